@@ -1,0 +1,24 @@
+import { sql, type Kysely } from 'kysely'
+
+/** Whom rows belong to, and the keys that speak for them. */
+export async function up(db: Kysely<never>): Promise<void> {
+  await sql`
+    create table tenants (
+      id uuid primary key,
+      name text not null unique,
+      created_at timestamptz(3) not null
+    )`.execute(db)
+
+  await sql`
+    create table api_keys (
+      id uuid primary key,
+      tenant_id uuid not null references tenants on delete cascade,
+      name text not null,
+      hash bytea not null unique,
+      scopes text[] not null check (scopes <@ array['READ', 'RUN', 'APPROVE', 'MANAGE'] and cardinality(scopes) > 0),
+      created_at timestamptz(3) not null,
+      last_used_at timestamptz(3),
+      revoked_at timestamptz(3)
+    )`.execute(db)
+  await sql`create index api_keys_tenant on api_keys (tenant_id, id)`.execute(db)
+}

@@ -1,0 +1,120 @@
+import { sql, type Kysely } from 'kysely'
+
+/** What is configured and rarely changes: agents, their tools and blocks, MCP servers, sleeptime groups. */
+export async function up(db: Kysely<never>): Promise<void> {
+  await sql`
+    create table agents (
+      id uuid primary key,
+      tenant_id uuid not null references tenants on delete cascade,
+      name text not null,
+      description text,
+      instructions text not null,
+      model text not null,
+      model_settings jsonb not null,
+      tool_rules jsonb not null,
+      compaction jsonb not null,
+      tags text[] not null,
+      metadata jsonb not null,
+      timezone text not null,
+      created_at timestamptz(3) not null,
+      updated_at timestamptz(3) not null
+    )`.execute(db)
+  await sql`create index agents_tenant on agents (tenant_id, id)`.execute(db)
+
+  await sql`
+    create table blocks (
+      id uuid primary key,
+      tenant_id uuid not null references tenants on delete cascade,
+      label text not null,
+      value text not null check (char_length(value) <= char_limit),
+      description text,
+      char_limit integer not null check (char_limit > 0),
+      version integer not null default 1,
+      read_only boolean not null,
+      created_at timestamptz(3) not null,
+      updated_at timestamptz(3) not null
+    )`.execute(db)
+  await sql`create index blocks_tenant on blocks (tenant_id, id)`.execute(db)
+
+  await sql`
+    create table agent_blocks (
+      agent_id uuid not null references agents on delete cascade,
+      block_id uuid not null references blocks on delete cascade,
+      ordinal bigint generated always as identity,
+      primary key (agent_id, block_id)
+    )`.execute(db)
+  await sql`create index agent_blocks_block on agent_blocks (block_id)`.execute(db)
+
+  await sql`
+    create table mcp_servers (
+      id uuid primary key,
+      tenant_id uuid not null references tenants on delete cascade,
+      name text not null,
+      url text not null,
+      headers jsonb not null,
+      last_error text,
+      created_at timestamptz(3) not null,
+      unique (tenant_id, name)
+    )`.execute(db)
+
+  await sql`
+    create table tools (
+      id uuid primary key,
+      tenant_id uuid not null references tenants on delete cascade,
+      name text not null,
+      description text not null,
+      kind text not null check (kind in ('BUILTIN', 'JAVASCRIPT', 'HTTP', 'MCP', 'CLIENT')),
+      parameters jsonb not null,
+      requires_approval boolean not null,
+      approval_condition jsonb,
+      approval_timeout_ms integer check (approval_timeout_ms > 0),
+      parallel boolean not null,
+      idempotent boolean not null,
+      return_char_limit integer not null check (return_char_limit > 0),
+      timeout_ms integer not null check (timeout_ms > 0),
+      tags text[] not null,
+      source text check ((source is not null) = (kind = 'JAVASCRIPT')),
+      url text check ((url is not null) = (kind = 'HTTP')),
+      headers jsonb check ((headers is not null) = (kind = 'HTTP')),
+      mcp_server_id uuid references mcp_servers on delete cascade
+        check ((mcp_server_id is not null) = (kind = 'MCP')),
+      mcp_tool_name text check ((mcp_tool_name is not null) = (kind = 'MCP')),
+      created_at timestamptz(3) not null,
+      updated_at timestamptz(3) not null,
+      unique (tenant_id, name)
+    )`.execute(db)
+  await sql`create index tools_tenant on tools (tenant_id, id)`.execute(db)
+  await sql`create index tools_mcp_server on tools (mcp_server_id) where mcp_server_id is not null`.execute(db)
+
+  await sql`
+    create table agent_tools (
+      id uuid primary key,
+      agent_id uuid not null references agents on delete cascade,
+      tool_id uuid not null references tools on delete cascade,
+      approval_override boolean,
+      ordinal bigint generated always as identity,
+      unique (agent_id, tool_id)
+    )`.execute(db)
+  await sql`create index agent_tools_tool on agent_tools (tool_id)`.execute(db)
+
+  await sql`
+    create table sleeptime_groups (
+      id uuid primary key,
+      tenant_id uuid not null references tenants on delete cascade,
+      agent_id uuid not null unique references agents on delete cascade,
+      frequency integer not null check (frequency > 0),
+      turns integer not null default 0,
+      created_at timestamptz(3) not null
+    )`.execute(db)
+
+  await sql`
+    create table sleeptime_group_agents (
+      group_id uuid not null references sleeptime_groups on delete cascade,
+      agent_id uuid not null references agents on delete cascade,
+      -- Made for the group, and removed with the foreground agent.
+      made_for_group boolean not null,
+      ordinal bigint generated always as identity,
+      primary key (group_id, agent_id)
+    )`.execute(db)
+  await sql`create index sleeptime_group_agents_agent on sleeptime_group_agents (agent_id)`.execute(db)
+}

@@ -1,0 +1,200 @@
+import { sql, type Kysely } from 'kysely'
+
+/**
+ * The hot tables. Each turn writes them a dozen times, so every index here must serve a list of the API or a
+ * foreign key that is walked, and no column of an index changes while a run goes on (updates stay HOT). What a
+ * partial index asks about is a generated column that changes once, when a run ends or a call is decided.
+ *
+ * A run holds its conversation alone, so its messages are one unbroken range of positions: the run counts them
+ * (`next_position`) and gives the number back to the conversation when it lets go of it.
+ */
+export async function up(db: Kysely<never>): Promise<void> {
+  await sql`
+    create table conversations (
+      id uuid primary key,
+      tenant_id uuid not null references tenants on delete cascade,
+      agent_id uuid not null references agents on delete cascade,
+      is_main boolean not null,
+      title text,
+      metadata jsonb not null,
+      created_at timestamptz(3) not null,
+      updated_at timestamptz(3) not null,
+      next_run_number integer not null default 1,
+      next_position integer not null default 1,
+      -- The context begins here; a summary, where there is one, stands for all that came before.
+      context_from integer not null default 1,
+      summary_position integer,
+      active_run_id uuid
+    )`.execute(db)
+  await sql`create index conversations_agent on conversations (agent_id, id)`.execute(db)
+  await sql`create unique index conversations_main on conversations (agent_id) where is_main`.execute(db)
+
+  // Before runs and tool_calls, so that deleting a conversation removes its messages by range and not run by run.
+  await sql`
+    create table messages (
+      id uuid primary key,
+      conversation_id uuid not null references conversations on delete cascade,
+      position integer not null,
+      run_number integer not null,
+      step_index integer,
+      type text not null check (type in ('SYSTEM', 'USER', 'REASONING', 'ASSISTANT', 'TOOL_CALL', 'TOOL_RETURN',
+        'APPROVAL_REQUEST', 'APPROVAL_RESPONSE', 'SUMMARY')),
+      -- Input that a failed run left unanswered.
+      excluded boolean not null default false,
+      created_at timestamptz(3) not null,
+      client_id text,
+      content jsonb not null,
+      unique (conversation_id, position)
+    )`.execute(db)
+
+  await sql`
+    create table runs (
+      id uuid primary key,
+      tenant_id uuid not null references tenants on delete cascade,
+      agent_id uuid not null references agents on delete cascade,
+      conversation_id uuid not null references conversations on delete cascade,
+      number integer not null,
+      kind text not null check (kind in ('TURN', 'COMPACTION', 'SLEEPTIME')),
+      parent_id uuid references runs on delete set null,
+      -- An INTERRUPT goes before what waits already.
+      urgent boolean not null,
+      max_steps integer not null check (max_steps > 0),
+      max_total_tokens integer check (max_total_tokens > 0),
+      created_at timestamptz(3) not null,
+      -- What the client gave: messages and client tools. Never changed.
+      request jsonb not null,
+      metadata jsonb not null,
+      -- From here on, what changes as the run goes on.
+      status text not null
+        check (status in ('QUEUED', 'RUNNING', 'AWAITING_APPROVAL', 'COMPLETED', 'FAILED', 'CANCELLED')),
+      ended boolean not null generated always as (status in ('COMPLETED', 'FAILED', 'CANCELLED')) stored,
+      stop_reason text check (stop_reason in ('END_TURN', 'REQUIRES_APPROVAL', 'CANCELLED', 'MAX_STEPS',
+        'MAX_TOKENS_EXCEEDED', 'TOOL_RULE', 'INVALID_TOOL_CALL', 'INVALID_LLM_RESPONSE', 'LLM_API_ERROR',
+        'CONTEXT_WINDOW_OVERFLOW_IN_SYSTEM_PROMPT', 'BUDGET_EXCEEDED', 'ERROR')),
+      next_seq integer not null,
+      first_position integer,
+      next_position integer,
+      attempts integer not null default 0,
+      -- Take-ups since the last checkpoint: three deaths in a row make a run poison.
+      fruitless_attempts integer not null default 0,
+      lease uuid,
+      worker_id uuid,
+      cancel_requested_at timestamptz(3),
+      updated_at timestamptz(3) not null,
+      started_at timestamptz(3),
+      finished_at timestamptz(3),
+      steps integer not null default 0,
+      input_tokens integer not null default 0,
+      output_tokens integer not null default 0,
+      cached_input_tokens integer not null default 0,
+      reasoning_tokens integer not null default 0,
+      -- Messages to hand to the model after the returns of the step that waits.
+      follow_ups jsonb not null default '[]',
+      -- Tools that a person approved for the rest of the run.
+      approved_tools text[] not null default '{}',
+      error jsonb,
+      unique (conversation_id, number),
+      check ((lease is null) = (worker_id is null)),
+      check (finished_at is not null or status not in ('COMPLETED', 'FAILED', 'CANCELLED'))
+    ) with (fillfactor = 70)`.execute(db)
+  await sql`create index runs_tenant on runs (tenant_id, id)`.execute(db)
+  await sql`create index runs_agent on runs (agent_id, id)`.execute(db)
+  await sql`create index runs_parent on runs (parent_id) where parent_id is not null`.execute(db)
+  await sql`create index runs_unfinished on runs (id) where not ended`.execute(db)
+
+  await sql`alter table messages add foreign key (conversation_id, run_number)
+    references runs (conversation_id, number) on delete cascade`.execute(db)
+  await sql`alter table conversations add foreign key (active_run_id) references runs on delete set null`.execute(db)
+
+  await sql`
+    create table steps (
+      run_id uuid not null references runs on delete cascade,
+      index integer not null,
+      attempt integer not null,
+      model text not null,
+      created_at timestamptz(3) not null,
+      status text not null check (status in ('RUNNING', 'PAUSED', 'COMPLETED', 'FAILED', 'CANCELLED')),
+      stop_reason text,
+      input_tokens integer not null default 0,
+      output_tokens integer not null default 0,
+      cached_input_tokens integer not null default 0,
+      reasoning_tokens integer not null default 0,
+      time_to_first_token_ms real,
+      model_ms real,
+      tools_ms real,
+      finished_at timestamptz(3),
+      error jsonb,
+      primary key (run_id, index)
+    ) with (fillfactor = 80)`.execute(db)
+
+  await sql`
+    create table tool_calls (
+      id uuid primary key,
+      tenant_id uuid not null references tenants on delete cascade,
+      run_id uuid not null references runs on delete cascade,
+      step_index integer not null,
+      ordinal integer not null,
+      provider_call_id text not null,
+      name text not null,
+      arguments_text text not null,
+      arguments jsonb,
+      needs text not null check (needs in ('NOTHING', 'APPROVAL', 'CLIENT_EXECUTION')),
+      created_at timestamptz(3) not null,
+      expires_at timestamptz(3),
+      status text not null
+        check (status in ('PENDING', 'READY', 'RUNNING', 'SUCCEEDED', 'FAILED', 'DENIED', 'CANCELLED')),
+      pending boolean not null generated always as (status = 'PENDING') stored,
+      started_at timestamptz(3),
+      finished_at timestamptz(3),
+      edited_arguments jsonb,
+      decision jsonb,
+      decided_by text,
+      decided_at timestamptz(3),
+      result jsonb,
+      check ((decision is null) = (decided_at is null)),
+      unique (run_id, step_index, ordinal)
+    ) with (fillfactor = 80)`.execute(db)
+  await sql`create index tool_calls_tenant on tool_calls (tenant_id, id)`.execute(db)
+  await sql`create index tool_calls_pending on tool_calls (tenant_id, id) where pending`.execute(db)
+
+  // A run's stream: one row per checkpoint, its entries packed in order from first_seq on.
+  await sql`
+    create table run_log (
+      run_id uuid not null references runs on delete cascade,
+      first_seq integer not null,
+      at timestamptz(3) not null,
+      entries jsonb not null,
+      primary key (run_id, first_seq)
+    )`.execute(db)
+
+  await sql`
+    create table idempotency_keys (
+      tenant_id uuid not null references tenants on delete cascade,
+      operation text not null check (operation in ('SEND_MESSAGE', 'SUBMIT_APPROVALS')),
+      key text not null,
+      input_hash bytea not null,
+      run_id uuid not null references runs on delete cascade,
+      created_at timestamptz(3) not null,
+      primary key (tenant_id, operation, key)
+    )`.execute(db)
+  await sql`create index idempotency_keys_run on idempotency_keys (run_id)`.execute(db)
+  await sql`create index idempotency_keys_age on idempotency_keys (created_at)`.execute(db)
+
+  // How far each sleeptime agent has read each conversation.
+  await sql`
+    create table sleeptime_progress (
+      agent_id uuid not null references agents on delete cascade,
+      conversation_id uuid not null references conversations on delete cascade,
+      read_to integer not null,
+      primary key (agent_id, conversation_id)
+    )`.execute(db)
+  await sql`create index sleeptime_progress_conversation on sleeptime_progress (conversation_id)`.execute(db)
+
+  // A process that drives runs. Its session lock says that it lives; the heartbeat covers a lock that lies.
+  await sql`
+    create table workers (
+      id uuid primary key,
+      started_at timestamptz(3) not null,
+      heartbeat_at timestamptz(3) not null
+    )`.execute(db)
+}

@@ -1,0 +1,17 @@
+import type { JsonObject } from '../util/json.ts'
+
+export interface Conversation {
+  readonly id: string
+  readonly tenantId: string
+  readonly agentId: string
+  readonly isMain: boolean
+  readonly title: string | null
+  readonly metadata: JsonObject
+  readonly createdAt: Date
+  readonly updatedAt: Date
+  readonly nextRunNumber: number
+  readonly nextPosition: number
+  readonly contextFrom: number
+  readonly summaryPosition: number | null
+  readonly activeRunId: string | null
+}

@@ -1,0 +1,48 @@
+/**
+ * Failures that a client can understand and act on. Each becomes one entry in `errors` with its `code` in
+ * `extensions.code` (see graphql/errors.ts). Refusals that are part of normal use are data, not errors, and have
+ * no class here. Anything that is not a HoldpointError is a bug: it is logged whole and masked.
+ */
+export type ErrorCode =
+  | 'BAD_USER_INPUT'
+  | 'BAD_CURSOR'
+  | 'IDEMPOTENCY_CONFLICT'
+  | 'UNAUTHENTICATED'
+  | 'FORBIDDEN'
+  | 'NOT_FOUND'
+  | 'NOT_IMPLEMENTED'
+  | 'OPERATION_TOO_COMPLEX'
+  | 'TOO_MANY_OPERATIONS'
+  | 'RATE_LIMITED'
+  | 'TIMEOUT'
+  | 'UNAVAILABLE'
+
+export class HoldpointError extends Error {
+  readonly code: ErrorCode
+  readonly extensions: Readonly<Record<string, unknown>>
+
+  constructor(code: ErrorCode, message: string, extensions: Readonly<Record<string, unknown>> = {}) {
+    super(message)
+    this.name = 'HoldpointError'
+    this.code = code
+    this.extensions = extensions
+  }
+}
+
+/** `field` is the path of the input field at fault, such as `input.blocks.0.label`. */
+export function badUserInput(field: string, message: string): HoldpointError {
+  return new HoldpointError('BAD_USER_INPUT', `${field}: ${message}`, { field })
+}
+
+export function badCursor(message: string): HoldpointError {
+  return new HoldpointError('BAD_CURSOR', message)
+}
+
+/** `what` as a reader would say it: 'agent', 'run' … Another tenant's thing is not found either. */
+export function notFound(what: string, id: string): HoldpointError {
+  return new HoldpointError('NOT_FOUND', `There is no ${what} with the id ${id}.`, { id })
+}
+
+export function notImplemented(what: string): HoldpointError {
+  return new HoldpointError('NOT_IMPLEMENTED', `${what} is not implemented in this version.`)
+}

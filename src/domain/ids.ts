@@ -1,0 +1,44 @@
+/** What an id shows to the world: `run_` and the 32 hex digits of a UUID. Inside, ids are plain UUIDs. */
+export const idPrefixes = {
+  Agent: 'agent',
+  AgentTool: 'agenttool',
+  ApiKey: 'key',
+  Block: 'block',
+  Conversation: 'conv',
+  McpServer: 'mcp',
+  Message: 'msg',
+  Run: 'run',
+  SleeptimeGroup: 'group',
+  Step: 'step',
+  Tenant: 'tenant',
+  Tool: 'tool',
+  ToolCall: 'call',
+} as const
+
+export type IdKind = keyof typeof idPrefixes
+
+const kindsByPrefix = new Map(Object.entries(idPrefixes).map(([kind, prefix]) => [prefix as string, kind as IdKind]))
+
+export function encodeId(kind: Exclude<IdKind, 'Step'>, uuid: string): string {
+  return `${idPrefixes[kind]}_${uuid.replaceAll('-', '')}`
+}
+
+/** A step has no id of its own: it is a run's, by its index. */
+export function encodeStepId(runId: string, index: number): string {
+  return `${idPrefixes.Step}_${runId.replaceAll('-', '')}_${index}`
+}
+
+export type DecodedId =
+  | { readonly kind: Exclude<IdKind, 'Step'>; readonly uuid: string }
+  | { readonly kind: 'Step'; readonly runId: string; readonly index: number }
+
+/** Undefined for anything that this server cannot have given out. */
+export function decodeId(id: string): DecodedId | undefined {
+  const match = /^([a-z]+)_([0-9a-f]{32})(?:_(0|[1-9][0-9]{0,8}))?$/.exec(id)
+  if (!match) return undefined
+  const [, prefix, hex, index] = match
+  const kind = kindsByPrefix.get(prefix!)
+  if (!kind || (kind === 'Step') !== (index !== undefined)) return undefined
+  const uuid = hex!.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
+  return kind === 'Step' ? { kind, runId: uuid, index: Number(index) } : { kind, uuid }
+}

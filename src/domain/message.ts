@@ -1,0 +1,93 @@
+import type { Json } from '../util/json.ts'
+import type { ToolCall } from './tool-call.ts'
+
+export const messageTypes = [
+  'SYSTEM',
+  'USER',
+  'REASONING',
+  'ASSISTANT',
+  'TOOL_CALL',
+  'TOOL_RETURN',
+  'APPROVAL_REQUEST',
+  'APPROVAL_RESPONSE',
+  'SUMMARY',
+] as const
+export type MessageType = (typeof messageTypes)[number]
+
+export const messageRoles = ['USER', 'SYSTEM'] as const
+export type MessageRole = (typeof messageRoles)[number]
+
+/** Exactly one of the two is set. */
+export type ContentPart = { readonly text: string } | { readonly imageUrl: string }
+
+/** A message as a client gives it. */
+export interface GivenMessage {
+  readonly role: MessageRole
+  readonly content: readonly ContentPart[]
+  readonly clientId: string | null
+}
+
+interface MessageBase {
+  readonly id: string
+  readonly conversationId: string
+  readonly position: number
+  readonly runId: string
+  readonly stepIndex: number | null
+  readonly clientId: string | null
+  readonly excluded: boolean
+  readonly createdAt: Date
+}
+
+/** What a provider needs to accept its own reasoning again: signatures, encrypted items. Opaque to all others. */
+export interface ProviderData {
+  readonly model: string
+  readonly data: Json
+}
+
+/** `content` of each type, as it is stored. The calls and returns of a step are in `tool_calls`, once. */
+export interface MessageContents {
+  readonly SYSTEM: { readonly content: readonly ContentPart[] }
+  readonly USER: { readonly content: readonly ContentPart[] }
+  readonly REASONING: { readonly text: string; readonly redacted: boolean; readonly provider: ProviderData | null }
+  readonly ASSISTANT: { readonly text: string; readonly interrupted: boolean; readonly provider: ProviderData | null }
+  readonly TOOL_CALL: Readonly<Record<string, never>>
+  readonly TOOL_RETURN: Readonly<Record<string, never>>
+  readonly APPROVAL_REQUEST: Readonly<Record<string, never>>
+  readonly APPROVAL_RESPONSE: Readonly<Record<string, never>>
+  readonly SUMMARY: { readonly text: string }
+}
+
+export type Message = {
+  [Type in MessageType]: MessageBase & { readonly type: Type; readonly content: MessageContents[Type] }
+}[MessageType]
+
+/** A message before it has a position: that is given when it is stored. */
+export type NewMessage = {
+  [Type in MessageType]: {
+    readonly id: string
+    readonly type: Type
+    readonly stepIndex: number | null
+    readonly clientId: string | null
+    readonly content: MessageContents[Type]
+  }
+}[MessageType]
+
+export function textOf(content: readonly ContentPart[]): string {
+  return content.flatMap((part) => ('text' in part ? [part.text] : [])).join('\n')
+}
+
+/** Which of a step's calls a message carries. They are not stored with it: what a call needs tells. */
+export function callsOfMessage(type: MessageType, callsOfStep: readonly ToolCall[]): readonly ToolCall[] {
+  switch (type) {
+    case 'TOOL_CALL':
+      return callsOfStep.filter((call) => call.needs === 'NOTHING')
+    case 'APPROVAL_REQUEST':
+      return callsOfStep.filter((call) => call.needs !== 'NOTHING')
+    case 'APPROVAL_RESPONSE':
+      return callsOfStep.filter((call) => call.decision !== null)
+    case 'TOOL_RETURN':
+      return callsOfStep
+    default:
+      return []
+  }
+}

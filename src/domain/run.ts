@@ -1,0 +1,149 @@
+import type { JsonObject } from '../util/json.ts'
+import type { GivenMessage } from './message.ts'
+
+/** As stored. CANCELLING is how a run shows that is RUNNING and has been asked to stop. */
+export const storedRunStatuses = ['QUEUED', 'RUNNING', 'AWAITING_APPROVAL', 'COMPLETED', 'FAILED', 'CANCELLED'] as const
+export type StoredRunStatus = (typeof storedRunStatuses)[number]
+export type RunStatus = StoredRunStatus | 'CANCELLING'
+
+export const stopReasons = [
+  'END_TURN',
+  'REQUIRES_APPROVAL',
+  'CANCELLED',
+  'MAX_STEPS',
+  'MAX_TOKENS_EXCEEDED',
+  'TOOL_RULE',
+  'INVALID_TOOL_CALL',
+  'INVALID_LLM_RESPONSE',
+  'LLM_API_ERROR',
+  'CONTEXT_WINDOW_OVERFLOW_IN_SYSTEM_PROMPT',
+  'BUDGET_EXCEEDED',
+  'ERROR',
+] as const
+export type StopReason = (typeof stopReasons)[number]
+
+export const runErrorTypes = [
+  'LLM_ERROR',
+  'LLM_TIMEOUT',
+  'LLM_RATE_LIMIT',
+  'LLM_AUTHENTICATION',
+  'LLM_BAD_REQUEST',
+  'LLM_CONTEXT_WINDOW',
+  'INTERNAL_ERROR',
+] as const
+export type RunErrorType = (typeof runErrorTypes)[number]
+
+export interface RunError {
+  readonly type: RunErrorType
+  readonly message: string
+  readonly detail: string | null
+  readonly retryable: boolean
+}
+
+export interface Usage {
+  readonly inputTokens: number
+  readonly outputTokens: number
+  readonly cachedInputTokens: number
+  readonly reasoningTokens: number
+}
+
+export const noUsage: Usage = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0, reasoningTokens: 0 }
+
+export interface ClientTool {
+  readonly name: string
+  readonly description: string
+  readonly parameters: JsonObject
+}
+
+/** What the client asked for, as it was given. */
+export interface RunRequest {
+  readonly messages: readonly GivenMessage[]
+  readonly clientTools: readonly ClientTool[]
+}
+
+export const runKinds = ['TURN', 'COMPACTION', 'SLEEPTIME'] as const
+export type RunKind = (typeof runKinds)[number]
+
+export interface Run {
+  readonly id: string
+  readonly tenantId: string
+  readonly agentId: string
+  readonly conversationId: string
+  /** Its place among the conversation's runs: 1, 2, 3 … in the order in which they were accepted. */
+  readonly number: number
+  readonly kind: RunKind
+  readonly parentId: string | null
+  readonly maxSteps: number
+  readonly maxTotalTokens: number | null
+  readonly request: RunRequest
+  readonly metadata: JsonObject
+  readonly status: StoredRunStatus
+  readonly stopReason: StopReason | null
+  readonly error: RunError | null
+  readonly nextSeq: number
+  /** The run's messages have the positions from `firstPosition` up to, not including, `nextPosition`. */
+  readonly firstPosition: number | null
+  readonly nextPosition: number | null
+  readonly attempts: number
+  readonly cancelRequestedAt: Date | null
+  readonly usage: Usage
+  readonly steps: number
+  readonly createdAt: Date
+  readonly updatedAt: Date
+  readonly startedAt: Date | null
+  readonly finishedAt: Date | null
+}
+
+export const endedStatuses = ['COMPLETED', 'FAILED', 'CANCELLED'] as const satisfies readonly StoredRunStatus[]
+export type EndedStatus = (typeof endedStatuses)[number]
+
+export function hasEnded(status: RunStatus): status is EndedStatus {
+  return (endedStatuses as readonly RunStatus[]).includes(status)
+}
+
+export function shownStatus(run: Pick<Run, 'status' | 'cancelRequestedAt'>): RunStatus {
+  return run.status === 'RUNNING' && run.cancelRequestedAt ? 'CANCELLING' : run.status
+}
+
+/**
+ * Which status may follow which. Every statement that changes a status names what it may change from, and takes
+ * that list from here. An ended run never changes again, but for `retryRun`, which takes a FAILED one back.
+ */
+export const transitions: Readonly<Record<StoredRunStatus, readonly StoredRunStatus[]>> = {
+  QUEUED: ['RUNNING', 'CANCELLED', 'FAILED'],
+  RUNNING: ['AWAITING_APPROVAL', 'COMPLETED', 'FAILED', 'CANCELLED'],
+  AWAITING_APPROVAL: ['RUNNING', 'CANCELLED', 'FAILED'],
+  COMPLETED: [],
+  FAILED: ['QUEUED'],
+  CANCELLED: [],
+}
+
+/** The statuses from which `to` may be reached, itself included where staying is no change. */
+export function statusesBefore(to: StoredRunStatus): StoredRunStatus[] {
+  return storedRunStatuses.filter((from) => transitions[from].includes(to))
+}
+
+export function statusOfStopReason(reason: StopReason): EndedStatus | 'AWAITING_APPROVAL' {
+  switch (reason) {
+    case 'END_TURN':
+    case 'TOOL_RULE':
+    case 'MAX_STEPS':
+    case 'MAX_TOKENS_EXCEEDED':
+    case 'BUDGET_EXCEEDED':
+      return 'COMPLETED'
+    case 'CANCELLED':
+      return 'CANCELLED'
+    case 'REQUIRES_APPROVAL':
+      return 'AWAITING_APPROVAL'
+    case 'INVALID_TOOL_CALL':
+    case 'INVALID_LLM_RESPONSE':
+    case 'LLM_API_ERROR':
+    case 'CONTEXT_WINDOW_OVERFLOW_IN_SYSTEM_PROMPT':
+    case 'ERROR':
+      return 'FAILED'
+    default:
+      return reason satisfies never
+  }
+}
+
+export const runDefaults = { maxSteps: 50 } as const

@@ -1,0 +1,58 @@
+import type { Json } from '../util/json.ts'
+
+export const toolCallStatuses = ['PENDING', 'READY', 'RUNNING', 'SUCCEEDED', 'FAILED', 'DENIED', 'CANCELLED'] as const
+export type ToolCallStatus = (typeof toolCallStatuses)[number]
+
+export const toolCallNeeds = ['NOTHING', 'APPROVAL', 'CLIENT_EXECUTION'] as const
+export type ToolCallNeed = (typeof toolCallNeeds)[number]
+
+export const approvalScopes = ['ONCE', 'RUN', 'AGENT'] as const
+export type ApprovalScope = (typeof approvalScopes)[number]
+
+export type ToolReturnStatus = 'SUCCESS' | 'ERROR'
+
+/** What a call came to. Names and ids are the call's. */
+export interface ToolResult {
+  readonly status: ToolReturnStatus
+  readonly output: string
+  readonly stdout: readonly string[]
+  readonly stderr: readonly string[]
+  readonly truncated: boolean
+  readonly durationMs: number | null
+}
+
+/** What someone decided. Edited arguments and a client's result are on the call itself. */
+export interface Decision {
+  readonly kind: 'APPROVED' | 'DENIED' | 'CLIENT_RETURN'
+  readonly reason: string | null
+  readonly scope: ApprovalScope | null
+}
+
+export interface ToolCall {
+  readonly id: string
+  readonly tenantId: string
+  readonly runId: string
+  readonly stepIndex: number
+  /** Its place among the step's calls, from 0. */
+  readonly ordinal: number
+  readonly providerCallId: string
+  readonly name: string
+  readonly argumentsText: string
+  /** Null where the text is not JSON. */
+  readonly arguments: Json
+  readonly editedArguments: Json
+  readonly needs: ToolCallNeed
+  readonly status: ToolCallStatus
+  readonly decision: Decision | null
+  readonly decidedBy: string | null
+  readonly decidedAt: Date | null
+  readonly result: ToolResult | null
+  readonly createdAt: Date
+  readonly expiresAt: Date | null
+  readonly startedAt: Date | null
+  readonly finishedAt: Date | null
+}
+
+export function isSettled(call: Pick<ToolCall, 'status'>): boolean {
+  return (['SUCCEEDED', 'FAILED', 'DENIED', 'CANCELLED'] as ToolCallStatus[]).includes(call.status)
+}

@@ -1,0 +1,61 @@
+import { GraphQLError, Kind, type ValueNode } from 'graphql'
+
+import { storableJson, type Json } from '../util/json.ts'
+import { builder } from './builder.ts'
+
+const instant = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$/
+
+builder.scalarType('DateTime', {
+  description: 'An ISO-8601 instant in UTC, with milliseconds.',
+  serialize: (value) => value.toISOString(),
+  parseValue(value) {
+    const time = typeof value === 'string' && instant.test(value) ? new Date(value) : undefined
+    if (!time || Number.isNaN(time.getTime())) {
+      throw new GraphQLError(
+        `${JSON.stringify(value)} is not an instant. It takes ISO-8601, such as 2026-01-31T12:00:00.000Z.`,
+      )
+    }
+    return time
+  },
+})
+
+builder.scalarType('JSON', {
+  description: 'Any JSON value.',
+  serialize: (value) => value,
+  // Postgres refuses NUL and half a surrogate pair; what is stored is what is used.
+  parseValue: (value) => storableJson(value as Json),
+  parseLiteral: (node, variables) => storableJson(literalToJson(node, variables ?? {})),
+})
+
+builder.scalarType('EventCursor', {
+  description:
+    'A position in an event stream. Opaque to clients, comparable by the server, and valid for as long as the run exists: on any node, before, during and after the run.',
+  serialize: (value) => value,
+  parseValue(value) {
+    if (typeof value !== 'string') throw new GraphQLError('A cursor is a string that an event or `lastCursor` gave.')
+    return value
+  },
+})
+
+function literalToJson(node: ValueNode, variables: Record<string, unknown>): Json {
+  switch (node.kind) {
+    case Kind.NULL:
+      return null
+    case Kind.STRING:
+    case Kind.BOOLEAN:
+      return node.value
+    case Kind.INT:
+    case Kind.FLOAT:
+      return Number(node.value)
+    case Kind.LIST:
+      return node.values.map((value) => literalToJson(value, variables))
+    case Kind.OBJECT:
+      return Object.fromEntries(node.fields.map((field) => [field.name.value, literalToJson(field.value, variables)]))
+    case Kind.VARIABLE:
+      return (variables[node.name.value] ?? null) as Json
+    case Kind.ENUM:
+      throw new GraphQLError(`${node.value} is not JSON. Put it in quotes.`)
+    default:
+      return node satisfies never
+  }
+}

@@ -1,0 +1,232 @@
+import type { ColumnType, Generated, GeneratedAlways, JSONColumnType } from 'kysely'
+
+import type { CompactionSettings, ModelSettings } from '../domain/agent.ts'
+import type { MessageType } from '../domain/message.ts'
+import type { LogEntry } from '../domain/run-event.ts'
+import type { RunError, RunKind, RunRequest, StopReason, StoredRunStatus } from '../domain/run.ts'
+import type { StepStatus } from '../domain/step.ts'
+import type { Decision, ToolCallNeed, ToolCallStatus, ToolResult } from '../domain/tool-call.ts'
+import type { ToolRule } from '../domain/tool-rules.ts'
+import type { ToolKind } from '../domain/tool.ts'
+import type { GivenMessage } from '../domain/message.ts'
+import type { ApiScope } from '../domain/viewer.ts'
+import type { Json, JsonObject } from '../util/json.ts'
+
+/**
+ * The shape of the database, as the migrations make it. jsonb goes in as text (`JSON.stringify`), because pg would
+ * turn an array into a Postgres array, and comes out parsed.
+ */
+type Jsonb<T> = ColumnType<T, string, string>
+type NullableJsonb<T> = ColumnType<T | null, string | null, string | null>
+
+export interface Database {
+  tenants: { id: string; name: string; created_at: Date }
+  api_keys: {
+    id: string
+    tenant_id: string
+    name: string
+    hash: Buffer
+    scopes: ApiScope[]
+    created_at: Date
+    last_used_at: Date | null
+    revoked_at: Date | null
+  }
+  agents: {
+    id: string
+    tenant_id: string
+    name: string
+    description: string | null
+    instructions: string
+    model: string
+    model_settings: Jsonb<ModelSettings>
+    tool_rules: Jsonb<ToolRule[]>
+    compaction: Jsonb<CompactionSettings>
+    tags: string[]
+    metadata: Jsonb<JsonObject>
+    timezone: string
+    created_at: Date
+    updated_at: Date
+  }
+  blocks: {
+    id: string
+    tenant_id: string
+    label: string
+    value: string
+    description: string | null
+    char_limit: number
+    version: Generated<number>
+    read_only: boolean
+    created_at: Date
+    updated_at: Date
+  }
+  agent_blocks: { agent_id: string; block_id: string; ordinal: GeneratedAlways<number> }
+  mcp_servers: {
+    id: string
+    tenant_id: string
+    name: string
+    url: string
+    headers: Jsonb<Record<string, string>>
+    last_error: string | null
+    created_at: Date
+  }
+  tools: {
+    id: string
+    tenant_id: string
+    name: string
+    description: string
+    kind: ToolKind
+    parameters: Jsonb<JsonObject>
+    requires_approval: boolean
+    approval_condition: NullableJsonb<Json>
+    approval_timeout_ms: number | null
+    parallel: boolean
+    idempotent: boolean
+    return_char_limit: number
+    timeout_ms: number
+    tags: string[]
+    source: string | null
+    url: string | null
+    headers: NullableJsonb<Record<string, string>>
+    mcp_server_id: string | null
+    mcp_tool_name: string | null
+    created_at: Date
+    updated_at: Date
+  }
+  agent_tools: {
+    id: string
+    agent_id: string
+    tool_id: string
+    approval_override: boolean | null
+    ordinal: GeneratedAlways<number>
+  }
+  sleeptime_groups: {
+    id: string
+    tenant_id: string
+    agent_id: string
+    frequency: number
+    turns: Generated<number>
+    created_at: Date
+  }
+  sleeptime_group_agents: {
+    group_id: string
+    agent_id: string
+    made_for_group: boolean
+    ordinal: GeneratedAlways<number>
+  }
+  sleeptime_progress: { agent_id: string; conversation_id: string; read_to: number }
+  conversations: {
+    id: string
+    tenant_id: string
+    agent_id: string
+    is_main: boolean
+    title: string | null
+    metadata: Jsonb<JsonObject>
+    created_at: Date
+    updated_at: Date
+    next_run_number: Generated<number>
+    next_position: Generated<number>
+    context_from: Generated<number>
+    summary_position: number | null
+    active_run_id: string | null
+  }
+  messages: {
+    id: string
+    conversation_id: string
+    position: number
+    run_number: number
+    step_index: number | null
+    type: MessageType
+    excluded: Generated<boolean>
+    created_at: Date
+    client_id: string | null
+    content: Jsonb<JsonObject>
+  }
+  runs: {
+    id: string
+    tenant_id: string
+    agent_id: string
+    conversation_id: string
+    number: number
+    kind: RunKind
+    parent_id: string | null
+    urgent: boolean
+    max_steps: number
+    max_total_tokens: number | null
+    created_at: Date
+    request: Jsonb<RunRequest>
+    metadata: Jsonb<JsonObject>
+    status: StoredRunStatus
+    ended: GeneratedAlways<boolean>
+    stop_reason: StopReason | null
+    next_seq: number
+    first_position: number | null
+    next_position: number | null
+    attempts: Generated<number>
+    fruitless_attempts: Generated<number>
+    lease: string | null
+    worker_id: string | null
+    cancel_requested_at: Date | null
+    updated_at: Date
+    started_at: Date | null
+    finished_at: Date | null
+    steps: Generated<number>
+    input_tokens: Generated<number>
+    output_tokens: Generated<number>
+    cached_input_tokens: Generated<number>
+    reasoning_tokens: Generated<number>
+    follow_ups: JSONColumnType<GivenMessage[], string | undefined, string>
+    approved_tools: Generated<string[]>
+    error: NullableJsonb<RunError>
+  }
+  steps: {
+    run_id: string
+    index: number
+    attempt: number
+    model: string
+    created_at: Date
+    status: StepStatus
+    stop_reason: StopReason | null
+    input_tokens: Generated<number>
+    output_tokens: Generated<number>
+    cached_input_tokens: Generated<number>
+    reasoning_tokens: Generated<number>
+    time_to_first_token_ms: number | null
+    model_ms: number | null
+    tools_ms: number | null
+    finished_at: Date | null
+    error: NullableJsonb<RunError>
+  }
+  tool_calls: {
+    id: string
+    tenant_id: string
+    run_id: string
+    step_index: number
+    ordinal: number
+    provider_call_id: string
+    name: string
+    arguments_text: string
+    arguments: NullableJsonb<Json>
+    needs: ToolCallNeed
+    created_at: Date
+    expires_at: Date | null
+    status: ToolCallStatus
+    pending: GeneratedAlways<boolean>
+    started_at: Date | null
+    finished_at: Date | null
+    edited_arguments: NullableJsonb<Json>
+    decision: NullableJsonb<Decision>
+    decided_by: string | null
+    decided_at: Date | null
+    result: NullableJsonb<ToolResult>
+  }
+  run_log: { run_id: string; first_seq: number; at: Date; entries: Jsonb<LogEntry[]> }
+  idempotency_keys: {
+    tenant_id: string
+    operation: 'SEND_MESSAGE' | 'SUBMIT_APPROVALS'
+    key: string
+    input_hash: Buffer
+    run_id: string
+    created_at: Date
+  }
+  workers: { id: string; started_at: Date; heartbeat_at: Date }
+}

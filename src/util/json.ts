@@ -1,0 +1,43 @@
+export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
+export type JsonObject = { readonly [key: string]: Json }
+
+export function isJsonObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/**
+ * Text that Postgres takes: jsonb and text refuse NUL, jsonb refuses half a surrogate pair, and models and clients
+ * send both. Returns the same string where nothing is wrong with it.
+ */
+export function storableText(text: string): string {
+  return (text.includes('\u0000') ? text.replaceAll('\u0000', '') : text).toWellFormed()
+}
+
+/** `storableText` for every string in a value, keys included. */
+export function storableJson<T extends Json>(value: T): T {
+  if (typeof value === 'string') return storableText(value) as T
+  if (Array.isArray(value)) return value.map(storableJson) as unknown as T
+  if (isJsonObject(value)) {
+    return Object.fromEntries(
+      Object.entries(value).map(([key, entry]) => [storableText(key), storableJson(entry)]),
+    ) as unknown as T
+  }
+  return value
+}
+
+/** Equal by content, whatever the order of keys. */
+export function sameJson(one: Json | undefined, other: Json | undefined): boolean {
+  return canonicalJson(one ?? null) === canonicalJson(other ?? null)
+}
+
+/** One text per value: keys in order, so that equal values have equal texts. */
+export function canonicalJson(value: Json): string {
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
+  if (isJsonObject(value)) {
+    const entries = Object.keys(value)
+      .sort()
+      .map((key) => `${JSON.stringify(key)}:${canonicalJson(value[key]!)}`)
+    return `{${entries.join(',')}}`
+  }
+  return JSON.stringify(value)
+}
