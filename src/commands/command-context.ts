@@ -1,0 +1,16 @@
+import type { Kysely } from 'kysely'
+
+import type { ModelCatalog } from '../domain/model.ts'
+import type { Hub } from '../live/hub.ts'
+import type { Database } from '../store/schema.ts'
+import type { Clock } from '../util/clock.ts'
+import type { IdSource } from '../util/ids.ts'
+
+/** What commands work with. Who asks is an argument of each. */
+export interface CommandContext {
+  readonly db: Kysely<Database>
+  readonly clock: Clock
+  readonly ids: IdSource
+  readonly models: ModelCatalog
+  readonly hub: Hub
+}
