@@ -1,0 +1,10 @@
+import { builder } from './builder.ts'
+
+/** Implemented by every type that tells, as data, that something was not done. */
+export const Refusal = builder.interfaceRef<{ readonly message: string }>('Refusal')
+Refusal.implement({
+  description: 'A refusal that is part of normal use. Anything else arrives in `errors` with `extensions.code`.',
+  fields: (t) => ({
+    message: t.exposeString('message', { description: 'Why nothing was done, for a person to read.' }),
+  }),
+})
