@@ -1,0 +1,209 @@
+import { sql, type Kysely, type Selectable } from 'kysely'
+
+import type { Run, RunStatus, StopReason } from '../domain/run.ts'
+import { readPage, type Page, type PageArguments } from './page.ts'
+import type { Database } from './schema.ts'
+
+export const runColumns = [
+  'runs.id',
+  'runs.tenant_id',
+  'runs.agent_id',
+  'runs.conversation_id',
+  'runs.number',
+  'runs.kind',
+  'runs.parent_id',
+  'runs.max_steps',
+  'runs.max_total_tokens',
+  'runs.created_at',
+  'runs.request',
+  'runs.metadata',
+  'runs.status',
+  'runs.stop_reason',
+  'runs.next_seq',
+  'runs.first_position',
+  'runs.next_position',
+  'runs.attempts',
+  'runs.cancel_requested_at',
+  'runs.updated_at',
+  'runs.started_at',
+  'runs.finished_at',
+  'runs.steps',
+  'runs.input_tokens',
+  'runs.output_tokens',
+  'runs.cached_input_tokens',
+  'runs.reasoning_tokens',
+  'runs.error',
+] as const
+
+type ColumnOf<Qualified> = Qualified extends `runs.${infer Column}` ? Column : never
+type RunRow = Pick<
+  Selectable<Database['runs']>,
+  ColumnOf<(typeof runColumns)[number]> & keyof Selectable<Database['runs']>
+>
+
+export function toRun(row: RunRow): Run {
+  return {
+    id: row.id,
+    tenantId: row.tenant_id,
+    agentId: row.agent_id,
+    conversationId: row.conversation_id,
+    number: row.number,
+    kind: row.kind,
+    parentId: row.parent_id,
+    maxSteps: row.max_steps,
+    maxTotalTokens: row.max_total_tokens,
+    request: row.request,
+    metadata: row.metadata,
+    status: row.status,
+    stopReason: row.stop_reason,
+    error: row.error,
+    nextSeq: row.next_seq,
+    firstPosition: row.first_position,
+    nextPosition: row.next_position,
+    attempts: row.attempts,
+    cancelRequestedAt: row.cancel_requested_at,
+    usage: {
+      inputTokens: row.input_tokens,
+      outputTokens: row.output_tokens,
+      cachedInputTokens: row.cached_input_tokens,
+      reasoningTokens: row.reasoning_tokens,
+    },
+    steps: row.steps,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+    startedAt: row.started_at,
+    finishedAt: row.finished_at,
+  }
+}
+
+/** What is left out filters nothing; an empty list leaves nothing. */
+export interface RunFilter {
+  readonly agentIds?: readonly string[] | null | undefined
+  readonly conversationId?: string | null | undefined
+  readonly statuses?: readonly RunStatus[] | null | undefined
+  readonly stopReasons?: readonly StopReason[] | null | undefined
+  readonly createdAfter?: Date | null | undefined
+  readonly createdBefore?: Date | null | undefined
+  readonly background?: boolean | null | undefined
+}
+
+export async function findRuns(db: Kysely<Database>, tenantId: string, ids: readonly string[]): Promise<Run[]> {
+  const rows = await runsOfTenant(db, tenantId)
+    .where(sql<boolean>`runs.id = any(${ids}::uuid[])`)
+    .select(runColumns)
+    .execute()
+  return rows.map(toRun)
+}
+
+/** Newest first. */
+export function listRunsPage(
+  db: Kysely<Database>,
+  tenantId: string,
+  options: { readonly filter: RunFilter; readonly page: PageArguments },
+): Promise<Page<Run>> {
+  return readPage(filteredRuns(db, tenantId, options.filter).select(runColumns), options.page, {
+    key: 'runs.id',
+    kind: 'uuid',
+    order: 'newest first',
+    keyOf: (row) => row.id,
+    toNode: toRun,
+  })
+}
+
+export async function countRuns(db: Kysely<Database>, tenantId: string, filter: RunFilter): Promise<number> {
+  const { count } = await filteredRuns(db, tenantId, filter)
+    .select(sql<number>`count(*)::integer`.as('count'))
+    .executeTakeFirstOrThrow()
+  return count
+}
+
+/** The background runs that the turns of these runs started, oldest first. */
+export async function listChildrenOfRuns(
+  db: Kysely<Database>,
+  tenantId: string,
+  runIds: readonly string[],
+): Promise<Run[]> {
+  const rows = await runsOfTenant(db, tenantId)
+    .where(sql<boolean>`runs.parent_id = any(${runIds}::uuid[])`)
+    .select(runColumns)
+    .orderBy('runs.id')
+    .execute()
+  return rows.map(toRun)
+}
+
+/** The runs that wait behind the one that holds their conversation, in the order in which they will go. */
+export async function listQueuedRuns(
+  db: Kysely<Database>,
+  tenantId: string,
+  conversationIds: readonly string[],
+): Promise<Run[]> {
+  const rows = await runsOfTenant(db, tenantId)
+    .innerJoin('conversations', 'conversations.id', 'runs.conversation_id')
+    .where(sql<boolean>`runs.conversation_id = any(${conversationIds}::uuid[])`)
+    .where('runs.status', '=', 'QUEUED')
+    .where(sql<boolean>`not runs.ended and runs.id is distinct from conversations.active_run_id`)
+    .select(runColumns)
+    .orderBy('runs.conversation_id')
+    .orderBy('runs.urgent', 'desc')
+    .orderBy('runs.number')
+    .execute()
+  return rows.map(toRun)
+}
+
+/** Why the newest run that has paused or ended did so, by agent. */
+export async function findLastStopReasonsOfAgents(
+  db: Kysely<Database>,
+  tenantId: string,
+  agentIds: readonly string[],
+): Promise<Map<string, StopReason>> {
+  const { rows } = await sql<{ id: string; stop_reason: StopReason }>`
+    select agents.id, latest.stop_reason
+    from agents cross join lateral (
+      select stop_reason from runs
+      where runs.agent_id = agents.id and stop_reason is not null
+      order by runs.id desc limit 1
+    ) latest
+    where agents.tenant_id = ${tenantId} and agents.id = any(${agentIds}::uuid[])`.execute(db)
+  return new Map(rows.map((row) => [row.id, row.stop_reason]))
+}
+
+/** As for agents, by conversation. */
+export async function findLastStopReasonsOfConversations(
+  db: Kysely<Database>,
+  tenantId: string,
+  conversationIds: readonly string[],
+): Promise<Map<string, StopReason>> {
+  const { rows } = await sql<{ id: string; stop_reason: StopReason }>`
+    select conversations.id, latest.stop_reason
+    from conversations cross join lateral (
+      select stop_reason from runs
+      where runs.conversation_id = conversations.id and stop_reason is not null
+      order by runs.number desc limit 1
+    ) latest
+    where conversations.tenant_id = ${tenantId} and conversations.id = any(${conversationIds}::uuid[])`.execute(db)
+  return new Map(rows.map((row) => [row.id, row.stop_reason]))
+}
+
+function runsOfTenant(db: Kysely<Database>, tenantId: string) {
+  return db.selectFrom('runs').where('runs.tenant_id', '=', tenantId)
+}
+
+function filteredRuns(db: Kysely<Database>, tenantId: string, filter: RunFilter) {
+  let query = runsOfTenant(db, tenantId)
+  if (filter.agentIds) query = query.where(sql<boolean>`runs.agent_id = any(${filter.agentIds}::uuid[])`)
+  if (filter.conversationId) query = query.where('runs.conversation_id', '=', filter.conversationId)
+  if (filter.statuses) query = query.where(hasStatus(filter.statuses))
+  if (filter.stopReasons) query = query.where(sql<boolean>`runs.stop_reason = any(${filter.stopReasons}::text[])`)
+  if (filter.createdAfter) query = query.where('runs.created_at', '>', filter.createdAfter)
+  if (filter.createdBefore) query = query.where('runs.created_at', '<', filter.createdBefore)
+  if (typeof filter.background === 'boolean') {
+    query = query.where('runs.kind', filter.background ? '=' : '<>', 'SLEEPTIME')
+  }
+  return query
+}
+
+/** Statuses as they are shown: CANCELLING is stored as RUNNING, with the time of the cancel. */
+function hasStatus(statuses: readonly RunStatus[]) {
+  return sql<boolean>`case when runs.status = 'RUNNING' and runs.cancel_requested_at is not null
+    then 'CANCELLING' else runs.status end = any(${statuses}::text[])`
+}

@@ -1,0 +1,70 @@
+import { sql, type Kysely, type Selectable } from 'kysely'
+
+import type { Step } from '../domain/step.ts'
+import type { Database } from './schema.ts'
+
+/** A step has no id of its own: it is a run's, by its index. */
+export interface StepKey {
+  readonly runId: string
+  readonly index: number
+}
+
+export function toStep(row: Selectable<Database['steps']>): Step {
+  return {
+    runId: row.run_id,
+    index: row.index,
+    attempt: row.attempt,
+    model: row.model,
+    status: row.status,
+    stopReason: row.stop_reason,
+    usage: {
+      inputTokens: row.input_tokens,
+      outputTokens: row.output_tokens,
+      cachedInputTokens: row.cached_input_tokens,
+      reasoningTokens: row.reasoning_tokens,
+    },
+    timeToFirstTokenMs: row.time_to_first_token_ms,
+    modelMs: row.model_ms,
+    toolsMs: row.tools_ms,
+    error: row.error,
+    createdAt: row.created_at,
+    finishedAt: row.finished_at,
+  }
+}
+
+export async function findSteps(db: Kysely<Database>, tenantId: string, keys: readonly StepKey[]): Promise<Step[]> {
+  const rows = await stepsOfTenant(db, tenantId)
+    .where(isOneOfSteps('steps.run_id', 'steps.index', keys))
+    .execute()
+  return rows.map(toStep)
+}
+
+/** All steps of these runs, in the order of their index. */
+export async function listStepsOfRuns(
+  db: Kysely<Database>,
+  tenantId: string,
+  runIds: readonly string[],
+): Promise<Step[]> {
+  const rows = await stepsOfTenant(db, tenantId)
+    .where(sql<boolean>`steps.run_id = any(${runIds}::uuid[])`)
+    .orderBy('steps.run_id')
+    .orderBy('steps.index')
+    .execute()
+  return rows.map(toStep)
+}
+
+/** Two arrays whatever the number of steps, so that the statement's text stays the same. */
+export function isOneOfSteps(runColumn: string, indexColumn: string, keys: readonly StepKey[]) {
+  const runIds = keys.map((key) => key.runId)
+  const indexes = keys.map((key) => key.index)
+  return sql<boolean>`(${sql.ref(runColumn)}, ${sql.ref(indexColumn)}) in
+    (select * from unnest(${runIds}::uuid[], ${indexes}::integer[]))`
+}
+
+function stepsOfTenant(db: Kysely<Database>, tenantId: string) {
+  return db
+    .selectFrom('steps')
+    .innerJoin('runs', 'runs.id', 'steps.run_id')
+    .where('runs.tenant_id', '=', tenantId)
+    .selectAll('steps')
+}

@@ -1,0 +1,132 @@
+import { sql, type Kysely, type Selectable } from 'kysely'
+
+import type { ToolCall, ToolCallNeed, ToolCallStatus } from '../domain/tool-call.ts'
+import { readPage, type Page, type PageArguments } from './page.ts'
+import type { Database } from './schema.ts'
+import { isOneOfSteps, type StepKey } from './steps.ts'
+
+export function toToolCall(row: Selectable<Database['tool_calls']>): ToolCall {
+  return {
+    id: row.id,
+    tenantId: row.tenant_id,
+    runId: row.run_id,
+    stepIndex: row.step_index,
+    ordinal: row.ordinal,
+    providerCallId: row.provider_call_id,
+    name: row.name,
+    argumentsText: row.arguments_text,
+    arguments: row.arguments,
+    editedArguments: row.edited_arguments,
+    needs: row.needs,
+    status: row.status,
+    decision: row.decision,
+    decidedBy: row.decided_by,
+    decidedAt: row.decided_at,
+    result: row.result,
+    createdAt: row.created_at,
+    expiresAt: row.expires_at,
+    startedAt: row.started_at,
+    finishedAt: row.finished_at,
+  }
+}
+
+/** What is left out filters nothing; an empty list leaves nothing. */
+export interface ToolCallFilter {
+  readonly agentIds?: readonly string[] | null | undefined
+  readonly statuses?: readonly ToolCallStatus[] | null | undefined
+  readonly needs?: readonly ToolCallNeed[] | null | undefined
+  readonly toolNames?: readonly string[] | null | undefined
+  readonly decidedBy?: string | null | undefined
+}
+
+export async function findToolCalls(
+  db: Kysely<Database>,
+  tenantId: string,
+  ids: readonly string[],
+): Promise<ToolCall[]> {
+  const rows = await callsOfTenant(db, tenantId)
+    .where(sql<boolean>`tool_calls.id = any(${ids}::uuid[])`)
+    .selectAll('tool_calls')
+    .execute()
+  return rows.map(toToolCall)
+}
+
+/** All calls of these steps, in the order in which the model made them. */
+export async function listCallsOfSteps(
+  db: Kysely<Database>,
+  tenantId: string,
+  keys: readonly StepKey[],
+): Promise<ToolCall[]> {
+  const rows = await callsOfTenant(db, tenantId)
+    .where(isOneOfSteps('tool_calls.run_id', 'tool_calls.step_index', keys))
+    .selectAll('tool_calls')
+    .orderBy('tool_calls.run_id')
+    .orderBy('tool_calls.step_index')
+    .orderBy('tool_calls.ordinal')
+    .execute()
+  return rows.map(toToolCall)
+}
+
+/** What these runs wait for: only a paused run waits. */
+export async function listPendingCallsOfRuns(
+  db: Kysely<Database>,
+  tenantId: string,
+  runIds: readonly string[],
+): Promise<ToolCall[]> {
+  const rows = await callsOfTenant(db, tenantId)
+    .innerJoin('runs', 'runs.id', 'tool_calls.run_id')
+    .where(sql<boolean>`tool_calls.run_id = any(${runIds}::uuid[])`)
+    .where('runs.status', '=', 'AWAITING_APPROVAL')
+    .where(sql<boolean>`tool_calls.pending`)
+    .selectAll('tool_calls')
+    .orderBy('tool_calls.run_id')
+    .orderBy('tool_calls.step_index')
+    .orderBy('tool_calls.ordinal')
+    .execute()
+  return rows.map(toToolCall)
+}
+
+/** Oldest first. */
+export function listToolCallsPage(
+  db: Kysely<Database>,
+  tenantId: string,
+  options: { readonly filter: ToolCallFilter; readonly page: PageArguments },
+): Promise<Page<ToolCall>> {
+  return readPage(filteredCalls(db, tenantId, options.filter).selectAll('tool_calls'), options.page, {
+    key: 'tool_calls.id',
+    kind: 'uuid',
+    order: 'oldest first',
+    keyOf: (row) => row.id,
+    toNode: toToolCall,
+  })
+}
+
+export async function countToolCalls(db: Kysely<Database>, tenantId: string, filter: ToolCallFilter): Promise<number> {
+  const { count } = await filteredCalls(db, tenantId, filter)
+    .select(sql<number>`count(*)::integer`.as('count'))
+    .executeTakeFirstOrThrow()
+  return count
+}
+
+function callsOfTenant(db: Kysely<Database>, tenantId: string) {
+  return db.selectFrom('tool_calls').where('tool_calls.tenant_id', '=', tenantId)
+}
+
+function filteredCalls(db: Kysely<Database>, tenantId: string, filter: ToolCallFilter) {
+  let query = callsOfTenant(db, tenantId)
+  if (filter.agentIds) {
+    query = query.where(
+      sql<boolean>`exists (select from runs where runs.id = tool_calls.run_id
+        and runs.agent_id = any(${filter.agentIds}::uuid[]))`,
+    )
+  }
+  if (filter.statuses) {
+    query = query.where(sql<boolean>`tool_calls.status = any(${filter.statuses}::text[])`)
+    // Said in the words of the partial index, which is there for exactly this list.
+    if (filter.statuses.every((status) => status === 'PENDING')) query = query.where(sql<boolean>`tool_calls.pending`)
+  }
+  if (filter.needs) query = query.where(sql<boolean>`tool_calls.needs = any(${filter.needs}::text[])`)
+  if (filter.toolNames) query = query.where(sql<boolean>`tool_calls.name = any(${filter.toolNames}::text[])`)
+  if (typeof filter.decidedBy === 'string') query = query.where('tool_calls.decided_by', '=', filter.decidedBy)
+  return query
+}
