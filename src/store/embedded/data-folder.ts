@@ -1,0 +1,125 @@
+import { access, chmod, chown, constants, mkdir, mkdtemp, readFile, readdir, readlink } from 'node:fs/promises'
+import { realpath, rename, rm, stat, symlink, unlink } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+
+import type { Log } from '../../util/log.ts'
+import { StartError, errorCode } from '../../util/start-error.ts'
+import { canEnter, chooseAccount, isRoot, runAs, type Account } from './account.ts'
+import type { Binaries } from './binaries.ts'
+import { isAlive } from './postmaster-file.ts'
+
+/** The role that owns everything in the embedded database. */
+export const superuser = 'holdpoint'
+
+/** Where everything of one embedded Postgres lies. */
+export interface DataFolder {
+  /** What HOLDPOINT_DATA_DIR names. */
+  readonly folder: string
+  /** Postgres's own folder: `folder/postgres`, which may be a link to where the account can reach it. */
+  readonly cluster: string
+  readonly account: Account | undefined
+}
+
+export async function openDataFolder(folder: string): Promise<DataFolder> {
+  try {
+    const made = await mkdir(folder, { recursive: true })
+    if (made !== undefined) await handToOwnerAbove(folder, made)
+    await access(folder, constants.R_OK | constants.W_OK | constants.X_OK)
+  } catch (error) {
+    const reason = errorCode(error) ?? String(error)
+    throw new StartError(
+      `The data folder ${folder} cannot be written (${reason}): make it writable, or set HOLDPOINT_DATA_DIR to another folder.`,
+    )
+  }
+  // A folder that Postgres itself made (PG_VERSION lies right in it) is taken as it is.
+  const cluster = (await readMajor(folder)) === undefined ? join(folder, 'postgres') : folder
+  return { folder, cluster, account: await chooseAccount([cluster, folder, dirname(folder)]) }
+}
+
+/** What root makes inside an ordinary user's folder belongs to that user, who may want to start the server next time. */
+async function handToOwnerAbove(folder: string, topmostMade: string): Promise<void> {
+  const owner = await stat(dirname(topmostMade))
+  if (!isRoot() || owner.uid === 0) return
+  for (let made = folder; made !== dirname(topmostMade); made = dirname(made)) await chown(made, owner.uid, owner.gid)
+}
+
+/** The version of Postgres that made the cluster; undefined: there is none yet. */
+export async function readMajor(cluster: string): Promise<number | undefined> {
+  try {
+    return Number.parseInt(await readFile(join(cluster, 'PG_VERSION'), 'utf8'), 10)
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return undefined
+    throw new StartError(
+      `The data folder ${cluster} cannot be read (${errorCode(error)}): start as its owner, or set HOLDPOINT_DATA_DIR.`,
+    )
+  }
+}
+
+/**
+ * Makes the cluster under a name of its own and publishes it by one rename or link, so that a crash leaves no half-made
+ * cluster and of two processes that start at once the second finds the first one's. As root, where the account cannot
+ * enter the data folder (it lies below a home of mode 0700), the cluster is made in `outsideFolder` and linked to.
+ */
+export async function createCluster(
+  { folder, cluster, account }: DataFolder,
+  { binaries, outsideFolder, sync, log }: { binaries: Binaries; outsideFolder: string; sync: boolean; log: Log },
+): Promise<void> {
+  const inside = await canEnter(account, folder)
+  const parent = inside ? folder : await makeOutsideFolder(outsideFolder, folder)
+  await removeAbandonedStaging(folder)
+  const name = inside ? `postgres.new-${process.pid}-` : `${basename(dirname(folder))}-`
+  const staging = await mkdtemp(join(parent, name))
+  if (account !== undefined) await chown(staging, account.uid, account.gid)
+
+  const locale = binaries.major >= 17 ? ['--locale-provider=builtin', '--builtin-locale=C.UTF-8'] : []
+  const { ok, stderr } = await runAs(account, join(binaries.folder, 'initdb'), [
+    ...['-D', staging, '-U', superuser, '--encoding=UTF8', '--locale=C', ...locale],
+    ...['--auth-local=peer', '--auth-host=reject', '--no-instructions', ...(sync ? [] : ['--no-sync'])],
+  ])
+  if (!ok) {
+    await rm(staging, { recursive: true, force: true })
+    throw new StartError(`A database cannot be made in ${parent}: ${stderr}`)
+  }
+  try {
+    await removeDanglingLink(cluster)
+    if (inside) await rename(staging, cluster)
+    else await symlink(staging, cluster)
+  } catch (error) {
+    await rm(staging, { recursive: true, force: true })
+    if ((await readMajor(cluster)) !== undefined) return
+    throw new StartError(
+      `A database cannot be put into ${cluster} (${errorCode(error)}): is there something else in it?`,
+    )
+  }
+  if (!inside) {
+    const message = `${account?.name} cannot enter the data folder, so the database lies outside it`
+    log.warn({ dataFolder: folder, database: staging }, message)
+  }
+}
+
+async function makeOutsideFolder(outsideFolder: string, folder: string): Promise<string> {
+  try {
+    await mkdir(outsideFolder, { recursive: true })
+    await chmod(outsideFolder, 0o755)
+    return await realpath(outsideFolder)
+  } catch (error) {
+    throw new StartError(
+      `The data folder ${folder} lies where Postgres, which does not run as root, cannot reach it, and ${outsideFolder} cannot be made ` +
+        `(${errorCode(error)}): set HOLDPOINT_DATA_DIR to a folder that every account can enter.`,
+    )
+  }
+}
+
+/** Names carry the id of the process that works in them; one that is gone was killed in the middle of it. */
+async function removeAbandonedStaging(folder: string): Promise<void> {
+  for (const name of await readdir(folder)) {
+    const maker = /^postgres\.new-(\d+)-/.exec(name)?.[1]
+    if (maker !== undefined && !isAlive(Number(maker))) await rm(join(folder, name), { recursive: true, force: true })
+  }
+}
+
+/** A link whose target was deleted stands for no database. */
+async function removeDanglingLink(cluster: string): Promise<void> {
+  const target = await readlink(cluster).catch(() => undefined)
+  if (target !== undefined && (await readMajor(target)) === undefined) await unlink(cluster)
+}

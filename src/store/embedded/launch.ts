@@ -1,0 +1,160 @@
+import { realpath } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+import type { Log } from '../../util/log.ts'
+import { StartError, errorCode } from '../../util/start-error.ts'
+import { chooseBinaries } from './binaries.ts'
+import { createCluster, openDataFolder, readMajor, superuser } from './data-folder.ts'
+import { takeLease, type Lease } from './lease.ts'
+import { readPassword, setPassword } from './password.ts'
+import { findPostmaster } from './postmaster-file.ts'
+import { findFreePort, launchPostmaster, stopPostmaster, type Cluster, type LaunchedPostmaster } from './postmaster.ts'
+
+export interface EmbeddedPostgres {
+  readonly url: string
+  /** Where Postgres keeps its files. */
+  readonly folder: string
+  /** Ends our use of the server; the last user's stop ends the server too. May be called twice. */
+  stop(): Promise<void>
+}
+
+export interface EmbeddedPostgresOptions {
+  readonly dataDir: string
+  readonly log: Log
+  /** Of Postgres, such as `{ fsync: 'off' }` in tests; they hold if this process is the one that starts the server. */
+  readonly settings?: Readonly<Record<string, string>>
+  /** For root alone: where things go that Postgres could not reach below the data folder or the project. */
+  readonly outsideFolder?: string
+}
+
+const database = 'holdpoint'
+const startDeadlineMs = 120_000
+
+/**
+ * Gives this process the use of the data folder's Postgres: makes the database if there is none, starts the server if
+ * none runs, joins it if another process, or one that was killed, has started it. A server that dies later is started
+ * again on the same port, so the pool's next connection finds it.
+ */
+export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
+  const { log } = options
+  const cluster = await openCluster(options)
+  let held = await useServer(cluster, await findFreePort())
+  const url = addressOf(held, database)
+  let stopping: Promise<void> | undefined
+  try {
+    await createDatabase(held.lease)
+  } catch (error) {
+    await leaveServer(cluster, held.lease)
+    throw error
+  }
+  const keeping = keepServer()
+
+  async function keepServer(): Promise<void> {
+    while (stopping === undefined) {
+      await held.lease.lost
+      if (stopping !== undefined) return
+      log.warn('the embedded Postgres has ended; starting it again')
+      try {
+        held = await useServer(cluster, held.port)
+        if (stopping !== undefined) await leaveServer(cluster, held.lease)
+      } catch (error) {
+        log.error({ err: error }, 'the embedded Postgres cannot be started again')
+        await sleep(1_000)
+      }
+    }
+  }
+
+  return {
+    url,
+    folder: cluster.folder,
+    stop() {
+      stopping ??= leaveServer(cluster, held.lease).then(() => keeping)
+      return stopping
+    },
+  }
+}
+
+async function openCluster(options: EmbeddedPostgresOptions): Promise<Cluster> {
+  const { dataDir, log, settings = {}, outsideFolder = '/var/lib/holdpoint' } = options
+  const dataFolder = await openDataFolder(dataDir)
+  const { folder, account } = dataFolder
+  const major = await readMajor(dataFolder.cluster)
+  const copyFolder = account === undefined ? join(folder, 'binaries') : join(outsideFolder, 'binaries')
+  const binaries = await chooseBinaries(major, { account, copyFolder, dataFolder: dataFolder.cluster, log })
+  if (major === undefined) {
+    await createCluster(dataFolder, { binaries, outsideFolder, sync: settings['fsync'] !== 'off', log })
+  }
+  const logFile = join(folder, 'postgres.log')
+  return { folder: await realpath(dataFolder.cluster), logFile, account, binaries, settings }
+}
+
+interface Held {
+  readonly lease: Lease
+  readonly port: number
+  readonly password: string
+}
+
+/** Looks again and again at what is there and does the next thing that is missing, until a lease is ours. */
+async function useServer(cluster: Cluster, preferredPort: number): Promise<Held> {
+  const deadline = Date.now() + startDeadlineMs
+  let port = preferredPort
+  let launched: LaunchedPostmaster | undefined
+  for (; Date.now() < deadline; await sleep(10)) {
+    const password = await readPassword(cluster.folder)
+    const running = await findPostmaster(cluster.folder)
+    if (running === undefined) {
+      if (password === undefined) {
+        await setPassword(cluster.folder, cluster)
+        continue
+      }
+      const output = await launched?.ended()
+      if (output !== undefined && (await findPostmaster(cluster.folder)) === undefined)
+        port = await portAfter(output, port, cluster)
+      if (launched === undefined || output !== undefined) launched = await launchPostmaster(cluster, port)
+    } else if (running.port !== undefined) {
+      if (password === undefined) throw foreignServer(cluster, running.pid)
+      const lease = await takeLease(addressOf({ port: running.port, password }, 'postgres')).catch((error: unknown) => {
+        throw errorCode(error) === '28P01' ? foreignServer(cluster, running.pid) : error
+      })
+      if (lease !== undefined) return { lease, port: running.port, password }
+    }
+  }
+  throw new StartError(
+    `Postgres on ${cluster.folder} is not ready after ${startDeadlineMs / 1000} s: see ${cluster.logFile}.`,
+  )
+}
+
+/** A server that ended at once: because of the port, then another one is tried; because another process was faster; or for good. */
+async function portAfter(output: string, port: number, cluster: Cluster): Promise<number> {
+  if (output.includes('Address already in use')) return findFreePort()
+  if (output.includes('lock file "postmaster.pid"')) return port
+  const reason = /(?:FATAL|PANIC): +(.+)/.exec(output)?.[1] ?? output.trim().split('\n').at(-1)
+  throw new StartError(
+    `Postgres does not start on ${cluster.folder}: ${reason || 'no reason given'} (see ${cluster.logFile}).`,
+  )
+}
+
+function foreignServer(cluster: Cluster, pid: number): StartError {
+  return new StartError(
+    `The data folder ${cluster.folder} is in use by a Postgres that Holdpoint did not start (process ${pid}): stop that one, or set DATABASE_URL to it.`,
+  )
+}
+
+async function leaveServer(cluster: Cluster, lease: Lease): Promise<void> {
+  if (await lease.leave()) await stopPostmaster(cluster)
+  await lease.close()
+}
+
+async function createDatabase({ client }: Lease): Promise<void> {
+  const { rowCount } = await client.query('select from pg_database where datname = $1', [database])
+  if (rowCount !== 0) return
+  await client.query(`create database ${database}`).catch((error: unknown) => {
+    // Two processes that start at once both find none.
+    if (!['42P04', '23505'].includes(errorCode(error) ?? '')) throw error
+  })
+}
+
+function addressOf({ port, password }: { port: number; password: string }, databaseName: string): string {
+  return `postgres://${superuser}:${password}@127.0.0.1:${port}/${databaseName}`
+}

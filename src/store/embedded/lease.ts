@@ -1,0 +1,65 @@
+import pg from 'pg'
+
+import { errorCode } from '../../util/start-error.ts'
+
+/**
+ * The mark that one process uses the embedded Postgres: a session's shared advisory lock, which ends with the process,
+ * however it ends. Whoever leaves tries for the exclusive lock: only the last can get it, and while the last holds it
+ * and stops the server, nobody else can take a lease. A newcomer therefore either comes first, and the server stays,
+ * or finds the lock held and starts the server anew once it has stopped.
+ */
+export interface Lease {
+  readonly client: pg.Client
+  /** Settles when the server is gone or has ended the session. Never rejects. */
+  readonly lost: Promise<void>
+  /** True: we were the last, and nobody can take a lease any more until the server was stopped. */
+  leave(): Promise<boolean>
+  close(): Promise<void>
+}
+
+// 'hold' as a number, and which of our locks it is.
+const lock = `${0x686f6c64}, 1`
+
+/** Undefined: the server is starting, stopping or gone; try again. */
+export async function takeLease(url: string): Promise<Lease | undefined> {
+  const client = new pg.Client({
+    connectionString: url,
+    application_name: 'holdpoint lease',
+    connectionTimeoutMillis: 5_000,
+  })
+  const lost = new Promise<void>((resolve) => client.once('end', resolve))
+  // What went wrong with the session is told by 'end'; without a listener the process would crash.
+  client.on('error', () => {})
+  try {
+    await client.connect()
+    const { rows } = await client.query<{ held: boolean }>(`select pg_try_advisory_lock_shared(${lock}) as held`)
+    if (rows[0]?.held !== true) {
+      await client.end()
+      return undefined
+    }
+  } catch (error) {
+    await client.end().catch(() => {})
+    if (isPassing(error)) return undefined
+    throw error
+  }
+  return {
+    client,
+    lost,
+    async leave() {
+      try {
+        await client.query(`select pg_advisory_unlock_shared(${lock})`)
+        const { rows } = await client.query<{ last: boolean }>(`select pg_try_advisory_lock(${lock}) as last`)
+        return rows[0]?.last === true
+      } catch {
+        return false
+      }
+    },
+    close: () => client.end().catch(() => {}),
+  }
+}
+
+/** Starting up, shutting down, ended by the administrator, out of connections; and pg's errors without a code are of cut sockets. */
+function isPassing(error: unknown): boolean {
+  const code = errorCode(error)
+  return code === undefined || ['57P03', '57P01', '53300', 'ECONNREFUSED', 'ECONNRESET', 'EPIPE'].includes(code)
+}

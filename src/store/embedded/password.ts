@@ -1,0 +1,63 @@
+import { randomBytes } from 'node:crypto'
+import { link, readFile, rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+
+import { StartError, errorCode } from '../../util/start-error.ts'
+import { runAs, writeOwned, type Account } from './account.ts'
+import type { Binaries } from './binaries.ts'
+import { superuser } from './data-folder.ts'
+
+const passwordFile = (cluster: string) => join(cluster, 'holdpoint.password')
+
+/** Lies in the cluster's folder of mode 0700; undefined: the role has no password yet. */
+export async function readPassword(cluster: string): Promise<string | undefined> {
+  return readIfThere(passwordFile(cluster))
+}
+
+/**
+ * Gives our role a password while no server runs: Postgres listens on a port, which every local account can reach.
+ * The password is written down before it is set and the file gets its final name after, so a process that is killed in
+ * between, or two that start at once, end with one password that holds. Also makes the role, for a cluster that
+ * Postgres's own initdb made.
+ */
+export async function setPassword(
+  cluster: string,
+  { account, binaries }: { account: Account | undefined; binaries: Binaries },
+): Promise<void> {
+  const proposed = `${passwordFile(cluster)}.new`
+  const password = await proposePassword(proposed, account)
+  if (password === undefined) return
+  // Another process was done before we proposed: while its proposal lay there, ours could not have been put there.
+  if ((await readPassword(cluster)) !== undefined) return rm(proposed, { force: true })
+  const statements = [
+    `do $$ begin if not exists (select from pg_roles where rolname = '${superuser}') then create role ${superuser}; end if; end $$`,
+    `alter role ${superuser} superuser login password '${password}'`,
+  ]
+  const { ok, stderr } = await runAs(
+    account,
+    join(binaries.folder, 'postgres'),
+    ['--single', '-D', cluster, '-c', 'exit_on_error=on', '-c', 'password_encryption=scram-sha-256', 'postgres'],
+    `${statements.join('\n')}\n`,
+  )
+  if (ok) await rename(proposed, passwordFile(cluster)).catch(() => {})
+  // Another process is at it right now; the caller looks again.
+  else if (!stderr.includes('postmaster.pid')) throw new StartError(`Postgres does not start on ${cluster}: ${stderr}`)
+}
+
+/** Linked into place, which fails where another process was first: then that one's password is ours too. */
+async function proposePassword(proposed: string, account: Account | undefined): Promise<string | undefined> {
+  const mine = `${proposed}-${process.pid}`
+  await writeOwned(mine, randomBytes(24).toString('hex'), account)
+  await link(mine, proposed).catch(() => {})
+  await rm(mine)
+  return readIfThere(proposed)
+}
+
+async function readIfThere(file: string): Promise<string | undefined> {
+  try {
+    return await readFile(file, 'utf8')
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return undefined
+    throw error
+  }
+}

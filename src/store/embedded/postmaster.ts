@@ -1,0 +1,92 @@
+import { spawn } from 'node:child_process'
+import { open, readFile } from 'node:fs/promises'
+import { createServer, type AddressInfo } from 'node:net'
+import { join } from 'node:path'
+
+import { cleanSurroundings, runAs, writeOwned, type Account } from './account.ts'
+import type { Binaries } from './binaries.ts'
+
+/** What is needed to start and stop the server of one cluster. */
+export interface Cluster {
+  /** The real path of Postgres's folder. */
+  readonly folder: string
+  readonly logFile: string
+  readonly account: Account | undefined
+  readonly binaries: Binaries
+  readonly settings: Readonly<Record<string, string>>
+}
+
+export interface LaunchedPostmaster {
+  /** Undefined while it runs; once it has ended, what it wrote to the log. */
+  ended(): Promise<string | undefined>
+}
+
+const defaultSettings = {
+  listen_addresses: '127.0.0.1',
+  // A socket's path may have 107 bytes at most, and a data folder lies wherever it lies.
+  unix_socket_directories: '',
+  max_connections: '200',
+  timezone: 'UTC',
+  log_timezone: 'UTC',
+  log_checkpoints: 'off',
+}
+
+/** Every local account can reach the port, so nobody gets in without the password. */
+const hostBasedAuthentication = 'host all all 127.0.0.1/32 scram-sha-256\n'
+
+/**
+ * Starts the server in a session of its own, so that Ctrl-C in a terminal does not reach it together with Node, and
+ * logging to a file, so that it outlives us. Of two processes that do this at once, Postgres lets one succeed.
+ */
+export async function launchPostmaster(cluster: Cluster, port: number): Promise<LaunchedPostmaster> {
+  const authentication = join(cluster.folder, 'holdpoint.hba.conf')
+  await writeOwned(authentication, hostBasedAuthentication, cluster.account)
+  const settings = { ...defaultSettings, hba_file: authentication, port: String(port), ...cluster.settings }
+
+  const log = await open(cluster.logFile, 'a', 0o600)
+  try {
+    if (cluster.account !== undefined) await log.chown(cluster.account.uid, cluster.account.gid)
+    const logStart = (await log.stat()).size
+    const child = spawn(
+      join(cluster.binaries.folder, 'postgres'),
+      ['-D', cluster.folder, ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])],
+      {
+        ...cleanSurroundings,
+        ...(cluster.account && { uid: cluster.account.uid, gid: cluster.account.gid }),
+        detached: true,
+        stdio: ['ignore', log.fd, log.fd],
+      },
+    )
+    child.unref()
+    let spawnError: Error | undefined
+    child.on('error', (error) => (spawnError = error))
+    return {
+      async ended() {
+        if (spawnError !== undefined) return spawnError.message
+        if (child.exitCode === null && child.signalCode === null) return undefined
+        return (await readFile(cluster.logFile)).subarray(logStart).toString()
+      },
+    }
+  } finally {
+    await log.close()
+  }
+}
+
+/** Fast: sessions are ended, nothing that was committed is lost. Immediate, if that takes a minute, only means recovery at the next start. */
+export async function stopPostmaster({ folder, account, binaries }: Cluster): Promise<void> {
+  const stop = (mode: string) =>
+    runAs(account, join(binaries.folder, 'pg_ctl'), ['stop', '-D', folder, '-s', '-w', '-m', mode])
+  if (!(await stop('fast')).ok) await stop('immediate')
+}
+
+/** Free now; if someone takes it in between, Postgres says so and the caller asks again. */
+export async function findFreePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(0, '127.0.0.1', resolve)
+  })
+  const { port } = server.address() as AddressInfo
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}

@@ -1,0 +1,18 @@
+/**
+ * The server cannot start for a reason that the person who starts it can mend. The message is one line that says what
+ * was wrong and what to do; `main.ts` prints that line alone and exits with a status other than 0.
+ */
+export class StartError extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message.replaceAll(/\s*\n\s*/g, ' ').trim(), options)
+    this.name = 'StartError'
+  }
+}
+
+/** The code of a system or Postgres error (`EACCES`, `28P01` …), looked for behind `AggregateError` too. */
+export function errorCode(error: unknown): string | undefined {
+  if (typeof error !== 'object' || error === null) return undefined
+  if ('code' in error && typeof error.code === 'string') return error.code
+  if (error instanceof AggregateError) return errorCode(error.errors[0])
+  return undefined
+}
