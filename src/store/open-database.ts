@@ -32,8 +32,14 @@ export async function openDatabase(
     keepAlive: true,
     types: { getTypeParser },
   })
-  // An idle connection that breaks is replaced by the pool; without a listener it would end the process.
-  pool.on('error', (error) => log.warn({ err: error }, 'a database connection was lost'))
+  let closing: Promise<void> | undefined
+  // An idle connection that breaks is replaced by the pool; without a listener it would end the process. One that is
+  // lent out may break between two statements: the next statement says so to its borrower.
+  pool.on('error', (error) => {
+    if (closing === undefined)
+      log.warn({ code: errorCode(error), reason: error.message }, 'a database connection was lost')
+  })
+  pool.on('connect', (client) => client.on('error', () => {}))
   try {
     await checkServer(pool, place)
   } catch (error) {
@@ -41,7 +47,6 @@ export async function openDatabase(
     throw error instanceof StartError ? error : explain(error, place)
   }
   const db = new Kysely<Database>({ dialect: new PostgresDialect({ pool }) })
-  let closing: Promise<void> | undefined
   return { db, pool, url, close: () => (closing ??= db.destroy()) }
 }
 

@@ -1,0 +1,164 @@
+import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
+
+import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest'
+
+import { openDatabase, type OpenDatabase } from '../../src/store/open-database.ts'
+import { createLog } from '../../src/util/log.ts'
+import { StartError } from '../../src/util/start-error.ts'
+import { createTestDatabase } from '../support/database.ts'
+
+const log = createLog('silent')
+
+async function failToOpen(url: string): Promise<string> {
+  const error = await openDatabase(url, { log }).then(
+    (database) => database.close(),
+    (reason: unknown) => reason,
+  )
+  expect(error).toBeInstanceOf(StartError)
+  const { message } = error as StartError
+  expect(message).not.toContain('\n')
+  return message
+}
+
+describe('a database that can be opened', () => {
+  let database: OpenDatabase
+  beforeAll(async () => {
+    database = await createTestDatabase()
+  })
+  afterAll(() => database.close())
+
+  test('[DB1] counts and 64-bit columns arrive as numbers, and one that does not fit is an error', async () => {
+    const { rows } = await database.pool.query(
+      'select count(*) as n, 9007199254740991::int8 as most from generate_series(1, 3)',
+    )
+    expect(rows).toEqual([{ n: 3, most: 9007199254740991 }])
+    await expect(database.pool.query('select 9007199254740993::int8 as n')).rejects.toThrow('too large')
+  })
+
+  test('[DB2] a connection that the server ends is replaced', async () => {
+    const { rows } = await database.pool.query<{ pid: number }>('select pg_backend_pid() as pid')
+    const other = await openDatabase(database.url, { log, poolSize: 1 })
+    await other.pool.query('select pg_terminate_backend($1, 5000)', [rows[0]?.pid])
+    await other.close()
+    const again = await database.pool.query("select current_setting('application_name') as name")
+    expect(again.rows).toEqual([{ name: 'holdpoint' }])
+  })
+
+  test('[DB3] closing twice is closing once', async () => {
+    const other = await openDatabase(database.url, { log })
+    await Promise.all([other.close(), other.close()])
+    await other.close()
+  })
+})
+
+describe('[DB4] what cannot be opened is told in one line that names the fault and the remedy', () => {
+  let server: Server | undefined
+  afterEach(() => server?.close())
+
+  test('a wrong password, which is not shown', async () => {
+    const url = new URL(inject('postgres').url)
+    url.password = 'not-this-one'
+    const message = await failToOpen(url.href)
+    expect(message).toContain(`Postgres at ${url.host} does not let "holdpoint" in`)
+    expect(message).toContain('DATABASE_URL')
+    expect(message).not.toContain('not-this-one')
+  })
+
+  test('no password where one is needed', async () => {
+    const url = new URL(inject('postgres').url)
+    url.password = ''
+    expect(await failToOpen(url.href)).toContain('wants a password for "holdpoint"')
+  })
+
+  test('a database that is not there', async () => {
+    const url = new URL(inject('postgres').url)
+    url.pathname = '/nowhere'
+    expect(await failToOpen(url.href)).toBe(
+      `Postgres at ${url.host} has no database "nowhere": create it, or correct the name in DATABASE_URL.`,
+    )
+  })
+
+  test('nobody listening', async () => {
+    const { port, close } = await listen(() => {})
+    await close()
+    const message = await failToOpen(`postgres://u:p@127.0.0.1:${port}/x`)
+    expect(message).toBe(
+      `No Postgres can be reached at 127.0.0.1:${port} (ECONNREFUSED): start it, or correct DATABASE_URL.`,
+    )
+  })
+
+  test('a host name that does not exist', async () => {
+    expect(await failToOpen('postgres://u:p@nowhere.invalid/x')).toMatch(
+      /^No Postgres can be reached at nowhere.invalid:5432 \((ENOTFOUND|EAI_AGAIN)\)/,
+    )
+  })
+
+  test('something that is not Postgres', async () => {
+    const { port } = await listen((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'))
+    expect(await failToOpen(`postgres://u:p@127.0.0.1:${port}/x`)).toContain(`at 127.0.0.1:${port}`)
+  })
+
+  test('a Postgres older than 14', async () => {
+    const { port } = await listen(answerAs(['130011', '13.11', 'f']))
+    expect(await failToOpen(`postgres://u:p@127.0.0.1:${port}/x`)).toBe(
+      `Postgres at 127.0.0.1:${port} is version 13.11, and Holdpoint needs 14 or later: upgrade it, or set DATABASE_URL to a newer one.`,
+    )
+  })
+
+  test('a standby', async () => {
+    const { port } = await listen(answerAs(['150004', '15.4', 't']))
+    expect(await failToOpen(`postgres://u:p@127.0.0.1:${port}/x`)).toContain('read-only standby')
+  })
+
+  async function listen(onConnection: (socket: Socket) => void) {
+    const listening = createServer(onConnection)
+    server = listening
+    await new Promise<void>((resolve) => listening.listen(0, '127.0.0.1', resolve))
+    const { port } = listening.address() as AddressInfo
+    return { port, close: () => new Promise((resolve) => listening.close(resolve)) }
+  }
+})
+
+/** As much of Postgres's protocol as answers one simple query with one row. */
+function answerAs([number, version, standby]: [string, string, string]) {
+  const message = (type: string, ...parts: Buffer[]) => {
+    const body = Buffer.concat(parts)
+    return Buffer.concat([Buffer.from(type), int32(body.length + 4), body])
+  }
+  const columns = [
+    ['number', number, 25],
+    ['version', version, 25],
+    ['standby', standby, 16],
+  ] as const
+  const ready = message('Z', Buffer.from('I'))
+  const described = columns.map(([name, , type]) =>
+    Buffer.concat([text(name), int32(0), int16(0), int32(type), int16(-1), int32(-1), int16(0)]),
+  )
+  const values = columns.map(([, value]) => Buffer.concat([int32(value.length), Buffer.from(value)]))
+  return (socket: Socket) => {
+    socket.once('data', () => {
+      socket.write(Buffer.concat([message('R', int32(0)), ready]))
+      socket.on('data', (data) => {
+        if (data[0] !== 'Q'.charCodeAt(0)) return socket.end()
+        const row = [message('T', int16(3), ...described), message('D', int16(3), ...values)]
+        return socket.write(Buffer.concat([...row, message('C', text('SELECT 1')), ready]))
+      })
+    })
+  }
+}
+
+function int32(value: number): Buffer {
+  const buffer = Buffer.alloc(4)
+  buffer.writeInt32BE(value)
+  return buffer
+}
+
+function int16(value: number): Buffer {
+  const buffer = Buffer.alloc(2)
+  buffer.writeInt16BE(value)
+  return buffer
+}
+
+function text(value: string): Buffer {
+  return Buffer.from(`${value}\0`)
+}

@@ -1,0 +1,50 @@
+import type { TestProject } from 'vitest/node'
+
+import { prepareDatabase } from '../../src/prepare-database.ts'
+import { startEmbeddedPostgres } from '../../src/store/embedded/launch.ts'
+import { openDatabase } from '../../src/store/open-database.ts'
+import { createLog } from '../../src/util/log.ts'
+import { makeTemporaryFolder } from './temporary-folder.ts'
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** The test run's Postgres, and the migrated database in it that test files clone. */
+    postgres: { readonly url: string; readonly template: string }
+  }
+}
+
+const template = 'test_template'
+
+/** One Postgres for the whole test run, thrown away at its end. */
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const log = createLog('warn')
+  const folder = await makeTemporaryFolder()
+  const postgres = await startEmbeddedPostgres({
+    dataDir: folder.path,
+    log,
+    settings: {
+      fsync: 'off',
+      synchronous_commit: 'off',
+      max_connections: '400',
+      shared_preload_libraries: 'pg_stat_statements',
+      'pg_stat_statements.track': 'all',
+    },
+  })
+  const teardown = async () => {
+    await postgres.stop()
+    await folder.remove()
+  }
+  try {
+    const maintenance = await openDatabase(postgres.url, { log, poolSize: 1 })
+    await maintenance.pool.query(`create database ${template}`)
+    await maintenance.close()
+    const database = await openDatabase(postgres.url.replace(/[^/]+$/, template), { log })
+    await prepareDatabase(database, { log })
+    await database.close()
+  } catch (error) {
+    await teardown()
+    throw error
+  }
+  project.provide('postgres', { url: postgres.url, template })
+  return teardown
+}
