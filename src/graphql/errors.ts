@@ -1,0 +1,167 @@
+import { randomUUID } from 'node:crypto'
+
+import { GraphQLError } from 'graphql'
+
+import { HoldpointError, type ErrorCode } from '../domain/errors.ts'
+import type { Log } from '../util/log.ts'
+
+export type ClientErrorCode =
+  | ErrorCode
+  | 'GRAPHQL_PARSE_FAILED'
+  | 'GRAPHQL_VALIDATION_FAILED'
+  | 'OPERATION_RESOLUTION_FAILURE'
+  | 'BAD_REQUEST'
+  | 'INTERNAL_SERVER_ERROR'
+
+/** What HTTP says where the whole request failed. An error of one field never changes the status: it has a path. */
+const statusByCode: Readonly<Record<ClientErrorCode, number>> = {
+  GRAPHQL_PARSE_FAILED: 400,
+  GRAPHQL_VALIDATION_FAILED: 400,
+  OPERATION_RESOLUTION_FAILURE: 400,
+  OPERATION_TOO_COMPLEX: 400,
+  BAD_REQUEST: 400,
+  BAD_USER_INPUT: 400,
+  BAD_CURSOR: 400,
+  UNAUTHENTICATED: 401,
+  FORBIDDEN: 403,
+  NOT_FOUND: 404,
+  IDEMPOTENCY_CONFLICT: 409,
+  RATE_LIMITED: 429,
+  TOO_MANY_OPERATIONS: 429,
+  INTERNAL_SERVER_ERROR: 500,
+  NOT_IMPLEMENTED: 501,
+  UNAVAILABLE: 503,
+  TIMEOUT: 504,
+}
+
+/** GraphQL over HTTP answers these with 200 to a client that accepts `application/json` alone. */
+const requestErrors: ReadonlySet<ClientErrorCode> = new Set([
+  'GRAPHQL_PARSE_FAILED',
+  'GRAPHQL_VALIDATION_FAILED',
+  'BAD_USER_INPUT',
+])
+
+interface ClientErrorOptions {
+  /** Shown to the client beside the code. */
+  readonly extensions?: Readonly<Record<string, unknown>> | undefined
+  /** Where another status, or a header, says more than the code's own. */
+  readonly http?: HttpHint | undefined
+  /** The error whose place in the document and path in the result it takes. */
+  readonly at?: GraphQLError | undefined
+}
+
+interface HttpHint {
+  readonly status?: number
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** An error that is fit to be shown: it has a code of the contract, and nothing of ours. */
+export class ClientError extends GraphQLError {
+  readonly code: ClientErrorCode
+
+  constructor(code: ClientErrorCode, message: string, { extensions, http, at }: ClientErrorOptions = {}) {
+    super(message, {
+      nodes: at?.nodes ?? null,
+      source: at?.source ?? null,
+      positions: at?.positions ?? null,
+      path: at?.path ?? null,
+      extensions: { code, ...extensions },
+    })
+    this.code = code
+    // yoga reads the status from here. Not enumerable, so that no transport can serialise it.
+    if (this.path === undefined || http !== undefined) {
+      const value = { status: statusByCode[code], spec: http === undefined && requestErrors.has(code), ...http }
+      Object.defineProperty(this.extensions, 'http', { value, enumerable: false })
+    }
+    Object.defineProperty(this, 'code', { enumerable: false })
+  }
+}
+
+/**
+ * The one place where an error becomes what a client sees, on every transport. Broken rules keep their code, a database that
+ * can't be reached is UNAVAILABLE, and anything else is a bug: the log gets it whole, the client gets its id.
+ */
+export function toClientError(error: unknown, log: Log): ClientError {
+  if (error instanceof ClientError) return error
+  const at = error instanceof GraphQLError ? error : undefined
+  const cause = rootCause(error)
+  if (cause instanceof ClientError || cause instanceof HoldpointError) {
+    return new ClientError(cause.code, cause.message, { extensions: cause.extensions, at })
+  }
+  if (cause instanceof GraphQLError) {
+    const known = fromGraphQLError(cause, at)
+    if (known !== undefined) return known
+  }
+  if (isConnectionFailure(cause)) {
+    log.warn({ err: cause, path: at?.path }, 'the database cannot be reached')
+    return new ClientError('UNAVAILABLE', 'The database cannot be reached. Try again.', { at })
+  }
+  const errorId = randomUUID()
+  log.error({ errorId, err: cause, path: at?.path }, 'internal error')
+  return new ClientError('INTERNAL_SERVER_ERROR', `Internal error. The server's log has it as ${errorId}.`, {
+    extensions: { errorId },
+    at,
+  })
+}
+
+/** A value of a variable that does not fit its type: `field` is the path to it, such as `input.blocks[0].label`. */
+export function toVariableError(error: GraphQLError): ClientError {
+  const variable = /^Variable "\$(\w+)"/.exec(error.message)?.[1]
+  const path = / at "([^"]+)"; /.exec(error.message)?.[1]
+  return new ClientError('BAD_USER_INPUT', error.message, {
+    extensions: { field: path ?? variable ?? null },
+    at: error,
+  })
+}
+
+function rootCause(error: unknown): unknown {
+  let cause = error
+  while (cause instanceof GraphQLError && cause.originalError !== undefined) cause = cause.originalError
+  return cause
+}
+
+/** Errors of yoga and of the executor. Those without a code are made of results that don't fit the schema: bugs. */
+function fromGraphQLError(error: GraphQLError, at: GraphQLError | undefined): ClientError | undefined {
+  const { code, http } = error.extensions as { code?: unknown; http?: HttpHint }
+  if (code === 'INTERNAL_SERVER_ERROR') return undefined
+  if (typeof code === 'string' && code in statusByCode) {
+    return new ClientError(code as ClientErrorCode, error.message, { http: withoutSpec(http), at: at ?? error })
+  }
+  if (code === 'REQUEST_ENTITY_TOO_LARGE')
+    return new ClientError('BAD_REQUEST', error.message, { http: withoutSpec(http) })
+  const argument = /^Argument "(\w+)" /.exec(error.message)?.[1]
+  if (argument === undefined) return undefined
+  return new ClientError('BAD_USER_INPUT', error.message, { extensions: { field: argument }, at: at ?? error })
+}
+
+function withoutSpec(http: HttpHint | undefined): HttpHint | undefined {
+  if (http === undefined) return undefined
+  return { ...(http.status && { status: http.status }), ...(http.headers && { headers: http.headers }) }
+}
+
+const connectionFailureCodes: ReadonlySet<unknown> = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'ENOTFOUND',
+  'EPIPE',
+  'ETIMEDOUT',
+  '53300', // too many connections
+  '57P01', // the server is being shut down
+  '57P02', // the server has crashed
+  '57P03', // the server is starting up
+])
+
+/** pg has no class or code for these. */
+const connectionFailureMessage =
+  /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error)/
+
+function isConnectionFailure(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  const { code, syscall } = error as { code?: unknown; syscall?: unknown }
+  return (
+    syscall === 'connect' ||
+    connectionFailureCodes.has(code) ||
+    (typeof code === 'string' && /^08\w{3}$/.test(code)) ||
+    connectionFailureMessage.test(error.message)
+  )
+}

@@ -1,0 +1,27 @@
+import type { ServerResponse } from 'node:http'
+
+import type { Plugin } from 'graphql-yoga'
+
+import { ClientError } from '../graphql/errors.ts'
+import { accepts } from './request-rules.ts'
+
+/** Server-sent events: who may have them, what a proxy must know, and which are open. */
+export function useEventStreams(open: Set<ServerResponse>): Plugin<object, { res: ServerResponse }> {
+  return {
+    onSubscribe({ args, setResultAndStopExecution }) {
+      const { request } = args.contextValue as { request?: Request }
+      // None on a WebSocket.
+      if (request === undefined || accepts(request, 'text/event-stream')) return
+      const message =
+        'A subscription over HTTP is answered by an event stream: send `Accept: text/event-stream`, or use a WebSocket.'
+      setResultAndStopExecution({ errors: [new ClientError('BAD_REQUEST', message, { http: { status: 406 } })] })
+    },
+    onResponse({ response, serverContext: { res } }) {
+      if (!response.headers.get('content-type')?.startsWith('text/event-stream')) return
+      // nginx would hold events back until its buffer is full.
+      response.headers.set('x-accel-buffering', 'no')
+      open.add(res)
+      res.once('close', () => open.delete(res))
+    },
+  }
+}

@@ -1,0 +1,96 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+import type { GraphQLSchema } from 'graphql'
+
+import { toClientError } from '../graphql/errors.ts'
+import type { Log } from '../util/log.ts'
+import type { Authenticate } from './authentication.ts'
+import { asksForPage, createGraphiQL } from './graphiql.ts'
+import { sendLiveness, sendReadiness } from './health.ts'
+import { sendHomePage } from './home-page.ts'
+import { defaultLimits, type Limits } from './limits.ts'
+import { isRead, securityHeaders, sendError, sendJson } from './pages.ts'
+import { createWebSocketEndpoint } from './websocket.ts'
+import { createGraphQLServer } from './yoga.ts'
+
+export interface HttpServerOptions<Viewer> {
+  readonly schema: GraphQLSchema
+  readonly authenticate: Authenticate<Viewer>
+  /** Called once for each operation, on every transport. */
+  readonly createContext: (viewer: Viewer) => object
+  readonly log: Log
+  readonly limits?: Partial<Limits>
+  readonly graphiql: boolean
+  readonly ready: () => Promise<boolean>
+}
+
+export interface HttpServer {
+  /** Port 0 takes a free one. Rejects with Node's own error where the address can't be had. */
+  listen(host: string, port: number): Promise<{ port: number }>
+  /**
+   * Takes nothing new, tells WebSockets to come back (1012), cuts event streams (without a `complete`, which would say that they
+   * had ended), waits a little for requests under way, then cuts those too. May be called twice.
+   */
+  close(): Promise<void>
+}
+
+/** How long a client may take to hear the end of its request once we close. */
+const closeGraceMs = 2_000
+
+export function createHttpServer<Viewer>(options: HttpServerOptions<Viewer>): HttpServer {
+  const { schema, authenticate, createContext, log, ready } = options
+  const limits: Limits = { ...defaultLimits, ...options.limits }
+  const eventStreams = new Set<ServerResponse>()
+  const yoga = createGraphQLServer({ schema, authenticate, createContext, log, limits, eventStreams })
+  const webSockets = createWebSocketEndpoint({ yoga, authenticate, log, limits })
+  const sendGraphiQL = createGraphiQL()
+
+  async function route(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const path = request.url?.split('?')[0]
+    if (path === '/graphql') {
+      if (options.graphiql && asksForPage(request)) return sendGraphiQL(request, response)
+      return yoga.requestListener(request, response)
+    }
+    if (path !== '/' && path !== '/healthz' && path !== '/readyz') {
+      return sendError(response, 404, 'There is nothing here. GraphQL is at /graphql.')
+    }
+    if (!isRead(request, response)) return
+    if (path === '/healthz') return sendLiveness(response)
+    if (path === '/readyz') return sendReadiness(response, ready, { log })
+    return sendHomePage(response)
+  }
+
+  const server = createServer((request, response) => {
+    for (const [name, value] of Object.entries(securityHeaders)) response.setHeader(name, value)
+    // A connection that is kept alive would hold the closing server open.
+    response.once('close', () => closing && server.closeIdleConnections())
+    route(request, response).catch((error: unknown) => {
+      const shown = toClientError(error, log)
+      if (response.headersSent) response.destroy()
+      else sendJson(response, 500, { errors: [shown] })
+    })
+  })
+  server.on('upgrade', webSockets.upgrade)
+
+  async function shutDown(): Promise<void> {
+    const closed = new Promise<void>((resolve) => server.close(() => resolve()))
+    for (const stream of eventStreams) stream.destroy()
+    const force = setTimeout(() => server.closeAllConnections(), closeGraceMs)
+    await Promise.all([closed, webSockets.close(closeGraceMs)])
+    clearTimeout(force)
+  }
+
+  let closing: Promise<void> | undefined
+  return {
+    listen: (host, port) =>
+      new Promise((resolve, reject) => {
+        server.once('error', reject)
+        server.listen(port, host, () => {
+          server.off('error', reject)
+          resolve({ port: (server.address() as AddressInfo).port })
+        })
+      }),
+    close: () => (closing ??= shutDown()),
+  }
+}

@@ -1,0 +1,205 @@
+import type { IncomingMessage } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { setTimeout as delay } from 'node:timers/promises'
+
+import { getOperationAST, type ExecutionArgs, type ExecutionResult, type GraphQLError } from 'graphql'
+import {
+  CloseCode,
+  handleProtocols,
+  makeServer,
+  MessageType,
+  stringifyMessage,
+  type SubscribePayload,
+} from 'graphql-ws'
+import { WebSocketServer, type RawData, type WebSocket } from 'ws'
+
+import { ClientError, toClientError } from '../graphql/errors.ts'
+import type { Log } from '../util/log.ts'
+import { identify, type Authenticate } from './authentication.ts'
+import { unknownOperation, type Limits } from './limits.ts'
+import { originAllowed } from './origin.ts'
+import type { Yoga } from './yoga.ts'
+
+interface WebSocketOptions<Viewer> {
+  readonly yoga: Yoga<Viewer>
+  readonly authenticate: Authenticate<Viewer>
+  readonly log: Log
+  readonly limits: Limits
+}
+
+export interface WebSocketEndpoint {
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void
+  /** Tells every client to come back (1012), and after `graceMs` leaves those that have not closed. */
+  close(graceMs: number): Promise<void>
+}
+
+/** What one socket keeps. `viewer` is there from connection_init on. */
+interface Connection<Viewer> {
+  readonly request: IncomingMessage
+  readonly socket: WebSocket
+  viewer?: Viewer
+}
+
+/** graphql-ws executes what `onSubscribe` returns; ours was executed there already. */
+interface ExecutedArgs extends ExecutionArgs {
+  readonly result: Result
+}
+
+type Result = ExecutionResult | AsyncIterable<ExecutionResult>
+
+/** Codes after which clients come back by themselves: 1012 and 1013 of RFC 6455's registry, 4403 with a fresh key. */
+const closeCodes = { restarting: 1012, tryAgainLater: 1013 } as const
+const heartbeatMs = 12_000
+
+/**
+ * graphql-transport-ws on `ws`. The library's own adapter closes the whole socket with 4500, which clients take as final, whenever
+ * anything is thrown: one bad operation would end every other stream of that client. Here each operation fails by itself, with an
+ * `error` message, and only a break of the protocol (44xx) or an oversized frame (1009) closes a socket.
+ */
+export function createWebSocketEndpoint<Viewer>(options: WebSocketOptions<Viewer>): WebSocketEndpoint {
+  const { yoga, authenticate, log, limits } = options
+
+  const protocol = makeServer<Record<string, unknown>, Connection<Viewer>>({
+    async onConnect({ connectionParams, extra }) {
+      const { Authorization, authorization = Authorization } = connectionParams ?? {}
+      try {
+        const key = authorization === undefined || authorization === null ? null : String(authorization)
+        extra.viewer = await identify(authenticate, key, extra.request.headers.host)
+        return true
+      } catch (error) {
+        const { code } = toClientError(error, log)
+        // A second close changes nothing, so the 4403 that `false` stands for is not sent after this one.
+        if (code !== 'UNAUTHENTICATED' && code !== 'FORBIDDEN') extra.socket.close(closeCodes.tryAgainLater, code)
+        return false
+      }
+    },
+    async onSubscribe({ extra, subscriptions }, _id, payload) {
+      if (Object.keys(subscriptions).length > limits.operationsPerSocket) return [tooManyOperations(limits)]
+      try {
+        return await runOperation(extra.viewer as Viewer, payload)
+      } catch (error) {
+        return [toClientError(error, log)]
+      }
+    },
+    execute: (args) => (args as ExecutedArgs).result,
+    subscribe: (args) => (args as ExecutedArgs).result,
+    onError: (_context, _id, _payload, errors) => errors.map((error) => toClientError(error, log).toJSON()),
+  })
+
+  async function runOperation(
+    viewer: Viewer,
+    payload: SubscribePayload,
+  ): Promise<ExecutedArgs | readonly GraphQLError[]> {
+    const params = {
+      query: payload.query,
+      variables: payload.variables ?? {},
+      operationName: payload.operationName ?? undefined,
+    }
+    const { schema, parse, validate, contextFactory, execute, subscribe } = yoga.getEnveloped({
+      viewer,
+      params,
+    } as never)
+    const document = parse(payload.query)
+    const invalid = validate(schema, document)
+    if (invalid.length > 0) return invalid
+    const operation = getOperationAST(document, payload.operationName)
+    if (!operation) return [unknownOperation()]
+    const args: ExecutionArgs = {
+      schema,
+      document,
+      operationName: payload.operationName,
+      variableValues: payload.variables,
+      contextValue: await contextFactory(),
+    }
+    const result = (await (operation.operation === 'subscription' ? subscribe(args) : execute(args))) as Result
+    // Nothing was executed: an `error` message rather than a result without data.
+    if (!(Symbol.asyncIterator in result) && !('data' in result)) return result.errors ?? []
+    return { ...args, result }
+  }
+
+  function serve(socket: WebSocket, request: IncomingMessage): void {
+    // ws has closed the socket with the fitting code by then; without a listener the process would end.
+    socket.on('error', (error) => log.debug({ err: error }, 'websocket error'))
+    const stopHeartbeat = startHeartbeat(socket)
+    const closed = protocol.opened(
+      {
+        protocol: socket.protocol,
+        send: (data) => send(socket, data),
+        close: (code, reason) => socket.close(code, reason),
+        onMessage: (handle) =>
+          socket.on('message', (data) => handle(String(data)).catch((error: unknown) => fail(socket, data, error))),
+      },
+      { request, socket },
+    )
+    socket.once('close', (code, reason) => {
+      stopHeartbeat()
+      closed(code, String(reason)).catch((error: unknown) => log.error({ err: error }, 'closing a websocket failed'))
+    })
+  }
+
+  /** What graphql-ws itself could not handle: a result that can't be written as JSON, or a message that only servers send. */
+  async function fail(socket: WebSocket, data: RawData, error: unknown): Promise<void> {
+    const message = JSON.parse(String(data)) as { type: string; id?: string }
+    if (message.type !== MessageType.Subscribe) return socket.close(CloseCode.BadRequest, 'Invalid message received')
+    const payload = [toClientError(error, log).toJSON()]
+    await send(socket, stringifyMessage({ type: MessageType.Error, id: message.id ?? '', payload })).catch(() => {})
+  }
+
+  const sockets = new WebSocketServer({
+    noServer: true,
+    maxPayload: limits.requestBytes,
+    perMessageDeflate: false,
+    handleProtocols,
+  })
+
+  let closing = false
+  return {
+    upgrade(request, socket, head) {
+      if (closing) return refuse(socket, '503 Service Unavailable')
+      if (!originAllowed(request)) return refuse(socket, '403 Forbidden')
+      if (request.url?.split('?')[0] !== '/graphql') return refuse(socket, '404 Not Found')
+      sockets.handleUpgrade(request, socket, head, serve)
+    },
+    async close(graceMs) {
+      closing = true
+      const open = [...sockets.clients]
+      const closed = open.map((socket) => new Promise((resolve) => socket.once('close', resolve)))
+      for (const socket of open) socket.close(closeCodes.restarting, 'Service restart')
+      const timer = new AbortController()
+      await Promise.race([Promise.all(closed), delay(graceMs, undefined, { signal: timer.signal }).catch(() => {})])
+      timer.abort()
+      for (const socket of sockets.clients) socket.terminate()
+    },
+  }
+}
+
+/** Resolves once the data has left, so that a slow reader slows its own streams; at once where the socket is closed. */
+function send(socket: WebSocket, data: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (socket.readyState !== socket.OPEN) return resolve()
+    socket.send(data, (error) => (error ? reject(error) : resolve()))
+  })
+}
+
+/** A peer that does not answer a ping before the next one is gone. */
+function startHeartbeat(socket: WebSocket): () => void {
+  let alive = true
+  socket.on('pong', () => (alive = true))
+  const timer = setInterval(() => {
+    if (!alive) return socket.terminate()
+    alive = false
+    socket.ping()
+  }, heartbeatMs)
+  return () => clearInterval(timer)
+}
+
+function refuse(socket: Duplex, status: string): void {
+  // The peer may be gone already, and Node no longer listens for it.
+  socket.on('error', () => socket.destroy())
+  socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`)
+}
+
+function tooManyOperations({ operationsPerSocket }: Limits): ClientError {
+  const message = `This socket has ${operationsPerSocket} operations under way, the limit. Complete one, or open another socket.`
+  return new ClientError('TOO_MANY_OPERATIONS', message)
+}
