@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { chown, rename, stat, writeFile } from 'node:fs/promises'
 
 /** The account that Postgres runs under. */
@@ -73,7 +74,7 @@ export async function canEnter(account: Account | undefined, folder: string): Pr
 
 /** A private file of the account, whole or not there: another process may read it at this moment. */
 export async function writeOwned(file: string, content: string, account: Account | undefined): Promise<void> {
-  const staging = `${file}.${process.pid}`
+  const staging = `${file}.${randomUUID()}`
   await writeFile(staging, content, { mode: 0o600 })
   if (account !== undefined) await chown(staging, account.uid, account.gid)
   await rename(staging, file)

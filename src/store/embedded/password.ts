@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { link, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 
@@ -46,7 +46,7 @@ export async function setPassword(
 
 /** Linked into place, which fails where another process was first: then that one's password is ours too. */
 async function proposePassword(proposed: string, account: Account | undefined): Promise<string | undefined> {
-  const mine = `${proposed}-${process.pid}`
+  const mine = `${proposed}-${randomUUID()}`
   await writeOwned(mine, randomBytes(24).toString('hex'), account)
   await link(mine, proposed).catch(() => {})
   await rm(mine)

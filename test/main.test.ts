@@ -1,0 +1,177 @@
+import { once } from 'node:events'
+import { createServer, type AddressInfo } from 'node:net'
+import { join } from 'node:path'
+
+import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest'
+
+import { findPostmaster } from '../src/store/embedded/postmaster-file.ts'
+import { createEmptyDatabase } from './support/database.ts'
+import { spawnMain, type ServerProcess } from './support/server-process.ts'
+import { makeTemporaryFolder, type TemporaryFolder } from './support/temporary-folder.ts'
+
+let folder: TemporaryFolder
+const processes: ServerProcess[] = []
+
+beforeAll(async () => {
+  folder = await makeTemporaryFolder()
+})
+afterEach(() => {
+  for (const { child } of processes.splice(0)) child.kill('SIGKILL')
+})
+afterAll(async () => {
+  const left = await postmaster()
+  if (left !== undefined) process.kill(left.pid, 'SIGKILL')
+  await folder.remove()
+})
+
+const postmaster = () => findPostmaster(join(folder.path, 'postgres'))
+
+function run(
+  args: string[],
+  env: Record<string, string> = {},
+  options?: Parameters<typeof spawnMain>[2],
+): ServerProcess {
+  const started = spawnMain(args, { HOLDPOINT_DATA_DIR: folder.path, LOG_LEVEL: 'warn', ...env }, options)
+  processes.push(started)
+  return started
+}
+
+async function alive(url: string): Promise<boolean> {
+  return (await fetch(new URL('/healthz', url))).ok
+}
+
+describe('the command line', () => {
+  test('[CLI1] --help tells the commands and the environment, --version the version', async () => {
+    const help = run(['--help'])
+    expect(await help.ended).toMatchObject({ code: 0 })
+    for (const word of ['serve', 'worker', 'migrate', 'keys', 'DATABASE_URL', 'HOLDPOINT_DRAIN_MS']) {
+      expect(help.stdout()).toContain(word)
+    }
+    const version = run(['--version'])
+    expect(await version.ended).toMatchObject({ code: 0 })
+    expect(version.stdout()).toMatch(/^\d+\.\d+\.\d+\n$/)
+  })
+
+  test.each([
+    [['sreve'], 'There is no command "sreve"'],
+    [['--prot', '80'], "Unknown option '--prot'"],
+    [['serve', 'now'], 'The command serve takes no argument, and "now" was given'],
+  ])('[CLI2] a wrong command line is told in one line with status 2: %j', async (args, line) => {
+    const wrong = run(args)
+    expect(await wrong.ended).toMatchObject({ code: 2 })
+    expect(wrong.stderr()).toBe(`holdpoint: ${line}: see --help.\n`)
+    expect(wrong.stdout()).toBe('')
+  })
+
+  test('[CLI3] migrate brings a database up to date and ends', async () => {
+    const database = await createEmptyDatabase()
+    const first = run(['migrate'], { DATABASE_URL: database.url })
+    expect(await first.ended).toMatchObject({ code: 0 })
+    expect(first.stdout()).toMatch(/^migrated 0001_/)
+    const second = run(['migrate'], { DATABASE_URL: database.url })
+    expect(await second.ended).toMatchObject({ code: 0 })
+    expect(second.stdout()).toBe('up to date\n')
+    await database.close()
+  })
+})
+
+describe('[CLI4] a start that fails prints one line and ends with status 1', () => {
+  async function failure(env: Record<string, string>): Promise<string> {
+    const failed = run([], env)
+    expect(await failed.ended).toMatchObject({ code: 1 })
+    expect(failed.stdout()).toBe('')
+    expect(failed.stderr()).toMatch(/^holdpoint: [^\n]+\n$/)
+    return failed.stderr()
+  }
+
+  test('a bad value', async () => {
+    expect(await failure({ HOLDPOINT_WORKERS: 'many' })).toContain('HOLDPOINT_WORKERS is "many"')
+  })
+
+  test('an open address without a key', async () => {
+    expect(await failure({ HOST: '0.0.0.0' })).toContain('HOLDPOINT_API_KEY')
+  })
+
+  test('a wrong password', async () => {
+    const url = new URL(inject('postgres').url)
+    url.password = 'wrong'
+    expect(await failure({ DATABASE_URL: url.href })).toContain('does not let "holdpoint" in')
+  })
+
+  test('a data folder that cannot be written', async () => {
+    expect(await failure({ HOLDPOINT_DATA_DIR: '/dev/null/holdpoint' })).toContain('cannot be written')
+  })
+
+  test('a port in use, and nothing is left running', async () => {
+    const other = createServer()
+    other.listen(0, '127.0.0.1')
+    await once(other, 'listening')
+    const { port } = other.address() as AddressInfo
+    expect(await failure({ PORT: String(port) })).toContain(`Port ${port} on 127.0.0.1 is in use`)
+    expect(await postmaster()).toBeUndefined()
+    other.close()
+  })
+})
+
+describe('serve', () => {
+  test('[CLI5] prints one line when ready, and after SIGTERM ends by itself with status 0, Postgres too', async () => {
+    const server = run([])
+    expect(await alive(await server.ready())).toBe(true)
+    expect(server.stdout()).toMatch(/^ready http:\/\/127\.0\.0\.1:\d+\/graphql\n$/)
+    expect(server.stderr()).toContain('HOLDPOINT_API_KEY')
+    server.child.kill('SIGTERM')
+    expect(await server.ended).toEqual({ code: 0, signal: null })
+    expect(server.stderr()).not.toContain('still open')
+    expect(server.stdout().split('\n')).toHaveLength(2)
+    expect(await postmaster()).toBeUndefined()
+  })
+
+  test('[CLI6] starts again after kill -9', async () => {
+    const killed = run([])
+    await killed.ready()
+    killed.child.kill('SIGKILL')
+    await killed.ended
+    const next = run([])
+    expect(await alive(await next.ready())).toBe(true)
+    next.child.kill('SIGTERM')
+    expect(await next.ended).toMatchObject({ code: 0 })
+    expect(await postmaster()).toBeUndefined()
+  })
+
+  test('[CLI7] two processes share the embedded Postgres, and the last to leave stops it', async () => {
+    const [first, second] = [run([]), run([])]
+    const urls = await Promise.all([first.ready(), second.ready()])
+    first.child.kill('SIGTERM')
+    expect(await first.ended).toMatchObject({ code: 0 })
+    expect(await alive(urls[1])).toBe(true)
+    expect(await postmaster()).toBeDefined()
+    second.child.kill('SIGTERM')
+    expect(await second.ended).toMatchObject({ code: 0 })
+    expect(await postmaster()).toBeUndefined()
+  })
+
+  test('[CLI8] Ctrl-C, which npm passes on once more, is one request', async () => {
+    const server = run([], {}, { detached: true })
+    await server.ready()
+    process.kill(-server.child.pid!, 'SIGINT')
+    server.child.kill('SIGINT')
+    expect(await server.ended).toEqual({ code: 0, signal: null })
+    expect(await postmaster()).toBeUndefined()
+  })
+
+  test('[CLI9] under npm, the end of the parent process is a request to stop', async () => {
+    const server = run([], { npm_lifecycle_event: 'start' }, { shell: '"$NODE" "$MAIN" & wait' })
+    await server.ready()
+    server.child.kill('SIGKILL')
+    // Settles when the server itself, which holds the other end of its output, has ended.
+    await server.ended
+    expect(await postmaster()).toBeUndefined()
+  })
+
+  test('[CLI10] worker drives runs without an API', async () => {
+    const worker = run(['worker'])
+    expect(await worker.ready()).toBe('worker')
+    worker.child.kill('SIGTERM')
+    expect(await worker.ended).toMatchObject({ code: 0 })
+  })
+})

@@ -1,0 +1,278 @@
+import { execFileSync, spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { chmod, lstat, mkdir, readFile, realpath, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+import pg from 'pg'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+
+import { isRoot } from '../../src/store/embedded/account.ts'
+import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../src/store/embedded/launch.ts'
+import { findPostmaster } from '../../src/store/embedded/postmaster-file.ts'
+import { createLog } from '../../src/util/log.ts'
+import { StartError } from '../../src/util/start-error.ts'
+import { makeTemporaryFolder, type TemporaryFolder } from '../support/temporary-folder.ts'
+
+const log = createLog('error')
+const settings = { fsync: 'off' }
+
+let folder: TemporaryFolder
+const started: EmbeddedPostgres[] = []
+const children: ChildProcess[] = []
+
+async function makeFolder(): Promise<void> {
+  folder = await makeTemporaryFolder()
+}
+
+async function removeFolder(): Promise<void> {
+  const left = await findPostmaster(join(folder.path, 'postgres'))
+  if (left !== undefined) process.kill(left.pid, 'SIGKILL')
+  await folder.remove()
+}
+
+async function stopAll(): Promise<void> {
+  for (const child of children.splice(0)) child.kill('SIGKILL')
+  await Promise.all(started.splice(0).map((postgres) => postgres.stop()))
+}
+
+async function start(dataDir = folder.path): Promise<EmbeddedPostgres> {
+  const postgres = await startEmbeddedPostgres({ dataDir, log, settings, outsideFolder: `${folder.path}/outside` })
+  started.push(postgres)
+  return postgres
+}
+
+async function query<T extends pg.QueryResultRow>(url: string, statement: string): Promise<T[]> {
+  const client = new pg.Client({ connectionString: url })
+  client.on('error', () => {})
+  await client.connect()
+  try {
+    return (await client.query<T>(statement)).rows
+  } finally {
+    await client.end()
+  }
+}
+
+async function startInOtherProcess(): Promise<{ child: ChildProcess; url: string; leave(): Promise<void> }> {
+  const child = spawn(process.execPath, ['test/support/embedded-user.ts', folder.path], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  children.push(child)
+  const [url] = (await once(createInterface(child.stdout!), 'line')) as [string]
+  const leave = async () => {
+    child.stdin!.end()
+    const [code] = await once(child, 'exit')
+    expect(code).toBe(0)
+  }
+  return { child, url, leave }
+}
+
+const postmaster = () => findPostmaster(join(folder.path, 'postgres'))
+
+async function startError(dataDir?: string): Promise<string> {
+  const error = await start(dataDir).catch((reason: unknown) => reason)
+  expect(error).toBeInstanceOf(StartError)
+  expect((error as StartError).message).not.toContain('\n')
+  return (error as StartError).message
+}
+
+async function untilDefined<T>(look: () => Promise<T | undefined>): Promise<T> {
+  for (;;) {
+    const found = await look()
+    if (found !== undefined) return found
+    await sleep(20)
+  }
+}
+
+describe('on one data folder', () => {
+  beforeAll(makeFolder)
+  afterEach(stopAll)
+  afterAll(removeFolder)
+
+  test('[EMB1] the first start makes the database, the next finds what was stored, and a stop leaves no server', async () => {
+    const first = await start()
+    await query(first.url, 'create table kept as select 42 as answer')
+    await first.stop()
+    await first.stop()
+    expect(await postmaster()).toBeUndefined()
+
+    const second = await start()
+    expect(await query(second.url, 'select answer from kept')).toEqual([{ answer: 42 }])
+  })
+
+  test('[EMB2] other accounts of the machine can reach the port, but nobody gets in without the password', async () => {
+    const { url, folder: cluster } = await start()
+    const noPassword = new URL(url)
+    noPassword.password = 'guessed'
+    await expect(query(noPassword.href, 'select 1')).rejects.toMatchObject({ code: '28P01' })
+    expect((await lstat(cluster)).mode & 0o777).toBe(0o700)
+    expect((await lstat(join(cluster, 'holdpoint.password'))).mode & 0o777).toBe(0o600)
+  })
+
+  test('[EMB3] acknowledged commits are flushed to the disk unless a caller says otherwise', async () => {
+    const postgres = await startEmbeddedPostgres({ dataDir: folder.path, log })
+    started.push(postgres)
+    expect(await query(postgres.url, 'show fsync')).toEqual([{ fsync: 'on' }])
+    expect(await query(postgres.url, 'show synchronous_commit')).toEqual([{ synchronous_commit: 'on' }])
+  })
+
+  test('[EMB4] the server of a process that was killed is found and used', async () => {
+    const killed = await startInOtherProcess()
+    const before = await postmaster()
+    killed.child.kill('SIGKILL')
+    await once(killed.child, 'exit')
+    const next = await start()
+    expect(await postmaster()).toEqual(before)
+    expect(next.url).toBe(killed.url)
+    // The dead process's mark is gone with it: we are the last.
+    await next.stop()
+    expect(await postmaster()).toBeUndefined()
+  })
+
+  test('[EMB6] whoever comes while another leaves has a server for as long as it stays', async () => {
+    await (await start()).stop()
+    const comeAndGo = async (user: number) => {
+      for (let round = 0; round < 6; round++) {
+        const postgres = await start()
+        expect(await query(postgres.url, `select ${user} as user, pg_sleep(${0.01 * user})`)).toHaveLength(1)
+        await postgres.stop()
+      }
+    }
+    await Promise.all([1, 2, 3].map(comeAndGo))
+    expect(await postmaster()).toBeUndefined()
+  }, 60_000)
+
+  test('[EMB7] a server that dies is started again on the same port', async () => {
+    const postgres = await startEmbeddedPostgres({ dataDir: folder.path, log: createLog('silent'), settings })
+    started.push(postgres)
+    const dead = (await postmaster())!
+    process.kill(dead.pid, 'SIGKILL')
+    const back = await untilDefined(() => query(postgres.url, 'select 1 as one').catch(() => undefined))
+    expect(back).toEqual([{ one: 1 }])
+    expect((await postmaster())?.pid).not.toBe(dead.pid)
+  })
+
+  test('[EMB8] a postmaster.pid whose number belongs to another program by now does not keep the server down', async () => {
+    const first = await start()
+    const file = join(first.folder, 'postmaster.pid')
+    const content = await readFile(file, 'utf8')
+    await first.stop()
+    await writeFile(file, content.replace(/^\d+/, String(process.pid)))
+    const second = await start()
+    expect(await query(second.url, 'select 1 as one')).toEqual([{ one: 1 }])
+  })
+
+  test('[EMB9] Postgres runs in a session of its own, which Ctrl-C does not reach', async () => {
+    await start()
+    const { pid } = (await postmaster())!
+    const groupOf = (process: number) =>
+      execFileSync('ps', ['-o', 'pgid=', '-p', String(process)])
+        .toString()
+        .trim()
+    expect(groupOf(pid)).toBe(String(pid))
+  })
+})
+
+describe('on a fresh data folder', () => {
+  beforeEach(makeFolder)
+  afterEach(async () => {
+    await stopAll()
+    await removeFolder()
+  })
+
+  test('[EMB5] processes that start at once on an empty folder share one server, and the last to leave stops it', async () => {
+    const users = await Promise.all([startInOtherProcess(), startInOtherProcess(), startInOtherProcess()])
+    expect(new Set(users.map((user) => user.url)).size).toBe(1)
+    const server = await postmaster()
+    await users[0].leave()
+    await users[1].leave()
+    expect(await postmaster()).toEqual(server)
+    expect(await query(users[2].url, 'select 1 as one')).toEqual([{ one: 1 }])
+    await users[2].leave()
+    expect(await postmaster()).toBeUndefined()
+  })
+
+  describe('[EMB10] a data folder of another version', () => {
+    const older = '/usr/lib/postgresql/15/bin'
+
+    test.runIf(existsSync(older))('is served by the binaries that fit it, also one that initdb made', async () => {
+      const cluster = join(folder.path, 'made-by-15')
+      await mkdir(cluster)
+      const owner = isRoot() ? { uid: 65534, gid: 65534 } : {}
+      if (isRoot()) execFileSync('chown', ['65534:65534', cluster])
+      execFileSync(join(older, 'initdb'), ['-D', cluster, '-N'], { ...owner, cwd: '/', stdio: 'ignore' })
+      const postgres = await start(cluster)
+      const [row] = await query<{ version: string }>(
+        postgres.url,
+        "select current_setting('server_version') as version",
+      )
+      expect(row?.version).toMatch(/^15\./)
+    })
+
+    test('is told in one line where nothing fits it', async () => {
+      await mkdir(join(folder.path, 'postgres'))
+      await writeFile(join(folder.path, 'postgres', 'PG_VERSION'), '9.6\n')
+      const message = await startError()
+      expect(message).toContain('postgres was made by Postgres 9, which is not at hand')
+      expect(message).toContain('install Postgres 9, set DATABASE_URL, or set HOLDPOINT_DATA_DIR')
+    })
+  })
+
+  describe('[EMB11] a data folder that cannot serve is told in one line', () => {
+    test('a file where the folder should be', async () => {
+      const file = join(folder.path, 'a-file')
+      await writeFile(file, '')
+      expect(await startError(file)).toBe(
+        `The data folder ${file} cannot be written (EEXIST): make it writable, or set HOLDPOINT_DATA_DIR to another folder.`,
+      )
+    })
+
+    test.runIf(!isRoot())('a folder without the right to write', async () => {
+      await chmod(folder.path, 0o555)
+      expect(await startError()).toContain('cannot be written (EACCES)')
+      await chmod(folder.path, 0o755)
+    })
+
+    test('a folder that holds something else', async () => {
+      await mkdir(join(folder.path, 'postgres'))
+      await writeFile(join(folder.path, 'postgres', 'letter.txt'), 'Dear …')
+      expect(await startError()).toContain('is there something else in it?')
+    })
+
+    test('a cluster that Postgres refuses', async () => {
+      const { folder: cluster, stop } = await start()
+      await stop()
+      await rm(join(cluster, 'global', 'pg_control'))
+      expect(await startError()).toMatch(/^Postgres does not start on .*postgres.log\)\.$/)
+    })
+  })
+
+  describe.runIf(isRoot())('[EMB12] as root, below a folder that nobody else can enter', () => {
+    test('the database is put outside, linked to, and found again, also after the folder was opened', async () => {
+      const closed = join(folder.path, 'closed')
+      await mkdir(closed, { mode: 0o700 })
+      const dataDir = join(closed, '.holdpoint')
+      const first = await start(dataDir)
+      expect(first.folder.startsWith(`${await realpath(folder.path)}/outside/closed-`)).toBe(true)
+      expect(await realpath(join(dataDir, 'postgres'))).toBe(first.folder)
+      await query(first.url, 'create table kept as select 42 as answer')
+      await first.stop()
+      await chmod(closed, 0o755)
+      const second = await start(dataDir)
+      expect(await query(second.url, 'select answer from kept')).toEqual([{ answer: 42 }])
+    })
+
+    test("an ordinary user's folder stays theirs", async () => {
+      const home = join(folder.path, 'home')
+      await mkdir(home, { mode: 0o700 })
+      execFileSync('chown', ['65534:65534', home])
+      const postgres = await start(join(home, '.holdpoint'))
+      expect(postgres.folder).toBe(join(home, '.holdpoint', 'postgres'))
+      for (const file of [join(home, '.holdpoint'), postgres.folder, join(home, '.holdpoint', 'postgres.log')]) {
+        expect((await lstat(file)).uid).toBe(65534)
+      }
+    })
+  })
+})

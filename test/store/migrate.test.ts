@@ -1,0 +1,85 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+
+import { afterEach, beforeEach, expect, test } from 'vitest'
+
+import { prepareDatabase } from '../../src/prepare-database.ts'
+import { migrate } from '../../src/store/migrate.ts'
+import { openDatabase, type OpenDatabase } from '../../src/store/open-database.ts'
+import { createLog } from '../../src/util/log.ts'
+import { StartError } from '../../src/util/start-error.ts'
+import { createEmptyDatabase } from '../support/database.ts'
+import { makeTemporaryFolder, type TemporaryFolder } from '../support/temporary-folder.ts'
+
+const log = createLog('error')
+
+let database: OpenDatabase
+let folder: TemporaryFolder
+beforeEach(async () => {
+  database = await createEmptyDatabase()
+  folder = await makeTemporaryFolder()
+})
+afterEach(async () => {
+  await database.close()
+  await folder.remove()
+})
+
+async function migrateWith(files: Record<string, string>): Promise<string[]> {
+  await mkdir(folder.path, { recursive: true })
+  for (const [name, text] of Object.entries(files)) await writeFile(join(folder.path, name), text)
+  return migrate(database.db, pathToFileURL(`${folder.path}/`))
+}
+
+const creating = (table: string) => `export async function up(db) { await db.schema.createTable('${table}').execute() }`
+
+test('[MIG1] pools that migrate an empty database at once all succeed, and each migration runs once', async () => {
+  const others = await Promise.all([1, 2, 3].map(() => openDatabase(database.url, { log, poolSize: 4 })))
+  const ran = await Promise.all(others.map((other) => prepareDatabase(other, { log })))
+  await Promise.all(others.map((other) => other.close()))
+  const { rows } = await database.pool.query<{ name: string }>('select name from kysely_migration order by name')
+  expect(rows.length).toBeGreaterThan(0)
+  expect(ran.flat().sort()).toEqual(rows.map((row) => row.name))
+  const queue = await database.pool.query("select to_regclass('graphile_worker.migrations') is not null as there")
+  expect(queue.rows).toEqual([{ there: true }])
+})
+
+test('[MIG2] processes that migrate an empty database at once all succeed, from whatever folder', async () => {
+  const script = `
+    import { openDatabase } from '${new URL('../../src/store/open-database.ts', import.meta.url).href}'
+    import { prepareDatabase } from '${new URL('../../src/prepare-database.ts', import.meta.url).href}'
+    import { createLog } from '${new URL('../../src/util/log.ts', import.meta.url).href}'
+    const log = createLog('error')
+    const database = await openDatabase(${JSON.stringify(database.url)}, { log })
+    await prepareDatabase(database, { log })
+    await database.close()`
+  const run = async () => {
+    const child = spawn(process.execPath, ['--input-type=module', '-e', script], { cwd: '/', stdio: 'inherit' })
+    const [code] = await once(child, 'exit')
+    return code
+  }
+  expect(await Promise.all([run(), run()])).toEqual([0, 0])
+  expect(await prepareDatabase(database, { log })).toEqual([])
+})
+
+test('[MIG3] a migration that fails is named in one line and leaves the database as it was', async () => {
+  const files = {
+    '0001_good.ts': creating('good'),
+    '0002_bad.ts': "export async function up() { throw new Error('no\\nway') }",
+  }
+  const error = await migrateWith(files).catch((reason: unknown) => reason)
+  expect(error).toBeInstanceOf(StartError)
+  expect((error as StartError).message).toBe(
+    'The migration 0002_bad failed and the database is as it was before (no way).',
+  )
+  const { rows } = await database.pool.query("select to_regclass('good') as good")
+  expect(rows).toEqual([{ good: null }])
+})
+
+test('[MIG4] a database that a newer version has migrated is told in one line', async () => {
+  expect(await migrateWith({ '0001_old.ts': creating('old') })).toEqual(['0001_old'])
+  await database.pool.query("insert into kysely_migration values ('0002_new', now()::text)")
+  await expect(migrateWith({})).rejects.toThrow(/0002_new.*newer version of Holdpoint/)
+})

@@ -1,0 +1,11 @@
+/** Run as a process of its own: uses the embedded Postgres of the folder it is given until its input ends. */
+import { startEmbeddedPostgres } from '../../src/store/embedded/launch.ts'
+import { createLog } from '../../src/util/log.ts'
+
+const postgres = await startEmbeddedPostgres({
+  dataDir: process.argv[2]!,
+  log: createLog('warn'),
+  settings: { fsync: 'off' },
+})
+console.log(postgres.url)
+process.stdin.on('end', () => void postgres.stop()).resume()

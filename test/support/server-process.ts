@@ -1,0 +1,49 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+
+const mainFile = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
+
+export interface ServerProcess {
+  readonly child: ChildProcess
+  /** Everything written so far. */
+  readonly stdout: () => string
+  readonly stderr: () => string
+  /** The address it is ready at; throws what it complained of if it ends instead. */
+  ready(): Promise<string>
+  /** Settles when it has ended and nothing holds its output any more. */
+  readonly ended: Promise<{ code: number | null; signal: NodeJS.Signals | null }>
+}
+
+/** `node src/main.ts` as a process of its own, with nothing of our environment but what is given. */
+export function spawnMain(
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+  options: { shell?: string; detached?: boolean } = {},
+): ServerProcess {
+  const command = options.shell === undefined ? [process.execPath, mainFile, ...args] : ['/bin/sh', '-c', options.shell]
+  const child = spawn(command[0]!, command.slice(1), {
+    env: { PATH: process.env['PATH'], NODE: process.execPath, MAIN: mainFile, PORT: '0', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached: options.detached ?? false,
+  })
+  let stdout = ''
+  let stderr = ''
+  child.stdout!.on('data', (data) => (stdout += data))
+  child.stderr!.on('data', (data) => (stderr += data))
+  const ended = once(child, 'close').then(([code, signal]) => ({ code, signal }))
+  return {
+    child,
+    stdout: () => stdout,
+    stderr: () => stderr,
+    ended,
+    async ready() {
+      const over = ended.then(({ code }) => {
+        throw new Error(`ended with ${code} before it was ready: ${stderr}`)
+      })
+      while (!stdout.includes('\n')) await Promise.race([once(child.stdout!, 'data'), over])
+      over.catch(() => {})
+      return /^ready (\S+)\n$/.exec(stdout)![1]!
+    },
+  }
+}
