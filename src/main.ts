@@ -29,8 +29,10 @@ async function main(args: readonly string[]): Promise<void> {
       process.exitCode = 2
       return complain(command.message)
     case 'serve':
-    case 'worker':
-      return withDatabase((parts, closers) => serve(command.name, parts, closers))
+    case 'worker': {
+      const role = command.name
+      return withDatabase((parts, closers) => serve(role, parts, closers))
+    }
     case 'migrate':
       return withDatabase(async ({ migrated }) =>
         print(migrated.length > 0 ? `migrated ${migrated.join(' ')}` : 'up to date'),
