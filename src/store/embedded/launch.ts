@@ -101,8 +101,9 @@ async function useServer(cluster: Cluster, preferredPort: number): Promise<Held>
   let port = preferredPort
   let launched: LaunchedPostmaster | undefined
   for (; Date.now() < deadline; await sleep(10)) {
-    const password = await readPassword(cluster.folder)
+    // In this order: a server of ours is never up before its password is there.
     const running = await findPostmaster(cluster.folder)
+    const password = await readPassword(cluster.folder)
     if (running === undefined) {
       if (password === undefined) {
         await setPassword(cluster.folder, cluster)

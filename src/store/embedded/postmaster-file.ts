@@ -21,8 +21,8 @@ const pidOfNobody = 2_147_483_646
 export async function findPostmaster(cluster: string): Promise<RunningPostmaster | undefined> {
   const file = join(cluster, 'postmaster.pid')
   const lines = (await readFile(file, 'utf8').catch(() => '')).split('\n')
-  // Negative: a process in single-user mode.
-  const pid = Math.abs(Number.parseInt(lines[0] ?? '', 10))
+  const written = Number.parseInt(lines[0] ?? '', 10)
+  const pid = Math.abs(written)
   if (!Number.isInteger(pid) || !isAlive(pid)) return undefined
   if (!(await readCommand(pid)).includes('postgres')) {
     const unchanged = (await readFile(file, 'utf8').catch(() => '')) === lines.join('\n')
@@ -30,7 +30,8 @@ export async function findPostmaster(cluster: string): Promise<RunningPostmaster
     return undefined
   }
   const port = Number.parseInt(lines[3] ?? '', 10)
-  return { pid, port: port > 0 ? port : undefined }
+  // A negative number is that of a process in single-user mode, which has a port in the file all the same.
+  return { pid, port: written > 0 && port > 0 ? port : undefined }
 }
 
 export function isAlive(pid: number): boolean {
