@@ -1,6 +1,7 @@
 import { sql, type Kysely } from 'kysely'
 
 import type { Database } from './schema.ts'
+import { ofTenant } from './tenant-scope.ts'
 
 /**
  * What moves in a conversation, read in one statement. A reader that shows the last entry beside other fields reads
@@ -42,7 +43,7 @@ export async function findConversationHeads(
       where messages.conversation_id = conversations.id
       order by messages.position desc limit 1
     ))
-    where conversations.tenant_id = ${tenantId} and conversations.id = any(${conversationIds}::uuid[])`.execute(db)
+    where ${ofTenant('conversations', tenantId)} and conversations.id = any(${conversationIds}::uuid[])`.execute(db)
   return rows.map((row) => ({
     conversationId: row.id,
     nextRunNumber: row.next_run_number,

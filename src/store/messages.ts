@@ -4,6 +4,7 @@ import type { Message, MessageType } from '../domain/message.ts'
 import { readPage, type Page, type PageArguments } from './page.ts'
 import type { Database } from './schema.ts'
 import { isOneOfSteps, type StepKey } from './steps.ts'
+import { ofTenant } from './tenant-scope.ts'
 
 type MessageRow = Omit<Selectable<Database['messages']>, 'run_number'> & { readonly run_id: string }
 
@@ -93,7 +94,7 @@ export async function findAnswers(
         and position >= runs.first_position and position < runs.next_position
       order by position desc limit 1
     ) latest
-    where runs.tenant_id = ${tenantId} and runs.id = any(${runIds}::uuid[])`.execute(db)
+    where ${ofTenant('runs', tenantId)} and runs.id = any(${runIds}::uuid[])`.execute(db)
   return new Map(rows.map((row) => [row.run_id, row.answer]))
 }
 
@@ -106,7 +107,7 @@ function messagesOfTenant(db: Kysely<Database>, tenantId: string) {
         .onRef('runs.conversation_id', '=', 'messages.conversation_id')
         .onRef('runs.number', '=', 'messages.run_number'),
     )
-    .where('runs.tenant_id', '=', tenantId)
+    .where(ofTenant('runs', tenantId))
     .select([
       'messages.id',
       'messages.conversation_id',

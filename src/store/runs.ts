@@ -1,8 +1,9 @@
 import { sql, type Kysely, type Selectable } from 'kysely'
 
-import type { Run, RunStatus, StopReason } from '../domain/run.ts'
+import type { Run, RunStatus, StopReason, StoredRunStatus } from '../domain/run.ts'
 import { readPage, type Page, type PageArguments } from './page.ts'
 import type { Database } from './schema.ts'
+import { ofTenant } from './tenant-scope.ts'
 
 export const runColumns = [
   'runs.id',
@@ -79,7 +80,7 @@ export function toRun(row: RunRow): Run {
 /** What is left out filters nothing; an empty list leaves nothing. */
 export interface RunFilter {
   readonly agentIds?: readonly string[] | null | undefined
-  readonly conversationId?: string | null | undefined
+  readonly conversationIds?: readonly string[] | null | undefined
   readonly statuses?: readonly RunStatus[] | null | undefined
   readonly stopReasons?: readonly StopReason[] | null | undefined
   readonly createdAfter?: Date | null | undefined
@@ -163,7 +164,7 @@ export async function findLastStopReasonsOfAgents(
       where runs.agent_id = agents.id and stop_reason is not null
       order by runs.id desc limit 1
     ) latest
-    where agents.tenant_id = ${tenantId} and agents.id = any(${agentIds}::uuid[])`.execute(db)
+    where ${ofTenant('agents', tenantId)} and agents.id = any(${agentIds}::uuid[])`.execute(db)
   return new Map(rows.map((row) => [row.id, row.stop_reason]))
 }
 
@@ -180,18 +181,20 @@ export async function findLastStopReasonsOfConversations(
       where runs.conversation_id = conversations.id and stop_reason is not null
       order by runs.number desc limit 1
     ) latest
-    where conversations.tenant_id = ${tenantId} and conversations.id = any(${conversationIds}::uuid[])`.execute(db)
+    where ${ofTenant('conversations', tenantId)} and conversations.id = any(${conversationIds}::uuid[])`.execute(db)
   return new Map(rows.map((row) => [row.id, row.stop_reason]))
 }
 
 function runsOfTenant(db: Kysely<Database>, tenantId: string) {
-  return db.selectFrom('runs').where('runs.tenant_id', '=', tenantId)
+  return db.selectFrom('runs').where(ofTenant('runs', tenantId))
 }
 
 function filteredRuns(db: Kysely<Database>, tenantId: string, filter: RunFilter) {
   let query = runsOfTenant(db, tenantId)
   if (filter.agentIds) query = query.where(sql<boolean>`runs.agent_id = any(${filter.agentIds}::uuid[])`)
-  if (filter.conversationId) query = query.where('runs.conversation_id', '=', filter.conversationId)
+  if (filter.conversationIds) {
+    query = query.where(sql<boolean>`runs.conversation_id = any(${filter.conversationIds}::uuid[])`)
+  }
   if (filter.statuses) query = query.where(hasStatus(filter.statuses))
   if (filter.stopReasons) query = query.where(sql<boolean>`runs.stop_reason = any(${filter.stopReasons}::text[])`)
   if (filter.createdAfter) query = query.where('runs.created_at', '>', filter.createdAfter)
@@ -206,4 +209,38 @@ function filteredRuns(db: Kysely<Database>, tenantId: string, filter: RunFilter)
 function hasStatus(statuses: readonly RunStatus[]) {
   return sql<boolean>`case when runs.status = 'RUNNING' and runs.cancel_requested_at is not null
     then 'CANCELLING' else runs.status end = any(${statuses}::text[])`
+}
+
+/** How far a run is, whoever asks: for readers that were let in already. Undefined where it was deleted. */
+export async function findRunProgress(
+  db: Kysely<Database>,
+  runId: string,
+): Promise<{ readonly status: StoredRunStatus; readonly nextSeq: number } | undefined> {
+  const row = await db.selectFrom('runs').where('id', '=', runId).select(['status', 'next_seq']).executeTakeFirst()
+  return row && { status: row.status, nextSeq: row.next_seq }
+}
+
+/** As `findRunProgress`, for many. */
+export async function listRunSeqs(db: Kysely<Database>, runIds: readonly string[]): Promise<Map<string, number>> {
+  const rows = await db
+    .selectFrom('runs')
+    .where(sql<boolean>`id = any(${runIds}::uuid[])`)
+    .select(['id', 'next_seq'])
+    .execute()
+  return new Map(rows.map((row) => [row.id, row.next_seq]))
+}
+
+/** What a checkpoint's fence looks at, to tell why it refused. */
+export async function findRunHold(
+  db: Kysely<Database>,
+  runId: string,
+): Promise<
+  { readonly lease: string | null; readonly nextSeq: number; readonly cancelRequestedAt: Date | null } | undefined
+> {
+  const row = await db
+    .selectFrom('runs')
+    .where('id', '=', runId)
+    .select(['lease', 'next_seq', 'cancel_requested_at'])
+    .executeTakeFirst()
+  return row && { lease: row.lease, nextSeq: row.next_seq, cancelRequestedAt: row.cancel_requested_at }
 }

@@ -2,6 +2,7 @@ import { sql, type Kysely, type Selectable } from 'kysely'
 
 import type { Step } from '../domain/step.ts'
 import type { Database } from './schema.ts'
+import { ofTenant } from './tenant-scope.ts'
 
 /** A step has no id of its own: it is a run's, by its index. */
 export interface StepKey {
@@ -65,6 +66,6 @@ function stepsOfTenant(db: Kysely<Database>, tenantId: string) {
   return db
     .selectFrom('steps')
     .innerJoin('runs', 'runs.id', 'steps.run_id')
-    .where('runs.tenant_id', '=', tenantId)
+    .where(ofTenant('runs', tenantId))
     .selectAll('steps')
 }

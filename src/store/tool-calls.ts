@@ -1,9 +1,12 @@
 import { sql, type Kysely, type Selectable } from 'kysely'
 
 import type { ToolCall, ToolCallNeed, ToolCallStatus } from '../domain/tool-call.ts'
+import type { Tool } from '../domain/tool.ts'
 import { readPage, type Page, type PageArguments } from './page.ts'
 import type { Database } from './schema.ts'
 import { isOneOfSteps, type StepKey } from './steps.ts'
+import { ofTenant } from './tenant-scope.ts'
+import { toTool } from './tools.ts'
 
 export function toToolCall(row: Selectable<Database['tool_calls']>): ToolCall {
   return {
@@ -108,8 +111,23 @@ export async function countToolCalls(db: Kysely<Database>, tenantId: string, fil
   return count
 }
 
+/** What calls lead to: they know their tool by name. */
+export async function findToolsByName(
+  db: Kysely<Database>,
+  tenantId: string,
+  names: readonly string[],
+): Promise<Tool[]> {
+  const rows = await db
+    .selectFrom('tools')
+    .where(ofTenant('tools', tenantId))
+    .where(sql<boolean>`tools.name = any(${names}::text[])`)
+    .selectAll()
+    .execute()
+  return rows.map(toTool)
+}
+
 function callsOfTenant(db: Kysely<Database>, tenantId: string) {
-  return db.selectFrom('tool_calls').where('tool_calls.tenant_id', '=', tenantId)
+  return db.selectFrom('tool_calls').where(ofTenant('tool_calls', tenantId))
 }
 
 function filteredCalls(db: Kysely<Database>, tenantId: string, filter: ToolCallFilter) {

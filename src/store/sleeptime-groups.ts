@@ -1,0 +1,85 @@
+import { sql, type Kysely } from 'kysely'
+
+import type { SleeptimeGroup } from '../domain/sleeptime-group.ts'
+import type { Database } from './schema.ts'
+import { ofTenant } from './tenant-scope.ts'
+
+export async function findSleeptimeGroups(
+  db: Kysely<Database>,
+  tenantId: string,
+  ids: readonly string[],
+): Promise<SleeptimeGroup[]> {
+  const rows = await groupsOfTenant(db, tenantId)
+    .where(sql<boolean>`sleeptime_groups.id = any(${ids}::uuid[])`)
+    .execute()
+  return rows.map(toSleeptimeGroup)
+}
+
+/** By foreground agent. */
+export async function findSleeptimeGroupsOfAgents(
+  db: Kysely<Database>,
+  tenantId: string,
+  agentIds: readonly string[],
+): Promise<SleeptimeGroup[]> {
+  const rows = await groupsOfTenant(db, tenantId)
+    .where(sql<boolean>`sleeptime_groups.agent_id = any(${agentIds}::uuid[])`)
+    .execute()
+  return rows.map(toSleeptimeGroup)
+}
+
+/**
+ * The message up to which all of a group's agents have read the foreground agent's main conversation, by group: the
+ * one that the slowest of them has reached. A group of which one has read nothing yet has none.
+ */
+export async function findLastProcessedMessageIds(
+  db: Kysely<Database>,
+  tenantId: string,
+  groupIds: readonly string[],
+): Promise<Map<string, string>> {
+  const { rows } = await sql<{ group_id: string; message_id: string }>`
+    select sleeptime_groups.id as group_id, messages.id as message_id
+    from sleeptime_groups
+      join conversations on conversations.agent_id = sleeptime_groups.agent_id and is_main
+      cross join lateral (
+        select min(coalesce(read_to, 0)) as read_to
+        from sleeptime_group_agents left join sleeptime_progress
+          on sleeptime_progress.agent_id = sleeptime_group_agents.agent_id
+          and sleeptime_progress.conversation_id = conversations.id
+        where sleeptime_group_agents.group_id = sleeptime_groups.id
+      ) progress
+      join messages on messages.conversation_id = conversations.id and messages.position = progress.read_to
+    where ${ofTenant('sleeptime_groups', tenantId)} and sleeptime_groups.id = any(${groupIds}::uuid[])`.execute(db)
+  return new Map(rows.map((row) => [row.group_id, row.message_id]))
+}
+
+function groupsOfTenant(db: Kysely<Database>, tenantId: string) {
+  return db
+    .selectFrom('sleeptime_groups')
+    .where(ofTenant('sleeptime_groups', tenantId))
+    .select(['id', 'tenant_id', 'agent_id', 'frequency', 'turns'])
+    .select(
+      sql<string[]>`array(
+        select agent_id from sleeptime_group_agents where group_id = sleeptime_groups.id order by ordinal
+      )`.as('sleeptime_agent_ids'),
+    )
+}
+
+interface SleeptimeGroupRow {
+  readonly id: string
+  readonly tenant_id: string
+  readonly agent_id: string
+  readonly frequency: number
+  readonly turns: number
+  readonly sleeptime_agent_ids: string[]
+}
+
+function toSleeptimeGroup(row: SleeptimeGroupRow): SleeptimeGroup {
+  return {
+    id: row.id,
+    tenantId: row.tenant_id,
+    agentId: row.agent_id,
+    sleeptimeAgentIds: row.sleeptime_agent_ids,
+    frequency: row.frequency,
+    turns: row.turns,
+  }
+}
