@@ -10,3 +10,8 @@ export type Loaders = ConfigurationLoaders & RunLoaders
 export function createLoaders(db: Kysely<Database>, tenantId: string): Loaders {
   return { ...createConfigurationLoaders(db, tenantId), ...createRunLoaders(db, tenantId) }
 }
+
+/** What was loaded may have changed: whatever is asked for from here on is read again. */
+export function clearLoaders(loaders: Loaders): void {
+  for (const loader of Object.values(loaders) as { clearAll(): unknown }[]) loader.clearAll()
+}

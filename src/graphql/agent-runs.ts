@@ -1,0 +1,21 @@
+import { Agent } from './agent.ts'
+import { builder } from './builder.ts'
+import { pageArguments, pageComplexity } from './connection.ts'
+import { StopReason } from './run-outcome.ts'
+import { RunConnection, RunFilter, runsPage } from './run-queries.ts'
+
+builder.objectFields(Agent, (t) => ({
+  runs: t.field({
+    type: RunConnection,
+    description: "The agent's runs in all its conversations, newest first.",
+    args: { ...pageArguments, filter: t.arg({ type: RunFilter, description: 'Which runs to list.' }) },
+    complexity: pageComplexity,
+    resolve: (agent, { filter, ...page }, context) => runsPage(context, { filter, page, of: { agentId: agent.id } }),
+  }),
+  lastStopReason: t.field({
+    type: StopReason,
+    nullable: true,
+    description: "Why the agent's latest run stopped or paused. Null before the first did.",
+    resolve: (agent, _args, context) => context.loaders.lastStopReasonOfAgent.load(agent.id),
+  }),
+}))

@@ -1,0 +1,225 @@
+import {
+  callsOfMessage,
+  textOf,
+  type Message as DomainMessage,
+  type MessageType as DomainMessageType,
+} from '../domain/message.ts'
+import type { ToolCall as DomainToolCall } from '../domain/tool-call.ts'
+import { builder } from './builder.ts'
+import { connectionType } from './connection.ts'
+import type { Context } from './context.ts'
+import { Conversation } from './conversation.ts'
+import { ContentPart } from './given-message.ts'
+import { loadExisting } from './load-existing.ts'
+import { encodeId, Node, registerNode } from './node.ts'
+import { Message, Run, Step, ToolCall } from './run-refs.ts'
+import { ApprovalDecision, isDecided, isReturned, ToolReturn } from './tool-call-outcome.ts'
+
+const typeNames = {
+  SYSTEM: 'SystemMessage',
+  USER: 'UserMessage',
+  REASONING: 'ReasoningMessage',
+  ASSISTANT: 'AssistantMessage',
+  TOOL_CALL: 'ToolCallMessage',
+  TOOL_RETURN: 'ToolReturnMessage',
+  APPROVAL_REQUEST: 'ApprovalRequestMessage',
+  APPROVAL_RESPONSE: 'ApprovalResponseMessage',
+  SUMMARY: 'SummaryMessage',
+} as const satisfies Record<DomainMessageType, string>
+
+Message.implement({
+  description: 'Something that was said or done in a conversation.',
+  interfaces: [Node],
+  resolveType: (message) => typeNames[message.type],
+  fields: (t) => ({
+    id: t.id({
+      description: 'Globally unique, and the same for ever.',
+      resolve: (message) => encodeId('Message', message.id),
+    }),
+    conversation: t.field({
+      type: Conversation,
+      description: 'The conversation it belongs to.',
+      resolve: (message, _args, context) =>
+        loadExisting(context.loaders.conversations, 'Conversation', message.conversationId),
+    }),
+    position: t.exposeInt('position', { description: 'Its place in the conversation.' }),
+    run: t.field({
+      type: Run,
+      nullable: true,
+      description: 'The run that added it.',
+      resolve: (message, _args, context) => context.loaders.runs.load(message.runId),
+    }),
+    step: t.field({
+      type: Step,
+      nullable: true,
+      description: "The step that it came of. Null for input and for what is no step's.",
+      resolve: (message, _args, context) =>
+        message.stepIndex === null
+          ? null
+          : context.loaders.steps.load({ runId: message.runId, index: message.stepIndex }),
+    }),
+    clientId: t.exposeString('clientId', {
+      nullable: true,
+      description: 'The id the client gave, unchanged. Null where it gave none.',
+    }),
+    inContext: t.boolean({
+      description:
+        'Whether the model sees it: false for what compaction replaced, and for input that a failed run left unanswered.',
+      resolve: isInContext,
+    }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was stored.' }),
+  }),
+})
+
+async function isInContext(message: DomainMessage, _args: object, context: Context): Promise<boolean> {
+  if (message.excluded) return false
+  const head = await loadExisting(context.loaders.conversationHeads, 'Conversation', message.conversationId)
+  if (message.type === 'SUMMARY') return message.position === head.summaryPosition
+  return message.position >= head.contextFrom
+}
+
+type MessageOf<Type extends DomainMessageType> = Extract<DomainMessage, { readonly type: Type }>
+
+function messageRef<Type extends DomainMessageType>(type: Type) {
+  return builder.objectRef<MessageOf<Type>>(typeNames[type])
+}
+
+async function callsOf(message: DomainMessage, context: Context): Promise<readonly DomainToolCall[]> {
+  if (message.stepIndex === null) return []
+  const calls = await context.loaders.callsOfStep.load({ runId: message.runId, index: message.stepIndex })
+  return callsOfMessage(message.type, calls)
+}
+
+// Node first: of two interfaces that have a field, the later one's resolver counts.
+const interfaces = [Node, Message]
+
+messageRef('SYSTEM').implement({
+  description: 'Something the model was told by the system that uses it, not by its user.',
+  interfaces,
+  fields: (t) => ({
+    text: t.string({ description: 'What it says.', resolve: (message) => textOf(message.content.content) }),
+  }),
+})
+
+messageRef('USER').implement({
+  description: 'Something the user said.',
+  interfaces,
+  fields: (t) => ({
+    text: t.string({
+      description: 'Its parts of text, each on a line of its own.',
+      resolve: (message) => textOf(message.content.content),
+    }),
+    content: t.field({
+      type: [ContentPart],
+      description: 'All its parts, in order.',
+      resolve: (message) => [...message.content.content],
+    }),
+  }),
+})
+
+messageRef('REASONING').implement({
+  description: 'What the model thought before it answered.',
+  interfaces,
+  fields: (t) => ({
+    text: t.string({ description: 'What it thought.', resolve: (message) => message.content.text }),
+    redacted: t.boolean({
+      description: 'The provider returned it encrypted or redacted: `text` is empty.',
+      resolve: (message) => message.content.redacted,
+    }),
+  }),
+})
+
+messageRef('ASSISTANT').implement({
+  description: 'Something the model said.',
+  interfaces,
+  fields: (t) => ({
+    text: t.string({ description: 'What it said.', resolve: (message) => message.content.text }),
+    interrupted: t.boolean({
+      description: 'A cancel cut it short: this is exactly what had been streamed.',
+      resolve: (message) => message.content.interrupted,
+    }),
+  }),
+})
+
+messageRef('TOOL_CALL').implement({
+  description: 'Calls the server makes by itself.',
+  interfaces,
+  fields: (t) => ({
+    toolCalls: t.field({
+      type: [ToolCall],
+      description: 'The calls, in the order in which the model made them.',
+      resolve: async (message, _args, context) => [...(await callsOf(message, context))],
+    }),
+  }),
+})
+
+messageRef('APPROVAL_REQUEST').implement({
+  description: 'Calls that wait for a person (approval) or for the client (client tools).',
+  interfaces,
+  fields: (t) => ({
+    toolCalls: t.field({
+      type: [ToolCall],
+      description: 'The calls, in the order in which the model made them.',
+      resolve: async (message, _args, context) => [...(await callsOf(message, context))],
+    }),
+  }),
+})
+
+messageRef('APPROVAL_RESPONSE').implement({
+  description: 'What was decided about the calls of an ApprovalRequestMessage.',
+  interfaces,
+  fields: (t) => ({
+    decisions: t.field({
+      type: [ApprovalDecision],
+      description: 'The decisions, in the order of the calls.',
+      resolve: async (message, _args, context) => (await callsOf(message, context)).filter(isDecided),
+    }),
+  }),
+})
+
+messageRef('TOOL_RETURN').implement({
+  description: 'All the returns of one step, in the order of its calls.',
+  interfaces,
+  fields: (t) => ({
+    toolReturns: t.field({
+      type: [ToolReturn],
+      description: 'The returns, in the order of the calls.',
+      resolve: async (message, _args, context) => (await callsOf(message, context)).filter(isReturned),
+    }),
+  }),
+})
+
+messageRef('SUMMARY').implement({
+  description: 'What compaction put in place of older messages.',
+  interfaces,
+  fields: (t) => ({
+    text: t.string({ description: 'What the older messages came to.', resolve: (message) => message.content.text }),
+  }),
+})
+
+registerNode('Message', {
+  load: (context, id) => context.loaders.messages.load(id.uuid),
+  typeName: (message: DomainMessage) => typeNames[message.type],
+})
+
+export const MessageConnection = connectionType('Message', Message)
+
+const MessageType = builder.enumType('MessageType', {
+  description: 'The kinds of messages.',
+  values: {
+    SYSTEM: { description: 'SystemMessage.' },
+    USER: { description: 'UserMessage.' },
+    REASONING: { description: 'ReasoningMessage.' },
+    ASSISTANT: { description: 'AssistantMessage.' },
+    TOOL_CALL: { description: 'ToolCallMessage.' },
+    TOOL_RETURN: { description: 'ToolReturnMessage.' },
+    APPROVAL_REQUEST: { description: 'ApprovalRequestMessage.' },
+    APPROVAL_RESPONSE: { description: 'ApprovalResponseMessage.' },
+    SUMMARY: { description: 'SummaryMessage.' },
+  } satisfies Record<DomainMessageType, { description: string }>,
+})
+
+export const MessageFilter = builder.inputType('MessageFilter', {
+  description: 'Which messages a list shows. What is left out filters nothing.',
+  fields: (t) => ({ types: t.field({ type: [MessageType], description: 'Only messages of these kinds.' }) }),
+})

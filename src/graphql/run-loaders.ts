@@ -1,0 +1,135 @@
+import DataLoader from 'dataloader'
+
+import type { ApiKey } from '../domain/api-key.ts'
+import type { McpServer } from '../domain/mcp-server.ts'
+import type { Message } from '../domain/message.ts'
+import type { Run, StopReason } from '../domain/run.ts'
+import type { SleeptimeGroup } from '../domain/sleeptime-group.ts'
+import type { Step } from '../domain/step.ts'
+import type { ToolCall } from '../domain/tool-call.ts'
+import type { Tool } from '../domain/tool.ts'
+import { findApiKeys } from '../store/api-keys.ts'
+import { findConversationHeads, type ConversationHead } from '../store/conversation-heads.ts'
+import { findMcpServers, listToolsOfMcpServers } from '../store/mcp-servers.ts'
+import { findAnswers, findMessages, listMessagesOfSteps } from '../store/messages.ts'
+import {
+  findLastStopReasonsOfAgents,
+  findLastStopReasonsOfConversations,
+  findRuns,
+  listChildrenOfRuns,
+  listQueuedRuns,
+} from '../store/runs.ts'
+import {
+  findLastProcessedMessageIds,
+  findSleeptimeGroups,
+  findSleeptimeGroupsOfAgents,
+} from '../store/sleeptime-groups.ts'
+import { findSteps, listStepsOfRuns, type StepKey } from '../store/steps.ts'
+import { findToolCalls, findToolsByName, listCallsOfSteps, listPendingCallsOfRuns } from '../store/tool-calls.ts'
+import { loaderBy, loaderById, loaderByOwner } from './configuration-loaders.ts'
+import type { Context } from './context.ts'
+
+type OneById<Value> = DataLoader<string, Value | undefined>
+type ManyById<Value> = DataLoader<string, readonly Value[]>
+
+export interface RunLoaders {
+  readonly runs: OneById<Run>
+  readonly childrenOfRun: ManyById<Run>
+  readonly answerOfRun: OneById<string>
+  readonly steps: DataLoader<StepKey, Step | undefined, string>
+  readonly stepsOfRun: ManyById<Step>
+  readonly messages: OneById<Message>
+  readonly messagesOfStep: DataLoader<StepKey, readonly Message[], string>
+  readonly toolCalls: OneById<ToolCall>
+  readonly callsOfStep: DataLoader<StepKey, readonly ToolCall[], string>
+  readonly pendingCallsOfRun: ManyById<ToolCall>
+  readonly toolByName: OneById<Tool>
+  readonly conversationHeads: OneById<ConversationHead>
+  readonly queueOfConversation: ManyById<Run>
+  readonly lastStopReasonOfConversation: OneById<StopReason>
+  readonly lastStopReasonOfAgent: OneById<StopReason>
+  readonly sleeptimeGroups: OneById<SleeptimeGroup>
+  readonly sleeptimeGroupOfAgent: OneById<SleeptimeGroup>
+  /** The id of the message up to which a group has read. */
+  readonly lastProcessedMessageOfGroup: OneById<string>
+  readonly mcpServers: OneById<McpServer>
+  readonly toolsOfMcpServer: ManyById<Tool>
+  readonly apiKeys: OneById<ApiKey>
+}
+
+/** Batches of everything that comes of runs. Every statement is filtered by the tenant. */
+export function createRunLoaders(db: Context['db'], tenantId: string): RunLoaders {
+  return {
+    runs: loaderById((ids) => findRuns(db, tenantId, ids)),
+    childrenOfRun: loaderByOwner(
+      (runIds) => listChildrenOfRuns(db, tenantId, runIds),
+      (run) => [run.parentId!, run],
+    ),
+    answerOfRun: loaderOfMap((runIds) => findAnswers(db, tenantId, runIds)),
+    steps: loaderByStep(async (keys) => {
+      const found = new Map((await findSteps(db, tenantId, keys)).map((step) => [stepKey(step), step]))
+      return keys.map((key) => found.get(stepKey(key)))
+    }),
+    stepsOfRun: loaderByOwner(
+      (runIds) => listStepsOfRuns(db, tenantId, runIds),
+      (step) => [step.runId, step],
+    ),
+    messages: loaderById((ids) => findMessages(db, tenantId, ids)),
+    messagesOfStep: loaderByStep(async (keys) => groupBySteps(keys, await listMessagesOfSteps(db, tenantId, keys))),
+    toolCalls: loaderById((ids) => findToolCalls(db, tenantId, ids)),
+    callsOfStep: loaderByStep(async (keys) => groupBySteps(keys, await listCallsOfSteps(db, tenantId, keys))),
+    pendingCallsOfRun: loaderByOwner(
+      (runIds) => listPendingCallsOfRuns(db, tenantId, runIds),
+      (call) => [call.runId, call],
+    ),
+    toolByName: loaderBy(
+      (names) => findToolsByName(db, tenantId, names),
+      (tool) => tool.name,
+    ),
+    conversationHeads: loaderBy(
+      (conversationIds) => findConversationHeads(db, tenantId, conversationIds),
+      (head) => head.conversationId,
+    ),
+    queueOfConversation: loaderByOwner(
+      (conversationIds) => listQueuedRuns(db, tenantId, conversationIds),
+      (run) => [run.conversationId, run],
+    ),
+    lastStopReasonOfConversation: loaderOfMap((ids) => findLastStopReasonsOfConversations(db, tenantId, ids)),
+    lastStopReasonOfAgent: loaderOfMap((ids) => findLastStopReasonsOfAgents(db, tenantId, ids)),
+    sleeptimeGroups: loaderById((ids) => findSleeptimeGroups(db, tenantId, ids)),
+    sleeptimeGroupOfAgent: loaderBy(
+      (agentIds) => findSleeptimeGroupsOfAgents(db, tenantId, agentIds),
+      (group) => group.agentId,
+    ),
+    lastProcessedMessageOfGroup: loaderOfMap((groupIds) => findLastProcessedMessageIds(db, tenantId, groupIds)),
+    mcpServers: loaderById((ids) => findMcpServers(db, tenantId, ids)),
+    toolsOfMcpServer: loaderByOwner(
+      (serverIds) => listToolsOfMcpServers(db, tenantId, serverIds),
+      (tool) => [tool.mcpServerId!, tool],
+    ),
+    apiKeys: loaderById((ids) => findApiKeys(db, tenantId, ids)),
+  }
+}
+
+function loaderOfMap<Value>(find: (ids: readonly string[]) => Promise<Map<string, Value>>) {
+  return new DataLoader<string, Value | undefined>(async (ids) => {
+    const found = await find(ids)
+    return ids.map((id) => found.get(id))
+  })
+}
+
+function loaderByStep<Value>(list: (keys: readonly StepKey[]) => Promise<Value[]>) {
+  return new DataLoader<StepKey, Value, string>(list, { cacheKeyFn: stepKey })
+}
+
+function groupBySteps<Value extends { readonly runId: string; readonly stepIndex: number | null }>(
+  keys: readonly StepKey[],
+  values: readonly Value[],
+): (readonly Value[])[] {
+  const found = Map.groupBy(values, (value) => stepKey({ runId: value.runId, index: value.stepIndex! }))
+  return keys.map((key) => found.get(stepKey(key)) ?? [])
+}
+
+function stepKey(key: StepKey): string {
+  return `${key.runId} ${key.index}`
+}

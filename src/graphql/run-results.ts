@@ -1,0 +1,87 @@
+import type { Run as DomainRun } from '../domain/run.ts'
+import { waitForRun } from '../live/wait-for-run.ts'
+import { builder } from './builder.ts'
+import type { Context } from './context.ts'
+import { loadExisting } from './load-existing.ts'
+import { clearLoaders } from './loaders.ts'
+import { Refusal } from './refusal.ts'
+import { Run, ToolCall } from './run-refs.ts'
+
+/** What the mutations of runs answer with. `type` is the name of the GraphQL type; the run is shown as it is now. */
+export interface RunSuccess<Name extends string> {
+  readonly type: Name
+  readonly runId: string
+}
+
+export interface RunRefusal<Name extends string> extends RunSuccess<Name> {
+  readonly message: string
+}
+
+function runOf(result: { readonly runId: string }, _args: object, context: Context): Promise<DomainRun> {
+  return loadExisting(context.loaders.runs, 'Run', result.runId)
+}
+
+export function runSuccessType<Name extends string>(
+  name: Name,
+  { description, run }: { readonly description: string; readonly run: string },
+) {
+  const Success = builder.objectRef<RunSuccess<Name>>(name)
+  Success.implement({
+    description,
+    fields: (t) => ({ run: t.field({ type: Run, description: run, resolve: runOf }) }),
+  })
+  return Success
+}
+
+export function runRefusalType<Name extends string>(
+  name: Name,
+  { description, run }: { readonly description: string; readonly run: string },
+) {
+  const RunRefusalType = builder.objectRef<RunRefusal<Name>>(name)
+  RunRefusalType.implement({
+    description,
+    interfaces: [Refusal],
+    fields: (t) => ({ run: t.field({ type: Run, description: run, resolve: runOf }) }),
+  })
+  return RunRefusalType
+}
+
+export const PendingApprovalRefusal = runRefusalType('PendingApprovalRefusal', {
+  description: 'The conversation waits for a decision: approve or deny before sending more.',
+  run: 'The run that waits.',
+})
+
+builder.objectField(PendingApprovalRefusal, 'toolCalls', (t) =>
+  t.field({
+    type: [ToolCall],
+    description: 'What it waits for.',
+    resolve: async ({ runId }, _args, context) => [...(await context.loaders.pendingCallsOfRun.load(runId))],
+  }),
+)
+
+export const ConversationBusyRefusal = runRefusalType('ConversationBusyRefusal', {
+  description: 'The conversation has an active run, and `whenBusy` was REJECT.',
+  run: 'The active run.',
+})
+
+export function pendingApproval(runId: string): RunRefusal<'PendingApprovalRefusal'> {
+  return {
+    type: 'PendingApprovalRefusal',
+    runId,
+    message: 'A tool call waits for a decision. Please approve or deny the pending request before continuing.',
+  }
+}
+
+export function conversationBusy(runId: string): RunRefusal<'ConversationBusyRefusal'> {
+  return {
+    type: 'ConversationBusyRefusal',
+    runId,
+    message: 'The conversation has an active run. Wait until it has ended, or cancel it.',
+  }
+}
+
+/** After a command: waits as the client asked, and lets the answer show what is stored now. */
+export async function settle(context: Context, runId: string, options: { readonly waitMs: number }): Promise<void> {
+  if (options.waitMs > 0) await waitForRun(context, runId, options)
+  clearLoaders(context.loaders)
+}
