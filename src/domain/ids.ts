@@ -17,6 +17,11 @@ export const idPrefixes = {
 
 export type IdKind = keyof typeof idPrefixes
 
+/** As a reader would say it: 'agent', 'mcp server' … */
+export function nounOf(kind: IdKind): string {
+  return kind.replace(/(?<=[a-z])(?=[A-Z])/g, ' ').toLowerCase()
+}
+
 const kindsByPrefix = new Map(Object.entries(idPrefixes).map(([kind, prefix]) => [prefix as string, kind as IdKind]))
 
 export function encodeId(kind: Exclude<IdKind, 'Step'>, uuid: string): string {

@@ -1,9 +1,14 @@
-import { badUserInput, notFound } from '../domain/errors.ts'
-import { decodeId, encodeId, encodeStepId, type IdKind } from '../domain/ids.ts'
-import { builder } from './builder.ts'
+import { brandWithType } from '@pothos/core'
 
-/** What `node` may return: an object of the domain, with the name of its GraphQL type. */
-export type NodeTypeName = Exclude<IdKind, 'Tenant'>
+import { badUserInput, notFound } from '../domain/errors.ts'
+import { decodeId, encodeId, encodeStepId, nounOf, type DecodedId, type IdKind } from '../domain/ids.ts'
+import { builder } from './builder.ts'
+import type { Context } from './context.ts'
+
+/** What `node` may return. */
+export type NodeKind = Exclude<IdKind, 'Tenant'>
+
+export const maxNodes = 100
 
 export const Node = builder.interfaceRef<object>('Node')
 Node.implement({
@@ -11,6 +16,58 @@ Node.implement({
     'Everything with an id. Ids are globally unique and say what they are: agent_…, run_…, msg_…, tool_…, call_…',
   fields: (t) => ({ id: t.id({ description: 'Globally unique, and the same for ever.', resolve: () => '' }) }),
 })
+
+type DecodedIdOf<Kind extends NodeKind> = Kind extends 'Step'
+  ? Extract<DecodedId, { kind: 'Step' }>
+  : Exclude<DecodedId, { kind: 'Step' }>
+
+export interface NodeSource<Kind extends NodeKind> {
+  /** Through a loader, so that `nodes` costs one statement per kind. Nothing where the viewer's tenant has no such thing. */
+  readonly load: (context: Context, id: DecodedIdOf<Kind>) => Promise<object | null | undefined>
+  /** Where one kind of id stands for several types. */
+  readonly typeName?: (node: never) => string
+}
+
+const sources = new Map<NodeKind, NodeSource<never>>()
+
+/** Each noun says how `node` finds it. */
+export function registerNode<Kind extends NodeKind>(kind: Kind, source: NodeSource<Kind>): void {
+  sources.set(kind, source as NodeSource<never>)
+}
+
+async function loadNode(context: Context, id: string): Promise<object | null> {
+  const decoded = decodeId(id)
+  const source = decoded && sources.get(decoded.kind as NodeKind)
+  const node = await source?.load(context, decoded as never)
+  if (!decoded || !source || !node) return null
+  brandWithType(node, (source.typeName?.(node as never) ?? decoded.kind) as never)
+  return node
+}
+
+builder.queryFields((t) => ({
+  node: t.field({
+    type: Node,
+    nullable: true,
+    description: 'Whatever has this id. Null where there is nothing.',
+    args: { id: t.arg.id({ required: true, description: 'An id as the API gave it.' }) },
+    resolve: (_root, { id }, context) => loadNode(context, id),
+  }),
+  nodes: t.field({
+    type: [Node],
+    nullable: { list: false, items: true },
+    description: 'Whatever has these ids, in their order, null where there is nothing.',
+    args: {
+      ids: t.arg.idList({ required: true, description: `Ids as the API gave them, ${maxNodes} at the most.` }),
+    },
+    complexity: ({ ids }) => ({ field: 1, multiplier: Math.min(ids.length, maxNodes) }),
+    resolve(_root, { ids }, context) {
+      if (ids.length > maxNodes) {
+        throw badUserInput('ids', `${ids.length} ids are too many. It takes ${maxNodes} at the most.`)
+      }
+      return Promise.all(ids.map((id) => loadNode(context, id)))
+    },
+  }),
+}))
 
 type UuidKind = Exclude<IdKind, 'Step'>
 
@@ -40,8 +97,4 @@ export function uuidsOfFilter(kind: UuidKind, field: string, ids: readonly strin
   })
 }
 
-export function nounOf(kind: IdKind): string {
-  return kind.replace(/(?<=[a-z])(?=[A-Z])/g, ' ').toLowerCase()
-}
-
-export { encodeId, encodeStepId }
+export { encodeId, encodeStepId, nounOf }

@@ -1,0 +1,28 @@
+import { checkBlockCount, checkLabels } from '../domain/agent-parts.ts'
+import type { Agent } from '../domain/agent.ts'
+import type { Viewer } from '../domain/viewer.ts'
+import { lockAgent, setAgent } from '../store/agents.ts'
+import { insertAgentBlocks, listBlocksOfAgents, lockBlocks } from '../store/blocks.ts'
+import type { CommandContext } from './command-context.ts'
+import { allFound, found } from './found.ts'
+
+/** Of a block that the agent has already: nothing changes. */
+export async function attachBlock(
+  context: CommandContext,
+  viewer: Viewer,
+  input: { readonly agentId: string; readonly blockId: string },
+): Promise<Agent> {
+  const { tenantId } = viewer
+  return context.db.transaction().execute(async (trx) => {
+    const [block] = allFound('Block', [input.blockId], await lockBlocks(trx, tenantId, [input.blockId]))
+    const stored = found('Agent', input.agentId, await lockAgent(trx, tenantId, input.agentId))
+    const attached = (await listBlocksOfAgents(trx, tenantId, [stored.id])).map((owned) => owned.block)
+    if (attached.some((owned) => owned.id === input.blockId)) return stored
+    checkBlockCount('input.blockId', attached.length + 1)
+    checkLabels('input.blockId', [...attached, block!])
+    await insertAgentBlocks(trx, stored.id, [input.blockId])
+    const agent = { ...stored, updatedAt: context.clock.now() }
+    await setAgent(trx, agent)
+    return agent
+  })
+}

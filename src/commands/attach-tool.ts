@@ -1,0 +1,34 @@
+import { checkToolCount, type AgentToolInput } from '../domain/agent-parts.ts'
+import type { Agent } from '../domain/agent.ts'
+import type { Viewer } from '../domain/viewer.ts'
+import { insertAgentTools, listToolsOfAgents, setApprovalOverride } from '../store/agent-tools.ts'
+import { lockAgent, setAgent } from '../store/agents.ts'
+import { lockToolsToAttach } from '../store/tools.ts'
+import type { CommandContext } from './command-context.ts'
+import { allFound, found } from './found.ts'
+
+export interface AttachToolInput extends AgentToolInput {
+  readonly agentId: string
+}
+
+/** A tool that the agent has already stays where it is, and gets the approval setting if one is given. */
+export async function attachTool(context: CommandContext, viewer: Viewer, input: AttachToolInput): Promise<Agent> {
+  const { tenantId } = viewer
+  return context.db.transaction().execute(async (trx) => {
+    allFound('Tool', [input.toolId], await lockToolsToAttach(trx, tenantId, [input.toolId]))
+    const stored = found('Agent', input.agentId, await lockAgent(trx, tenantId, input.agentId))
+    const agentTools = await listToolsOfAgents(trx, tenantId, [stored.id])
+    const attached = agentTools.find((agentTool) => agentTool.tool.id === input.toolId)
+    if (attached) {
+      if (input.approvalOverride !== undefined) await setApprovalOverride(trx, attached.id, input.approvalOverride)
+    } else {
+      checkToolCount('input.toolId', agentTools.length + 1)
+      await insertAgentTools(trx, stored.id, [
+        { id: context.ids.next(), toolId: input.toolId, approvalOverride: input.approvalOverride ?? null },
+      ])
+    }
+    const agent = { ...stored, updatedAt: context.clock.now() }
+    await setAgent(trx, agent)
+    return agent
+  })
+}

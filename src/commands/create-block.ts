@@ -1,0 +1,19 @@
+import { mergeBlock, unsetBlock, type BlockInput } from '../domain/block-input.ts'
+import type { Block } from '../domain/block.ts'
+import type { Viewer } from '../domain/viewer.ts'
+import { insertBlocks } from '../store/blocks.ts'
+import type { CommandContext } from './command-context.ts'
+
+export async function createBlock(context: CommandContext, viewer: Viewer, input: BlockInput): Promise<Block> {
+  const now = context.clock.now()
+  const block: Block = {
+    ...mergeBlock('input', unsetBlock, input),
+    id: context.ids.next(),
+    tenantId: viewer.tenantId,
+    version: 1,
+    createdAt: now,
+    updatedAt: now,
+  }
+  await insertBlocks(context.db, [block])
+  return block
+}

@@ -1,0 +1,33 @@
+import { checkedConversation, type ConversationInput } from '../domain/conversation-input.ts'
+import type { Conversation } from '../domain/conversation.ts'
+import type { Viewer } from '../domain/viewer.ts'
+import { lockAgent } from '../store/agents.ts'
+import { insertConversation } from '../store/conversations.ts'
+import type { CommandContext } from './command-context.ts'
+import { found } from './found.ts'
+
+export interface CreateConversationInput extends ConversationInput {
+  readonly agentId: string
+}
+
+export async function createConversation(
+  context: CommandContext,
+  viewer: Viewer,
+  input: CreateConversationInput,
+): Promise<Conversation> {
+  const { tenantId } = viewer
+  const { title, metadata } = checkedConversation(input)
+  return context.db.transaction().execute(async (trx) => {
+    // Or the agent could be deleted between the look and the insert.
+    const agent = found('Agent', input.agentId, await lockAgent(trx, tenantId, input.agentId))
+    return insertConversation(trx, {
+      id: context.ids.next(),
+      tenantId,
+      agentId: agent.id,
+      isMain: false,
+      title: title ?? null,
+      metadata: metadata ?? {},
+      createdAt: context.clock.now(),
+    })
+  })
+}

@@ -1,0 +1,29 @@
+import { badUserInput } from '../domain/errors.ts'
+import type { Viewer } from '../domain/viewer.ts'
+import { deleteConversation as deleteConversationRow, lockConversationsToDelete } from '../store/conversations.ts'
+import type { CommandContext } from './command-context.ts'
+import { found } from './found.ts'
+
+/** With its runs and messages. A worker that drives one of the runs finds its row gone at its next checkpoint, and stops. */
+export async function deleteConversation(
+  context: CommandContext,
+  viewer: Viewer,
+  input: { id: string },
+): Promise<void> {
+  const { tenantId } = viewer
+  const { unfinishedRunIds } = await context.db.transaction().execute(async (trx) => {
+    const locked = await lockConversationsToDelete(trx, tenantId, input)
+    const conversation = found('Conversation', input.id, locked.conversations[0])
+    if (conversation.isMain)
+      throw badUserInput(
+        'input.id',
+        "It is the agent's main conversation, which every agent has. Delete the agent, or talk in a conversation made by createConversation and delete that.",
+      )
+    await deleteConversationRow(trx, tenantId, input.id)
+    return locked
+  })
+  for (const runId of unfinishedRunIds) {
+    context.hub.askToStop(runId)
+    context.hub.poke(runId, 'stored')
+  }
+}

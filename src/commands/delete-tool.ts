@@ -1,0 +1,39 @@
+import { badUserInput } from '../domain/errors.ts'
+import { shown } from '../domain/input.ts'
+import { toolsNamedBy } from '../domain/tool-rules.ts'
+import type { Viewer } from '../domain/viewer.ts'
+import { listAgentIdsOfTool } from '../store/agent-tools.ts'
+import { lockAgents } from '../store/agents.ts'
+import { deleteTool as deleteToolRow, lockTool } from '../store/tools.ts'
+import type { CommandContext } from './command-context.ts'
+import { found } from './found.ts'
+
+/** Every agent that has it loses it. Refused where an agent's rules name it: they would demand what is not there. */
+export async function deleteTool(context: CommandContext, viewer: Viewer, input: { id: string }): Promise<void> {
+  const { tenantId } = viewer
+  await context.db.transaction().execute(async (trx) => {
+    const tool = found('Tool', input.id, await lockTool(trx, tenantId, input.id))
+    if (tool.kind === 'BUILTIN')
+      throw badUserInput(
+        'input.id',
+        `${tool.name} comes with the server. Detach it from the agents that shall not have it.`,
+      )
+    const agents = await lockAgents(trx, tenantId, await listAgentIdsOfTool(trx, tool.id))
+    const bound = agents.filter((agent) => agent.toolRules.some((rule) => names(rule, tool.name)))
+    if (bound.length > 0) {
+      const named = bound
+        .slice(0, 5)
+        .map((agent) => shown(agent.name))
+        .join(', ')
+      throw badUserInput(
+        'input.id',
+        `${bound.length} agents have tool rules that name ${tool.name} (${named}${bound.length > 5 ? ' …' : ''}). Change their rules with updateAgent first.`,
+      )
+    }
+    await deleteToolRow(trx, tenantId, tool.id)
+  })
+}
+
+function names(rule: Parameters<typeof toolsNamedBy>[0], toolName: string): boolean {
+  return toolsNamedBy(rule).some(({ tool }) => tool === toolName)
+}

@@ -1,0 +1,23 @@
+import type { Agent } from '../domain/agent.ts'
+import type { Viewer } from '../domain/viewer.ts'
+import { lockAgent, setAgent } from '../store/agents.ts'
+import { deleteAgentBlocks, lockBlocks } from '../store/blocks.ts'
+import type { CommandContext } from './command-context.ts'
+import { allFound, found } from './found.ts'
+
+/** The block stays. Of a block that the agent does not have: nothing changes. */
+export async function detachBlock(
+  context: CommandContext,
+  viewer: Viewer,
+  input: { readonly agentId: string; readonly blockId: string },
+): Promise<Agent> {
+  const { tenantId } = viewer
+  return context.db.transaction().execute(async (trx) => {
+    allFound('Block', [input.blockId], await lockBlocks(trx, tenantId, [input.blockId]))
+    const stored = found('Agent', input.agentId, await lockAgent(trx, tenantId, input.agentId))
+    await deleteAgentBlocks(trx, stored.id, { blockId: input.blockId })
+    const agent = { ...stored, updatedAt: context.clock.now() }
+    await setAgent(trx, agent)
+    return agent
+  })
+}

@@ -1,0 +1,31 @@
+import type { Agent } from '../domain/agent.ts'
+import { badUserInput } from '../domain/errors.ts'
+import { toolsNamedBy } from '../domain/tool-rules.ts'
+import type { Viewer } from '../domain/viewer.ts'
+import { deleteAgentTools } from '../store/agent-tools.ts'
+import { lockAgent, setAgent } from '../store/agents.ts'
+import { lockToolsToAttach } from '../store/tools.ts'
+import type { CommandContext } from './command-context.ts'
+import { allFound, found } from './found.ts'
+
+/** Of a tool that the agent does not have: nothing changes. Refused where the agent's rules name it. */
+export async function detachTool(
+  context: CommandContext,
+  viewer: Viewer,
+  input: { readonly agentId: string; readonly toolId: string },
+): Promise<Agent> {
+  const { tenantId } = viewer
+  return context.db.transaction().execute(async (trx) => {
+    const [tool] = allFound('Tool', [input.toolId], await lockToolsToAttach(trx, tenantId, [input.toolId]))
+    const stored = found('Agent', input.agentId, await lockAgent(trx, tenantId, input.agentId))
+    if (stored.toolRules.some((rule) => toolsNamedBy(rule).some((named) => named.tool === tool!.name)))
+      throw badUserInput(
+        'input.toolId',
+        `The agent's tool rules name ${tool!.name}. Change toolRules with updateAgent first, or both at once.`,
+      )
+    await deleteAgentTools(trx, stored.id, { toolId: input.toolId })
+    const agent = { ...stored, updatedAt: context.clock.now() }
+    await setAgent(trx, agent)
+    return agent
+  })
+}

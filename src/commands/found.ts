@@ -1,0 +1,20 @@
+import { notFound } from '../domain/errors.ts'
+import { encodeId, nounOf, type IdKind } from '../domain/ids.ts'
+
+type Kind = Exclude<IdKind, 'Step'>
+
+/** What was looked for by its id, or NOT_FOUND. */
+export function found<Node>(kind: Kind, id: string, node: Node | undefined): Node {
+  if (node === undefined) throw notFound(nounOf(kind), encodeId(kind, id))
+  return node
+}
+
+/** In the order of the ids; NOT_FOUND names the first that is missing. */
+export function allFound<Node extends { readonly id: string }>(
+  kind: Kind,
+  ids: readonly string[],
+  nodes: readonly Node[],
+): Node[] {
+  const byId = new Map(nodes.map((node) => [node.id, node]))
+  return ids.map((id) => found(kind, id, byId.get(id)))
+}

@@ -1,0 +1,30 @@
+import type { Agent } from '../domain/agent.ts'
+import type { Viewer } from '../domain/viewer.ts'
+import { listToolsOfAgents, setApprovalOverride } from '../store/agent-tools.ts'
+import { lockAgent, setAgent } from '../store/agents.ts'
+import type { CommandContext } from './command-context.ts'
+import { found } from './found.ts'
+
+export interface SetToolApprovalInput {
+  readonly agentId: string
+  readonly toolId: string
+  /** Null: the agent has no setting of its own. */
+  readonly requiresApproval: boolean | null
+}
+
+export async function setToolApproval(
+  context: CommandContext,
+  viewer: Viewer,
+  input: SetToolApprovalInput,
+): Promise<Agent> {
+  const { tenantId } = viewer
+  return context.db.transaction().execute(async (trx) => {
+    const stored = found('Agent', input.agentId, await lockAgent(trx, tenantId, input.agentId))
+    const agentTools = await listToolsOfAgents(trx, tenantId, [stored.id])
+    const attached = agentTools.find((agentTool) => agentTool.tool.id === input.toolId)
+    await setApprovalOverride(trx, found('Tool', input.toolId, attached).id, input.requiresApproval)
+    const agent = { ...stored, updatedAt: context.clock.now() }
+    await setAgent(trx, agent)
+    return agent
+  })
+}

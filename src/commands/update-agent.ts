@@ -1,0 +1,71 @@
+import { mergeAgentSettings, type AgentSettingsInput } from '../domain/agent-input.ts'
+import { checkAgentTools, checkBlockIds, checkLabels, type AgentToolInput } from '../domain/agent-parts.ts'
+import type { Agent } from '../domain/agent.ts'
+import type { Given } from '../domain/input.ts'
+import { checkedToolRules, checkToolsOfRules, type ToolRuleInput } from '../domain/tool-rules-input.ts'
+import type { Viewer } from '../domain/viewer.ts'
+import { deleteAgentTools, insertAgentTools, listToolsOfAgents } from '../store/agent-tools.ts'
+import { lockAgent, setAgent } from '../store/agents.ts'
+import { deleteAgentBlocks, insertAgentBlocks, lockBlocks } from '../store/blocks.ts'
+import { lockToolsToAttach } from '../store/tools.ts'
+import type { CommandContext } from './command-context.ts'
+import { allFound, found } from './found.ts'
+
+export interface UpdateAgentInput extends AgentSettingsInput {
+  readonly id: string
+  readonly tools?: Given<readonly AgentToolInput[]>
+  readonly toolRules?: Given<readonly ToolRuleInput[]>
+  readonly blockIds?: Given<readonly string[]>
+}
+
+/** What is left out stays as it is, also inside nested settings; null clears. Lists replace. */
+export async function updateAgent(context: CommandContext, viewer: Viewer, input: UpdateAgentInput): Promise<Agent> {
+  const { tenantId } = viewer
+  const toolRules =
+    input.toolRules === undefined ? undefined : checkedToolRules('input.toolRules', input.toolRules ?? [])
+  const toolInputs = input.tools === undefined ? undefined : (input.tools ?? [])
+  if (toolInputs) checkAgentTools('input.tools', toolInputs)
+  const blockIds = input.blockIds === undefined ? undefined : (input.blockIds ?? [])
+  if (blockIds) checkBlockIds('input.blockIds', blockIds)
+
+  return context.db.transaction().execute(async (trx) => {
+    const blocks = blockIds && allFound('Block', blockIds, await lockBlocks(trx, tenantId, blockIds))
+    if (blocks) checkLabels('input.blockIds', blocks)
+    const toolIds = toolInputs?.map((tool) => tool.toolId)
+    const tools = toolIds && allFound('Tool', toolIds, await lockToolsToAttach(trx, tenantId, toolIds))
+    const stored = found('Agent', input.id, await lockAgent(trx, tenantId, input.id))
+
+    const agent: Agent = {
+      ...stored,
+      ...mergeAgentSettings(stored, input, context.models),
+      toolRules: toolRules ?? stored.toolRules,
+      updatedAt: context.clock.now(),
+    }
+    const before = await listToolsOfAgents(trx, tenantId, [agent.id])
+    const toolNames = (tools ?? before.map((agentTool) => agentTool.tool)).map((tool) => tool.name)
+    if (toolRules || tools) {
+      // Where only the tools changed, it is by them that a stored rule has lost its tool.
+      checkToolsOfRules(toolRules ? 'input.toolRules' : 'input.tools: toolRules', agent.toolRules, toolNames)
+    }
+    await setAgent(trx, agent)
+    if (blockIds) {
+      await deleteAgentBlocks(trx, agent.id)
+      await insertAgentBlocks(trx, agent.id, blockIds)
+    }
+    if (toolInputs) {
+      // Those that stay keep their id; the order is the list's.
+      const idsBefore = new Map(before.map((agentTool) => [agentTool.tool.id, agentTool.id]))
+      await deleteAgentTools(trx, agent.id)
+      await insertAgentTools(
+        trx,
+        agent.id,
+        toolInputs.map(({ toolId, approvalOverride }) => ({
+          id: idsBefore.get(toolId) ?? context.ids.next(),
+          toolId,
+          approvalOverride: approvalOverride ?? null,
+        })),
+      )
+    }
+    return agent
+  })
+}

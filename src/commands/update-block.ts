@@ -1,0 +1,66 @@
+import { mergeBlock, type BlockInput } from '../domain/block-input.ts'
+import type { Block } from '../domain/block.ts'
+import { badUserInput } from '../domain/errors.ts'
+import { shown, type Given } from '../domain/input.ts'
+import type { Viewer } from '../domain/viewer.ts'
+import { lockAgents } from '../store/agents.ts'
+import { listAgentsOfBlocks, listBlocksOfAgents, lockBlocks, setBlock } from '../store/blocks.ts'
+import type { CommandContext } from './command-context.ts'
+import { found } from './found.ts'
+
+export interface UpdateBlockInput extends BlockInput {
+  readonly id: string
+  readonly expectedVersion?: Given<number>
+}
+
+export type UpdateBlockOutcome =
+  | { readonly outcome: 'updated'; readonly block: Block }
+  /** Its value is not of the expected version. Nothing was done. */
+  | { readonly outcome: 'changed'; readonly block: Block }
+
+/** What is left out stays as it is; null clears. */
+export async function updateBlock(
+  context: CommandContext,
+  viewer: Viewer,
+  input: UpdateBlockInput,
+): Promise<UpdateBlockOutcome> {
+  const { tenantId } = viewer
+  return context.db.transaction().execute(async (trx): Promise<UpdateBlockOutcome> => {
+    const [locked] = await lockBlocks(trx, tenantId, [input.id])
+    const stored = found('Block', input.id, locked)
+    if (typeof input.expectedVersion === 'number' && input.expectedVersion !== stored.version)
+      return { outcome: 'changed', block: stored }
+    const settings = mergeBlock('input', stored, input)
+    if (settings.label !== stored.label) await checkLabelIsFree(trx, stored, settings.label)
+    const block: Block = {
+      ...stored,
+      ...settings,
+      version: settings.value === stored.value ? stored.version : stored.version + 1,
+      updatedAt: context.clock.now(),
+    }
+    await setBlock(trx, block)
+    return { outcome: 'updated', block }
+  })
+}
+
+/** In every agent that has the block. The agents are locked, so that none gets a block of that label meanwhile. */
+async function checkLabelIsFree(trx: CommandContext['db'], block: Block, label: string): Promise<void> {
+  const owners = await listAgentsOfBlocks(trx, block.tenantId, [block.id])
+  const agents = await lockAgents(
+    trx,
+    block.tenantId,
+    owners.map(({ agent }) => agent.id),
+  )
+  const blocks = await listBlocksOfAgents(
+    trx,
+    block.tenantId,
+    agents.map((agent) => agent.id),
+  )
+  const taken = blocks.find((other) => other.block.id !== block.id && other.block.label === label)
+  if (!taken) return
+  const agent = agents.find(({ id }) => id === taken.agentId)!
+  throw badUserInput(
+    'input.label',
+    `The agent ${shown(agent.name)} has another block labelled ${shown(label)}. It takes a label that none of the block's agents has.`,
+  )
+}

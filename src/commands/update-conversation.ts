@@ -1,0 +1,20 @@
+import { checkedConversation, type ConversationInput } from '../domain/conversation-input.ts'
+import type { Conversation } from '../domain/conversation.ts'
+import type { Viewer } from '../domain/viewer.ts'
+import { setConversation } from '../store/conversations.ts'
+import type { CommandContext } from './command-context.ts'
+import { found } from './found.ts'
+
+export interface UpdateConversationInput extends ConversationInput {
+  readonly id: string
+}
+
+/** What is left out stays as it is; null clears. */
+export async function updateConversation(
+  context: CommandContext,
+  viewer: Viewer,
+  input: UpdateConversationInput,
+): Promise<Conversation> {
+  const changes = { ...checkedConversation(input), updatedAt: context.clock.now() }
+  return found('Conversation', input.id, await setConversation(context.db, viewer.tenantId, input.id, changes))
+}

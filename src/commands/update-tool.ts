@@ -1,0 +1,20 @@
+import { mergeTool, type ToolInput } from '../domain/tool-input.ts'
+import type { Tool } from '../domain/tool.ts'
+import type { Viewer } from '../domain/viewer.ts'
+import { lockTool, setTool } from '../store/tools.ts'
+import type { CommandContext } from './command-context.ts'
+import { found } from './found.ts'
+
+export interface UpdateToolInput extends ToolInput {
+  readonly id: string
+}
+
+/** Of any kind. What is left out stays as it is, stored headers too. */
+export async function updateTool(context: CommandContext, viewer: Viewer, input: UpdateToolInput): Promise<Tool> {
+  return context.db.transaction().execute(async (trx) => {
+    const stored = found('Tool', input.id, await lockTool(trx, viewer.tenantId, input.id))
+    const tool = { ...stored, ...mergeTool(stored, input), updatedAt: context.clock.now() }
+    await setTool(trx, tool)
+    return tool
+  })
+}

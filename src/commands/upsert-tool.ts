@@ -1,0 +1,32 @@
+import { badUserInput } from '../domain/errors.ts'
+import { checkedToolName } from '../domain/input.ts'
+import { mergeTool, unsetTool, type ToolImplementationInput, type ToolInput } from '../domain/tool-input.ts'
+import type { Tool } from '../domain/tool.ts'
+import type { Viewer } from '../domain/viewer.ts'
+import { upsertTool as upsertToolRow } from '../store/tools.ts'
+import type { CommandContext } from './command-context.ts'
+
+export interface UpsertToolInput extends ToolInput {
+  readonly name: string
+  readonly implementation: ToolImplementationInput
+}
+
+/** A tool of that name is replaced whole, headers too; it keeps its id, so agents keep it. */
+export async function upsertTool(context: CommandContext, viewer: Viewer, input: UpsertToolInput): Promise<Tool> {
+  const now = context.clock.now()
+  const name = checkedToolName('input.name', input.name)
+  const tool = await upsertToolRow(context.db, {
+    ...mergeTool(unsetTool, input),
+    id: context.ids.next(),
+    tenantId: viewer.tenantId,
+    name,
+    createdAt: now,
+    updatedAt: now,
+  })
+  if (!tool)
+    throw badUserInput(
+      'input.name',
+      `${name} is a tool that comes with the server or from an MCP server, which cannot be replaced. It takes another name.`,
+    )
+  return tool
+}

@@ -1,0 +1,189 @@
+import type { Json, JsonObject } from '../util/json.ts'
+import {
+  defaultCompaction,
+  defaultModelSettings,
+  type Agent,
+  type CompactionMode,
+  type CompactionSettings,
+  type ModelSettings,
+  type ReasoningEffort,
+} from './agent.ts'
+import { badUserInput } from './errors.ts'
+import {
+  checkedName,
+  checkedNumber,
+  checkedObject,
+  checkedSchema,
+  checkedTags,
+  checkedText,
+  checkedTimezone,
+  merged,
+  mergedRequired,
+  shown,
+  type Given,
+} from './input.ts'
+import type { ModelCatalog } from './model.ts'
+
+export interface ModelSettingsInput {
+  readonly temperature?: Given<number>
+  readonly maxOutputTokens?: Given<number>
+  readonly contextWindow?: Given<number>
+  readonly parallelToolCalls?: Given<boolean>
+  readonly reasoningEffort?: Given<ReasoningEffort>
+  readonly reasoningBudget?: Given<number>
+  readonly responseSchema?: Given<Json>
+}
+
+export interface CompactionSettingsInput {
+  readonly mode?: Given<CompactionMode>
+  readonly model?: Given<string>
+  readonly prompt?: Given<string>
+  readonly keepRatio?: Given<number>
+}
+
+/** What an agent is by itself, without its tools, rules and blocks. */
+export type AgentSettings = Pick<
+  Agent,
+  'name' | 'description' | 'instructions' | 'model' | 'modelSettings' | 'compaction' | 'tags' | 'metadata' | 'timezone'
+>
+
+export interface AgentSettingsInput {
+  readonly name?: Given<string>
+  readonly description?: Given<string>
+  readonly instructions?: Given<string>
+  readonly model?: Given<string>
+  readonly modelSettings?: Given<ModelSettingsInput>
+  readonly compaction?: Given<CompactionSettingsInput>
+  readonly tags?: Given<readonly string[]>
+  readonly metadata?: Given<Json>
+  readonly timezone?: Given<string>
+}
+
+/** An agent of which nothing was said. A name and a model must be given. */
+export const unsetAgent: AgentSettings = {
+  name: '',
+  description: null,
+  instructions: '',
+  model: '',
+  modelSettings: defaultModelSettings,
+  compaction: defaultCompaction,
+  tags: [],
+  metadata: {},
+  timezone: 'UTC',
+}
+
+/** What is left out stays as it is, also inside nested settings; null clears. */
+export function mergeAgentSettings(
+  current: AgentSettings,
+  input: AgentSettingsInput,
+  models: ModelCatalog,
+): AgentSettings {
+  return {
+    name: mergedRequired('input.name', input.name, {
+      current: current.name,
+      check: (name) => checkedName('input.name', name, { max: 200 }),
+    }),
+    description: merged(input.description, {
+      current: current.description,
+      cleared: null,
+      check: (description) => checkedText('input.description', description, { max: 10_000 }),
+    }),
+    instructions: merged(input.instructions, {
+      current: current.instructions,
+      cleared: unsetAgent.instructions,
+      check: (instructions) => checkedText('input.instructions', instructions, { max: 200_000 }),
+    }),
+    model: mergedRequired('input.model', input.model, {
+      current: current.model,
+      check: (model) => checkedModel('input.model', model, models),
+    }),
+    modelSettings: merged(input.modelSettings, {
+      current: current.modelSettings,
+      cleared: defaultModelSettings,
+      check: (settings) => mergeModelSettings('input.modelSettings', current.modelSettings, settings),
+    }),
+    compaction: merged(input.compaction, {
+      current: current.compaction,
+      cleared: defaultCompaction,
+      check: (compaction) => mergeCompaction('input.compaction', current.compaction, compaction, models),
+    }),
+    tags: merged<readonly string[], readonly string[]>(input.tags, {
+      current: current.tags,
+      cleared: [],
+      check: (tags) => checkedTags('input.tags', tags),
+    }),
+    metadata: merged<Json, JsonObject>(input.metadata, {
+      current: current.metadata,
+      cleared: {},
+      check: (metadata) => checkedObject('input.metadata', metadata),
+    }),
+    timezone: merged(input.timezone, {
+      current: current.timezone,
+      cleared: unsetAgent.timezone,
+      check: (timezone) => checkedTimezone('input.timezone', timezone),
+    }),
+  }
+}
+
+function mergeModelSettings(field: string, current: ModelSettings, input: ModelSettingsInput): ModelSettings {
+  const number = (name: 'temperature' | 'maxOutputTokens' | 'contextWindow' | 'reasoningBudget', to: number) =>
+    merged(input[name], {
+      current: current[name],
+      cleared: defaultModelSettings[name],
+      check: (value) => checkedNumber(`${field}.${name}`, value, { from: name === 'temperature' ? 0 : 1, to }),
+    })
+  return {
+    temperature: number('temperature', 2),
+    maxOutputTokens: number('maxOutputTokens', 1_000_000),
+    contextWindow: number('contextWindow', 10_000_000),
+    parallelToolCalls: merged(input.parallelToolCalls, {
+      current: current.parallelToolCalls,
+      cleared: defaultModelSettings.parallelToolCalls,
+      check: (value) => value,
+    }),
+    reasoningEffort: merged(input.reasoningEffort, {
+      current: current.reasoningEffort,
+      cleared: defaultModelSettings.reasoningEffort,
+      check: (value) => value,
+    }),
+    reasoningBudget: number('reasoningBudget', 1_000_000),
+    responseSchema: merged<Json, Json>(input.responseSchema, {
+      current: current.responseSchema,
+      cleared: defaultModelSettings.responseSchema,
+      check: (schema) => checkedSchema(`${field}.responseSchema`, checkedObject(`${field}.responseSchema`, schema)),
+    }),
+  }
+}
+
+export function mergeCompaction(
+  field: string,
+  current: CompactionSettings,
+  input: CompactionSettingsInput,
+  models: ModelCatalog,
+): CompactionSettings {
+  return {
+    mode: merged(input.mode, { current: current.mode, cleared: defaultCompaction.mode, check: (mode) => mode }),
+    model: merged(input.model, {
+      current: current.model,
+      cleared: defaultCompaction.model,
+      check: (model) => checkedModel(`${field}.model`, model, models),
+    }),
+    prompt: merged(input.prompt, {
+      current: current.prompt,
+      cleared: defaultCompaction.prompt,
+      check: (prompt) => checkedText(`${field}.prompt`, prompt, { max: 50_000 }),
+    }),
+    keepRatio: merged(input.keepRatio, {
+      current: current.keepRatio,
+      cleared: defaultCompaction.keepRatio,
+      check: (ratio) => checkedNumber(`${field}.keepRatio`, ratio, { from: 0, to: 1 }),
+    }),
+  }
+}
+
+function checkedModel(field: string, handle: string, models: ModelCatalog): string {
+  if (models.find(handle)) return handle
+  const handles = models.list().map((model) => model.handle)
+  const named = handles.slice(0, 50).join(', ') + (handles.length > 50 ? ' …' : '')
+  throw badUserInput(field, `There is no model ${shown(handle)} here. It takes one of: ${named}.`)
+}

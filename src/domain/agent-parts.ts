@@ -1,0 +1,49 @@
+import type { Block } from './block.ts'
+import { badUserInput } from './errors.ts'
+import { encodeId } from './ids.ts'
+import { checkedDistinct, shown, type Given } from './input.ts'
+
+/** What agents have beside their own settings: tools and blocks, by id. */
+export interface AgentToolInput {
+  readonly toolId: string
+  readonly approvalOverride?: Given<boolean>
+}
+
+export const maxToolsPerAgent = 200
+export const maxBlocksPerAgent = 100
+
+export function checkAgentTools(field: string, inputs: readonly AgentToolInput[]): void {
+  checkToolCount(field, inputs.length)
+  checkedDistinct(
+    field,
+    inputs.map((input) => encodeId('Tool', input.toolId)),
+  )
+}
+
+export function checkToolCount(field: string, count: number): void {
+  if (count > maxToolsPerAgent)
+    throw badUserInput(field, `The agent would have ${count} tools. It takes ${maxToolsPerAgent} at the most.`)
+}
+
+export function checkBlockIds(field: string, ids: readonly string[]): void {
+  checkBlockCount(field, ids.length)
+  checkedDistinct(
+    field,
+    ids.map((id) => encodeId('Block', id)),
+  )
+}
+
+export function checkBlockCount(field: string, count: number): void {
+  if (count > maxBlocksPerAgent)
+    throw badUserInput(field, `The agent would have ${count} blocks. It takes ${maxBlocksPerAgent} at the most.`)
+}
+
+/** Tools and prompts address a block by its label, so an agent has each label once. */
+export function checkLabels(field: string, blocks: readonly Pick<Block, 'label'>[]): void {
+  const seen = new Set<string>()
+  for (const { label } of blocks) {
+    if (seen.has(label))
+      throw badUserInput(field, `The agent would have two blocks labelled ${shown(label)}. It takes each label once.`)
+    seen.add(label)
+  }
+}

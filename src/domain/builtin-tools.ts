@@ -1,0 +1,102 @@
+import type { JsonObject } from '../util/json.ts'
+
+/** A tool of kind BUILTIN, as the code defines it. */
+export interface BuiltinTool {
+  readonly name: string
+  readonly description: string
+  readonly parameters: JsonObject
+  readonly parallel: boolean
+  readonly idempotent: boolean
+}
+
+const label = { type: 'string', description: 'The label of the memory block.' }
+
+/**
+ * Memory tools write our own tables in the checkpoint that stores their result, so a crash never leaves their outcome unknown; they
+ * run one after another, because each sees what the one before it wrote.
+ */
+export const builtinTools: readonly BuiltinTool[] = [
+  {
+    name: 'memory_insert',
+    description: 'Inserts text into a memory block as lines of its own.',
+    parameters: {
+      type: 'object',
+      properties: {
+        label,
+        new_string: { type: 'string', description: 'The text to insert.' },
+        insert_line: {
+          type: 'integer',
+          minimum: -1,
+          default: -1,
+          description: 'The line after which it is inserted: 0 for the beginning, -1 for the end.',
+        },
+      },
+      required: ['label', 'new_string'],
+      additionalProperties: false,
+    },
+    parallel: false,
+    idempotent: false,
+  },
+  {
+    name: 'memory_replace',
+    description: 'Replaces text in a memory block. The old text must occur in it exactly once, character by character.',
+    parameters: {
+      type: 'object',
+      properties: {
+        label,
+        old_string: { type: 'string', minLength: 1, description: 'The text to replace, without line numbers.' },
+        new_string: { type: 'string', description: 'What to put in its place. Empty to delete it.' },
+      },
+      required: ['label', 'old_string', 'new_string'],
+      additionalProperties: false,
+    },
+    parallel: false,
+    idempotent: false,
+  },
+  {
+    name: 'memory_rethink',
+    description: 'Writes a memory block anew, for when so much changes that single replacements would not do.',
+    parameters: {
+      type: 'object',
+      properties: {
+        label,
+        new_memory: { type: 'string', description: 'All that the block is to hold. It replaces what is there.' },
+      },
+      required: ['label', 'new_memory'],
+      additionalProperties: false,
+    },
+    parallel: false,
+    idempotent: true,
+  },
+  {
+    name: 'memory_finish_edits',
+    description: 'Says that the memory blocks are as they should be and nothing is left to edit.',
+    parameters: { type: 'object', properties: {}, additionalProperties: false },
+    parallel: false,
+    idempotent: true,
+  },
+  {
+    name: 'conversation_search',
+    description: 'Searches the messages of this conversation, also those that the context no longer holds.',
+    parameters: {
+      type: 'object',
+      properties: {
+        query: { type: 'string', description: 'Words to look for. Leave it out to list by role or date alone.' },
+        roles: {
+          type: 'array',
+          items: { type: 'string', enum: ['user', 'assistant', 'system'] },
+          description: 'Only messages of these roles.',
+        },
+        limit: { type: 'integer', minimum: 1, maximum: 50, default: 5, description: 'The most messages to return.' },
+        start_date: { type: 'string', description: 'Only messages from this day or instant on (ISO 8601).' },
+        end_date: { type: 'string', description: 'Only messages up to this day or instant (ISO 8601).' },
+      },
+      additionalProperties: false,
+    },
+    parallel: true,
+    idempotent: true,
+  },
+]
+
+/** What `includeBaseTools` attaches. */
+export const baseToolNames = ['memory_insert', 'memory_replace', 'conversation_search'] as const

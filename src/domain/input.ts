@@ -1,0 +1,155 @@
+import { compileSchema } from '../util/json-schema.ts'
+import { isJsonObject, storableText, type Json, type JsonObject } from '../util/json.ts'
+import { badUserInput } from './errors.ts'
+
+/**
+ * Checks of single values that a client gave. Each returns the value as it is to be stored, or throws BAD_USER_INPUT that names the
+ * field by its path, says what is wrong with the value and what the field takes.
+ */
+
+/** A field of an input: absent and null mean different things. */
+export type Given<T> = T | null | undefined
+
+/** What is left out stays, null goes back to what `cleared` is, anything else is checked. */
+export function merged<Value, Stored>(
+  value: Given<Value>,
+  options: { readonly current: Stored; readonly cleared: Stored; readonly check: (value: Value) => Stored },
+): Stored {
+  if (value === undefined) return options.current
+  return value === null ? options.cleared : options.check(value)
+}
+
+/** As `merged`, for what every such thing has. */
+export function mergedRequired<Value, Stored>(
+  field: string,
+  value: Given<Value>,
+  options: { readonly current: Stored; readonly check: (value: Value) => Stored },
+): Stored {
+  if (value === null) throw badUserInput(field, 'null is no value for it. Leave it out to keep what it is.')
+  return value === undefined ? options.current : options.check(value)
+}
+
+/** In characters as Postgres counts them, which is by code point. */
+export function characterCount(text: string): number {
+  let count = text.length
+  for (let index = 0; index < text.length; index += 1) {
+    if ((text.codePointAt(index) ?? 0) > 0xffff) {
+      count -= 1
+      index += 1
+    }
+  }
+  return count
+}
+
+export function checkedText(field: string, value: string, { max }: { readonly max: number }): string {
+  const text = storableText(value)
+  // Most texts are far from the limit, and no text has more characters than UTF-16 units.
+  if (text.length > max) {
+    const count = characterCount(text)
+    if (count > max) throw badUserInput(field, `It has ${count} characters. It takes ${max} at the most.`)
+  }
+  return text
+}
+
+/** Without white space around it, and not empty. */
+export function checkedName(field: string, value: string, { max }: { readonly max: number }): string {
+  const name = checkedText(field, storableText(value).trim(), { max })
+  if (name === '') throw badUserInput(field, `It is empty. It takes from 1 to ${max} characters.`)
+  return name
+}
+
+const toolNamePattern = /^[a-zA-Z0-9_-]{1,64}$/
+const labelPattern = /^[a-zA-Z0-9_.-]{1,64}$/
+
+export function checkedToolName(field: string, value: string): string {
+  if (toolNamePattern.test(value)) return value
+  throw badUserInput(field, `${shown(value)} is no tool name. It takes 1 to 64 of a–z, A–Z, 0–9, _ and -.`)
+}
+
+export function checkedLabel(field: string, value: string): string {
+  if (labelPattern.test(value)) return value
+  throw badUserInput(field, `${shown(value)} is no label. It takes 1 to 64 of a–z, A–Z, 0–9, _, . and -.`)
+}
+
+interface Range {
+  readonly from: number
+  readonly to: number
+}
+
+/** For Int and Float alike: GraphQL has seen to the difference. */
+export function checkedNumber(field: string, value: number, { from, to }: Range): number {
+  if (value >= from && value <= to) return value
+  throw badUserInput(field, `${value} is out of range. It takes a number from ${from} to ${to}.`)
+}
+
+export function checkedCount(field: string, values: readonly unknown[], { max }: { readonly max: number }): void {
+  if (values.length > max) throw badUserInput(field, `It has ${values.length} entries. It takes ${max} at the most.`)
+}
+
+/** Names the second of two equal values. */
+export function checkedDistinct(field: string, values: readonly string[]): void {
+  const seen = new Set<string>()
+  for (const [index, value] of values.entries()) {
+    if (seen.has(value)) throw badUserInput(`${field}.${index}`, `${shown(value)} is given twice. It takes each once.`)
+    seen.add(value)
+  }
+}
+
+export function checkedTags(field: string, values: readonly string[]): string[] {
+  checkedCount(field, values, { max: 50 })
+  const tags = values.map((value, index) => checkedName(`${field}.${index}`, value, { max: 64 }))
+  checkedDistinct(field, tags)
+  return tags
+}
+
+const maxJsonBytes = 64 * 1024
+
+export function checkedObject(field: string, value: Json): JsonObject {
+  if (!isJsonObject(value)) throw badUserInput(field, `It is ${kindOf(value)}. It takes a JSON object.`)
+  checkedSize(field, value)
+  return value
+}
+
+function checkedSize(field: string, value: Json): void {
+  const bytes = Buffer.byteLength(JSON.stringify(value))
+  if (bytes > maxJsonBytes)
+    throw badUserInput(field, `It is ${bytes} bytes of JSON. It takes ${maxJsonBytes} at the most.`)
+}
+
+/** A JSON Schema, with the place of its fault named. */
+export function checkedSchema(field: string, value: Json): Json {
+  checkedSize(field, value)
+  const compiled = compileSchema(value)
+  if (compiled.ok) return value
+  const { path, message } = compiled.problem
+  throw badUserInput(field, `It is no valid JSON Schema: ${path === '' ? '' : `${path} `}${message}.`)
+}
+
+/** A JSON Schema whose values are objects: what tools take. */
+export function checkedObjectSchema(field: string, value: Json): JsonObject {
+  const schema = checkedSchema(field, checkedObject(field, value)) as JsonObject
+  if (schema.type !== 'object') {
+    const type = schema.type === undefined ? 'no type' : `type ${JSON.stringify(schema.type)}`
+    throw badUserInput(field, `It has ${type} at its top. It takes a JSON Schema with "type": "object".`)
+  }
+  return schema
+}
+
+export function checkedTimezone(field: string, value: string): string {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: value })
+    return value
+  } catch {
+    throw badUserInput(field, `${shown(value)} is no time zone. It takes an IANA name such as UTC or Europe/Berlin.`)
+  }
+}
+
+/** A value in a message: whole where it is short. */
+export function shown(value: string): string {
+  return JSON.stringify(value.length > 100 ? `${value.slice(0, 99)}…` : value)
+}
+
+function kindOf(value: Json): string {
+  if (value === null) return 'null'
+  return Array.isArray(value) ? 'a list' : `a ${typeof value}`
+}

@@ -1,0 +1,192 @@
+import { storableText, type Json, type JsonObject } from '../util/json.ts'
+import { badUserInput } from './errors.ts'
+import {
+  checkedNumber,
+  checkedObject,
+  checkedObjectSchema,
+  checkedSchema,
+  checkedTags,
+  checkedText,
+  merged,
+  shown,
+  type Given,
+} from './input.ts'
+import { toolDefaults, type Tool } from './tool.ts'
+
+export type ToolImplementationInput =
+  | { readonly javascript: { readonly source: string } }
+  | { readonly http: { readonly url: string; readonly headers?: Given<Json> } }
+  | { readonly client: boolean }
+
+export interface ToolInput {
+  readonly description?: Given<string>
+  readonly parameters?: Given<Json>
+  readonly requiresApproval?: Given<boolean>
+  readonly approvalCondition?: Given<Json>
+  readonly approvalTimeoutMs?: Given<number>
+  readonly parallel?: Given<boolean>
+  readonly idempotent?: Given<boolean>
+  readonly returnCharLimit?: Given<number>
+  readonly timeoutMs?: Given<number>
+  readonly tags?: Given<readonly string[]>
+  readonly implementation?: Given<ToolImplementationInput>
+}
+
+export type ToolImplementation = Pick<Tool, 'kind' | 'source' | 'url' | 'headers' | 'mcpServerId' | 'mcpToolName'>
+export type ToolSettings = Omit<Tool, 'id' | 'tenantId' | 'name' | 'createdAt' | 'updatedAt'>
+
+const clientTool: ToolImplementation = {
+  kind: 'CLIENT',
+  source: null,
+  url: null,
+  headers: null,
+  mcpServerId: null,
+  mcpToolName: null,
+}
+
+/** A tool of which nothing was said. An implementation must be given. */
+export const unsetTool: ToolSettings = {
+  ...clientTool,
+  description: '',
+  parameters: { type: 'object', properties: {} },
+  requiresApproval: false,
+  approvalCondition: null,
+  approvalTimeoutMs: null,
+  parallel: false,
+  idempotent: false,
+  returnCharLimit: toolDefaults.returnCharLimit,
+  timeoutMs: toolDefaults.timeoutMs,
+  tags: [],
+}
+
+const maxInt = 2 ** 31 - 1
+
+/** What is left out stays as it is, stored headers too; null clears. */
+export function mergeTool(current: ToolSettings, input: ToolInput): ToolSettings {
+  refuseForeignSettings(current, input)
+  const flag = (name: 'requiresApproval' | 'parallel' | 'idempotent') =>
+    merged(input[name], { current: current[name], cleared: unsetTool[name], check: (value) => value })
+  return {
+    description: merged(input.description, {
+      current: current.description,
+      cleared: unsetTool.description,
+      check: (description) => checkedText('input.description', description, { max: 10_000 }),
+    }),
+    parameters: merged<Json, JsonObject>(input.parameters, {
+      current: current.parameters,
+      cleared: unsetTool.parameters,
+      check: (schema) => checkedObjectSchema('input.parameters', schema),
+    }),
+    requiresApproval: flag('requiresApproval'),
+    approvalCondition: merged<Json, Json>(input.approvalCondition, {
+      current: current.approvalCondition,
+      cleared: unsetTool.approvalCondition,
+      check: (schema) => checkedSchema('input.approvalCondition', schema),
+    }),
+    approvalTimeoutMs: merged(input.approvalTimeoutMs, {
+      current: current.approvalTimeoutMs,
+      cleared: unsetTool.approvalTimeoutMs,
+      check: (value) => checkedNumber('input.approvalTimeoutMs', value, { from: 1, to: maxInt }),
+    }),
+    parallel: flag('parallel'),
+    idempotent: flag('idempotent'),
+    returnCharLimit: merged<number, number>(input.returnCharLimit, {
+      current: current.returnCharLimit,
+      cleared: unsetTool.returnCharLimit,
+      check: (value) => checkedNumber('input.returnCharLimit', value, { from: 1, to: 10_000_000 }),
+    }),
+    timeoutMs: merged<number, number>(input.timeoutMs, {
+      current: current.timeoutMs,
+      cleared: unsetTool.timeoutMs,
+      check: (value) => checkedNumber('input.timeoutMs', value, { from: 1, to: 86_400_000 }),
+    }),
+    tags: merged<readonly string[], readonly string[]>(input.tags, {
+      current: current.tags,
+      cleared: unsetTool.tags,
+      check: (tags) => checkedTags('input.tags', tags),
+    }),
+    ...mergeImplementation(current, input.implementation),
+  }
+}
+
+/** What the code or an MCP server says of a tool is theirs: at the next start or refresh it would be back. */
+function refuseForeignSettings(current: ToolSettings, input: ToolInput): void {
+  const foreign: readonly (keyof ToolInput)[] =
+    current.kind === 'BUILTIN'
+      ? ['description', 'parameters', 'parallel', 'idempotent', 'implementation']
+      : current.kind === 'MCP'
+        ? ['description', 'parameters', 'implementation']
+        : []
+  const given = foreign.find((name) => input[name] !== undefined)
+  if (given === undefined) return
+  const owner = current.kind === 'BUILTIN' ? 'the server' : 'its MCP server'
+  throw badUserInput(
+    `input.${given}`,
+    `It is set by ${owner} for a tool of kind ${current.kind}. Leave it out: approval, limits and tags can be changed.`,
+  )
+}
+
+function mergeImplementation(current: ToolImplementation, input: Given<ToolImplementationInput>): ToolImplementation {
+  if (input === undefined) return pickImplementation(current)
+  if (input === null)
+    throw badUserInput('input.implementation', 'null is no value for it. Leave it out to keep what it is.')
+  if ('javascript' in input) {
+    const source = checkedText('input.implementation.javascript.source', input.javascript.source, { max: 500_000 })
+    if (source.trim() === '')
+      throw badUserInput('input.implementation.javascript.source', 'It is empty. It takes the body of a module.')
+    return { ...clientTool, kind: 'JAVASCRIPT', source }
+  }
+  if ('http' in input) {
+    const headers = merged<Json, Readonly<Record<string, string>>>(input.http.headers, {
+      current: current.headers ?? {},
+      cleared: {},
+      check: (value) => checkedHeaders('input.implementation.http.headers', value),
+    })
+    return {
+      ...clientTool,
+      kind: 'HTTP',
+      url: checkedHttpUrl('input.implementation.http.url', input.http.url),
+      headers,
+    }
+  }
+  if (!input.client)
+    throw badUserInput(
+      'input.implementation.client',
+      'false says nothing. It takes true; or give javascript or http instead.',
+    )
+  return clientTool
+}
+
+function pickImplementation(tool: ToolImplementation): ToolImplementation {
+  const { kind, source, url, headers, mcpServerId, mcpToolName } = tool
+  return { kind, source, url, headers, mcpServerId, mcpToolName }
+}
+
+export function checkedHttpUrl(field: string, value: string): string {
+  const text = checkedText(field, value, { max: 2_000 })
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url?.protocol !== 'http:' && url?.protocol !== 'https:')
+    throw badUserInput(field, `${shown(value)} is no address. It takes one that begins with http:// or https://.`)
+  // It would be shown to everyone who may read the tool.
+  if (url.username !== '' || url.password !== '')
+    throw badUserInput(field, 'It holds a user name or password. Put them into an Authorization header.')
+  return text
+}
+
+const headerNamePattern = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,200}$/
+
+/** The values are secrets: no message repeats one. */
+export function checkedHeaders(field: string, value: Json): Record<string, string> {
+  const headers = Object.entries(checkedObject(field, value))
+  if (headers.length > 50) throw badUserInput(field, `It has ${headers.length} headers. It takes 50 at the most.`)
+  return Object.fromEntries(
+    headers.map(([name, text]) => {
+      if (!headerNamePattern.test(name)) throw badUserInput(field, `${shown(name)} is no name of a header.`)
+      if (typeof text !== 'string') throw badUserInput(`${field}.${name}`, 'It is not a string. It takes a string.')
+      // RFC 9110: what fetch would refuse when the tool is called.
+      if (!/^[\t\x20-\x7e\x80-\xff]*$/.test(text))
+        throw badUserInput(`${field}.${name}`, 'It holds a character that no header can carry, such as a line break.')
+      return [name, storableText(text)]
+    }),
+  )
+}

@@ -1,0 +1,51 @@
+import { canonicalJson, type Json, type JsonObject } from '../util/json.ts'
+import { badUserInput } from './errors.ts'
+import { checkedCount, type Given } from './input.ts'
+import { shapeProblems, unknownToolProblems, type ToolRule, type ToolRuleKind } from './tool-rules.ts'
+
+export interface ToolRuleInput {
+  readonly kind: ToolRuleKind
+  readonly tool: string
+  readonly children?: Given<readonly string[]>
+  readonly maxCalls?: Given<number>
+  readonly outputMapping?: Given<Json>
+  readonly defaultChild?: Given<string>
+  readonly requireMapping?: Given<boolean>
+  readonly prefilledArguments?: Given<Json>
+}
+
+/** The rules as they are stored. Which tools they may name is asked once the agent's tools are known. */
+export function checkedToolRules(field: string, inputs: readonly ToolRuleInput[]): ToolRule[] {
+  checkedCount(field, inputs, { max: 200 })
+  const rules = inputs.map(toToolRule)
+  const [problem] = shapeProblems(rules)
+  if (problem) throw badUserInput(`${field}.${problem.path}`, problem.message)
+
+  const seen = new Set<string>()
+  for (const [index, rule] of rules.entries()) {
+    const text = canonicalJson(rule as unknown as Json)
+    if (seen.has(text)) throw badUserInput(`${field}.${index}`, 'The same rule is given twice. It takes each once.')
+    seen.add(text)
+  }
+  return rules
+}
+
+/** `field` is what the client changed: the rules, or the tools that they need. */
+export function checkToolsOfRules(field: string, rules: readonly ToolRule[], toolNames: Iterable<string>): void {
+  const [problem] = unknownToolProblems(rules, toolNames)
+  if (problem) throw badUserInput(`${field}.${problem.path}`, problem.message)
+}
+
+function toToolRule(input: ToolRuleInput): ToolRule {
+  return {
+    kind: input.kind,
+    tool: input.tool,
+    children: input.children ?? null,
+    maxCalls: input.maxCalls ?? null,
+    outputMapping: input.outputMapping ?? null,
+    defaultChild: input.defaultChild ?? null,
+    requireMapping: input.requireMapping ?? (input.kind === 'CONDITIONAL' ? false : null),
+    // Its shape is looked at with the rest of the rule.
+    prefilledArguments: (input.prefilledArguments ?? null) as JsonObject | null,
+  }
+}

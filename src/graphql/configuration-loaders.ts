@@ -1,0 +1,77 @@
+import DataLoader from 'dataloader'
+
+import type { Agent } from '../domain/agent.ts'
+import type { Block } from '../domain/block.ts'
+import type { Conversation } from '../domain/conversation.ts'
+import type { AgentTool, Tool } from '../domain/tool.ts'
+import { listAgentTools, listToolsOfAgents } from '../store/agent-tools.ts'
+import { listAgents } from '../store/agents.ts'
+import { listAgentsOfBlocks, listBlocks, listBlocksOfAgents } from '../store/blocks.ts'
+import { listConversations, listMainConversations } from '../store/conversations.ts'
+import { listTools } from '../store/tools.ts'
+import type { Context } from './context.ts'
+
+/** What is configured, by id and by whose it is. One statement for all that a tick asks for. */
+export interface ConfigurationLoaders {
+  readonly agents: DataLoader<string, Agent | undefined>
+  readonly agentTools: DataLoader<string, AgentTool | undefined>
+  readonly blocks: DataLoader<string, Block | undefined>
+  readonly conversations: DataLoader<string, Conversation | undefined>
+  readonly tools: DataLoader<string, Tool | undefined>
+  readonly toolsOfAgent: DataLoader<string, readonly AgentTool[]>
+  readonly blocksOfAgent: DataLoader<string, readonly Block[]>
+  readonly agentsOfBlock: DataLoader<string, readonly Agent[]>
+  readonly mainConversationOfAgent: DataLoader<string, Conversation | undefined>
+}
+
+export function createConfigurationLoaders(db: Context['db'], tenantId: string): ConfigurationLoaders {
+  return {
+    agents: loaderById((ids) => listAgents(db, tenantId, ids)),
+    agentTools: loaderById((ids) => listAgentTools(db, tenantId, ids)),
+    blocks: loaderById((ids) => listBlocks(db, tenantId, ids)),
+    conversations: loaderById((ids) => listConversations(db, tenantId, ids)),
+    tools: loaderById((ids) => listTools(db, tenantId, ids)),
+    toolsOfAgent: loaderByOwner(
+      (agentIds) => listToolsOfAgents(db, tenantId, agentIds),
+      (agentTool) => [agentTool.agentId, agentTool],
+    ),
+    blocksOfAgent: loaderByOwner(
+      (agentIds) => listBlocksOfAgents(db, tenantId, agentIds),
+      ({ agentId, block }) => [agentId, block],
+    ),
+    agentsOfBlock: loaderByOwner(
+      (blockIds) => listAgentsOfBlocks(db, tenantId, blockIds),
+      ({ blockId, agent }) => [blockId, agent],
+    ),
+    mainConversationOfAgent: loaderBy(
+      (agentIds) => listMainConversations(db, tenantId, agentIds),
+      (conversation) => conversation.agentId,
+    ),
+  }
+}
+
+export function loaderById<Node extends { readonly id: string }>(list: (ids: readonly string[]) => Promise<Node[]>) {
+  return loaderBy(list, (node) => node.id)
+}
+
+export function loaderBy<Node>(list: (keys: readonly string[]) => Promise<Node[]>, keyOf: (node: Node) => string) {
+  return new DataLoader<string, Node | undefined>(async (keys) => {
+    const found = new Map((await list(keys)).map((node) => [keyOf(node), node]))
+    return keys.map((key) => found.get(key))
+  })
+}
+
+/** Several for each key, in the order in which `list` has them. */
+export function loaderByOwner<Row, Node>(
+  list: (owners: readonly string[]) => Promise<Row[]>,
+  split: (row: Row) => readonly [owner: string, node: Node],
+) {
+  return new DataLoader<string, readonly Node[]>(async (owners) => {
+    const found = new Map<string, Node[]>(owners.map((owner) => [owner, []]))
+    for (const row of await list(owners)) {
+      const [owner, node] = split(row)
+      found.get(owner)?.push(node)
+    }
+    return owners.map((owner) => found.get(owner)!)
+  })
+}

@@ -1,0 +1,91 @@
+import type { Kysely } from 'kysely'
+
+import type { AgentTool } from '../domain/tool.ts'
+import type { Database } from './schema.ts'
+import { ofTenant } from './tenant-scope.ts'
+import { toTool } from './tools.ts'
+
+function selectAgentTools(db: Kysely<Database>, tenantId: string) {
+  return db
+    .selectFrom('agent_tools')
+    .innerJoin('tools', 'tools.id', 'agent_tools.tool_id')
+    .selectAll('tools')
+    .select(['agent_tools.id as agent_tool_id', 'agent_tools.agent_id', 'agent_tools.approval_override'])
+    .where(ofTenant('tools', tenantId))
+    .orderBy('agent_tools.ordinal')
+}
+
+type AgentToolRow = Awaited<ReturnType<ReturnType<typeof selectAgentTools>['execute']>>[number]
+
+function toAgentTool(row: AgentToolRow): AgentTool {
+  return { id: row.agent_tool_id, agentId: row.agent_id, tool: toTool(row), approvalOverride: row.approval_override }
+}
+
+export async function listAgentTools(
+  db: Kysely<Database>,
+  tenantId: string,
+  ids: readonly string[],
+): Promise<AgentTool[]> {
+  const rows = await selectAgentTools(db, tenantId).where('agent_tools.id', 'in', ids).execute()
+  return rows.map(toAgentTool)
+}
+
+/** In the order in which they were attached. */
+export async function listToolsOfAgents(
+  db: Kysely<Database>,
+  tenantId: string,
+  agentIds: readonly string[],
+): Promise<AgentTool[]> {
+  if (agentIds.length === 0) return []
+  const rows = await selectAgentTools(db, tenantId).where('agent_tools.agent_id', 'in', agentIds).execute()
+  return rows.map(toAgentTool)
+}
+
+/** The agents that have the tool. */
+export async function listAgentIdsOfTool(db: Kysely<Database>, toolId: string): Promise<string[]> {
+  const rows = await db.selectFrom('agent_tools').select('agent_id').where('tool_id', '=', toolId).execute()
+  return rows.map((row) => row.agent_id)
+}
+
+/** In the order given. Agent and tools are known to be the tenant's. */
+export async function insertAgentTools(
+  trx: Kysely<Database>,
+  agentId: string,
+  agentTools: readonly { readonly id: string; readonly toolId: string; readonly approvalOverride: boolean | null }[],
+): Promise<void> {
+  if (agentTools.length === 0) return
+  await trx
+    .insertInto('agent_tools')
+    .values(
+      agentTools.map((agentTool) => ({
+        id: agentTool.id,
+        agent_id: agentId,
+        tool_id: agentTool.toolId,
+        approval_override: agentTool.approvalOverride,
+      })),
+    )
+    .execute()
+}
+
+export async function setApprovalOverride(
+  trx: Kysely<Database>,
+  agentToolId: string,
+  approvalOverride: boolean | null,
+): Promise<void> {
+  await trx
+    .updateTable('agent_tools')
+    .set({ approval_override: approvalOverride })
+    .where('id', '=', agentToolId)
+    .execute()
+}
+
+/** All of them, or the one named. The agent is known to be the tenant's. */
+export async function deleteAgentTools(
+  trx: Kysely<Database>,
+  agentId: string,
+  which: { readonly toolId?: string } = {},
+): Promise<void> {
+  let query = trx.deleteFrom('agent_tools').where('agent_id', '=', agentId)
+  if (which.toolId !== undefined) query = query.where('tool_id', '=', which.toolId)
+  await query.execute()
+}

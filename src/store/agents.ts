@@ -1,0 +1,135 @@
+import { sql, type Kysely, type Selectable } from 'kysely'
+
+import type { Agent } from '../domain/agent.ts'
+import { readPage, type Page, type PageArguments } from './page.ts'
+import type { Database } from './schema.ts'
+import { ofTenant } from './tenant-scope.ts'
+
+export interface AgentFilter {
+  readonly nameContains?: string | null | undefined
+  readonly tags?: readonly string[] | null | undefined
+}
+
+export function toAgent(row: Selectable<Database['agents']>): Agent {
+  return {
+    id: row.id,
+    tenantId: row.tenant_id,
+    name: row.name,
+    description: row.description,
+    instructions: row.instructions,
+    model: row.model,
+    modelSettings: row.model_settings,
+    toolRules: row.tool_rules,
+    compaction: row.compaction,
+    tags: row.tags,
+    metadata: row.metadata,
+    timezone: row.timezone,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  }
+}
+
+function settableColumns(agent: Agent) {
+  return {
+    name: agent.name,
+    description: agent.description,
+    instructions: agent.instructions,
+    model: agent.model,
+    model_settings: JSON.stringify(agent.modelSettings),
+    tool_rules: JSON.stringify(agent.toolRules),
+    compaction: JSON.stringify(agent.compaction),
+    tags: [...agent.tags],
+    metadata: JSON.stringify(agent.metadata),
+    timezone: agent.timezone,
+    updated_at: agent.updatedAt,
+  }
+}
+
+export async function listAgents(db: Kysely<Database>, tenantId: string, ids: readonly string[]): Promise<Agent[]> {
+  const rows = await db
+    .selectFrom('agents')
+    .selectAll()
+    .where(ofTenant('agents', tenantId))
+    .where('id', 'in', ids)
+    .execute()
+  return rows.map(toAgent)
+}
+
+function selectAgents(db: Kysely<Database>, tenantId: string, filter: AgentFilter) {
+  let query = db.selectFrom('agents').where(ofTenant('agents', tenantId))
+  if (typeof filter.nameContains === 'string')
+    query = query.where(sql<boolean>`position(lower(${filter.nameContains}) in lower(name)) > 0`)
+  if (filter.tags) query = query.where(sql<boolean>`tags @> ${[...filter.tags]}::text[]`)
+  return query
+}
+
+export function listAgentsPage(
+  db: Kysely<Database>,
+  tenantId: string,
+  filter: AgentFilter,
+  page: PageArguments,
+): Promise<Page<Agent>> {
+  return readPage(selectAgents(db, tenantId, filter).selectAll('agents'), page, {
+    key: 'agents.id',
+    kind: 'uuid',
+    order: 'oldest first',
+    keyOf: (row) => row.id,
+    toNode: toAgent,
+  })
+}
+
+export async function countAgents(db: Kysely<Database>, tenantId: string, filter: AgentFilter): Promise<number> {
+  const row = await selectAgents(db, tenantId, filter)
+    .select((eb) => eb.fn.countAll<string>().as('count'))
+    .executeTakeFirstOrThrow()
+  return Number(row.count)
+}
+
+/**
+ * Locks against every other change of the agents and of what they have, and lets runs be added meanwhile. Whoever locks blocks
+ * or tools too locks them before, so that no two commands wait for each other.
+ */
+export async function lockAgents(trx: Kysely<Database>, tenantId: string, ids: readonly string[]): Promise<Agent[]> {
+  if (ids.length === 0) return []
+  const rows = await trx
+    .selectFrom('agents')
+    .selectAll()
+    .where(ofTenant('agents', tenantId))
+    .where('id', 'in', ids)
+    .orderBy('id')
+    .forNoKeyUpdate()
+    .execute()
+  return rows.map(toAgent)
+}
+
+export async function lockAgent(trx: Kysely<Database>, tenantId: string, id: string): Promise<Agent | undefined> {
+  const [agent] = await lockAgents(trx, tenantId, [id])
+  return agent
+}
+
+export async function insertAgent(trx: Kysely<Database>, agent: Agent): Promise<void> {
+  await trx
+    .insertInto('agents')
+    .values({
+      id: agent.id,
+      tenant_id: agent.tenantId,
+      created_at: agent.createdAt,
+      ...settableColumns(agent),
+    })
+    .execute()
+}
+
+/** The agent as it is to be. Its row is locked. */
+export async function setAgent(trx: Kysely<Database>, agent: Agent): Promise<void> {
+  await trx
+    .updateTable('agents')
+    .set(settableColumns(agent))
+    .where(ofTenant('agents', agent.tenantId))
+    .where('id', '=', agent.id)
+    .execute()
+}
+
+/** With its conversations, their runs and messages. Blocks and tools stay. */
+export async function deleteAgent(trx: Kysely<Database>, tenantId: string, id: string): Promise<void> {
+  await trx.deleteFrom('agents').where(ofTenant('agents', tenantId)).where('id', '=', id).execute()
+}

@@ -1,0 +1,177 @@
+import type { Kysely, Selectable } from 'kysely'
+
+import type { Agent } from '../domain/agent.ts'
+import type { Block } from '../domain/block.ts'
+import { toAgent } from './agents.ts'
+import { readPage, type Page, type PageArguments } from './page.ts'
+import type { Database } from './schema.ts'
+import { ofTenant } from './tenant-scope.ts'
+
+export interface BlockFilter {
+  readonly label?: string | null | undefined
+}
+
+export function toBlock(row: Selectable<Database['blocks']>): Block {
+  return {
+    id: row.id,
+    tenantId: row.tenant_id,
+    label: row.label,
+    value: row.value,
+    description: row.description,
+    charLimit: row.char_limit,
+    version: row.version,
+    readOnly: row.read_only,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  }
+}
+
+export async function listBlocks(db: Kysely<Database>, tenantId: string, ids: readonly string[]): Promise<Block[]> {
+  const rows = await db
+    .selectFrom('blocks')
+    .selectAll()
+    .where(ofTenant('blocks', tenantId))
+    .where('id', 'in', ids)
+    .execute()
+  return rows.map(toBlock)
+}
+
+export function listBlocksPage(
+  db: Kysely<Database>,
+  tenantId: string,
+  filter: BlockFilter,
+  page: PageArguments,
+): Promise<Page<Block>> {
+  let query = db.selectFrom('blocks').selectAll('blocks').where(ofTenant('blocks', tenantId))
+  if (typeof filter.label === 'string') query = query.where('label', '=', filter.label)
+  return readPage(query, page, {
+    key: 'blocks.id',
+    kind: 'uuid',
+    order: 'oldest first',
+    keyOf: (row) => row.id,
+    toNode: toBlock,
+  })
+}
+
+/** In the order in which they were attached. */
+export async function listBlocksOfAgents(
+  db: Kysely<Database>,
+  tenantId: string,
+  agentIds: readonly string[],
+): Promise<{ agentId: string; block: Block }[]> {
+  if (agentIds.length === 0) return []
+  const rows = await db
+    .selectFrom('agent_blocks')
+    .innerJoin('blocks', 'blocks.id', 'agent_blocks.block_id')
+    .selectAll('blocks')
+    .select('agent_blocks.agent_id')
+    .where(ofTenant('blocks', tenantId))
+    .where('agent_blocks.agent_id', 'in', agentIds)
+    .orderBy('agent_blocks.ordinal')
+    .execute()
+  return rows.map((row) => ({ agentId: row.agent_id, block: toBlock(row) }))
+}
+
+/** In the order in which the agents were made. */
+export async function listAgentsOfBlocks(
+  db: Kysely<Database>,
+  tenantId: string,
+  blockIds: readonly string[],
+): Promise<{ blockId: string; agent: Agent }[]> {
+  const rows = await db
+    .selectFrom('agent_blocks')
+    .innerJoin('agents', 'agents.id', 'agent_blocks.agent_id')
+    .selectAll('agents')
+    .select('agent_blocks.block_id')
+    .where(ofTenant('agents', tenantId))
+    .where('agent_blocks.block_id', 'in', blockIds)
+    .orderBy('agents.id')
+    .execute()
+  return rows.map((row) => ({ blockId: row.block_id, agent: toAgent(row) }))
+}
+
+/** Locks their labels and values, in the order of their ids. */
+export async function lockBlocks(trx: Kysely<Database>, tenantId: string, ids: readonly string[]): Promise<Block[]> {
+  if (ids.length === 0) return []
+  const rows = await trx
+    .selectFrom('blocks')
+    .selectAll()
+    .where(ofTenant('blocks', tenantId))
+    .where('id', 'in', ids)
+    .orderBy('id')
+    .forNoKeyUpdate()
+    .execute()
+  return rows.map(toBlock)
+}
+
+export async function insertBlocks(trx: Kysely<Database>, blocks: readonly Block[]): Promise<void> {
+  if (blocks.length === 0) return
+  await trx
+    .insertInto('blocks')
+    .values(
+      blocks.map((block) => ({
+        id: block.id,
+        tenant_id: block.tenantId,
+        label: block.label,
+        value: block.value,
+        description: block.description,
+        char_limit: block.charLimit,
+        version: block.version,
+        read_only: block.readOnly,
+        created_at: block.createdAt,
+        updated_at: block.updatedAt,
+      })),
+    )
+    .execute()
+}
+
+/** The block as it is to be. Its row is locked. */
+export async function setBlock(trx: Kysely<Database>, block: Block): Promise<void> {
+  await trx
+    .updateTable('blocks')
+    .set({
+      label: block.label,
+      value: block.value,
+      description: block.description,
+      char_limit: block.charLimit,
+      version: block.version,
+      read_only: block.readOnly,
+      updated_at: block.updatedAt,
+    })
+    .where(ofTenant('blocks', block.tenantId))
+    .where('id', '=', block.id)
+    .execute()
+}
+
+export async function deleteBlock(db: Kysely<Database>, tenantId: string, id: string): Promise<boolean> {
+  const { numDeletedRows } = await db
+    .deleteFrom('blocks')
+    .where(ofTenant('blocks', tenantId))
+    .where('id', '=', id)
+    .executeTakeFirst()
+  return numDeletedRows > 0n
+}
+
+/** In the order given. Both are known to be the tenant's. */
+export async function insertAgentBlocks(
+  trx: Kysely<Database>,
+  agentId: string,
+  blockIds: readonly string[],
+): Promise<void> {
+  if (blockIds.length === 0) return
+  await trx
+    .insertInto('agent_blocks')
+    .values(blockIds.map((blockId) => ({ agent_id: agentId, block_id: blockId })))
+    .execute()
+}
+
+/** All of them, or the one named. The agent is known to be the tenant's. */
+export async function deleteAgentBlocks(
+  trx: Kysely<Database>,
+  agentId: string,
+  which: { readonly blockId?: string } = {},
+): Promise<void> {
+  let query = trx.deleteFrom('agent_blocks').where('agent_id', '=', agentId)
+  if (which.blockId !== undefined) query = query.where('block_id', '=', which.blockId)
+  await query.execute()
+}

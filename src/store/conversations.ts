@@ -1,0 +1,153 @@
+import type { Kysely, Selectable } from 'kysely'
+
+import type { Conversation } from '../domain/conversation.ts'
+import { readPage, type Page, type PageArguments } from './page.ts'
+import type { Database } from './schema.ts'
+import { ofTenant } from './tenant-scope.ts'
+
+export function toConversation(row: Selectable<Database['conversations']>): Conversation {
+  return {
+    id: row.id,
+    tenantId: row.tenant_id,
+    agentId: row.agent_id,
+    isMain: row.is_main,
+    title: row.title,
+    metadata: row.metadata,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+    nextRunNumber: row.next_run_number,
+    nextPosition: row.next_position,
+    contextFrom: row.context_from,
+    summaryPosition: row.summary_position,
+    activeRunId: row.active_run_id,
+  }
+}
+
+export async function listConversations(
+  db: Kysely<Database>,
+  tenantId: string,
+  ids: readonly string[],
+): Promise<Conversation[]> {
+  const rows = await db
+    .selectFrom('conversations')
+    .selectAll()
+    .where(ofTenant('conversations', tenantId))
+    .where('id', 'in', ids)
+    .execute()
+  return rows.map(toConversation)
+}
+
+export async function listMainConversations(
+  db: Kysely<Database>,
+  tenantId: string,
+  agentIds: readonly string[],
+): Promise<Conversation[]> {
+  const rows = await db
+    .selectFrom('conversations')
+    .selectAll()
+    .where(ofTenant('conversations', tenantId))
+    .where('agent_id', 'in', agentIds)
+    .where('is_main', '=', true)
+    .execute()
+  return rows.map(toConversation)
+}
+
+export function listConversationsPage(
+  db: Kysely<Database>,
+  tenantId: string,
+  agentId: string,
+  page: PageArguments,
+): Promise<Page<Conversation>> {
+  const query = db
+    .selectFrom('conversations')
+    .selectAll('conversations')
+    .where(ofTenant('conversations', tenantId))
+    .where('agent_id', '=', agentId)
+  return readPage(query, page, {
+    key: 'conversations.id',
+    kind: 'uuid',
+    order: 'oldest first',
+    keyOf: (row) => row.id,
+    toNode: toConversation,
+  })
+}
+
+/** Of a conversation that begins: no run, no message. */
+export async function insertConversation(
+  trx: Kysely<Database>,
+  conversation: Pick<Conversation, 'id' | 'tenantId' | 'agentId' | 'isMain' | 'title' | 'metadata' | 'createdAt'>,
+): Promise<Conversation> {
+  const row = await trx
+    .insertInto('conversations')
+    .values({
+      id: conversation.id,
+      tenant_id: conversation.tenantId,
+      agent_id: conversation.agentId,
+      is_main: conversation.isMain,
+      title: conversation.title,
+      metadata: JSON.stringify(conversation.metadata),
+      created_at: conversation.createdAt,
+      updated_at: conversation.createdAt,
+    })
+    .returningAll()
+    .executeTakeFirstOrThrow()
+  return toConversation(row)
+}
+
+/** What is undefined stays as it is. Nothing where the tenant has no such conversation. */
+export async function setConversation(
+  db: Kysely<Database>,
+  tenantId: string,
+  id: string,
+  changes: {
+    readonly title: string | null | undefined
+    readonly metadata: Conversation['metadata'] | undefined
+    readonly updatedAt: Date
+  },
+): Promise<Conversation | undefined> {
+  const row = await db
+    .updateTable('conversations')
+    .set({
+      ...(changes.title !== undefined && { title: changes.title }),
+      ...(changes.metadata !== undefined && { metadata: JSON.stringify(changes.metadata) }),
+      updated_at: changes.updatedAt,
+    })
+    .where(ofTenant('conversations', tenantId))
+    .where('id', '=', id)
+    .returningAll()
+    .executeTakeFirst()
+  return row && toConversation(row)
+}
+
+/**
+ * Locks conversations and then their unfinished runs, in the order of all who decide, before they are deleted. A worker's
+ * checkpoint holds its run and reaches for the conversation by foreign key: this lock lets it, and then waits for it at the
+ * run, where a bare delete would hold the conversation, wait for the run, and be a deadlock.
+ */
+export async function lockConversationsToDelete(
+  trx: Kysely<Database>,
+  tenantId: string,
+  which: { readonly agentId: string } | { readonly id: string },
+): Promise<{ conversations: Conversation[]; unfinishedRunIds: string[] }> {
+  const query = trx.selectFrom('conversations').selectAll().where(ofTenant('conversations', tenantId))
+  const rows = await ('id' in which ? query.where('id', '=', which.id) : query.where('agent_id', '=', which.agentId))
+    .orderBy('id')
+    .forNoKeyUpdate()
+    .execute()
+  if (rows.length === 0) return { conversations: [], unfinishedRunIds: [] }
+  const ids = rows.map((row) => row.id)
+  const runs = await trx
+    .selectFrom('runs')
+    .select('id')
+    .where('conversation_id', 'in', ids)
+    .where('ended', '=', false)
+    .orderBy('id')
+    .forUpdate()
+    .execute()
+  return { conversations: rows.map(toConversation), unfinishedRunIds: runs.map((run) => run.id) }
+}
+
+/** With its runs and messages. */
+export async function deleteConversation(trx: Kysely<Database>, tenantId: string, id: string): Promise<void> {
+  await trx.deleteFrom('conversations').where(ofTenant('conversations', tenantId)).where('id', '=', id).execute()
+}

@@ -1,0 +1,27 @@
+import type { Kysely } from 'kysely'
+
+import type { Clock } from '../util/clock.ts'
+import type { IdSource } from '../util/ids.ts'
+import type { Database } from './schema.ts'
+
+const defaultTenantName = 'default'
+
+/** The id of the tenant that exists without anyone having made it. Several processes may ask at once. */
+export function ensureDefaultTenant(db: Kysely<Database>, options: { clock: Clock; ids: IdSource }): Promise<string> {
+  return ensureTenant(db, defaultTenantName, options)
+}
+
+export async function ensureTenant(
+  db: Kysely<Database>,
+  name: string,
+  { clock, ids }: { clock: Clock; ids: IdSource },
+): Promise<string> {
+  await db
+    .insertInto('tenants')
+    .values({ id: ids.next(), name, created_at: clock.now() })
+    .onConflict((conflict) => conflict.column('name').doNothing())
+    .execute()
+  // A statement of its own, so that it sees the row that another process inserted meanwhile.
+  const tenant = await db.selectFrom('tenants').select('id').where('name', '=', name).executeTakeFirstOrThrow()
+  return tenant.id
+}

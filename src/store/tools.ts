@@ -1,0 +1,224 @@
+import { sql, type Kysely, type Selectable } from 'kysely'
+
+import { toolDefaults, type Tool, type ToolKind } from '../domain/tool.ts'
+import type { BuiltinTool } from '../domain/builtin-tools.ts'
+import type { Clock } from '../util/clock.ts'
+import type { IdSource } from '../util/ids.ts'
+import { readPage, type Page, type PageArguments } from './page.ts'
+import type { Database } from './schema.ts'
+import { ofTenant } from './tenant-scope.ts'
+
+export interface ToolFilter {
+  readonly nameContains?: string | null | undefined
+  readonly kinds?: readonly ToolKind[] | null | undefined
+}
+
+export function toTool(row: Selectable<Database['tools']>): Tool {
+  return {
+    id: row.id,
+    tenantId: row.tenant_id,
+    name: row.name,
+    description: row.description,
+    kind: row.kind,
+    parameters: row.parameters,
+    requiresApproval: row.requires_approval,
+    approvalCondition: row.approval_condition,
+    approvalTimeoutMs: row.approval_timeout_ms,
+    parallel: row.parallel,
+    idempotent: row.idempotent,
+    returnCharLimit: row.return_char_limit,
+    timeoutMs: row.timeout_ms,
+    tags: row.tags,
+    source: row.source,
+    url: row.url,
+    headers: row.headers,
+    mcpServerId: row.mcp_server_id,
+    mcpToolName: row.mcp_tool_name,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  }
+}
+
+function settableColumns(tool: Tool) {
+  return {
+    description: tool.description,
+    kind: tool.kind,
+    parameters: JSON.stringify(tool.parameters),
+    requires_approval: tool.requiresApproval,
+    approval_condition: tool.approvalCondition === null ? null : JSON.stringify(tool.approvalCondition),
+    approval_timeout_ms: tool.approvalTimeoutMs,
+    parallel: tool.parallel,
+    idempotent: tool.idempotent,
+    return_char_limit: tool.returnCharLimit,
+    timeout_ms: tool.timeoutMs,
+    tags: [...tool.tags],
+    source: tool.source,
+    url: tool.url,
+    headers: tool.headers && JSON.stringify(tool.headers),
+    mcp_server_id: tool.mcpServerId,
+    mcp_tool_name: tool.mcpToolName,
+    updated_at: tool.updatedAt,
+  }
+}
+
+export async function listTools(db: Kysely<Database>, tenantId: string, ids: readonly string[]): Promise<Tool[]> {
+  const rows = await db
+    .selectFrom('tools')
+    .selectAll()
+    .where(ofTenant('tools', tenantId))
+    .where('id', 'in', ids)
+    .execute()
+  return rows.map(toTool)
+}
+
+export async function listBuiltinTools(
+  db: Kysely<Database>,
+  tenantId: string,
+  names: readonly string[],
+): Promise<Tool[]> {
+  const rows = await db
+    .selectFrom('tools')
+    .selectAll()
+    .where(ofTenant('tools', tenantId))
+    .where('kind', '=', 'BUILTIN')
+    .where('name', 'in', names)
+    .execute()
+  return rows.map(toTool)
+}
+
+export function listToolsPage(
+  db: Kysely<Database>,
+  tenantId: string,
+  filter: ToolFilter,
+  page: PageArguments,
+): Promise<Page<Tool>> {
+  let query = db.selectFrom('tools').selectAll('tools').where(ofTenant('tools', tenantId))
+  if (typeof filter.nameContains === 'string')
+    query = query.where(sql<boolean>`position(lower(${filter.nameContains}) in lower(name)) > 0`)
+  if (filter.kinds) query = query.where(sql<boolean>`kind = any(${[...filter.kinds]}::text[])`)
+  return readPage(query, page, {
+    key: 'tools.id',
+    kind: 'uuid',
+    order: 'oldest first',
+    keyOf: (row) => row.id,
+    toNode: toTool,
+  })
+}
+
+/** Keeps them from being deleted, in the order of their ids, and lets anything else be done to them. */
+export async function lockToolsToAttach(
+  trx: Kysely<Database>,
+  tenantId: string,
+  ids: readonly string[],
+): Promise<Tool[]> {
+  if (ids.length === 0) return []
+  const rows = await trx
+    .selectFrom('tools')
+    .selectAll()
+    .where(ofTenant('tools', tenantId))
+    .where('id', 'in', ids)
+    .orderBy('id')
+    .forKeyShare()
+    .execute()
+  return rows.map(toTool)
+}
+
+/** Against every change, and against being attached meanwhile. */
+export async function lockTool(trx: Kysely<Database>, tenantId: string, id: string): Promise<Tool | undefined> {
+  const row = await trx
+    .selectFrom('tools')
+    .selectAll()
+    .where(ofTenant('tools', tenantId))
+    .where('id', '=', id)
+    .forUpdate()
+    .executeTakeFirst()
+  return row && toTool(row)
+}
+
+/**
+ * Inserts it, or replaces what the tenant has under that name, which keeps its id. Nothing where that is a tool that does not
+ * come from a client.
+ */
+export async function upsertTool(db: Kysely<Database>, tool: Tool): Promise<Tool | undefined> {
+  const columns = settableColumns(tool)
+  const row = await db
+    .insertInto('tools')
+    .values({ id: tool.id, tenant_id: tool.tenantId, name: tool.name, created_at: tool.createdAt, ...columns })
+    .onConflict((conflict) =>
+      conflict.columns(['tenant_id', 'name']).doUpdateSet(columns).where('tools.kind', 'not in', ['BUILTIN', 'MCP']),
+    )
+    .returningAll()
+    .executeTakeFirst()
+  return row && toTool(row)
+}
+
+/** The tool as it is to be. Its row is locked. */
+export async function setTool(trx: Kysely<Database>, tool: Tool): Promise<void> {
+  await trx
+    .updateTable('tools')
+    .set(settableColumns(tool))
+    .where(ofTenant('tools', tool.tenantId))
+    .where('id', '=', tool.id)
+    .execute()
+}
+
+export async function deleteTool(trx: Kysely<Database>, tenantId: string, id: string): Promise<void> {
+  await trx.deleteFrom('tools').where(ofTenant('tools', tenantId)).where('id', '=', id).execute()
+}
+
+/**
+ * Makes the tenant's tools of kind BUILTIN what the code says. What a client may set on them stays; a name that the tenant
+ * has given to a tool of its own stays that tool's. Writes nothing where nothing changed.
+ */
+export async function upsertBuiltinTools(
+  db: Kysely<Database>,
+  tenantId: string,
+  definitions: readonly BuiltinTool[],
+  { clock, ids }: { readonly clock: Clock; readonly ids: IdSource },
+): Promise<void> {
+  const now = clock.now()
+  await db
+    .insertInto('tools')
+    .values(
+      definitions.map((definition) => ({
+        id: ids.next(),
+        tenant_id: tenantId,
+        name: definition.name,
+        description: definition.description,
+        kind: 'BUILTIN' as const,
+        parameters: JSON.stringify(definition.parameters),
+        requires_approval: false,
+        approval_condition: null,
+        approval_timeout_ms: null,
+        parallel: definition.parallel,
+        idempotent: definition.idempotent,
+        return_char_limit: toolDefaults.returnCharLimit,
+        timeout_ms: toolDefaults.timeoutMs,
+        tags: [],
+        source: null,
+        url: null,
+        headers: null,
+        mcp_server_id: null,
+        mcp_tool_name: null,
+        created_at: now,
+        updated_at: now,
+      })),
+    )
+    .onConflict((conflict) =>
+      conflict
+        .columns(['tenant_id', 'name'])
+        .doUpdateSet((eb) => ({
+          description: eb.ref('excluded.description'),
+          parameters: eb.ref('excluded.parameters'),
+          parallel: eb.ref('excluded.parallel'),
+          idempotent: eb.ref('excluded.idempotent'),
+          updated_at: eb.ref('excluded.updated_at'),
+        }))
+        .where('tools.kind', '=', 'BUILTIN')
+        .where(
+          sql<boolean>`(tools.description, tools.parameters, tools.parallel, tools.idempotent)
+            is distinct from (excluded.description, excluded.parameters, excluded.parallel, excluded.idempotent)`,
+        ),
+    )
+    .execute()
+}

@@ -1,0 +1,83 @@
+import { Ajv, type ErrorObject, type Options, type ValidateFunction } from 'ajv'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+
+import { isJsonObject, type Json } from './json.ts'
+
+export interface SchemaProblem {
+  /** A JSON Pointer into what was checked; empty for the whole of it. */
+  readonly path: string
+  readonly message: string
+}
+
+export type CompiledSchema =
+  | { readonly ok: true; readonly validate: (value: Json) => SchemaProblem[] }
+  /** What is wrong with the schema itself. */
+  | { readonly ok: false; readonly problem: SchemaProblem }
+
+// Formats are annotations here, as the standard has them; coercion stays off: a value is what it is.
+const options: Options = { strict: false, validateFormats: false, allErrors: true, logger: false, addUsedSchema: false }
+const latest = new Ajv2020(options)
+const draft7 = new Ajv(options)
+
+const maxCompiled = 500
+const maxProblems = 10
+const compiled = new Map<string, CompiledSchema>()
+
+/** Draft 2020-12, or draft 7 where `$schema` says so. Compiled once for as long as it is in use. */
+export function compileSchema(schema: Json): CompiledSchema {
+  const text = JSON.stringify(schema)
+  const known = compiled.get(text) ?? compile(schema)
+  // The one that was used longest ago is the first, and goes first.
+  compiled.delete(text)
+  compiled.set(text, known)
+  if (compiled.size > maxCompiled) compiled.delete(compiled.keys().next().value!)
+  return known
+}
+
+/** What is wrong with the value; nothing where it fits. The schema is known to be one. */
+export function checkSchema(schema: Json, value: Json): SchemaProblem[] {
+  const result = compileSchema(schema)
+  if (!result.ok) throw new Error(`not a JSON Schema: ${result.problem.path} ${result.problem.message}`)
+  return result.validate(value)
+}
+
+function compile(schema: Json): CompiledSchema {
+  if (typeof schema !== 'boolean' && !isJsonObject(schema))
+    return { ok: false, problem: { path: '', message: 'must be an object or a boolean' } }
+  const ajv = isJsonObject(schema) && /draft-0[4-7]/.test(String(schema.$schema)) ? draft7 : latest
+  const subject = withoutIdentity(schema)
+  try {
+    if (ajv.validateSchema(subject) !== true) return { ok: false, problem: problemsOf(ajv.errors)[0]! }
+    const validate = ajv.compile<Json>(subject)
+    return { ok: true, validate: (value) => problemsWith(validate, value) }
+  } catch (error) {
+    // An unknown $ref, a pattern that is no regular expression, or nesting that no stack holds.
+    return { ok: false, problem: { path: '', message: error instanceof Error ? error.message : String(error) } }
+  } finally {
+    // Ajv would keep it for ever.
+    if (isJsonObject(subject)) ajv.removeSchema(subject)
+  }
+}
+
+/** Ids are shared by all who use one Ajv: a schema that names itself like another, or like the standard, would replace it. */
+function withoutIdentity(schema: boolean | { readonly [key: string]: Json }) {
+  if (typeof schema === 'boolean') return schema
+  const { $id: _id, $schema: _schema, ...rest } = schema
+  return rest
+}
+
+function problemsWith(validate: ValidateFunction<Json>, value: Json): SchemaProblem[] {
+  return validate(value) ? [] : problemsOf(validate.errors)
+}
+
+function problemsOf(errors: readonly ErrorObject[] | null | undefined): SchemaProblem[] {
+  return (errors ?? []).slice(0, maxProblems).map((error) => ({ path: error.instancePath, message: messageOf(error) }))
+}
+
+function messageOf({ keyword, message, params }: ErrorObject): string {
+  const text = message ?? `fails ${keyword}`
+  if (keyword === 'additionalProperties') return `${text}: ${JSON.stringify(params.additionalProperty)}`
+  if (keyword === 'enum') return `${text}: ${JSON.stringify(params.allowedValues)}`
+  if (keyword === 'const') return `${text}: ${JSON.stringify(params.allowedValue)}`
+  return text
+}
