@@ -7,14 +7,15 @@ export interface TourTab {
 /** The product in the order in which one meets it. Each tab says where its ids come from. */
 export const tour: readonly TourTab[] = [
   {
-    query: `# Welcome to Holdpoint. The tabs above lead through it, from left to right:
-# create an agent, send it a message, watch the answer being written, give it a
-# tool that needs your approval, approve, cancel, list.
+    query: `# Welcome to Holdpoint. The tabs above lead through it:
+# create an agent, send it a message, watch the answer
+# being written, give it a tool that needs approval,
+# approve, cancel, list.
 #
-# Run a tab with Ctrl-Enter. Everything works with the model demo/scripted, which
-# needs no key and no network.
+# Run a tab with Ctrl-Enter. All of it works with the
+# model demo/scripted: no key, no network.
 #
-# A server with keys wants one, in "Headers" below:
+# Where the server has keys, give yours under "Headers":
 #   { "Authorization": "Bearer hp_..." }
 
 query Welcome {
@@ -38,8 +39,9 @@ query Welcome {
 `,
   },
   {
-    query: `# 1. An agent: a model with instructions, memory and tools.
-# Copy the id (agent_...) from the answer: the next tabs want it as a variable.
+    query: `# 1. An agent: a model with instructions, memory, tools.
+# Copy the id from the answer (agent_...): the next tabs
+# want it among their variables.
 
 mutation CreateAgent($input: CreateAgentInput!) {
   createAgent(input: $input) {
@@ -66,13 +68,16 @@ mutation CreateAgent($input: CreateAgentInput!) {
     }),
   },
   {
-    query: `# 2. A message starts a run. The answer comes at once, while the run goes on:
-# copy the run's id (run_...) into the next tab, quickly enough to see it being written.
+    query: `# 2. A message starts a run. The answer comes at once,
+# while the run goes on: copy the run's id (run_...) into
+# the next tab while it still writes.
 #
-# demo/scripted does what the message says, line by line:
-#   think <text>       reasons        slow <ms>   waits before each token
-#   say <text>         answers        call <tool> <json>   calls a tool
-# Any other text is answered with a sentence that repeats it.
+# demo/scripted does what the message says, by line:
+#   say <text>             answers
+#   think <text>           reasons
+#   slow <ms>              waits before each token
+#   call <tool> <json>     calls a tool
+# Any other text it repeats in a sentence.
 
 mutation SendMessage($agentId: ID!, $text: String!) {
   sendMessage(input: { to: { agentId: $agentId }, messages: [{ text: $text }] }) {
@@ -95,9 +100,11 @@ mutation SendMessage($agentId: ID!, $text: String!) {
     }),
   },
   {
-    query: `# 3. Watch it: the run's id is in the answer of SendMessage.
-# The stream starts at the beginning however late you come, and ends with the run.
-# To go on where you left off, pass the last cursor you saw as "after".
+    query: `# 3. Watch it: the run's id is in SendMessage's answer.
+# The stream starts at the beginning however late you
+# come, and ends with the run; GraphiQL shows the latest
+# event. To go on where you left off, pass the last
+# cursor that you saw as "after".
 
 subscription WatchRun($runId: ID!, $after: EventCursor) {
   runEvents(runId: $runId, after: $after) {
@@ -142,7 +149,7 @@ subscription WatchRun($runId: ID!, $after: EventCursor) {
     variables: json({ runId: 'run_...' }),
   },
   {
-    query: `# 4. A tool that may not run before someone has approved it.
+    query: `# 4. A tool that may not run before someone approves.
 # Copy its id (tool_...) into the next tab.
 
 mutation CreateTool($input: UpsertToolInput!) {
@@ -174,9 +181,10 @@ mutation CreateTool($input: UpsertToolInput!) {
     }),
   },
   {
-    query: `# 5. Give the tool to the agent and let it be called. The run stops at the call:
-# it holds no worker, and waits for as long as it takes.
-# Copy the run's id and the pending call's id (call_...) into the next tab.
+    query: `# 5. Give it to the agent, and let it be called. The run
+# stops at the call: it holds no worker, and waits for as
+# long as it takes. Copy the ids of the run (run_...) and
+# of the pending call (call_...) into the next tab.
 
 mutation AskForApproval($agentId: ID!, $toolId: ID!, $text: String!) {
   attachTool(input: { agentId: $agentId, toolId: $toolId }) {
@@ -210,9 +218,10 @@ mutation AskForApproval($agentId: ID!, $toolId: ID!, $text: String!) {
     }),
   },
   {
-    query: `# 6. Decide. The same run goes on, and tells the model what the tool returned.
-# To refuse instead, give a reason that the model reads:
-#   decisions: [{ deny: { toolCallId: $toolCallId, reason: "Too much." } }]
+    query: `# 6. Decide. The same run goes on, and tells the model
+# what the tool returned. To refuse instead, with a
+# reason that the model reads:
+#   deny: { toolCallId: $toolCallId, reason: "Too much." }
 
 mutation Approve($runId: ID!, $toolCallId: ID!) {
   submitApprovals(
@@ -235,9 +244,11 @@ mutation Approve($runId: ID!, $toolCallId: ID!) {
     variables: json({ runId: 'run_...', toolCallId: 'call_...' }),
   },
   {
-    query: `# 7. Cancel. Start something slow with SendMessage first (slow 2000), then name its agent
-# here, or the run itself: cancelRun(input: { runId: $runId }).
-# What had been streamed is kept, and the agent takes the next message.
+    query: `# 7. Cancel. Start something slow first, by SendMessage
+# (slow 2000). Named here by its agent; a run can be
+# named too: cancelRun(input: { runId: "run_..." }).
+# What had been streamed is kept, and the agent takes the
+# next message.
 
 mutation Cancel($agentId: ID!) {
   cancelRun(input: { agentId: $agentId }) {
@@ -257,7 +268,8 @@ mutation Cancel($agentId: ID!) {
     variables: json({ agentId: 'agent_...' }),
   },
   {
-    query: `# 8. What happened: the latest runs, newest first. More: pass endCursor as "after".
+    query: `# 8. What happened: the latest runs, newest first.
+# For more, pass endCursor as "after".
 
 query ListRuns($after: String) {
   runs(first: 20, after: $after) {
@@ -285,8 +297,8 @@ query ListRuns($after: String) {
 `,
   },
   {
-    query: `# 9. The inbox: everything that waits for someone, oldest first.
-# As a subscription: approvalInbox.
+    query: `# 9. The inbox: what waits for someone, oldest first.
+# Live: subscription { approvalInbox { __typename } }
 
 query Inbox {
   toolCalls(filter: { statuses: [PENDING] }) {

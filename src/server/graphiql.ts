@@ -4,6 +4,7 @@ import { promisify } from 'node:util'
 import { gunzip, gzip } from 'node:zlib'
 
 import { tour } from './graphiql-tour.ts'
+import { icon, iconUrl } from './icon.ts'
 import { contentSecurityPolicy } from './pages.ts'
 
 interface GraphiQLPage {
@@ -41,6 +42,12 @@ export function asksForPage(request: IncomingMessage): boolean {
   return isRead && (request.headers.accept?.includes('text/html') ?? false)
 }
 
+/**
+ * GraphiQL lets tabs be dragged, and leaves on each the offset of an animation that never ran. Under the pointer it takes effect: the
+ * tab jumps away, and the first click on it is lost (seen in Chromium 156 with GraphiQL 5).
+ */
+const tabsStayInPlace = '<style>.graphiql-tab { transform: none !important }</style>'
+
 async function renderPage(): Promise<GraphiQLPage> {
   const { renderGraphiQL } = await import('@graphql-yoga/render-graphiql')
   const html = renderGraphiQL({
@@ -50,7 +57,9 @@ async function renderPage(): Promise<GraphiQLPage> {
     subscriptionsProtocol: 'SSE',
     // Else keys would be kept in the browser's storage.
     shouldPersistHeaders: false,
-  })
+    logo: icon,
+    favicon: iconUrl,
+  }).replace('</head>', `${tabsStayInPlace}</head>`)
   const packed = await promisify(gzip)(html)
   return { packed, etag: `"${hash(html, 'base64url')}"`, policy: pagePolicy(html) }
 }

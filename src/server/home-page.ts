@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http'
 
+import { iconUrl } from './icon.ts'
 import { contentSecurityPolicy } from './pages.ts'
 
 export function sendHomePage(response: ServerResponse): void {
@@ -10,19 +11,13 @@ export function sendHomePage(response: ServerResponse): void {
   response.end(homePage)
 }
 
-const icon =
-  'data:image/svg+xml,' +
-  encodeURIComponent(
-    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><circle cx="16" cy="16" r="12" fill="none" stroke="#c2571a" stroke-width="4"/><path d="M12 10v12M20 10v12" stroke="#c2571a" stroke-width="4" stroke-linecap="round"/></svg>',
-  )
-
 const homePage = `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Holdpoint</title>
-<link rel="icon" href="${icon}">
+<link rel="icon" href="${iconUrl}">
 <style>
   :root { color-scheme: light dark; --ink: #22201d; --soft: #6d675f; --paper: #faf8f5; --line: #e4dfd7; --accent: #a8480f; }
   @media (prefers-color-scheme: dark) { :root { --ink: #ece8e1; --soft: #a39c91; --paper: #1a1816; --line: #38342f; --accent: #f0915a; } }
@@ -43,7 +38,7 @@ const homePage = `<!doctype html>
 </head>
 <body>
 <main>
-  <header><img src="${icon}" alt=""><h1>Holdpoint</h1></header>
+  <header><img src="${iconUrl}" alt=""><h1>Holdpoint</h1></header>
   <p>An agent server whose one interface is GraphQL. Create agents, send messages, watch tokens and steps arrive,
   approve or deny what an agent wants to do, and cancel at any moment.</p>
   <dl>

@@ -102,10 +102,14 @@ function createTicker(ground: Ground): Ticker {
 }
 
 function createTestSchema(ground: Ground): GraphQLSchema {
-  const builder = new SchemaBuilder<{ Context: { viewer: TestViewer } }>({
+  const builder = new SchemaBuilder<{
+    Context: { viewer: TestViewer }
+    Scalars: { Anything: { Input: unknown; Output: unknown } }
+  }>({
     plugins: [ComplexityPlugin],
     complexity: { defaultListMultiplier: 10 },
   })
+  builder.scalarType('Anything', { serialize: (value) => value })
   type Person = { name: string }
   const Person = builder.objectRef<Person>('Person')
   const page = ({ first }: { first?: number | null | undefined }): { field: number; multiplier: number } => ({
@@ -162,6 +166,8 @@ function createTestSchema(ground: Ground): GraphQLSchema {
         resolve: (_root, { kind }) => fail(kind),
       }),
       rank: t.field({ type: Rank, nullable: true, resolve: () => 'SECRET' as 'LOW' }),
+      // JSON has no way to write it.
+      unwritable: t.field({ type: 'Anything', nullable: true, resolve: () => 1n }),
       greet: t.string({
         args: { input: t.arg({ type: PersonInput, required: true }) },
         resolve: (_root, { input }) => input.names.map(({ name }) => name).join(),

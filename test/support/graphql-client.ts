@@ -169,12 +169,13 @@ function openWebSocket(url: string, { authorization, headers, retryAttempts = 0 
   return opened
 }
 
-/** graphql-ws throws the payload of an `error` message: an array of errors. */
+/** graphql-ws throws the payload of an `error` message, an array of errors, or the event with which the socket was closed. */
 async function asErrors(next: Promise<IteratorResult<unknown>>): Promise<IteratorResult<unknown>> {
   try {
     return await next
   } catch (error) {
     if (Array.isArray(error)) return { done: false, value: { errors: error } }
-    throw error
+    const { code, reason } = error as { code?: number; reason?: string }
+    throw new Error(`The socket was closed: ${code} ${reason}`, { cause: error })
   }
 }

@@ -1,0 +1,47 @@
+import { readFileSync } from 'node:fs'
+
+import { buildSchema, parse, validate } from 'graphql'
+import { describe, expect, it } from 'vitest'
+
+import { tour } from '../../src/server/graphiql-tour.ts'
+import { startServer } from './fixture.ts'
+
+const schemaFile = new URL('../../schema.graphql', import.meta.url)
+
+describe('GraphiQL', () => {
+  it('[SRV21] is shown to browsers, packed, and only once', async () => {
+    const { client } = await startServer()
+    const headers = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' }
+    const page = await fetch(client.url, { headers })
+    expect(page.status).toBe(200)
+    expect(page.headers.get('content-encoding')).toBe('gzip')
+    const html = await page.text()
+    expect(html).toContain('<title>Holdpoint</title>')
+    expect(html).toContain('"shouldPersistHeaders":false')
+    expect(html).not.toMatch(/<(script|link|img)[^>]+(src|href)="https?:/)
+    const again = await fetch(client.url, { headers: { ...headers, 'if-none-match': page.headers.get('etag')! } })
+    expect(again.status).toBe(304)
+    const unpacked = await fetch(client.url, { headers: { ...headers, 'accept-encoding': 'identity' } })
+    expect(unpacked.headers.get('content-encoding')).toBeNull()
+    expect((await unpacked.text()).length).toBe(html.length)
+  })
+
+  it('[SRV21] is not shown where it is turned off', async () => {
+    const { client } = await startServer({ graphiql: false })
+    const answer = await fetch(client.url, { headers: { accept: 'text/html,*/*;q=0.8' } })
+    expect(answer.status).toBe(400)
+    expect(answer.headers.get('content-type')).toContain('json')
+  })
+
+  it.each(tour)('[SRV22] has a tour whose operations are valid: %#', ({ query, variables }) => {
+    const document = parse(query)
+    expect(validate(buildSchema(readFileSync(schemaFile, 'utf8')), document)).toEqual([])
+    const definition = document.definitions[0]!
+    expect(definition).toHaveProperty('name.value')
+    const names =
+      'variableDefinitions' in definition
+        ? definition.variableDefinitions!.map(({ variable }: any) => variable.name.value)
+        : []
+    for (const name of Object.keys(JSON.parse(variables ?? '{}'))) expect(names).toContain(name)
+  })
+})

@@ -1,0 +1,253 @@
+import { once } from 'node:events'
+import { request as httpRequest, type IncomingHttpHeaders } from 'node:http'
+
+import { describe, expect, it } from 'vitest'
+
+import { createHttpServer } from '../../src/server/http.ts'
+import { startServer } from './fixture.ts'
+
+describe('POST /graphql', () => {
+  it('[SRV7] answers a query with JSON in the type that was asked for', async () => {
+    const { client } = await startServer()
+    const preferred = await client.request('{ hello }')
+    expect(preferred).toMatchObject({ status: 200, data: { hello: 'world' } })
+    expect(preferred.headers.get('content-type')).toBe('application/graphql-response+json; charset=utf-8')
+    const plain = await client.request('{ hello }', {}, { headers: { accept: 'application/json' } })
+    expect(plain.headers.get('content-type')).toBe('application/json; charset=utf-8')
+  })
+
+  it('[SRV7] ignores keys of the request that it does not know', async () => {
+    const { client } = await startServer()
+    const body = JSON.stringify({ query: '{ hello }', onError: 'NULL', documentId: 'x' })
+    expect(await client.request('', {}, { body })).toMatchObject({ status: 200, data: { hello: 'world' } })
+  })
+
+  it.each([
+    { type: 'application/x-www-form-urlencoded', body: 'query=%7Bhello%7D' },
+    { type: 'text/plain', body: '{"query":"{ hello }"}' },
+    { type: 'application/graphql', body: '{ hello }' },
+    {
+      type: 'multipart/form-data; boundary=x',
+      body: '--x\r\ncontent-disposition: form-data; name="operations"\r\n\r\n{}\r\n--x--',
+    },
+  ])('[SRV7] refuses a body of type $type with 415', async ({ type, body }) => {
+    const { client, ground } = await startServer()
+    const answer = await client.request('', {}, { body, headers: { 'content-type': type } })
+    expect(answer).toMatchObject({ status: 415, errors: [{ extensions: { code: 'BAD_REQUEST' } }] })
+    expect(answer.errors![0]!.message).toContain('application/json')
+    expect(ground.contexts).toHaveLength(0)
+  })
+
+  it.each([
+    { what: 'no JSON', body: '{"query":' },
+    { what: 'a text', body: '"{ hello }"' },
+    { what: 'a batch', body: '[{"query":"{ hello }"},{"query":"{ hello }"}]' },
+    { what: 'no query', body: '{"variables":{}}' },
+    { what: 'a query that is no text', body: '{"query":{}}' },
+    { what: 'variables that are no object', body: '{"query":"{ hello }","variables":[1]}' },
+  ])('[SRV7] refuses $what with BAD_REQUEST', async ({ body }) => {
+    const { client } = await startServer()
+    for (const accept of ['application/json', 'application/graphql-response+json']) {
+      const answer = await client.request('', {}, { body, headers: { accept } })
+      expect(answer.errors).toEqual([{ message: expect.any(String), extensions: { code: 'BAD_REQUEST' } }])
+      expect(answer.status).toBe(400)
+    }
+  })
+
+  it('[SRV7] runs nothing whose answer could not be given', async () => {
+    const { client, ground } = await startServer()
+    const answer = await client.request('mutation { save(name: "a") }', {}, { headers: { accept: 'text/html' } })
+    expect(answer).toMatchObject({ status: 406, errors: [{ extensions: { code: 'BAD_REQUEST' } }] })
+    expect(ground.contexts).toHaveLength(0)
+  })
+
+  it('[SRV7] says how to subscribe to whom accepts JSON alone', async () => {
+    const { client, ground } = await startServer()
+    const answer = await client.request('subscription { ticks }')
+    expect(answer).toMatchObject({ status: 406, errors: [{ extensions: { code: 'BAD_REQUEST' } }] })
+    expect(answer.errors![0]!.message).toContain('text/event-stream')
+    expect(ground.sourcesOpened).toBe(0)
+  })
+
+  it('[SRV7] says by its status that the whole request failed, never that a field did', async () => {
+    const { client } = await startServer()
+    const status = async (query: string): Promise<number> => (await client.request(query)).status
+    expect(await status('{ hello')).toBe(400)
+    expect(await status('{ helo }')).toBe(400)
+    expect(await status(`{ ${'a: hello '.repeat(40)} }`)).toBe(400)
+    expect(await status('{ fail(kind: "missing") }')).toBe(200)
+    expect(await status('{ fail(kind: "bug") }')).toBe(200)
+  })
+})
+
+describe('GET /graphql', () => {
+  const get = (url: string, query: string, accept = 'application/json'): Promise<Response> =>
+    fetch(`${url}?${new URLSearchParams({ query })}`, { headers: { accept } })
+
+  it('[SRV8] answers queries', async () => {
+    const { client } = await startServer()
+    expect(await (await get(client.url, '{ hello }')).json()).toEqual({ data: { hello: 'world' } })
+    expect(await (await get(client.url, '{ viewer }#/health')).json()).toEqual({ data: { viewer: 'open' } })
+  })
+
+  it.each(['application/json', 'text/event-stream'])('[SRV8] never runs a mutation (%s)', async (accept) => {
+    const { client, ground } = await startServer()
+    const response = await get(client.url, 'mutation { save(name: "a") }', accept)
+    expect(response.status).toBe(405)
+    expect(await response.text()).toContain('"BAD_REQUEST"')
+    expect(ground.contexts).toHaveLength(0)
+  })
+
+  it('[SRV8] answers other methods with 405', async () => {
+    const { client } = await startServer()
+    for (const method of ['PUT', 'DELETE', 'OPTIONS']) {
+      const response = await fetch(client.url, { method })
+      expect(response.status).toBe(405)
+      expect(response.headers.get('allow')).toBe('GET, POST')
+    }
+  })
+})
+
+describe('who asks', () => {
+  it('[SRV9] takes the key as a bearer and builds one context for each operation', async () => {
+    const { client, ground } = await startServer()
+    const answer = await client.request('{ viewer }', {}, { headers: { authorization: 'Bearer good' } })
+    expect(answer.data).toEqual({ viewer: 'good' })
+    expect((await client.request('{ viewer }')).data).toEqual({ viewer: 'open' })
+    expect(ground.contexts).toEqual([{ viewer: { keyName: 'good' } }, { viewer: { keyName: 'open' } }])
+  })
+
+  it('[SRV9] refuses a bad key with 401 before the body is looked at', async () => {
+    const { client } = await startServer()
+    const answer = await client.request('{ no such', {}, { headers: { authorization: 'Bearer bad' } })
+    expect(answer).toMatchObject({ status: 401, errors: [{ extensions: { code: 'UNAUTHENTICATED' } }] })
+    const down = await client.request('{ hello }', {}, { headers: { authorization: 'Bearer database-down' } })
+    expect(down).toMatchObject({ status: 503, errors: [{ extensions: { code: 'UNAVAILABLE' } }] })
+  })
+
+  it('[SRV10] answers nobody without a key who came by a name that anyone could point here', async () => {
+    const { client } = await startServer()
+    const post = (headers: Record<string, string>): Promise<Answer> =>
+      send(client.url, 'POST', headers, '{"query":"{ hello }"}')
+    expect((await post({ host: 'evil.example' })).status).toBe(401)
+    expect((await post({ host: 'localhost.evil.example:4000' })).status).toBe(401)
+    expect((await post({ host: 'evil.example', authorization: 'Bearer good' })).status).toBe(200)
+    for (const host of ['localhost:4000', '127.0.0.1', '[::1]:4000', 'LOCALHOST'])
+      expect((await post({ host })).status).toBe(200)
+  })
+
+  it('[SRV10] lets no page of another origin read an answer', async () => {
+    const { client } = await startServer()
+    const headers = { origin: 'https://evil.example' }
+    for (const answer of [
+      await client.request('{ hello }', {}, { headers }),
+      await fetch(client.url, { method: 'OPTIONS', headers }),
+    ]) {
+      expect([...answer.headers.keys()].filter((name) => name.startsWith('access-control'))).toEqual([])
+    }
+  })
+})
+
+describe('other addresses', () => {
+  it('[SRV11] tells that it is alive, and whether it is ready', async () => {
+    let ready = async (): Promise<boolean> => true
+    const { origin } = await startServer({ ready: () => ready() })
+    const health = await fetch(`${origin}/healthz`)
+    expect([health.status, await health.json()]).toEqual([200, { status: 'ok' }])
+    expect((await fetch(`${origin}/readyz`)).status).toBe(200)
+    ready = async () => false
+    expect((await fetch(`${origin}/readyz`)).status).toBe(503)
+    ready = async () => {
+      throw new Error('no database')
+    }
+    const unready = await fetch(`${origin}/readyz`)
+    expect([unready.status, await unready.json()]).toEqual([503, { status: 'unavailable' }])
+  })
+
+  it('[SRV11] shows a page at /, and 404 in JSON anywhere else', async () => {
+    const { origin } = await startServer()
+    const home = await fetch(origin)
+    expect(home.headers.get('content-type')).toBe('text/html; charset=utf-8')
+    const html = await home.text()
+    expect(html).toContain('href="/graphql"')
+    expect(html).not.toMatch(/(src|href)="(https?:)?\/\//)
+    for (const path of ['/nope', '/graphql/', '/health', '/healthz/x']) {
+      const missing = await fetch(origin + path)
+      expect([missing.status, await missing.json()]).toMatchObject([404, { errors: [{ message: expect.any(String) }] }])
+    }
+    expect((await fetch(`${origin}/healthz`, { method: 'POST' })).status).toBe(405)
+  })
+
+  it('[SRV11] answers HEAD like GET, without a body', async () => {
+    const { origin } = await startServer()
+    for (const path of ['/', '/healthz', '/readyz']) {
+      const answer = await send(origin + path, 'HEAD')
+      expect(answer).toMatchObject({ status: 200, body: '' })
+    }
+    expect(await send(`${origin}/graphql`, 'HEAD', { accept: 'text/html' })).toMatchObject({ status: 200, body: '' })
+  })
+
+  it('[SRV12] sets its security headers on every answer', async () => {
+    const { origin } = await startServer()
+    for (const path of ['/', '/healthz', '/nope', '/graphql?query={hello}', '/graphql']) {
+      const { headers } = await send(origin + path, 'GET', path === '/graphql' ? { accept: 'text/html' } : {})
+      expect(headers['x-content-type-options']).toBe('nosniff')
+      expect(headers['content-security-policy']).toContain("frame-ancestors 'none'")
+      expect(headers['content-security-policy']).toContain("default-src 'none'")
+    }
+  })
+})
+
+describe('opening and closing', () => {
+  it('[SRV13] rejects with the error of the system where the port is taken', async () => {
+    const { origin } = await startServer()
+    const second = createHttpServer({ ...unused, log: { level: 'silent' } as never })
+    await expect(second.listen('127.0.0.1', Number(new URL(origin).port))).rejects.toMatchObject({ code: 'EADDRINUSE' })
+    await second.close()
+  })
+
+  it('[SRV13] lets a request that is under way end, takes no new one, and may be closed twice', async () => {
+    const { server, client, ground } = await startServer()
+    const answer = client.request('{ wait(gate: "a") }')
+    await expect.poll(() => ground.gates.has('a')).toBe(true)
+    const closed = Promise.all([server.close(), server.close()])
+    ground.gates.get('a')!.resolve('done')
+    expect((await answer).data).toEqual({ wait: 'done' })
+    await closed
+    await expect(client.request('{ hello }')).rejects.toThrow('fetch failed')
+  })
+
+  it('[SRV13] cuts a request that does not end', async () => {
+    const { server, client, ground } = await startServer()
+    const answer = client.request('{ wait(gate: "never") }')
+    const failed = expect(answer).rejects.toThrow()
+    await expect.poll(() => ground.gates.has('never')).toBe(true)
+    await server.close()
+    await failed
+  })
+})
+
+const unused = {
+  schema: undefined as never,
+  authenticate: async () => ({}),
+  createContext: () => ({}),
+  graphiql: false,
+  ready: async () => true,
+}
+
+interface Answer {
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+  readonly body: string
+}
+
+/** `fetch` sets some headers by itself. */
+async function send(url: string, method: string, headers: Record<string, string> = {}, body?: string): Promise<Answer> {
+  const request = httpRequest(url, {
+    method,
+    headers: { ...(body && { 'content-type': 'application/json' }), ...headers },
+  })
+  request.end(body)
+  const [response] = await once(request, 'response')
+  return { status: response.statusCode, headers: response.headers, body: (await response.toArray()).join('') }
+}
