@@ -112,6 +112,8 @@ async function copyBinaries(
     await chmod(copyFolder, 0o755)
     const staging = await mkdtemp(`${copy}.`)
     await cp(native, join(staging, 'native'), { recursive: true, verbatimSymlinks: true })
+    // The modes are copied too, and an installation may be read-only.
+    await chmod(join(staging, 'native', 'lib'), 0o755)
     await makeSymlinks(join(staging, 'native'))
     await chmod(staging, 0o755)
     await rename(staging, copy).catch(() => rm(staging, { recursive: true }))
