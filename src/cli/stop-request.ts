@@ -14,8 +14,8 @@ const parentCheckMs = 500
 
 /**
  * SIGINT and SIGTERM ask for a stop in order; a second one, by someone who does not want to wait, ends the process at
- * once. npm passes a signal on to its child, but not when it is killed or runs us through a shell that stays in
- * between: `watchParent` takes the parent's end for the same request.
+ * once. A killed npm cannot pass anything on: `watchParent` takes the parent's end for the same request. (`npm start`
+ * says `exec`, so that no shell stays in between.)
  */
 export function watchForStop({ log, watchParent }: { log: Log; watchParent: boolean }): StopRequest {
   const controller = new AbortController()
