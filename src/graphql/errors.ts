@@ -70,10 +70,14 @@ export class ClientError extends GraphQLError {
     this.code = code
     // yoga reads the status from here. Not enumerable, so that no transport can serialise it.
     if (this.path === undefined || http !== undefined) {
-      const value = { status: statusByCode[code], spec: http === undefined && requestErrors.has(code), ...http }
+      const value = {
+        status: statusByCode[code],
+        spec: http === undefined && requestErrors.has(code),
+        ...(code === 'UNAUTHENTICATED' && { headers: { 'www-authenticate': 'Bearer' } }),
+        ...http,
+      }
       Object.defineProperty(this.extensions, 'http', { value, enumerable: false })
     }
-    Object.defineProperty(this, 'code', { enumerable: false })
   }
 }
 

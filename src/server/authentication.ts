@@ -29,7 +29,7 @@ export function useAuthentication<Viewer>(authenticate: Authenticate<Viewer>): P
  * A server without keys is open to its own machine, so a caller without a key must have come by address: else a web page could
  * reach it by a name that its owner points here. Where keys are needed this refuses nobody that they would let in.
  */
-export function identify<Viewer>(
+export async function identify<Viewer>(
   authenticate: Authenticate<Viewer>,
   authorization: string | null,
   host: string | undefined,

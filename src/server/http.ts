@@ -61,7 +61,11 @@ export function createHttpServer<Viewer>(options: HttpServerOptions<Viewer>): Ht
     return sendHomePage(response)
   }
 
-  const server = createServer((request, response) => {
+  // Some clients offer HTTP/2 with every first request (`Upgrade: h2c`): those are answered as they are.
+  const shouldUpgradeCallback = ({ headers }: IncomingMessage): boolean =>
+    headers.upgrade?.toLowerCase() === 'websocket'
+
+  const server = createServer({ shouldUpgradeCallback }, (request, response) => {
     for (const [name, value] of Object.entries(securityHeaders)) response.setHeader(name, value)
     // A connection that is kept alive would hold the closing server open.
     response.once('close', () => closing && server.closeIdleConnections())

@@ -31,12 +31,13 @@ export interface Limits {
 }
 
 /**
- * 20,000 fields are two pages of 200 agents with their tools and blocks, and keep the process busy for 15 to 50 ms (measured on 2 cores). Introspection
- * counts 1: graphql-js bounds it by itself.
+ * Cost: a page of 200 messages with the fields of every kind of message counts 30,000 (kinds are added up, though a message is of one kind), 200
+ * agents with their tools and blocks 11,000; agents with runs with agents with runs, at 50 a page, 130,000. As plain fields 50,000 keep the process busy
+ * for about a tenth of a second (20,000: 15 to 50 ms, measured on 2 cores). Introspection counts 1: graphql-js bounds it by itself.
  */
 export const defaultLimits: Limits = {
   depth: 15,
-  cost: 20_000,
+  cost: 50_000,
   aliases: 30,
   directives: 10,
   tokens: 2_000,

@@ -54,6 +54,13 @@ describe('POST /graphql', () => {
     }
   })
 
+  it('[SRV7] answers a client that offers to speak HTTP/2', async () => {
+    const { client } = await startServer()
+    const headers = { connection: 'Upgrade, HTTP2-Settings', upgrade: 'h2c', 'http2-settings': 'AAMAAABkAAQAAP__' }
+    const answer = await send(client.url, 'POST', headers, '{"query":"{ hello }"}')
+    expect(answer).toMatchObject({ status: 200, body: '{"data":{"hello":"world"}}' })
+  })
+
   it('[SRV7] runs nothing whose answer could not be given', async () => {
     const { client, ground } = await startServer()
     const answer = await client.request('mutation { save(name: "a") }', {}, { headers: { accept: 'text/html' } })
@@ -121,6 +128,7 @@ describe('who asks', () => {
     const { client } = await startServer()
     const answer = await client.request('{ no such', {}, { headers: { authorization: 'Bearer bad' } })
     expect(answer).toMatchObject({ status: 401, errors: [{ extensions: { code: 'UNAUTHENTICATED' } }] })
+    expect(answer.headers.get('www-authenticate')).toBe('Bearer')
     const down = await client.request('{ hello }', {}, { headers: { authorization: 'Bearer database-down' } })
     expect(down).toMatchObject({ status: 503, errors: [{ extensions: { code: 'UNAVAILABLE' } }] })
   })

@@ -15,8 +15,8 @@ const tooComplex = [
   { limit: 'depth', query: nested(14), message: 'Query depth limit of 15 exceeded, found 16.' },
   {
     limit: 'cost',
-    query: '{ people(first: 200) { friends(first: 200) { name } } }',
-    message: 'The operation costs 40201, the limit is 20000.',
+    query: '{ people(first: 200) { friends(first: 200) { name friends(first: 1) { name } } } }',
+    message: 'The operation costs 120201, the limit is 50000.',
   },
   {
     limit: 'aliases',
@@ -48,7 +48,7 @@ describe.each(transportNames)('limits over %s', (transport) => {
   it('[SRV1] counts the operation that was asked for, by its variables, not the first of the document', async () => {
     const { client } = await startServer()
     const query =
-      'query Cheap { hello } query Dear($first: Int) { people(first: $first) { friends(first: 200) { name } } }'
+      'query Cheap { hello } query Dear($first: Int) { people(first: $first) { friends(first: 200) { name friends(first: 1) { name } } } }'
     const dear = await ask(client, { query, operationName: 'Dear', variables: { first: 200 } })
     expect(dear.errors![0]!.extensions.code).toBe('OPERATION_TOO_COMPLEX')
     const small = await ask(client, { query, operationName: 'Dear', variables: { first: 1 } })
@@ -57,7 +57,7 @@ describe.each(transportNames)('limits over %s', (transport) => {
 
   it('[SRV1] counts a subscription before its source is opened', async () => {
     const { client, ground } = await startServer()
-    const query = 'subscription { people(first: 200) { friends(first: 200) { name } } }'
+    const query = 'subscription { people(first: 200) { friends(first: 200) { name friends(first: 1) { name } } } }'
     const { errors } = await ask(client, { query })
     expect(errors![0]!.extensions.code).toBe('OPERATION_TOO_COMPLEX')
     expect(ground.sourcesOpened).toBe(0)

@@ -17,7 +17,7 @@ describe('operations of one socket', () => {
       ['', {}],
       ['{ helo }', {}],
       [`{ ${'hello '.repeat(2000)} }`, {}],
-      ['{ people(first: 200) { friends(first: 200) { name } } }', {}],
+      ['{ people(first: 200) { friends(first: 200) { name friends(first: 1) { name } } } }', {}],
       ['query ($input: PersonInput!) { greet(input: $input) }', { input: 5 }],
       ['query A { hello } query B { hello }', {}],
       ['{ fail(kind: "bug") }', {}],
