@@ -1,7 +1,6 @@
 import { cancelRun, type CancelRunInput as CancelRunCommand } from '../commands/cancel-run.ts'
 import { builder } from './builder.ts'
 import type { Context } from './context.ts'
-import { clearLoaders } from './loaders.ts'
 import { requireUuid } from './node.ts'
 import { Refusal } from './refusal.ts'
 import { runRefusalType, runSuccessType } from './run-results.ts'
@@ -47,11 +46,7 @@ builder.mutationField('cancelRun', (t) =>
     nullable: true,
     description: 'Ends a run in whatever state it is. Answers when it has ended, or after two seconds.',
     args: { input: t.arg({ type: CancelRunInput, required: true, description: 'Which run.' }) },
-    resolve: async (_root, { input }, context) => {
-      const result = await cancel(context, toCommand(input))
-      clearLoaders(context.loaders)
-      return result
-    },
+    resolve: (_root, { input }, context) => cancel(context, toCommand(input)),
   }),
 )
 

@@ -1,7 +1,6 @@
 import { retryRun } from '../commands/retry-run.ts'
 import { builder } from './builder.ts'
 import type { Context } from './context.ts'
-import { clearLoaders } from './loaders.ts'
 import { requireUuid } from './node.ts'
 import { conversationBusy, ConversationBusyRefusal, runRefusalType, runSuccessType } from './run-results.ts'
 
@@ -33,11 +32,7 @@ builder.mutationField('retryRun', (t) =>
     nullable: true,
     description: 'Takes a failed run up again from its last stored step.',
     args: { input: t.arg({ type: RetryRunInput, required: true, description: 'Which run.' }) },
-    resolve: async (_root, { input }, context) => {
-      const result = await retry(context, requireUuid('Run', input.runId))
-      clearLoaders(context.loaders)
-      return result
-    },
+    resolve: (_root, { input }, context) => retry(context, requireUuid('Run', input.runId)),
   }),
 )
 

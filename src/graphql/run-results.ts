@@ -1,9 +1,7 @@
 import type { Run as DomainRun } from '../domain/run.ts'
-import { waitForRun } from '../live/wait-for-run.ts'
 import { builder } from './builder.ts'
 import type { Context } from './context.ts'
 import { loadExisting } from './load-existing.ts'
-import { clearLoaders } from './loaders.ts'
 import { Refusal } from './refusal.ts'
 import { Run, ToolCall } from './run-refs.ts'
 
@@ -78,10 +76,4 @@ export function conversationBusy(runId: string): RunRefusal<'ConversationBusyRef
     runId,
     message: 'The conversation has an active run. Wait until it has ended, or cancel it.',
   }
-}
-
-/** After a command: waits as the client asked, and lets the answer show what is stored now. */
-export async function settle(context: Context, runId: string, options: { readonly waitMs: number }): Promise<void> {
-  if (options.waitMs > 0) await waitForRun(context, runId, options)
-  clearLoaders(context.loaders)
 }

@@ -1,6 +1,7 @@
 import { sendMessage } from '../commands/send-message.ts'
 import { badUserInput } from '../domain/errors.ts'
 import { checkedNumber, checkedObject } from '../domain/input.ts'
+import { waitForRun } from '../live/wait-for-run.ts'
 import { builder } from './builder.ts'
 import type { Context } from './context.ts'
 import { NewMessageInput } from './given-message.ts'
@@ -12,7 +13,6 @@ import {
   pendingApproval,
   PendingApprovalRefusal,
   runSuccessType,
-  settle,
 } from './run-results.ts'
 import { WhenBusy } from './when-busy.ts'
 
@@ -86,7 +86,7 @@ builder.mutationField('sendMessage', (t) =>
     resolve: async (_root, { input }, context) => {
       const waitMs = checkedWait('input.waitMs', input.waitMs)
       const result = await send(context, input)
-      await settle(context, result.runId, { waitMs: result.type === 'SendMessageSuccess' ? waitMs : 0 })
+      if (result.type === 'SendMessageSuccess') await waitForRun(context, result.runId, { waitMs })
       return result
     },
   }),

@@ -3,13 +3,13 @@ import { createHash } from 'node:crypto'
 import { submitApprovals, type GivenDecision } from '../commands/submit-approvals.ts'
 import { badUserInput } from '../domain/errors.ts'
 import { checkedCount, checkedText } from '../domain/input.ts'
+import { waitForRun } from '../live/wait-for-run.ts'
 import { storableText } from '../util/json.ts'
 import { builder } from './builder.ts'
 import type { Context } from './context.ts'
 import { NewMessageInput } from './given-message.ts'
 import { encodeId, requireUuid, uuidOf } from './node.ts'
 import { checkedMessages, checkedToken, checkedWait } from './run-input.ts'
-import { settle } from './run-results.ts'
 import { SubmitApprovalsResult } from './submit-approvals-result.ts'
 import { ApprovalScope, ToolReturnStatus } from './tool-call-outcome.ts'
 
@@ -101,7 +101,7 @@ builder.mutationField('submitApprovals', (t) =>
       const waitMs = checkedWait('input.waitMs', input.waitMs)
       const runId = requireUuid('Run', input.runId)
       const result = await submit(context, runId, input)
-      await settle(context, runId, { waitMs: result.type === 'SubmitApprovalsSuccess' ? waitMs : 0 })
+      if (result.type === 'SubmitApprovalsSuccess') await waitForRun(context, runId, { waitMs })
       return result
     },
   }),
