@@ -194,6 +194,8 @@ export async function up(db: Kysely<never>): Promise<void> {
   await sql`
     create table workers (
       id uuid primary key,
+      -- The name under which it holds jobs of the queue.
+      pool_id text not null,
       started_at timestamptz(3) not null,
       heartbeat_at timestamptz(3) not null
     )`.execute(db)

@@ -1,5 +1,12 @@
-import { notImplemented } from '../domain/errors.ts'
+import { Draft } from '../domain/draft.ts'
+import { notFound } from '../domain/errors.ts'
+import { encodeId } from '../domain/ids.ts'
 import type { Viewer } from '../domain/viewer.ts'
+import { writeCheckpoint } from '../store/checkpoint.ts'
+import { loadRun } from '../store/load-run.ts'
+import { lockRun } from '../store/lock-run.ts'
+import { findRetryObstacle, reopenRun } from '../store/retry.ts'
+import { findRuns } from '../store/runs.ts'
 import type { CommandContext } from './command-context.ts'
 
 export type RetryRunOutcome =
@@ -7,10 +14,30 @@ export type RetryRunOutcome =
   | { readonly outcome: 'not retryable'; readonly runId: string; readonly message: string }
   | { readonly outcome: 'busy'; readonly runId: string }
 
-export function retryRun(
-  _context: CommandContext,
-  _viewer: Viewer,
-  _input: { readonly runId: string },
+/** Takes a failed run up again from its last stored step. Its input comes back into the context. */
+export async function retryRun(
+  context: CommandContext,
+  viewer: Viewer,
+  { runId }: { readonly runId: string },
 ): Promise<RetryRunOutcome> {
-  throw notImplemented('retryRun')
+  const [run] = await findRuns(context.db, viewer.tenantId, [runId])
+  if (!run) throw notFound('run', encodeId('Run', runId))
+
+  const outcome = await context.db.transaction().execute(async (trx): Promise<RetryRunOutcome> => {
+    await lockRun(trx, runId)
+    const loaded = await loadRun(trx, runId)
+    if (!loaded) throw notFound('run', encodeId('Run', runId))
+    const obstacle = await findRetryObstacle(trx, runId)
+    if (obstacle?.type === 'busy') return { outcome: 'busy', runId: obstacle.activeRunId }
+    if (obstacle) return { outcome: 'not retryable', runId, message: obstacle.message }
+
+    await reopenRun(trx, runId)
+    const draft = new Draft(loaded.state, context)
+    draft.setStatus('QUEUED')
+    draft.changeRun({ finishedAt: null, fruitlessAttempts: 0, cancelRequestedAt: null })
+    await writeCheckpoint(trx, draft.checkpoint(), { wake: true })
+    return { outcome: 'accepted', runId }
+  })
+  context.hub.poke(runId, 'stored')
+  return outcome
 }

@@ -16,7 +16,12 @@ export type LogEntry =
   | { readonly type: 'stepStarted'; readonly index: number }
   | { readonly type: 'stepRestarted'; readonly index: number; readonly attempt: number }
   | { readonly type: 'stepFinished'; readonly index: number }
-  | { readonly type: 'message'; readonly id: string }
+  | {
+      readonly type: 'message'
+      readonly id: string
+      /** Where its text, or each of its calls, stood in the live step; absent where it was not streamed. */
+      readonly items?: readonly number[]
+    }
   | { readonly type: 'call'; readonly id: string; readonly status: ToolCallStatus }
   | { readonly type: 'child'; readonly runId: string }
 

@@ -1,15 +1,39 @@
-import { notImplemented } from '../domain/errors.ts'
-import type { Kysely } from 'kysely'
-
 import type { RunCursor } from '../domain/cursor.ts'
-import type { Database } from '../store/schema.ts'
-import type { Hub } from './hub.ts'
+import { hasEnded } from '../domain/run.ts'
+import { findRunProgress } from '../store/runs.ts'
+import { deferred } from '../util/deferred.ts'
+import type { FollowContext } from './follow-run.ts'
 
-/** Resolves once the run has moved past `after` and is paused or has ended, or after `waitMs`; at once for 0. */
-export function waitForRun(
-  _context: { readonly db: Kysely<Database>; readonly hub: Hub },
-  _runId: string,
-  _options: { readonly waitMs: number; readonly after?: RunCursor | undefined },
+/**
+ * Resolves once the run has moved past `after` and is paused or has ended, or after `waitMs`; at once for 0. A client
+ * that goes away changes nothing: the wait ends by itself.
+ */
+export async function waitForRun(
+  context: Pick<FollowContext, 'db' | 'hub'>,
+  runId: string,
+  { waitMs, after }: { readonly waitMs: number; readonly after?: RunCursor | undefined },
 ): Promise<void> {
-  throw notImplemented('waitForRun')
+  if (waitMs <= 0) return
+  let poked = deferred()
+  let over = false
+  const stopListening = context.hub.listen(runId, (what) => {
+    if (what === 'stored') poked.resolve()
+  })
+  const timer = setTimeout(() => {
+    over = true
+    poked.resolve()
+  }, waitMs)
+  try {
+    for (;;) {
+      const progress = await findRunProgress(context.db, runId)
+      if (!progress || over) return
+      const moved = progress.nextSeq - 1 > (after?.seq ?? 0)
+      if (moved && (progress.status === 'AWAITING_APPROVAL' || hasEnded(progress.status))) return
+      await poked.promise
+      poked = deferred()
+    }
+  } finally {
+    clearTimeout(timer)
+    stopListening()
+  }
 }

@@ -80,9 +80,9 @@ export function listAgentsPage(
 
 export async function countAgents(db: Kysely<Database>, tenantId: string, filter: AgentFilter): Promise<number> {
   const row = await selectAgents(db, tenantId, filter)
-    .select((eb) => eb.fn.countAll<string>().as('count'))
+    .select((eb) => eb.fn.countAll<number>().as('count'))
     .executeTakeFirstOrThrow()
-  return Number(row.count)
+  return row.count
 }
 
 /**

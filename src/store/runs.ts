@@ -235,12 +235,56 @@ export async function findRunHold(
   db: Kysely<Database>,
   runId: string,
 ): Promise<
-  { readonly lease: string | null; readonly nextSeq: number; readonly cancelRequestedAt: Date | null } | undefined
+  | {
+      readonly lease: string | null
+      readonly workerId: string | null
+      readonly nextSeq: number
+      readonly cancelRequestedAt: Date | null
+    }
+  | undefined
 > {
   const row = await db
     .selectFrom('runs')
     .where('id', '=', runId)
-    .select(['lease', 'next_seq', 'cancel_requested_at'])
+    .select(['lease', 'worker_id', 'next_seq', 'cancel_requested_at'])
     .executeTakeFirst()
-  return row && { lease: row.lease, nextSeq: row.next_seq, cancelRequestedAt: row.cancel_requested_at }
+  return (
+    row && {
+      lease: row.lease,
+      workerId: row.worker_id,
+      nextSeq: row.next_seq,
+      cancelRequestedAt: row.cancel_requested_at,
+    }
+  )
+}
+
+/** Lets go of a run that this lease holds, if it still does. */
+export async function clearLease(db: Kysely<Database>, runId: string, lease: string): Promise<void> {
+  await db
+    .updateTable('runs')
+    .set({ lease: null, worker_id: null })
+    .where('id', '=', runId)
+    .where('lease', '=', lease)
+    .execute()
+}
+
+/** Of these runs, those that were asked to stop. */
+export async function listCancelledRuns(db: Kysely<Database>, runIds: readonly string[]): Promise<string[]> {
+  const rows = await db
+    .selectFrom('runs')
+    .where(sql<boolean>`id = any(${runIds}::uuid[])`)
+    .where('cancel_requested_at', 'is not', null)
+    .select('id')
+    .execute()
+  return rows.map((row) => row.id)
+}
+
+/** A second cancel changes nothing. */
+export async function setCancelRequested(db: Kysely<Database>, runId: string, now: Date): Promise<void> {
+  await db
+    .updateTable('runs')
+    .set({ cancel_requested_at: now })
+    .where('id', '=', runId)
+    .where('cancel_requested_at', 'is', null)
+    .execute()
 }

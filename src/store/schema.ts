@@ -228,5 +228,5 @@ export interface Database {
     run_id: string
     created_at: Date
   }
-  workers: { id: string; started_at: Date; heartbeat_at: Date }
+  workers: { id: string; pool_id: string; started_at: Date; heartbeat_at: Date }
 }

@@ -109,10 +109,10 @@ async function useServer(cluster: Cluster, preferredPort: number): Promise<Held>
         await setPassword(cluster.folder, cluster)
         continue
       }
-      const output = await launched?.ended()
-      if (output !== undefined && (await findPostmaster(cluster.folder)) === undefined)
-        port = await portAfter(output, port, cluster)
-      if (launched === undefined || output !== undefined) launched = await launchPostmaster(cluster, port)
+      const state = (await launched?.state()) ?? 'stopped'
+      if (state === 'running') continue
+      if (state !== 'stopped') port = await portAfter(state.failure, port, cluster)
+      launched = await launchPostmaster(cluster, port)
     } else if (running.port !== undefined) {
       if (password === undefined) throw foreignServer(cluster, running.pid)
       const lease = await takeLease(addressOf({ port: running.port, password }, 'postgres')).catch((error: unknown) => {
@@ -126,11 +126,14 @@ async function useServer(cluster: Cluster, preferredPort: number): Promise<Held>
   )
 }
 
-/** A server that ended at once: because of the port, then another one is tried; because another process was faster; or for good. */
-async function portAfter(output: string, port: number, cluster: Cluster): Promise<number> {
-  if (output.includes('Address already in use')) return findFreePort()
-  if (output.includes('lock file "postmaster.pid"')) return port
-  const reason = /(?:FATAL|PANIC): +(.+)/.exec(output)?.[1] ?? output.trim().split('\n').at(-1)
+/**
+ * What to try after a server that ended at once: another port if that one was taken; the same again if another process
+ * was faster, or if what a killed server left is still ending. Anything else is for good.
+ */
+async function portAfter(failure: string, port: number, cluster: Cluster): Promise<number> {
+  if (failure.includes('Address already in use')) return findFreePort()
+  if (['lock file "postmaster.pid"', 'shared memory block'].some((passing) => failure.includes(passing))) return port
+  const reason = /(?:FATAL|PANIC): +(.+)/.exec(failure)?.[1] ?? failure.trim().split('\n').at(-1)
   throw new StartError(
     `Postgres does not start on ${cluster.folder}: ${reason || 'no reason given'} (see ${cluster.logFile}).`,
   )

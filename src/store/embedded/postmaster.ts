@@ -16,9 +16,11 @@ export interface Cluster {
   readonly settings: Readonly<Record<string, string>>
 }
 
+/** Stopped: it was up, and whoever was the last to use it stopped it. */
+export type PostmasterState = 'running' | 'stopped' | { readonly failure: string }
+
 export interface LaunchedPostmaster {
-  /** Undefined while it runs; once it has ended, what it wrote to the log. */
-  ended(): Promise<string | undefined>
+  state(): Promise<PostmasterState>
 }
 
 const defaultSettings = {
@@ -61,10 +63,11 @@ export async function launchPostmaster(cluster: Cluster, port: number): Promise<
     let spawnError: Error | undefined
     child.on('error', (error) => (spawnError = error))
     return {
-      async ended() {
-        if (spawnError !== undefined) return spawnError.message
-        if (child.exitCode === null && child.signalCode === null) return undefined
-        return (await readFile(cluster.logFile)).subarray(logStart).toString()
+      async state() {
+        if (spawnError !== undefined) return { failure: spawnError.message }
+        if (child.exitCode === null && child.signalCode === null) return 'running'
+        if (child.exitCode === 0) return 'stopped'
+        return { failure: (await readFile(cluster.logFile)).subarray(logStart).toString() }
       },
     }
   } finally {

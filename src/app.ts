@@ -1,0 +1,110 @@
+import { sql } from 'kysely'
+
+import { createAuthenticate } from './auth/authenticate.ts'
+import type { CommandContext } from './commands/command-context.ts'
+import type { Config } from './config.ts'
+import { builtinTools } from './domain/builtin-tools.ts'
+import type { Viewer } from './domain/viewer.ts'
+import type { EngineContext } from './engine/engine-context.ts'
+import type { Context } from './graphql/context.ts'
+import { createLoaders } from './graphql/loaders.ts'
+import { schema } from './graphql/schema.ts'
+import { createHub } from './live/hub.ts'
+import { RunPoll } from './live/poll-runs.ts'
+import { createCatalog } from './providers/catalog.ts'
+import { demoProvider } from './providers/demo.ts'
+import type { Provider } from './providers/provider.ts'
+import { createHttpServer } from './server/http.ts'
+import type { OpenDatabase } from './store/open-database.ts'
+import { ensureDefaultTenant } from './store/tenants.ts'
+import { upsertBuiltinTools } from './store/tools.ts'
+import { createToolRegistry, type ToolDefinition } from './tools/registry.ts'
+import { systemClock, type Clock } from './util/clock.ts'
+import { createIdSource, type IdSource } from './util/ids.ts'
+import type { Log } from './util/log.ts'
+import { RunWorker } from './worker/run-worker.ts'
+
+export interface AppOptions {
+  readonly config: Config
+  /** Open and migrated. It stays its owner's to close. */
+  readonly database: OpenDatabase
+  readonly log: Log
+  /** A worker has no API. */
+  readonly role: 'serve' | 'worker'
+  /** Tools whose functions are part of the program that embeds the server. */
+  readonly tools?: readonly ToolDefinition[]
+  /** Models beside those that ship. */
+  readonly providers?: readonly Provider[]
+  readonly clock?: Clock
+  readonly ids?: IdSource
+}
+
+export interface App {
+  /** Null where there is no API. */
+  start(): Promise<{ readonly url: string | null }>
+  /** Drains: runs that cannot finish in time are handed back. May be called twice. */
+  stop(): Promise<void>
+}
+
+/** Puts the rooms together. What starts last stops first. */
+export async function createApp(options: AppOptions): Promise<App> {
+  const { config, database, log, role } = options
+  const { db } = database
+  const clock = options.clock ?? systemClock
+  const ids = options.ids ?? createIdSource(clock)
+  const tools = options.tools ?? []
+  const tenantId = await ensureDefaultTenant(db, { clock, ids })
+  await upsertBuiltinTools(db, tenantId, [...builtinTools, ...tools.map(toBuiltinTool)], { clock, ids })
+
+  const hub = createHub()
+  const catalog = createCatalog([demoProvider, ...(options.providers ?? [])])
+  const commands: CommandContext = { db, clock, ids, hub, models: catalog }
+  const engine: EngineContext = {
+    db,
+    clock,
+    ids,
+    hub,
+    catalog,
+    log,
+    tools: createToolRegistry(tools),
+    toolGraceMs: config.toolGraceMs,
+    modelIdleMs: config.modelIdleMs,
+  }
+  const poll = new RunPoll(db, hub, log)
+  const worker = new RunWorker({ engine, database, concurrency: config.workers, drainMs: config.drainMs, log })
+  const server =
+    role === 'serve'
+      ? createHttpServer<Viewer>({
+          schema,
+          authenticate: createAuthenticate({ tenantId, apiKey: config.apiKey }),
+          createContext: (viewer): Context => ({ ...commands, viewer, loaders: createLoaders(db, viewer.tenantId) }),
+          log,
+          graphiql: true,
+          ready: async () => (await sql`select 1`.execute(db)).rows.length === 1,
+        })
+      : undefined
+  let stopping: Promise<void> | undefined
+
+  return {
+    async start() {
+      poll.start()
+      await worker.start()
+      if (!server) return { url: null }
+      const { port } = await server.listen(config.host, config.port)
+      return { url: `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${port}/graphql` }
+    },
+    stop() {
+      stopping ??= (async () => {
+        // Runs go on until they are drained, and their readers may see it, so the worker goes first.
+        await worker.stop()
+        await server?.close()
+        await poll.stop()
+      })()
+      return stopping
+    },
+  }
+}
+
+function toBuiltinTool({ name, description, parameters, parallel, idempotent }: ToolDefinition) {
+  return { name, description, parameters, parallel: parallel ?? false, idempotent: idempotent ?? false }
+}

@@ -1,0 +1,108 @@
+import type { Json } from '../util/json.ts'
+import type { Draft } from './draft.ts'
+import type { LiveItem } from './live-step.ts'
+import { findTool, lastStep, needOf, type RunState } from './run-state.ts'
+import type { StopReason, Usage } from './run.ts'
+import type { ToolCall } from './tool-call.ts'
+
+/** What a model came back with. */
+export interface Answer {
+  readonly items: readonly LiveItem[]
+  readonly usage: Usage
+  readonly stopReason: Extract<StopReason, 'END_TURN' | 'MAX_TOKENS_EXCEEDED'>
+  readonly timeToFirstTokenMs: number | null
+  readonly modelMs: number
+}
+
+/**
+ * Stores a whole answer: its reasoning and text as messages, its calls with what each waits for. If one call must
+ * wait, the others of the step are held back with it: nothing that belongs to one decision of the model runs before
+ * a person has seen it.
+ */
+export function addAnswer(draft: Draft, answer: Answer): void {
+  const step = lastStep(draft.state)!
+  addTexts(draft, answer.items, { interrupted: false })
+
+  const calls = keptCalls(draft.state, answer.items).map(({ item, place }, ordinal) => {
+    const parsed = parseArguments(item.text)
+    const needs = needOf(draft.state, { name: item.name, arguments: parsed })
+    const timeout = findTool(draft.state, item.name)?.tool.approvalTimeoutMs
+    const call: ToolCall = {
+      id: item.id,
+      tenantId: draft.state.run.tenantId,
+      runId: draft.state.run.id,
+      stepIndex: step.index,
+      ordinal,
+      providerCallId: item.providerCallId,
+      name: item.name,
+      argumentsText: item.text,
+      arguments: parsed,
+      editedArguments: null,
+      needs,
+      status: needs === 'NOTHING' ? 'READY' : 'PENDING',
+      decision: null,
+      decidedBy: null,
+      decidedAt: null,
+      result: null,
+      createdAt: draft.at,
+      expiresAt: needs === 'APPROVAL' && timeout ? new Date(draft.at.getTime() + timeout) : null,
+      startedAt: null,
+      finishedAt: null,
+    }
+    draft.addCall(call)
+    return { call, place }
+  })
+
+  const own = calls.filter(({ call }) => call.needs === 'NOTHING')
+  const waiting = calls.filter(({ call }) => call.needs !== 'NOTHING')
+  for (const [type, group] of [['TOOL_CALL', own] as const, ['APPROVAL_REQUEST', waiting] as const]) {
+    if (group.length === 0) continue
+    draft.addMessage(type, {}, { stepIndex: step.index, items: group.map(({ place }) => place) })
+  }
+  for (const { call } of waiting) draft.announceCall(call)
+
+  draft.addUsage(answer.usage)
+  const measured = { usage: answer.usage, timeToFirstTokenMs: answer.timeToFirstTokenMs, modelMs: answer.modelMs }
+  if (calls.length > 0) draft.changeStep(measured)
+  else draft.finishStep({ ...measured, status: 'COMPLETED', stopReason: answer.stopReason })
+}
+
+/**
+ * Stores what a cancelled model had said: its text so far, exactly as it was streamed. Half a tool call is dropped,
+ * and so is reasoning, which a provider takes back only whole.
+ */
+export function addInterruptedAnswer(draft: Draft, items: readonly LiveItem[]): void {
+  addTexts(draft, items, { interrupted: true })
+}
+
+function addTexts(draft: Draft, items: readonly LiveItem[], { interrupted }: { readonly interrupted: boolean }): void {
+  const stepIndex = lastStep(draft.state)!.index
+  items.forEach((item, place) => {
+    const options = { id: item.id, stepIndex, items: [place] }
+    if (item.kind === 'REASONING' && !interrupted) {
+      draft.addMessage('REASONING', { text: item.text, redacted: item.redacted, provider: item.provider }, options)
+    } else if (item.kind === 'ASSISTANT' && item.text !== '') {
+      draft.addMessage('ASSISTANT', { text: item.text, interrupted, provider: item.provider }, options)
+    }
+  })
+}
+
+/** All the calls, or only the first where the agent allows one at a time and the provider did not listen. */
+function keptCalls(state: RunState, items: readonly LiveItem[]) {
+  const calls = items.flatMap((item, place) => (item.kind === 'CALL' ? [{ item, place }] : []))
+  return allowsParallelCalls(state) ? calls : calls.slice(0, 1)
+}
+
+export function allowsParallelCalls(state: Pick<RunState, 'agent'>): boolean {
+  const { modelSettings, toolRules } = state.agent
+  return modelSettings.parallelToolCalls && toolRules.every((rule) => rule.kind === 'REQUIRES_APPROVAL')
+}
+
+/** Null where the text is not JSON. A model that has nothing to pass may write nothing at all. */
+function parseArguments(text: string): Json {
+  try {
+    return text.trim() === '' ? {} : (JSON.parse(text) as Json)
+  } catch {
+    return null
+  }
+}

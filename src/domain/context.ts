@@ -1,0 +1,79 @@
+import { callsOfMessage, textOf, type Message } from './message.ts'
+import type { AssistantPart, ModelMessage } from './model-request.ts'
+import type { ToolCall } from './tool-call.ts'
+
+/** A stored message with the calls of its step, where it has any. */
+export interface ContextMessage {
+  readonly message: Message
+  readonly callsOfStep: readonly ToolCall[]
+}
+
+/**
+ * The exchange as a model sees it, out of the messages that are in the context. The parts of one step become one
+ * assistant turn; all its returns one tool turn. Decisions are told by the returns, so their message is left out.
+ */
+export function toModelMessages(context: readonly ContextMessage[]): ModelMessage[] {
+  const messages: ModelMessage[] = []
+  let turn: { readonly key: string; readonly parts: AssistantPart[] } | undefined
+
+  for (const { message, callsOfStep } of context) {
+    const parts = assistantParts(message, callsOfStep)
+    if (parts.length > 0) {
+      const key = `${message.runId} ${message.stepIndex}`
+      if (turn?.key !== key) {
+        turn = { key, parts: [] }
+        messages.push({ role: 'assistant', parts: turn.parts })
+      }
+      turn.parts.push(...parts)
+      continue
+    }
+    if (message.type === 'APPROVAL_RESPONSE') continue
+    turn = undefined
+    if (message.type === 'USER') messages.push({ role: 'user', content: message.content.content })
+    if (message.type === 'SYSTEM') messages.push({ role: 'system', text: textOf(message.content.content) })
+    if (message.type === 'SUMMARY') messages.push({ role: 'system', text: message.content.text })
+    if (message.type === 'TOOL_RETURN') {
+      messages.push({
+        role: 'tool',
+        returns: callsOfStep.map((call) => ({
+          callId: call.providerCallId,
+          name: call.name,
+          failed: call.result?.status !== 'SUCCESS',
+          output: call.result?.output ?? '',
+        })),
+      })
+    }
+  }
+  return messages.map(inCallOrder)
+}
+
+function assistantParts(message: Message, callsOfStep: readonly ToolCall[]): AssistantPart[] {
+  switch (message.type) {
+    case 'REASONING':
+      return [{ type: 'reasoning', text: message.content.text, provider: message.content.provider }]
+    case 'ASSISTANT':
+      return [{ type: 'text', text: message.content.text, provider: message.content.provider }]
+    case 'TOOL_CALL':
+    case 'APPROVAL_REQUEST':
+      return callsOfMessage(message.type, callsOfStep).map((call) => ({
+        type: 'call',
+        callId: call.providerCallId,
+        name: call.name,
+        argumentsText: call.argumentsText,
+      }))
+    default:
+      return []
+  }
+}
+
+/**
+ * A step's calls are stored in two messages, those that wait after those that don't; the model wrote them in another
+ * order, in which their returns come too.
+ */
+function inCallOrder(message: ModelMessage, index: number, all: readonly ModelMessage[]): ModelMessage {
+  const next = all[index + 1]
+  if (message.role !== 'assistant' || next?.role !== 'tool') return message
+  const order = new Map(next.returns.map(({ callId }, place) => [callId, place]))
+  const place = (part: AssistantPart) => (part.type === 'call' ? (order.get(part.callId) ?? 0) : -1)
+  return { ...message, parts: message.parts.toSorted((one, other) => place(one) - place(other)) }
+}

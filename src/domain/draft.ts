@@ -1,0 +1,254 @@
+import type { Clock } from '../util/clock.ts'
+import type { IdSource } from '../util/ids.ts'
+import type { GivenMessage, MessageContents, MessageType, NewMessage } from './message.ts'
+import type { LogEntry } from './run-event.ts'
+import { callsOfStep, lastStep, type DrivenRun, type RunState } from './run-state.ts'
+import { transitions, type RunError, type StopReason, type StoredRunStatus, type Usage } from './run.ts'
+import type { Step } from './step.ts'
+import { isSettled, type Decision, type ToolCall, type ToolResult } from './tool-call.ts'
+
+export interface PositionedMessage {
+  readonly message: NewMessage
+  readonly position: number
+}
+
+/** What one checkpoint writes, all of it or nothing. */
+export interface Checkpoint {
+  /** The run as it must be found for the checkpoint to hold. */
+  readonly before: DrivenRun
+  readonly after: DrivenRun
+  readonly at: Date
+  readonly messages: readonly PositionedMessage[]
+  /** Steps as they are now, new ones and changed ones. */
+  readonly steps: readonly Step[]
+  readonly newCalls: readonly ToolCall[]
+  readonly changedCalls: readonly ToolCall[]
+  /** Positions of messages that leave the context. */
+  readonly excluded: readonly number[]
+  readonly entries: readonly LogEntry[]
+}
+
+/**
+ * A run's state with changes that are not stored yet. It numbers messages and entries as the store will, so the
+ * state after it is the state that a reload would give. It decides nothing: `advance` does.
+ */
+export class Draft {
+  #state: RunState
+  readonly #before: DrivenRun
+  readonly #at: Date
+  readonly #ids: IdSource
+  readonly #messages: PositionedMessage[] = []
+  readonly #entries: LogEntry[] = []
+  readonly #steps = new Set<number>()
+  readonly #newCalls = new Set<string>()
+  readonly #changedCalls = new Set<string>()
+  readonly #excluded: number[] = []
+
+  constructor(state: RunState, sources: { readonly clock: Clock; readonly ids: IdSource }) {
+    this.#state = state
+    this.#before = state.run
+    this.#at = sources.clock.now()
+    this.#ids = sources.ids
+  }
+
+  get state(): RunState {
+    return this.#state
+  }
+
+  get at(): Date {
+    return this.#at
+  }
+
+  checkpoint(): Checkpoint {
+    const byId = new Map(this.#state.calls.map((call) => [call.id, call]))
+    return {
+      before: this.#before,
+      after: { ...this.#state.run, updatedAt: this.#at },
+      at: this.#at,
+      messages: this.#messages,
+      steps: [...this.#steps].map((index) => this.#state.steps[index]!),
+      newCalls: [...this.#newCalls].map((id) => byId.get(id)!),
+      changedCalls: [...this.#changedCalls].filter((id) => !this.#newCalls.has(id)).map((id) => byId.get(id)!),
+      excluded: this.#excluded,
+      entries: this.#entries,
+    }
+  }
+
+  // ── the run ──
+
+  changeRun(change: Partial<DrivenRun>): void {
+    this.#state = { ...this.#state, run: { ...this.#state.run, ...change } }
+  }
+
+  /** Moves the run to another status and tells it. A move that the table of transitions lacks is a bug. */
+  setStatus(
+    status: StoredRunStatus,
+    outcome: { readonly stopReason?: StopReason; readonly error?: RunError } = {},
+  ): void {
+    const { run } = this.#state
+    if (!transitions[run.status].includes(status)) throw new Error(`A run cannot go from ${run.status} to ${status}.`)
+    this.changeRun({
+      status,
+      stopReason: outcome.stopReason ?? run.stopReason,
+      error: outcome.error ?? null,
+    })
+    const { usage, steps, stopReason, error } = this.#state.run
+    this.#log({
+      type: 'status',
+      status,
+      stopReason: outcome.stopReason ? stopReason : null,
+      error,
+      usage: { ...usage, steps },
+    })
+  }
+
+  /** Marks a call as running in this process, or not any longer. Nothing of it is stored. */
+  setInFlight(callIds: Iterable<string>): void {
+    this.#state = { ...this.#state, inFlight: new Set(callIds) }
+  }
+
+  // ── messages ──
+
+  /** `items` are the places that its text or calls had in the live step, for readers that stopped inside one. */
+  addMessage<Type extends MessageType>(
+    type: Type,
+    content: MessageContents[Type],
+    options: {
+      readonly id?: string
+      readonly stepIndex?: number
+      readonly clientId?: string | null
+      readonly items?: readonly number[]
+    } = {},
+  ): void {
+    const { run, nextPosition } = this.#state
+    const position = run.nextPosition ?? nextPosition
+    const message = {
+      id: options.id ?? this.#ids.next(),
+      type,
+      stepIndex: options.stepIndex ?? null,
+      clientId: options.clientId ?? null,
+      content,
+    } as NewMessage
+    this.#messages.push({ message, position })
+    this.changeRun({ firstPosition: run.firstPosition ?? position, nextPosition: position + 1 })
+    this.#log({ type: 'message', id: message.id, ...(options.items ? { items: options.items } : {}) })
+  }
+
+  addGivenMessages(messages: readonly GivenMessage[]): void {
+    for (const { role, content, clientId } of messages) this.addMessage(role, { content }, { clientId })
+  }
+
+  excludeFromContext(positions: readonly number[]): void {
+    this.#excluded.push(...positions)
+  }
+
+  // ── steps ──
+
+  startStep(model: string): void {
+    const index = this.#state.steps.length
+    const step: Step = {
+      runId: this.#state.run.id,
+      index,
+      attempt: 1,
+      model,
+      status: 'RUNNING',
+      stopReason: null,
+      usage: { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0, reasoningTokens: 0 },
+      timeToFirstTokenMs: null,
+      modelMs: null,
+      toolsMs: null,
+      error: null,
+      createdAt: this.#at,
+      finishedAt: null,
+    }
+    this.#state = { ...this.#state, steps: [...this.#state.steps, step] }
+    this.#steps.add(index)
+    this.#log({ type: 'stepStarted', index })
+  }
+
+  /** The model is asked again for the last step: what its deltas built so far is void. */
+  restartStep(model: string): void {
+    const step = lastStep(this.#state)!
+    this.changeStep({ attempt: step.attempt + 1, model, status: 'RUNNING', error: null, finishedAt: null })
+    this.#log({ type: 'stepRestarted', index: step.index, attempt: step.attempt + 1 })
+  }
+
+  changeStep(change: Partial<Step>): void {
+    const { steps } = this.#state
+    const step = { ...steps.at(-1)!, ...change }
+    this.#state = { ...this.#state, steps: [...steps.slice(0, -1), step] }
+    this.#steps.add(step.index)
+  }
+
+  finishStep(change: Partial<Step> & Pick<Step, 'status'>): void {
+    this.changeStep({ ...change, finishedAt: this.#at })
+    this.#log({ type: 'stepFinished', index: lastStep(this.#state)!.index })
+  }
+
+  addUsage(usage: Usage): void {
+    const total = this.#state.run.usage
+    this.changeRun({
+      steps: this.#state.run.steps + 1,
+      usage: {
+        inputTokens: total.inputTokens + usage.inputTokens,
+        outputTokens: total.outputTokens + usage.outputTokens,
+        cachedInputTokens: total.cachedInputTokens + usage.cachedInputTokens,
+        reasoningTokens: total.reasoningTokens + usage.reasoningTokens,
+      },
+    })
+  }
+
+  // ── calls ──
+
+  addCall(call: ToolCall): void {
+    this.#state = { ...this.#state, calls: [...this.#state.calls, call] }
+    this.#newCalls.add(call.id)
+  }
+
+  /** A change of status is an entry of the log. */
+  changeCall(id: string, change: Partial<ToolCall>): void {
+    const { calls } = this.#state
+    this.#state = { ...this.#state, calls: calls.map((call) => (call.id === id ? { ...call, ...change } : call)) }
+    this.#changedCalls.add(id)
+    if (change.status) this.#log({ type: 'call', id, status: change.status })
+  }
+
+  /** Says how a call stands that was just added. */
+  announceCall(call: ToolCall): void {
+    this.#log({ type: 'call', id: call.id, status: call.status })
+  }
+
+  startCalls(calls: readonly ToolCall[]): void {
+    for (const call of calls) this.changeCall(call.id, { status: 'RUNNING', startedAt: this.#at })
+    this.setInFlight([...this.#state.inFlight, ...calls.map((call) => call.id)])
+  }
+
+  settleCall(id: string, status: 'SUCCEEDED' | 'FAILED' | 'DENIED' | 'CANCELLED', result: ToolResult): void {
+    this.changeCall(id, { status, result, finishedAt: this.#at })
+    this.setInFlight([...this.#state.inFlight].filter((other) => other !== id))
+  }
+
+  decideCall(
+    id: string,
+    decision: Decision,
+    decidedBy: string,
+    change: Partial<ToolCall> & Pick<ToolCall, 'status'>,
+  ): void {
+    this.changeCall(id, { ...change, decision, decidedBy, decidedAt: this.#at })
+  }
+
+  /** One message with every return of the step, and before it what was decided, where something was. */
+  returnResults(stepIndex: number): void {
+    this.addMessage('TOOL_RETURN', {}, { stepIndex })
+  }
+
+  hasUnsettledCalls(): boolean {
+    const step = lastStep(this.#state)
+    return step !== undefined && callsOfStep(this.#state, step.index).some((call) => !isSettled(call))
+  }
+
+  #log(entry: LogEntry): void {
+    this.#entries.push(entry)
+    this.changeRun({ nextSeq: this.#state.run.nextSeq + 1 })
+  }
+}

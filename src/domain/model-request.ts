@@ -1,0 +1,60 @@
+import type { JsonObject } from '../util/json.ts'
+import type { ModelSettings } from './agent.ts'
+import type { ContentPart, ProviderData } from './message.ts'
+import type { RunError, Usage } from './run.ts'
+
+/** A turn of the exchange in words that every provider can be told in. */
+export type ModelMessage =
+  | { readonly role: 'user'; readonly content: readonly ContentPart[] }
+  /** Said by the server or its operator, in the middle of the exchange. */
+  | { readonly role: 'system'; readonly text: string }
+  | { readonly role: 'assistant'; readonly parts: readonly AssistantPart[] }
+  /** Every return of the assistant turn before it, in the order of its calls. */
+  | { readonly role: 'tool'; readonly returns: readonly ModelToolReturn[] }
+
+export type AssistantPart =
+  | { readonly type: 'reasoning'; readonly text: string; readonly provider: ProviderData | null }
+  | { readonly type: 'text'; readonly text: string; readonly provider: ProviderData | null }
+  | { readonly type: 'call'; readonly callId: string; readonly name: string; readonly argumentsText: string }
+
+export interface ModelToolReturn {
+  readonly callId: string
+  readonly name: string
+  readonly failed: boolean
+  readonly output: string
+}
+
+export interface ModelTool {
+  readonly name: string
+  readonly description: string
+  readonly parameters: JsonObject
+}
+
+export interface ModelRequest {
+  /** The handle: provider/name. */
+  readonly model: string
+  readonly systemPrompt: string
+  readonly messages: readonly ModelMessage[]
+  readonly tools: readonly ModelTool[]
+  readonly parallelToolCalls: boolean
+  readonly settings: ModelSettings
+}
+
+/**
+ * What a model's stream is made of. `item` tells pieces apart that arrive interleaved. A stream ends with exactly one
+ * 'finish' or 'failure', unless it was aborted.
+ */
+export type ModelPart =
+  | { readonly type: 'text'; readonly item: string; readonly text: string }
+  | { readonly type: 'reasoning'; readonly item: string; readonly text: string }
+  | { readonly type: 'call'; readonly item: string; readonly callId: string; readonly name: string }
+  | { readonly type: 'arguments'; readonly item: string; readonly text: string }
+  /** The item is complete; `provider` is what must be sent back with it. */
+  | {
+      readonly type: 'done'
+      readonly item: string
+      readonly redacted?: boolean
+      readonly provider?: ProviderData
+    }
+  | { readonly type: 'finish'; readonly reason: 'end' | 'length'; readonly usage: Usage }
+  | { readonly type: 'failure'; readonly error: RunError }

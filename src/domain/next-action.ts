@@ -1,0 +1,66 @@
+import { callsOfStep, findTool, isAnswered, lastStep, type RunState } from './run-state.ts'
+import type { StopReason } from './run.ts'
+import { isSettled, type ToolCall } from './tool-call.ts'
+
+/** What is to be done next with a run. */
+export type Action =
+  | { readonly type: 'wind down' }
+  /** Calls whose worker is gone, and what is known of them. */
+  | { readonly type: 'settle lost calls'; readonly calls: readonly ToolCall[] }
+  | { readonly type: 'pause' }
+  | { readonly type: 'run tools'; readonly calls: readonly ToolCall[] }
+  | { readonly type: 'wait for tools' }
+  /** Every call of the step has its result: tell the model. */
+  | { readonly type: 'return results' }
+  | { readonly type: 'store follow-ups' }
+  | { readonly type: 'end'; readonly stopReason: StopReason }
+  | { readonly type: 'call model' }
+
+/**
+ * The loop's one decision, made from nothing but what is stored: the first line that fits. Whoever loads the same
+ * rows gets the same answer, so approval, retry, drain and crash recovery need no code of their own.
+ */
+export function nextAction(state: RunState): Action {
+  const step = lastStep(state)
+  const calls = step ? callsOfStep(state, step.index) : []
+  const running = calls.filter((call) => call.status === 'RUNNING')
+
+  if (state.run.cancelRequestedAt && running.every((call) => !state.inFlight.has(call.id))) return { type: 'wind down' }
+  const lost = running.filter((call) => !state.inFlight.has(call.id))
+  if (lost.length > 0) return { type: 'settle lost calls', calls: lost }
+  if (state.run.cancelRequestedAt) return { type: 'wait for tools' }
+  if (calls.some((call) => call.status === 'PENDING')) return { type: 'pause' }
+
+  const startable = callsToStart(state, calls)
+  if (startable.length > 0) return { type: 'run tools', calls: startable }
+  if (running.length > 0) return { type: 'wait for tools' }
+  if (step?.status === 'RUNNING' && calls.length > 0 && calls.every(isSettled)) return { type: 'return results' }
+  if (state.run.followUps.length > 0) return { type: 'store follow-ups' }
+
+  if (step && isAnswered(step)) {
+    if (calls.length === 0) return { type: 'end', stopReason: step.stopReason ?? 'END_TURN' }
+    if (calls.some((call) => isTerminal(state, call))) return { type: 'end', stopReason: 'TOOL_RULE' }
+  }
+  if (!step || isAnswered(step)) {
+    if (state.run.steps >= state.run.maxSteps) return { type: 'end', stopReason: 'MAX_STEPS' }
+    const spent = state.run.usage.inputTokens + state.run.usage.outputTokens
+    if (state.run.maxTotalTokens !== null && spent >= state.run.maxTotalTokens) {
+      return { type: 'end', stopReason: 'BUDGET_EXCEEDED' }
+    }
+  }
+  return { type: 'call model' }
+}
+
+/** Calls marked parallel start together; then the others one after another, in the order of the model. */
+function callsToStart(state: RunState, calls: readonly ToolCall[]): ToolCall[] {
+  const ready = calls.filter((call) => call.status === 'READY')
+  const together = ready.filter((call) => findTool(state, call.name)?.tool.parallel)
+  if (together.length > 0) return together
+  return calls.some((call) => call.status === 'RUNNING') ? [] : ready.slice(0, 1)
+}
+
+/** A denied or refused call does not count: the model is to hear of it. */
+function isTerminal(state: RunState, call: ToolCall): boolean {
+  const ran = call.status === 'SUCCEEDED' || (call.status === 'FAILED' && call.startedAt !== null)
+  return ran && state.agent.toolRules.some((rule) => rule.kind === 'TERMINAL' && rule.tool === call.name)
+}

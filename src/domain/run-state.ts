@@ -1,0 +1,59 @@
+import type { Json } from '../util/json.ts'
+import type { Agent } from './agent.ts'
+import { needOfCall } from './tool-call-need.ts'
+import type { GivenMessage } from './message.ts'
+import type { Run } from './run.ts'
+import type { Step } from './step.ts'
+import type { ToolCall, ToolCallNeed } from './tool-call.ts'
+import type { AgentTool } from './tool.ts'
+
+/** A run's row with what only its drivers look at. */
+export interface DrivenRun extends Run {
+  readonly lease: string | null
+  readonly workerId: string | null
+  readonly fruitlessAttempts: number
+  readonly followUps: readonly GivenMessage[]
+  readonly approvedTools: readonly string[]
+}
+
+/** All that decides how a run goes on, as it is stored. */
+export interface RunState {
+  readonly run: DrivenRun
+  readonly agent: Agent
+  readonly tools: readonly AgentTool[]
+  readonly steps: readonly Step[]
+  /** Every call of the run, in order: the history that tool rules look at. */
+  readonly calls: readonly ToolCall[]
+  /** Where the conversation goes on, should this run not have begun yet. */
+  readonly nextPosition: number
+  /** Calls that run in this process now. A call that is RUNNING and not among them has lost its worker. */
+  readonly inFlight: ReadonlySet<string>
+}
+
+export function lastStep(state: RunState): Step | undefined {
+  return state.steps.at(-1)
+}
+
+export function callsOfStep(state: RunState, index: number): ToolCall[] {
+  return state.calls.filter((call) => call.stepIndex === index)
+}
+
+/** The step has its answer: until then a crash means that the model is asked again. */
+export function isAnswered(step: Step): boolean {
+  return step.modelMs !== null
+}
+
+export function findTool(state: RunState, name: string): AgentTool | undefined {
+  return state.tools.find((agentTool) => agentTool.tool.name === name)
+}
+
+export function needOf(state: RunState, call: { readonly name: string; readonly arguments: Json }): ToolCallNeed {
+  return needOfCall({
+    name: call.name,
+    arguments: call.arguments,
+    agentTool: findTool(state, call.name),
+    rules: state.agent.toolRules,
+    clientTools: state.run.request.clientTools,
+    approvedTools: state.run.approvedTools,
+  })
+}

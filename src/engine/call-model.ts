@@ -1,0 +1,223 @@
+import type { Answer } from '../domain/answer.ts'
+import type { LiveItem, LiveStep } from '../domain/live-step.ts'
+import type { ModelPart, ModelRequest } from '../domain/model-request.ts'
+import type { RunError, StopReason } from '../domain/run.ts'
+import { storableText } from '../util/json.ts'
+import type { EngineContext } from './engine-context.ts'
+
+export type ModelOutcome =
+  | { readonly outcome: 'answer'; readonly answer: Answer }
+  | { readonly outcome: 'failure'; readonly error: RunError; readonly stopReason: StopReason }
+  /** The signal was aborted; `items` is what had been said. */
+  | { readonly outcome: 'aborted'; readonly items: readonly LiveItem[] }
+
+/**
+ * Asks the model, and writes what it says into the live step as it comes. Nothing of it is stored here. Every way in
+ * which a provider can fail is an outcome, not an exception.
+ */
+export async function callModel(
+  context: EngineContext,
+  runId: string,
+  request: ModelRequest,
+  live: LiveStep,
+  signal: AbortSignal,
+): Promise<ModelOutcome> {
+  const startedAt = performance.now()
+  let firstTokenAt: number | null = null
+  const writer = new ItemWriter(context, live)
+  try {
+    for await (const part of withIdleLimit(openStream(context, request, signal), context.modelIdleMs, signal)) {
+      if (signal.aborted) break
+      if (part.type === 'failure') return { outcome: 'failure', error: part.error, stopReason: 'LLM_API_ERROR' }
+      if (part.type === 'finish') {
+        writer.completeAll()
+        context.hub.poke(runId, 'live')
+        return {
+          outcome: 'answer',
+          answer: {
+            items: live.items,
+            usage: part.usage,
+            stopReason: part.reason === 'length' ? 'MAX_TOKENS_EXCEEDED' : 'END_TURN',
+            timeToFirstTokenMs: firstTokenAt === null ? null : firstTokenAt - startedAt,
+            modelMs: performance.now() - startedAt,
+          },
+        }
+      }
+      firstTokenAt ??= performance.now()
+      writer.write(part)
+      context.hub.poke(runId, 'live')
+    }
+  } catch (error) {
+    if (!signal.aborted) return failureOf(context, runId, error)
+  }
+  if (signal.aborted) return { outcome: 'aborted', items: live.items }
+  return {
+    outcome: 'failure',
+    stopReason: 'INVALID_LLM_RESPONSE',
+    error: {
+      type: 'LLM_ERROR',
+      message: 'The model stopped in the middle of its answer.',
+      detail: 'The stream ended without saying why.',
+      retryable: true,
+    },
+  }
+}
+
+function openStream(context: EngineContext, request: ModelRequest, signal: AbortSignal): AsyncIterable<ModelPart> {
+  const provider = context.catalog.providerOf(request.model)
+  if (!provider)
+    throw new UnknownModelError(
+      request.model,
+      context.catalog.list().map((model) => model.handle),
+    )
+  return provider.stream(request, signal)
+}
+
+class UnknownModelError extends Error {
+  constructor(handle: string, known: readonly string[]) {
+    super(`This server cannot reach the model ${handle}. It can reach: ${known.join(', ')}.`)
+  }
+}
+
+class SilentModelError extends Error {}
+
+function failureOf(context: EngineContext, runId: string, error: unknown): ModelOutcome {
+  if (error instanceof SilentModelError) {
+    return {
+      outcome: 'failure',
+      stopReason: 'LLM_API_ERROR',
+      error: { type: 'LLM_TIMEOUT', message: 'The model went silent.', detail: error.message, retryable: true },
+    }
+  }
+  if (error instanceof UnknownModelError) {
+    return {
+      outcome: 'failure',
+      stopReason: 'LLM_API_ERROR',
+      error: { type: 'LLM_BAD_REQUEST', message: error.message, detail: null, retryable: true },
+    }
+  }
+  // A provider never throws once started: this is a bug of ours, and the run must end all the same.
+  context.log.error({ err: error, runId }, 'a provider threw')
+  return {
+    outcome: 'failure',
+    stopReason: 'ERROR',
+    error: {
+      type: 'INTERNAL_ERROR',
+      message: 'The server failed while it asked the model.',
+      detail: null,
+      retryable: true,
+    },
+  }
+}
+
+/** Puts parts into items in the order in which each first appeared. */
+class ItemWriter {
+  readonly #ids: EngineContext['ids']
+  readonly #live: LiveStep
+  readonly #items = new Map<string, LiveItem>()
+
+  constructor(context: EngineContext, live: LiveStep) {
+    this.#ids = context.ids
+    this.#live = live
+  }
+
+  write(part: Exclude<ModelPart, { type: 'finish' | 'failure' }>): void {
+    switch (part.type) {
+      case 'text':
+      case 'reasoning': {
+        const kind = part.type === 'text' ? 'ASSISTANT' : 'REASONING'
+        const item = this.#items.get(part.item) ?? this.#open(part.item, { ...textItem, kind, id: this.#ids.next() })
+        item.text += withoutNul(part.text)
+        return
+      }
+      case 'call':
+        this.#open(part.item, {
+          kind: 'CALL',
+          id: this.#ids.next(),
+          name: storableText(part.name),
+          providerCallId: storableText(part.callId),
+          text: '',
+          complete: false,
+        })
+        return
+      case 'arguments':
+        this.#items.get(part.item)!.text += withoutNul(part.text)
+        return
+      case 'done': {
+        const reasoning = part.redacted && !this.#items.has(part.item)
+        const item = reasoning
+          ? this.#open(part.item, { ...textItem, kind: 'REASONING', id: this.#ids.next() })
+          : this.#items.get(part.item)
+        if (!item) return
+        if (item.kind !== 'CALL') {
+          item.redacted = part.redacted ?? false
+          item.provider = part.provider ?? null
+        }
+        complete(item)
+        return
+      }
+      default:
+        part satisfies never
+    }
+  }
+
+  completeAll(): void {
+    for (const item of this.#live.items) complete(item)
+  }
+
+  #open<Item extends LiveItem>(key: string, item: Item): Item {
+    this.#items.set(key, item)
+    this.#live.items.push(item)
+    return item
+  }
+}
+
+const textItem = { text: '', complete: false, redacted: false, provider: null }
+
+/** Half a surrogate pair that no other half followed is what a reader's JSON made of it: U+FFFD. */
+function complete(item: LiveItem): void {
+  item.text = item.text.toWellFormed()
+  item.complete = true
+}
+
+function withoutNul(text: string): string {
+  return text.includes('\u0000') ? text.replaceAll('\u0000', '') : text
+}
+
+/** Ends with an error where nothing comes for so long: an SDK's timeout does not cover a body that stalls. */
+async function* withIdleLimit<T>(
+  source: AsyncIterable<T>,
+  idleMs: number,
+  signal: AbortSignal,
+): AsyncGenerator<T, void> {
+  const iterator = source[Symbol.asyncIterator]()
+  try {
+    for (;;) {
+      const result = await nextWithin(iterator, idleMs, signal)
+      if (!result || result.done) return
+      yield result.value
+    }
+  } finally {
+    // Not awaited: a source that is stuck would hold us too.
+    iterator.return?.(undefined)?.catch(() => undefined)
+  }
+}
+
+/** Undefined once the signal is aborted, whatever the source is waiting for. */
+async function nextWithin<T>(
+  iterator: AsyncIterator<T>,
+  idleMs: number,
+  signal: AbortSignal,
+): Promise<IteratorResult<T> | undefined> {
+  const { promise: stopped, resolve, reject } = Promise.withResolvers<undefined>()
+  const timer = setTimeout(() => reject(new SilentModelError(`Nothing came for ${idleMs} ms.`)), idleMs)
+  const onAbort = () => resolve(undefined)
+  signal.addEventListener('abort', onAbort, { once: true })
+  if (signal.aborted) onAbort()
+  try {
+    return await Promise.race([iterator.next(), stopped])
+  } finally {
+    clearTimeout(timer)
+    signal.removeEventListener('abort', onAbort)
+  }
+}

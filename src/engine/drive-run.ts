@@ -1,0 +1,177 @@
+import { addAnswer, addInterruptedAnswer } from '../domain/answer.ts'
+import { advance, endRun } from '../domain/advance.ts'
+import type { ContextMessage } from '../domain/context.ts'
+import { Draft, type Checkpoint } from '../domain/draft.ts'
+import type { LiveStep } from '../domain/live-step.ts'
+import type { Message } from '../domain/message.ts'
+import { callsOfStep, lastStep, type RunState } from '../domain/run-state.ts'
+import { hasEnded } from '../domain/run.ts'
+import type { ToolCall } from '../domain/tool-call.ts'
+import { failPoisonedRun, poisonAfter, takeUp } from '../domain/take-up.ts'
+import { loadConfiguration, loadContext, loadRun, type ContextBounds } from '../store/load-run.ts'
+import { isWorkerGone } from '../store/workers.ts'
+import { callModel } from './call-model.ts'
+import { commit, handBack, LeaseLostError, store, type Committed } from './commit.ts'
+import type { EngineContext } from './engine-context.ts'
+import { buildModelRequest } from './model-request.ts'
+import { RunningTools } from './run-tools.ts'
+
+export interface Holder {
+  readonly workerId: string
+  /** Aborted when no further step is to be begun here. */
+  readonly draining: AbortSignal
+  /** Aborted when what is running is to be let go: the grace of a drain is over, or the worker lost its lock. */
+  readonly release: AbortSignal
+}
+
+/**
+ * Takes a run up and drives it until it pauses, ends or is handed back: ask what is next, do it, store it, again. All
+ * that it knows is what is stored, so it does not matter which worker does it, or how many before it did not get to
+ * the end. Returns normally where there is nothing to do; throws LeaseLostError where another worker has the run.
+ */
+export async function driveRun(context: EngineContext, runId: string, holder: Holder): Promise<void> {
+  const taken = await takeUpRun(context, runId, holder)
+  if (!taken) return
+  const driver = new RunDriver(context, taken.committed, taken.bounds, holder)
+  try {
+    await driver.drive()
+  } finally {
+    driver.close()
+  }
+}
+
+async function takeUpRun(context: EngineContext, runId: string, { workerId }: Holder) {
+  for (;;) {
+    const loaded = await loadRun(context.db, runId)
+    if (!loaded?.holds) return undefined
+    const { run } = loaded.state
+    if (run.status === 'AWAITING_APPROVAL' || hasEnded(run.status)) return undefined
+    if (run.workerId !== null && !(await isWorkerGone(context.db, run.workerId))) return undefined
+
+    const draft = new Draft(loaded.state, context)
+    if (run.fruitlessAttempts >= poisonAfter) failPoisonedRun(draft)
+    else takeUp(draft, { lease: context.ids.next(), workerId })
+    const effect = hasEnded(draft.state.run.status) ? ({ type: 'stop' } as const) : advance(draft)
+    const checkpoint = draft.checkpoint()
+    // Refused where something came in between, a cancel or another worker: look again.
+    if (await store(context, checkpoint)) {
+      return { committed: { state: draft.state, effect, checkpoint } satisfies Committed, bounds: loaded.bounds }
+    }
+  }
+}
+
+class RunDriver {
+  readonly #context: EngineContext
+  readonly #runId: string
+  readonly #bounds: ContextBounds
+  readonly #holder: Holder
+  /** Aborted when the run is to stop, for whatever reason. */
+  readonly #stop = new AbortController()
+  readonly #stopListening: () => void
+  readonly #tools: RunningTools
+  #committed: Committed
+  /** What the model sees, once it was first asked. */
+  #history: ContextMessage[] | undefined
+
+  constructor(context: EngineContext, committed: Committed, bounds: ContextBounds, holder: Holder) {
+    this.#context = context
+    this.#committed = committed
+    this.#bounds = bounds
+    this.#holder = holder
+    this.#runId = committed.state.run.id
+    this.#stopListening = context.hub.onStop(this.#runId, () => this.#stop.abort())
+    holder.release.addEventListener('abort', this.#onRelease, { once: true })
+    if (holder.release.aborted) this.#onRelease()
+    this.#tools = new RunningTools(context, this.#stop.signal)
+  }
+
+  readonly #onRelease = () => this.#stop.abort()
+
+  close(): void {
+    this.#stopListening()
+    this.#holder.release.removeEventListener('abort', this.#onRelease)
+    this.#context.hub.setLiveStep(this.#runId, undefined)
+    // Tools that were let go of hear of it.
+    this.#stop.abort()
+  }
+
+  get #state(): RunState {
+    return this.#committed.state
+  }
+
+  async drive(): Promise<void> {
+    for (;;) {
+      const { effect } = this.#committed
+      if (effect.type === 'stop') return
+      if (this.#holder.release.aborted || (this.#holder.draining.aborted && effect.type === 'call model')) {
+        return handBack(this.#context, this.#state)
+      }
+      if (effect.type === 'call model') await this.#callModel()
+      else await this.#runTools(effect.type === 'run tools' ? effect.calls : [])
+    }
+  }
+
+  async #callModel(): Promise<void> {
+    const { db, hub } = this.#context
+    const configuration = await loadConfiguration(db, this.#state.agent.id)
+    if (!configuration) throw new LeaseLostError(this.#runId)
+    const { blocks, ...current } = configuration
+    this.#committed = { ...this.#committed, state: { ...this.#state, ...current } }
+    this.#history ??= await loadContext(db, this.#state.run.conversationId, this.#bounds)
+
+    const step = lastStep(this.#state)!
+    const live: LiveStep = { seq: this.#state.run.nextSeq - 1, stepIndex: step.index, items: [] }
+    hub.setLiveStep(this.#runId, live)
+    const request = buildModelRequest(this.#state, blocks, this.#history)
+    const outcome = await callModel(this.#context, this.#runId, request, live, this.#stop.signal)
+    if (outcome.outcome === 'aborted' && this.#holder.release.aborted) return
+    await this.#commit((draft) => {
+      if (outcome.outcome === 'answer') addAnswer(draft, outcome.answer)
+      else if (outcome.outcome === 'aborted') addInterruptedAnswer(draft, outcome.items)
+      else {
+        draft.excludeFromContext(this.#unansweredInput())
+        endRun(draft, { stopReason: outcome.stopReason, error: outcome.error })
+      }
+    })
+  }
+
+  async #runTools(calls: readonly ToolCall[]): Promise<void> {
+    this.#tools.start(this.#state, calls)
+    // When the run is let go of, its tools are too: they count as lost, and the next worker settles them.
+    const finished = await Promise.race([this.#tools.nextFinished(), aborted(this.#holder.release)])
+    if (!finished) return
+    await this.#commit((draft) => draft.settleCall(finished.callId, finished.status, finished.result))
+  }
+
+  async #commit(change: (draft: Draft) => void): Promise<void> {
+    this.#committed = await commit(this.#context, this.#state, change)
+    this.#history?.push(...newMessages(this.#state, this.#committed.checkpoint))
+  }
+
+  /** Positions of what the model was given and has not answered: it leaves the context when the model fails. */
+  #unansweredInput(): number[] {
+    const positions: number[] = []
+    for (const { message } of (this.#history ?? []).toReversed()) {
+      if (message.runId !== this.#runId) break
+      if (message.type === 'USER' || message.type === 'SYSTEM') positions.push(message.position)
+      else break
+    }
+    return positions
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<undefined> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve(undefined)
+    else signal.addEventListener('abort', () => resolve(undefined), { once: true })
+  })
+}
+
+/** The messages of a checkpoint as a reload would give them. */
+function newMessages(state: RunState, checkpoint: Checkpoint): ContextMessage[] {
+  const { id: runId, conversationId } = state.run
+  return checkpoint.messages.map(({ message, position }) => ({
+    message: { ...message, runId, conversationId, position, excluded: false, createdAt: checkpoint.at } as Message,
+    callsOfStep: message.stepIndex === null ? [] : callsOfStep(state, message.stepIndex),
+  }))
+}

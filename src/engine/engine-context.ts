@@ -1,0 +1,24 @@
+import type { Kysely } from 'kysely'
+
+import type { Hub } from '../live/hub.ts'
+import type { ProviderCatalog } from '../providers/catalog.ts'
+import type { Database } from '../store/schema.ts'
+import type { ToolRegistry } from '../tools/registry.ts'
+import type { Clock } from '../util/clock.ts'
+import type { IdSource } from '../util/ids.ts'
+import type { Log } from '../util/log.ts'
+
+/** What it takes to drive runs: a database, models, tools and a clock. */
+export interface EngineContext {
+  readonly db: Kysely<Database>
+  readonly clock: Clock
+  readonly ids: IdSource
+  readonly hub: Hub
+  readonly catalog: ProviderCatalog
+  readonly tools: ToolRegistry
+  readonly log: Log
+  /** How long a tool may go on after it was told to stop. */
+  readonly toolGraceMs: number
+  /** How long a model's stream may be silent. */
+  readonly modelIdleMs: number
+}

@@ -1,0 +1,102 @@
+import { sql, type Kysely, type Transaction } from 'kysely'
+
+import { notFound, type HoldpointError } from '../domain/errors.ts'
+import { encodeId } from '../domain/ids.ts'
+import type { LogEntry } from '../domain/run-event.ts'
+import { noUsage, type RunKind, type RunRequest } from '../domain/run.ts'
+import type { JsonObject } from '../util/json.ts'
+import { addRunJob } from './run-jobs.ts'
+import type { Database } from './schema.ts'
+
+export interface NewRun {
+  readonly id: string
+  readonly tenantId: string
+  readonly kind: RunKind
+  readonly parentId: string | null
+  readonly urgent: boolean
+  readonly maxSteps: number
+  readonly maxTotalTokens: number | null
+  readonly request: RunRequest
+  readonly metadata: JsonObject
+  readonly createdAt: Date
+}
+
+export type Target = { readonly agentId: string } | { readonly conversationId: string }
+
+/**
+ * Stores a run and gives it the conversation if it is free, all in one statement: what decides is on the
+ * conversation's row, which it locks. Undefined where the target is not the tenant's, or is busy and the run would
+ * not wait.
+ */
+export async function admitRun(
+  db: Kysely<Database> | Transaction<Database>,
+  target: Target,
+  run: NewRun,
+  options: { readonly mayWait: boolean },
+): Promise<{ readonly conversationId: string; readonly holds: boolean } | undefined> {
+  const entry: LogEntry = {
+    type: 'status',
+    status: 'QUEUED',
+    stopReason: null,
+    error: null,
+    usage: { ...noUsage, steps: 0 },
+  }
+  const { rows } = await sql<{ conversation_id: string; holds: boolean }>`
+    with c as (
+      update conversations set
+        next_run_number = next_run_number + 1,
+        active_run_id = coalesce(active_run_id, ${run.id}),
+        updated_at = ${run.createdAt}
+      where ${isTarget(target)} and tenant_id = ${run.tenantId} and (active_run_id is null or ${options.mayWait})
+      returning id, agent_id, next_run_number - 1 as number, active_run_id = ${run.id} as holds
+    ), r as (
+      insert into runs (id, tenant_id, agent_id, conversation_id, number, kind, parent_id, urgent, max_steps,
+        max_total_tokens, created_at, request, metadata, status, next_seq, updated_at)
+      select ${run.id}, ${run.tenantId}, agent_id, id, number, ${run.kind}, ${run.parentId}::uuid, ${run.urgent}, ${run.maxSteps},
+        ${run.maxTotalTokens}::integer, ${run.createdAt}, ${JSON.stringify(run.request)}::jsonb, ${JSON.stringify(run.metadata)}::jsonb,
+        'QUEUED', 2, ${run.createdAt} from c
+    ), l as (
+      insert into run_log (run_id, first_seq, at, entries)
+      select ${run.id}, 1, ${run.createdAt}, ${JSON.stringify([entry])}::jsonb from c
+    )
+    select c.id as conversation_id, c.holds,
+      (select ${addRunJob(run.id)} where c.holds) is not null as woken from c`.execute(db)
+  const row = rows[0]
+  return row && { conversationId: row.conversation_id, holds: row.holds }
+}
+
+function isTarget(target: Target) {
+  return 'agentId' in target ? sql`agent_id = ${target.agentId} and is_main` : sql`id = ${target.conversationId}`
+}
+
+/** The run that holds the target's conversation; undefined where the target is not the tenant's. */
+export async function findActiveRun(
+  db: Kysely<Database> | Transaction<Database>,
+  tenantId: string,
+  target: Target,
+): Promise<{ readonly conversationId: string; readonly activeRunId: string | null } | undefined> {
+  const { rows } = await sql<{ id: string; active_run_id: string | null }>`
+    select id, active_run_id from conversations where ${isTarget(target)} and tenant_id = ${tenantId}`.execute(db)
+  const row = rows[0]
+  return row && { conversationId: row.id, activeRunId: row.active_run_id }
+}
+
+/** As `findActiveRun`, and nobody else decides about the conversation until the transaction is over. */
+export async function lockConversation(
+  trx: Transaction<Database>,
+  tenantId: string,
+  target: Target,
+): Promise<{ readonly conversationId: string; readonly activeRunId: string | null } | undefined> {
+  const { rows } = await sql<{ id: string; active_run_id: string | null }>`
+    select id, active_run_id from conversations where ${isTarget(target)} and tenant_id = ${tenantId} for update`.execute(
+    trx,
+  )
+  const row = rows[0]
+  return row && { conversationId: row.id, activeRunId: row.active_run_id }
+}
+
+export function targetNotFound(target: Target): HoldpointError {
+  return 'agentId' in target
+    ? notFound('agent', encodeId('Agent', target.agentId))
+    : notFound('conversation', encodeId('Conversation', target.conversationId))
+}

@@ -1,0 +1,191 @@
+import { sql, type Kysely, type Transaction } from 'kysely'
+
+import type { Checkpoint, PositionedMessage } from '../domain/draft.ts'
+import type { DrivenRun } from '../domain/run-state.ts'
+import { hasEnded } from '../domain/run.ts'
+import type { Step } from '../domain/step.ts'
+import type { ToolCall } from '../domain/tool-call.ts'
+import { addRunJob } from './run-jobs.ts'
+import type { Database } from './schema.ts'
+
+/**
+ * Stores a checkpoint in one statement, or nothing of it: false means that the run is no longer as the checkpoint
+ * found it (another worker holds it, or a cancel came in between), and then nothing was written.
+ *
+ * What decides is all on the run's row, which the statement locks, so it needs no transaction of its own, with one
+ * exception: a run that ends lets the next one have the conversation, and that decision reads other rows. For that
+ * the caller holds the locks (`lockRun`) before this statement starts.
+ */
+export async function writeCheckpoint(
+  db: Kysely<Database> | Transaction<Database>,
+  checkpoint: Checkpoint,
+  options: { readonly wake?: boolean } = {},
+): Promise<boolean> {
+  const { before, after, at } = checkpoint
+  const parts = [
+    sql`r as (${updateRun(before, after, at)})`,
+    ...(checkpoint.entries.length > 0
+      ? [
+          sql`l as (insert into run_log (run_id, first_seq, at, entries)
+            select r.id, ${before.nextSeq}, ${at}, ${JSON.stringify(checkpoint.entries)}::jsonb from r)`,
+        ]
+      : []),
+    ...(checkpoint.messages.length > 0 ? [sql`m as (${insertMessages(checkpoint.messages, at)})`] : []),
+    ...(checkpoint.steps.length > 0 ? [sql`s as (${upsertSteps(checkpoint.steps)})`] : []),
+    ...(checkpoint.newCalls.length > 0 ? [sql`c as (${insertCalls(checkpoint.newCalls)})`] : []),
+    ...(checkpoint.changedCalls.length > 0 ? [sql`d as (${updateCalls(checkpoint.changedCalls)})`] : []),
+    ...(checkpoint.excluded.length > 0
+      ? [
+          sql`x as (update messages set excluded = true from r
+            where messages.conversation_id = r.conversation_id and position = any(${checkpoint.excluded}::integer[]))`,
+        ]
+      : []),
+    ...(hasEnded(after.status) ? [sql`e as (${releaseConversation(after)})`] : []),
+  ]
+  const jobs = hasEnded(after.status)
+    ? sql`(select ${addRunJob(sql`e.active_run_id`)} from e where e.active_run_id is not null)`
+    : options.wake
+      ? sql`(select ${addRunJob(sql`r.id`)} from r)`
+      : sql`null`
+  const { rows } = await sql<{ id: string }>`
+    with ${sql.join(parts)} select r.id, ${jobs} is not null as woken from r`.execute(db)
+  return rows.length > 0
+}
+
+/** Every column that changes, whether it did or not: one statement text, and the row is rewritten anyway. */
+function updateRun(before: DrivenRun, after: DrivenRun, at: Date) {
+  return sql`
+    update runs set
+      status = ${after.status}, stop_reason = ${after.stopReason}, error = ${jsonOrNull(after.error)}::jsonb,
+      next_seq = ${after.nextSeq}, first_position = ${after.firstPosition}, next_position = ${after.nextPosition},
+      attempts = ${after.attempts}, fruitless_attempts = ${after.fruitlessAttempts},
+      lease = ${after.lease}, worker_id = ${after.workerId}, cancel_requested_at = ${after.cancelRequestedAt},
+      updated_at = ${at}, started_at = ${after.startedAt}, finished_at = ${after.finishedAt},
+      steps = ${after.steps}, input_tokens = ${after.usage.inputTokens}, output_tokens = ${after.usage.outputTokens},
+      cached_input_tokens = ${after.usage.cachedInputTokens}, reasoning_tokens = ${after.usage.reasoningTokens},
+      follow_ups = ${JSON.stringify(after.followUps)}::jsonb, approved_tools = ${after.approvedTools}::text[]
+    where id = ${before.id} and next_seq = ${before.nextSeq} and status = ${before.status}
+      and lease is not distinct from ${before.lease}::uuid
+      and (cancel_requested_at is null) = ${before.cancelRequestedAt === null}
+    returning id, conversation_id, number, next_position`
+}
+
+/** The run gives the conversation back and the next in line gets it: INTERRUPTs first, then in order of arrival. */
+function releaseConversation(after: DrivenRun) {
+  return sql`
+    update conversations set
+      next_position = coalesce(r.next_position, conversations.next_position),
+      active_run_id = (
+        select waiting.id from runs waiting
+        where waiting.conversation_id = ${after.conversationId} and not waiting.ended and waiting.id <> ${after.id}
+        order by waiting.urgent desc, waiting.number limit 1)
+    from r where conversations.id = r.conversation_id and conversations.active_run_id = r.id
+    returning active_run_id`
+}
+
+function insertMessages(messages: readonly PositionedMessage[], at: Date) {
+  const rows = messages.map(({ message, position }) => ({
+    id: message.id,
+    position,
+    step_index: message.stepIndex,
+    type: message.type,
+    client_id: message.clientId,
+    content: message.content,
+  }))
+  return sql`
+    insert into messages (id, conversation_id, position, run_number, step_index, type, created_at, client_id, content)
+    select x.id, r.conversation_id, x.position, r.number, x.step_index, x.type, ${at}, x.client_id, x.content
+    from r, jsonb_to_recordset(${JSON.stringify(rows)}::jsonb)
+      as x(id uuid, position integer, step_index integer, type text, client_id text, content jsonb)`
+}
+
+function upsertSteps(steps: readonly Step[]) {
+  const rows = steps.map((step) => ({
+    index: step.index,
+    attempt: step.attempt,
+    model: step.model,
+    created_at: step.createdAt,
+    status: step.status,
+    stop_reason: step.stopReason,
+    input_tokens: step.usage.inputTokens,
+    output_tokens: step.usage.outputTokens,
+    cached_input_tokens: step.usage.cachedInputTokens,
+    reasoning_tokens: step.usage.reasoningTokens,
+    time_to_first_token_ms: step.timeToFirstTokenMs,
+    model_ms: step.modelMs,
+    tools_ms: step.toolsMs,
+    finished_at: step.finishedAt,
+    error: step.error,
+  }))
+  return sql`
+    insert into steps (run_id, index, attempt, model, created_at, status, stop_reason, input_tokens, output_tokens,
+      cached_input_tokens, reasoning_tokens, time_to_first_token_ms, model_ms, tools_ms, finished_at, error)
+    select r.id, x.* from r, jsonb_to_recordset(${JSON.stringify(rows)}::jsonb)
+      as x(index integer, attempt integer, model text, created_at timestamptz, status text, stop_reason text,
+        input_tokens integer, output_tokens integer, cached_input_tokens integer, reasoning_tokens integer,
+        time_to_first_token_ms real, model_ms real, tools_ms real, finished_at timestamptz, error jsonb)
+    on conflict (run_id, index) do update set
+      attempt = excluded.attempt, model = excluded.model, status = excluded.status, stop_reason = excluded.stop_reason,
+      input_tokens = excluded.input_tokens, output_tokens = excluded.output_tokens,
+      cached_input_tokens = excluded.cached_input_tokens, reasoning_tokens = excluded.reasoning_tokens,
+      time_to_first_token_ms = excluded.time_to_first_token_ms, model_ms = excluded.model_ms,
+      tools_ms = excluded.tools_ms, finished_at = excluded.finished_at, error = excluded.error`
+}
+
+function insertCalls(calls: readonly ToolCall[]) {
+  const rows = calls.map((call) => ({
+    id: call.id,
+    tenant_id: call.tenantId,
+    step_index: call.stepIndex,
+    ordinal: call.ordinal,
+    provider_call_id: call.providerCallId,
+    name: call.name,
+    arguments_text: call.argumentsText,
+    arguments: call.arguments,
+    needs: call.needs,
+    created_at: call.createdAt,
+    expires_at: call.expiresAt,
+    ...changingColumns(call),
+  }))
+  return sql`
+    insert into tool_calls (id, tenant_id, run_id, step_index, ordinal, provider_call_id, name, arguments_text, arguments,
+      needs, created_at, expires_at, status, started_at, finished_at, edited_arguments, decision, decided_by, decided_at,
+      result)
+    select x.id, x.tenant_id, r.id, x.step_index, x.ordinal, x.provider_call_id, x.name, x.arguments_text,
+      x.arguments, x.needs, x.created_at, x.expires_at, x.status, x.started_at, x.finished_at,
+      x.edited_arguments, x.decision, x.decided_by, x.decided_at, x.result
+    from r, jsonb_to_recordset(${JSON.stringify(rows)}::jsonb)
+      as x(id uuid, tenant_id uuid, step_index integer, ordinal integer, provider_call_id text, name text,
+        arguments_text text, arguments jsonb, needs text, created_at timestamptz, expires_at timestamptz, status text,
+        started_at timestamptz, finished_at timestamptz, edited_arguments jsonb, decision jsonb, decided_by text,
+        decided_at timestamptz, result jsonb)`
+}
+
+function updateCalls(calls: readonly ToolCall[]) {
+  const rows = calls.map((call) => ({ id: call.id, ...changingColumns(call) }))
+  return sql`
+    update tool_calls set status = x.status, started_at = x.started_at, finished_at = x.finished_at,
+      edited_arguments = x.edited_arguments, decision = x.decision,
+      decided_by = x.decided_by, decided_at = x.decided_at, result = x.result
+    from r, jsonb_to_recordset(${JSON.stringify(rows)}::jsonb)
+      as x(id uuid, status text, started_at timestamptz, finished_at timestamptz, edited_arguments jsonb,
+        decision jsonb, decided_by text, decided_at timestamptz, result jsonb)
+    where tool_calls.id = x.id and tool_calls.run_id = r.id`
+}
+
+function changingColumns(call: ToolCall) {
+  return {
+    status: call.status,
+    started_at: call.startedAt,
+    finished_at: call.finishedAt,
+    edited_arguments: call.editedArguments,
+    decision: call.decision,
+    decided_by: call.decidedBy,
+    decided_at: call.decidedAt,
+    result: call.result,
+  }
+}
+
+function jsonOrNull(value: unknown): string | null {
+  return value === null ? null : JSON.stringify(value)
+}

@@ -1,0 +1,53 @@
+import { sql, type Kysely, type Transaction } from 'kysely'
+
+import type { Database } from './schema.ts'
+
+/** What a client may name so that asking twice is asking once. */
+export interface IdempotencyKey {
+  readonly tenantId: string
+  readonly operation: Database['idempotency_keys']['operation']
+  readonly key: string
+}
+
+const keptMs = 24 * 60 * 60 * 1_000
+
+/** A key of more than a day ago is free again. */
+export async function findIdempotencyKey(
+  trx: Transaction<Database>,
+  { tenantId, operation, key }: IdempotencyKey,
+  now: Date,
+): Promise<{ readonly inputHash: Buffer; readonly runId: string } | undefined> {
+  const row = await trx
+    .selectFrom('idempotency_keys')
+    .where('tenant_id', '=', tenantId)
+    .where('operation', '=', operation)
+    .where('key', '=', key)
+    .where('created_at', '>', expiredBefore(now))
+    .select(['input_hash', 'run_id'])
+    .executeTakeFirst()
+  return row && { inputHash: row.input_hash, runId: row.run_id }
+}
+
+/** False where someone else took the key at the same moment: of two, the second waits for the first to commit. */
+export async function insertIdempotencyKey(
+  trx: Transaction<Database>,
+  { tenantId, operation, key }: IdempotencyKey,
+  taken: { readonly inputHash: Buffer; readonly runId: string; readonly now: Date },
+): Promise<boolean> {
+  const { rows } = await sql`
+    insert into idempotency_keys (tenant_id, operation, key, input_hash, run_id, created_at)
+    values (${tenantId}, ${operation}, ${key}, ${taken.inputHash}, ${taken.runId}, ${taken.now})
+    on conflict (tenant_id, operation, key) do update
+      set input_hash = excluded.input_hash, run_id = excluded.run_id, created_at = excluded.created_at
+      where idempotency_keys.created_at <= ${expiredBefore(taken.now)}
+    returning run_id`.execute(trx)
+  return rows.length > 0
+}
+
+export async function deleteOldIdempotencyKeys(db: Kysely<Database>, now: Date): Promise<void> {
+  await db.deleteFrom('idempotency_keys').where('created_at', '<=', expiredBefore(now)).execute()
+}
+
+function expiredBefore(now: Date): Date {
+  return new Date(now.getTime() - keptMs)
+}

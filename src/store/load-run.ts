@@ -1,0 +1,147 @@
+import { sql, type Kysely, type RawBuilder, type Selectable, type Transaction } from 'kysely'
+
+import type { Agent } from '../domain/agent.ts'
+import type { Block } from '../domain/block.ts'
+import type { ContextMessage } from '../domain/context.ts'
+import type { RunState } from '../domain/run-state.ts'
+import type { AgentTool } from '../domain/tool.ts'
+import { toAgent } from './agents.ts'
+import { toBlock } from './blocks.ts'
+import { fromJsonRow, type JsonRow } from './json-row.ts'
+import { toMessage } from './messages.ts'
+import { toRun } from './runs.ts'
+import type { Database } from './schema.ts'
+import { toStep } from './steps.ts'
+import { toToolCall } from './tool-calls.ts'
+import { toTool } from './tools.ts'
+
+/** What an agent is made of at this moment: read anew before every step. */
+export interface Configuration {
+  readonly agent: Agent
+  readonly tools: readonly AgentTool[]
+  readonly blocks: readonly Block[]
+}
+
+/** Where the conversation's context begins, as it was when the run was loaded. */
+export interface ContextBounds {
+  readonly contextFrom: number
+  readonly summaryPosition: number | null
+}
+
+export interface LoadedRun {
+  readonly state: RunState
+  readonly blocks: readonly Block[]
+  readonly bounds: ContextBounds
+  /** Whether the run holds its conversation, or waits behind another. */
+  readonly holds: boolean
+}
+
+interface ConfigurationRow {
+  readonly agent: JsonRow
+  readonly tools: readonly JsonRow[]
+  readonly blocks: readonly JsonRow[]
+}
+
+/** Everything that decides how a run goes on, in one statement: one moment of the database. */
+export async function loadRun(
+  db: Kysely<Database> | Transaction<Database>,
+  runId: string,
+): Promise<LoadedRun | undefined> {
+  const { rows } = await sql<
+    Selectable<Database['runs']> &
+      ConfigurationRow & {
+        readonly conversation_position: number
+        readonly context_from: number
+        readonly summary_position: number | null
+        readonly active_run_id: string | null
+        readonly step_rows: readonly JsonRow[]
+        readonly call_rows: readonly JsonRow[]
+      }
+  >`
+    select runs.*, conversations.next_position as conversation_position, conversations.context_from,
+      conversations.summary_position, conversations.active_run_id, ${configurationOf(sql`runs.agent_id`)},
+      coalesce((select jsonb_agg(to_jsonb(steps) order by index) from steps where run_id = runs.id), '[]') as step_rows,
+      coalesce((select jsonb_agg(to_jsonb(tool_calls) order by step_index, ordinal)
+        from tool_calls where run_id = runs.id), '[]') as call_rows
+    from runs join conversations on conversations.id = runs.conversation_id
+    where runs.id = ${runId}`.execute(db)
+  const row = rows[0]
+  if (!row) return undefined
+  const { agent, tools, blocks } = toConfiguration(row)
+  return {
+    state: {
+      run: {
+        ...toRun(row),
+        lease: row.lease,
+        workerId: row.worker_id,
+        fruitlessAttempts: row.fruitless_attempts,
+        followUps: row.follow_ups,
+        approvedTools: row.approved_tools,
+      },
+      agent,
+      tools,
+      steps: row.step_rows.map((step) => toStep(fromJsonRow<'steps'>(step))),
+      calls: row.call_rows.map((call) => toToolCall(fromJsonRow<'tool_calls'>(call))),
+      nextPosition: row.conversation_position,
+      inFlight: new Set(),
+    },
+    blocks,
+    bounds: { contextFrom: row.context_from, summaryPosition: row.summary_position },
+    holds: row.active_run_id === row.id,
+  }
+}
+
+/** Undefined where the agent was deleted. */
+export async function loadConfiguration(db: Kysely<Database>, agentId: string): Promise<Configuration | undefined> {
+  const { rows } = await sql<ConfigurationRow>`
+    select ${configurationOf(sql`agents.id`)} from agents where agents.id = ${agentId}`.execute(db)
+  return rows[0] && toConfiguration(rows[0])
+}
+
+function configurationOf(agentId: RawBuilder<unknown>) {
+  return sql`
+    (select to_jsonb(a) from agents a where a.id = ${agentId}) as agent,
+    coalesce((select jsonb_agg(to_jsonb(tools) || jsonb_build_object('agent_tool_id', agent_tools.id,
+        'approval_override', agent_tools.approval_override) order by agent_tools.ordinal)
+      from agent_tools join tools on tools.id = agent_tools.tool_id where agent_tools.agent_id = ${agentId}), '[]') as tools,
+    coalesce((select jsonb_agg(to_jsonb(blocks) order by agent_blocks.ordinal)
+      from agent_blocks join blocks on blocks.id = agent_blocks.block_id where agent_blocks.agent_id = ${agentId}), '[]') as blocks`
+}
+
+function toConfiguration(row: ConfigurationRow): Configuration {
+  const agent = toAgent(fromJsonRow<'agents'>(row.agent))
+  return {
+    agent,
+    tools: row.tools.map((tool) => ({
+      id: tool['agent_tool_id'] as string,
+      agentId: agent.id,
+      tool: toTool(fromJsonRow<'tools'>(tool)),
+      approvalOverride: tool['approval_override'] as boolean | null,
+    })),
+    blocks: row.blocks.map((block) => toBlock(fromJsonRow<'blocks'>(block))),
+  }
+}
+
+/** The messages that a model sees, in order: the summary, where there is one, then all that is not excluded. */
+export async function loadContext(
+  db: Kysely<Database>,
+  conversationId: string,
+  { contextFrom, summaryPosition }: ContextBounds,
+): Promise<ContextMessage[]> {
+  const { rows } = await sql<
+    Selectable<Database['messages']> & { run_id: string; call_rows: readonly JsonRow[] | null }
+  >`
+    select messages.*, runs.id as run_id,
+      case when messages.type in ('TOOL_CALL', 'TOOL_RETURN', 'APPROVAL_REQUEST') then (
+        select jsonb_agg(to_jsonb(tool_calls) order by ordinal) from tool_calls
+        where tool_calls.run_id = runs.id and tool_calls.step_index = messages.step_index) end as call_rows
+    from messages join runs on runs.conversation_id = messages.conversation_id and runs.number = messages.run_number
+    where messages.conversation_id = ${conversationId} and not messages.excluded
+      and (messages.position = ${summaryPosition}::integer
+        or (messages.position >= ${contextFrom} and messages.type <> 'SUMMARY'))
+    order by (messages.position = ${summaryPosition}::integer) desc nulls last, messages.position`.execute(db)
+  return rows.map((row) => ({
+    message: toMessage(row),
+    callsOfStep: (row.call_rows ?? []).map((call) => toToolCall(fromJsonRow<'tool_calls'>(call))),
+  }))
+}

@@ -1,0 +1,72 @@
+import { sql, type Kysely } from 'kysely'
+import pg from 'pg'
+
+import type { Database } from './schema.ts'
+
+/**
+ * The processes that drive runs. A row says that a worker lives; whoever finds it dead removes the row, and from then
+ * on its runs may be taken by others. A worker whose row is gone has been given up, and must stop what it does.
+ */
+export async function insertWorker(
+  db: Kysely<Database>,
+  worker: { readonly id: string; readonly poolId: string; readonly now: Date },
+): Promise<void> {
+  await db
+    .insertInto('workers')
+    .values({ id: worker.id, pool_id: worker.poolId, started_at: worker.now, heartbeat_at: worker.now })
+    .execute()
+}
+
+/** False where the worker was given up. */
+export async function beatHeart(db: Kysely<Database>, workerId: string, now: Date): Promise<boolean> {
+  const result = await db
+    .updateTable('workers')
+    .set({ heartbeat_at: now })
+    .where('id', '=', workerId)
+    .executeTakeFirst()
+  return result.numUpdatedRows > 0n
+}
+
+/** Gives a worker up: its jobs are free for others, who are woken, and its runs may be taken. */
+export async function giveUpWorker(db: Kysely<Database>, workerId: string): Promise<void> {
+  await sql`
+    with gone as (delete from workers where id = ${workerId} returning pool_id)
+    select graphile_worker.force_unlock_workers(array[pool_id]), pg_notify('jobs:insert', '{"count":1}')
+    from gone`.execute(db)
+}
+
+export async function isWorkerGone(db: Kysely<Database>, workerId: string): Promise<boolean> {
+  const row = await db.selectFrom('workers').where('id', '=', workerId).select('id').executeTakeFirst()
+  return row === undefined
+}
+
+/** The two halves of a worker's session lock: a number of ours, and one that its id gives. */
+const lockSpace = 0x484f4c44
+
+/** Says that the worker lives. A connection of its own, so that the lock lives exactly as long as it does. */
+export async function holdWorkerLock(
+  databaseUrl: string,
+  workerId: string,
+  onLost: () => void,
+): Promise<{ release(): Promise<void> }> {
+  const client = new pg.Client({ connectionString: databaseUrl, application_name: 'holdpoint worker', keepAlive: true })
+  client.on('error', onLost)
+  client.on('end', onLost)
+  await client.connect()
+  await client.query('select pg_advisory_lock($1, hashtext($2))', [lockSpace, workerId])
+  return { release: () => client.end().catch(() => undefined) }
+}
+
+/** Workers whose lock nobody holds, or whose heart has not beaten for so long. */
+export async function listSuspects(
+  db: Kysely<Database>,
+  heartbeatBefore: Date,
+): Promise<{ readonly id: string; readonly silent: boolean }[]> {
+  const { rows } = await sql<{ id: string; silent: boolean }>`
+    select workers.id, heartbeat_at < ${heartbeatBefore} as silent from workers
+    where heartbeat_at < ${heartbeatBefore} or not exists (
+      select from pg_locks where locktype = 'advisory' and classid = ${lockSpace}::integer::oid
+        and database = (select oid from pg_database where datname = current_database())
+        and objid = (hashtext(workers.id::text)::bigint & 4294967295)::oid and granted)`.execute(db)
+  return rows
+}

@@ -1,0 +1,81 @@
+import { addMissingRunJobs } from '../store/run-jobs.ts'
+import { listCancelledRuns } from '../store/runs.ts'
+import { giveUpWorker, listSuspects } from '../store/workers.ts'
+import type { RunWorkerOptions } from './run-worker.ts'
+import type { WorkerSession } from './worker-session.ts'
+
+const intervalMs = 500
+/** A lock may be free for a moment while its worker reconnects; a heart that is silent so long has stopped. */
+const silenceMs = 30_000
+/** What is rarer or dearer is done every so many rounds. */
+const slowRounds = 4
+const missingJobAfterMs = 2_000
+
+/**
+ * Looks after what nobody else does, in every process, twice a second: workers that died, runs that should be moving
+ * and are not, cancels whose news was lost.
+ */
+export class Sweep {
+  readonly #options: RunWorkerOptions
+  readonly #session: () => WorkerSession | undefined
+  #timer: NodeJS.Timeout | undefined
+  #sweeping: Promise<void> | undefined
+  #round = 0
+  /** Workers whose lock was free in the last round. */
+  #suspects = new Set<string>()
+
+  constructor(options: RunWorkerOptions, session: () => WorkerSession | undefined) {
+    this.#options = options
+    this.#session = session
+  }
+
+  start(): void {
+    this.#timer = setInterval(() => {
+      // A round that takes longer than the interval is not overtaken by the next.
+      this.#sweeping ??= this.#sweep().finally(() => (this.#sweeping = undefined))
+    }, intervalMs)
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.#timer)
+    await this.#sweeping
+  }
+
+  async #sweep(): Promise<void> {
+    this.#round += 1
+    try {
+      await this.#giveUpDeadWorkers()
+      await this.#stopCancelledRuns()
+      if (this.#round % slowRounds === 0) {
+        await this.#session()?.clearStuckLeases()
+        await this.#addMissingJobs()
+      }
+    } catch (error) {
+      this.#options.log.warn({ err: error }, 'a sweep failed; the next one tries again')
+    }
+  }
+
+  async #giveUpDeadWorkers(): Promise<void> {
+    const { db, clock } = this.#options.engine
+    const suspects = await listSuspects(db, new Date(clock.now().getTime() - silenceMs))
+    for (const { id, silent } of suspects) {
+      if (!silent && !this.#suspects.has(id)) continue
+      this.#options.log.warn({ workerId: id }, 'a worker died: its runs go on elsewhere')
+      await giveUpWorker(db, id)
+    }
+    this.#suspects = new Set(suspects.map(({ id }) => id))
+  }
+
+  async #stopCancelledRuns(): Promise<void> {
+    const { db, hub } = this.#options.engine
+    const driven = this.#session()?.driven() ?? []
+    if (driven.length === 0) return
+    for (const runId of await listCancelledRuns(db, driven)) hub.askToStop(runId)
+  }
+
+  async #addMissingJobs(): Promise<void> {
+    const { db, clock } = this.#options.engine
+    const added = await addMissingRunJobs(db, new Date(clock.now().getTime() - missingJobAfterMs))
+    if (added.length > 0) this.#options.log.warn({ runs: added.length }, 'runs had no job: they have one again')
+  }
+}

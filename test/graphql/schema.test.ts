@@ -1,0 +1,72 @@
+import { readFile } from 'node:fs/promises'
+
+import {
+  isEnumType,
+  isInputObjectType,
+  isInterfaceType,
+  isObjectType,
+  lexicographicSortSchema,
+  printSchema,
+  type GraphQLNamedType,
+} from 'graphql'
+import { describe, expect, it } from 'vitest'
+
+import { schema } from '../../src/graphql/schema.ts'
+
+/** Every schema coordinate of ours, with its description. */
+function* coordinates(): Generator<[coordinate: string, description: string | null | undefined]> {
+  for (const type of Object.values(schema.getTypeMap()) as GraphQLNamedType[]) {
+    if (type.name.startsWith('__') || ['ID', 'Int', 'Float', 'String', 'Boolean'].includes(type.name)) continue
+    yield [type.name, type.description]
+    if (isEnumType(type)) for (const value of type.getValues()) yield [`${type.name}.${value.name}`, value.description]
+    if (isInputObjectType(type))
+      for (const field of Object.values(type.getFields())) yield [`${type.name}.${field.name}`, field.description]
+    if (isObjectType(type) || isInterfaceType(type)) {
+      for (const field of Object.values(type.getFields())) {
+        yield [`${type.name}.${field.name}`, field.description]
+        for (const arg of field.args) yield [`${type.name}.${field.name}(${arg.name}:)`, arg.description]
+      }
+    }
+  }
+}
+
+describe('the schema', () => {
+  it('[SCH1] is what schema.graphql says', async () => {
+    const stored = await readFile(new URL('../../schema.graphql', import.meta.url), 'utf8')
+    expect(stored, 'run `npm run schema` and commit the result').toBe(
+      `${printSchema(lexicographicSortSchema(schema))}\n`,
+    )
+  })
+
+  it('[SCH2] describes every type, field, argument, input field and enum value', () => {
+    const bare = [...coordinates()].filter(([, description]) => !description?.trim()).map(([coordinate]) => coordinate)
+    expect(bare).toEqual([])
+  })
+
+  it('[SCH3] has nullable mutations with one input each, and every @oneOf of the contract', () => {
+    for (const field of Object.values(schema.getMutationType()!.getFields())) {
+      expect(String(field.type), field.name).not.toMatch(/!$/)
+      expect(field.args.map((arg) => `${arg.name}: ${arg.type}`)).toEqual([
+        `input: ${field.name.charAt(0).toUpperCase()}${field.name.slice(1)}Input!`,
+      ])
+    }
+    const oneOf = Object.values(schema.getTypeMap()).filter((type) => isInputObjectType(type) && type.isOneOf)
+    expect(oneOf.map((type) => type.name).sort()).toEqual([
+      'ApprovalDecisionInput',
+      'CancelRunInput',
+      'ContentPartInput',
+      'SendMessageTarget',
+      'ToolImplementationInput',
+    ])
+  })
+
+  it('[SCH4] has the nouns, and the defaults that the contract gives', () => {
+    const text = printSchema(schema)
+    for (const name of ['Agent', 'AgentTool', 'Block', 'Conversation', 'Tool'])
+      expect(text).toContain(`type ${name} implements Node {`)
+    expect(text).toContain('instructions: String! = ""')
+    expect(text).toContain('includeBaseTools: Boolean! = true')
+    expect(text).toContain('union UpdateBlockResult = BlockChangedRefusal | UpdateBlockSuccess')
+    expect(text).toMatch(/nodes\(\s*("""[^"]*"""\s*)?ids: \[ID!\]!\s*\): \[Node\]!/)
+  })
+})

@@ -1,0 +1,104 @@
+import { graphql } from 'graphql'
+import type { KyselyPlugin } from 'kysely'
+
+import { builtinTools } from '../../src/domain/builtin-tools.ts'
+import type { Model, ModelCatalog } from '../../src/domain/model.ts'
+import { apiScopes, type Viewer } from '../../src/domain/viewer.ts'
+import type { Context } from '../../src/graphql/context.ts'
+import { toClientError } from '../../src/graphql/errors.ts'
+import { createLoaders } from '../../src/graphql/loaders.ts'
+import { schema } from '../../src/graphql/schema.ts'
+import { createHub } from '../../src/live/hub.ts'
+import type { OpenDatabase } from '../../src/store/open-database.ts'
+import { ensureTenant } from '../../src/store/tenants.ts'
+import { upsertBuiltinTools } from '../../src/store/tools.ts'
+import { systemClock } from '../../src/util/clock.ts'
+import { createIdSource } from '../../src/util/ids.ts'
+import { createLog } from '../../src/util/log.ts'
+import { createTestDatabase } from './database.ts'
+
+const models: readonly Model[] = [
+  { handle: 'demo/scripted', provider: 'demo', contextWindow: 32_000 },
+  { handle: 'demo/other', provider: 'demo', contextWindow: 8_000 },
+]
+const testModels: ModelCatalog = {
+  list: () => models,
+  find: (handle) => models.find((model) => model.handle === handle),
+}
+
+export interface Execution {
+  /** Whatever the document asks for. */
+  readonly data: any
+  readonly errors: readonly { readonly code: unknown; readonly field: unknown; readonly message: string }[]
+  /** How many SQL statements it took, but for those that begin and end transactions. */
+  readonly statements: number
+}
+
+/** The schema on a database of its own, without a transport: errors are as a client would see them. */
+export interface Ground extends OpenDatabase {
+  readonly viewer: Viewer
+  /** Of another tenant. */
+  readonly stranger: Viewer
+  readonly context: Omit<Context, 'viewer' | 'loaders'>
+  execute(document: string, variables?: Record<string, unknown>, viewer?: Viewer): Promise<Execution>
+  /** The data; throws where there is an error. */
+  run(document: string, variables?: Record<string, unknown>, viewer?: Viewer): Promise<any>
+  /** Runs a mutation that must fail, and gives its one error. */
+  refusal(document: string, input: Record<string, unknown>, viewer?: Viewer): Promise<Execution['errors'][number]>
+}
+
+export async function createGround(): Promise<Ground> {
+  const database = await createTestDatabase()
+  const clock = systemClock
+  const ids = createIdSource(clock)
+  const context = { db: database.db, clock, ids, models: testModels, hub: createHub() }
+
+  const makeViewer = async (name: string): Promise<Viewer> => {
+    const tenantId = await ensureTenant(database.db, name, { clock, ids })
+    await upsertBuiltinTools(database.db, tenantId, builtinTools, { clock, ids })
+    return { tenantId, keyId: null, keyName: name, scopes: apiScopes }
+  }
+  const viewer = await makeViewer('default')
+  const stranger = await makeViewer('other')
+
+  const execute: Ground['execute'] = async (document, variables = {}, asking = viewer) => {
+    let statements = 0
+    const counting: KyselyPlugin = {
+      transformQuery({ node }) {
+        statements += 1
+        return node
+      },
+      transformResult: async ({ result }) => result,
+    }
+    const db = database.db.withPlugin(counting)
+    const result = await graphql({
+      schema,
+      source: document,
+      variableValues: variables,
+      contextValue: { ...context, db, viewer: asking, loaders: createLoaders(db, asking.tenantId) },
+    })
+    const errors = (result.errors ?? []).map((error) => {
+      const { message, extensions } = toClientError(error, createLog('error'))
+      return { code: extensions.code, field: extensions.field, message }
+    })
+    return { data: result.data, errors, statements }
+  }
+  return {
+    ...database,
+    viewer,
+    stranger,
+    context,
+    execute,
+    async run(document, variables, asking) {
+      const { data, errors } = await execute(document, variables, asking)
+      if (errors.length > 0) throw new Error(`unexpected errors: ${JSON.stringify(errors)}`)
+      return data
+    },
+    async refusal(document, input, asking) {
+      const { data, errors } = await execute(document, { input }, asking)
+      if (errors.length !== 1 || Object.values(data ?? {}).some((value) => value !== null))
+        throw new Error(`expected one error, got ${JSON.stringify({ data, errors })}`)
+      return errors[0]!
+    },
+  }
+}
