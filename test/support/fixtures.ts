@@ -1,0 +1,194 @@
+import type { Insertable, Kysely } from 'kysely'
+
+import type { MessageContents, MessageType } from '../../src/domain/message.ts'
+import { defaultCompaction, defaultModelSettings } from '../../src/domain/agent.ts'
+import type { LogEntry } from '../../src/domain/run-event.ts'
+import type { Database } from '../../src/store/schema.ts'
+import { systemClock } from '../../src/util/clock.ts'
+import { createIdSource } from '../../src/util/ids.ts'
+
+type Row<Table extends keyof Database> = Insertable<Database[Table]>
+type Given<Table extends keyof Database, Needed extends keyof Row<Table>> = Pick<Row<Table>, Needed> &
+  Partial<Row<Table>>
+
+/** Rows as the commands and the engine would have left them, put there without either. Each returns what it inserted. */
+export interface Fixtures {
+  tenant(name: string): Promise<string>
+  agent(given: Given<'agents', 'tenant_id'>): Promise<Row<'agents'>>
+  tool(given: Given<'tools', 'tenant_id' | 'name'>): Promise<Row<'tools'>>
+  conversation(given: Given<'conversations', 'tenant_id' | 'agent_id'>): Promise<Row<'conversations'>>
+  /** Its number, where none is given, is the next one of the conversation. */
+  run(conversation: Row<'conversations'>, given?: Partial<Row<'runs'>>): Promise<Row<'runs'>>
+  step(run: Row<'runs'>, given: Given<'steps', 'index'>): Promise<Row<'steps'>>
+  /** At the run's next position, which it moves. */
+  message<Type extends MessageType>(
+    run: Row<'runs'>,
+    type: Type,
+    content: MessageContents[Type],
+    given?: Partial<Row<'messages'>>,
+  ): Promise<Row<'messages'>>
+  call(run: Row<'runs'>, given: Given<'tool_calls', 'step_index' | 'ordinal'>): Promise<Row<'tool_calls'>>
+  /** One checkpoint. The run's `next_seq` becomes what follows it. */
+  log(run: Row<'runs'>, firstSeq: number, entries: readonly LogEntry[]): Promise<void>
+}
+
+export function createFixtures(db: Kysely<Database>): Fixtures {
+  const ids = createIdSource(systemClock)
+  const now = () => systemClock.now()
+
+  return {
+    async tenant(name) {
+      const id = ids.next()
+      await db.insertInto('tenants').values({ id, name, created_at: now() }).execute()
+      return id
+    },
+
+    async agent(given) {
+      const row = {
+        id: ids.next(),
+        name: 'Ada',
+        instructions: '',
+        model: 'demo/scripted',
+        model_settings: JSON.stringify(defaultModelSettings),
+        tool_rules: '[]',
+        compaction: JSON.stringify(defaultCompaction),
+        tags: [],
+        metadata: '{}',
+        timezone: 'UTC',
+        created_at: now(),
+        updated_at: now(),
+        ...given,
+      }
+      await db.insertInto('agents').values(row).execute()
+      return row
+    },
+
+    async tool(given) {
+      const row = {
+        id: ids.next(),
+        description: '',
+        kind: 'CLIENT' as const,
+        parameters: '{"type":"object"}',
+        requires_approval: false,
+        parallel: true,
+        idempotent: true,
+        return_char_limit: 1000,
+        timeout_ms: 1000,
+        tags: [],
+        created_at: now(),
+        updated_at: now(),
+        ...given,
+      }
+      await db.insertInto('tools').values(row).execute()
+      return row
+    },
+
+    async conversation(given) {
+      const row = { id: ids.next(), is_main: false, metadata: '{}', created_at: now(), updated_at: now(), ...given }
+      await db.insertInto('conversations').values(row).execute()
+      return row
+    },
+
+    async run(conversation, given = {}) {
+      const { number } = await db
+        .updateTable('conversations')
+        .set((eb) => ({ next_run_number: eb('next_run_number', '+', 1) }))
+        .where('id', '=', conversation.id)
+        .returning((eb) => eb('next_run_number', '-', 1).as('number'))
+        .executeTakeFirstOrThrow()
+      const status = given.status ?? 'RUNNING'
+      const row = {
+        id: ids.next(),
+        tenant_id: conversation.tenant_id,
+        agent_id: conversation.agent_id,
+        conversation_id: conversation.id,
+        number,
+        kind: 'TURN' as const,
+        urgent: false,
+        max_steps: 50,
+        created_at: now(),
+        request: JSON.stringify({ messages: [], clientTools: [] }),
+        metadata: '{}',
+        status,
+        next_seq: 2,
+        updated_at: now(),
+        ...(['COMPLETED', 'FAILED', 'CANCELLED'].includes(status) && { finished_at: now() }),
+        ...given,
+      }
+      await db.insertInto('runs').values(row).execute()
+      return row
+    },
+
+    async step(run, given) {
+      const row = {
+        run_id: run.id,
+        attempt: 1,
+        model: 'demo/scripted',
+        created_at: now(),
+        status: 'COMPLETED' as const,
+        ...given,
+      }
+      await db.insertInto('steps').values(row).execute()
+      return row
+    },
+
+    async message(run, type, content, given = {}) {
+      const { position } = await db
+        .updateTable('conversations')
+        .set((eb) => ({ next_position: eb('next_position', '+', 1) }))
+        .where('id', '=', run.conversation_id)
+        .returning((eb) => eb('next_position', '-', 1).as('position'))
+        .executeTakeFirstOrThrow()
+      await db
+        .updateTable('runs')
+        .set((eb) => ({
+          first_position: eb.fn.coalesce('first_position', eb.val(position)),
+          next_position: position + 1,
+        }))
+        .where('id', '=', run.id)
+        .execute()
+      const row = {
+        id: ids.next(),
+        conversation_id: run.conversation_id,
+        position,
+        run_number: run.number,
+        type,
+        content: JSON.stringify(content),
+        created_at: now(),
+        ...given,
+      }
+      await db.insertInto('messages').values(row).execute()
+      return row
+    },
+
+    async call(run, given) {
+      const row = {
+        id: ids.next(),
+        tenant_id: run.tenant_id,
+        run_id: run.id,
+        provider_call_id: `call-${given.ordinal}`,
+        name: 'look_up',
+        arguments_text: '{}',
+        arguments: '{}',
+        needs: 'NOTHING' as const,
+        created_at: now(),
+        status: 'READY' as const,
+        ...given,
+      }
+      await db.insertInto('tool_calls').values(row).execute()
+      return row
+    },
+
+    async log(run, firstSeq, entries) {
+      await db
+        .insertInto('run_log')
+        .values({ run_id: run.id, first_seq: firstSeq, at: now(), entries: JSON.stringify(entries) })
+        .execute()
+      await db
+        .updateTable('runs')
+        .set({ next_seq: firstSeq + entries.length })
+        .where('id', '=', run.id)
+        .execute()
+    },
+  }
+}
