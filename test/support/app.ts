@@ -1,0 +1,37 @@
+import { createApp, type App, type AppOptions } from '../../src/app.ts'
+import { readConfig } from '../../src/config.ts'
+import type { OpenDatabase } from '../../src/store/open-database.ts'
+import { createLog } from '../../src/util/log.ts'
+import { createTestDatabase } from './database.ts'
+import { createGraphQLClient, type GraphQLClient } from './graphql-client.ts'
+
+export interface TestApp extends GraphQLClient {
+  readonly app: App
+  readonly database: OpenDatabase
+  /** Stops the app, and removes the database where the app was not given one. */
+  stop(): Promise<void>
+}
+
+export interface TestAppOptions extends Partial<Omit<AppOptions, 'config' | 'database' | 'log'>> {
+  /** Given where several apps share one: then it stays the test's to close. */
+  readonly database?: OpenDatabase
+  /** Variables of the environment, as `readConfig` takes them. */
+  readonly env?: Readonly<Record<string, string>>
+}
+
+/** A whole server in this process, on a free port and a database of its own, with a real client. */
+export async function startTestApp({ database: given, env, ...options }: TestAppOptions = {}): Promise<TestApp> {
+  const database = given ?? (await createTestDatabase())
+  const config = readConfig({ PORT: '0', HOLDPOINT_DRAIN_MS: '2000', ...env })
+  const app = await createApp({ role: 'serve', log: createLog('fatal'), ...options, config, database })
+  const { url } = await app.start()
+  return {
+    ...createGraphQLClient(url ?? 'http://127.0.0.1:9/graphql'),
+    app,
+    database,
+    async stop() {
+      await app.stop()
+      if (!given) await database.close()
+    },
+  }
+}

@@ -1,0 +1,120 @@
+import type { ModelPart, ModelRequest } from '../../src/domain/model-request.ts'
+import { noUsage, type RunError, type Usage } from '../../src/domain/run.ts'
+import type { Provider } from '../../src/providers/provider.ts'
+import { deferred, type Deferred } from '../../src/util/deferred.ts'
+
+/** A model whose every word a test speaks: nothing happens until the test says so. */
+export interface GatedModel {
+  /** Hand it to `startTestApp`; agents use the handle `test/gated`. */
+  readonly provider: Provider
+  /** The next request that a run makes; waits for it. Every request must be taken. */
+  nextCall(): Promise<ModelCall>
+  /** How many requests were made so far. */
+  readonly requests: readonly ModelRequest[]
+  /** Throws where a request was made that no test took. */
+  assertAllTaken(): void
+}
+
+export interface ModelCall {
+  readonly request: ModelRequest
+  /** Aborted when the engine let go of the request. */
+  readonly signal: AbortSignal
+  readonly aborted: Promise<void>
+  think(text: string): void
+  say(text: string): void
+  call(name: string, args: unknown, options?: { readonly callId?: string }): void
+  part(part: ModelPart): void
+  finish(options?: { readonly reason?: 'end' | 'length'; readonly usage?: Partial<Usage> }): void
+  fail(error?: Partial<RunError>): void
+  /** Ends the stream without saying why. */
+  breakOff(): void
+}
+
+export const gatedHandle = 'test/gated'
+
+export function createGatedModel(): GatedModel {
+  const requests: ModelRequest[] = []
+  const made: ModelCall[] = []
+  let waiting: Deferred<void> | undefined
+
+  const provider: Provider = {
+    name: 'test',
+    models: () => [{ handle: gatedHandle, provider: 'test', contextWindow: 100_000 }],
+    stream(request, signal) {
+      const { call, parts } = openCall(request, signal)
+      requests.push(request)
+      made.push(call)
+      waiting?.resolve()
+      return parts
+    },
+  }
+  return {
+    provider,
+    requests,
+    async nextCall() {
+      while (made.length === 0) {
+        waiting = deferred()
+        await waiting.promise
+      }
+      return made.shift()!
+    },
+    assertAllTaken() {
+      if (made.length > 0) throw new Error(`${made.length} model requests were made that no test took`)
+    },
+  }
+}
+
+function openCall(request: ModelRequest, signal: AbortSignal) {
+  const queue: (ModelPart | 'end')[] = []
+  let poke: Deferred<void> = deferred()
+  let calls = 0
+  const push = (part: ModelPart | 'end') => {
+    queue.push(part)
+    poke.resolve()
+  }
+  const aborted = deferred()
+  signal.addEventListener('abort', () => {
+    aborted.resolve()
+    poke.resolve()
+  })
+
+  async function* parts(): AsyncGenerator<ModelPart, void> {
+    for (;;) {
+      const part = queue.shift()
+      if (signal.aborted || part === 'end') return
+      if (part) {
+        yield part
+        if (part.type === 'finish' || part.type === 'failure') return
+      } else {
+        poke = deferred()
+        await poke.promise
+      }
+    }
+  }
+
+  const call: ModelCall = {
+    request,
+    signal,
+    aborted: aborted.promise,
+    part: push,
+    think: (text) => push({ type: 'reasoning', item: 'reasoning', text }),
+    say: (text) => push({ type: 'text', item: 'text', text }),
+    call(name, args, { callId = `call_${calls}` } = {}) {
+      const item = `call ${calls++}`
+      push({ type: 'call', item, callId, name })
+      push({ type: 'arguments', item, text: typeof args === 'string' ? args : JSON.stringify(args) })
+      push({ type: 'done', item })
+    },
+    finish({ reason = 'end', usage = {} } = {}) {
+      push({ type: 'finish', reason, usage: { ...noUsage, inputTokens: 10, outputTokens: 5, ...usage } })
+    },
+    fail(error = {}) {
+      push({
+        type: 'failure',
+        error: { type: 'LLM_ERROR', message: 'The model failed.', detail: null, retryable: true, ...error },
+      })
+    },
+    breakOff: () => push('end'),
+  }
+  return { call, parts: parts() }
+}
