@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs'
 
-import { createApp } from './app.ts'
 import { parseCommand } from './cli/arguments.ts'
 import { helpText } from './cli/help.ts'
 import { watchForStop, type StopRequest } from './cli/stop-request.ts'
@@ -86,6 +85,8 @@ async function serve(
   { config, log, stop, database }: Parts,
   closers: Closers,
 ): Promise<void> {
+  // Loading every room takes longer than anything that the other commands do.
+  const { createApp } = await import('./app.ts')
   const app = await createApp({ config, database, log, role })
   closers.push(() => app.stop())
   const { url } = await app.start().catch((error: unknown) => {
