@@ -1,8 +1,7 @@
 import type { Agent } from '../domain/agent.ts'
-import { badUserInput } from '../domain/errors.ts'
-import { toolsNamedBy } from '../domain/tool-rules.ts'
+import { checkToolsLeftToRules } from '../domain/tool-rules-input.ts'
 import type { Viewer } from '../domain/viewer.ts'
-import { deleteAgentTools } from '../store/agent-tools.ts'
+import { deleteAgentTools, listToolsOfAgents } from '../store/agent-tools.ts'
 import { lockAgent, setAgent } from '../store/agents.ts'
 import { lockToolsToAttach } from '../store/tools.ts'
 import type { CommandContext } from './command-context.ts'
@@ -16,13 +15,15 @@ export async function detachTool(
 ): Promise<Agent> {
   const { tenantId } = viewer
   return context.db.transaction().execute(async (trx) => {
-    const [tool] = allFound('Tool', [input.toolId], await lockToolsToAttach(trx, tenantId, [input.toolId]))
+    allFound('Tool', [input.toolId], await lockToolsToAttach(trx, tenantId, [input.toolId]))
     const stored = found('Agent', input.agentId, await lockAgent(trx, tenantId, input.agentId))
-    if (stored.toolRules.some((rule) => toolsNamedBy(rule).some((named) => named.tool === tool!.name)))
-      throw badUserInput(
-        'input.toolId',
-        `The agent's tool rules name ${tool!.name}. Change toolRules with updateAgent first, or both at once.`,
-      )
+    const agentTools = await listToolsOfAgents(trx, tenantId, [stored.id])
+    const left = agentTools.filter(({ tool }) => tool.id !== input.toolId)
+    checkToolsLeftToRules(
+      'input.toolId',
+      stored.toolRules,
+      left.map(({ tool }) => tool.name),
+    )
     await deleteAgentTools(trx, stored.id, { toolId: input.toolId })
     const agent = { ...stored, updatedAt: context.clock.now() }
     await setAgent(trx, agent)

@@ -2,7 +2,12 @@ import { mergeAgentSettings, type AgentSettingsInput } from '../domain/agent-inp
 import { checkAgentTools, checkBlockIds, checkLabels, type AgentToolInput } from '../domain/agent-parts.ts'
 import type { Agent } from '../domain/agent.ts'
 import type { Given } from '../domain/input.ts'
-import { checkedToolRules, checkToolsOfRules, type ToolRuleInput } from '../domain/tool-rules-input.ts'
+import {
+  checkedToolRules,
+  checkToolsLeftToRules,
+  checkToolsOfRules,
+  type ToolRuleInput,
+} from '../domain/tool-rules-input.ts'
 import type { Viewer } from '../domain/viewer.ts'
 import { deleteAgentTools, insertAgentTools, listToolsOfAgents } from '../store/agent-tools.ts'
 import { lockAgent, setAgent } from '../store/agents.ts'
@@ -43,10 +48,9 @@ export async function updateAgent(context: CommandContext, viewer: Viewer, input
     }
     const before = await listToolsOfAgents(trx, tenantId, [agent.id])
     const toolNames = (tools ?? before.map((agentTool) => agentTool.tool)).map((tool) => tool.name)
-    if (toolRules || tools) {
-      // Where only the tools changed, it is by them that a stored rule has lost its tool.
-      checkToolsOfRules(toolRules ? 'input.toolRules' : 'input.tools: toolRules', agent.toolRules, toolNames)
-    }
+    if (toolRules) checkToolsOfRules('input.toolRules', toolRules, toolNames)
+    else if (tools) checkToolsLeftToRules('input.tools', agent.toolRules, toolNames)
+
     await setAgent(trx, agent)
     if (blockIds) {
       await deleteAgentBlocks(trx, agent.id)

@@ -1,7 +1,7 @@
 import { canonicalJson, type Json, type JsonObject } from '../util/json.ts'
 import { badUserInput } from './errors.ts'
 import { checkedCount, type Given } from './input.ts'
-import { shapeProblems, unknownToolProblems, type ToolRule, type ToolRuleKind } from './tool-rules.ts'
+import { shapeProblems, toolsNamedBy, unknownToolProblems, type ToolRule, type ToolRuleKind } from './tool-rules.ts'
 
 export interface ToolRuleInput {
   readonly kind: ToolRuleKind
@@ -30,10 +30,21 @@ export function checkedToolRules(field: string, inputs: readonly ToolRuleInput[]
   return rules
 }
 
-/** `field` is what the client changed: the rules, or the tools that they need. */
+/** Of rules that are being set. */
 export function checkToolsOfRules(field: string, rules: readonly ToolRule[], toolNames: Iterable<string>): void {
   const [problem] = unknownToolProblems(rules, toolNames)
   if (problem) throw badUserInput(`${field}.${problem.path}`, problem.message)
+}
+
+/** Of tools that are being taken away: `field` is what takes them. */
+export function checkToolsLeftToRules(field: string, rules: readonly ToolRule[], toolNames: Iterable<string>): void {
+  const left = new Set(toolNames)
+  const lost = rules.flatMap(toolsNamedBy).find(({ tool }) => !left.has(tool))
+  if (lost)
+    throw badUserInput(
+      field,
+      `The agent's tool rules name ${lost.tool}, which it would no longer have. Change toolRules with updateAgent first, or both at once.`,
+    )
 }
 
 function toToolRule(input: ToolRuleInput): ToolRule {

@@ -23,9 +23,23 @@ builder.scalarType('JSON', {
   description: 'Any JSON value.',
   serialize: (value) => value,
   // Postgres refuses NUL and half a surrogate pair; what is stored is what is used.
-  parseValue: (value) => storableJson(value as Json),
-  parseLiteral: (node, variables) => storableJson(literalToJson(node, variables ?? {})),
+  parseValue: (value) => storableJson(withinDepth(value as Json)),
+  parseLiteral: (node, variables) => storableJson(withinDepth(literalToJson(node, variables ?? {}))),
 })
+
+const maxJsonDepth = 100
+
+/** Whatever walks a value does so by recursion: one that is nested without end would end at the stack, somewhere later. */
+function withinDepth(value: Json): Json {
+  let level: readonly Json[] = [value]
+  for (let depth = 0; level.length > 0; depth += 1) {
+    if (depth > maxJsonDepth) {
+      throw new GraphQLError(`The JSON is nested too deeply. It takes ${maxJsonDepth} levels at the most.`)
+    }
+    level = level.flatMap((entry) => (typeof entry === 'object' && entry !== null ? Object.values(entry) : []))
+  }
+  return value
+}
 
 builder.scalarType('EventCursor', {
   description:

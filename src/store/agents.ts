@@ -1,6 +1,7 @@
 import { sql, type Kysely, type Selectable } from 'kysely'
 
 import type { Agent } from '../domain/agent.ts'
+import { storableText } from '../util/json.ts'
 import { readPage, type Page, type PageArguments } from './page.ts'
 import type { Database } from './schema.ts'
 import { ofTenant } from './tenant-scope.ts'
@@ -58,8 +59,8 @@ export async function listAgents(db: Kysely<Database>, tenantId: string, ids: re
 function selectAgents(db: Kysely<Database>, tenantId: string, filter: AgentFilter) {
   let query = db.selectFrom('agents').where(ofTenant('agents', tenantId))
   if (typeof filter.nameContains === 'string')
-    query = query.where(sql<boolean>`position(lower(${filter.nameContains}) in lower(name)) > 0`)
-  if (filter.tags) query = query.where(sql<boolean>`tags @> ${[...filter.tags]}::text[]`)
+    query = query.where(sql<boolean>`position(lower(${storableText(filter.nameContains)}) in lower(name)) > 0`)
+  if (filter.tags) query = query.where(sql<boolean>`tags @> ${filter.tags.map(storableText)}::text[]`)
   return query
 }
 

@@ -2,6 +2,7 @@ import type { Kysely, Selectable } from 'kysely'
 
 import type { Agent } from '../domain/agent.ts'
 import type { Block } from '../domain/block.ts'
+import { storableText } from '../util/json.ts'
 import { toAgent } from './agents.ts'
 import { readPage, type Page, type PageArguments } from './page.ts'
 import type { Database } from './schema.ts'
@@ -43,7 +44,7 @@ export function listBlocksPage(
   page: PageArguments,
 ): Promise<Page<Block>> {
   let query = db.selectFrom('blocks').selectAll('blocks').where(ofTenant('blocks', tenantId))
-  if (typeof filter.label === 'string') query = query.where('label', '=', filter.label)
+  if (typeof filter.label === 'string') query = query.where('label', '=', storableText(filter.label))
   return readPage(query, page, {
     key: 'blocks.id',
     kind: 'uuid',

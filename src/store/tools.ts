@@ -4,6 +4,7 @@ import { toolDefaults, type Tool, type ToolKind } from '../domain/tool.ts'
 import type { BuiltinTool } from '../domain/builtin-tools.ts'
 import type { Clock } from '../util/clock.ts'
 import type { IdSource } from '../util/ids.ts'
+import { storableText } from '../util/json.ts'
 import { readPage, type Page, type PageArguments } from './page.ts'
 import type { Database } from './schema.ts'
 import { ofTenant } from './tenant-scope.ts'
@@ -94,7 +95,7 @@ export function listToolsPage(
 ): Promise<Page<Tool>> {
   let query = db.selectFrom('tools').selectAll('tools').where(ofTenant('tools', tenantId))
   if (typeof filter.nameContains === 'string')
-    query = query.where(sql<boolean>`position(lower(${filter.nameContains}) in lower(name)) > 0`)
+    query = query.where(sql<boolean>`position(lower(${storableText(filter.nameContains)}) in lower(name)) > 0`)
   if (filter.kinds) query = query.where(sql<boolean>`kind = any(${[...filter.kinds]}::text[])`)
   return readPage(query, page, {
     key: 'tools.id',

@@ -379,6 +379,7 @@ describe('agents', () => {
     const count = async (some: Record<string, unknown>) => (await ground.run(list, { filter: some })).agents.totalCount
     expect(await count({ nameContains: 'list' })).toBe(3)
     expect(await count({ nameContains: '%' })).toBe(1)
+    expect(await count({ nameContains: 'list\u0000', tags: ['listed\u0000'] })).toBe(3)
     expect(await count({ nameContains: 'LIST', tags: ['listed', 'list two'] })).toBe(1)
     const { agents: none } = await ground.run(list, { filter: { nameContains: 'nobody' } })
     expect(none).toEqual({

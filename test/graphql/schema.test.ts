@@ -8,6 +8,7 @@ import {
   lexicographicSortSchema,
   printSchema,
   type GraphQLNamedType,
+  type GraphQLScalarType,
 } from 'graphql'
 import { describe, expect, it } from 'vitest'
 
@@ -68,5 +69,16 @@ describe('the schema', () => {
     expect(text).toContain('includeBaseTools: Boolean! = true')
     expect(text).toContain('union UpdateBlockResult = BlockChangedRefusal | UpdateBlockSuccess')
     expect(text).toMatch(/nodes\(\s*("""[^"]*"""\s*)?ids: \[ID!\]!\s*\): \[Node\]!/)
+  })
+  it('[SCH5] takes JSON of any shape, nested no deeper than 100 levels', () => {
+    const json = schema.getType('JSON') as GraphQLScalarType
+    const nested = (levels: number): unknown => (levels === 0 ? 1 : [nested(levels - 1)])
+    expect(json.parseValue(nested(100))).toEqual(nested(100))
+    expect(() => json.parseValue(nested(101))).toThrow('100 levels')
+    let bottomless: unknown = {}
+    for (let level = 0; level < 100_000; level += 1) bottomless = { bottomless }
+    expect(() => json.parseValue(bottomless)).toThrow('100 levels')
+    expect(json.parseValue({ ['__proto__']: { polluted: true } })).toEqual({ ['__proto__']: { polluted: true } })
+    expect(({} as { polluted?: boolean }).polluted).toBeUndefined()
   })
 })

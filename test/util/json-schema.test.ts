@@ -1,0 +1,55 @@
+import { describe, expect, it } from 'vitest'
+
+import { checkSchema, compileSchema } from '../../src/util/json-schema.ts'
+import type { Json } from '../../src/util/json.ts'
+
+const problemOf = (schema: Json) => {
+  const compiled = compileSchema(schema)
+  return compiled.ok ? undefined : compiled.problem
+}
+
+describe('a JSON Schema', () => {
+  it('[JSN1] that is none is told with the place of its fault', () => {
+    expect(problemOf({ type: 'object', properties: { a: { type: 'text' } } })).toMatchObject({
+      path: '/properties/a/type',
+    })
+    expect(problemOf({ required: 'a' })).toMatchObject({ path: '/required', message: 'must be array' })
+    expect(problemOf({ $ref: '#/none' })).toMatchObject({ message: expect.stringContaining('#/none') })
+    expect(problemOf({ pattern: '(' })).toMatchObject({ message: expect.stringContaining('regular expression') })
+    expect(problemOf('text')).toMatchObject({ message: 'must be an object or a boolean' })
+    expect(() => checkSchema({ type: 'text' }, 1)).toThrow('not a JSON Schema')
+  })
+
+  it('[JSN2] says what is wrong with a value, and changes nothing of it', () => {
+    const schema = {
+      type: 'object',
+      properties: { count: { type: 'integer' }, kind: { enum: ['a', 'b'] } },
+      required: ['count'],
+      additionalProperties: false,
+    }
+    const value = { count: '1', kind: 'c', extra: true }
+    expect(checkSchema(schema, value)).toEqual([
+      { path: '', message: 'must NOT have additional properties: "extra"' },
+      { path: '/count', message: 'must be integer' },
+      { path: '/kind', message: 'must be equal to one of the allowed values: ["a","b"]' },
+    ])
+    expect(value).toEqual({ count: '1', kind: 'c', extra: true })
+    expect(checkSchema(schema, { count: 1 })).toEqual([])
+    expect(checkSchema({ type: 'string', format: 'email', unknownKeyword: 1 }, 'anything')).toEqual([])
+    expect(checkSchema(false, 1)).toHaveLength(1)
+  })
+
+  it('[JSN3] is read as draft 2020-12, or as draft 7 where it says so', () => {
+    expect(checkSchema({ prefixItems: [{ type: 'string' }] }, [1])).toMatchObject([{ path: '/0' }])
+    const draft7 = { $schema: 'http://json-schema.org/draft-07/schema#', items: [{ type: 'string' }] }
+    expect(checkSchema(draft7, [1])).toMatchObject([{ path: '/0' }])
+  })
+
+  it('[JSN4] cannot take the place of another by its $id', () => {
+    const standard = 'https://json-schema.org/draft/2020-12/schema'
+    expect(checkSchema({ $id: standard, type: 'string' }, 'text')).toEqual([])
+    expect(problemOf({ type: 'text' })).toMatchObject({ path: '/type' })
+    expect(checkSchema({ $id: 'https://example.org/a', type: 'string' }, 'text')).toEqual([])
+    expect(checkSchema({ $id: 'https://example.org/a', type: 'number' }, 1)).toEqual([])
+  })
+})
