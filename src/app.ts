@@ -1,5 +1,3 @@
-import { sql } from 'kysely'
-
 import { createAuthenticate } from './auth/authenticate.ts'
 import type { CommandContext } from './commands/command-context.ts'
 import type { Config } from './config.ts'
@@ -15,7 +13,7 @@ import { createCatalog } from './providers/catalog.ts'
 import { demoProvider } from './providers/demo.ts'
 import type { Provider } from './providers/provider.ts'
 import { createHttpServer } from './server/http.ts'
-import type { OpenDatabase } from './store/open-database.ts'
+import { answers, type OpenDatabase } from './store/open-database.ts'
 import { ensureDefaultTenant } from './store/tenants.ts'
 import { upsertBuiltinTools } from './store/tools.ts'
 import { createToolRegistry, type ToolDefinition } from './tools/registry.ts'
@@ -80,7 +78,7 @@ export async function createApp(options: AppOptions): Promise<App> {
           createContext: (viewer): Context => ({ ...commands, viewer, loaders: createLoaders(db, viewer.tenantId) }),
           log,
           graphiql: true,
-          ready: async () => (await sql`select 1`.execute(db)).rows.length === 1,
+          ready: () => answers(db),
         })
       : undefined
   let stopping: Promise<void> | undefined

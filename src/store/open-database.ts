@@ -1,4 +1,4 @@
-import { Kysely, PostgresDialect } from 'kysely'
+import { Kysely, PostgresDialect, sql } from 'kysely'
 import pg from 'pg'
 
 import type { Log } from '../util/log.ts'
@@ -48,6 +48,12 @@ export async function openDatabase(
   }
   const db = new Kysely<Database>({ dialect: new PostgresDialect({ pool }) })
   return { db, pool, url, close: () => (closing ??= db.destroy()) }
+}
+
+/** Whether the database can be worked on now. */
+export async function answers(db: Kysely<Database>): Promise<boolean> {
+  const { rows } = await sql`select 1`.execute(db)
+  return rows.length === 1
 }
 
 async function checkServer(pool: pg.Pool, place: Place): Promise<void> {

@@ -1,17 +1,6 @@
-import type { EngineContext } from '../engine/engine-context.ts'
-import type { OpenDatabase } from '../store/open-database.ts'
-import type { Log } from '../util/log.ts'
 import { Sweep } from './sweep.ts'
+import type { WorkerOptions } from './worker-options.ts'
 import { openSession, type WorkerSession } from './worker-session.ts'
-
-export interface RunWorkerOptions {
-  readonly engine: EngineContext
-  readonly database: OpenDatabase
-  /** How many runs are driven at the same time. 0: none, this process only sweeps. */
-  readonly concurrency: number
-  readonly drainMs: number
-  readonly log: Log
-}
 
 const reopenAfterMs = 1_000
 
@@ -21,13 +10,13 @@ const reopenAfterMs = 1_000
  * worker lives, so it lets go of all its runs and begins a new life.
  */
 export class RunWorker {
-  readonly #options: RunWorkerOptions
+  readonly #options: WorkerOptions
   readonly #sweep: Sweep
   #session: WorkerSession | undefined
   #stopped = false
   #reopening: Promise<void> = Promise.resolve()
 
-  constructor(options: RunWorkerOptions) {
+  constructor(options: WorkerOptions) {
     this.#options = options
     this.#sweep = new Sweep(options, () => this.#session)
   }

@@ -1,7 +1,7 @@
 import { addMissingRunJobs } from '../store/run-jobs.ts'
 import { listCancelledRuns } from '../store/runs.ts'
 import { giveUpWorker, listSuspects } from '../store/workers.ts'
-import type { RunWorkerOptions } from './run-worker.ts'
+import type { WorkerOptions } from './worker-options.ts'
 import type { WorkerSession } from './worker-session.ts'
 
 const intervalMs = 500
@@ -16,7 +16,7 @@ const missingJobAfterMs = 2_000
  * and are not, cancels whose news was lost.
  */
 export class Sweep {
-  readonly #options: RunWorkerOptions
+  readonly #options: WorkerOptions
   readonly #session: () => WorkerSession | undefined
   #timer: NodeJS.Timeout | undefined
   #sweeping: Promise<void> | undefined
@@ -24,7 +24,7 @@ export class Sweep {
   /** Workers whose lock was free in the last round. */
   #suspects = new Set<string>()
 
-  constructor(options: RunWorkerOptions, session: () => WorkerSession | undefined) {
+  constructor(options: WorkerOptions, session: () => WorkerSession | undefined) {
     this.#options = options
     this.#session = session
   }

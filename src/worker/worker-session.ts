@@ -8,7 +8,7 @@ import { runTask } from '../store/run-jobs.ts'
 import { clearLease, findRunHold } from '../store/runs.ts'
 import { beatHeart, giveUpWorker, holdWorkerLock, insertWorker } from '../store/workers.ts'
 import { deferred } from '../util/deferred.ts'
-import type { RunWorkerOptions } from './run-worker.ts'
+import type { WorkerOptions } from './worker-options.ts'
 
 const heartbeatMs = 5_000
 /** Jobs are announced; the poll covers an announcement that was lost and jobs that were put off. */
@@ -27,7 +27,7 @@ export interface WorkerSession {
   clearStuckLeases(): Promise<void>
 }
 
-export async function openSession(options: RunWorkerOptions, onLost: () => void): Promise<WorkerSession> {
+export async function openSession(options: WorkerOptions, onLost: () => void): Promise<WorkerSession> {
   const { engine, database, log } = options
   const { db, clock } = engine
   const workerId = engine.ids.next()

@@ -1,0 +1,113 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, relative, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+import { expect, test } from 'vitest'
+
+/** Who may import whom; every room may import itself. Files beside the rooms are the entry and the composition root. */
+const mayImport: Record<string, readonly string[]> = {
+  util: [],
+  domain: ['util'],
+  providers: ['domain', 'util'],
+  store: ['domain', 'util'],
+  live: ['store', 'domain', 'util'],
+  tools: ['store', 'domain', 'util'],
+  auth: ['store', 'domain', 'util'],
+  commands: ['store', 'live', 'auth', 'domain', 'util'],
+  engine: ['providers', 'tools', 'store', 'live', 'domain', 'util'],
+  worker: ['engine', 'commands', 'store', 'live', 'domain', 'util'],
+  graphql: ['commands', 'store', 'live', 'auth', 'domain', 'util'],
+  server: ['graphql', 'auth', 'util'],
+  cli: ['util'],
+}
+
+/** Packages that only these rooms may use. The types of a database and a pool are not SQL: they may travel. */
+const owners: readonly (readonly [pattern: RegExp, rooms: readonly string[]])[] = [
+  [/^(openai|@anthropic-ai\/)/, ['providers']],
+  [/^(kysely|pg)$/, ['store']],
+  [/^graphile-worker$/, ['worker']],
+  [/^(@pothos\/|dataloader$)/, ['graphql']],
+  [/^(graphql-yoga|graphql-ws|ws|@graphql-yoga\/|@escape\.tech\/)/, ['server']],
+  [/^graphql$/, ['graphql', 'server']],
+  [/^(quickjs-|@jitl\/|@modelcontextprotocol\/)/, ['tools']],
+  [/^ajv/, ['util']],
+]
+
+const source = fileURLToPath(new URL('../src/', import.meta.url))
+const files = readdirSync(source, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'))
+const imports = files.flatMap((file) => importsOf(file))
+
+interface Import {
+  readonly file: string
+  readonly room: string
+  readonly target: string
+  /** Nothing of it is there when the program runs. */
+  readonly typeOnly: boolean
+}
+
+function importsOf(file: string): Import[] {
+  const text = readFileSync(join(source, file), 'utf8')
+  const pattern =
+    /^\s*(?:import|export)(\s+type)?\s[^'"]*?from\s+['"]([^'"]+)['"]|^import\s+['"]([^'"]+)['"]|import\(\s*['"]([^'"]+)['"]\s*\)/gm
+  return [...text.matchAll(pattern)].map(([, type, from, bare, dynamic]) => ({
+    file,
+    room: roomOf(file),
+    target: (from ?? bare ?? dynamic)!,
+    typeOnly: type !== undefined,
+  }))
+}
+
+function roomOf(file: string): string {
+  return file.includes('/') ? file.split('/')[0]! : ''
+}
+
+function pathOf({ file, target }: Import): string {
+  return relative(source, resolve(source, dirname(file), target))
+}
+
+const local = imports.filter(({ target }) => target.startsWith('.'))
+
+test('[ARC1] every room is in the table, and imports only what the table allows', () => {
+  expect(new Set(files.map(roomOf).filter(Boolean))).toEqual(new Set(Object.keys(mayImport)))
+  const forbidden = local.filter((entry) => {
+    const to = roomOf(pathOf(entry))
+    return entry.room !== '' && entry.room !== to && !mayImport[entry.room]!.includes(to)
+  })
+  expect(forbidden.map(({ file, target }) => `${file} → ${target}`)).toEqual([])
+})
+
+test('[ARC2] no file imports itself through others', () => {
+  const next = Map.groupBy(local, ({ file }) => file)
+  const done = new Set<string>()
+  const cycles: string[] = []
+  const visit = (file: string, path: readonly string[]): void => {
+    const start = path.indexOf(file)
+    if (start >= 0) return void cycles.push([...path.slice(start), file].join(' → '))
+    if (done.has(file)) return
+    for (const entry of next.get(file) ?? []) visit(pathOf(entry), [...path, file])
+    done.add(file)
+  }
+  for (const file of files) visit(file, [])
+  expect(cycles).toEqual([])
+})
+
+test('[ARC3] packages stay in their rooms', () => {
+  const strays = imports.filter(({ room, target, typeOnly }) => {
+    const owner = owners.find(([pattern]) => pattern.test(target))
+    const typesMayTravel = ['kysely', 'pg'].includes(target) && typeOnly
+    return owner && !owner[1].includes(room) && !typesMayTravel
+  })
+  expect(strays.map(({ file, target }) => `${file} → ${target}`)).toEqual([])
+})
+
+test('[ARC4] only config.ts reads the environment', () => {
+  const readers = files.filter((file) => readFileSync(join(source, file), 'utf8').includes('process.env'))
+  expect(readers).toEqual(['config.ts'])
+})
+
+test('[ARC5] no default exports, no TypeScript enums, no namespaces', () => {
+  const offenders = files.filter((file) =>
+    /^(export default |(export )?(const )?enum |(export )?namespace )/m.test(readFileSync(join(source, file), 'utf8')),
+  )
+  expect(offenders).toEqual([])
+})
