@@ -1,5 +1,6 @@
 import DataLoader from 'dataloader'
 
+import type { CommandContext } from '../commands/command-context.ts'
 import type { Agent } from '../domain/agent.ts'
 import type { Block } from '../domain/block.ts'
 import type { Conversation } from '../domain/conversation.ts'
@@ -9,7 +10,6 @@ import { listAgents } from '../store/agents.ts'
 import { listAgentsOfBlocks, listBlocks, listBlocksOfAgents } from '../store/blocks.ts'
 import { listConversations, listMainConversations } from '../store/conversations.ts'
 import { listTools } from '../store/tools.ts'
-import type { Context } from './context.ts'
 
 /** What is configured, by id and by whose it is. One statement for all that a tick asks for. */
 export interface ConfigurationLoaders {
@@ -24,7 +24,7 @@ export interface ConfigurationLoaders {
   readonly mainConversationOfAgent: DataLoader<string, Conversation | undefined>
 }
 
-export function createConfigurationLoaders(db: Context['db'], tenantId: string): ConfigurationLoaders {
+export function createConfigurationLoaders(db: CommandContext['db'], tenantId: string): ConfigurationLoaders {
   return {
     agents: loaderById((ids) => listAgents(db, tenantId, ids)),
     agentTools: loaderById((ids) => listAgentTools(db, tenantId, ids)),

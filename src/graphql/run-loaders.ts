@@ -1,5 +1,6 @@
 import DataLoader from 'dataloader'
 
+import type { CommandContext } from '../commands/command-context.ts'
 import type { ApiKey } from '../domain/api-key.ts'
 import type { McpServer } from '../domain/mcp-server.ts'
 import type { Message } from '../domain/message.ts'
@@ -27,7 +28,6 @@ import {
 import { findSteps, listStepsOfRuns, type StepKey } from '../store/steps.ts'
 import { findToolCalls, findToolsByName, listCallsOfSteps, listPendingCallsOfRuns } from '../store/tool-calls.ts'
 import { loaderBy, loaderById, loaderByOwner } from './configuration-loaders.ts'
-import type { Context } from './context.ts'
 
 type OneById<Value> = DataLoader<string, Value | undefined>
 type ManyById<Value> = DataLoader<string, readonly Value[]>
@@ -58,7 +58,7 @@ export interface RunLoaders {
 }
 
 /** Batches of everything that comes of runs. Every statement is filtered by the tenant. */
-export function createRunLoaders(db: Context['db'], tenantId: string): RunLoaders {
+export function createRunLoaders(db: CommandContext['db'], tenantId: string): RunLoaders {
   return {
     runs: loaderById((ids) => findRuns(db, tenantId, ids)),
     childrenOfRun: loaderByOwner(
