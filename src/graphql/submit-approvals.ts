@@ -131,7 +131,7 @@ async function submit(context: Context, runId: string, input: Input) {
     case 'invalid ids':
       return {
         type: 'InvalidToolCallIdsRefusal' as const,
-        message: outcome.message,
+        message: ids.restored(outcome.message),
         invalidIds: outcome.invalidIds.map((id) => ids.shown(id)),
         expectedIds: outcome.expectedIds.map((id) => ids.shown(id)),
       }
@@ -194,6 +194,11 @@ class CallIds {
 
   shown(uuid: string): string {
     return this.#given.get(uuid) ?? encodeId('ToolCall', uuid)
+  }
+
+  restored(message: string): string {
+    const ids = this.#given.entries()
+    return ids.reduce((text, [uuid, id]) => text.replaceAll(encodeId('ToolCall', uuid), () => id), message)
   }
 }
 

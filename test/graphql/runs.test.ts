@@ -1,6 +1,10 @@
+import { graphql } from 'graphql'
+import type { KyselyPlugin } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 import { encodeId } from '../../src/domain/ids.ts'
+import { createLoaders } from '../../src/graphql/loaders.ts'
+import { schema } from '../../src/graphql/schema.ts'
 import { createGround, type Ground } from '../support/execute.ts'
 import { createFixtures, type Fixtures } from '../support/fixtures.ts'
 import { createExecutor } from '../support/run-executor.ts'
@@ -21,6 +25,14 @@ async function createTenant() {
   const agent = await make.agent({ tenant_id: tenantId })
   const conversation = await make.conversation({ tenant_id: tenantId, agent_id: agent.id, is_main: true })
   return { tenantId, agent, conversation, api: createExecutor(ground, tenantId) }
+}
+
+async function setActive(conversation: { readonly id: string }, run: { readonly id: string }): Promise<void> {
+  await ground.db
+    .updateTable('conversations')
+    .set({ active_run_id: run.id })
+    .where('id', '=', conversation.id)
+    .execute()
 }
 
 function shownRun(run: { readonly id: string }): string {
@@ -386,11 +398,7 @@ describe('a conversation and its runs', () => {
     expect(await show()).toMatchObject({ activeRun: null, lastCursor: cursor(done, 6), lastStopReason: 'END_TURN' })
 
     const active = await make.run(conversation, { status: 'RUNNING', next_seq: 4 })
-    await ground.db
-      .updateTable('conversations')
-      .set({ active_run_id: active.id })
-      .where('id', '=', conversation.id)
-      .execute()
+    await setActive(conversation, active)
     const patient = await make.run(conversation, { status: 'QUEUED' })
     const urgent = await make.run(conversation, { status: 'QUEUED', urgent: true })
     await make.run(conversation, { status: 'CANCELLED', stop_reason: 'CANCELLED' })
@@ -401,6 +409,38 @@ describe('a conversation and its runs', () => {
       lastStopReason: 'CANCELLED',
       agent: { lastStopReason: 'CANCELLED' },
     })
+  })
+})
+
+describe('a cursor beside other fields', () => {
+  it('[RUN14] what a conversation shows is read after the entry that its cursor names', async () => {
+    const { conversation, tenantId } = await createTenant()
+    const run = await make.run(conversation, { status: 'QUEUED' })
+    await setActive(conversation, run)
+    const happened: string[] = []
+    const recording: KyselyPlugin = {
+      transformQuery({ node, queryId }) {
+        happened.push(`${queryId.queryId} sent`)
+        return node
+      },
+      async transformResult({ result, queryId }) {
+        happened.push(`${queryId.queryId} read`)
+        return result
+      },
+    }
+    const db = ground.db.withPlugin(recording)
+    const viewer = { ...ground.viewer, tenantId }
+    const { errors } = await graphql({
+      schema,
+      source: `{ conversation(id: "${encodeId('Conversation', conversation.id)}") {
+        messages { nodes { id } } runs { nodes { id } } queue { id } lastStopReason activeRun { id } lastCursor } }`,
+      contextValue: { ...ground.context, db, viewer, loaders: createLoaders(db, tenantId) },
+    })
+    expect(errors).toBeUndefined()
+    // The conversation, its head, and then the five others in any order.
+    const order = happened.map((line) => line.split(' ')[1])
+    expect(order.slice(0, 4)).toEqual(['sent', 'read', 'sent', 'read'])
+    expect(order.slice(4, 9)).toEqual(['sent', 'sent', 'sent', 'sent', 'sent'])
   })
 })
 
