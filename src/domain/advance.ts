@@ -1,7 +1,7 @@
 import type { Draft } from './draft.ts'
 import { nextAction } from './next-action.ts'
 import { callsOfStep, findTool, isAnswered, lastStep } from './run-state.ts'
-import { statusOfStopReason, type RunError, type StopReason } from './run.ts'
+import { hasEnded, statusOfStopReason, type RunError, type StopReason } from './run.ts'
 import { isSettled, type ToolCall, type ToolResult } from './tool-call.ts'
 
 /** What is left to do in the world once a draft is stored. */
@@ -17,6 +17,8 @@ export type Effect =
  * checkpoint, and so does the mark that says what starts now. A crash then shows what was under way.
  */
 export function advance(draft: Draft): Effect {
+  // The change itself may have ended the run: nothing follows from that.
+  if (hasEnded(draft.state.run.status)) return { type: 'stop' }
   for (;;) {
     const action = nextAction(draft.state)
     switch (action.type) {
@@ -75,7 +77,7 @@ export function endRun(draft: Draft, { stopReason, error }: Ending): void {
   const step = lastStep(draft.state)
   if (step && step.finishedAt === null) {
     for (const call of callsOfStep(draft.state, step.index)) {
-      if (!isSettled(call)) draft.settleCall(call.id, 'CANCELLED', unfinishedResult(stopReason))
+      if (!isSettled(call)) draft.settleCall(call.id, 'CANCELLED', unfinishedResult(call, stopReason))
     }
     if (callsOfStep(draft.state, step.index).length > 0) {
       if (step.status === 'PAUSED') addDecisions(draft)
@@ -129,7 +131,11 @@ function settleLostCall(draft: Draft, call: ToolCall): void {
   }
 }
 
-function unfinishedResult(stopReason: StopReason): ToolResult {
+function unfinishedResult(call: ToolCall, stopReason: StopReason): ToolResult {
+  // It had begun, and whoever ran it is gone.
+  if (call.status === 'RUNNING') {
+    return errorResult('The run stopped while this tool was running. Whether it took effect is unknown.')
+  }
   return errorResult(
     stopReason === 'CANCELLED'
       ? 'The user cancelled the request, so the tool call was denied.'

@@ -26,7 +26,6 @@ export function addAnswer(draft: Draft, answer: Answer): void {
   const calls = keptCalls(draft.state, answer.items).map(({ item, place }, ordinal) => {
     const parsed = parseArguments(item.text)
     const needs = needOf(draft.state, { name: item.name, arguments: parsed })
-    const timeout = findTool(draft.state, item.name)?.tool.approvalTimeoutMs
     const call: ToolCall = {
       id: item.id,
       tenantId: draft.state.run.tenantId,
@@ -45,7 +44,7 @@ export function addAnswer(draft: Draft, answer: Answer): void {
       decidedAt: null,
       result: null,
       createdAt: draft.at,
-      expiresAt: needs === 'APPROVAL' && timeout ? new Date(draft.at.getTime() + timeout) : null,
+      expiresAt: needs === 'NOTHING' ? null : expiryOf(draft, item.name),
       startedAt: null,
       finishedAt: null,
     }
@@ -67,19 +66,42 @@ export function addAnswer(draft: Draft, answer: Answer): void {
   else draft.finishStep({ ...measured, status: 'COMPLETED', stopReason: answer.stopReason })
 }
 
-/**
- * Stores what a cancelled model had said: its text so far, exactly as it was streamed. Half a tool call is dropped,
- * and so is reasoning, which a provider takes back only whole.
- */
-export function addInterruptedAnswer(draft: Draft, items: readonly LiveItem[]): void {
-  addTexts(draft, items, { interrupted: true })
+/** When a call that waits is denied if nobody decides. The request's own tools say nothing about that. */
+function expiryOf(draft: Draft, name: string): Date | null {
+  const ofRequest = draft.state.run.request.clientTools.some((tool) => tool.name === name)
+  const timeout = ofRequest ? null : findTool(draft.state, name)?.tool.approvalTimeoutMs
+  return timeout ? new Date(draft.at.getTime() + timeout) : null
 }
 
-function addTexts(draft: Draft, items: readonly LiveItem[], { interrupted }: { readonly interrupted: boolean }): void {
+/**
+ * Stores what a cancelled model had said: its text so far, exactly as it was streamed. Half a tool call is dropped,
+ * and so is reasoning that a provider would not take back: unsigned, or with nothing said after it.
+ */
+export function addInterruptedAnswer(draft: Draft, items: readonly LiveItem[]): void {
+  const said = items.map((item) => (item.complete ? item : { ...item, text: withoutHalfCharacter(item.text) }))
+  const lastText = said.findLastIndex((item) => item.kind === 'ASSISTANT' && item.text !== '')
+  const kept = said.map((item, place) =>
+    item.kind === 'REASONING' && (place > lastText || !item.complete || item.provider === null) ? undefined : item,
+  )
+  addTexts(draft, kept, { interrupted: true })
+}
+
+/** Of a character in two halves, readers have been sent neither until both had come. */
+function withoutHalfCharacter(text: string): string {
+  return text.replace(/[\ud800-\udbff]$/, '').toWellFormed()
+}
+
+/** An item that is left out keeps its place, which a reader's cursor may name. */
+function addTexts(
+  draft: Draft,
+  items: readonly (LiveItem | undefined)[],
+  { interrupted }: { readonly interrupted: boolean },
+): void {
   const stepIndex = lastStep(draft.state)!.index
   items.forEach((item, place) => {
+    if (!item) return
     const options = { id: item.id, stepIndex, items: [place] }
-    if (item.kind === 'REASONING' && !interrupted) {
+    if (item.kind === 'REASONING') {
       draft.addMessage('REASONING', { text: item.text, redacted: item.redacted, provider: item.provider }, options)
     } else if (item.kind === 'ASSISTANT' && item.text !== '') {
       draft.addMessage('ASSISTANT', { text: item.text, interrupted, provider: item.provider }, options)

@@ -49,9 +49,9 @@ async function takeUpRun(context: EngineContext, runId: string, { workerId }: Ho
     if (run.workerId !== null && !(await isWorkerGone(context.db, run.workerId))) return undefined
 
     const draft = new Draft(loaded.state, context)
-    if (run.fruitlessAttempts >= poisonAfter) failPoisonedRun(draft)
+    if (run.fruitlessAttempts >= poisonAfter && !run.cancelRequestedAt) failPoisonedRun(draft)
     else takeUp(draft, { lease: context.ids.next(), workerId })
-    const effect = hasEnded(draft.state.run.status) ? ({ type: 'stop' } as const) : advance(draft)
+    const effect = advance(draft)
     const checkpoint = draft.checkpoint()
     // Refused where something came in between, a cancel or another worker: look again.
     if (await store(context, checkpoint)) {
@@ -127,7 +127,9 @@ class RunDriver {
     if (outcome.outcome === 'aborted' && this.#holder.release.aborted) return
     await this.#commit((draft) => {
       if (outcome.outcome === 'answer') addAnswer(draft, outcome.answer)
-      else if (outcome.outcome === 'aborted') addInterruptedAnswer(draft, outcome.items)
+      // A cancel that was stored stands, also where the model fails at the same moment.
+      else if (outcome.outcome === 'aborted' || draft.state.run.cancelRequestedAt)
+        addInterruptedAnswer(draft, live.items)
       else {
         draft.excludeFromContext(this.#unansweredInput())
         endRun(draft, { stopReason: outcome.stopReason, error: outcome.error })
