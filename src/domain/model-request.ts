@@ -30,12 +30,17 @@ export interface ModelTool {
   readonly parameters: JsonObject
 }
 
+/** 'required': some tool must be called. A model that cannot be forced is left to choose among the tools it is given. */
+export type ToolChoice = 'auto' | 'required' | { readonly tool: string }
+
 export interface ModelRequest {
   /** The handle: provider/name. */
   readonly model: string
   readonly systemPrompt: string
   readonly messages: readonly ModelMessage[]
   readonly tools: readonly ModelTool[]
+  /** 'auto' where it is left out. */
+  readonly toolChoice?: ToolChoice
   readonly parallelToolCalls: boolean
   readonly settings: ModelSettings
 }
@@ -56,5 +61,8 @@ export type ModelPart =
       readonly redacted?: boolean
       readonly provider?: ProviderData
     }
+  /** Something came that says nothing: the model is at work. */
+  | { readonly type: 'alive' }
   | { readonly type: 'finish'; readonly reason: 'end' | 'length'; readonly usage: Usage }
-  | { readonly type: 'failure'; readonly error: RunError }
+  /** `stopReason` is set where an answer came that cannot be used; else the call itself failed. */
+  | { readonly type: 'failure'; readonly error: RunError; readonly stopReason?: 'INVALID_LLM_RESPONSE' }

@@ -25,10 +25,16 @@ export async function callModel(
   const startedAt = performance.now()
   let firstTokenAt: number | null = null
   const writer = new ItemWriter(context, live)
+  // However this ends, the connection ends with it: a provider that hangs would not hear of it otherwise.
+  const connection = new AbortController()
+  const either = AbortSignal.any([signal, connection.signal])
   try {
-    for await (const part of withIdleLimit(openStream(context, request, signal), context.modelIdleMs, signal)) {
+    for await (const part of withIdleLimit(openStream(context, request, either), context.modelIdleMs, signal)) {
       if (signal.aborted) break
-      if (part.type === 'failure') return { outcome: 'failure', error: part.error, stopReason: 'LLM_API_ERROR' }
+      if (part.type === 'alive') continue
+      if (part.type === 'failure') {
+        return { outcome: 'failure', error: part.error, stopReason: part.stopReason ?? 'LLM_API_ERROR' }
+      }
       if (part.type === 'finish') {
         writer.completeAll()
         context.hub.poke(runId, 'live')
@@ -49,6 +55,8 @@ export async function callModel(
     }
   } catch (error) {
     if (!signal.aborted) return failureOf(context, runId, error)
+  } finally {
+    connection.abort()
   }
   if (signal.aborted) return { outcome: 'aborted', items: live.items }
   return {
@@ -121,7 +129,7 @@ class ItemWriter {
     this.#live = live
   }
 
-  write(part: Exclude<ModelPart, { type: 'finish' | 'failure' }>): void {
+  write(part: Exclude<ModelPart, { type: 'finish' | 'failure' | 'alive' }>): void {
     switch (part.type) {
       case 'text':
       case 'reasoning': {

@@ -7,13 +7,16 @@ export interface ProviderCatalog extends ModelCatalog {
 }
 
 export function createCatalog(providers: readonly Provider[]): ProviderCatalog {
-  const byHandle = new Map<string, { readonly model: Model; readonly provider: Provider }>()
+  const listed = new Map<string, Model>()
   for (const provider of providers) {
-    for (const model of provider.models()) byHandle.set(model.handle, { model, provider })
+    for (const model of provider.models()) listed.set(model.handle, model)
   }
+  const byName = new Map(providers.map((provider) => [provider.name, provider]))
+  const named = (handle: string) => byName.get(handle.slice(0, Math.max(0, handle.indexOf('/'))))
+  const find = (handle: string) => listed.get(handle) ?? named(handle)?.find?.(handle)
   return {
-    list: () => [...byHandle.values()].map(({ model }) => model),
-    find: (handle) => byHandle.get(handle)?.model,
-    providerOf: (handle) => byHandle.get(handle)?.provider,
+    list: () => [...listed.values()],
+    find,
+    providerOf: (handle) => (find(handle) ? named(handle) : undefined),
   }
 }

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 import type { ModelPart, ModelRequest } from '../domain/model-request.ts'
 import type { RunError, RunErrorType } from '../domain/run.ts'
+import type { JsonObject } from '../util/json.ts'
 import { readScript, type DemoFailure } from './demo-script.ts'
 import type { Provider } from './provider.ts'
 
@@ -11,6 +12,9 @@ const handle = 'demo/scripted'
 export const demoProvider: Provider = {
   name: 'demo',
   models: () => [{ handle, provider: 'demo', contextWindow: 32_000 }],
+  // Nothing is sent anywhere: this is what the script is read from.
+  requestBody: ({ model, systemPrompt, messages, tools }) =>
+    ({ model, systemPrompt, messages, tools }) as unknown as JsonObject,
   stream: streamScript,
 }
 

@@ -1,5 +1,6 @@
 import type { ModelPart, ModelRequest } from '../domain/model-request.ts'
 import type { Model } from '../domain/model.ts'
+import type { JsonObject } from '../util/json.ts'
 
 /**
  * A family of models behind one wire format. `stream` never throws once started: a failure is the last part of the
@@ -8,6 +9,11 @@ import type { Model } from '../domain/model.ts'
 export interface Provider {
   /** The part of a handle before the slash. */
   readonly name: string
+  /** Those that can be named without asking anybody. */
   models(): readonly Model[]
+  /** For a provider that takes other names too: a compatible server has models that nobody here knows. */
+  find?(handle: string): Model | undefined
+  /** Exactly what `stream` sends. */
+  requestBody(request: ModelRequest): JsonObject
   stream(request: ModelRequest, signal: AbortSignal): AsyncIterable<ModelPart>
 }

@@ -40,6 +40,7 @@ export function createGatedModel(): GatedModel {
   const provider: Provider = {
     name: 'test',
     models: () => [{ handle: gatedHandle, provider: 'test', contextWindow: 100_000 }],
+    requestBody: ({ model, systemPrompt, messages }) => ({ model, systemPrompt, messages: messages as never }),
     stream(request, signal) {
       const { call, parts } = openCall(request, signal)
       requests.push(request)
