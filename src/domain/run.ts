@@ -71,6 +71,8 @@ export interface Run {
   readonly conversationId: string
   /** Its place among the conversation's runs: 1, 2, 3 … in the order in which they were accepted. */
   readonly number: number
+  /** Its place among the runs that held the conversation; null while it waits, and for ever if it was cancelled then. */
+  readonly hold: number | null
   readonly kind: RunKind
   readonly parentId: string | null
   readonly maxSteps: number

@@ -46,13 +46,15 @@ export async function admitRun(
       update conversations set
         next_run_number = next_run_number + 1,
         active_run_id = coalesce(active_run_id, ${run.id}),
+        next_hold = next_hold + (active_run_id is null)::integer,
         updated_at = ${run.createdAt}
       where ${isTarget(target)} and tenant_id = ${run.tenantId} and (active_run_id is null or ${options.mayWait})
-      returning id, agent_id, next_run_number - 1 as number, active_run_id = ${run.id} as holds
+      returning id, agent_id, next_run_number - 1 as number, active_run_id = ${run.id} as holds,
+        case when active_run_id = ${run.id} then next_hold - 1 end as hold
     ), r as (
-      insert into runs (id, tenant_id, agent_id, conversation_id, number, kind, parent_id, urgent, max_steps,
+      insert into runs (id, tenant_id, agent_id, conversation_id, number, hold, kind, parent_id, urgent, max_steps,
         max_total_tokens, created_at, request, metadata, status, next_seq, updated_at)
-      select ${run.id}, ${run.tenantId}, agent_id, id, number, ${run.kind}, ${run.parentId}::uuid, ${run.urgent}, ${run.maxSteps},
+      select ${run.id}, ${run.tenantId}, agent_id, id, number, hold, ${run.kind}, ${run.parentId}::uuid, ${run.urgent}, ${run.maxSteps},
         ${run.maxTotalTokens}::integer, ${run.createdAt}, ${JSON.stringify(run.request)}::jsonb, ${JSON.stringify(run.metadata)}::jsonb,
         'QUEUED', 2, ${run.createdAt} from c
     ), l as (
@@ -88,7 +90,7 @@ export async function lockConversation(
   target: Target,
 ): Promise<{ readonly conversationId: string; readonly activeRunId: string | null } | undefined> {
   const { rows } = await sql<{ id: string; active_run_id: string | null }>`
-    select id, active_run_id from conversations where ${isTarget(target)} and tenant_id = ${tenantId} for update`.execute(
+    select id, active_run_id from conversations where ${isTarget(target)} and tenant_id = ${tenantId} for no key update`.execute(
     trx,
   )
   const row = rows[0]

@@ -40,7 +40,7 @@ export async function writeCheckpoint(
             where messages.conversation_id = r.conversation_id and position = any(${checkpoint.excluded}::integer[]))`,
         ]
       : []),
-    ...(hasEnded(after.status) ? [sql`e as (${releaseConversation(after)})`] : []),
+    ...(hasEnded(after.status) ? [sql`e as (${releaseConversation(after)})`, sql`h as (${holdNext()})`] : []),
   ]
   const jobs = hasEnded(after.status)
     ? sql`(select ${addRunJob(sql`e.active_run_id`)} from e where e.active_run_id is not null)`
@@ -75,12 +75,20 @@ function releaseConversation(after: DrivenRun) {
   return sql`
     update conversations set
       next_position = coalesce(r.next_position, conversations.next_position),
-      active_run_id = (
-        select waiting.id from runs waiting
-        where waiting.conversation_id = ${after.conversationId} and not waiting.ended and waiting.id <> ${after.id}
-        order by waiting.urgent desc, waiting.number limit 1)
-    from r where conversations.id = r.conversation_id and conversations.active_run_id = r.id
-    returning active_run_id`
+      next_hold = conversations.next_hold + (next.id is not null)::integer,
+      active_run_id = next.id
+    from r left join lateral (
+      select waiting.id from runs waiting
+      where waiting.conversation_id = ${after.conversationId} and not waiting.ended and waiting.id <> ${after.id}
+      order by waiting.urgent desc, waiting.number limit 1
+    ) next on true
+    where conversations.id = r.conversation_id and conversations.active_run_id = r.id
+    returning conversations.active_run_id, conversations.next_hold`
+}
+
+/** Its place among the runs that held the conversation: the order of the conversation's stream. */
+function holdNext() {
+  return sql`update runs set hold = e.next_hold - 1 from e where runs.id = e.active_run_id`
 }
 
 function insertMessages(messages: readonly PositionedMessage[], at: Date) {

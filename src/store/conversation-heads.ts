@@ -9,15 +9,11 @@ import { ofTenant } from './tenant-scope.ts'
  */
 export interface ConversationHead {
   readonly conversationId: string
-  readonly nextRunNumber: number
+  readonly nextHold: number
   readonly contextFrom: number
   readonly summaryPosition: number | null
   readonly activeRunId: string | null
-  /**
-   * The last stored entry of the run that holds the conversation, else of the run that wrote its last message. A run
-   * that held it since and wrote nothing is read again by who follows from here: an overlap, never a gap. Null
-   * before the first run.
-   */
+  /** The last stored entry of the run that holds the conversation, or held it last. Null before the first run. */
   readonly lastEntry: { readonly runId: string; readonly seq: number } | null
 }
 
@@ -28,25 +24,21 @@ export async function findConversationHeads(
 ): Promise<ConversationHead[]> {
   const { rows } = await sql<{
     id: string
-    next_run_number: number
+    next_hold: number
     context_from: number
     summary_position: number | null
     active_run_id: string | null
     last_run_id: string | null
     next_seq: number | null
   }>`
-    select conversations.id, next_run_number, context_from, summary_position, active_run_id,
+    select conversations.id, next_hold, context_from, summary_position, active_run_id,
       last_run.id as last_run_id, last_run.next_seq
-    from conversations left join runs last_run on last_run.id = coalesce(active_run_id, (
-      select writer.id from messages
-        join runs writer on writer.conversation_id = messages.conversation_id and writer.number = messages.run_number
-      where messages.conversation_id = conversations.id
-      order by messages.position desc limit 1
-    ))
+    from conversations left join runs last_run
+      on last_run.conversation_id = conversations.id and last_run.hold = next_hold - 1
     where ${ofTenant('conversations', tenantId)} and conversations.id = any(${conversationIds}::uuid[])`.execute(db)
   return rows.map((row) => ({
     conversationId: row.id,
-    nextRunNumber: row.next_run_number,
+    nextHold: row.next_hold,
     contextFrom: row.context_from,
     summaryPosition: row.summary_position,
     activeRunId: row.active_run_id,

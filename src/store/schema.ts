@@ -125,6 +125,7 @@ export interface Database {
     updated_at: Date
     next_run_number: Generated<number>
     next_position: Generated<number>
+    next_hold: Generated<number>
     context_from: Generated<number>
     summary_position: number | null
     active_run_id: string | null
@@ -147,6 +148,7 @@ export interface Database {
     agent_id: string
     conversation_id: string
     number: number
+    hold: number | null
     kind: RunKind
     parent_id: string | null
     urgent: boolean

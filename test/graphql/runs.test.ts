@@ -401,7 +401,7 @@ describe('a conversation and its runs', () => {
     await setActive(conversation, active)
     const patient = await make.run(conversation, { status: 'QUEUED' })
     const urgent = await make.run(conversation, { status: 'QUEUED', urgent: true })
-    await make.run(conversation, { status: 'CANCELLED', stop_reason: 'CANCELLED' })
+    await make.run(conversation, { hold: null, status: 'CANCELLED', stop_reason: 'CANCELLED' })
     expect(await show()).toEqual({
       activeRun: { id: shownRun(active) },
       queue: [{ id: shownRun(urgent) }, { id: shownRun(patient) }],

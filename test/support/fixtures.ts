@@ -17,7 +17,7 @@ export interface Fixtures {
   agent(given: Given<'agents', 'tenant_id'>): Promise<Row<'agents'>>
   tool(given: Given<'tools', 'tenant_id' | 'name'>): Promise<Row<'tools'>>
   conversation(given: Given<'conversations', 'tenant_id' | 'agent_id'>): Promise<Row<'conversations'>>
-  /** Its number, where none is given, is the next one of the conversation. */
+  /** Its number, where none is given, is the next one of the conversation; it holds it next, unless it is queued or `hold` is null. */
   run(conversation: Row<'conversations'>, given?: Partial<Row<'runs'>>): Promise<Row<'runs'>>
   step(run: Row<'runs'>, given: Given<'steps', 'index'>): Promise<Row<'steps'>>
   /** At the run's next position, which it moves. */
@@ -90,19 +90,21 @@ export function createFixtures(db: Kysely<Database>): Fixtures {
     },
 
     async run(conversation, given = {}) {
-      const { number } = await db
-        .updateTable('conversations')
-        .set((eb) => ({ next_run_number: eb('next_run_number', '+', 1) }))
-        .where('id', '=', conversation.id)
-        .returning((eb) => eb('next_run_number', '-', 1).as('number'))
-        .executeTakeFirstOrThrow()
       const status = given.status ?? 'RUNNING'
+      const holds = status === 'QUEUED' || given.hold === null ? 0 : 1
+      const { number, hold } = await db
+        .updateTable('conversations')
+        .set((eb) => ({ next_run_number: eb('next_run_number', '+', 1), next_hold: eb('next_hold', '+', holds) }))
+        .where('id', '=', conversation.id)
+        .returning((eb) => [eb('next_run_number', '-', 1).as('number'), eb('next_hold', '-', 1).as('hold')])
+        .executeTakeFirstOrThrow()
       const row = {
         id: ids.next(),
         tenant_id: conversation.tenant_id,
         agent_id: conversation.agent_id,
         conversation_id: conversation.id,
         number,
+        ...(holds && { hold }),
         kind: 'TURN' as const,
         urgent: false,
         max_steps: 50,
