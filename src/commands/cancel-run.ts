@@ -7,12 +7,13 @@ import { encodeId } from '../domain/ids.ts'
 import { hasEnded } from '../domain/run.ts'
 import type { Viewer } from '../domain/viewer.ts'
 import { waitForRun } from '../live/wait-for-run.ts'
-import { findActiveRun, targetNotFound, type Target } from '../store/admission.ts'
+import { lockConversation, targetNotFound, type Target } from '../store/admission.ts'
 import { writeCheckpoint } from '../store/checkpoint.ts'
 import { loadRun } from '../store/load-run.ts'
 import { lockRun } from '../store/lock-run.ts'
 import { findRuns, setCancelRequested } from '../store/runs.ts'
 import type { Database } from '../store/schema.ts'
+import { isWorkerGone } from '../store/workers.ts'
 import type { CommandContext } from './command-context.ts'
 
 export type CancelRunInput = { readonly runId: string } | Target
@@ -30,25 +31,29 @@ export async function cancelRun(
   viewer: Viewer,
   input: CancelRunInput,
 ): Promise<CancelRunOutcome> {
-  const runId = 'runId' in input ? input.runId : await activeRunOf(context, viewer, input)
-  if (runId === null) return { outcome: 'nothing to cancel' }
-  const [run] = await findRuns(context.db, viewer.tenantId, [runId])
-  if (!run) throw notFound('run', encodeId('Run', runId))
-  if (hasEnded(run.status)) return { outcome: run.status === 'CANCELLED' ? 'cancelled' : 'finished', runId }
-
-  const announce = await context.db.transaction().execute((trx) => stopRun(context, trx, runId))
+  if ('runId' in input) {
+    const [run] = await findRuns(context.db, viewer.tenantId, [input.runId])
+    if (!run) throw notFound('run', encodeId('Run', input.runId))
+  }
+  const stopped = await context.db.transaction().execute(async (trx) => {
+    const runId = 'runId' in input ? input.runId : await lockActiveRun(trx, viewer, input)
+    return runId === null ? undefined : { runId, announce: await stopRun(context, trx, runId) }
+  })
+  if (!stopped) return { outcome: 'nothing to cancel' }
+  const { runId, announce } = stopped
   announce()
   await waitForRun(context, runId, { waitMs: answerWithinMs })
   const [after] = await findRuns(context.db, viewer.tenantId, [runId])
-  // It may have come to its end by itself at the very moment: then that stands.
+  // Once a cancel is stored a run ends in no other way: this one had come to its end before.
   const finished = after !== undefined && hasEnded(after.status) && after.status !== 'CANCELLED'
   return { outcome: finished ? 'finished' : 'cancelled', runId }
 }
 
-async function activeRunOf(context: CommandContext, viewer: Viewer, target: Target): Promise<string | null> {
-  const found = await findActiveRun(context.db, viewer.tenantId, target)
-  if (!found) throw targetNotFound(target)
-  return found.activeRunId
+/** Which run is active cannot change before the transaction is over. */
+async function lockActiveRun(trx: Transaction<Database>, viewer: Viewer, target: Target): Promise<string | null> {
+  const locked = await lockConversation(trx, viewer.tenantId, target)
+  if (!locked) throw targetNotFound(target)
+  return locked.activeRunId
 }
 
 /**
@@ -59,12 +64,14 @@ export async function stopRun(context: CommandContext, trx: Transaction<Database
   await lockRun(trx, runId)
   const loaded = await loadRun(trx, runId)
   if (!loaded || hasEnded(loaded.state.run.status)) return () => {}
-  if (loaded.state.run.lease !== null) {
+  const { lease, workerId } = loaded.state.run
+  if (lease !== null && (workerId === null || !(await isWorkerGone(trx, workerId)))) {
     await setCancelRequested(trx, runId, context.clock.now())
     return () => context.hub.askToStop(runId)
   }
   const draft = new Draft(loaded.state, context)
   endRun(draft, { stopReason: 'CANCELLED' })
-  await writeCheckpoint(trx, draft.checkpoint())
+  const stored = await writeCheckpoint(trx, draft.checkpoint())
+  if (!stored) throw new Error(`The run ${runId} changed under its locks.`)
   return () => context.hub.poke(runId, 'stored')
 }

@@ -1,20 +1,21 @@
-import { addDecisions, errorResult } from '../domain/advance.ts'
-import { denialText, isSameDecision, type GivenDecision } from '../domain/decisions.ts'
+import type { Transaction } from 'kysely'
+
+import { requireScope } from '../auth/require-scope.ts'
+import { refusalOf, type DecisionRefusal } from '../domain/decision-refusal.ts'
+import { applyDecisions, denyExpired, resumeIfDecided, type GivenDecision } from '../domain/decisions.ts'
 import { Draft } from '../domain/draft.ts'
-import { HoldpointError, notFound } from '../domain/errors.ts'
+import { notFound } from '../domain/errors.ts'
 import { encodeId } from '../domain/ids.ts'
 import type { GivenMessage } from '../domain/message.ts'
 import { findTool, type RunState } from '../domain/run-state.ts'
-import type { ToolCall } from '../domain/tool-call.ts'
-import { toolDefaults } from '../domain/tool.ts'
-import { truncateResult } from '../domain/tool-output.ts'
 import type { Viewer } from '../domain/viewer.ts'
 import { setApprovalOverride } from '../store/agent-tools.ts'
 import { writeCheckpoint } from '../store/checkpoint.ts'
 import { loadRun } from '../store/load-run.ts'
 import { lockRun } from '../store/lock-run.ts'
 import { findRuns } from '../store/runs.ts'
-import { checkSchema, type SchemaProblem } from '../util/json-schema.ts'
+import type { Database } from '../store/schema.ts'
+import type { SchemaProblem } from '../util/json-schema.ts'
 import type { CommandContext } from './command-context.ts'
 import { findEarlierRun, keyedInput, rememberRun } from './idempotency.ts'
 
@@ -27,21 +28,7 @@ export interface SubmitApprovalsInput {
   readonly idempotencyKey: string | null
 }
 
-export type SubmitApprovalsOutcome =
-  | { readonly outcome: 'accepted'; readonly runId: string }
-  | { readonly outcome: 'nothing pending'; readonly runId: string }
-  | {
-      readonly outcome: 'invalid ids'
-      readonly message: string
-      readonly invalidIds: readonly string[]
-      readonly expectedIds: readonly string[]
-    }
-  | { readonly outcome: 'already decided'; readonly toolCallIds: readonly string[] }
-  | {
-      readonly outcome: 'invalid arguments'
-      readonly toolCallId: string
-      readonly problems: readonly SchemaProblem[]
-    }
+export type SubmitApprovalsOutcome = { readonly outcome: 'accepted' } | DecisionRefusal
 
 /** Stores decisions, all of them or none. The last one that a run waits for continues it. */
 export async function submitApprovals(
@@ -64,128 +51,55 @@ export async function submitApprovals(
     await lockRun(trx, runId)
     const loaded = await loadRun(trx, runId)
     if (!loaded) throw notFound('run', encodeId('Run', runId))
-    if (keyed && (await findEarlierRun(trx, keyed, context.clock.now()))) return { outcome: 'accepted', runId }
+    requireScopes(viewer, loaded.state, input)
+    if (keyed && (await findEarlierRun(trx, keyed, context.clock.now()))) return { outcome: 'accepted' }
 
-    const refusal = refusalOf(loaded.state, input)
-    if (refusal) return refusal
     const draft = new Draft(loaded.state, context)
-    applyDecisions(draft, viewer, input)
-    for (const agentToolId of toolsApprovedForAgent(loaded.state, input)) {
-      await setApprovalOverride(trx, agentToolId, false)
+    // What is over its time is not to be had any more, whether a sweep came by yet or not.
+    const expired = denyExpired(draft)
+    const refusal = refusalOf(draft.state, input)
+    if (refusal && !expired) return refusal
+    if (!refusal) {
+      const ofAgent = toolsApprovedForAgent(draft.state, input)
+      applyDecisions(draft, input, viewer.keyName)
+      for (const agentToolId of ofAgent) await setApprovalOverride(trx, agentToolId, false)
+      if (keyed) await rememberRun(trx, keyed, { runId, now: draft.at })
     }
-    const resumed = resumeIfDecided(draft)
-    await writeCheckpoint(trx, draft.checkpoint(), { wake: resumed })
-    if (keyed) await rememberRun(trx, keyed, { runId, now: draft.at })
-    return { outcome: 'accepted', runId }
+    await storeDecisions(trx, draft)
+    return refusal ?? { outcome: 'accepted' }
   })
-  if (outcome.outcome === 'accepted') context.hub.poke(runId, 'stored')
+  context.hub.poke(runId, 'stored')
   return outcome
 }
 
-/** Decisions are compared with what is stored before the run's state is looked at. */
-function refusalOf(state: RunState, { runId, decisions }: SubmitApprovalsInput): SubmitApprovalsOutcome | undefined {
-  const byId = new Map(state.calls.map((call) => [call.id, call]))
-  const open = decisions.filter((given) => {
-    const call = byId.get(given.toolCallId)
-    return !call || !isSameDecision(given, call)
-  })
-  const ids = decisions.map((given) => given.toolCallId)
-  const twice = ids.filter((id, index) => ids.indexOf(id) !== index)
-  if (open.length === 0 && twice.length === 0) return undefined
-
-  const pending = state.calls.filter((call) => call.status === 'PENDING')
-  if (pending.length === 0) {
-    const decided = open.filter((given) => byId.get(given.toolCallId)?.decision)
-    return decided.length > 0 && decided.length === open.length
-      ? { outcome: 'already decided', toolCallIds: decided.map((given) => given.toolCallId) }
-      : { outcome: 'nothing pending', runId }
-  }
-  const unknown = open.filter(
-    (given) => !byId.get(given.toolCallId)?.decision && !pending.some((call) => call.id === given.toolCallId),
-  )
-  if (unknown.length > 0 || twice.length > 0) {
-    return invalidIds([...new Set([...unknown.map((given) => given.toolCallId), ...twice])], pending)
-  }
-  const decided = open.filter((given) => byId.get(given.toolCallId)!.decision)
-  if (decided.length > 0) return { outcome: 'already decided', toolCallIds: decided.map((given) => given.toolCallId) }
-  return refusalOfContent(state, open, byId)
+/** Stores what was decided, in a transaction that holds the run's locks, and continues the run with the last of it. */
+export async function storeDecisions(trx: Transaction<Database>, draft: Draft): Promise<void> {
+  const resumed = resumeIfDecided(draft)
+  const checkpoint = draft.checkpoint()
+  // All of it was decided before: a run that went on, or ended, is not touched.
+  if (checkpoint.entries.length === 0) return
+  const stored = await writeCheckpoint(trx, checkpoint, { wake: resumed })
+  if (!stored) throw new Error(`The run ${draft.state.run.id} changed under its locks.`)
 }
 
-function refusalOfContent(
-  state: RunState,
-  decisions: readonly GivenDecision[],
-  byId: ReadonlyMap<string, ToolCall>,
-): SubmitApprovalsOutcome | undefined {
+/**
+ * Deciding what waits for approval takes APPROVE. A client tool waits for whoever runs it, so its result takes RUN,
+ * and either may turn it down. A follow-up is a message, and an approval for the agent changes the agent.
+ */
+function requireScopes(viewer: Viewer, state: RunState, { decisions, followUp }: SubmitApprovalsInput): void {
+  const ofClient = new Set(state.calls.filter((call) => call.needs === 'CLIENT_EXECUTION').map((call) => call.id))
   for (const given of decisions) {
-    const call = byId.get(given.toolCallId)!
-    if (given.kind !== 'APPROVED') continue
-    if (call.needs === 'CLIENT_EXECUTION') {
-      throw new HoldpointError(
-        'BAD_USER_INPUT',
-        `The call ${encodeId('ToolCall', call.id)} is of a client tool: the client runs ${call.name} and sends what came of it as \`toolReturn\`, or denies it.`,
-        { field: 'input.decisions' },
-      )
-    }
-    const parameters = findTool(state, call.name)?.tool.parameters
-    if (given.arguments === undefined || !parameters) continue
-    const problems = checkSchema(parameters, given.arguments)
-    if (problems.length > 0) return { outcome: 'invalid arguments', toolCallId: call.id, problems }
-  }
-  return undefined
-}
-
-function invalidIds(ids: readonly string[], pending: readonly ToolCall[]): SubmitApprovalsOutcome {
-  const show = (list: readonly string[]) => list.map((id) => encodeId('ToolCall', id)).join(', ')
-  const expectedIds = pending.map((call) => call.id)
-  return {
-    outcome: 'invalid ids',
-    message: `Invalid tool call IDs: ${show(ids)}. Expected each once, out of: ${show(expectedIds)}.`,
-    invalidIds: ids,
-    expectedIds,
-  }
-}
-
-function applyDecisions(draft: Draft, viewer: Viewer, { decisions, followUp }: SubmitApprovalsInput): void {
-  for (const given of decisions) {
-    const call = draft.state.calls.find((candidate) => candidate.id === given.toolCallId)!
-    if (call.status !== 'PENDING') continue
-    applyDecision(draft, viewer, call, given)
-  }
-  if (followUp.length > 0) draft.changeRun({ followUps: [...draft.state.run.followUps, ...followUp] })
-}
-
-function applyDecision(draft: Draft, viewer: Viewer, call: ToolCall, given: GivenDecision): void {
-  const decidedBy = viewer.keyName
-  switch (given.kind) {
-    case 'APPROVED':
-      draft.decideCall(call.id, { kind: 'APPROVED', reason: null, scope: given.scope }, decidedBy, {
-        status: 'READY',
-        editedArguments: given.arguments ?? null,
-      })
-      if (given.scope !== 'ONCE') {
-        const { approvedTools } = draft.state.run
-        draft.changeRun({ approvedTools: [...new Set([...approvedTools, call.name])] })
+    if (given.kind !== 'APPROVED' && ofClient.has(given.toolCallId)) {
+      if (given.kind === 'CLIENT_RETURN') requireScope(viewer, ['RUN'], 'Giving the result of a client tool')
+      else requireScope(viewer, ['RUN', 'APPROVE'], 'Denying a call of a client tool')
+    } else {
+      requireScope(viewer, ['APPROVE'], 'Deciding what waits for approval')
+      if (given.kind === 'APPROVED' && given.scope === 'AGENT') {
+        requireScope(viewer, ['MANAGE'], 'Approving a tool for every run of the agent')
       }
-      return
-    case 'DENIED':
-      draft.decideCall(call.id, { kind: 'DENIED', reason: given.reason, scope: null }, decidedBy, {
-        status: 'DENIED',
-        result: errorResult(denialText(given.reason)),
-        finishedAt: draft.at,
-      })
-      return
-    case 'CLIENT_RETURN': {
-      const limit = findTool(draft.state, call.name)?.tool.returnCharLimit ?? toolDefaults.returnCharLimit
-      draft.decideCall(call.id, { kind: 'CLIENT_RETURN', reason: null, scope: null }, decidedBy, {
-        status: given.status === 'SUCCESS' ? 'SUCCEEDED' : 'FAILED',
-        result: { ...truncateResult(given, limit), durationMs: null },
-        finishedAt: draft.at,
-      })
-      return
     }
-    default:
-      given satisfies never
   }
+  if (followUp.length > 0) requireScope(viewer, ['RUN'], 'Sending a follow-up')
 }
 
 /** The agent's tools that are to need no approval from now on. */
@@ -196,14 +110,4 @@ function toolsApprovedForAgent(state: RunState, { decisions }: SubmitApprovalsIn
       : [],
   )
   return calls.flatMap((call) => findTool(state, call.name)?.id ?? [])
-}
-
-/** With the last decision the run goes on: from here it is a worker's again. */
-function resumeIfDecided(draft: Draft): boolean {
-  const { run, calls } = draft.state
-  if (run.status !== 'AWAITING_APPROVAL' || calls.some((call) => call.status === 'PENDING')) return false
-  addDecisions(draft)
-  draft.changeStep({ status: 'RUNNING' })
-  draft.setStatus('RUNNING')
-  return true
 }

@@ -1,6 +1,12 @@
-import type { Json } from '../util/json.ts'
-import { sameJson } from '../util/json.ts'
-import type { ApprovalScope, ToolCall, ToolReturnStatus } from './tool-call.ts'
+import { jsonHash } from '../util/json-hash.ts'
+import { sameJson, type Json } from '../util/json.ts'
+import { addDecisions, errorResult } from './advance.ts'
+import type { Draft } from './draft.ts'
+import type { GivenMessage } from './message.ts'
+import { findTool } from './run-state.ts'
+import { toolDefaults } from './tool.ts'
+import { truncateResult } from './tool-output.ts'
+import type { ApprovalScope, Decision, ToolCall, ToolReturnStatus } from './tool-call.ts'
 
 /** What a client says about one call that waits. */
 export type GivenDecision =
@@ -22,7 +28,7 @@ export type GivenDecision =
     }
 
 /** Whether the same thing was decided before: then deciding it again succeeds and changes nothing. */
-export function isSameDecision(given: GivenDecision, call: ToolCall): boolean {
+export function isSameDecision(given: GivenDecision, call: Pick<ToolCall, 'decision' | 'editedArguments'>): boolean {
   const { decision } = call
   if (!decision || decision.kind !== given.kind) return false
   switch (given.kind) {
@@ -31,16 +37,89 @@ export function isSameDecision(given: GivenDecision, call: ToolCall): boolean {
     case 'DENIED':
       return decision.reason === given.reason
     case 'CLIENT_RETURN':
-      // What was stored may have been cut to the tool's limit.
-      return (
-        call.result?.status === given.status &&
-        (call.result.truncated
-          ? given.output.startsWith(call.result.output.slice(0, 1_000))
-          : call.result.output === given.output)
-      )
+      return decision.givenHash === hashOfReturn(given)
     default:
       return given satisfies never
   }
+}
+
+function hashOfReturn({ status, output, stdout, stderr }: Extract<GivenDecision, { kind: 'CLIENT_RETURN' }>): string {
+  return jsonHash({ status, output, stdout, stderr })
+}
+
+export function hashOfFollowUp(followUp: readonly GivenMessage[]): string | undefined {
+  return followUp.length === 0 ? undefined : jsonHash(followUp as unknown as Json)
+}
+
+/** Takes what was given about calls that wait. What was decided before stays as it is. */
+export function applyDecisions(
+  draft: Draft,
+  given: { readonly decisions: readonly GivenDecision[]; readonly followUp: readonly GivenMessage[] },
+  decidedBy: string,
+): void {
+  const followUpHash = hashOfFollowUp(given.followUp)
+  const calls = new Map(draft.state.calls.map((call) => [call.id, call]))
+  const repeated = given.decisions.some(({ toolCallId }) => {
+    return followUpHash !== undefined && calls.get(toolCallId)?.decision?.followUpHash === followUpHash
+  })
+  for (const decision of given.decisions) {
+    const call = calls.get(decision.toolCallId)!
+    if (call.status !== 'PENDING') continue
+    applyDecision(draft, call, decision, { decidedBy, ...(followUpHash === undefined ? {} : { followUpHash }) })
+  }
+  if (given.followUp.length > 0 && !repeated) {
+    draft.changeRun({ followUps: [...draft.state.run.followUps, ...given.followUp] })
+  }
+}
+
+function applyDecision(
+  draft: Draft,
+  call: ToolCall,
+  given: GivenDecision,
+  { decidedBy, ...hash }: { readonly decidedBy: string } & Pick<Decision, 'followUpHash'>,
+): void {
+  switch (given.kind) {
+    case 'APPROVED':
+      draft.decideCall(call.id, { kind: 'APPROVED', reason: null, scope: given.scope, ...hash }, decidedBy, {
+        status: 'READY',
+        editedArguments: given.arguments ?? null,
+      })
+      if (given.scope !== 'ONCE') {
+        const { approvedTools } = draft.state.run
+        draft.changeRun({ approvedTools: [...new Set([...approvedTools, call.name])] })
+      }
+      return
+    case 'DENIED':
+      return deny(draft, call, { reason: given.reason, decidedBy, ...hash })
+    case 'CLIENT_RETURN': {
+      const limit = findTool(draft.state, call.name)?.tool.returnCharLimit ?? toolDefaults.returnCharLimit
+      const decision: Decision = { kind: 'CLIENT_RETURN', reason: null, scope: null, ...hash }
+      draft.decideCall(call.id, { ...decision, givenHash: hashOfReturn(given) }, decidedBy, {
+        status: given.status === 'SUCCESS' ? 'SUCCEEDED' : 'FAILED',
+        result: { ...truncateResult(given, limit), durationMs: null },
+        finishedAt: draft.at,
+      })
+      return
+    }
+    default:
+      given satisfies never
+  }
+}
+
+function deny(
+  draft: Draft,
+  call: ToolCall,
+  {
+    reason,
+    decidedBy,
+    ...hash
+  }: { readonly reason: string | null; readonly decidedBy: string | null } & Pick<Decision, 'followUpHash'>,
+): void {
+  draft.decideCall(call.id, { kind: 'DENIED', reason, scope: null, ...hash }, decidedBy, {
+    status: 'DENIED',
+    result: errorResult(denialText(reason)),
+    finishedAt: draft.at,
+  })
 }
 
 /** What the model reads of a call that was not allowed. */
@@ -48,4 +127,25 @@ export function denialText(reason: string | null): string {
   return reason === null || reason === ''
     ? 'The request to call this tool was denied.'
     : `The request to call this tool was denied. Reason: ${reason}`
+}
+
+const expiredReason = 'The approval expired: nobody decided in time.'
+
+/** Denies what nobody decided in time, in nobody's name. False where there was nothing to deny. */
+export function denyExpired(draft: Draft): boolean {
+  const expired = draft.state.calls.filter(
+    (call) => call.status === 'PENDING' && call.expiresAt !== null && call.expiresAt <= draft.at,
+  )
+  for (const call of expired) deny(draft, call, { reason: expiredReason, decidedBy: null })
+  return expired.length > 0
+}
+
+/** With the last decision the run goes on: from here it is a worker's again. False where something still waits. */
+export function resumeIfDecided(draft: Draft): boolean {
+  const { run, calls } = draft.state
+  if (run.status !== 'AWAITING_APPROVAL' || calls.some((call) => call.status === 'PENDING')) return false
+  addDecisions(draft)
+  draft.changeStep({ status: 'RUNNING' })
+  draft.setStatus('RUNNING')
+  return true
 }

@@ -231,7 +231,7 @@ export class Draft {
   decideCall(
     id: string,
     decision: Decision,
-    decidedBy: string,
+    decidedBy: string | null,
     change: Partial<ToolCall> & Pick<ToolCall, 'status'>,
   ): void {
     this.changeCall(id, { ...change, decision, decidedBy, decidedAt: this.#at })

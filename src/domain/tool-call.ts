@@ -26,6 +26,10 @@ export interface Decision {
   readonly kind: 'APPROVED' | 'DENIED' | 'CLIENT_RETURN'
   readonly reason: string | null
   readonly scope: ApprovalScope | null
+  /** CLIENT_RETURN: the hash of what the client sent, as what is kept of it may have been cut. */
+  readonly givenHash?: string
+  /** The hash of the follow-up that came with it. */
+  readonly followUpHash?: string
 }
 
 export interface ToolCall {
@@ -51,6 +55,12 @@ export interface ToolCall {
   readonly expiresAt: Date | null
   readonly startedAt: Date | null
   readonly finishedAt: Date | null
+}
+
+/** It was carried out, by us or by a client, whatever came of it. A denied or refused call was not. */
+export function hasRun(call: Pick<ToolCall, 'status' | 'startedAt' | 'decision'>): boolean {
+  if (call.status === 'SUCCEEDED') return true
+  return call.status === 'FAILED' && (call.startedAt !== null || call.decision?.kind === 'CLIENT_RETURN')
 }
 
 export function isSettled(call: Pick<ToolCall, 'status'>): boolean {

@@ -121,11 +121,11 @@ async function submit(context: Context, runId: string, input: Input) {
   })
   switch (outcome.outcome) {
     case 'accepted':
-      return { type: 'SubmitApprovalsSuccess' as const, runId: outcome.runId }
+      return { type: 'SubmitApprovalsSuccess' as const, runId }
     case 'nothing pending':
       return {
         type: 'NoPendingApprovalRefusal' as const,
-        runId: outcome.runId,
+        runId,
         message: 'No tool call is currently awaiting approval.',
       }
     case 'invalid ids':
@@ -138,7 +138,7 @@ async function submit(context: Context, runId: string, input: Input) {
     case 'already decided':
       return {
         type: 'AlreadyDecidedRefusal' as const,
-        message: 'A different decision was already taken. Nothing was applied.',
+        message: outcome.message,
         toolCallIds: outcome.toolCallIds,
       }
     case 'invalid arguments':

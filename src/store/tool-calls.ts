@@ -89,6 +89,14 @@ export async function listPendingCallsOfRuns(
   return rows.map(toToolCall)
 }
 
+/** The runs that wait for calls whose time is over, of all tenants; the longest overdue first. */
+export async function listRunsWithExpiredCalls(db: Kysely<Database>, now: Date): Promise<string[]> {
+  const { rows } = await sql<{ run_id: string }>`
+    select run_id from tool_calls where pending and expires_at <= ${now}
+    group by run_id order by min(expires_at) limit 100`.execute(db)
+  return rows.map((row) => row.run_id)
+}
+
 /** Oldest first. */
 export function listToolCallsPage(
   db: Kysely<Database>,

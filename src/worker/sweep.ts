@@ -1,3 +1,4 @@
+import { expireApprovals } from '../commands/expire-approvals.ts'
 import { addMissingRunJobs } from '../store/run-jobs.ts'
 import { listCancelledRuns } from '../store/runs.ts'
 import { giveUpWorker, listSuspects } from '../store/workers.ts'
@@ -13,7 +14,7 @@ const missingJobAfterMs = 2_000
 
 /**
  * Looks after what nobody else does, in every process, twice a second: workers that died, runs that should be moving
- * and are not, cancels whose news was lost.
+ * and are not, cancels whose news was lost, approvals whose time is over.
  */
 export class Sweep {
   readonly #options: WorkerOptions
@@ -50,6 +51,7 @@ export class Sweep {
         await this.#session()?.clearStuckLeases()
         await this.#addMissingJobs()
       }
+      await expireApprovals(this.#options.engine)
     } catch (error) {
       this.#options.log.warn({ err: error }, 'a sweep failed; the next one tries again')
     }
