@@ -34,27 +34,45 @@ export class RunningTools {
   }
 
   async #run(state: RunState, call: ToolCall): Promise<FinishedCall> {
+    const isOfClient = state.run.request.clientTools.some((tool) => tool.name === call.name)
     const execution = executeTool(this.#context.tools, {
       call,
-      agentTool: findTool(state, call.name),
+      // What a tool of the request hides is not run, whatever became of the call.
+      agentTool: isOfClient ? undefined : findTool(state, call.name),
       toolNames: state.tools.map(({ tool }) => tool.name),
       agentId: state.agent.id,
       signal: this.#signal,
-    }).then((result): FinishedCall => {
-      return { callId: call.id, status: result.status === 'SUCCESS' ? 'SUCCEEDED' : 'FAILED', result }
     })
-    return Promise.race([execution, this.#cancelled(call)])
+    const result = await this.#withinGrace(execution)
+    if (!result)
+      return { callId: call.id, status: 'CANCELLED', result: errorResult(cancelledText('It was told to stop.')) }
+    if (result.status === 'SUCCESS') return { callId: call.id, status: 'SUCCEEDED', result }
+    // One that fails once it was told to stop has stopped: it is no failure of its own.
+    return this.#signal.aborted
+      ? {
+          callId: call.id,
+          status: 'CANCELLED',
+          result: { ...result, output: cancelledText(`It said: ${result.output}`) },
+        }
+      : { callId: call.id, status: 'FAILED', result }
   }
 
-  /** A tool that ignores its signal doesn't hold the cancel back: what it does later is discarded. */
-  #cancelled(call: ToolCall): Promise<FinishedCall> {
-    const { promise, resolve } = Promise.withResolvers<FinishedCall>()
-    const result = errorResult('The user cancelled the request while this tool was running. It was told to stop.')
-    const giveUp = () => {
-      setTimeout(() => resolve({ callId: call.id, status: 'CANCELLED', result }), this.#context.toolGraceMs)
+  /** Undefined where a tool goes on long after it was told to stop. What it does then is discarded. */
+  async #withinGrace(execution: Promise<ToolResult>): Promise<ToolResult | undefined> {
+    const { promise: givenUp, resolve } = Promise.withResolvers<undefined>()
+    let timer: NodeJS.Timeout | undefined
+    const onAbort = () => (timer = setTimeout(() => resolve(undefined), this.#context.toolGraceMs))
+    this.#signal.addEventListener('abort', onAbort, { once: true })
+    if (this.#signal.aborted) onAbort()
+    try {
+      return await Promise.race([execution, givenUp])
+    } finally {
+      clearTimeout(timer)
+      this.#signal.removeEventListener('abort', onAbort)
     }
-    if (this.#signal.aborted) giveUp()
-    else this.#signal.addEventListener('abort', giveUp, { once: true })
-    return promise
   }
+}
+
+function cancelledText(detail: string): string {
+  return `The user cancelled the request while this tool was running. ${detail}`
 }
