@@ -1,3 +1,4 @@
+import { faultOfCall, type CallFault } from './call-check.ts'
 import type { Draft } from './draft.ts'
 import { nextAction } from './next-action.ts'
 import { callsOfStep, findTool, isAnswered, lastStep } from './run-state.ts'
@@ -33,9 +34,16 @@ export function advance(draft: Draft): Effect {
         draft.setStatus('AWAITING_APPROVAL', { stopReason: 'REQUIRES_APPROVAL' })
         draft.changeRun({ lease: null, workerId: null })
         return { type: 'stop' }
-      case 'run tools':
+      case 'run tools': {
+        const refused = findRefused(draft, action.calls)
+        if (refused) {
+          refuseCall(draft, refused)
+          if (refused.fault.stopsRun) return { type: 'stop' }
+          break
+        }
         draft.startCalls(action.calls)
         return action
+      }
       case 'wait for tools':
         return action
       case 'return results':
@@ -44,6 +52,10 @@ export function advance(draft: Draft): Effect {
         break
       case 'store follow-ups':
         storeFollowUps(draft)
+        break
+      case 'remind':
+        draft.changeStep({ stopReason: null })
+        draft.addMessage('SYSTEM', { content: [{ text: reminder(action.tools) }] })
         break
       case 'end':
         endRun(draft, { stopReason: action.stopReason })
@@ -58,6 +70,32 @@ export function advance(draft: Draft): Effect {
         return action satisfies never
     }
   }
+}
+
+interface RefusedCall {
+  readonly call: ToolCall
+  readonly fault: CallFault
+}
+
+/** Rules and arguments are looked at when a call is made, and once more before it runs: it may have waited long. */
+function findRefused(draft: Draft, calls: readonly ToolCall[]): RefusedCall | undefined {
+  for (const call of calls) {
+    const fault = faultOfCall(draft.state, { ...call, arguments: call.editedArguments ?? call.arguments })
+    if (fault) return { call, fault }
+  }
+  return undefined
+}
+
+/** It never ran, so it has no beginning. */
+function refuseCall(draft: Draft, { call, fault }: RefusedCall): void {
+  draft.settleCall(call.id, 'FAILED', errorResult(fault.message))
+  if (!fault.stopsRun) return
+  const error: RunError = { type: 'INTERNAL_ERROR', message: fault.message, detail: null, retryable: true }
+  endRun(draft, { stopReason: 'INVALID_TOOL_CALL', error })
+}
+
+function reminder(tools: readonly string[]): string {
+  return `The turn cannot end yet: ${tools.join(', ')} must be called first.`
 }
 
 export interface Ending {

@@ -1,8 +1,10 @@
 import type { Json } from '../util/json.ts'
 import type { Draft } from './draft.ts'
 import type { LiveItem } from './live-step.ts'
-import { findTool, lastStep, needOf, type RunState } from './run-state.ts'
+import { withPrefilled } from './call-check.ts'
+import { findTool, lastStep, type RunState } from './run-state.ts'
 import type { StopReason, Usage } from './run.ts'
+import { needOf } from './tool-call-need.ts'
 import type { ToolCall } from './tool-call.ts'
 
 /** What a model came back with. */
@@ -24,8 +26,9 @@ export function addAnswer(draft: Draft, answer: Answer): void {
   addTexts(draft, answer.items, { interrupted: false })
 
   const calls = keptCalls(draft.state, answer.items).map(({ item, place }, ordinal) => {
-    const parsed = parseArguments(item.text)
-    const needs = needOf(draft.state, { name: item.name, arguments: parsed })
+    const written = { name: item.name, arguments: parseArguments(item.text), argumentsText: item.text, ordinal }
+    const used = { ...written, arguments: withPrefilled(draft.state, written) }
+    const needs = needOf(draft.state, used)
     const call: ToolCall = {
       id: item.id,
       tenantId: draft.state.run.tenantId,
@@ -35,7 +38,7 @@ export function addAnswer(draft: Draft, answer: Answer): void {
       providerCallId: item.providerCallId,
       name: item.name,
       argumentsText: item.text,
-      arguments: parsed,
+      arguments: used.arguments,
       editedArguments: null,
       needs,
       status: needs === 'NOTHING' ? 'READY' : 'PENDING',

@@ -38,6 +38,7 @@ export interface ModelRequest {
   readonly model: string
   readonly systemPrompt: string
   readonly messages: readonly ModelMessage[]
+  /** Only those that the rules allow now; none where no tool may be called. */
   readonly tools: readonly ModelTool[]
   /** 'auto' where it is left out. */
   readonly toolChoice?: ToolChoice

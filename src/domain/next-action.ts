@@ -1,6 +1,7 @@
+import { missingCalls } from './call-check.ts'
 import { callsOfStep, findTool, isAnswered, lastStep, type RunState } from './run-state.ts'
 import type { StopReason } from './run.ts'
-import { isSettled, type ToolCall } from './tool-call.ts'
+import { hasRun, isSettled, type ToolCall } from './tool-call.ts'
 
 /** What is to be done next with a run. */
 export type Action =
@@ -13,6 +14,8 @@ export type Action =
   /** Every call of the step has its result: tell the model. */
   | { readonly type: 'return results' }
   | { readonly type: 'store follow-ups' }
+  /** The model wants to end, and rules demand that these tools are called before. */
+  | { readonly type: 'remind'; readonly tools: readonly string[] }
   | { readonly type: 'end'; readonly stopReason: StopReason }
   | { readonly type: 'call model' }
 
@@ -38,17 +41,24 @@ export function nextAction(state: RunState): Action {
   if (state.run.followUps.length > 0) return { type: 'store follow-ups' }
 
   if (step && isAnswered(step)) {
-    if (calls.length === 0) return { type: 'end', stopReason: step.stopReason ?? 'END_TURN' }
-    if (calls.some((call) => isTerminal(state, call))) return { type: 'end', stopReason: 'TOOL_RULE' }
-  }
-  if (!step || isAnswered(step)) {
-    if (state.run.steps >= state.run.maxSteps) return { type: 'end', stopReason: 'MAX_STEPS' }
-    const spent = state.run.usage.inputTokens + state.run.usage.outputTokens
-    if (state.run.maxTotalTokens !== null && spent >= state.run.maxTotalTokens) {
-      return { type: 'end', stopReason: 'BUDGET_EXCEEDED' }
+    const missing = missingCalls(state)
+    if (missing.length > 0) {
+      // An answer that has been objected to has no stop reason any more.
+      if (calls.length === 0 && step.stopReason !== null && !limitReached(state))
+        return { type: 'remind', tools: missing }
+    } else {
+      if (calls.length === 0) return { type: 'end', stopReason: step.stopReason ?? 'END_TURN' }
+      if (calls.some((call) => isTerminal(state, call))) return { type: 'end', stopReason: 'TOOL_RULE' }
     }
   }
-  return { type: 'call model' }
+  const limit = !step || isAnswered(step) ? limitReached(state) : undefined
+  return limit ? { type: 'end', stopReason: limit } : { type: 'call model' }
+}
+
+function limitReached({ run }: RunState): StopReason | undefined {
+  if (run.steps >= run.maxSteps) return 'MAX_STEPS'
+  const spent = run.usage.inputTokens + run.usage.outputTokens
+  return run.maxTotalTokens !== null && spent >= run.maxTotalTokens ? 'BUDGET_EXCEEDED' : undefined
 }
 
 /** Calls marked parallel start together; then the others one after another, in the order of the model. */
@@ -61,6 +71,5 @@ function callsToStart(state: RunState, calls: readonly ToolCall[]): ToolCall[] {
 
 /** A denied or refused call does not count: the model is to hear of it. */
 function isTerminal(state: RunState, call: ToolCall): boolean {
-  const ran = call.status === 'SUCCEEDED' || (call.status === 'FAILED' && call.startedAt !== null)
-  return ran && state.agent.toolRules.some((rule) => rule.kind === 'TERMINAL' && rule.tool === call.name)
+  return hasRun(call) && state.agent.toolRules.some((rule) => rule.kind === 'TERMINAL' && rule.tool === call.name)
 }

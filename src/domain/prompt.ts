@@ -1,12 +1,18 @@
 import type { Agent } from './agent.ts'
 import type { Block } from './block.ts'
+import { describeToolRules } from './tool-rule-text.ts'
 
 /**
- * The system prompt as a model is sent it: the instructions, then the memory blocks with what an editor of them needs
- * to know. What changes least comes first, so that providers can reuse a cached beginning.
+ * The system prompt as a model is sent it: the instructions, the tool rules, then the memory blocks with what an
+ * editor of them needs to know. What changes least comes first, so that providers can reuse a cached beginning.
  */
-export function compileSystemPrompt(agent: Pick<Agent, 'instructions'>, blocks: readonly Block[]): string {
+export function compileSystemPrompt(
+  agent: Pick<Agent, 'instructions' | 'toolRules'>,
+  blocks: readonly Block[],
+): string {
   const sections = [agent.instructions.trim()]
+  const rules = describeToolRules(agent.toolRules)
+  if (rules.length > 0) sections.push(`<tool_rules>\n${rules.map((rule) => `- ${rule}`).join('\n')}\n</tool_rules>`)
   if (blocks.length > 0) sections.push(`<memory>\n${blocks.map(compileBlock).join('\n')}\n</memory>`)
   return sections.filter((section) => section !== '').join('\n\n')
 }

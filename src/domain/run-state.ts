@@ -1,10 +1,8 @@
-import type { Json } from '../util/json.ts'
 import type { Agent } from './agent.ts'
-import { needOfCall } from './tool-call-need.ts'
 import type { GivenMessage } from './message.ts'
 import type { Run } from './run.ts'
 import type { Step } from './step.ts'
-import type { ToolCall, ToolCallNeed } from './tool-call.ts'
+import type { ToolCall } from './tool-call.ts'
 import type { AgentTool } from './tool.ts'
 
 /** A run's row with what only its drivers look at. */
@@ -45,15 +43,4 @@ export function isAnswered(step: Step): boolean {
 
 export function findTool(state: RunState, name: string): AgentTool | undefined {
   return state.tools.find((agentTool) => agentTool.tool.name === name)
-}
-
-export function needOf(state: RunState, call: { readonly name: string; readonly arguments: Json }): ToolCallNeed {
-  return needOfCall({
-    name: call.name,
-    arguments: call.arguments,
-    agentTool: findTool(state, call.name),
-    rules: state.agent.toolRules,
-    clientTools: state.run.request.clientTools,
-    approvedTools: state.run.approvedTools,
-  })
 }

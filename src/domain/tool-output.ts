@@ -1,4 +1,5 @@
 import { storableText } from '../util/json.ts'
+import type { ModelMessage } from './model-request.ts'
 import type { ToolResult } from './tool-call.ts'
 
 /** A result as it may be stored: no longer than the tool's limit, and of text that can be stored. */
@@ -15,6 +16,16 @@ export function truncateResult(
     stderr: stderr!.lines,
     truncated: output.truncated || stdout!.truncated || stderr!.truncated,
   }
+}
+
+/** What a model is sent: no return takes more than a fifth of its context window. What is stored stays whole. */
+export function cutReturns(messages: readonly ModelMessage[], contextWindow: number): ModelMessage[] {
+  const limit = Math.max(5_000, Math.floor(contextWindow / 5) * 4)
+  return messages.map((message) =>
+    message.role === 'tool'
+      ? { ...message, returns: message.returns.map((one) => ({ ...one, output: cut(one.output, limit).text })) }
+      : message,
+  )
 }
 
 function cut(given: string, limit: number): { readonly text: string; readonly truncated: boolean } {

@@ -1,6 +1,7 @@
 import { canonicalJson, type Json, type JsonObject } from '../util/json.ts'
 import { badUserInput } from './errors.ts'
 import { checkedCount, type Given } from './input.ts'
+import { conflictProblems } from './tool-rule-conflicts.ts'
 import { shapeProblems, toolsNamedBy, unknownToolProblems, type ToolRule, type ToolRuleKind } from './tool-rules.ts'
 
 export interface ToolRuleInput {
@@ -18,7 +19,7 @@ export interface ToolRuleInput {
 export function checkedToolRules(field: string, inputs: readonly ToolRuleInput[]): ToolRule[] {
   checkedCount(field, inputs, { max: 200 })
   const rules = inputs.map(toToolRule)
-  const [problem] = shapeProblems(rules)
+  const [problem] = [...shapeProblems(rules), ...conflictProblems(rules)]
   if (problem) throw badUserInput(`${field}.${problem.path}`, problem.message)
 
   const seen = new Set<string>()

@@ -112,7 +112,7 @@ class RunDriver {
   }
 
   async #callModel(): Promise<void> {
-    const { db, hub } = this.#context
+    const { db, hub, catalog } = this.#context
     const configuration = await loadConfiguration(db, this.#state.agent.id)
     if (!configuration) throw new LeaseLostError(this.#runId)
     const { blocks, ...current } = configuration
@@ -122,7 +122,9 @@ class RunDriver {
     const step = lastStep(this.#state)!
     const live: LiveStep = { seq: this.#state.run.nextSeq - 1, stepIndex: step.index, items: [] }
     hub.setLiveStep(this.#runId, live)
-    const request = buildModelRequest(this.#state, blocks, this.#history)
+    const request = buildModelRequest(this.#state, blocks, this.#history, {
+      contextWindow: catalog.find(this.#state.agent.model)?.contextWindow ?? 0,
+    })
     const outcome = await callModel(this.#context, this.#runId, request, live, this.#stop.signal)
     if (outcome.outcome === 'aborted' && this.#holder.release.aborted) return
     await this.#commit((draft) => {

@@ -1,24 +1,36 @@
 import { allowsParallelCalls } from '../domain/answer.ts'
 import type { Block } from '../domain/block.ts'
+import { nextCalls } from '../domain/call-check.ts'
 import { toModelMessages, type ContextMessage } from '../domain/context.ts'
-import type { ModelRequest, ModelTool } from '../domain/model-request.ts'
+import type { ModelRequest, ModelTool, ToolChoice } from '../domain/model-request.ts'
 import { compileSystemPrompt } from '../domain/prompt.ts'
 import { callsOfStep, type RunState } from '../domain/run-state.ts'
+import { cutReturns } from '../domain/tool-output.ts'
 
 /** What the model is to be sent for the run's next step. */
 export function buildModelRequest(
   state: RunState,
   blocks: readonly Block[],
   context: readonly ContextMessage[],
+  options: { readonly contextWindow: number },
 ): ModelRequest {
+  const { tools, forced } = nextCalls(state)
+  const messages = toModelMessages(context.map((entry) => withCurrentCalls(state, entry)))
   return {
     model: state.agent.model,
     systemPrompt: compileSystemPrompt(state.agent, blocks),
-    messages: toModelMessages(context.map((entry) => withCurrentCalls(state, entry))),
-    tools: toolsOf(state),
+    messages: cutReturns(messages, state.agent.modelSettings.contextWindow ?? options.contextWindow),
+    tools: toolsOf(state).filter(({ name }) => tools.includes(name)),
+    toolChoice: forced ? forcedChoice(tools) : 'auto',
     parallelToolCalls: allowsParallelCalls(state),
     settings: state.agent.modelSettings,
   }
+}
+
+function forcedChoice(tools: readonly string[]): ToolChoice {
+  const [only, ...others] = tools
+  if (only === undefined) return 'auto'
+  return others.length === 0 ? { tool: only } : 'required'
 }
 
 /** The run's own calls have changed since their messages were stored: what they came to is in the state. */

@@ -1,0 +1,143 @@
+import { checkSchema, type SchemaProblem } from '../util/json-schema.ts'
+import { isJsonObject, sameJson, type Json, type JsonObject } from '../util/json.ts'
+import { findTool, lastStep, type RunState } from './run-state.ts'
+import { hasRun } from './tool-call.ts'
+import { allowedTools, forcesCall, prefilledArguments, uncalledTools, type PastCall } from './tool-rule-solver.ts'
+
+/** Why a call is not run. */
+export interface CallFault {
+  /** What the model reads, so that it can do better. */
+  readonly message: string
+  /** The arguments that a rule fixes are at fault: the model cannot mend that, so the run stops. */
+  readonly stopsRun: boolean
+}
+
+export interface CallInQuestion {
+  readonly name: string
+  readonly arguments: Json
+  readonly argumentsText: string
+  /** Its place among the calls of the last step. */
+  readonly ordinal: number
+}
+
+/** The run's calls that really ran, over all its steps, pauses and workers. */
+export function historyOf(state: RunState): PastCall[] {
+  return state.calls.filter(hasRun).map((call) => ({ name: call.name, output: call.result?.output ?? '' }))
+}
+
+/** The agent's tools and the request's, by name. */
+export function toolNamesOf(state: RunState): string[] {
+  const names = [...state.tools.map(({ tool }) => tool.name), ...state.run.request.clientTools.map(({ name }) => name)]
+  return [...new Set(names)]
+}
+
+/** The parameters of the tool that a call of this name means: a client tool of the request hides the agent's. */
+export function parametersOf(state: RunState, name: string): JsonObject | undefined {
+  const clientTool = state.run.request.clientTools.find((tool) => tool.name === name)
+  return clientTool?.parameters ?? findTool(state, name)?.tool.parameters
+}
+
+/** What the model may call next, and whether it must. */
+export function nextCalls(state: RunState): { readonly tools: readonly string[]; readonly forced: boolean } {
+  const history = historyOf(state)
+  const tools = allowedTools(state.agent.toolRules, history, toolNamesOf(state))
+  return { tools, forced: forcesCall(state.agent.toolRules, history) || wasReminded(state) }
+}
+
+/** Tools that must still be called before the run may end. None where no tool may be called any more. */
+export function missingCalls(state: RunState): string[] {
+  const { toolRules } = state.agent
+  const names = toolNamesOf(state)
+  const missing = uncalledTools(toolRules, historyOf(state)).filter((tool) => names.includes(tool))
+  return missing.length > 0 && allowedTools(toolRules, historyOf(state), names).length > 0 ? missing : []
+}
+
+/** The step before had no calls, and yet the run goes on: the model was told what is missing. */
+function wasReminded(state: RunState): boolean {
+  const before = state.steps.at(-2)
+  return (
+    before !== undefined &&
+    before.modelMs !== null &&
+    !state.calls.some((call) => call.stepIndex === before.index) &&
+    missingCalls(state).length > 0
+  )
+}
+
+/** The model's arguments with those that rules fix put over them. */
+export function withPrefilled(state: RunState, call: Pick<CallInQuestion, 'name' | 'arguments'>): Json {
+  const prefilled = prefilledArguments(state.agent.toolRules, historyOf(state), call.name)
+  return prefilled && isJsonObject(call.arguments) ? { ...call.arguments, ...prefilled } : call.arguments
+}
+
+/** Why the call cannot run now; undefined where it can. */
+export function faultOfCall(state: RunState, call: CallInQuestion): CallFault | undefined {
+  const parameters = parametersOf(state, call.name)
+  const allowed = allowedTools(state.agent.toolRules, historyOf(state), toolNamesOf(state), underWay(state, call))
+  if (!parameters) return fault(`There is no tool named ${call.name}. ${listing(allowed)}`)
+  if (!allowed.includes(call.name)) return fault(`The rules don't allow ${call.name} now. ${listing(allowed)}`)
+
+  const prefilled = prefilledArguments(state.agent.toolRules, historyOf(state), call.name)
+  const misfits = prefilled ? checkSchema(propertiesOf(parameters), prefilled) : []
+  if (misfits.length > 0) {
+    const message = `The arguments that a tool rule fixes for ${call.name} don't fit its parameters: ${told(misfits)}.`
+    return { message, stopsRun: true }
+  }
+  if (!isJsonObject(call.arguments))
+    return fault(`The arguments of ${call.name} are not a JSON object. They were: ${call.argumentsText.slice(0, 500)}`)
+  const problems = checkSchema(parameters, call.arguments)
+  if (problems.length > 0) return fault(`The arguments of ${call.name} don't fit its parameters: ${told(problems)}.`)
+  return undefined
+}
+
+/** What is wrong with the arguments that a person gives a call instead of the model's. */
+export function problemsOfEdit(state: RunState, call: CallInQuestion): SchemaProblem[] {
+  const parameters = parametersOf(state, call.name)
+  const prefilled = Object.entries(prefilledArguments(state.agent.toolRules, historyOf(state), call.name) ?? {})
+  const given = isJsonObject(call.arguments) ? call.arguments : {}
+  return [
+    ...(parameters ? checkSchema(parameters, call.arguments) : []),
+    ...prefilled
+      .filter(([name, value]) => !sameJson(given[name], value))
+      .map(([name, value]) => ({
+        path: pointer(name),
+        message: `is fixed by a tool rule to ${JSON.stringify(value)}`,
+      })),
+  ]
+}
+
+/** Calls of the step that are going to run and have not yet: they count, so that no limit is passed by several at once. */
+function underWay(state: RunState, { ordinal }: CallInQuestion): string[] {
+  const step = lastStep(state)?.index
+  return state.calls
+    .filter((call) => call.stepIndex === step && call.ordinal !== ordinal)
+    .filter((call) => call.status === 'RUNNING' || (call.ordinal < ordinal && !isOver(call.status)))
+    .map((call) => call.name)
+}
+
+function isOver(status: string): boolean {
+  return status !== 'PENDING' && status !== 'READY'
+}
+
+/** What a schema says of single arguments, and nothing of which must be there. */
+function propertiesOf(schema: JsonObject): JsonObject {
+  const keywords = ['$schema', '$defs', 'definitions', 'properties', 'patternProperties', 'additionalProperties']
+  return Object.fromEntries(Object.entries(schema).filter(([keyword]) => keywords.includes(keyword)))
+}
+
+function told(problems: readonly SchemaProblem[]): string {
+  return problems.map(({ path, message }) => `${path || 'arguments'} ${message}`).join('; ')
+}
+
+function listing(allowed: readonly string[]): string {
+  return allowed.length === 0
+    ? 'No tool may be called now: answer without one.'
+    : `Tools that may be called now: ${allowed.join(', ')}.`
+}
+
+function fault(message: string): CallFault {
+  return { message, stopsRun: false }
+}
+
+function pointer(name: string): string {
+  return `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`
+}

@@ -1,0 +1,45 @@
+import type { ToolRule } from './tool-rules.ts'
+
+/** The rules in words that a model is told them in. */
+export function describeToolRules(rules: readonly ToolRule[]): string[] {
+  const first = rules.filter((rule) => rule.kind === 'RUN_FIRST').map((rule) => rule.tool)
+  return [
+    ...(first.length > 0 ? [`The first tool that you call must be ${either(first)}.`] : []),
+    ...rules.flatMap((rule) => describe(rule) ?? []),
+  ]
+}
+
+function describe(rule: ToolRule): string | undefined {
+  const { tool } = rule
+  switch (rule.kind) {
+    case 'RUN_FIRST':
+    case 'CONTINUE':
+      return undefined
+    case 'CHILDREN':
+      return `Right after ${tool}, call ${either(rule.children ?? [])} and nothing else.`
+    case 'PARENT':
+      return `${either(rule.children ?? [])} may be called only right after ${tool}.`
+    case 'CONDITIONAL':
+      return `Right after ${tool}, what it returned decides what to call: ${describeMapping(rule)}.`
+    case 'TERMINAL':
+      return `Calling ${tool} ends your turn.`
+    case 'MAX_CALLS':
+      return `${tool} may be called ${rule.maxCalls === 1 ? 'once' : `${rule.maxCalls} times`} at the most.`
+    case 'REQUIRED_BEFORE_EXIT':
+      return `${tool} must have been called before your turn ends.`
+    case 'REQUIRES_APPROVAL':
+      return `A person must approve each call of ${tool}.`
+    default:
+      return rule.kind satisfies never
+  }
+}
+
+function describeMapping(rule: ToolRule): string {
+  const entries = Object.entries((rule.outputMapping ?? {}) as Record<string, string>)
+  const otherwise = rule.requireMapping ? 'nothing' : (rule.defaultChild ?? 'whatever fits')
+  return [...entries.map(([output, child]) => `${output} → ${child}`), `anything else → ${otherwise}`].join('; ')
+}
+
+function either(tools: readonly string[]): string {
+  return tools.length < 2 ? tools.join('') : `${tools.slice(0, -1).join(', ')} or ${tools.at(-1)}`
+}
