@@ -31,7 +31,7 @@ export function toModelMessages(context: readonly ContextMessage[]): ModelMessag
     turn = undefined
     if (message.type === 'USER') messages.push({ role: 'user', content: message.content.content })
     if (message.type === 'SYSTEM') messages.push({ role: 'system', text: textOf(message.content.content) })
-    if (message.type === 'SUMMARY') messages.push({ role: 'system', text: message.content.text })
+    if (message.type === 'SUMMARY') messages.push({ role: 'system', text: presentSummary(message.content.text) })
     if (message.type === 'TOOL_RETURN') {
       messages.push({
         role: 'tool',
@@ -76,4 +76,9 @@ function inCallOrder(message: ModelMessage, index: number, all: readonly ModelMe
   const order = new Map(next.returns.map(({ callId }, place) => [callId, place]))
   const place = (part: AssistantPart) => (part.type === 'call' ? (order.get(part.callId) ?? 0) : -1)
   return { ...message, parts: message.parts.toSorted((one, other) => place(one) - place(other)) }
+}
+
+/** How a summary is told to the model that goes on with the conversation. */
+function presentSummary(text: string): string {
+  return `Earlier messages of this conversation are no longer shown. This is a summary of them:\n\n${text}`
 }

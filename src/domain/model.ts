@@ -1,3 +1,5 @@
+import type { Agent } from './agent.ts'
+
 /** A model that this server can reach, by its handle: provider/name. */
 export interface Model {
   readonly handle: string
@@ -9,4 +11,12 @@ export interface Model {
 export interface ModelCatalog {
   list(): readonly Model[]
   find(handle: string): Model | undefined
+}
+
+/** For a model that nobody knows any more: small enough for most. */
+const unknownWindow = 32_000
+
+/** The most tokens that an agent's context may hold: what it was told, else what its model takes. */
+export function contextWindowOf(agent: Pick<Agent, 'model' | 'modelSettings'>, models: ModelCatalog): number {
+  return agent.modelSettings.contextWindow ?? models.find(agent.model)?.contextWindow ?? unknownWindow
 }

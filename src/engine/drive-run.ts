@@ -1,10 +1,12 @@
 import { addAnswer, addInterruptedAnswer } from '../domain/answer.ts'
 import { advance, endRun } from '../domain/advance.ts'
+import { buildModelRequest } from '../domain/build-model-request.ts'
 import type { ContextMessage } from '../domain/context.ts'
 import { Draft, type Checkpoint } from '../domain/draft.ts'
 import type { LiveStep } from '../domain/live-step.ts'
 import type { Message } from '../domain/message.ts'
 import { callsOfStep, lastStep, type RunState } from '../domain/run-state.ts'
+import { contextWindowOf } from '../domain/model.ts'
 import { hasEnded } from '../domain/run.ts'
 import type { ToolCall } from '../domain/tool-call.ts'
 import { failPoisonedRun, poisonAfter, takeUp } from '../domain/take-up.ts'
@@ -13,7 +15,6 @@ import { isWorkerGone } from '../store/workers.ts'
 import { callModel } from './call-model.ts'
 import { commit, handBack, LeaseLostError, store, type Committed } from './commit.ts'
 import type { EngineContext } from './engine-context.ts'
-import { buildModelRequest } from './model-request.ts'
 import { RunningTools } from './run-tools.ts'
 
 export interface Holder {
@@ -123,7 +124,7 @@ class RunDriver {
     const live: LiveStep = { seq: this.#state.run.nextSeq - 1, stepIndex: step.index, items: [] }
     hub.setLiveStep(this.#runId, live)
     const request = buildModelRequest(this.#state, blocks, this.#history, {
-      contextWindow: catalog.find(this.#state.agent.model)?.contextWindow ?? 0,
+      window: contextWindowOf(this.#state.agent, catalog),
     })
     const outcome = await callModel(this.#context, this.#runId, request, live, this.#stop.signal)
     if (outcome.outcome === 'aborted' && this.#holder.release.aborted) return

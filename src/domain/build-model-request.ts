@@ -1,25 +1,25 @@
-import { allowsParallelCalls } from '../domain/answer.ts'
-import type { Block } from '../domain/block.ts'
-import { nextCalls } from '../domain/call-check.ts'
-import { toModelMessages, type ContextMessage } from '../domain/context.ts'
-import type { ModelRequest, ModelTool, ToolChoice } from '../domain/model-request.ts'
-import { compileSystemPrompt } from '../domain/prompt.ts'
-import { callsOfStep, type RunState } from '../domain/run-state.ts'
-import { cutReturns } from '../domain/tool-output.ts'
+import { allowsParallelCalls } from './answer.ts'
+import type { Block } from './block.ts'
+import { nextCalls } from './call-check.ts'
+import { toModelMessages, type ContextMessage } from './context.ts'
+import type { ModelRequest, ModelTool, ToolChoice } from './model-request.ts'
+import { compileSystemPrompt } from './prompt.ts'
+import { callsOfStep, type RunState } from './run-state.ts'
+import { cutReturns } from './tool-output.ts'
 
-/** What the model is to be sent for the run's next step. */
+/** What the model is to be sent for the run's next step. `window` is the most that the agent's context may weigh. */
 export function buildModelRequest(
   state: RunState,
   blocks: readonly Block[],
   context: readonly ContextMessage[],
-  options: { readonly contextWindow: number },
+  options: { readonly window: number },
 ): ModelRequest {
   const { tools, forced } = nextCalls(state)
   const messages = toModelMessages(context.map((entry) => withCurrentCalls(state, entry)))
   return {
     model: state.agent.model,
     systemPrompt: compileSystemPrompt(state.agent, blocks),
-    messages: cutReturns(messages, state.agent.modelSettings.contextWindow ?? options.contextWindow),
+    messages: cutReturns(messages, options.window),
     tools: toolsOf(state).filter(({ name }) => tools.includes(name)),
     toolChoice: forced ? forcedChoice(tools) : 'auto',
     parallelToolCalls: allowsParallelCalls(state),

@@ -1,0 +1,121 @@
+import type { CompactionSettings } from './agent.ts'
+import type { ContextMessage } from './context.ts'
+
+/** A context above this share of the window is compacted before the model is asked. */
+export const compactAbove = 0.9
+/** What a sliding window leaves, summary included. */
+const shrinkBelow = 0.7
+/** How much of the window a summary may take. */
+const summaryShare = 0.1
+const evictionStep = 0.1
+/** A summary that would have to be shorter says nothing. */
+const shortestSummary = 16
+
+/**
+ * Messages that stay or go together: all of one step (a call and its return are never parted), and each message that is
+ * no step's by itself. The current summary is none of them: every compaction replaces it.
+ */
+export function unitsOf(context: readonly ContextMessage[]): ContextMessage[][] {
+  const messages = context.filter(({ message }) => message.type !== 'SUMMARY')
+  const lastOfStep = new Map(messages.map((entry, index) => [stepKey(entry, index), index]))
+  const units: ContextMessage[][] = []
+  let end = -1
+  for (const [index, entry] of messages.entries()) {
+    if (index > end) units.push([])
+    units.at(-1)!.push(entry)
+    end = Math.max(end, lastOfStep.get(stepKey(entry, index))!)
+  }
+  return units
+}
+
+function stepKey({ message }: ContextMessage, index: number): string {
+  return message.stepIndex === null ? `${index}` : `${message.runId} ${message.stepIndex}`
+}
+
+/**
+ * The first unit that must stay, whatever it weighs: what the run's model has not answered yet, which is its last input
+ * and returns that it has not read, and calls that have no return. The number of units where nothing must.
+ */
+export function firstToStay(units: readonly (readonly ContextMessage[])[], runId: string): number {
+  let first = units.length
+  while (first > 0 && isInput(units[first - 1]!, runId)) first -= 1
+  if (first > 0 && units[first - 1]!.some(({ message }) => message.runId === runId && message.type === 'TOOL_RETURN')) {
+    first -= 1
+  }
+  const waiting = units.findIndex((unit) => hasOpenCalls(unit))
+  return waiting < 0 ? first : Math.min(first, waiting)
+}
+
+function isInput([entry]: readonly ContextMessage[], runId: string): boolean {
+  const { message } = entry!
+  return message.runId === runId && (message.type === 'USER' || message.type === 'SYSTEM')
+}
+
+function hasOpenCalls(unit: readonly ContextMessage[]): boolean {
+  const types = unit.map(({ message }) => message.type)
+  return (types.includes('TOOL_CALL') || types.includes('APPROVAL_REQUEST')) && !types.includes('TOOL_RETURN')
+}
+
+/** The context without steps that have no return yet: an exchange that a model could be sent. */
+export function withoutOpenCalls(context: readonly ContextMessage[]): ContextMessage[] {
+  const open = new Set(unitsOf(context).filter(hasOpenCalls).flat())
+  return context.filter((entry) => !open.has(entry))
+}
+
+export interface CompactionTask {
+  readonly units: readonly { readonly messages: number; readonly weight: number }[]
+  /** From here on every unit stays. */
+  readonly firstToStay: number
+  /** What system prompt and tools weigh: nothing can be done about them. */
+  readonly fixed: number
+  readonly window: number
+  readonly settings: Pick<CompactionSettings, 'mode' | 'keepRatio'>
+}
+
+export interface CompactionPlan {
+  /** How many units go into the summary, from the oldest on. */
+  readonly evict: number
+  /** The most that the summary may weigh. */
+  readonly summaryTokens: number
+}
+
+/**
+ * Where to cut. A sliding window evicts the oldest share, then a tenth more at a time until the rest fits well; where it
+ * cannot, and in mode ALL, everything goes that may. Undefined where nothing may go, or where it would be of no use.
+ */
+export function planCompaction(task: CompactionTask): CompactionPlan | undefined {
+  if (task.firstToStay === 0) return undefined
+  if (task.settings.mode === 'SLIDING_WINDOW') {
+    const summaryTokens = Math.floor(task.window * summaryShare)
+    for (let share = 1 - task.settings.keepRatio; share < 1; share += evictionStep) {
+      const evict = unitsOfShare(task, share)
+      if (evict >= task.firstToStay) break
+      if (task.fixed + summaryTokens + keptWeight(task, evict) < task.window * shrinkBelow) {
+        return { evict, summaryTokens }
+      }
+    }
+  }
+  return planToEvictAll(task)
+}
+
+function planToEvictAll(task: CompactionTask): CompactionPlan | undefined {
+  const evict = task.firstToStay
+  const room = task.window - task.fixed - keptWeight(task, evict)
+  // Half of the room is left to the answer.
+  const summaryTokens = Math.floor(Math.min(task.window * summaryShare, room / 2))
+  return summaryTokens < shortestSummary ? undefined : { evict, summaryTokens }
+}
+
+/** The fewest units, and one at the least, that have so large a share of all messages. */
+function unitsOfShare({ units }: CompactionTask, share: number): number {
+  const wanted = share * units.reduce((total, unit) => total + unit.messages, 0)
+  let evict = 0
+  for (let evicted = 0; evict < units.length && (evict === 0 || evicted < wanted); evict += 1) {
+    evicted += units[evict]!.messages
+  }
+  return evict
+}
+
+function keptWeight({ units }: CompactionTask, evict: number): number {
+  return units.slice(evict).reduce((total, unit) => total + unit.weight, 0)
+}

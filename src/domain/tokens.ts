@@ -1,0 +1,115 @@
+import { countTokens as countPiece } from 'gpt-tokenizer/encoding/o200k_base'
+
+import type { AssistantPart, ModelMessage, ModelRequest, ModelTool } from './model-request.ts'
+
+/**
+ * What texts weigh, counted here and not by asking a provider. Every model counts a little differently, so this is an
+ * estimate: whoever relies on it leaves room, and a provider that says "too long" is right.
+ */
+
+/** The counter's time grows with the square of a word's length, and some scripts know no spaces: it gets pieces. */
+const pieceLength = 400
+/** Words such as <|endoftext|> are what someone wrote, and weigh what they are written with. */
+const plainText = { disallowedSpecial: new Set<string>() }
+
+export function countTokens(text: string): number {
+  let count = 0
+  for (let start = 0; start < text.length; start += pieceLength) {
+    count += countPiece(text.slice(start, start + pieceLength), plainText)
+  }
+  return count
+}
+
+/** The beginning of a text, of so many tokens at the most. */
+export function cutToTokens(text: string, tokens: number): string {
+  return text.slice(0, lengthWithin(text, tokens)).toWellFormed()
+}
+
+/** The end of a text, of so many tokens at the most. */
+export function cutFromTokens(text: string, tokens: number): string {
+  let start = text.length
+  let left = tokens
+  while (start > 0) {
+    const piece = text.slice(Math.max(0, start - pieceLength), start)
+    left -= countPiece(piece, plainText)
+    if (left < 0) break
+    start -= piece.length
+  }
+  return text.slice(start).toWellFormed()
+}
+
+function lengthWithin(text: string, tokens: number): number {
+  let left = tokens
+  for (let start = 0; start < text.length; start += pieceLength) {
+    const piece = text.slice(start, start + pieceLength)
+    const weight = countPiece(piece, plainText)
+    // The piece that does not fit whole is cut in proportion, which errs by a few tokens of four hundred characters.
+    if (weight > left) return start + Math.floor((piece.length * Math.max(0, left - 1)) / weight)
+    left -= weight
+  }
+  return text.length
+}
+
+export type CountTokens = (text: string) => number
+
+/** Counts each text once: a run's context is weighed before every step, and most of it stays. */
+export function createTokenCounter(): CountTokens {
+  const counted = new Map<string, number>()
+  return (text) => {
+    let count = counted.get(text)
+    if (count === undefined) counted.set(text, (count = countTokens(text)))
+    return count
+  }
+}
+
+/** What a message, a call or a tool costs beside its text. */
+const frame = 4
+/** What an image is taken to weigh, whatever its size. */
+const imageTokens = 1_500
+
+export interface RequestWeight {
+  readonly systemPrompt: number
+  readonly tools: number
+  readonly messages: number
+  readonly total: number
+}
+
+export function weighRequest(request: ModelRequest, count: CountTokens = countTokens): RequestWeight {
+  const systemPrompt = count(request.systemPrompt)
+  const tools = weighTools(request.tools, count)
+  const messages = weighMessages(request.messages, count)
+  return { systemPrompt, tools, messages, total: systemPrompt + tools + messages }
+}
+
+export function weighTools(tools: readonly ModelTool[], count: CountTokens = countTokens): number {
+  return sum(tools, ({ name, description, parameters }) => {
+    return frame + count(name) + count(description) + count(JSON.stringify(parameters))
+  })
+}
+
+export function weighMessages(messages: readonly ModelMessage[], count: CountTokens = countTokens): number {
+  return sum(messages, (message) => frame + weighContent(message, count))
+}
+
+function weighContent(message: ModelMessage, count: CountTokens): number {
+  switch (message.role) {
+    case 'user':
+      return sum(message.content, (part) => ('text' in part ? count(part.text) : imageTokens))
+    case 'system':
+      return count(message.text)
+    case 'assistant':
+      return sum(message.parts, (part) => weighPart(part, count))
+    case 'tool':
+      return sum(message.returns, ({ output }) => frame + count(output))
+    default:
+      return message satisfies never
+  }
+}
+
+function weighPart(part: AssistantPart, count: CountTokens): number {
+  return part.type === 'call' ? frame + count(part.name) + count(part.argumentsText) : count(part.text)
+}
+
+function sum<Item>(items: readonly Item[], weigh: (item: Item) => number): number {
+  return items.reduce((total, item) => total + weigh(item), 0)
+}

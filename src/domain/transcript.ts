@@ -1,0 +1,94 @@
+import type { ContextMessage } from './context.ts'
+import { callsOfMessage, type ContentPart } from './message.ts'
+import { cutFromTokens, cutToTokens, countTokens } from './tokens.ts'
+import type { ToolCall } from './tool-call.ts'
+
+/**
+ * A conversation told to a model that was not part of it: each entry says whose words follow, and every line of them is
+ * quoted, so that nobody can speak in another's name, or to the reader, from inside a quotation.
+ */
+export function transcriptOf(
+  messages: readonly ContextMessage[],
+  options: { readonly returnCharLimit?: number } = {},
+): string {
+  const limit = options.returnCharLimit ?? Number.POSITIVE_INFINITY
+  return messages.flatMap((entry) => entriesOf(entry, limit)).join('\n\n')
+}
+
+function entriesOf({ message, callsOfStep }: ContextMessage, returnCharLimit: number): string[] {
+  const calls = callsOfMessage(message.type, callsOfStep)
+  switch (message.type) {
+    case 'USER':
+      return [entry('user', textWithImages(message.content.content))]
+    case 'SYSTEM':
+      return [entry('system', textWithImages(message.content.content))]
+    case 'ASSISTANT':
+      return [entry(message.content.interrupted ? 'assistant (cut short)' : 'assistant', message.content.text)]
+    case 'SUMMARY':
+      return [entry('summary of what came before', message.content.text)]
+    case 'TOOL_CALL':
+      return calls.map((call) => entry(`assistant calls ${call.name}`, argumentsOf(call)))
+    case 'APPROVAL_REQUEST':
+      return calls.map((call) => entry(`assistant asks to call ${call.name}`, argumentsOf(call)))
+    case 'APPROVAL_RESPONSE':
+      return calls.map((call) => entry(`decision about ${call.name}`, decisionOf(call)))
+    case 'TOOL_RETURN':
+      return calls.map((call) => entry(returnLabel(call), clamp(call.result?.output ?? '', returnCharLimit)))
+    // What the model thought is neither said nor done.
+    case 'REASONING':
+      return []
+    default:
+      return message satisfies never
+  }
+}
+
+function entry(label: string, text: string): string {
+  return `${label}:\n${text.replaceAll(/^/gm, '> ')}`
+}
+
+function textWithImages(content: readonly ContentPart[]): string {
+  return content.map((part) => ('text' in part ? part.text : '[an image]')).join('\n')
+}
+
+function argumentsOf(call: ToolCall): string {
+  return call.editedArguments === null ? call.argumentsText : JSON.stringify(call.editedArguments)
+}
+
+function decisionOf({ decision }: ToolCall): string {
+  const reason = decision?.reason ? `: ${decision.reason}` : ''
+  switch (decision?.kind) {
+    case 'APPROVED':
+      return `approved${reason}`
+    case 'DENIED':
+      return `denied${reason}`
+    case 'CLIENT_RETURN':
+      return 'the client ran it itself'
+    default:
+      return 'none'
+  }
+}
+
+function returnLabel(call: ToolCall): string {
+  return `${call.name} ${call.result?.status === 'SUCCESS' ? 'returned' : 'failed'}`
+}
+
+function clamp(text: string, limit: number): string {
+  return text.length <= limit
+    ? text
+    : `${text.slice(0, limit).toWellFormed()}\n[${text.length - limit} characters more]`
+}
+
+const clampedReturn = 1_000
+
+/**
+ * A transcript of so many tokens at the most. What tools returned is shortened first; where that is not enough, the
+ * beginning and the end are kept, which tell what was wanted and where things stand.
+ */
+export function transcriptWithin(messages: readonly ContextMessage[], tokens: number): string {
+  const whole = transcriptOf(messages)
+  if (countTokens(whole) <= tokens) return whole
+  const short = transcriptOf(messages, { returnCharLimit: clampedReturn })
+  if (countTokens(short) <= tokens) return short
+  const half = Math.floor((tokens - 20) / 2)
+  return `${cutToTokens(short, half)}\n\n[the middle is left out]\n\n> ${cutFromTokens(short, half)}`
+}
