@@ -60,7 +60,7 @@ export async function loadRun(
   >`
     select runs.*, conversations.next_position as conversation_position, conversations.context_from,
       conversations.summary_position, conversations.active_run_id, ${configurationOf(sql`runs.agent_id`)},
-      coalesce((select jsonb_agg(to_jsonb(steps) order by index) from steps where run_id = runs.id), '[]') as step_rows,
+      coalesce((select jsonb_agg(to_jsonb(step) order by index) from steps step where run_id = runs.id), '[]') as step_rows,
       coalesce((select jsonb_agg(to_jsonb(tool_calls) order by step_index, ordinal)
         from tool_calls where run_id = runs.id), '[]') as call_rows
     from runs join conversations on conversations.id = runs.conversation_id

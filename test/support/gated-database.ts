@@ -1,0 +1,94 @@
+import {
+  Kysely,
+  PostgresDialect,
+  type CompiledQuery,
+  type DatabaseConnection,
+  type Driver,
+  type QueryResult,
+} from 'kysely'
+import type pg from 'pg'
+
+import type { Database } from '../../src/store/schema.ts'
+
+/** Called around every statement, those that begin and commit transactions included. What it throws, the statement throws. */
+export interface StatementHooks {
+  before?(statement: string): Promise<void> | void
+  /** The statement was executed: what is thrown here is the loss of its answer. */
+  after?(statement: string): Promise<void> | void
+}
+
+/** A database whose every statement passes through hooks, on a pool that stays its owner's. */
+export function hookDatabase(pool: pg.Pool, hooks: StatementHooks): Kysely<Database> {
+  return new Kysely<Database>({ dialect: new HookedDialect(pool, hooks) })
+}
+
+class HookedDialect extends PostgresDialect {
+  readonly #hooks: StatementHooks
+
+  constructor(pool: pg.Pool, hooks: StatementHooks) {
+    super({ pool })
+    this.#hooks = hooks
+  }
+
+  override createDriver(): Driver {
+    return new HookedDriver(super.createDriver(), this.#hooks)
+  }
+}
+
+class HookedDriver implements Driver {
+  readonly #inner: Driver
+  readonly #hooks: StatementHooks
+
+  constructor(inner: Driver, hooks: StatementHooks) {
+    this.#inner = inner
+    this.#hooks = hooks
+  }
+
+  init(): Promise<void> {
+    return this.#inner.init()
+  }
+
+  async acquireConnection(): Promise<DatabaseConnection> {
+    return new HookedConnection(await this.#inner.acquireConnection(), this.#hooks)
+  }
+
+  // These reach the connection as statements, so they pass the hooks.
+  beginTransaction(...[connection, settings]: Parameters<Driver['beginTransaction']>): Promise<void> {
+    return this.#inner.beginTransaction(connection, settings)
+  }
+
+  commitTransaction(connection: DatabaseConnection): Promise<void> {
+    return this.#inner.commitTransaction(connection)
+  }
+
+  rollbackTransaction(connection: DatabaseConnection): Promise<void> {
+    return this.#inner.rollbackTransaction((connection as HookedConnection).inner)
+  }
+
+  releaseConnection(connection: DatabaseConnection): Promise<void> {
+    return this.#inner.releaseConnection((connection as HookedConnection).inner)
+  }
+
+  async destroy(): Promise<void> {}
+}
+
+class HookedConnection implements DatabaseConnection {
+  readonly inner: DatabaseConnection
+  readonly #hooks: StatementHooks
+
+  constructor(inner: DatabaseConnection, hooks: StatementHooks) {
+    this.inner = inner
+    this.#hooks = hooks
+  }
+
+  async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
+    await this.#hooks.before?.(query.sql)
+    const result = await this.inner.executeQuery<R>(query)
+    await this.#hooks.after?.(query.sql)
+    return result
+  }
+
+  streamQuery<R>(): AsyncIterableIterator<QueryResult<R>> {
+    throw new Error('streams are not used')
+  }
+}
