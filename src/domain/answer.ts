@@ -1,4 +1,4 @@
-import type { Json } from '../util/json.ts'
+import { storableJson, type Json } from '../util/json.ts'
 import type { Draft } from './draft.ts'
 import type { LiveItem } from './live-step.ts'
 import { withPrefilled } from './call-check.ts'
@@ -123,10 +123,10 @@ export function allowsParallelCalls(state: Pick<RunState, 'agent'>): boolean {
   return modelSettings.parallelToolCalls && toolRules.every((rule) => rule.kind === 'REQUIRES_APPROVAL')
 }
 
-/** Null where the text is not JSON. A model that has nothing to pass may write nothing at all. */
+/** Null where the text is not JSON that can be stored. A model that has nothing to pass may write nothing at all. */
 function parseArguments(text: string): Json {
   try {
-    return text.trim() === '' ? {} : (JSON.parse(text) as Json)
+    return text.trim() === '' ? {} : storableJson(JSON.parse(text) as Json)
   } catch {
     return null
   }

@@ -2,7 +2,7 @@ import type { Answer } from '../domain/answer.ts'
 import type { LiveItem, LiveStep } from '../domain/live-step.ts'
 import type { ModelPart, ModelRequest } from '../domain/model-request.ts'
 import type { RunError, StopReason } from '../domain/run.ts'
-import { storableText } from '../util/json.ts'
+import { storableJson, storableText } from '../util/json.ts'
 import type { EngineContext } from './engine-context.ts'
 
 export type ModelOutcome =
@@ -159,7 +159,7 @@ class ItemWriter {
         if (!item) return
         if (item.kind !== 'CALL') {
           item.redacted = part.redacted ?? false
-          item.provider = part.provider ?? null
+          item.provider = part.provider ? { ...part.provider, data: storableJson(part.provider.data) } : null
         }
         complete(item)
         return

@@ -13,13 +13,19 @@ export function storableText(text: string): string {
   return (text.includes('\u0000') ? text.replaceAll('\u0000', '') : text).toWellFormed()
 }
 
-/** `storableText` for every string in a value, keys included. */
-export function storableJson<T extends Json>(value: T): T {
+/** Far beyond anything meant, and far below where Postgres gives up. */
+const deepest = 500
+
+/** `storableText` for every string in a value, keys included. Throws where the value is nested too deeply for jsonb. */
+export function storableJson<T extends Json>(value: T, depth = 0): T {
+  if (depth > deepest) throw new RangeError(`The value is nested more than ${deepest} levels deep.`)
   if (typeof value === 'string') return storableText(value) as T
-  if (Array.isArray(value)) return value.map(storableJson) as unknown as T
+  // JSON knows no such number, though 1e999 is read as one.
+  if (typeof value === 'number') return (Number.isFinite(value) ? value : null) as T
+  if (Array.isArray(value)) return value.map((entry) => storableJson(entry, depth + 1)) as unknown as T
   if (isJsonObject(value)) {
     return Object.fromEntries(
-      Object.entries(value).map(([key, entry]) => [storableText(key), storableJson(entry)]),
+      Object.entries(value).map(([key, entry]) => [storableText(key), storableJson(entry, depth + 1)]),
     ) as unknown as T
   }
   return value
