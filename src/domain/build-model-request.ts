@@ -4,12 +4,12 @@ import { nextCalls } from './call-check.ts'
 import { toModelMessages, type ContextMessage } from './context.ts'
 import type { ModelRequest, ModelTool, ToolChoice } from './model-request.ts'
 import { compileSystemPrompt } from './prompt.ts'
-import { callsOfStep, type RunState } from './run-state.ts'
+import { callsOfStep, type PromptState } from './run-state.ts'
 import { cutReturns } from './tool-output.ts'
 
 /** What the model is to be sent for the run's next step. `window` is the most that the agent's context may weigh. */
 export function buildModelRequest(
-  state: RunState,
+  state: PromptState,
   blocks: readonly Block[],
   context: readonly ContextMessage[],
   options: { readonly window: number },
@@ -34,14 +34,14 @@ function forcedChoice(tools: readonly string[]): ToolChoice {
 }
 
 /** The run's own calls have changed since their messages were stored: what they came to is in the state. */
-function withCurrentCalls(state: RunState, entry: ContextMessage): ContextMessage {
+function withCurrentCalls(state: PromptState, entry: ContextMessage): ContextMessage {
   const { runId, stepIndex } = entry.message
   if (runId !== state.run.id || stepIndex === null) return entry
   return { ...entry, callsOfStep: callsOfStep(state, stepIndex) }
 }
 
 /** The agent's tools and the request's; a client tool hides the server's tool of its name. */
-function toolsOf(state: RunState): ModelTool[] {
+function toolsOf(state: PromptState): ModelTool[] {
   const { clientTools } = state.run.request
   const own = state.tools
     .map(({ tool }) => tool)

@@ -1,6 +1,6 @@
 import { checkSchema, type SchemaProblem } from '../util/json-schema.ts'
 import { isJsonObject, sameJson, type Json, type JsonObject } from '../util/json.ts'
-import { findTool, lastStep, type RunState } from './run-state.ts'
+import { findTool, lastStep, type PromptState, type RunState } from './run-state.ts'
 import { hasRun } from './tool-call.ts'
 import { allowedTools, forcesCall, prefilledArguments, uncalledTools, type PastCall } from './tool-rule-solver.ts'
 
@@ -21,12 +21,12 @@ export interface CallInQuestion {
 }
 
 /** The run's calls that really ran, over all its steps, pauses and workers. */
-export function historyOf(state: RunState): PastCall[] {
+export function historyOf(state: Pick<PromptState, 'calls'>): PastCall[] {
   return state.calls.filter(hasRun).map((call) => ({ name: call.name, output: call.result?.output ?? '' }))
 }
 
 /** The agent's tools and the request's, by name. */
-export function toolNamesOf(state: RunState): string[] {
+export function toolNamesOf(state: PromptState): string[] {
   const names = [...state.tools.map(({ tool }) => tool.name), ...state.run.request.clientTools.map(({ name }) => name)]
   return [...new Set(names)]
 }
@@ -38,14 +38,14 @@ export function parametersOf(state: RunState, name: string): JsonObject | undefi
 }
 
 /** What the model may call next, and whether it must. */
-export function nextCalls(state: RunState): { readonly tools: readonly string[]; readonly forced: boolean } {
+export function nextCalls(state: PromptState): { readonly tools: readonly string[]; readonly forced: boolean } {
   const history = historyOf(state)
   const tools = allowedTools(state.agent.toolRules, history, toolNamesOf(state))
   return { tools, forced: forcesCall(state.agent.toolRules, history) || wasReminded(state) }
 }
 
 /** Tools that must still be called before the run may end. None where no tool may be called any more. */
-export function missingCalls(state: RunState): string[] {
+export function missingCalls(state: PromptState): string[] {
   const { toolRules } = state.agent
   const names = toolNamesOf(state)
   const missing = uncalledTools(toolRules, historyOf(state)).filter((tool) => names.includes(tool))
@@ -53,7 +53,7 @@ export function missingCalls(state: RunState): string[] {
 }
 
 /** The step before had no calls, and yet the run goes on: the model was told what is missing. */
-function wasReminded(state: RunState): boolean {
+function wasReminded(state: PromptState): boolean {
   const before = state.steps.at(-2)
   return (
     before !== undefined &&

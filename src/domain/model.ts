@@ -1,4 +1,6 @@
+import type { JsonObject } from '../util/json.ts'
 import type { Agent } from './agent.ts'
+import type { ModelRequest } from './model-request.ts'
 
 /** A model that this server can reach, by its handle: provider/name. */
 export interface Model {
@@ -11,6 +13,8 @@ export interface Model {
 export interface ModelCatalog {
   list(): readonly Model[]
   find(handle: string): Model | undefined
+  /** What would be sent to the provider; undefined where nobody speaks for the model any more. */
+  requestBody(request: ModelRequest): JsonObject | undefined
 }
 
 /** For a model that nobody knows any more: small enough for most. */

@@ -28,11 +28,16 @@ export interface RunState {
   readonly inFlight: ReadonlySet<string>
 }
 
-export function lastStep(state: RunState): Step | undefined {
+/** What decides what a model is sent, of a run or of one that might come. */
+export type PromptState = Pick<RunState, 'agent' | 'tools' | 'steps' | 'calls'> & {
+  readonly run: Pick<Run, 'id' | 'request'>
+}
+
+export function lastStep(state: Pick<RunState, 'steps'>): Step | undefined {
   return state.steps.at(-1)
 }
 
-export function callsOfStep(state: RunState, index: number): ToolCall[] {
+export function callsOfStep(state: Pick<RunState, 'calls'>, index: number): ToolCall[] {
   return state.calls.filter((call) => call.stepIndex === index)
 }
 
@@ -41,6 +46,6 @@ export function isAnswered(step: Step): boolean {
   return step.modelMs !== null
 }
 
-export function findTool(state: RunState, name: string): AgentTool | undefined {
+export function findTool(state: Pick<RunState, 'tools'>, name: string): AgentTool | undefined {
   return state.tools.find((agentTool) => agentTool.tool.name === name)
 }

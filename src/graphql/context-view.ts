@@ -1,6 +1,16 @@
+import { buildModelRequest } from '../domain/build-model-request.ts'
+import { withoutOpenCalls } from '../domain/compaction.ts'
+import { toModelMessages } from '../domain/context.ts'
+import { HoldpointError, notFound } from '../domain/errors.ts'
+import { encodeId } from '../domain/ids.ts'
 import type { Message as DomainMessage } from '../domain/message.ts'
+import { contextWindowOf } from '../domain/model.ts'
+import { compileSystemPrompt } from '../domain/prompt.ts'
+import { countTokens, weighMessages, weighRequest } from '../domain/tokens.ts'
+import { loadContextSnapshot } from '../store/context-snapshot.ts'
 import type { Json } from '../util/json.ts'
 import { builder } from './builder.ts'
+import type { Context } from './context.ts'
 import { Message } from './run-refs.ts'
 
 interface ContextTokensView {
@@ -53,3 +63,34 @@ ContextType.implement({
     }),
   }),
 })
+
+/** Made by the functions that the engine uses, from what is stored: it cannot say anything else than what is sent. */
+export async function viewContext(context: Context, conversationId: string): Promise<ContextView> {
+  const snapshot = await loadContextSnapshot(context.db, context.viewer.tenantId, conversationId)
+  if (!snapshot) throw notFound('conversation', encodeId('Conversation', conversationId))
+  const { state, blocks } = snapshot
+  // A step whose calls have no return yet is not told to a model.
+  const messages = withoutOpenCalls(snapshot.messages)
+  const window = contextWindowOf(state.agent, context.models)
+  const request = buildModelRequest(state, blocks, messages, { window })
+  const body = context.models.requestBody(request)
+  if (!body) throw new HoldpointError('UNAVAILABLE', `This server cannot reach the model ${request.model} now.`)
+
+  const weight = weighRequest(request)
+  const instructions = countTokens(compileSystemPrompt(state.agent, []))
+  const summary = weighMessages(toModelMessages(messages.filter(({ message }) => message.type === 'SUMMARY')))
+  return {
+    systemPrompt: request.systemPrompt,
+    messages: messages.map(({ message }) => message),
+    tokens: {
+      window,
+      total: weight.total,
+      instructions,
+      blocks: weight.systemPrompt - instructions,
+      tools: weight.tools,
+      summary,
+      messages: weight.messages - summary,
+    },
+    request: body,
+  }
+}

@@ -1,13 +1,13 @@
 import type { Conversation as DomainConversation } from '../domain/conversation.ts'
 import { encodeCursor } from '../domain/cursor.ts'
-import { notImplemented } from '../domain/errors.ts'
 import type { ConversationHead } from '../store/conversation-heads.ts'
 import { listMessagesPage } from '../store/messages.ts'
 import { builder } from './builder.ts'
 import { pageArguments, pageComplexity } from './connection.ts'
-import { ContextType } from './context-view.ts'
+import { ContextType, viewContext } from './context-view.ts'
 import type { Context } from './context.ts'
 import { Conversation } from './conversation.ts'
+import { beginningOf } from './cursor.ts'
 import { loadExisting } from './load-existing.ts'
 import { MessageConnection, MessageFilter } from './message.ts'
 import { StopReason } from './run-outcome.ts'
@@ -64,8 +64,11 @@ builder.objectFields(Conversation, (t) => ({
   context: t.field({
     type: ContextType,
     description: 'What the model would be sent now, and what it weighs.',
-    resolve: () => {
-      throw notImplemented('Conversation.context')
+    // All of it is read and weighed.
+    complexity: 20,
+    resolve: async (conversation, _args, context) => {
+      await headOf(conversation, context)
+      return viewContext(context, conversation.id)
     },
   }),
   lastCursor: t.field({
@@ -76,8 +79,7 @@ builder.objectFields(Conversation, (t) => ({
     ].join('\n'),
     resolve: async (conversation, _args, context) => {
       const { lastEntry } = await headOf(conversation, context)
-      // Before the first run there is no entry to name: the conversation's own id stands for its beginning.
-      return encodeCursor({ ...(lastEntry ?? { runId: conversation.id, seq: 0 }), item: 0, offset: 0 })
+      return encodeCursor(lastEntry ? { ...lastEntry, item: 0, offset: 0 } : beginningOf(conversation.id))
     },
   }),
   lastStopReason: t.field({

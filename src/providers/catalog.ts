@@ -14,9 +14,11 @@ export function createCatalog(providers: readonly Provider[]): ProviderCatalog {
   const byName = new Map(providers.map((provider) => [provider.name, provider]))
   const named = (handle: string) => byName.get(handle.slice(0, Math.max(0, handle.indexOf('/'))))
   const find = (handle: string) => listed.get(handle) ?? named(handle)?.find?.(handle)
+  const providerOf = (handle: string) => (find(handle) ? named(handle) : undefined)
   return {
     list: () => [...listed.values()],
     find,
-    providerOf: (handle) => (find(handle) ? named(handle) : undefined),
+    providerOf,
+    requestBody: (request) => providerOf(request.model)?.requestBody(request),
   }
 }

@@ -24,6 +24,7 @@ const models: readonly Model[] = [
 const testModels: ModelCatalog = {
   list: () => models,
   find: (handle) => models.find((model) => model.handle === handle),
+  requestBody: (request) => JSON.parse(JSON.stringify(request)),
 }
 
 export interface Execution {

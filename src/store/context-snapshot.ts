@@ -1,0 +1,39 @@
+import type { Kysely } from 'kysely'
+
+import type { Block } from '../domain/block.ts'
+import type { ContextMessage } from '../domain/context.ts'
+import type { PromptState } from '../domain/run-state.ts'
+import { listConversations } from './conversations.ts'
+import { loadConfiguration, loadContext, loadRun } from './load-run.ts'
+import type { Database } from './schema.ts'
+
+/** What the conversation's next model request would be made of. */
+export interface ContextSnapshot {
+  /** Of the run that holds the conversation, else of a run that would begin now and bring no tools of its own. */
+  readonly state: PromptState
+  readonly blocks: readonly Block[]
+  readonly messages: readonly ContextMessage[]
+}
+
+/** All of one moment; undefined where the tenant has no such conversation. */
+export function loadContextSnapshot(
+  db: Kysely<Database>,
+  tenantId: string,
+  conversationId: string,
+): Promise<ContextSnapshot | undefined> {
+  return db
+    .transaction()
+    .setIsolationLevel('repeatable read')
+    .execute(async (trx) => {
+      const [conversation] = await listConversations(trx, tenantId, [conversationId])
+      if (!conversation) return undefined
+      const messages = await loadContext(trx, conversationId, conversation)
+      const active = conversation.activeRunId === null ? undefined : await loadRun(trx, conversation.activeRunId)
+      if (active) return { state: active.state, blocks: active.blocks, messages }
+      const configuration = await loadConfiguration(trx, conversation.agentId)
+      if (!configuration) return undefined
+      const { agent, tools, blocks } = configuration
+      const run = { id: '', request: { messages: [], clientTools: [] } }
+      return { state: { agent, tools, run, steps: [], calls: [] }, blocks, messages }
+    })
+}
