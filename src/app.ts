@@ -9,8 +9,11 @@ import { createLoaders } from './graphql/loaders.ts'
 import { schema } from './graphql/schema.ts'
 import { createHub } from './live/hub.ts'
 import { RunPoll } from './live/poll-runs.ts'
+import { createAnthropic } from './providers/anthropic.ts'
 import { createCatalog } from './providers/catalog.ts'
 import { demoProvider } from './providers/demo.ts'
+import { createOpenAIChat } from './providers/openai-chat.ts'
+import { createOpenAIResponses } from './providers/openai-responses.ts'
 import type { Provider } from './providers/provider.ts'
 import { createHttpServer } from './server/http.ts'
 import { answers, type OpenDatabase } from './store/open-database.ts'
@@ -55,7 +58,13 @@ export async function createApp(options: AppOptions): Promise<App> {
   await upsertBuiltinTools(db, tenantId, [...builtinTools, ...tools.map(toBuiltinTool)], { clock, ids })
 
   const hub = createHub()
-  const catalog = createCatalog([demoProvider, ...(options.providers ?? [])])
+  const catalog = createCatalog([
+    demoProvider,
+    createOpenAIResponses(config.openai),
+    createOpenAIChat(config.openaiChat),
+    createAnthropic(config.anthropic),
+    ...(options.providers ?? []),
+  ])
   const commands: CommandContext = { db, clock, ids, hub, models: catalog }
   const engine: EngineContext = {
     db,

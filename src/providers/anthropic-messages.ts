@@ -1,0 +1,93 @@
+import type { Base64ImageSource, ContentBlockParam } from '@anthropic-ai/sdk/resources/messages'
+
+import type { ContentPart } from '../domain/message.ts'
+import type { AssistantPart, ModelMessage, ModelRequest } from '../domain/model-request.ts'
+import { ownData } from './reasoning.ts'
+import { argumentsObject, withWireIds } from './wire.ts'
+
+export interface Turn {
+  readonly role: 'user' | 'assistant'
+  readonly content: ContentBlockParam[]
+}
+
+/**
+ * Turns alternate, begin and end with the user, and hold no empty text. Returns come first in the turn after the calls;
+ * what the user says next joins them.
+ */
+export function anthropicMessages(request: ModelRequest, { thinks }: { readonly thinks: boolean }): Turn[] {
+  const messages: Turn[] = []
+  for (const message of withWireIds(request.messages, 64)) {
+    const role = message.role === 'assistant' ? 'assistant' : 'user'
+    const content = blocksOf(message, request, { thinks })
+    if (content.length === 0) continue
+    const last = messages.at(-1)
+    if (last?.role === role) last.content.push(...content)
+    else messages.push({ role, content })
+  }
+  if (messages[0]?.role !== 'user')
+    messages.unshift({ role: 'user', content: textBlock('(The conversation goes on.)') })
+  if (messages.at(-1)?.role === 'assistant') messages.push({ role: 'user', content: textBlock('Go on.') })
+  return messages
+}
+
+function blocksOf(
+  message: ModelMessage,
+  request: ModelRequest,
+  { thinks }: { readonly thinks: boolean },
+): ContentBlockParam[] {
+  switch (message.role) {
+    case 'user':
+      return message.content.flatMap(contentOf)
+    case 'system':
+      // The role exists for some models only, and not in every place.
+      return textBlock(`<system-message>\n${message.text}\n</system-message>`)
+    case 'assistant':
+      return message.parts.flatMap((part, place) => {
+        const followed = message.parts.slice(place + 1).some(({ type }) => type !== 'reasoning')
+        return partOf(part, request, { keepsThinking: thinks && followed })
+      })
+    case 'tool':
+      return message.returns.map(({ callId, output, failed }) => ({
+        type: 'tool_result',
+        tool_use_id: callId,
+        ...(output.trim() !== '' && { content: output }),
+        ...(failed && { is_error: true }),
+      }))
+    default:
+      return message satisfies never
+  }
+}
+
+/** Empty text is refused, also text of nothing but spaces. */
+function textBlock(text: string): ContentBlockParam[] {
+  return text.trim() === '' ? [] : [{ type: 'text', text }]
+}
+
+function contentOf(part: ContentPart): ContentBlockParam[] {
+  if ('text' in part) return textBlock(part.text)
+  const [, mediaType, data] = /^data:(image\/[\w.+-]+);base64,(.*)$/is.exec(part.imageUrl) ?? []
+  if (mediaType === undefined || data === undefined) {
+    return [{ type: 'image', source: { type: 'url', url: part.imageUrl } }]
+  }
+  const source = {
+    type: 'base64',
+    media_type: mediaType.toLowerCase() as Base64ImageSource['media_type'],
+    data,
+  } as const
+  return [{ type: 'image', source }]
+}
+
+function partOf(
+  part: AssistantPart,
+  request: ModelRequest,
+  { keepsThinking }: { readonly keepsThinking: boolean },
+): ContentBlockParam[] {
+  if (part.type === 'text') return textBlock(part.text)
+  if (part.type === 'call') {
+    return [{ type: 'tool_use', id: part.callId, name: part.name, input: argumentsObject(part.argumentsText) }]
+  }
+  const data = keepsThinking ? ownData(part, request) : undefined
+  if (typeof data?.['redacted'] === 'string') return [{ type: 'redacted_thinking', data: data['redacted'] }]
+  if (typeof data?.['signature'] !== 'string') return []
+  return [{ type: 'thinking', thinking: part.text, signature: data['signature'] }]
+}

@@ -1,0 +1,81 @@
+import type { ContentBlockParam, MessageCreateParamsStreaming, ToolChoice } from '@anthropic-ai/sdk/resources/messages'
+
+import type { ModelRequest } from '../domain/model-request.ts'
+import { isJsonObject } from '../util/json.ts'
+import { anthropicMessages, type Turn } from './anthropic-messages.ts'
+import {
+  bindingBeta,
+  claudeVersion,
+  interleavedBeta,
+  takesSchemas,
+  takesTemperature,
+  thinkingOf,
+} from './anthropic-thinking.ts'
+import { modelName } from './models.ts'
+import { isStrictSchema } from './strict-schema.ts'
+
+const ephemeral = { type: 'ephemeral' } as const
+const mostStrictTools = 20
+
+export function anthropicBody(request: ModelRequest): MessageCreateParamsStreaming {
+  const { settings, tools } = request
+  const model = modelName(request.model)
+  const maxTokens = settings.maxOutputTokens ?? (claudeVersion(model) < 4 ? 4096 : 32_000)
+  const thinking = thinkingOf(request, maxTokens)
+  const schema = takesSchemas(model) && isJsonObject(settings.responseSchema) ? settings.responseSchema : null
+  let strictTools = 0
+  return {
+    model,
+    max_tokens: maxTokens,
+    stream: true,
+    ...(thinking && { thinking: thinking.config }),
+    ...((thinking?.effort || schema) && {
+      output_config: {
+        ...(thinking?.effort && { effort: thinking.effort }),
+        ...(schema && { format: { type: 'json_schema' as const, schema } }),
+      },
+    }),
+    ...(settings.temperature !== null && !thinking && takesTemperature(model) && { temperature: settings.temperature }),
+    ...(tools.length > 0 && {
+      tools: tools.map(({ name, description, parameters }) => {
+        const strict = takesSchemas(model) && isStrictSchema(parameters) && ++strictTools <= mostStrictTools
+        return {
+          name,
+          ...(description !== '' && { description }),
+          input_schema: { ...parameters, type: 'object' as const },
+          ...(strict && { strict }),
+        }
+      }),
+      tool_choice: toolChoice(request, { thinks: thinking !== undefined }),
+    }),
+    // The mark covers the tools too: they come before the prompt. The one on the last message covers the exchange.
+    ...(request.systemPrompt.trim() !== '' && {
+      system: [{ type: 'text' as const, text: request.systemPrompt, cache_control: ephemeral }],
+    }),
+    messages: withCacheMark(anthropicMessages(request, { thinks: thinking !== undefined })),
+  }
+}
+
+/** A model that thinks can't be forced to call a tool: it is given no other, and chooses. */
+function toolChoice(request: ModelRequest, { thinks }: { readonly thinks: boolean }): ToolChoice {
+  const choice = thinks ? 'auto' : (request.toolChoice ?? 'auto')
+  const single = !request.parallelToolCalls && { disable_parallel_tool_use: true }
+  if (choice === 'auto') return { type: 'auto', ...single }
+  return choice === 'required' ? { type: 'any', ...single } : { type: 'tool', name: choice.tool, ...single }
+}
+
+function withCacheMark(turns: readonly Turn[]): Turn[] {
+  return turns.map((turn, place) => {
+    if (place < turns.length - 1) return turn
+    const last = { ...turn.content.at(-1)!, cache_control: ephemeral } as ContentBlockParam
+    return { ...turn, content: [...turn.content.slice(0, -1), last] }
+  })
+}
+
+/** Features of a request that must be announced beside it. */
+export function betasOf({ thinking }: MessageCreateParamsStreaming): string[] {
+  return [
+    ...(thinking?.type === 'enabled' ? [interleavedBeta] : []),
+    ...(thinking && 'block_binding' in thinking ? [bindingBeta] : []),
+  ]
+}

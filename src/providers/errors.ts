@@ -1,0 +1,115 @@
+import type { ModelPart } from '../domain/model-request.ts'
+import type { RunError, RunErrorType } from '../domain/run.ts'
+import { isJsonObject } from '../util/json.ts'
+
+export type Failure = Extract<ModelPart, { type: 'failure' }>
+
+type Kind =
+  | 'context'
+  | 'authentication'
+  | 'credit'
+  | 'rate limit'
+  | 'timeout'
+  | 'unknown model'
+  | 'bad request'
+  | 'overload'
+  | 'connection'
+  | 'server'
+
+const kinds: Record<Kind, { readonly type: RunErrorType; readonly message: string; readonly retryable: boolean }> = {
+  context: { type: 'LLM_CONTEXT_WINDOW', message: 'The context is too long for the model.', retryable: false },
+  authentication: { type: 'LLM_AUTHENTICATION', message: 'The model provider refused the key.', retryable: false },
+  credit: { type: 'LLM_RATE_LIMIT', message: 'The account at the model provider is used up.', retryable: false },
+  'rate limit': {
+    type: 'LLM_RATE_LIMIT',
+    message: 'The model provider is receiving too many requests.',
+    retryable: true,
+  },
+  timeout: { type: 'LLM_TIMEOUT', message: 'The model did not answer in time.', retryable: true },
+  'unknown model': {
+    type: 'LLM_BAD_REQUEST',
+    message: 'The model provider does not know the model, or not at this address.',
+    retryable: false,
+  },
+  'bad request': { type: 'LLM_BAD_REQUEST', message: 'The model provider refused the request.', retryable: false },
+  overload: { type: 'LLM_ERROR', message: 'The model provider is overloaded.', retryable: true },
+  connection: { type: 'LLM_ERROR', message: 'The connection to the model provider failed.', retryable: true },
+  server: { type: 'LLM_ERROR', message: 'The model provider failed.', retryable: true },
+}
+
+/** What an SDK threw, or what an error inside a stream said. */
+export function failureOf(error: unknown, { secret }: { readonly secret: string | undefined }): Failure {
+  if (error instanceof SyntaxError) return unusable('The model provider sent something that is not JSON.', null)
+  const facts = factsOf(error)
+  const kind = kindOf(facts)
+  // What a provider says of a key may repeat it.
+  const said = kind === 'authentication' ? '' : facts.message
+  const detail = [facts.status, facts.code, said].filter(Boolean).join(' ')
+  return { type: 'failure', error: { ...kinds[kind], detail: withoutSecrets(detail, secret) || null } }
+}
+
+/** An answer came, and nothing can be done with it. */
+export function unusable(message: string, detail: string | null, { retryable = true } = {}): Failure {
+  return {
+    type: 'failure',
+    stopReason: 'INVALID_LLM_RESPONSE',
+    error: { ...unusableError, message, detail, retryable },
+  }
+}
+
+const unusableError = { type: 'LLM_ERROR' } satisfies Partial<RunError>
+
+export function missingKey(variable: string, handle: string): Failure {
+  const message = `${variable} is not set, so ${handle} cannot be reached.`
+  return { type: 'failure', error: { type: 'LLM_AUTHENTICATION', message, detail: null, retryable: false } }
+}
+
+interface Facts {
+  readonly status: number | undefined
+  /** A word such as rate_limit_error; the more telling one where there are two. */
+  readonly code: string
+  readonly message: string
+}
+
+/** OpenAI's errors are `{ code, type, message }`; Anthropic's have that in an `error` inside. Either may have a status. */
+function factsOf(error: unknown): Facts {
+  const thrown = typeof error === 'object' && error !== null ? (error as Record<string, unknown>) : {}
+  const body = isJsonObject(thrown['error']) ? thrown['error'] : thrown
+  const inner = isJsonObject(body['error']) ? (body['error'] as Record<string, unknown>) : body
+  const text = (value: unknown) => (typeof value === 'string' ? value : '')
+  const cause = thrown['cause'] instanceof Error ? thrown['cause'].message : ''
+  return {
+    status: typeof thrown['status'] === 'number' ? thrown['status'] : undefined,
+    code: text(inner['code']) || text(inner['type']),
+    message: [text(inner['message']) || text(thrown['message']), cause].filter(Boolean).join(': '),
+  }
+}
+
+const tooLong =
+  /prompt is too long|context[ _](window|length)|maximum context|input is too long|exceeds? the (model's )?(maximum|available|context)|too many (input )?tokens/i
+
+function kindOf({ status, code, message }: Facts): Kind {
+  if (/insufficient_quota|billing|credit/.test(code) || status === 402) return 'credit'
+  if (status === 429 || /^rate_limit/.test(code)) return 'rate limit'
+  if (status === 401 || status === 403 || /authentication|permission|invalid_api_key/.test(code)) {
+    return 'authentication'
+  }
+  if (/context_length|context_window|request_too_large|string_above_max/.test(code)) return 'context'
+  if (status === 408 || status === 504 || /timeout/.test(code)) return 'timeout'
+  if (status === 503 || status === 529 || /overloaded/.test(code)) return 'overload'
+  if (status !== undefined && status >= 500) return tooLong.test(message) ? 'context' : 'server'
+  if (status !== undefined || /^invalid_|^image_|_policy/.test(code)) {
+    if (tooLong.test(message)) return 'context'
+    return status === 404 ? 'unknown model' : 'bad request'
+  }
+  if (code === '' && /timed? ?out/i.test(message)) return 'timeout'
+  if (code === '') return 'connection'
+  return 'server'
+}
+
+const keyLike = /\b(?:sk|pk|rk|key|Bearer)[-_ ][\w*.-]{6,}/g
+
+function withoutSecrets(text: string, secret: string | undefined): string {
+  const cleaned = secret ? text.replaceAll(secret, '***') : text
+  return cleaned.replace(keyLike, '***').slice(0, 1000).toWellFormed()
+}

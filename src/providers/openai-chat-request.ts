@@ -1,0 +1,124 @@
+import type {
+  ChatCompletionAssistantMessageParam,
+  ChatCompletionContentPart,
+  ChatCompletionCreateParamsStreaming,
+  ChatCompletionMessageParam,
+} from 'openai/resources/chat/completions/completions'
+
+import type { ContentPart } from '../domain/message.ts'
+import type { AssistantPart, ModelMessage, ModelRequest, ToolChoice } from '../domain/model-request.ts'
+import { isJsonObject } from '../util/json.ts'
+import { modelName } from './models.ts'
+import { effortOf, isReasoningModel, takesParallelSwitch } from './openai-client.ts'
+import { ownData } from './reasoning.ts'
+import { isStrictSchema } from './strict-schema.ts'
+import { argumentsText, withWireIds } from './wire.ts'
+
+/** Only what was asked for is sent: a compatible server may know none of the rest. */
+export function chatBody(request: ModelRequest): ChatCompletionCreateParamsStreaming {
+  const { settings, tools } = request
+  const model = modelName(request.model)
+  const reasons = isReasoningModel(model)
+  const schema = settings.responseSchema
+  return {
+    model,
+    stream: true,
+    stream_options: { include_usage: true },
+    ...(tools.length > 0 && {
+      tools: tools.map(({ name, description, parameters }) => ({
+        type: 'function' as const,
+        function: { name, description, parameters, ...(isStrictSchema(parameters) && { strict: true }) },
+      })),
+      ...(request.toolChoice !== undefined && { tool_choice: toolChoice(request.toolChoice) }),
+      ...(!request.parallelToolCalls && takesParallelSwitch(model) && { parallel_tool_calls: false }),
+    }),
+    ...(settings.maxOutputTokens !== null && {
+      // The first name is the only one that OpenAI's reasoning models take, the second the one that all servers know.
+      [reasons ? 'max_completion_tokens' : 'max_tokens']: settings.maxOutputTokens,
+    }),
+    ...(settings.temperature !== null && !reasons && { temperature: settings.temperature }),
+    ...(settings.reasoningEffort && { reasoning_effort: effortOf(settings.reasoningEffort, model) }),
+    ...(isJsonObject(schema) && {
+      response_format: {
+        type: 'json_schema' as const,
+        json_schema: { name: 'answer', schema, strict: isStrictSchema(schema) },
+      },
+    }),
+    messages: messagesOf(request),
+  }
+}
+
+function toolChoice(choice: ToolChoice) {
+  return typeof choice === 'string' ? choice : { type: 'function' as const, function: { name: choice.tool } }
+}
+
+/** What the server says at the very beginning joins the prompt: templates of open models take one system message. */
+function messagesOf(request: ModelRequest): ChatCompletionMessageParam[] {
+  const messages = withWireIds(request.messages, 40)
+  const first = messages.findIndex(({ role }) => role !== 'system')
+  const head = first === -1 ? messages : messages.slice(0, first)
+  const prompt = [request.systemPrompt, ...head.map((message) => (message.role === 'system' ? message.text : ''))]
+    .filter((text) => text !== '')
+    .join('\n\n')
+  const lastUser = messages.findLastIndex(({ role }) => role === 'user')
+  return [
+    ...(prompt !== '' ? [{ role: 'system' as const, content: prompt }] : []),
+    ...messages.flatMap((message, place) =>
+      place < head.length ? [] : messageOf(message, request, { current: place > lastUser }),
+    ),
+  ]
+}
+
+function messageOf(
+  message: ModelMessage,
+  request: ModelRequest,
+  { current }: { readonly current: boolean },
+): ChatCompletionMessageParam[] {
+  switch (message.role) {
+    case 'user':
+      return [{ role: 'user', content: contentOf(message.content) }]
+    case 'system':
+      return [{ role: 'system', content: message.text }]
+    case 'assistant':
+      return assistantOf(message.parts, request, { current })
+    case 'tool':
+      return message.returns.map(({ callId, output }) => ({ role: 'tool', tool_call_id: callId, content: output }))
+    default:
+      return message satisfies never
+  }
+}
+
+function contentOf(content: readonly ContentPart[]): string | ChatCompletionContentPart[] {
+  if (content.every((part) => 'text' in part)) return content.map(({ text }) => text).join('\n')
+  return content.map((part) =>
+    'text' in part ? { type: 'text', text: part.text } : { type: 'image_url', image_url: { url: part.imageUrl } },
+  )
+}
+
+function assistantOf(
+  parts: readonly AssistantPart[],
+  request: ModelRequest,
+  { current }: { readonly current: boolean },
+): ChatCompletionAssistantMessageParam[] {
+  const text = parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n')
+  const calls = parts.flatMap((part) => (part.type === 'call' ? [part] : []))
+  if (text === '' && calls.length === 0) return []
+  // Servers that have this field want it back while the calls that came of it are being answered, and only then.
+  const thought = parts.flatMap((part) =>
+    part.type === 'reasoning' && ownData(part, request)?.['field'] === 'reasoning_content' ? [part.text] : [],
+  )
+  return [
+    {
+      role: 'assistant',
+      content: text === '' ? null : text,
+      ...(current && calls.length > 0 && thought.length > 0 && { reasoning_content: thought.join('\n') }),
+      ...(calls.length > 0 && {
+        tool_calls: calls.map(({ callId, name, argumentsText: text }) => ({
+          id: callId,
+          type: 'function' as const,
+          function: { name, arguments: argumentsText(text) },
+        })),
+      }),
+    },
+  ]
+}

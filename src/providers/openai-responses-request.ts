@@ -1,0 +1,102 @@
+import type {
+  ResponseCreateParamsStreaming,
+  ResponseInputContent,
+  ResponseInputItem,
+} from 'openai/resources/responses/responses'
+
+import type { ContentPart } from '../domain/message.ts'
+import type { AssistantPart, ModelMessage, ModelRequest, ToolChoice } from '../domain/model-request.ts'
+import { isJsonObject, type JsonObject } from '../util/json.ts'
+import { modelName } from './models.ts'
+import { effortOf, isReasoningModel, takesParallelSwitch } from './openai-client.ts'
+import { ownData } from './reasoning.ts'
+import { isStrictSchema } from './strict-schema.ts'
+import { argumentsText, withWireIds } from './wire.ts'
+
+/** What changes least comes first, so that OpenAI's prompt cache finds what it has seen. */
+export function responsesBody(request: ModelRequest): ResponseCreateParamsStreaming {
+  const { settings, tools } = request
+  const model = modelName(request.model)
+  const reasons = isReasoningModel(model)
+  const schema = settings.responseSchema
+  return {
+    model,
+    stream: true,
+    store: false,
+    ...(request.systemPrompt !== '' && { instructions: request.systemPrompt }),
+    ...(tools.length > 0 && {
+      tools: tools.map(({ name, description, parameters }) => ({
+        type: 'function' as const,
+        name,
+        description,
+        parameters,
+        strict: isStrictSchema(parameters),
+      })),
+      tool_choice: toolChoice(request.toolChoice),
+      ...(!request.parallelToolCalls && takesParallelSwitch(model) && { parallel_tool_calls: false }),
+    }),
+    ...(settings.maxOutputTokens !== null && { max_output_tokens: settings.maxOutputTokens }),
+    ...(settings.temperature !== null && !reasons && { temperature: settings.temperature }),
+    ...(reasons && {
+      include: ['reasoning.encrypted_content' as const],
+      reasoning: {
+        summary: 'auto' as const,
+        ...(settings.reasoningEffort && { effort: effortOf(settings.reasoningEffort, model) }),
+      },
+    }),
+    ...(isJsonObject(schema) && {
+      text: { format: { type: 'json_schema' as const, name: 'answer', schema, strict: isStrictSchema(schema) } },
+    }),
+    input: withWireIds(request.messages, 64).flatMap((message) => itemsOf(message, request)),
+  }
+}
+
+function toolChoice(choice: ToolChoice = 'auto') {
+  return typeof choice === 'string' ? choice : { type: 'function' as const, name: choice.tool }
+}
+
+function itemsOf(message: ModelMessage, request: ModelRequest): ResponseInputItem[] {
+  switch (message.role) {
+    case 'user':
+      return [{ role: 'user', content: message.content.map(contentOf) }]
+    case 'system':
+      return [{ role: 'developer', content: message.text }]
+    case 'assistant':
+      return message.parts.flatMap((part, place) => itemOf(part, message.parts.slice(place + 1), request))
+    case 'tool':
+      return message.returns.map(({ callId, output }) => ({ type: 'function_call_output', call_id: callId, output }))
+    default:
+      return message satisfies never
+  }
+}
+
+function contentOf(part: ContentPart): ResponseInputContent {
+  if ('text' in part) return { type: 'input_text', text: part.text }
+  return { type: 'input_image', image_url: part.imageUrl, detail: 'auto' }
+}
+
+function itemOf(part: AssistantPart, rest: readonly AssistantPart[], request: ModelRequest): ResponseInputItem[] {
+  const data = ownData(part, request)
+  if (part.type === 'text') {
+    const phase = data?.['phase']
+    const known = phase === 'commentary' || phase === 'final_answer'
+    return [{ role: 'assistant', content: part.text, ...(known && { phase }) }]
+  }
+  if (part.type === 'call') {
+    const { callId, name } = part
+    return [{ type: 'function_call', call_id: callId, name, arguments: argumentsText(part.argumentsText) }]
+  }
+  // Reasoning is refused without what it led to, and without its encrypted text it would be looked up and not found.
+  const followed = rest.some(({ type }) => type !== 'reasoning')
+  return followed && data?.['encrypted_content'] ? [reasoningItem(data)] : []
+}
+
+function reasoningItem(data: JsonObject): ResponseInputItem {
+  const summary = Array.isArray(data['summary']) ? data['summary'] : []
+  return {
+    type: 'reasoning',
+    id: String(data['id']),
+    summary: summary.map((text) => ({ type: 'summary_text' as const, text: String(text) })),
+    encrypted_content: String(data['encrypted_content']),
+  }
+}

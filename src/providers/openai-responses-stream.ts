@@ -1,0 +1,102 @@
+import type {
+  Response as ModelResponse,
+  ResponseOutputItem,
+  ResponseReasoningItem,
+  ResponseStreamEvent,
+} from 'openai/resources/responses/responses'
+
+import type { ModelPart } from '../domain/model-request.ts'
+import type { Usage } from '../domain/run.ts'
+import { unusable } from './errors.ts'
+
+/** Items of an answer are told apart by their place in it; each begins, goes on and is done in events of its own. */
+export async function* readResponse(
+  events: AsyncIterable<ResponseStreamEvent>,
+  model: string,
+): AsyncGenerator<ModelPart, void> {
+  const begun = new Set<string>()
+  /** Calls whose arguments were streamed; a compatible server may send them only with the end of the item. */
+  const written = new Set<string>()
+  /** Summaries of one reasoning item come in several pieces of text; a blank line stands between them. */
+  const summaries = new Map<string, number>()
+
+  for await (const event of events) {
+    switch (event.type) {
+      case 'response.output_item.added':
+        if (event.item.type === 'function_call') {
+          const { call_id: callId, name } = event.item
+          yield { type: 'call', item: String(event.output_index), callId, name }
+          begun.add(String(event.output_index))
+        } else yield { type: 'alive' }
+        break
+      case 'response.output_text.delta':
+      case 'response.refusal.delta':
+      case 'response.reasoning_text.delta':
+      case 'response.reasoning_summary_text.delta': {
+        const item = String(event.output_index)
+        if (event.delta === '') break
+        const type = event.type.startsWith('response.reasoning') ? 'reasoning' : 'text'
+        const place = 'summary_index' in event ? event.summary_index : event.content_index
+        const newPiece = type === 'reasoning' && begun.has(item) && summaries.get(item) !== place
+        summaries.set(item, place)
+        begun.add(item)
+        yield { type, item, text: newPiece ? `\n\n${event.delta}` : event.delta }
+        break
+      }
+      case 'response.function_call_arguments.delta':
+        written.add(String(event.output_index))
+        yield { type: 'arguments', item: String(event.output_index), text: event.delta }
+        break
+      case 'response.output_item.done':
+        yield* done(event.item, String(event.output_index), { model, begun, written })
+        break
+      case 'response.completed':
+        return yield { type: 'finish', reason: 'end', usage: usageOf(event.response) }
+      case 'response.incomplete':
+        return yield incomplete(event.response)
+      case 'response.failed':
+        throw event.response.error ?? new Error('The provider gave no reason.')
+      default:
+        yield { type: 'alive' }
+    }
+  }
+}
+
+function* done(
+  item: ResponseOutputItem,
+  key: string,
+  { model, begun, written }: { model: string; begun: ReadonlySet<string>; written: ReadonlySet<string> },
+): Generator<ModelPart, void> {
+  if (item.type === 'reasoning') {
+    const redacted = !begun.has(key)
+    // Neither readable nor of use to the provider: nothing was thought that anyone could be shown.
+    if (redacted && !item.encrypted_content) return
+    yield { type: 'done', item: key, redacted, provider: { model, data: reasoningData(item) } }
+  } else if (item.type === 'message' && item.phase) {
+    yield { type: 'done', item: key, provider: { model, data: { phase: item.phase } } }
+  } else {
+    if (item.type === 'function_call' && !written.has(key)) yield { type: 'arguments', item: key, text: item.arguments }
+    yield { type: 'done', item: key }
+  }
+}
+
+function reasoningData({ id, summary, encrypted_content }: ResponseReasoningItem) {
+  return { id, summary: summary.map(({ text }) => text), encrypted_content: encrypted_content ?? null }
+}
+
+function incomplete(response: ModelResponse): ModelPart {
+  const reason = response.incomplete_details?.reason
+  if (reason === 'content_filter') {
+    return unusable('The model provider withheld the answer.', 'content_filter', { retryable: false })
+  }
+  return { type: 'finish', reason: 'length', usage: usageOf(response) }
+}
+
+function usageOf({ usage }: ModelResponse): Usage {
+  return {
+    inputTokens: usage?.input_tokens ?? 0,
+    outputTokens: usage?.output_tokens ?? 0,
+    cachedInputTokens: usage?.input_tokens_details?.cached_tokens ?? 0,
+    reasoningTokens: usage?.output_tokens_details?.reasoning_tokens ?? 0,
+  }
+}

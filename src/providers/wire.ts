@@ -1,0 +1,67 @@
+import { createHash } from 'node:crypto'
+
+import type { AssistantPart, ModelMessage } from '../domain/model-request.ts'
+import { isJsonObject, type JsonObject } from '../util/json.ts'
+
+/**
+ * The exchange with ids and names that a provider takes. Ids come from whichever model made the call: another provider
+ * may refuse their letters or their length, and models repeat them. The same exchange gives the same ids every time.
+ */
+export function withWireIds(messages: readonly ModelMessage[], maxLength: number): ModelMessage[] {
+  const used = new Map<string, number>()
+  /** The ids of the last assistant turn's calls, by the ids they had: several where the model repeated itself. */
+  let turn = new Map<string, string[]>()
+
+  const newId = (id: string): string => {
+    const times = used.get(id) ?? 0
+    used.set(id, times + 1)
+    const fits = /^[\w-]+$/.test(id) && id.length <= maxLength
+    if (fits && times === 0) return id
+    return `call_${createHash('sha256').update(`${id} ${times}`).digest('hex').slice(0, 24)}`
+  }
+  const wirePart = (part: AssistantPart): AssistantPart => {
+    if (part.type !== 'call') return part
+    const callId = newId(part.callId)
+    turn.set(part.callId, [...(turn.get(part.callId) ?? []), callId])
+    return { ...part, callId, name: wireName(part.name) }
+  }
+
+  return messages.map((message) => {
+    if (message.role === 'assistant') {
+      turn = new Map()
+      return { ...message, parts: message.parts.map(wirePart) }
+    }
+    if (message.role !== 'tool') return message
+    return {
+      ...message,
+      returns: message.returns.map((result) => ({
+        ...result,
+        callId: turn.get(result.callId)?.shift() ?? newId(result.callId),
+        name: wireName(result.name),
+      })),
+    }
+  })
+}
+
+/** A model may call what does not exist by a name that cannot exist; the next request must be able to say so. */
+function wireName(name: string): string {
+  return name.replace(/[^\w-]/g, '_').slice(0, 64) || '_'
+}
+
+/** The arguments as an object: broken ones are shown as they came, so that the model sees what its error is about. */
+export function argumentsObject(text: string): JsonObject {
+  if (text.trim() === '') return {}
+  try {
+    const value: unknown = JSON.parse(text)
+    if (isJsonObject(value)) return value
+  } catch {
+    // Told below.
+  }
+  return { unparsable: text }
+}
+
+/** The same as text; what was right is passed on as the model wrote it. */
+export function argumentsText(text: string): string {
+  const value = argumentsObject(text)
+  return text.trim() !== '' && !('unparsable' in value) ? text : JSON.stringify(value)
+}

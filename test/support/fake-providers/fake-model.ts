@@ -1,0 +1,60 @@
+import type { Provider } from '../../../src/providers/provider.ts'
+import type { Exchange } from './fake-server.ts'
+
+/** The failures that every format has words for. */
+export type FailureKind =
+  'rate limit' | 'authentication' | 'bad request' | 'context' | 'overload' | 'server' | 'unknown model'
+
+/** One request to a fake model, in words that don't depend on its wire format. */
+export interface FakeCall {
+  readonly exchange: Exchange
+  readonly body: any
+  think(text: string): void
+  /** Reasoning that nobody may read. */
+  thinkInSecret(): void
+  say(text: string): void
+  /** `args`: a string is sent as it is. */
+  call(name: string, args: unknown, options?: { readonly callId?: string }): void
+  /** Two calls whose arguments arrive in turns. */
+  callInterleaved(calls: readonly { readonly name: string; readonly args: string; readonly callId: string }[]): void
+  finish(options?: { readonly reason?: 'end' | 'length' | 'filter' }): void
+  /** An answer that is an HTTP error. */
+  refuse(kind: FailureKind, headers?: Record<string, string>): void
+  /** An error inside the stream. */
+  breakWith(kind: 'overload' | 'server' | 'rate limit'): void
+}
+
+export interface FakeProvider {
+  readonly name: string
+  /** A model of it that thinks. */
+  readonly handle: string
+  /** The real provider, by its SDK, with this server as its address. */
+  readonly provider: Provider
+  /** The variables that make a server use it. */
+  readonly env: Readonly<Record<string, string>>
+  nextCall(): Promise<FakeCall>
+  readonly refused: string[]
+  stop(): Promise<void>
+}
+
+/** Never to be seen anywhere but in the header that carries it. */
+export const secretKey = 'sk-test-9f8e7d6c5b4a-not-to-be-seen'
+
+export const usage = { inputTokens: 100, outputTokens: 20, cachedInputTokens: 40, reasoningTokens: 5 }
+
+/** Finds a field that the format does not have. */
+export function unknownField(value: object, known: readonly string[]): string | undefined {
+  return Object.keys(value).find((key) => !known.includes(key))
+}
+
+/** What `strict: true` asks of a schema. */
+export function isClosed(schema: any): boolean {
+  if (schema?.type === 'array') return isClosed(schema.items)
+  if (schema?.type !== 'object') return true
+  const names = Object.keys(schema.properties ?? {})
+  return (
+    schema.additionalProperties === false &&
+    names.every((name) => schema.required?.includes(name)) &&
+    Object.values(schema.properties ?? {}).every(isClosed)
+  )
+}

@@ -1,0 +1,126 @@
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+import { deferred, type Deferred } from '../../../src/util/deferred.ts'
+
+/** A request that a provider's original would not take. */
+export interface Refusal {
+  readonly status: number
+  readonly body: unknown
+  readonly headers?: Record<string, string>
+}
+
+export interface ReceivedRequest {
+  readonly method: string
+  readonly path: string
+  readonly headers: IncomingHttpHeaders
+  readonly bodyText: string
+  readonly body: any
+}
+
+/** One request that waits for the test's answer. */
+export interface Exchange extends ReceivedRequest {
+  /** Resolves when the client has closed the connection before the answer was over. */
+  readonly closed: Promise<void>
+  /** One server-sent event. */
+  send(data: unknown, event?: string): void
+  raw(text: string): void
+  end(): void
+  /** The connection breaks. */
+  cut(): void
+  refuse(refusal: Refusal): void
+}
+
+export interface FakeServer {
+  readonly url: string
+  /** The next request that was good; waits for it. Every one must be taken. */
+  next(): Promise<Exchange>
+  /** What was wrong with the requests that were refused. */
+  readonly refused: string[]
+  stop(): Promise<void>
+}
+
+/** A server that takes what `check` lets through and says nothing by itself. */
+export async function startFakeServer(check: (request: ReceivedRequest) => Refusal | undefined): Promise<FakeServer> {
+  const made: Exchange[] = []
+  const refused: string[] = []
+  let waiting: Deferred<void> | undefined
+
+  const server = createServer(async (incoming, response) => {
+    const bodyText = await readAll(incoming)
+    const request: ReceivedRequest = {
+      method: incoming.method ?? '',
+      path: incoming.url ?? '',
+      headers: incoming.headers,
+      bodyText,
+      body: JSON.parse(bodyText),
+    }
+    const exchange = openExchange(request, response)
+    const refusal = check(request)
+    if (refusal) {
+      refused.push(JSON.stringify(refusal.body))
+      return exchange.refuse(refusal)
+    }
+    made.push(exchange)
+    waiting?.resolve()
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    refused,
+    async next() {
+      while (made.length === 0) {
+        waiting = deferred()
+        await waiting.promise
+      }
+      return made.shift()!
+    },
+    async stop() {
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()))
+      server.closeAllConnections()
+      await closed
+      if (made.length > 0) throw new Error(`${made.length} requests were made that no test took`)
+    },
+  }
+}
+
+function openExchange(request: ReceivedRequest, response: ServerResponse): Exchange {
+  const closed = deferred()
+  response.on('close', () => {
+    if (!response.writableFinished) closed.resolve()
+  })
+  const open = () => {
+    if (!response.headersSent) response.writeHead(200, { 'content-type': 'text/event-stream' })
+  }
+  return {
+    ...request,
+    closed: closed.promise,
+    send(data, event) {
+      open()
+      response.write(`${event ? `event: ${event}\n` : ''}data: ${JSON.stringify(data)}\n\n`)
+    },
+    raw(text) {
+      open()
+      response.write(text)
+    },
+    end() {
+      open()
+      response.end()
+    },
+    cut() {
+      // What was written must be on its way before the connection breaks.
+      setImmediate(() => response.socket?.destroy())
+    },
+    refuse({ status, body, headers }) {
+      response.writeHead(status, { 'content-type': 'application/json', ...headers })
+      response.end(JSON.stringify(body))
+    },
+  }
+}
+
+async function readAll(incoming: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = []
+  for await (const chunk of incoming) chunks.push(chunk as Buffer)
+  return Buffer.concat(chunks).toString('utf8')
+}
