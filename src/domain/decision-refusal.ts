@@ -1,9 +1,10 @@
-import { checkSchema, type SchemaProblem } from '../util/json-schema.ts'
-import { isJsonObject } from '../util/json.ts'
+import type { SchemaProblem } from '../util/json-schema.ts'
+import { isJsonObject, type Json } from '../util/json.ts'
+import { problemsOfEdit } from './call-check.ts'
 import { hashOfFollowUp, isSameDecision, type GivenDecision } from './decisions.ts'
 import { encodeId } from './ids.ts'
 import type { GivenMessage } from './message.ts'
-import { findTool, type RunState } from './run-state.ts'
+import type { RunState } from './run-state.ts'
 import type { ToolCall } from './tool-call.ts'
 
 export type DecisionRefusal =
@@ -96,10 +97,10 @@ function refusalOfContent(
   return undefined
 }
 
-function problemsOfArguments(state: RunState, call: ToolCall, edited: unknown): readonly SchemaProblem[] {
+/** A tool takes an object, also where its schema does not say so. */
+function problemsOfArguments(state: RunState, call: ToolCall, edited: Json): readonly SchemaProblem[] {
   if (!isJsonObject(edited)) return [{ path: '', message: 'must be object' }]
-  const parameters = findTool(state, call.name)?.tool.parameters
-  return parameters ? checkSchema(parameters, edited) : []
+  return problemsOfEdit(state, { ...call, arguments: edited })
 }
 
 function isOfClient(call: ToolCall): boolean {

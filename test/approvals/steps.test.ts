@@ -1,0 +1,259 @@
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+
+import { executions, secretAgent, secretOf } from '../support/secret-tools.ts'
+import { approve, deny, giveReturn, type Talk } from '../support/talk.ts'
+import { hello, startGround, type Ground } from './ground.ts'
+
+let ground: Ground
+let talk: Talk
+
+beforeAll(async () => {
+  ground = await startGround()
+  talk = ground.talk
+})
+afterEach(() => ground.check())
+afterAll(() => ground.app.stop())
+
+const mixed = [
+  ['get_secret_code', { text: 'one' }],
+  ['roll_dice', { sides: 16 }],
+  ['get_secret_code', { text: 'two' }],
+  ['get_secret_code', { text: 'three' }],
+] as const
+
+test('[APR11] test_parallel_tool_calling: a mixed step holds everything back, and one message returns it all in call order', async () => {
+  const agent = await talk.createAgent(secretAgent)
+  executions.length = 0
+  const { runId, calls } = await ground.ask(agent, mixed)
+  expect(calls.map((call) => call.arguments.text)).toEqual(['one', 'two', 'three'])
+  const held = (await talk.run(runId)).steps[0].toolCalls[1]
+  expect(held).toMatchObject({ name: 'roll_dice', status: 'READY', needs: 'NOTHING' })
+  expect(await talk.messages(runId)).toMatchObject([
+    { __typename: 'UserMessage' },
+    { __typename: 'ToolCallMessage', toolCalls: [{ name: 'roll_dice' }] },
+    { __typename: 'ApprovalRequestMessage', toolCalls: calls.map(({ id }) => ({ id })) },
+  ])
+  expect(executions).toEqual([])
+
+  await talk.submit(runId, [approve(calls[0]), deny(calls[1]), giveReturn(calls[2], '740845635798344975')])
+  const next = await ground.answer('done')
+  expect(executions).toEqual(['get_secret_code one', 'roll_dice 16'])
+  expect(next.request.messages.slice(-2)).toMatchObject([
+    { role: 'assistant', parts: mixed.map(([name], place) => ({ name, callId: `call_${place}` })) },
+    {
+      role: 'tool',
+      returns: [
+        { callId: 'call_0', failed: false, output: secretOf('one') },
+        { callId: 'call_1', failed: false, output: 'rolled 16' },
+        { callId: 'call_2', failed: true, output: 'The request to call this tool was denied.' },
+        { callId: 'call_3', failed: false, output: '740845635798344975' },
+      ],
+    },
+  ])
+  expect(await talk.settled(runId)).toMatchObject({ status: 'COMPLETED' })
+  expect((await talk.messages(runId)).map((message) => message.__typename)).toEqual([
+    'UserMessage',
+    'ToolCallMessage',
+    'ApprovalRequestMessage',
+    'ApprovalResponseMessage',
+    'ToolReturnMessage',
+    'AssistantMessage',
+  ])
+  await ground.expectUsable(agent)
+})
+
+test('[APR12] decisions come one by one in any order: each is told at once, the rest waits, the last continues the run', async () => {
+  const agent = await talk.createAgent(secretAgent)
+  const { runId, calls } = await ground.ask(agent, mixed)
+  const watch = talk.watch(runId)
+  for (const place of [2, 0]) {
+    const { run } = await talk.submit(runId, [approve(calls[place])])
+    expect(run).toMatchObject({ status: 'AWAITING_APPROVAL' })
+  }
+  const { run } = await talk.submit(runId, [deny(calls[1], 'no')], { waitMs: 0 })
+  expect(run.pendingToolCalls).toEqual([])
+  await ground.answer('done')
+  await watch.ended
+  const from = watch.lines.indexOf('RunStatusChanged AWAITING_APPROVAL')
+  expect(watch.lines.slice(from, from + 9)).toEqual([
+    'RunStatusChanged AWAITING_APPROVAL',
+    'ToolCallChanged get_secret_code READY',
+    'ToolCallChanged get_secret_code READY',
+    'ToolCallChanged get_secret_code DENIED',
+    'MessageAdded ApprovalResponseMessage',
+    'RunStatusChanged RUNNING',
+    'ToolCallChanged get_secret_code RUNNING',
+    'ToolCallChanged get_secret_code SUCCEEDED',
+    'ToolCallChanged roll_dice RUNNING',
+  ])
+  const response = (await talk.messages(runId)).find((message) => message.__typename === 'ApprovalResponseMessage')
+  expect(response.decisions.map((decision: any) => decision.kind)).toEqual(['APPROVED', 'DENIED', 'APPROVED'])
+})
+
+test('[APR13] edited arguments are what the tool runs with; those that do not fit are refused with each place', async () => {
+  const agent = await talk.createAgent(secretAgent)
+  const { runId, calls } = await ground.ask(agent, [
+    ['get_secret_code', hello],
+    ['get_secret_code', { text: 'other' }],
+  ])
+  for (const [args, problems] of [
+    [{ text: 5 }, [{ path: '/text', message: 'must be string' }]],
+    [{}, [{ path: '', message: "must have required property 'text'" }]],
+    [['text'], [{ path: '', message: expect.any(String) }]],
+  ] as const) {
+    expect(await talk.submit(runId, [deny(calls[1]), approve(calls[0], { arguments: args })])).toMatchObject({
+      __typename: 'InvalidArgumentsRefusal',
+      toolCall: { id: calls[0].id, status: 'PENDING' },
+      problems,
+    })
+  }
+  expect(await talk.run(runId)).toMatchObject({ pendingToolCalls: calls.map(({ id }) => ({ id })) })
+
+  const edit = [approve(calls[0], { arguments: { text: 'edited\u0000' } }), approve(calls[1])]
+  await talk.submit(runId, edit)
+  const next = await ground.answer('done')
+  expect(next.request.messages.at(-1)).toMatchObject({
+    returns: [{ output: secretOf('edited') }, { output: secretOf('other') }],
+  })
+  const run = await talk.settled(runId)
+  expect(run.steps[0].toolCalls[0]).toMatchObject({ arguments: hello, editedArguments: { text: 'edited' } })
+  expect(await talk.submit(runId, edit)).toMatchObject({ __typename: 'SubmitApprovalsSuccess' })
+})
+
+test('[APR14] scope RUN reaches the later calls of the tool in this run, scope AGENT every later run', async () => {
+  const agent = await talk.createAgent(secretAgent)
+  const { runId, calls } = await ground.ask(agent)
+  await talk.submit(runId, [approve(calls[0], { scope: 'RUN' })])
+  await ground.call(['get_secret_code', { text: 'again' }])
+  await ground.answer('done')
+  expect(await talk.settled(runId)).toMatchObject({ status: 'COMPLETED' })
+
+  const second = await ground.ask(agent)
+  const toAgent = [approve(second.calls[0], { scope: 'AGENT' })]
+  await talk.submit(second.runId, toAgent)
+  await ground.call(['get_secret_code', { text: 'again' }])
+  await ground.answer('done')
+  expect(await talk.settled(second.runId)).toMatchObject({ status: 'COMPLETED' })
+  expect(await talk.submit(second.runId, toAgent)).toMatchObject({ __typename: 'SubmitApprovalsSuccess' })
+  expect(await talk.submit(second.runId, [approve(second.calls[0])])).toMatchObject({
+    __typename: 'NoPendingApprovalRefusal',
+  })
+
+  const third = await talk.start(agent, 'once more')
+  await ground.call(['get_secret_code', hello])
+  await ground.answer('done')
+  expect(await talk.settled(third)).toMatchObject({ status: 'COMPLETED', usage: { steps: 2 } })
+})
+
+test('[APR15] the rule, the agent’s setting, the tool’s default and its condition decide in this order who is asked', async () => {
+  await ground.app.data('mutation ($input: UpdateToolInput!) { updateTool(input: $input) { tool { id } } }', {
+    input: {
+      id: await talk.toolId('roll_dice'),
+      requiresApproval: true,
+      approvalCondition: { properties: { sides: { minimum: 100 } } },
+    },
+  })
+  const rule = [{ kind: 'REQUIRES_APPROVAL', tool: 'roll_dice' }]
+  const cases: [agent: Parameters<Talk['createAgent']>[0], sides: number, waits: boolean][] = [
+    [{ tools: ['roll_dice'] }, 6, false],
+    [{ tools: ['roll_dice'] }, 100, true],
+    [{ tools: [{ name: 'roll_dice', approvalOverride: false }] }, 100, false],
+    [{ tools: [{ name: 'roll_dice', approvalOverride: true }] }, 6, true],
+    [{ tools: [{ name: 'roll_dice', approvalOverride: false }], toolRules: rule }, 6, true],
+  ]
+  for (const [options, sides, waits] of cases) {
+    const runId = await talk.start(await talk.createAgent(options), 'roll')
+    await ground.call(['roll_dice', { sides }])
+    if (!waits) await ground.answer('done')
+    expect(await talk.settled(runId)).toMatchObject({ status: waits ? 'AWAITING_APPROVAL' : 'COMPLETED' })
+    await talk.cancel({ runId })
+  }
+})
+
+test('[APR16] a client tool of the request waits for its result alone, and hides the server’s tool of its name', async () => {
+  const agent = await talk.createAgent(secretAgent)
+  executions.length = 0
+  const clientTools = [
+    { name: 'roll_dice', description: 'mine', parameters: { type: 'object', required: ['faces'] } },
+    { name: 'open_door', parameters: { type: 'object' } },
+  ]
+  const { runId, calls } = await ground.ask(
+    agent,
+    [
+      ['roll_dice', { faces: 6 }],
+      ['open_door', {}],
+    ],
+    { clientTools },
+  )
+  expect(calls.map((call) => [call.name, call.needs])).toEqual([
+    ['roll_dice', 'CLIENT_EXECUTION'],
+    ['open_door', 'CLIENT_EXECUTION'],
+  ])
+  const refused = await talk.submit(runId, [giveReturn(calls[0], '4'), approve(calls[1])])
+  expect(refused).toMatchObject({
+    __typename: 'InvalidToolCallIdsRefusal',
+    message: expect.stringMatching(/^Invalid tool call IDs: .*open_door.*`toolReturn`/),
+    invalidIds: [calls[1].id],
+    expectedIds: [],
+  })
+  expect((await talk.run(runId)).pendingToolCalls).toHaveLength(2)
+
+  await talk.submit(runId, [
+    giveReturn(calls[0], '4', { stdout: ['rolling'], stderr: ['careful'] }),
+    giveReturn(calls[1], 'it is locked', { status: 'ERROR' }),
+  ])
+  // What does not fit the client's parameters comes to nobody, least of all to the server's tool.
+  const next = await ground.call(['roll_dice', { sides: 6 }])
+  expect(next.request.tools.filter((tool) => tool.name === 'roll_dice')).toMatchObject([{ description: 'mine' }])
+  expect(next.request.messages.at(-1)).toMatchObject({
+    returns: [
+      { output: '4', failed: false },
+      { output: 'it is locked', failed: true },
+    ],
+  })
+  const last = await ground.answer('done')
+  expect(last.request.messages.at(-1)).toMatchObject({
+    returns: [{ failed: true, output: expect.stringContaining('faces') }],
+  })
+  expect((await talk.settled(runId)).steps[0].toolCalls).toMatchObject([
+    { status: 'SUCCEEDED', result: { stdout: ['rolling'], stderr: ['careful'], truncated: false } },
+    { status: 'FAILED', result: { status: 'ERROR' } },
+  ])
+  expect(executions).toEqual([])
+
+  // For that run alone.
+  const after = await talk.start(agent, 'roll')
+  await ground.call(['roll_dice', { sides: 6 }])
+  await ground.answer('done')
+  await talk.settled(after)
+  expect(executions).toEqual(['roll_dice 6'])
+  await ground.expectUsable(agent)
+})
+
+test('[APR17] a client result is cut to the tool’s limit, and is the same again only if it was sent the same', async () => {
+  const agent = await talk.createAgent(secretAgent)
+  const tool = await talk.toolId('get_secret_code')
+  const limit = (returnCharLimit: number | null) =>
+    ground.app.data('mutation ($input: UpdateToolInput!) { updateTool(input: $input) { tool { id } } }', {
+      input: { id: tool, returnCharLimit },
+    })
+  await limit(1_000)
+  const { runId, calls } = await ground.ask(agent, [
+    ['get_secret_code', hello],
+    ['get_secret_code', hello],
+  ])
+  const long = 'x'.repeat(2_000)
+  await talk.submit(runId, [giveReturn(calls[0], long)])
+  const [call] = (await talk.run(runId)).steps[0].toolCalls
+  expect(call.result).toMatchObject({ truncated: true, output: expect.stringMatching(/^x{1000}\n\[cut: 1000/) })
+  expect(await talk.submit(runId, [giveReturn(calls[0], long)])).toMatchObject({ __typename: 'SubmitApprovalsSuccess' })
+  for (const other of [
+    giveReturn(calls[0], `${long}y`),
+    giveReturn(calls[0], long, { stdout: ['more'] }),
+    giveReturn(calls[0], long, { status: 'ERROR' }),
+  ]) {
+    expect(await talk.submit(runId, [other])).toMatchObject({ __typename: 'AlreadyDecidedRefusal' })
+  }
+  await limit(null)
+  await talk.cancel({ runId })
+})
