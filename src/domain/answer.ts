@@ -64,7 +64,11 @@ export function addAnswer(draft: Draft, answer: Answer): void {
   for (const { call } of waiting) draft.announceCall(call)
 
   draft.addUsage(answer.usage)
-  const measured = { usage: answer.usage, timeToFirstTokenMs: answer.timeToFirstTokenMs, modelMs: answer.modelMs }
+  const measured = {
+    usage: answer.usage,
+    timeToFirstTokenMs: answer.timeToFirstTokenMs === null ? null : toTenths(answer.timeToFirstTokenMs),
+    modelMs: toTenths(answer.modelMs),
+  }
   if (calls.length > 0) draft.changeStep(measured)
   else draft.finishStep({ ...measured, status: 'COMPLETED', stopReason: answer.stopReason })
 }
@@ -121,6 +125,11 @@ function keptCalls(state: RunState, items: readonly LiveItem[]) {
 export function allowsParallelCalls(state: Pick<RunState, 'agent'>): boolean {
   const { modelSettings, toolRules } = state.agent
   return modelSettings.parallelToolCalls && toolRules.every((rule) => rule.kind === 'REQUIRES_APPROVAL')
+}
+
+/** As exactly as it is stored, so that what is read again is what was written. */
+function toTenths(ms: number): number {
+  return Math.round(ms * 10) / 10
 }
 
 /** Null where the text is not JSON that can be stored. A model that has nothing to pass may write nothing at all. */

@@ -45,9 +45,9 @@ export class Draft {
   readonly #excluded: number[] = []
 
   constructor(state: RunState, sources: { readonly clock: Clock; readonly ids: IdSource }) {
-    this.#state = state
     this.#before = state.run
     this.#at = sources.clock.now()
+    this.#state = { ...state, run: { ...state.run, updatedAt: this.#at } }
     this.#ids = sources.ids
   }
 
@@ -63,7 +63,7 @@ export class Draft {
     const byId = new Map(this.#state.calls.map((call) => [call.id, call]))
     return {
       before: this.#before,
-      after: { ...this.#state.run, updatedAt: this.#at },
+      after: this.#state.run,
       at: this.#at,
       messages: this.#messages,
       steps: [...this.#steps].map((index) => this.#state.steps[index]!),

@@ -1,0 +1,278 @@
+import { describe, expect, test } from 'vitest'
+
+import { defaultCompaction, defaultModelSettings, type Agent } from '../../src/domain/agent.ts'
+import { nextAction } from '../../src/domain/next-action.ts'
+import type { DrivenRun, RunState } from '../../src/domain/run-state.ts'
+import { noUsage } from '../../src/domain/run.ts'
+import type { Step } from '../../src/domain/step.ts'
+import type { ToolCall } from '../../src/domain/tool-call.ts'
+import type { ToolRule } from '../../src/domain/tool-rules.ts'
+import { toolDefaults, type AgentTool } from '../../src/domain/tool.ts'
+
+const at = new Date('2026-01-01')
+
+const run: DrivenRun = {
+  id: 'run',
+  tenantId: 'tenant',
+  agentId: 'agent',
+  conversationId: 'conversation',
+  number: 1,
+  hold: 1,
+  kind: 'TURN',
+  parentId: null,
+  maxSteps: 5,
+  maxTotalTokens: null,
+  request: { messages: [], clientTools: [] },
+  metadata: {},
+  status: 'RUNNING',
+  stopReason: null,
+  error: null,
+  nextSeq: 2,
+  firstPosition: 1,
+  nextPosition: 2,
+  attempts: 1,
+  cancelRequestedAt: null,
+  usage: noUsage,
+  steps: 1,
+  createdAt: at,
+  updatedAt: at,
+  startedAt: at,
+  finishedAt: null,
+  lease: 'lease',
+  workerId: 'worker',
+  fruitlessAttempts: 0,
+  followUps: [],
+  approvedTools: [],
+}
+const agent: Agent = {
+  id: 'agent',
+  tenantId: 'tenant',
+  name: 'a',
+  description: null,
+  instructions: '',
+  model: 'm',
+  modelSettings: defaultModelSettings,
+  toolRules: [],
+  compaction: defaultCompaction,
+  tags: [],
+  metadata: {},
+  timezone: 'UTC',
+  createdAt: at,
+  updatedAt: at,
+}
+const answered: Step = {
+  runId: 'run',
+  index: 0,
+  attempt: 1,
+  model: 'm',
+  status: 'RUNNING',
+  stopReason: null,
+  usage: noUsage,
+  timeToFirstTokenMs: 1,
+  modelMs: 2,
+  toolsMs: null,
+  error: null,
+  createdAt: at,
+  finishedAt: null,
+}
+const asked: Step = { ...answered, timeToFirstTokenMs: null, modelMs: null }
+const finished: Step = { ...answered, status: 'COMPLETED', finishedAt: at }
+
+function agentTool(name: string, { parallel }: { readonly parallel: boolean }): AgentTool {
+  const tool: AgentTool['tool'] = {
+    ...toolDefaults,
+    id: name,
+    tenantId: 'tenant',
+    name,
+    description: '',
+    kind: 'BUILTIN',
+    parameters: { type: 'object' },
+    requiresApproval: false,
+    approvalCondition: null,
+    approvalTimeoutMs: null,
+    parallel,
+    idempotent: false,
+    tags: [],
+    source: null,
+    url: null,
+    headers: null,
+    mcpServerId: null,
+    mcpToolName: null,
+    createdAt: at,
+    updatedAt: at,
+  }
+  return { id: name, agentId: 'agent', tool, approvalOverride: null }
+}
+
+/** `serial` and `together` are tools; the call's id is its place. */
+function call(ordinal: number, name: string, status: ToolCall['status']): ToolCall {
+  return {
+    id: `${ordinal}`,
+    tenantId: 'tenant',
+    runId: 'run',
+    stepIndex: 0,
+    ordinal,
+    providerCallId: `${ordinal}`,
+    name,
+    argumentsText: '{}',
+    arguments: {},
+    editedArguments: null,
+    needs: 'NOTHING',
+    status,
+    decision: null,
+    decidedBy: null,
+    decidedAt: null,
+    result: null,
+    createdAt: at,
+    expiresAt: null,
+    startedAt: status === 'READY' || status === 'PENDING' || status === 'DENIED' ? null : at,
+    finishedAt: null,
+  }
+}
+
+interface Given {
+  readonly run?: Partial<DrivenRun>
+  readonly steps?: readonly Step[]
+  readonly calls?: readonly ToolCall[]
+  readonly inFlight?: readonly string[]
+  readonly rules?: readonly ToolRule[]
+}
+
+function stateOf({ run: change = {}, steps = [answered], calls = [], inFlight = [], rules = [] }: Given): RunState {
+  return {
+    run: { ...run, ...change },
+    agent: { ...agent, toolRules: rules },
+    tools: [agentTool('serial', { parallel: false }), agentTool('together', { parallel: true })],
+    steps,
+    calls,
+    nextPosition: 1,
+    inFlight: new Set(inFlight),
+  }
+}
+
+const noRule = {
+  children: null,
+  maxCalls: null,
+  outputMapping: null,
+  defaultChild: null,
+  requireMapping: null,
+  prefilledArguments: null,
+}
+const cancelled = { cancelRequestedAt: at }
+const followUps = [{ role: 'USER' as const, content: [], clientId: null }]
+const terminal: ToolRule[] = [{ ...noRule, kind: 'TERMINAL', tool: 'serial' }]
+
+const table: readonly [string, Given, object][] = [
+  ['nothing was asked yet', { steps: [] }, { type: 'call model' }],
+  ['the model was asked and has not answered', { steps: [asked] }, { type: 'call model' }],
+  ['the answer has no calls', { steps: [finished] }, { type: 'end', stopReason: 'END_TURN' }],
+  [
+    'the answer was cut',
+    { steps: [{ ...finished, stopReason: 'MAX_TOKENS_EXCEEDED' }] },
+    { type: 'end', stopReason: 'MAX_TOKENS_EXCEEDED' },
+  ],
+  ['a cancel was asked for', { run: cancelled, steps: [asked] }, { type: 'wind down' }],
+  [
+    'a cancel, and a call that waits for a person',
+    { run: cancelled, calls: [call(0, 'serial', 'PENDING')] },
+    { type: 'wind down' },
+  ],
+  [
+    'a cancel, and a call that runs here',
+    { run: cancelled, calls: [call(0, 'serial', 'RUNNING')], inFlight: ['0'] },
+    { type: 'wait for tools' },
+  ],
+  [
+    'a cancel, and a call whose worker is gone',
+    { run: cancelled, calls: [call(0, 'serial', 'RUNNING')] },
+    { type: 'wind down' },
+  ],
+  [
+    'a call whose worker is gone, and one that waits',
+    { calls: [call(0, 'serial', 'RUNNING'), call(1, 'serial', 'PENDING')] },
+    { type: 'settle lost calls', calls: ['0'] },
+  ],
+  [
+    'one call waits and one is ready',
+    { calls: [call(0, 'serial', 'READY'), call(1, 'serial', 'PENDING')] },
+    { type: 'pause' },
+  ],
+  [
+    'calls that are ready, one after another',
+    { calls: [call(0, 'serial', 'READY'), call(1, 'serial', 'READY')] },
+    { type: 'run tools', calls: ['0'] },
+  ],
+  [
+    'calls that run together go first',
+    { calls: [call(0, 'serial', 'READY'), call(1, 'together', 'READY'), call(2, 'together', 'READY')] },
+    { type: 'run tools', calls: ['1', '2'] },
+  ],
+  [
+    'a serial call is not started beside another',
+    { calls: [call(0, 'serial', 'READY'), call(1, 'together', 'RUNNING')], inFlight: ['1'] },
+    { type: 'wait for tools' },
+  ],
+  [
+    'every call has its result',
+    { calls: [call(0, 'serial', 'SUCCEEDED'), call(1, 'serial', 'DENIED')] },
+    { type: 'return results' },
+  ],
+  [
+    'results are told before follow-ups are stored',
+    { run: { followUps }, calls: [call(0, 'serial', 'SUCCEEDED')] },
+    { type: 'return results' },
+  ],
+  [
+    'follow-ups that are not in the conversation yet',
+    { run: { followUps }, steps: [finished], calls: [call(0, 'serial', 'SUCCEEDED')] },
+    { type: 'store follow-ups' },
+  ],
+  ['the results were told', { steps: [finished], calls: [call(0, 'serial', 'SUCCEEDED')] }, { type: 'call model' }],
+  [
+    'a terminal tool was called',
+    { steps: [finished], calls: [call(0, 'serial', 'SUCCEEDED')], rules: terminal },
+    { type: 'end', stopReason: 'TOOL_RULE' },
+  ],
+  [
+    'a terminal tool was denied',
+    { steps: [finished], calls: [call(0, 'serial', 'DENIED')], rules: terminal },
+    { type: 'call model' },
+  ],
+  [
+    'the step limit is used up',
+    { run: { steps: 5 }, steps: [finished], calls: [call(0, 'serial', 'SUCCEEDED')] },
+    { type: 'end', stopReason: 'MAX_STEPS' },
+  ],
+  [
+    'the step limit is used up by an answer without calls',
+    { run: { steps: 5 }, steps: [finished] },
+    { type: 'end', stopReason: 'END_TURN' },
+  ],
+  [
+    'the budget is used up',
+    {
+      run: { maxTotalTokens: 10, usage: { ...noUsage, inputTokens: 7, outputTokens: 3 } },
+      steps: [finished],
+      calls: [call(0, 'serial', 'SUCCEEDED')],
+    },
+    { type: 'end', stopReason: 'BUDGET_EXCEEDED' },
+  ],
+  [
+    'a step that failed is made again',
+    { steps: [{ ...asked, status: 'FAILED', finishedAt: at, stopReason: 'LLM_API_ERROR' }] },
+    { type: 'call model' },
+  ],
+  [
+    'a step that failed while its tools ran is followed by another',
+    { steps: [{ ...finished, status: 'FAILED' }], calls: [call(0, 'serial', 'CANCELLED')] },
+    { type: 'call model' },
+  ],
+]
+
+describe('[ENG10] what is next follows from what is stored', () => {
+  test.each(table)('%s', (_title, given, expected) => {
+    const action = nextAction(stateOf(given))
+    const shown = 'calls' in action ? { ...action, calls: action.calls.map(({ id }) => id) } : action
+    expect(shown).toEqual(expected)
+  })
+})

@@ -1,0 +1,300 @@
+import fc from 'fast-check'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+
+import { advance, endRun, type Effect } from '../../src/domain/advance.ts'
+import { addAnswer, addInterruptedAnswer } from '../../src/domain/answer.ts'
+import { applyDecisions, resumeIfDecided, type GivenDecision } from '../../src/domain/decisions.ts'
+import { Draft } from '../../src/domain/draft.ts'
+import type { LiveItem } from '../../src/domain/live-step.ts'
+import type { RunState } from '../../src/domain/run-state.ts'
+import { hasEnded, storedRunStatuses, transitions } from '../../src/domain/run.ts'
+import { takeUp } from '../../src/domain/take-up.ts'
+import { admitRun } from '../../src/store/admission.ts'
+import { writeCheckpoint } from '../../src/store/checkpoint.ts'
+import { loadRun } from '../../src/store/load-run.ts'
+import { setCancelRequested } from '../../src/store/runs.ts'
+import { insertWorker } from '../../src/store/workers.ts'
+import { defineTool } from '../../src/tools/registry.ts'
+import { createEngineGround, type EngineGround } from '../support/engine-ground.ts'
+import { createGatedModel, gatedHandle } from '../support/gated-model.ts'
+
+const anything = { type: 'object' }
+const tools = [
+  defineTool({ name: 'plain', description: '', parameters: anything, run: () => '' }),
+  defineTool({ name: 'again', description: '', parameters: anything, parallel: true, idempotent: true, run: () => '' }),
+  defineTool({ name: 'ask', description: '', parameters: anything, requiresApproval: true, run: () => '' }),
+]
+let ground: EngineGround
+let workerId: string
+
+beforeAll(async () => {
+  ground = await createEngineGround({ providers: [createGatedModel().provider], model: gatedHandle, tools })
+  const { ids, clock, db } = ground.process()
+  workerId = ids.next()
+  await insertWorker(db, { id: workerId, poolId: 'test', now: clock.now() })
+})
+afterAll(() => ground.close())
+
+async function admit(): Promise<string> {
+  const context = ground.process()
+  const { conversationId } = await ground.createAgent()
+  const id = context.ids.next()
+  await admitRun(
+    context.db,
+    { conversationId },
+    {
+      id,
+      tenantId: ground.viewer.tenantId,
+      kind: 'TURN',
+      parentId: null,
+      urgent: false,
+      maxSteps: 4,
+      maxTotalTokens: null,
+      request: {
+        messages: [{ role: 'USER', content: [{ text: 'hello' }], clientId: null }],
+        clientTools: [{ name: 'client', description: '', parameters: anything }],
+      },
+      metadata: {},
+      createdAt: context.clock.now(),
+    },
+    { mayWait: false },
+  )
+  return id
+}
+
+async function load(runId: string): Promise<RunState> {
+  return (await loadRun(ground.database.db, runId))!.state
+}
+
+test('[ENG7] a status changes only as the table of transitions says, tried for all pairs', async () => {
+  const state = await load(await admit())
+  for (const from of storedRunStatuses) {
+    for (const to of storedRunStatuses) {
+      const draft = new Draft({ ...state, run: { ...state.run, status: from } }, ground.process())
+      const move = () => draft.setStatus(to)
+      if (transitions[from].includes(to)) expect(move).not.toThrow()
+      else expect(move).toThrow(`from ${from} to ${to}`)
+    }
+    if (hasEnded(from)) expect(transitions[from]).toEqual(from === 'FAILED' ? ['QUEUED'] : [])
+  }
+})
+
+test('[ENG8] a checkpoint of a run that is found otherwise than it was loaded writes nothing, tried for all pairs', async () => {
+  const { db } = ground.database
+  const runId = await admit()
+  const loaded = await load(runId)
+  const change = async (columns: object) => db.updateTable('runs').set(columns).where('id', '=', runId).execute()
+  const otherwise = [
+    { lease: loaded.run.id, worker_id: loaded.run.id },
+    { next_seq: loaded.run.nextSeq + 1 },
+    { cancel_requested_at: new Date() },
+  ]
+  const asLoaded = { status: 'QUEUED', lease: null, worker_id: null, next_seq: 2, cancel_requested_at: null }
+  for (const from of storedRunStatuses) {
+    for (const found of storedRunStatuses.filter((status) => status !== from)) {
+      await change({ ...asLoaded, status: found, finished_at: hasEnded(found) ? new Date() : null })
+      for (const to of transitions[from]) {
+        const draft = new Draft({ ...loaded, run: { ...loaded.run, status: from } }, ground.process())
+        draft.changeRun({ finishedAt: draft.at })
+        draft.setStatus(to)
+        draft.addMessage('USER', { content: [] })
+        expect(await writeCheckpoint(db, draft.checkpoint())).toBe(false)
+      }
+    }
+  }
+  for (const columns of otherwise) {
+    await change({ ...asLoaded, finished_at: null, ...columns })
+    const draft = new Draft(loaded, ground.process())
+    draft.addMessage('USER', { content: [] })
+    expect(await writeCheckpoint(db, draft.checkpoint())).toBe(false)
+  }
+  expect(await db.selectFrom('run_log').where('run_id', '=', runId).select('first_seq').execute()).toHaveLength(1)
+  const conversation = await db
+    .selectFrom('conversations')
+    .where('id', '=', loaded.run.conversationId)
+    .selectAll()
+    .executeTakeFirstOrThrow()
+  expect(conversation).toMatchObject({ active_run_id: runId, next_position: 1 })
+})
+
+/** What happens next to a run; each fits some of its states, and is passed over in the others. */
+type Happening =
+  | { readonly type: 'answer'; readonly calls: readonly string[]; readonly text: string; readonly ms: number }
+  | { readonly type: 'failure' }
+  | { readonly type: 'tool'; readonly place: number; readonly output: string }
+  | {
+      readonly type: 'decide'
+      readonly place: number
+      readonly kind: GivenDecision['kind']
+      readonly followUp: boolean
+    }
+  | { readonly type: 'cancel' }
+  | { readonly type: 'crash' }
+
+const text = fc.string({ unit: 'binary', maxLength: 8 }).map((value) => value.replaceAll('\u0000', '').toWellFormed())
+const happening: fc.Arbitrary<Happening> = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      type: fc.constant('answer' as const),
+      calls: fc.array(fc.constantFrom('plain', 'again', 'ask', 'client', 'unknown'), { maxLength: 3 }),
+      text,
+      ms: fc.double({ min: 0, max: 900_000, noNaN: true }),
+    }),
+  },
+  { weight: 1, arbitrary: fc.constant({ type: 'failure' as const }) },
+  { weight: 4, arbitrary: fc.record({ type: fc.constant('tool' as const), place: fc.nat(3), output: text }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      type: fc.constant('decide' as const),
+      place: fc.nat(3),
+      kind: fc.constantFrom('APPROVED' as const, 'DENIED' as const, 'CLIENT_RETURN' as const),
+      followUp: fc.boolean(),
+    }),
+  },
+  { weight: 1, arbitrary: fc.constant({ type: 'cancel' as const }) },
+  { weight: 2, arbitrary: fc.constant({ type: 'crash' as const }) },
+)
+
+test(
+  '[ENG9] the state after a checkpoint is the state that a reload gives, whatever happened',
+  { timeout: 60_000 },
+  async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(happening, { maxLength: 14 }), async (happenings) => {
+        const context = ground.process()
+        const runId = await admit()
+        let state = await load(runId)
+        let effect = { type: 'stop' } as Effect
+
+        async function commit(change: (draft: Draft) => void, { drives }: { readonly drives: boolean }): Promise<void> {
+          const draft = new Draft(state, context)
+          change(draft)
+          if (drives) effect = advance(draft)
+          expect(await writeCheckpoint(context.db, draft.checkpoint())).toBe(true)
+          state = draft.state
+          const { agent, tools: agentTools, inFlight, nextPosition, ...stored } = await load(runId)
+          expect(state).toEqual({
+            agent,
+            tools: agentTools,
+            inFlight: state.inFlight,
+            nextPosition: state.nextPosition,
+            ...stored,
+          })
+          if (hasEnded(state.run.status)) expect(nextPosition).toBe(state.run.nextPosition)
+        }
+        const takeUpRun = () =>
+          commit((draft) => takeUp(draft, { lease: context.ids.next(), workerId }), { drives: true })
+
+        await takeUpRun()
+        for (const next of happenings) {
+          if (hasEnded(state.run.status)) break
+          const running = [...state.inFlight]
+          const pending = state.calls.filter((call) => call.status === 'PENDING')
+          if (next.type === 'answer' && effect.type === 'call model') {
+            await commit((draft) => addAnswer(draft, answerOf(next, context)), { drives: true })
+          } else if (next.type === 'failure' && effect.type === 'call model') {
+            await commit(
+              (draft) => {
+                draft.excludeFromContext([1])
+                endRun(draft, { stopReason: 'LLM_API_ERROR', error: failure })
+              },
+              { drives: true },
+            )
+          } else if (next.type === 'tool' && running.length > 0) {
+            const result = {
+              status: 'SUCCESS' as const,
+              output: next.output,
+              stdout: ['a'],
+              stderr: [],
+              truncated: false,
+              durationMs: 1.5,
+            }
+            await commit((draft) => draft.settleCall(running[next.place % running.length]!, 'SUCCEEDED', result), {
+              drives: true,
+            })
+          } else if (next.type === 'decide' && state.run.status === 'AWAITING_APPROVAL') {
+            const call = pending[next.place % pending.length]!
+            await commit(
+              (draft) => {
+                applyDecisions(draft, decisionOf(next, call.id), 'someone')
+                resumeIfDecided(draft)
+              },
+              { drives: false },
+            )
+            if (state.calls.every((call) => call.status !== 'PENDING')) await takeUpRun()
+          } else if (next.type === 'cancel') {
+            await setCancelRequested(context.db, runId, new Date())
+            state = { ...state, run: (await load(runId)).run }
+            await commit(
+              (draft) => {
+                if (draft.state.run.status === 'AWAITING_APPROVAL') endRun(draft, { stopReason: 'CANCELLED' })
+                else if (effect.type === 'call model')
+                  addInterruptedAnswer(draft, itemsOf({ calls: ['plain'], text: 'half' }, context))
+              },
+              { drives: true },
+            )
+          } else if (next.type === 'crash' && state.run.status === 'RUNNING') {
+            state = await load(runId)
+            await takeUpRun()
+          }
+        }
+      }),
+      { numRuns: Number(process.env['HOLDPOINT_TEST_RUNS'] ?? 40) },
+    )
+  },
+)
+
+const failure = { type: 'LLM_ERROR', message: 'no', detail: null, retryable: true } as const
+
+function itemsOf(
+  { calls, text }: { readonly calls: readonly string[]; readonly text: string },
+  { ids }: { readonly ids: { next(): string } },
+): LiveItem[] {
+  const said = {
+    id: ids.next(),
+    text,
+    complete: true,
+    redacted: false,
+    provider: { model: 'm', data: { a: [1, null] } },
+  }
+  return [
+    { ...said, kind: 'REASONING' },
+    { ...said, id: ids.next(), kind: 'ASSISTANT' },
+    ...calls.map((name, index): LiveItem => ({
+      kind: 'CALL',
+      id: ids.next(),
+      name,
+      providerCallId: `c${index}`,
+      text: '{"a":"\\u0000"}',
+      complete: true,
+    })),
+  ]
+}
+
+function answerOf(
+  { calls, text, ms }: Extract<Happening, { type: 'answer' }>,
+  context: { readonly ids: { next(): string } },
+) {
+  const usage = { inputTokens: 3, outputTokens: 2, cachedInputTokens: 1, reasoningTokens: 0 }
+  return {
+    items: itemsOf({ calls, text }, context),
+    usage,
+    stopReason: 'END_TURN' as const,
+    timeToFirstTokenMs: ms / 2,
+    modelMs: ms,
+  }
+}
+
+function decisionOf({ kind, followUp }: Extract<Happening, { type: 'decide' }>, toolCallId: string) {
+  const decisions: Record<GivenDecision['kind'], GivenDecision> = {
+    APPROVED: { kind: 'APPROVED', toolCallId, arguments: { b: 1 }, scope: 'RUN' },
+    DENIED: { kind: 'DENIED', toolCallId, reason: null },
+    CLIENT_RETURN: { kind: 'CLIENT_RETURN', toolCallId, status: 'ERROR', output: 'x', stdout: [], stderr: [] },
+  }
+  return {
+    decisions: [decisions[kind]],
+    followUp: followUp ? [{ role: 'USER' as const, content: [{ text: 'and' }], clientId: null }] : [],
+  }
+}

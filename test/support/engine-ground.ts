@@ -1,0 +1,83 @@
+import type { Kysely } from 'kysely'
+
+import type { CommandContext } from '../../src/commands/command-context.ts'
+import { createAgent } from '../../src/commands/create-agent.ts'
+import type { EngineContext } from '../../src/engine/engine-context.ts'
+import { apiScopes, type Viewer } from '../../src/domain/viewer.ts'
+import { createHub } from '../../src/live/hub.ts'
+import { createCatalog } from '../../src/providers/catalog.ts'
+import type { Provider } from '../../src/providers/provider.ts'
+import type { OpenDatabase } from '../../src/store/open-database.ts'
+import type { Database } from '../../src/store/schema.ts'
+import { ensureDefaultTenant } from '../../src/store/tenants.ts'
+import { listBuiltinTools, upsertBuiltinTools } from '../../src/store/tools.ts'
+import { createToolRegistry, type ToolDefinition } from '../../src/tools/registry.ts'
+import { systemClock } from '../../src/util/clock.ts'
+import { createIdSource } from '../../src/util/ids.ts'
+import { createLog } from '../../src/util/log.ts'
+import { createTestDatabase } from './database.ts'
+
+/** Commands and engine on a database of their own, without servers, queues or timers: nothing moves by itself. */
+export interface EngineGround {
+  readonly database: OpenDatabase
+  readonly viewer: Viewer
+  /** As one process has it, with a hub of its own. */
+  process(db?: Kysely<Database>): EngineContext & CommandContext
+  /** An agent with all the tools, and its main conversation. */
+  createAgent(): Promise<{ readonly agentId: string; readonly conversationId: string }>
+  close(): Promise<void>
+}
+
+export async function createEngineGround(options: {
+  readonly providers: readonly Provider[]
+  readonly model: string
+  readonly tools: readonly ToolDefinition[]
+}): Promise<EngineGround> {
+  const database = await createTestDatabase()
+  const clock = systemClock
+  const ids = createIdSource(clock)
+  const tenantId = await ensureDefaultTenant(database.db, { clock, ids })
+  const definitions = options.tools.map(({ name, description, parameters, parallel, idempotent }) => {
+    return { name, description, parameters, parallel: parallel ?? false, idempotent: idempotent ?? false }
+  })
+  await upsertBuiltinTools(database.db, tenantId, definitions, { clock, ids })
+  const catalog = createCatalog(options.providers)
+  const viewer: Viewer = { tenantId, keyId: null, keyName: 'test', scopes: apiScopes }
+  const names = options.tools.map(({ name }) => name)
+  const tools = (await listBuiltinTools(database.db, tenantId, names)).map(({ id, name }) => ({
+    toolId: id,
+    approvalOverride: options.tools.find((tool) => tool.name === name)?.requiresApproval ?? false,
+  }))
+  const ground: EngineGround = {
+    database,
+    viewer,
+    process: (db = database.db) => ({
+      db,
+      clock,
+      ids,
+      hub: createHub(),
+      catalog,
+      models: catalog,
+      log: createLog('fatal'),
+      tools: createToolRegistry(options.tools),
+      toolGraceMs: 0,
+      modelIdleMs: 60_000,
+    }),
+    async createAgent() {
+      const agent = await createAgent(ground.process(), viewer, {
+        name: 'a',
+        model: options.model,
+        includeBaseTools: false,
+        tools,
+      })
+      const { id } = await database.db
+        .selectFrom('conversations')
+        .where('agent_id', '=', agent.id)
+        .select('id')
+        .executeTakeFirstOrThrow()
+      return { agentId: agent.id, conversationId: id }
+    },
+    close: () => database.close(),
+  }
+  return ground
+}
