@@ -67,11 +67,16 @@ export async function stopRun(context: CommandContext, trx: Transaction<Database
   const { lease, workerId } = loaded.state.run
   if (lease !== null && (workerId === null || !(await isWorkerGone(trx, workerId)))) {
     await setCancelRequested(trx, runId, context.clock.now())
-    return () => context.hub.askToStop(runId)
+    const { conversationId, tenantId } = loaded.state.run
+    return () => {
+      context.hub.askToStop(runId)
+      context.hub.tell({ runId, conversationId, tenantId, status: 'CANCELLING', calls: false })
+    }
   }
   const draft = new Draft(loaded.state, context)
   endRun(draft, { stopReason: 'CANCELLED' })
-  const stored = await writeCheckpoint(trx, draft.checkpoint())
+  const checkpoint = draft.checkpoint()
+  const stored = await writeCheckpoint(trx, checkpoint)
   if (!stored) throw new Error(`The run ${runId} changed under its locks.`)
-  return () => context.hub.poke(runId, 'stored')
+  return () => context.hub.stored(checkpoint)
 }

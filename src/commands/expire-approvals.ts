@@ -12,13 +12,13 @@ import { storeDecisions } from './submit-approvals.ts'
  */
 export async function expireApprovals(context: Pick<CommandContext, 'db' | 'clock' | 'ids' | 'hub'>): Promise<void> {
   for (const runId of await listRunsWithExpiredCalls(context.db, context.clock.now())) {
-    await context.db.transaction().execute(async (trx) => {
+    const stored = await context.db.transaction().execute(async (trx) => {
       await lockRun(trx, runId)
       const loaded = await loadRun(trx, runId)
-      if (!loaded) return
+      if (!loaded) return undefined
       const draft = new Draft(loaded.state, context)
-      if (denyExpired(draft)) await storeDecisions(trx, draft)
+      return denyExpired(draft) ? storeDecisions(trx, draft) : undefined
     })
-    context.hub.poke(runId, 'stored')
+    if (stored) context.hub.stored(stored)
   }
 }

@@ -23,6 +23,7 @@ export async function retryRun(
   const [run] = await findRuns(context.db, viewer.tenantId, [runId])
   if (!run) throw notFound('run', encodeId('Run', runId))
 
+  let announce = () => {}
   const outcome = await context.db.transaction().execute(async (trx): Promise<RetryRunOutcome> => {
     await lockRun(trx, runId)
     const loaded = await loadRun(trx, runId)
@@ -35,9 +36,11 @@ export async function retryRun(
     const draft = new Draft(loaded.state, context)
     draft.setStatus('QUEUED')
     draft.changeRun({ finishedAt: null, fruitlessAttempts: 0, cancelRequestedAt: null })
-    await writeCheckpoint(trx, draft.checkpoint(), { wake: true })
+    const checkpoint = draft.checkpoint()
+    await writeCheckpoint(trx, checkpoint, { wake: true })
+    announce = () => context.hub.stored(checkpoint)
     return { outcome: 'accepted', runId }
   })
-  context.hub.poke(runId, 'stored')
+  announce()
   return outcome
 }

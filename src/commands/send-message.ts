@@ -47,18 +47,24 @@ export async function sendMessage(
       input.idempotencyKey === null && input.whenBusy !== 'INTERRUPT'
         ? await admit(context.db, input, run)
         : await admitInTransaction(context, viewer, input, run)
-    if (outcome) return outcome
+    if (!outcome) continue
+    if (outcome.admittedTo !== undefined) {
+      const { id: runId, tenantId } = run
+      context.hub.tell({ runId, tenantId, conversationId: outcome.admittedTo, status: 'QUEUED', calls: false })
+    }
+    return outcome
   }
 }
 
+type Admission = SendMessageOutcome & {
+  /** The conversation that a new run was stored in. */
+  readonly admittedTo?: string
+}
+
 /** Undefined where the conversation was busy and is not any more. */
-async function admit(
-  db: CommandContext['db'],
-  input: SendMessageInput,
-  run: NewRun,
-): Promise<SendMessageOutcome | undefined> {
+async function admit(db: CommandContext['db'], input: SendMessageInput, run: NewRun): Promise<Admission | undefined> {
   const admitted = await admitRun(db, input.to, run, { mayWait: input.whenBusy !== 'REJECT' })
-  if (admitted) return { outcome: 'accepted', runId: run.id }
+  if (admitted) return { outcome: 'accepted', runId: run.id, admittedTo: admitted.conversationId }
   const found = await findActiveRun(db, run.tenantId, input.to)
   if (!found) throw targetNotFound(input.to)
   if (found.activeRunId === null) return undefined
@@ -75,14 +81,14 @@ async function admitInTransaction(
   viewer: Viewer,
   input: SendMessageInput,
   run: NewRun,
-): Promise<SendMessageOutcome | undefined> {
+): Promise<Admission | undefined> {
   const { idempotencyKey, ...asked } = input
   const keyed =
     idempotencyKey === null
       ? undefined
       : keyedInput({ tenantId: viewer.tenantId, operation: 'SEND_MESSAGE', key: idempotencyKey }, asked)
   let announce = () => {}
-  const outcome = await context.db.transaction().execute(async (trx): Promise<SendMessageOutcome | undefined> => {
+  const outcome = await context.db.transaction().execute(async (trx): Promise<Admission | undefined> => {
     const locked = await lockConversation(trx, viewer.tenantId, input.to)
     if (!locked) throw targetNotFound(input.to)
     const earlier = keyed && (await findEarlierRun(trx, keyed, run.createdAt))

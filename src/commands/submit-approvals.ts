@@ -3,7 +3,7 @@ import type { Transaction } from 'kysely'
 import { requireScope } from '../auth/require-scope.ts'
 import { refusalOf, type DecisionRefusal } from '../domain/decision-refusal.ts'
 import { applyDecisions, denyExpired, resumeIfDecided, type GivenDecision } from '../domain/decisions.ts'
-import { Draft } from '../domain/draft.ts'
+import { Draft, type Checkpoint } from '../domain/draft.ts'
 import { notFound } from '../domain/errors.ts'
 import { encodeId } from '../domain/ids.ts'
 import type { GivenMessage } from '../domain/message.ts'
@@ -47,6 +47,7 @@ export async function submitApprovals(
           { runId, ...asked },
         )
 
+  let stored: Checkpoint | undefined
   const outcome = await context.db.transaction().execute(async (trx): Promise<SubmitApprovalsOutcome> => {
     await lockRun(trx, runId)
     const loaded = await loadRun(trx, runId)
@@ -65,21 +66,25 @@ export async function submitApprovals(
       for (const agentToolId of ofAgent) await setApprovalOverride(trx, agentToolId, false)
       if (keyed) await rememberRun(trx, keyed, { runId, now: draft.at })
     }
-    await storeDecisions(trx, draft)
+    stored = await storeDecisions(trx, draft)
     return refusal ?? { outcome: 'accepted' }
   })
-  context.hub.poke(runId, 'stored')
+  if (stored) context.hub.stored(stored)
   return outcome
 }
 
-/** Stores what was decided, in a transaction that holds the run's locks, and continues the run with the last of it. */
-export async function storeDecisions(trx: Transaction<Database>, draft: Draft): Promise<void> {
+/**
+ * Stores what was decided, in a transaction that holds the run's locks, and continues the run with the last of it.
+ * Gives what was stored, to be told once it is committed.
+ */
+export async function storeDecisions(trx: Transaction<Database>, draft: Draft): Promise<Checkpoint | undefined> {
   const resumed = resumeIfDecided(draft)
   const checkpoint = draft.checkpoint()
   // All of it was decided before: a run that went on, or ended, is not touched.
-  if (checkpoint.entries.length === 0) return
+  if (checkpoint.entries.length === 0) return undefined
   const stored = await writeCheckpoint(trx, checkpoint, { wake: resumed })
   if (!stored) throw new Error(`The run ${draft.state.run.id} changed under its locks.`)
+  return checkpoint
 }
 
 /**

@@ -1,3 +1,4 @@
+import { encodeCursor } from './cursor.ts'
 import type { RunError, StopReason, StoredRunStatus, Usage } from './run.ts'
 import type { ToolCallStatus } from './tool-call.ts'
 
@@ -54,3 +55,14 @@ export type RunEvent =
       readonly offset: number
       readonly argumentsText: string
     })
+
+/** The entries of one checkpoint as their readers are sent them. */
+export function toEntryEvents(
+  runId: string,
+  { firstSeq, at, entries }: { readonly firstSeq: number; readonly at: Date; readonly entries: readonly LogEntry[] },
+): Extract<RunEvent, { readonly type: 'entry' }>[] {
+  return entries.map((entry, index) => {
+    const seq = firstSeq + index
+    return { type: 'entry', cursor: encodeCursor({ runId, seq, item: 0, offset: 0 }), runId, at, seq, entry }
+  })
+}

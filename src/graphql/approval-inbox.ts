@@ -1,12 +1,9 @@
-import { notImplemented } from '../domain/errors.ts'
-import type { ToolCall as DomainToolCall } from '../domain/tool-call.ts'
+import { watchInbox, type InboxEvent } from '../live/watch-inbox.ts'
 import { builder } from './builder.ts'
+import { uuidsOfFilter } from './node.ts'
 import { ToolCall } from './run-refs.ts'
+import { withFreshLoaders } from './subscriptions.ts'
 import { ToolCallNeed } from './tool-call.ts'
-
-type InboxEvent =
-  | { readonly type: 'InboxSnapshot'; readonly toolCalls: readonly DomainToolCall[]; readonly totalCount: number }
-  | { readonly type: 'InboxAdded' | 'InboxRemoved'; readonly toolCall: DomainToolCall }
 
 const InboxSnapshot = builder.objectRef<Extract<InboxEvent, { type: 'InboxSnapshot' }>>('InboxSnapshot')
 InboxSnapshot.implement({
@@ -54,8 +51,9 @@ builder.subscriptionField('approvalInbox', (t) =>
         description: 'Only calls that wait for one of these.',
       }),
     },
-    subscribe: (): AsyncIterable<InboxEvent> => {
-      throw notImplemented('approvalInbox')
+    subscribe: (_root, { agentIds, needs }, context) => {
+      const filter = { agentIds: agentIds ? uuidsOfFilter('Agent', 'agentIds', agentIds) : undefined, needs }
+      return withFreshLoaders(watchInbox(context, context.viewer.tenantId, filter), context.loaders)
     },
     resolve: (event) => event,
   }),

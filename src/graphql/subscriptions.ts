@@ -1,12 +1,15 @@
-import { notImplemented } from '../domain/errors.ts'
+import { badUserInput } from '../domain/errors.ts'
 import type { RunEvent as DomainRunEvent } from '../domain/run-event.ts'
+import type { Run as DomainRun } from '../domain/run.ts'
+import { followConversation } from '../live/follow-conversation.ts'
 import { followRun } from '../live/follow-run.ts'
+import { watchRuns } from '../live/watch-runs.ts'
 import { builder } from './builder.ts'
 import type { Context } from './context.ts'
-import { requireCursor } from './cursor.ts'
+import { requireConversationCursor, requireCursor } from './cursor.ts'
 import { loadExisting } from './load-existing.ts'
 import { clearLoaders, type Loaders } from './loaders.ts'
-import { requireUuid } from './node.ts'
+import { requireUuid, uuidOf, uuidsOfFilter } from './node.ts'
 import { RunEvent } from './run-event.ts'
 import { Run } from './run-refs.ts'
 
@@ -47,6 +50,40 @@ async function subscribeToRun(
   return withFreshLoaders(followRun(context, run.id, { after, deltas: args.deltas }), context.loaders)
 }
 
+async function subscribeToConversation(
+  context: Context,
+  args: { readonly conversationId: string; readonly after: string; readonly deltas: boolean },
+): Promise<AsyncIterableIterator<DomainRunEvent>> {
+  const { conversations, runs } = context.loaders
+  const id = requireUuid('Conversation', args.conversationId)
+  const conversation = await loadExisting(conversations, 'Conversation', id)
+  const after = await requireConversationCursor(conversation, args.after, (runId) => runs.load(runId))
+  return withFreshLoaders(followConversation(context, id, { after, deltas: args.deltas }), context.loaders)
+}
+
+function subscribeToRuns(
+  context: Context,
+  args: {
+    readonly since: Date
+    readonly agentIds?: readonly string[] | null | undefined
+    readonly conversationId?: string | null | undefined
+  },
+): AsyncIterableIterator<DomainRun> {
+  const agentIds = args.agentIds ? uuidsOfFilter('Agent', 'agentIds', args.agentIds) : undefined
+  const conversationId = args.conversationId ? conversationUuid(args.conversationId) : undefined
+  const runs = watchRuns(context, context.viewer.tenantId, {
+    since: args.since,
+    filter: { agentIds, conversationId },
+  })
+  return withFreshLoaders(runs, context.loaders)
+}
+
+function conversationUuid(id: string): string {
+  const uuid = uuidOf('Conversation', id)
+  if (uuid !== undefined) return uuid
+  throw badUserInput('conversationId', `"${id}" is not the id of a conversation. It takes an id as the API gave it.`)
+}
+
 builder.subscriptionFields((t) => ({
   runEvents: t.field({
     type: RunEvent,
@@ -82,9 +119,7 @@ builder.subscriptionFields((t) => ({
         description: 'Whether to send text as it is being written, or stored entries alone.',
       }),
     },
-    subscribe: (): AsyncIterable<DomainRunEvent> => {
-      throw notImplemented('conversationEvents')
-    },
+    subscribe: (_root, args, context) => subscribeToConversation(context, args),
     resolve: (event) => event,
   }),
   runChanges: t.field({
@@ -96,9 +131,7 @@ builder.subscriptionFields((t) => ({
       agentIds: t.arg.idList({ description: 'Only runs of these agents.' }),
       conversationId: t.arg.id({ description: 'Only runs of this conversation.' }),
     },
-    subscribe: (): AsyncIterable<typeof Run.$inferType> => {
-      throw notImplemented('runChanges')
-    },
+    subscribe: (_root, args, context) => subscribeToRuns(context, args),
     resolve: (run) => run,
   }),
 }))

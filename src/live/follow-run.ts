@@ -1,16 +1,17 @@
 import type { Kysely } from 'kysely'
 
 import { encodeCursor, type RunCursor } from '../domain/cursor.ts'
-import type { LiveItem, LiveStep } from '../domain/live-step.ts'
-import type { RunEvent } from '../domain/run-event.ts'
+import { pieceBeyond, type LivePiece } from '../domain/live-step.ts'
+import { toEntryEvents, type RunEvent } from '../domain/run-event.ts'
 import { hasEnded } from '../domain/run.ts'
-import { listLogEntries, type StoredEntry } from '../store/run-log.ts'
+import { listLogEntries } from '../store/run-log.ts'
 import { findStreamedItem } from '../store/streamed-items.ts'
 import { findRunProgress } from '../store/runs.ts'
 import type { Database } from '../store/schema.ts'
 import type { Clock } from '../util/clock.ts'
-import { deferred, type Deferred } from '../util/deferred.ts'
+import { PulledIterator } from './pulled-iterator.ts'
 import type { Hub } from './hub.ts'
+import type { EntryEvent, RunTail, TailRead } from './run-tail.ts'
 
 export interface FollowContext {
   readonly db: Kysely<Database>
@@ -32,118 +33,103 @@ const batch = 100
  * has ended. The reader holds the cursor and the rows it just read, nothing else, so a slow one costs nothing and
  * finds its deltas merged when it comes back. `return()` answers at once, also while `next()` is parked.
  */
-export function followRun(
-  context: FollowContext,
-  runId: string,
-  options: FollowOptions,
-): AsyncIterableIterator<RunEvent> {
+export function followRun(context: FollowContext, runId: string, options: FollowOptions): RunFollower {
   return new RunFollower(context, runId, options)
 }
 
-class RunFollower implements AsyncIterableIterator<RunEvent> {
+export class RunFollower extends PulledIterator<RunEvent> {
   readonly #context: FollowContext
   readonly #runId: string
   readonly #deltas: boolean
+  readonly #tail: RunTail
   readonly #stopListening: () => void
   #cursor: RunCursor
-  #read: RunEvent[] = []
-  /** Entries may be there that were not read. */
-  #dirty = true
+  #read: readonly RunEvent[] = []
+  /** How many of `#read` were delivered. */
+  #delivered = 0
+  /** The news that this reader has read after. */
+  #heard = -1
   #finished = false
-  #closed = false
-  #parked: Deferred<void> | undefined
 
   constructor(context: FollowContext, runId: string, { after, deltas }: FollowOptions) {
+    super()
     this.#context = context
     this.#runId = runId
     this.#deltas = deltas
     this.#cursor = after ?? { runId, seq: 0, item: 0, offset: 0 }
     // Before the first read, so that nothing falls between what is stored and what comes.
-    this.#stopListening = context.hub.listen(runId, (what) => {
-      if (what === 'stored') this.#dirty = true
-      this.#parked?.resolve()
-    })
+    this.#stopListening = context.hub.listen(runId, () => this.wake())
+    this.#tail = context.hub.tail(runId)!
   }
 
-  async next(): Promise<IteratorResult<RunEvent, undefined>> {
-    try {
-      while (!this.#closed) {
-        const event = this.#read.shift() ?? this.#nextDelta()
-        if (event) return { done: false, value: event }
-        if (this.#finished) break
-        if (this.#dirty) {
-          this.#dirty = false
-          await this.#readStored()
-        } else {
-          this.#parked = deferred()
-          await this.#parked.promise
-          this.#parked = undefined
-        }
-      }
-    } catch (error) {
-      this.#close()
-      throw error
-    }
-    this.#close()
-    return { done: true, value: undefined }
+  /** The place after everything that was delivered. */
+  get cursor(): RunCursor {
+    return this.#cursor
   }
 
-  async return(): Promise<IteratorResult<RunEvent, undefined>> {
-    this.#close()
-    return { done: true, value: undefined }
-  }
-
-  async throw(error: unknown): Promise<IteratorResult<RunEvent, undefined>> {
-    this.#close()
-    throw error
-  }
-
-  [Symbol.asyncIterator](): this {
-    return this
-  }
-
-  #close(): void {
-    if (this.#closed) return
-    this.#closed = true
+  protected override release(): void {
     this.#stopListening()
-    this.#parked?.resolve()
+    this.#read = []
+  }
+
+  protected override take(): RunEvent | 'wait' | 'end' | Promise<void> {
+    const event = this.#nextRead() ?? this.#nextDelta()
+    if (event) return event
+    if (this.#finished) return 'end'
+    const { lastSeq, news } = this.#tail
+    if (lastSeq > this.#cursor.seq) {
+      const events = this.#tail.after(this.#cursor.seq)
+      return events ? this.#accept({ events, finished: endsIn(events) }) : this.#readStored()
+    }
+    if (news === this.#heard) return 'wait'
+    if (!this.#tail.covers(this.#cursor.seq)) return this.#readStored()
+    this.#heard = news
+    return 'wait'
+  }
+
+  #nextRead(): RunEvent | undefined {
+    const event = this.#read[this.#delivered]
+    if (!event) return undefined
+    this.#delivered += 1
+    if (event.type === 'entry') this.#cursor = { runId: this.#runId, seq: event.seq, item: 0, offset: 0 }
+    return event
   }
 
   async #readStored(): Promise<void> {
-    const entries = await listLogEntries(this.#context.db, this.#runId, { after: this.#cursor.seq, checkpoints: batch })
-    if (entries.length === 0) {
-      const progress = await findRunProgress(this.#context.db, this.#runId)
-      // Deleted, or ended and all of it delivered. Text beyond the last entry would belong to no step.
-      this.#finished = !progress || (hasEnded(progress.status) && this.#cursor.seq >= progress.nextSeq - 1)
-      return
-    }
-    const rest = await this.#restOfItem(entries)
-    if (rest) this.#read.push(rest)
-    this.#read.push(...entries.map((stored) => this.#entryEvent(stored)))
-    const last = entries.at(-1)!
-    this.#cursor = { runId: this.#runId, seq: last.seq, item: 0, offset: 0 }
-    // A run that was retried has entries after an end: look once more before believing in one.
-    const seemsEnded = last.entry.type === 'status' && hasEnded(last.entry.status)
-    if (seemsEnded || entries.length >= batch) this.#dirty = true
+    this.#heard = this.#tail.news
+    const after = this.#cursor.seq
+    await this.#accept(await this.#tail.read(after, () => this.#load(after)))
   }
 
-  #entryEvent({ seq, at, entry }: StoredEntry): RunEvent {
-    const cursor = encodeCursor({ runId: this.#runId, seq, item: 0, offset: 0 })
-    return { type: 'entry', cursor, runId: this.#runId, at, seq, entry }
+  async #load(after: number): Promise<TailRead> {
+    const { db } = this.#context
+    const entries = await listLogEntries(db, this.#runId, { after, checkpoints: batch })
+    const events = entries.flatMap(({ seq, at, entry }) =>
+      toEntryEvents(this.#runId, { firstSeq: seq, at, entries: [entry] }),
+    )
+    if (events.length > 0) return { events, finished: events.length < batch && endsIn(events) }
+    const progress = await findRunProgress(db, this.#runId)
+    return { events, finished: !progress || (hasEnded(progress.status) && after >= progress.nextSeq - 1) }
+  }
+
+  async #accept({ events, finished }: TailRead): Promise<void> {
+    const rest = await this.#restOfItem(events)
+    this.#read = rest ? [rest, ...events] : events
+    this.#delivered = 0
+    this.#finished = finished
   }
 
   /** Where the reader stopped inside a text that is stored by now, it is sent the rest of it before anything else. */
-  async #restOfItem(entries: readonly StoredEntry[]): Promise<RunEvent | undefined> {
+  async #restOfItem(events: readonly EntryEvent[]): Promise<RunEvent | undefined> {
     const { item, offset } = this.#cursor
     if (!this.#deltas || (item === 0 && offset === 0)) return undefined
-    for (const { entry } of entries) {
+    for (const { entry } of events) {
       if (entry.type !== 'message') return undefined
       const place = entry.items?.indexOf(item) ?? -1
       if (place < 0) continue
       const streamed = await findStreamedItem(this.#context.db, this.#runId, entry.id, place)
-      return streamed && streamed.text.length > offset
-        ? this.#delta(streamed, streamed.stepIndex, { item, offset, end: streamed.text.length })
-        : undefined
+      const piece = streamed && pieceBeyond([streamed], { item: 0, offset })
+      return piece && this.#delta({ ...piece, item }, streamed.stepIndex)
     }
     return undefined
   }
@@ -151,29 +137,19 @@ class RunFollower implements AsyncIterableIterator<RunEvent> {
   /** What the live step has beyond the cursor: one item at a time, each after the one before it is complete. */
   #nextDelta(): RunEvent | undefined {
     const step = this.#context.hub.liveStep(this.#runId)
-    if (!this.#deltas || this.#dirty || step?.seq !== this.#cursor.seq) return undefined
-    let { item, offset } = this.#cursor
-    for (;;) {
-      const live = step.items[item]
-      if (!live) return undefined
-      const end = sendableLength(live)
-      if (offset < end) {
-        const event = this.#delta(live, step.stepIndex, { item, offset, end })
-        this.#cursor = { ...this.#cursor, item, offset: end }
-        return event
-      }
-      if (!live.complete) return undefined
-      item += 1
-      offset = 0
-    }
+    if (!this.#deltas || step?.seq !== this.#cursor.seq) return undefined
+    const piece = pieceBeyond(step.items, this.#cursor)
+    if (!piece) return undefined
+    const event = this.#tail.delta(`${step.seq} ${piece.item} ${piece.offset}`, () =>
+      this.#delta(piece, step.stepIndex),
+    )
+    this.#cursor = { runId: this.#runId, seq: step.seq, item: piece.item, offset: endOf(event) }
+    return event
   }
 
-  #delta(
-    live: Pick<LiveItem, 'kind' | 'id' | 'text'> & { readonly name?: string },
-    stepIndex: LiveStep['stepIndex'],
-    { item, offset, end }: { readonly item: number; readonly offset: number; readonly end: number },
-  ): RunEvent {
-    const text = live.text.slice(offset, end)
+  #delta({ live, item, offset, end }: LivePiece, stepIndex: number): RunEvent {
+    // Half a surrogate pair that no other half followed is stored as U+FFFD, so that is what is shown.
+    const text = live.text.slice(offset, end).toWellFormed()
     const base = {
       cursor: encodeCursor({ runId: this.#runId, seq: this.#cursor.seq, item, offset: end }),
       runId: this.#runId,
@@ -182,13 +158,26 @@ class RunFollower implements AsyncIterableIterator<RunEvent> {
       offset,
     }
     return live.kind === 'CALL'
-      ? { ...base, type: 'call', toolCallId: live.id, name: live.name ?? '', argumentsText: text }
+      ? { ...base, type: 'call', toolCallId: live.id, name: live.name, argumentsText: text }
       : { ...base, type: 'text', kind: live.kind, messageId: live.id, text }
   }
 }
 
-/** All but half a surrogate pair, whose other half is still to come. */
-function sendableLength({ text, complete }: LiveItem): number {
-  const last = text.charCodeAt(text.length - 1)
-  return !complete && last >= 0xd800 && last <= 0xdbff ? text.length - 1 : text.length
+function endOf(event: RunEvent): number {
+  switch (event.type) {
+    case 'text':
+      return event.offset + event.text.length
+    case 'call':
+      return event.offset + event.argumentsText.length
+    case 'entry':
+      return 0
+    default:
+      return event satisfies never
+  }
+}
+
+/** A run that was retried has entries after an end: only the last one counts. */
+function endsIn(events: readonly EntryEvent[]): boolean {
+  const last = events.at(-1)?.entry
+  return last?.type === 'status' && hasEnded(last.status)
 }

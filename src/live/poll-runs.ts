@@ -1,5 +1,6 @@
 import type { Kysely } from 'kysely'
 
+import { listConversationPlaces } from '../store/conversation-heads.ts'
 import { listRunSeqs } from '../store/runs.ts'
 import type { Database } from '../store/schema.ts'
 import type { Log } from '../util/log.ts'
@@ -8,16 +9,17 @@ import type { Hub } from './hub.ts'
 const intervalMs = 1_000
 
 /**
- * Asks once a second how far the runs are that someone here listens to, and pokes for those that moved: whatever the
- * way in which news should have come, a lost one delays and never loses.
+ * Asks once a second how far the runs and conversations are that someone here follows, and tells of those that moved:
+ * whatever the way in which news should have come, a lost one delays and never loses.
  */
 export class RunPoll {
   readonly #db: Kysely<Database>
   readonly #hub: Hub
   readonly #log: Log
-  #seen = new Map<string, number>()
+  /** Where each conversation's stream stood. */
+  #places = new Map<string, string>()
   #timer: NodeJS.Timeout | undefined
-  #polling: Promise<void> = Promise.resolve()
+  #polling: Promise<void> | undefined
 
   constructor(db: Kysely<Database>, hub: Hub, log: Log) {
     this.#db = db
@@ -27,7 +29,8 @@ export class RunPoll {
 
   start(): void {
     this.#timer = setInterval(() => {
-      this.#polling = this.#polling.then(() => this.#poll())
+      // A round that takes longer than the interval is not overtaken by the next.
+      this.#polling ??= this.#poll().finally(() => (this.#polling = undefined))
     }, intervalMs)
   }
 
@@ -37,16 +40,33 @@ export class RunPoll {
   }
 
   async #poll(): Promise<void> {
-    const runIds = this.#hub.listened()
-    if (runIds.length === 0) return this.#seen.clear()
     try {
-      const seqs = await listRunSeqs(this.#db, runIds)
-      for (const [runId, nextSeq] of seqs) {
-        if (this.#seen.get(runId) !== nextSeq) this.#hub.poke(runId, 'stored')
-      }
-      this.#seen = seqs
+      await this.#pollRuns()
+      await this.#pollConversations()
     } catch (error) {
       this.#log.warn({ err: error }, 'could not ask how far runs are; asking again')
     }
+  }
+
+  async #pollRuns(): Promise<void> {
+    const runIds = this.#hub.listened()
+    if (runIds.length === 0) return
+    const seqs = await listRunSeqs(this.#db, runIds)
+    for (const runId of runIds) {
+      const nextSeq = seqs.get(runId)
+      // One that is gone has readers who must hear of it.
+      if (nextSeq === undefined) this.#hub.poke(runId, 'stored')
+      else this.#hub.seen(runId, nextSeq - 1)
+    }
+  }
+
+  async #pollConversations(): Promise<void> {
+    const conversationIds = this.#hub.watchedConversations()
+    const places =
+      conversationIds.length > 0 ? await listConversationPlaces(this.#db, conversationIds) : new Map<string, string>()
+    for (const conversationId of conversationIds) {
+      if (places.get(conversationId) !== this.#places.get(conversationId)) this.#hub.conversationMoved(conversationId)
+    }
+    this.#places = places
   }
 }

@@ -45,3 +45,44 @@ export async function findConversationHeads(
     lastEntry: row.last_run_id === null ? null : { runId: row.last_run_id, seq: row.next_seq! - 1 },
   }))
 }
+
+/** Where the streams of conversations stand, to be compared with where they stood. One that is gone is not there. */
+export async function listConversationPlaces(
+  db: Kysely<Database>,
+  conversationIds: readonly string[],
+): Promise<Map<string, string>> {
+  const { rows } = await sql<{ id: string; place: string }>`
+    select conversations.id, next_hold || ' ' || coalesce(last_run.next_seq, 0) as place
+    from conversations left join runs last_run
+      on last_run.conversation_id = conversations.id and last_run.hold = next_hold - 1
+    where conversations.id = any(${conversationIds}::uuid[])`.execute(db)
+  return new Map(rows.map((row) => [row.id, row.place]))
+}
+
+/** What a conversation's stream has after the run at `hold`: more of the same run, or the next one. */
+export async function findNextInConversation(
+  db: Kysely<Database>,
+  conversationId: string,
+  hold: number,
+): Promise<{ readonly current: { readonly nextSeq: number } | null; readonly next: HeldRun | null } | undefined> {
+  const { rows } = await sql<{ next_seq: number | null; next_id: string | null; next_hold: number | null }>`
+    select current.next_seq, next.id as next_id, next.hold as next_hold
+    from conversations
+      left join runs current on current.conversation_id = conversations.id and current.hold = ${hold}
+      left join lateral (
+        select id, hold from runs where conversation_id = conversations.id and hold > ${hold} order by hold limit 1
+      ) next on true
+    where conversations.id = ${conversationId}`.execute(db)
+  const row = rows[0]
+  if (!row) return undefined
+  return {
+    current: row.next_seq === null ? null : { nextSeq: row.next_seq },
+    next: row.next_id === null ? null : { runId: row.next_id, hold: row.next_hold! },
+  }
+}
+
+export interface HeldRun {
+  readonly runId: string
+  /** Its place among the runs that held the conversation. */
+  readonly hold: number
+}

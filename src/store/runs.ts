@@ -1,6 +1,6 @@
 import { sql, type Kysely, type Selectable } from 'kysely'
 
-import type { Run, RunStatus, StopReason, StoredRunStatus } from '../domain/run.ts'
+import { shownStatus, type Run, type RunStatus, type StopReason, type StoredRunStatus } from '../domain/run.ts'
 import { readPage, type Page, type PageArguments } from './page.ts'
 import type { Database } from './schema.ts'
 import { ofTenant } from './tenant-scope.ts'
@@ -289,4 +289,45 @@ export async function setCancelRequested(db: Kysely<Database>, runId: string, no
     .where('id', '=', runId)
     .where('cancel_requested_at', 'is', null)
     .execute()
+}
+
+/**
+ * The tenant's runs whose status changed at or after `since`, in the order of their ids. The time of the last change
+ * has no column that is indexed, as each checkpoint would have to move it: runs that have ended are found by when they
+ * did, and of the others, which are few, each is asked for its log.
+ */
+export async function listChangedRuns(
+  db: Kysely<Database>,
+  tenantId: string,
+  options: { readonly since: Date; readonly after: string | undefined; readonly limit: number },
+): Promise<Run[]> {
+  const rows = await runsOfTenant(db, tenantId)
+    .where(
+      sql<boolean>`(ended and finished_at >= ${options.since} or not ended and (
+        cancel_requested_at >= ${options.since} or exists (
+          select from run_log where run_id = runs.id and at >= ${options.since} and entries @> '[{"type": "status"}]')))`,
+    )
+    .where(sql<boolean>`(${options.after ?? null}::uuid is null or runs.id > ${options.after ?? null}::uuid)`)
+    .select(runColumns)
+    .orderBy('runs.id')
+    .limit(options.limit)
+    .execute()
+  return rows.map(toRun)
+}
+
+/** The statuses, as they show, of the tenant's runs that something happened to since. */
+export async function listRecentStatuses(
+  db: Kysely<Database>,
+  tenantId: string,
+  since: Date,
+): Promise<Map<string, RunStatus>> {
+  const rows = await runsOfTenant(db, tenantId)
+    .where(
+      sql<boolean>`(ended and finished_at >= ${since} or not ended and greatest(updated_at, cancel_requested_at) >= ${since})`,
+    )
+    .select(['runs.id', 'runs.status', 'runs.cancel_requested_at'])
+    .execute()
+  return new Map(
+    rows.map((row) => [row.id, shownStatus({ status: row.status, cancelRequestedAt: row.cancel_requested_at })]),
+  )
 }

@@ -1,16 +1,13 @@
 import { sql, type Kysely } from 'kysely'
 
-import type { LiveItem } from '../domain/live-step.ts'
+import type { ShownItem } from '../domain/live-step.ts'
 import { callsOfMessage, type MessageType } from '../domain/message.ts'
 import { fromJsonRow, type JsonRow } from './json-row.ts'
 import type { Database } from './schema.ts'
 import { toToolCall } from './tool-calls.ts'
 
 /** A text as it was streamed, read back from the message or call that it became. */
-export type StreamedItem = Pick<LiveItem, 'kind' | 'id' | 'text'> & {
-  readonly stepIndex: number
-  readonly name?: string
-}
+export type StreamedItem = ShownItem & { readonly stepIndex: number }
 
 /** `place` is which of the message's calls is meant; a message of text has only itself. */
 export async function findStreamedItem(
@@ -31,9 +28,18 @@ export async function findStreamedItem(
   const row = rows[0]
   if (!row) return undefined
   if (row.type === 'ASSISTANT' || row.type === 'REASONING') {
-    return { kind: row.type, id: messageId, text: row.content.text ?? '', stepIndex: row.step_index }
+    return { kind: row.type, id: messageId, text: row.content.text ?? '', complete: true, stepIndex: row.step_index }
   }
   const calls = (row.calls ?? []).map((call) => toToolCall(fromJsonRow<'tool_calls'>(call)))
   const call = callsOfMessage(row.type, calls)[place]
-  return call && { kind: 'CALL', id: call.id, name: call.name, text: call.argumentsText, stepIndex: row.step_index }
+  return (
+    call && {
+      kind: 'CALL',
+      id: call.id,
+      name: call.name,
+      text: call.argumentsText,
+      complete: true,
+      stepIndex: row.step_index,
+    }
+  )
 }

@@ -97,6 +97,22 @@ export async function listRunsWithExpiredCalls(db: Kysely<Database>, now: Date):
   return rows.map((row) => row.run_id)
 }
 
+export interface WaitingCall {
+  readonly id: string
+  readonly agentId: string
+  readonly needs: ToolCallNeed
+}
+
+/** Everything in the tenant that waits, oldest first: `listToolCallsPage` of what is PENDING, without its contents. */
+export async function listWaitingCalls(db: Kysely<Database>, tenantId: string): Promise<WaitingCall[]> {
+  const rows = await filteredCalls(db, tenantId, { statuses: ['PENDING'] })
+    .innerJoin('runs', 'runs.id', 'tool_calls.run_id')
+    .select(['tool_calls.id', 'runs.agent_id', 'tool_calls.needs'])
+    .orderBy('tool_calls.id')
+    .execute()
+  return rows.map((row) => ({ id: row.id, agentId: row.agent_id, needs: row.needs }))
+}
+
 /** Oldest first. */
 export function listToolCallsPage(
   db: Kysely<Database>,
