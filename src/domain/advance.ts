@@ -8,6 +8,7 @@ import { isSettled, type ToolCall, type ToolResult } from './tool-call.ts'
 /** What is left to do in the world once a draft is stored. */
 export type Effect =
   | { readonly type: 'call model' }
+  | { readonly type: 'compact' }
   | { readonly type: 'run tools'; readonly calls: readonly ToolCall[] }
   | { readonly type: 'wait for tools' }
   /** Paused or ended: the worker lets go. */
@@ -45,6 +46,7 @@ export function advance(draft: Draft): Effect {
         return action
       }
       case 'wait for tools':
+      case 'compact':
         return action
       case 'return results':
         returnResults(draft)

@@ -34,7 +34,7 @@ function forcedChoice(tools: readonly string[]): ToolChoice {
 }
 
 /** The run's own calls have changed since their messages were stored: what they came to is in the state. */
-function withCurrentCalls(state: PromptState, entry: ContextMessage): ContextMessage {
+export function withCurrentCalls(state: PromptState, entry: ContextMessage): ContextMessage {
   const { runId, stepIndex } = entry.message
   if (runId !== state.run.id || stepIndex === null) return entry
   return { ...entry, callsOfStep: callsOfStep(state, stepIndex) }

@@ -12,6 +12,12 @@ export interface PositionedMessage {
   readonly position: number
 }
 
+/** Where a conversation's context begins, and the summary that stands for all that came before. */
+export interface ContextBounds {
+  readonly contextFrom: number
+  readonly summaryPosition: number | null
+}
+
 /** What one checkpoint writes, all of it or nothing. */
 export interface Checkpoint {
   /** The run as it must be found for the checkpoint to hold. */
@@ -25,6 +31,8 @@ export interface Checkpoint {
   readonly changedCalls: readonly ToolCall[]
   /** Positions of messages that leave the context. */
   readonly excluded: readonly number[]
+  /** Where the conversation's context begins from now on, where it was compacted. */
+  readonly context: ContextBounds | null
   readonly entries: readonly LogEntry[]
 }
 
@@ -43,6 +51,7 @@ export class Draft {
   readonly #newCalls = new Set<string>()
   readonly #changedCalls = new Set<string>()
   readonly #excluded: number[] = []
+  #context: ContextBounds | null = null
 
   constructor(state: RunState, sources: { readonly clock: Clock; readonly ids: IdSource }) {
     this.#before = state.run
@@ -70,6 +79,7 @@ export class Draft {
       newCalls: [...this.#newCalls].map((id) => byId.get(id)!),
       changedCalls: [...this.#changedCalls].filter((id) => !this.#newCalls.has(id)).map((id) => byId.get(id)!),
       excluded: this.#excluded,
+      context: this.#context,
       entries: this.#entries,
     }
   }
@@ -142,6 +152,13 @@ export class Draft {
     this.#excluded.push(...positions)
   }
 
+  /** Puts a summary in the place of all that comes before `keptFrom`; null: of everything so far. */
+  compact(text: string, keptFrom: number | null): void {
+    this.addMessage('SUMMARY', { text })
+    const summaryPosition = this.#messages.at(-1)!.position
+    this.#context = { contextFrom: keptFrom ?? summaryPosition + 1, summaryPosition }
+  }
+
   // ── steps ──
 
   startStep(model: string): void {
@@ -185,10 +202,16 @@ export class Draft {
     this.#log({ type: 'stepFinished', index: lastStep(this.#state)!.index })
   }
 
+  /** Of a step's answer. */
   addUsage(usage: Usage): void {
+    this.addSideUsage(usage)
+    this.changeRun({ steps: this.#state.run.steps + 1 })
+  }
+
+  /** Of a model that was asked for something else than a step: a summary. */
+  addSideUsage(usage: Usage): void {
     const total = this.#state.run.usage
     this.changeRun({
-      steps: this.#state.run.steps + 1,
       usage: {
         inputTokens: total.inputTokens + usage.inputTokens,
         outputTokens: total.outputTokens + usage.outputTokens,

@@ -17,6 +17,7 @@ export type Action =
   /** The model wants to end, and rules demand that these tools are called before. */
   | { readonly type: 'remind'; readonly tools: readonly string[] }
   | { readonly type: 'end'; readonly stopReason: StopReason }
+  | { readonly type: 'compact' }
   | { readonly type: 'call model' }
 
 /**
@@ -32,6 +33,10 @@ export function nextAction(state: RunState): Action {
   const lost = running.filter((call) => !state.inFlight.has(call.id))
   if (lost.length > 0) return { type: 'settle lost calls', calls: lost }
   if (state.run.cancelRequestedAt) return { type: 'wait for tools' }
+  // A run that compacts has one message: the summary.
+  if (state.run.kind === 'COMPACTION') {
+    return state.run.firstPosition === null ? { type: 'compact' } : { type: 'end', stopReason: 'END_TURN' }
+  }
   if (calls.some((call) => call.status === 'PENDING')) return { type: 'pause' }
 
   const startable = callsToStart(state, calls)

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../util/json.ts'
+import type { CompactionSettings } from './agent.ts'
 import type { GivenMessage } from './message.ts'
 
 /** As stored. CANCELLING is how a run shows that is RUNNING and has been asked to stop. */
@@ -59,6 +60,8 @@ export interface ClientTool {
 export interface RunRequest {
   readonly messages: readonly GivenMessage[]
   readonly clientTools: readonly ClientTool[]
+  /** COMPACTION: how to, for this once. */
+  readonly compaction?: CompactionSettings
 }
 
 export const runKinds = ['TURN', 'COMPACTION', 'SLEEPTIME'] as const

@@ -59,14 +59,15 @@ async function refreshCancel(context: EngineContext, state: RunState): Promise<R
   return { ...state, run: { ...state.run, cancelRequestedAt: hold.cancelRequestedAt } }
 }
 
-/** A run that ends lets go of its conversation, and for that both are locked before anything is read. */
+/** What changes the conversation too locks both before anything is read: a run that ends lets go of it. */
 export async function store(context: Pick<EngineContext, 'db' | 'hub'>, checkpoint: Checkpoint): Promise<boolean> {
-  const stored = hasEnded(checkpoint.after.status)
-    ? await context.db.transaction().execute(async (trx) => {
-        await lockRun(trx, checkpoint.after.id)
-        return writeCheckpoint(trx, checkpoint)
-      })
-    : await writeCheckpoint(context.db, checkpoint)
-  if (stored) context.hub.poke(checkpoint.after.id, 'stored')
+  const stored =
+    hasEnded(checkpoint.after.status) || checkpoint.context
+      ? await context.db.transaction().execute(async (trx) => {
+          await lockRun(trx, checkpoint.after.id)
+          return writeCheckpoint(trx, checkpoint)
+        })
+      : await writeCheckpoint(context.db, checkpoint)
+  if (stored) context.hub.stored(checkpoint)
   return stored
 }

@@ -1,21 +1,29 @@
 import { addAnswer, addInterruptedAnswer } from '../domain/answer.ts'
 import { advance, endRun } from '../domain/advance.ts'
 import { buildModelRequest } from '../domain/build-model-request.ts'
+import type { CompactionSettings } from '../domain/agent.ts'
+import { compactAbove } from '../domain/compaction.ts'
+import { overflowOf, type RunFailure } from '../domain/context-overflow.ts'
 import type { ContextMessage } from '../domain/context.ts'
-import { Draft, type Checkpoint } from '../domain/draft.ts'
+import { Draft, type Checkpoint, type ContextBounds } from '../domain/draft.ts'
 import type { LiveStep } from '../domain/live-step.ts'
 import type { Message } from '../domain/message.ts'
 import { callsOfStep, lastStep, type RunState } from '../domain/run-state.ts'
 import { contextWindowOf } from '../domain/model.ts'
 import { hasEnded } from '../domain/run.ts'
+import { createTokenCounter, weighRequest } from '../domain/tokens.ts'
 import type { ToolCall } from '../domain/tool-call.ts'
 import { failPoisonedRun, poisonAfter, takeUp } from '../domain/take-up.ts'
-import { loadConfiguration, loadContext, loadRun, type ContextBounds } from '../store/load-run.ts'
+import { loadConfiguration, loadContext, loadRun } from '../store/load-run.ts'
 import { isWorkerGone } from '../store/workers.ts'
 import { callModel } from './call-model.ts'
+import { compact } from './compact.ts'
 import { commit, handBack, LeaseLostError, store, type Committed } from './commit.ts'
 import type { EngineContext } from './engine-context.ts'
 import { RunningTools } from './run-tools.ts'
+
+/** How often one step's context is compacted before its run gives up. */
+const maxCompactions = 3
 
 export interface Holder {
   readonly workerId: string
@@ -64,7 +72,6 @@ async function takeUpRun(context: EngineContext, runId: string, { workerId }: Ho
 class RunDriver {
   readonly #context: EngineContext
   readonly #runId: string
-  readonly #bounds: ContextBounds
   readonly #holder: Holder
   /** Aborted when the run is to stop, for whatever reason. */
   readonly #stop = new AbortController()
@@ -73,6 +80,10 @@ class RunDriver {
   #committed: Committed
   /** What the model sees, once it was first asked. */
   #history: ContextMessage[] | undefined
+  #bounds: ContextBounds
+  readonly #countTokens = createTokenCounter()
+  /** How often the context was compacted for the step. */
+  #compactions = { step: -1, count: 0 }
 
   constructor(context: EngineContext, committed: Committed, bounds: ContextBounds, holder: Holder) {
     this.#context = context
@@ -104,40 +115,113 @@ class RunDriver {
     for (;;) {
       const { effect } = this.#committed
       if (effect.type === 'stop') return
-      if (this.#holder.release.aborted || (this.#holder.draining.aborted && effect.type === 'call model')) {
+      const asksModel = effect.type === 'call model' || effect.type === 'compact'
+      if (this.#holder.release.aborted || (this.#holder.draining.aborted && asksModel)) {
         return handBack(this.#context, this.#state)
       }
       if (effect.type === 'call model') await this.#callModel()
+      else if (effect.type === 'compact') await this.#compactConversation()
       else await this.#runTools(effect.type === 'run tools' ? effect.calls : [])
     }
   }
 
   async #callModel(): Promise<void> {
-    const { db, hub, catalog } = this.#context
+    const { blocks, request, window } = await this.#prepare()
+    const weigh = () => weighRequest(request, this.#countTokens)
+    // No text has more tokens than bytes, and most contexts are far from the limit: those are not counted.
+    if (weighRequest(request, byteLength).total > window * compactAbove) {
+      const weight = weigh()
+      if (weight.total > window * compactAbove) {
+        const { moved, failure } = await this.#compact({ window, fixed: weight.systemPrompt + weight.tools })
+        if (moved) return
+        if (weight.total > window) return this.#fail(failure ?? overflowOf(request, blocks, { weight, window }))
+      }
+    }
+
+    const step = lastStep(this.#state)!
+    const live: LiveStep = { seq: this.#state.run.nextSeq - 1, stepIndex: step.index, items: [] }
+    this.#context.hub.setLiveStep(this.#runId, live)
+    const outcome = await callModel(this.#context, this.#runId, request, live, this.#stop.signal)
+    if (outcome.outcome === 'aborted' && this.#holder.release.aborted) return
+    if (outcome.outcome === 'failure') {
+      if (outcome.error.type !== 'LLM_CONTEXT_WINDOW') return this.#fail(outcome, live)
+      // The provider counts otherwise than we do: what we sent is more than it takes.
+      this.#context.hub.setLiveStep(this.#runId, undefined)
+      const weight = weigh()
+      const fit = { window: Math.min(window, weight.total), fixed: weight.systemPrompt + weight.tools }
+      const { moved, failure } = await this.#compact(fit)
+      return moved ? undefined : this.#fail(failure ?? outcome, live)
+    }
+    await this.#commit((draft) => {
+      if (outcome.outcome === 'answer') addAnswer(draft, outcome.answer)
+      else addInterruptedAnswer(draft, live.items)
+    })
+  }
+
+  /** What the model is to be sent, of what is stored now. */
+  async #prepare() {
+    const { db, catalog } = this.#context
     const configuration = await loadConfiguration(db, this.#state.agent.id)
     if (!configuration) throw new LeaseLostError(this.#runId)
     const { blocks, ...current } = configuration
     this.#committed = { ...this.#committed, state: { ...this.#state, ...current } }
     this.#history ??= await loadContext(db, this.#state.run.conversationId, this.#bounds)
+    const window = contextWindowOf(this.#state.agent, catalog)
+    return { blocks, window, request: buildModelRequest(this.#state, blocks, this.#history, { window }) }
+  }
 
-    const step = lastStep(this.#state)!
-    const live: LiveStep = { seq: this.#state.run.nextSeq - 1, stepIndex: step.index, items: [] }
-    hub.setLiveStep(this.#runId, live)
-    const request = buildModelRequest(this.#state, blocks, this.#history, {
-      window: contextWindowOf(this.#state.agent, catalog),
-    })
-    const outcome = await callModel(this.#context, this.#runId, request, live, this.#stop.signal)
-    if (outcome.outcome === 'aborted' && this.#holder.release.aborted) return
+  async #fail({ error, stopReason }: RunFailure, live?: LiveStep): Promise<void> {
     await this.#commit((draft) => {
-      if (outcome.outcome === 'answer') addAnswer(draft, outcome.answer)
       // A cancel that was stored stands, also where the model fails at the same moment.
-      else if (outcome.outcome === 'aborted' || draft.state.run.cancelRequestedAt)
-        addInterruptedAnswer(draft, live.items)
-      else {
-        draft.excludeFromContext(this.#unansweredInput())
-        endRun(draft, { stopReason: outcome.stopReason, error: outcome.error })
-      }
+      if (draft.state.run.cancelRequestedAt) return addInterruptedAnswer(draft, live?.items ?? [])
+      draft.excludeFromContext(this.#unansweredInput())
+      endRun(draft, { stopReason, error })
     })
+  }
+
+  /** A run that does nothing else. */
+  async #compactConversation(): Promise<void> {
+    const { request, window } = await this.#prepare()
+    const weight = weighRequest(request, this.#countTokens)
+    const settings = this.#state.run.request.compaction ?? this.#state.agent.compaction
+    const { moved, failure } = await this.#compact({ window, fixed: weight.systemPrompt + weight.tools, settings })
+    if (moved) return
+    if (failure) return this.#fail(failure)
+    await this.#commit((draft) => endRun(draft, { stopReason: 'END_TURN' }))
+  }
+
+  /** Puts a summary in the place of the oldest messages. Where that did not move the run on, all is as it was. */
+  async #compact(fit: {
+    readonly window: number
+    readonly fixed: number
+    readonly settings?: CompactionSettings
+  }): Promise<{ readonly moved: boolean; readonly failure?: RunFailure }> {
+    const step = this.#state.steps.length
+    const count = this.#compactions.step === step ? this.#compactions.count : 0
+    if (count >= maxCompactions) return { moved: false }
+    this.#compactions = { step, count: count + 1 }
+
+    const outcome = await compact(this.#context, {
+      settings: this.#state.agent.compaction,
+      ...fit,
+      state: this.#state,
+      history: this.#history!,
+      count: this.#countTokens,
+      signal: this.#stop.signal,
+    })
+    if (outcome.outcome === 'nothing to do') return { moved: false }
+    if (outcome.outcome === 'failure') return { moved: false, failure: outcome }
+    if (outcome.outcome === 'aborted') {
+      if (!this.#holder.release.aborted) await this.#commit(() => {})
+      return { moved: true }
+    }
+    await this.#commit((draft) => {
+      draft.compact(outcome.text, outcome.keptFrom)
+      draft.addSideUsage(outcome.usage)
+    })
+    this.#bounds = this.#committed.checkpoint.context!
+    this.#history = undefined
+    return { moved: true }
   }
 
   async #runTools(calls: readonly ToolCall[]): Promise<void> {
@@ -163,6 +247,10 @@ class RunDriver {
     }
     return positions
   }
+}
+
+function byteLength(text: string): number {
+  return Buffer.byteLength(text)
 }
 
 function aborted(signal: AbortSignal): Promise<undefined> {

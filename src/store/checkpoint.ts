@@ -1,6 +1,6 @@
 import { sql, type Kysely, type Transaction } from 'kysely'
 
-import type { Checkpoint, PositionedMessage } from '../domain/draft.ts'
+import type { Checkpoint, ContextBounds, PositionedMessage } from '../domain/draft.ts'
 import type { DrivenRun } from '../domain/run-state.ts'
 import { hasEnded } from '../domain/run.ts'
 import type { Step } from '../domain/step.ts'
@@ -12,9 +12,9 @@ import type { Database } from './schema.ts'
  * Stores a checkpoint in one statement, or nothing of it: false means that the run is no longer as the checkpoint
  * found it (another worker holds it, or a cancel came in between), and then nothing was written.
  *
- * What decides is all on the run's row, which the statement locks, so it needs no transaction of its own, with one
- * exception: a run that ends lets the next one have the conversation, and that decision reads other rows. For that
- * the caller holds the locks (`lockRun`) before this statement starts.
+ * What decides is all on the run's row, which the statement locks, so it needs no transaction of its own, but where it
+ * changes the conversation too: when a run ends, and the next one gets the conversation, and when the context was
+ * compacted. For that the caller holds the locks (`lockRun`) before this statement starts.
  */
 export async function writeCheckpoint(
   db: Kysely<Database> | Transaction<Database>,
@@ -40,7 +40,14 @@ export async function writeCheckpoint(
             where messages.conversation_id = r.conversation_id and position = any(${checkpoint.excluded}::integer[]))`,
         ]
       : []),
-    ...(hasEnded(after.status) ? [sql`e as (${releaseConversation(after)})`, sql`h as (${holdNext()})`] : []),
+    ...(hasEnded(after.status)
+      ? [sql`e as (${releaseConversation(checkpoint)})`, sql`h as (${holdNext()})`]
+      : checkpoint.context
+        ? [
+            sql`k as (update conversations set ${moveContext(checkpoint.context)}
+              from r where conversations.id = r.conversation_id)`,
+          ]
+        : []),
   ]
   const jobs = hasEnded(after.status)
     ? sql`(select ${addRunJob(sql`e.active_run_id`)} from e where e.active_run_id is not null)`
@@ -71,9 +78,10 @@ function updateRun(before: DrivenRun, after: DrivenRun, at: Date) {
 }
 
 /** The run gives the conversation back and the next in line gets it: INTERRUPTs first, then in order of arrival. */
-function releaseConversation(after: DrivenRun) {
+function releaseConversation({ after, context }: Checkpoint) {
   return sql`
     update conversations set
+      ${context ? sql`${moveContext(context)},` : sql``}
       next_position = coalesce(r.next_position, conversations.next_position),
       next_hold = conversations.next_hold + (next.id is not null)::integer,
       active_run_id = next.id
@@ -84,6 +92,10 @@ function releaseConversation(after: DrivenRun) {
     ) next on true
     where conversations.id = r.conversation_id and conversations.active_run_id = r.id
     returning conversations.active_run_id, conversations.next_hold`
+}
+
+function moveContext({ contextFrom, summaryPosition }: ContextBounds) {
+  return sql`context_from = ${contextFrom}, summary_position = ${summaryPosition}`
 }
 
 /** Its place among the runs that held the conversation: the order of the conversation's stream. */

@@ -3,6 +3,7 @@ import { sql, type Kysely, type RawBuilder, type Selectable, type Transaction } 
 import type { Agent } from '../domain/agent.ts'
 import type { Block } from '../domain/block.ts'
 import type { ContextMessage } from '../domain/context.ts'
+import type { ContextBounds } from '../domain/draft.ts'
 import type { RunState } from '../domain/run-state.ts'
 import type { AgentTool } from '../domain/tool.ts'
 import { toAgent } from './agents.ts'
@@ -22,15 +23,10 @@ export interface Configuration {
   readonly blocks: readonly Block[]
 }
 
-/** Where the conversation's context begins, as it was when the run was loaded. */
-export interface ContextBounds {
-  readonly contextFrom: number
-  readonly summaryPosition: number | null
-}
-
 export interface LoadedRun {
   readonly state: RunState
   readonly blocks: readonly Block[]
+  /** As they were when the run was loaded. Only the run that holds the conversation moves them. */
   readonly bounds: ContextBounds
   /** Whether the run holds its conversation, or waits behind another. */
   readonly holds: boolean
@@ -132,7 +128,7 @@ export async function loadContext(
     Selectable<Database['messages']> & { run_id: string; call_rows: readonly JsonRow[] | null }
   >`
     select messages.*, runs.id as run_id,
-      case when messages.type in ('TOOL_CALL', 'TOOL_RETURN', 'APPROVAL_REQUEST') then (
+      case when messages.type in ('TOOL_CALL', 'TOOL_RETURN', 'APPROVAL_REQUEST', 'APPROVAL_RESPONSE') then (
         select jsonb_agg(to_jsonb(tool_calls) order by ordinal) from tool_calls
         where tool_calls.run_id = runs.id and tool_calls.step_index = messages.step_index) end as call_rows
     from messages join runs on runs.conversation_id = messages.conversation_id and runs.number = messages.run_number

@@ -15,7 +15,7 @@ export async function findRetryObstacle(trx: Transaction<Database>, runId: strin
     active_run_id: string | null
   }>`
     select runs.status, runs.hold = conversations.next_hold - 1 as latest, conversations.active_run_id,
-      coalesce(conversations.context_from > runs.first_position, false) as compacted
+      coalesce(conversations.summary_position >= runs.next_position, false) as compacted
     from runs join conversations on conversations.id = runs.conversation_id where runs.id = ${runId}`.execute(trx)
   const { status, latest, compacted, active_run_id: activeRunId } = rows[0]!
   if (status !== 'FAILED') {

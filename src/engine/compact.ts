@@ -1,0 +1,119 @@
+import type { CompactionSettings } from '../domain/agent.ts'
+import { withCurrentCalls } from '../domain/build-model-request.ts'
+import { firstToStay, planCompaction, unitsOf, type CompactionPlan } from '../domain/compaction.ts'
+import { toModelMessages, type ContextMessage } from '../domain/context.ts'
+import type { RunFailure } from '../domain/context-overflow.ts'
+import type { RunState } from '../domain/run-state.ts'
+import type { Usage } from '../domain/run.ts'
+import { cutSummary, summaryRequest } from '../domain/summary.ts'
+import { weighMessages, type CountTokens } from '../domain/tokens.ts'
+import { cutReturns } from '../domain/tool-output.ts'
+import { callModel } from './call-model.ts'
+import type { EngineContext } from './engine-context.ts'
+
+export interface CompactionSubject {
+  readonly state: RunState
+  /** The context as it is. */
+  readonly history: readonly ContextMessage[]
+  readonly settings: CompactionSettings
+  /** What the context is to fit into. */
+  readonly window: number
+  /** What system prompt and tools weigh. */
+  readonly fixed: number
+  readonly count: CountTokens
+  readonly signal: AbortSignal
+}
+
+export type CompactionOutcome =
+  | {
+      readonly outcome: 'compacted'
+      readonly text: string
+      /** The position of the first message that stays; null where none does. */
+      readonly keptFrom: number | null
+      readonly usage: Usage
+    }
+  /** There is nothing that may be put into a summary, or it would be of no use. */
+  | { readonly outcome: 'nothing to do' }
+  | ({ readonly outcome: 'failure' } & RunFailure)
+  | { readonly outcome: 'aborted' }
+
+/**
+ * Has the oldest part of a context summarised. Nothing is stored here, so a crash in the middle leaves the context as it
+ * was. Where the summary fails, everything that may go is summarised by the agent's own model, which works if the agent
+ * works at all.
+ */
+export async function compact(context: EngineContext, subject: CompactionSubject): Promise<CompactionOutcome> {
+  const { settings, state } = subject
+  const attempts = [
+    { settings, model: settings.model ?? state.agent.model, transcriptShare: 0.6 },
+    { settings: { ...settings, mode: 'ALL' as const }, model: state.agent.model, transcriptShare: 0.3 },
+  ]
+  const units = unitsOf(subject.history.map((entry) => withCurrentCalls(state, entry)))
+  const task = {
+    units: units.map((unit) => ({ messages: unit.length, weight: weigh(subject, unit) })),
+    firstToStay: firstToStay(units, state.run.id),
+    fixed: subject.fixed,
+    window: subject.window,
+  }
+  let failure: CompactionOutcome | undefined
+  for (const attempt of attempts) {
+    const plan = planCompaction({ ...task, settings: attempt.settings })
+    if (!plan) break
+    const outcome = await summarise(context, subject, { ...attempt, plan, units })
+    if (outcome.outcome !== 'failure') return outcome
+    failure = outcome
+  }
+  return failure ?? { outcome: 'nothing to do' }
+}
+
+function weigh({ window, count }: CompactionSubject, unit: readonly ContextMessage[]): number {
+  return weighMessages(cutReturns(toModelMessages(unit), window), count)
+}
+
+interface Attempt {
+  readonly model: string
+  readonly transcriptShare: number
+  readonly plan: CompactionPlan
+  readonly units: readonly (readonly ContextMessage[])[]
+}
+
+async function summarise(
+  context: EngineContext,
+  subject: CompactionSubject,
+  { model, transcriptShare, plan, units }: Attempt,
+): Promise<CompactionOutcome> {
+  const summary = subject.history.filter(({ message }) => message.type === 'SUMMARY')
+  const request = summaryRequest([...summary, ...units.slice(0, plan.evict).flat()], {
+    model,
+    prompt: subject.settings.prompt,
+    transcriptTokens: Math.floor(windowOf(context, subject, model) * transcriptShare),
+  })
+  const live = { seq: 0, stepIndex: 0, items: [] }
+  const answer = await callModel(context, subject.state.run.id, request, live, subject.signal)
+  if (answer.outcome === 'aborted') return { outcome: 'aborted' }
+  if (answer.outcome === 'failure') return failed(answer)
+  const text = answer.answer.items.flatMap((item) => (item.kind === 'ASSISTANT' ? [item.text] : [])).join('\n')
+  if (text.trim() === '') return failed(emptySummary)
+  return {
+    outcome: 'compacted',
+    text: cutSummary(text, plan.summaryTokens),
+    keptFrom: units[plan.evict]?.[0]?.message.position ?? null,
+    usage: answer.answer.usage,
+  }
+}
+
+/** The agent's own model may have been given a smaller window than it has. */
+function windowOf(context: EngineContext, { state, window }: CompactionSubject, model: string): number {
+  const own = context.catalog.find(model)?.contextWindow ?? window
+  return model === state.agent.model ? Math.min(own, window) : own
+}
+
+const emptySummary: RunFailure = {
+  stopReason: 'INVALID_LLM_RESPONSE',
+  error: { type: 'LLM_ERROR', message: 'The model wrote nothing.', detail: null, retryable: true },
+}
+
+function failed({ error, stopReason }: RunFailure): CompactionOutcome {
+  const message = `The context has to be made shorter, and summarising it failed: ${error.message}`
+  return { outcome: 'failure', stopReason, error: { ...error, message } }
+}
