@@ -1,7 +1,17 @@
-import { notImplemented } from '../domain/errors.ts'
+import { compactConversation } from '../commands/compact-conversation.ts'
+import { waitForRun } from '../live/wait-for-run.ts'
 import { builder } from './builder.ts'
 import { CompactionSettingsInput } from './compaction.ts'
-import { ConversationBusyRefusal, PendingApprovalRefusal, runSuccessType } from './run-results.ts'
+import type { Context } from './context.ts'
+import { requireUuid } from './node.ts'
+import { checkedWait } from './run-input.ts'
+import {
+  conversationBusy,
+  ConversationBusyRefusal,
+  pendingApproval,
+  PendingApprovalRefusal,
+  runSuccessType,
+} from './run-results.ts'
 import { WhenBusy } from './when-busy.ts'
 
 const CompactConversationInput = builder.inputType('CompactConversationInput', {
@@ -43,8 +53,29 @@ builder.mutationField('compactConversation', (t) =>
     nullable: true,
     description: 'A run without input that compacts the context.',
     args: { input: t.arg({ type: CompactConversationInput, required: true, description: 'What to compact.' }) },
-    resolve: () => {
-      throw notImplemented('compactConversation')
+    resolve: async (_root, { input }, context) => {
+      const waitMs = checkedWait('input.waitMs', input.waitMs)
+      const result = await compact(context, input)
+      if (result.type === 'CompactConversationSuccess') await waitForRun(context, result.runId, { waitMs })
+      return result
     },
   }),
 )
+
+async function compact(context: Context, input: typeof CompactConversationInput.$inferInput) {
+  const outcome = await compactConversation(context, context.viewer, {
+    conversationId: requireUuid('Conversation', input.conversationId),
+    compaction: input.compaction ?? {},
+    whenBusy: input.whenBusy ?? 'REJECT',
+  })
+  switch (outcome.outcome) {
+    case 'accepted':
+      return { type: 'CompactConversationSuccess' as const, runId: outcome.runId }
+    case 'pending approval':
+      return pendingApproval(outcome.runId)
+    case 'busy':
+      return conversationBusy(outcome.runId)
+    default:
+      return outcome satisfies never
+  }
+}
