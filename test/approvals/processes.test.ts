@@ -1,0 +1,142 @@
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+
+import type { OpenDatabase } from '../../src/store/open-database.ts'
+import { createTestDatabase } from '../support/database.ts'
+import { hookDatabase, type StatementHooks } from '../support/gated-database.ts'
+import { executions, secretAgent, secretOf } from '../support/secret-tools.ts'
+import { approve, deny, giveReturn, type Talk } from '../support/talk.ts'
+import { hello, startGround, type Ground } from './ground.ts'
+
+let database: OpenDatabase
+let ground: Ground
+let other: Ground
+let talk: Talk
+
+/** What is done around every statement of the other process. */
+let hooks: StatementHooks = {}
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  ground = await startGround({ database })
+  talk = ground.talk
+  const hooked = hookDatabase(database.pool, {
+    before: (statement) => hooks.before?.(statement),
+    after: (statement) => hooks.after?.(statement),
+  })
+  other = await startGround({ database: { ...database, db: hooked }, env: { HOLDPOINT_WORKERS: '0' } }, ground.model)
+})
+afterEach(() => ground.check())
+afterAll(async () => {
+  await other.app.stop()
+  await ground.app.stop()
+  await database.close()
+})
+
+const three = ['one', 'two', 'three'].map((text) => ['get_secret_code', { text }] as const)
+
+test('[APR30] the last decisions, made at the same moment in two processes, continue the run once', async () => {
+  for (let round = 0; round < 6; round += 1) {
+    const agent = await talk.createAgent(secretAgent)
+    executions.length = 0
+    const { runId, calls } = await ground.ask(agent, three)
+    const answers = await Promise.all([
+      talk.submit(runId, [approve(calls[0])]),
+      other.talk.submit(runId, [deny(calls[1])]),
+      other.talk.submit(runId, [giveReturn(calls[2], 'mine')]),
+    ])
+    expect(answers.map((answer) => answer.__typename)).toEqual(Array(3).fill('SubmitApprovalsSuccess'))
+    const next = await ground.answer('done')
+    expect(next.request.messages.at(-1)).toMatchObject({
+      returns: [{ output: secretOf('one') }, { failed: true }, { output: 'mine' }],
+    })
+    expect(await talk.settled(runId)).toMatchObject({ status: 'COMPLETED' })
+    expect(executions).toEqual(['get_secret_code one'])
+    const log = await talk.log(runId)
+    expect(log.filter((line) => line === 'RunStatusChanged RUNNING')).toHaveLength(2)
+  }
+})
+
+test('[APR31] of two different decisions about one call at the same moment, one stands and the other is refused', async () => {
+  for (let round = 0; round < 4; round += 1) {
+    const agent = await talk.createAgent(secretAgent)
+    executions.length = 0
+    const { runId, calls } = await ground.ask(agent)
+    const answers = await Promise.all([
+      talk.submit(runId, [approve(calls[0])]),
+      other.talk.submit(runId, [deny(calls[0], 'no')]),
+    ])
+    const [approved, denied] = answers.map((answer) => answer.__typename)
+    await ground.answer('done')
+    const [call] = (await talk.settled(runId)).steps[0].toolCalls
+    expect([approved, denied].toSorted()).toEqual(['NoPendingApprovalRefusal', 'SubmitApprovalsSuccess'])
+    expect(call.decision.kind).toBe(approved === 'SubmitApprovalsSuccess' ? 'APPROVED' : 'DENIED')
+    expect(executions).toHaveLength(approved === 'SubmitApprovalsSuccess' ? 1 : 0)
+  }
+})
+
+test('[APR32] a decision whose process dies is stored whole or not at all, wherever it dies, and asked again it succeeds once', async () => {
+  const points = ['before', 'after'] as const
+  const statements: string[] = []
+  const decide = async (): Promise<void> => {
+    const agent = await talk.createAgent(secretAgent)
+    executions.length = 0
+    const { runId, calls } = await ground.ask(agent, [
+      ['get_secret_code', hello],
+      ['get_secret_code', { text: 'other' }],
+    ])
+    armed = true
+    const decisions = [approve(calls[0], { scope: 'AGENT' }), deny(calls[1], 'no')]
+    const options = { followUp: [{ text: 'and then' }], idempotencyKey: `key of ${runId}` }
+    const lost = await other.talk.submit(runId, decisions, options).catch(() => 'lost')
+    armed = false
+    const { status, pendingToolCalls } = await talk.run(runId)
+    if (status === 'AWAITING_APPROVAL') expect(pendingToolCalls).toHaveLength(2)
+    else expect(pendingToolCalls).toEqual([])
+    const again = await talk.submit(runId, decisions, options)
+    expect(again.__typename, String(lost)).toBe('SubmitApprovalsSuccess')
+    const next = await ground.answer('done')
+    expect(next.request.messages.at(-1)).toMatchObject({ role: 'user', content: [{ text: 'and then' }] })
+    expect(await talk.settled(runId)).toMatchObject({ status: 'COMPLETED' })
+    expect(executions).toEqual(['get_secret_code hello world'])
+    expect((await talk.log(runId)).filter((line) => line === 'RunStatusChanged RUNNING')).toHaveLength(2)
+  }
+  let armed = false
+  hooks = { before: (statement) => void (armed && isOfDecision(statement) && statements.push(statement)) }
+  await decide()
+  expect(statements.length).toBeGreaterThan(5)
+
+  for (const point of points) {
+    for (let place = 0; place < statements.length; place += 1) {
+      let seen = 0
+      const die = (statement: string): void => {
+        if (armed && isOfDecision(statement) && seen++ === place) throw new Error('killed')
+      }
+      hooks = point === 'before' ? { before: die } : { after: die }
+      await decide()
+    }
+  }
+  hooks = {}
+})
+
+/** The sweep goes on beside it. */
+function isOfDecision(statement: string): boolean {
+  return !/from workers|pending and expires_at|next_seq" from "runs"/.test(statement)
+}
+
+test('[APR33] a pause outlives the process: another one goes on with the same run and the same stream', async () => {
+  const agent = await talk.createAgent(secretAgent)
+  const third = await startGround({ database }, ground.model)
+  const { runId, calls } = await third.ask(agent)
+  const watch = talk.watch(runId)
+  await watch.until((line) => line === 'RunStatusChanged AWAITING_APPROVAL')
+  await third.app.stop()
+  await talk.submit(runId, [approve(calls[0])])
+  await ground.answer('done')
+  await watch.ended
+  expect(watch.lines.filter((line) => line.startsWith('RunStatusChanged')).slice(1)).toEqual([
+    'RunStatusChanged RUNNING',
+    'RunStatusChanged AWAITING_APPROVAL',
+    'RunStatusChanged RUNNING',
+    'RunStatusChanged COMPLETED',
+  ])
+})
