@@ -77,12 +77,17 @@ function factsOf(error: unknown): Facts {
   const body = isJsonObject(thrown['error']) ? thrown['error'] : thrown
   const inner = isJsonObject(body['error']) ? (body['error'] as Record<string, unknown>) : body
   const text = (value: unknown) => (typeof value === 'string' ? value : '')
-  const cause = thrown['cause'] instanceof Error ? thrown['cause'].message : ''
   return {
     status: typeof thrown['status'] === 'number' ? thrown['status'] : undefined,
     code: text(inner['code']) || text(inner['type']),
-    message: [text(inner['message']) || text(thrown['message']), cause].filter(Boolean).join(': '),
+    message: [text(inner['message']) || text(thrown['message']), ...causesOf(error)].filter(Boolean).join(': '),
   }
+}
+
+/** The SDKs wrap what fetch threw, and fetch what the socket did. */
+function causesOf(error: unknown, depth = 0): string[] {
+  const cause = error instanceof Error && depth < 4 ? error.cause : undefined
+  return cause instanceof Error ? [cause.message, ...causesOf(cause, depth + 1)] : []
 }
 
 const tooLong =

@@ -29,7 +29,7 @@ export function chatBody(request: ModelRequest): ChatCompletionCreateParamsStrea
         type: 'function' as const,
         function: { name, description, parameters, ...(isStrictSchema(parameters) && { strict: true }) },
       })),
-      ...(request.toolChoice !== undefined && { tool_choice: toolChoice(request.toolChoice) }),
+      ...(request.toolChoice && request.toolChoice !== 'auto' && { tool_choice: toolChoice(request.toolChoice) }),
       ...(!request.parallelToolCalls && takesParallelSwitch(model) && { parallel_tool_calls: false }),
     }),
     ...(settings.maxOutputTokens !== null && {

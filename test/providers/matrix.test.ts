@@ -1,0 +1,186 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+
+import { defineTool } from '../../src/tools/registry.ts'
+import { startTestApp, type TestApp } from '../support/app.ts'
+import { secretKey, type FakeProvider } from '../support/fake-providers/fake-model.ts'
+import { talkTo, type Talk } from '../support/talk.ts'
+import { fakes } from './speakers.ts'
+
+const names = Object.keys(fakes) as (keyof typeof fakes)[]
+const started = {} as Record<keyof typeof fakes, FakeProvider>
+let app: TestApp
+let talk: Talk
+
+const tools = ['echo', 'pay'].map((name) =>
+  defineTool({
+    name,
+    description: 'Returns what it is given.',
+    parameters: { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] },
+    run: ({ text }) => `${name}: ${text}`,
+  }),
+)
+
+beforeAll(async () => {
+  for (const name of names) started[name] = await fakes[name]()
+  const env = Object.assign({ HOLDPOINT_MODEL_IDLE_MS: '2000' }, ...names.map((name) => started[name].env))
+  app = await startTestApp({ tools, env })
+  talk = talkTo(app)
+})
+afterAll(async () => {
+  await app.stop()
+  for (const name of names) await started[name].stop()
+})
+
+const createAgent = (name: keyof typeof fakes) =>
+  talk.createAgent({
+    model: started[name].handle,
+    instructions: 'Be brief.',
+    tools: ['echo', { name: 'pay', approvalOverride: true }],
+    modelSettings: { reasoningEffort: 'LOW' },
+  })
+
+test.each(names)(
+  '[PRV25] the whole tour with %s: a tool, an approval, a cancel, a failure, the next message',
+  async (name) => {
+    const fake = started[name]
+    const agent = await createAgent(name)
+
+    const first = await talk.start(agent, 'look it up and pay')
+    const one = await fake.nextCall()
+    one.think('I should look it up')
+    one.say('One moment.')
+    one.call('echo', { text: 'price' })
+    one.finish()
+    const two = await fake.nextCall()
+    expect(two.exchange.bodyText).toContain('echo: price')
+    two.think('now pay')
+    two.call('echo', { text: 'again' })
+    two.call('pay', { text: '5 EUR' })
+    two.finish()
+    const [pending] = await talk.pending(first)
+    await talk.submit(first, [{ approve: { toolCallId: pending.id } }])
+    const three = await fake.nextCall()
+    expect(three.exchange.bodyText).toMatch(/echo: again.*pay: 5 EUR/s)
+    three.say('Paid.')
+    three.finish()
+    expect(await talk.settled(first)).toMatchObject({ status: 'COMPLETED', stopReason: 'END_TURN', answer: 'Paid.' })
+    expect((await talk.messages(first)).map(({ __typename }) => __typename)).toEqual([
+      'UserMessage',
+      'ReasoningMessage',
+      'AssistantMessage',
+      'ToolCallMessage',
+      'ToolReturnMessage',
+      'ReasoningMessage',
+      'ToolCallMessage',
+      'ApprovalRequestMessage',
+      'ApprovalResponseMessage',
+      'ToolReturnMessage',
+      'AssistantMessage',
+    ])
+
+    const second = await talk.start(agent, 'tell me a story')
+    const watch = talk.watch(second)
+    const story = await fake.nextCall()
+    story.think('a story')
+    story.say('Once upon a')
+    await watch.until(() => [...watch.texts.values()].includes('Once upon a'))
+    await talk.cancel({ runId: second })
+    await story.exchange.closed
+    await watch.ended
+    expect(await talk.settled(second)).toMatchObject({ status: 'CANCELLED', answer: 'Once upon a' })
+
+    const third = await talk.start(agent, 'and now something that fails')
+    const broken = await fake.nextCall()
+    broken.say('I will not be')
+    broken.breakWith('overload')
+    expect(await talk.settled(third)).toMatchObject({
+      status: 'FAILED',
+      stopReason: 'LLM_API_ERROR',
+      answer: null,
+      error: { type: 'LLM_ERROR', message: 'The model provider is overloaded.' },
+    })
+    expect(await talk.messages(third)).toMatchObject([{ __typename: 'UserMessage', inContext: false }])
+
+    const fourth = await talk.start(agent, 'are you there?')
+    const last = await fake.nextCall()
+    expect(last.exchange.bodyText).not.toContain('something that fails')
+    expect(last.exchange.bodyText).toContain('Once upon a')
+    last.say('I am.')
+    last.finish()
+    expect(await talk.settled(fourth)).toMatchObject({ status: 'COMPLETED', answer: 'I am.', usage: { steps: 1 } })
+    expect(fake.refused).toEqual([])
+  },
+)
+
+test.each(names)('[PRV26] broken arguments, a withheld answer and a refused key with %s', async (name) => {
+  const fake = started[name]
+  const agent = await createAgent(name)
+
+  const first = await talk.start(agent, 'call it badly')
+  const one = await fake.nextCall()
+  one.call('echo', '{"text": "hal')
+  one.finish()
+  const two = await fake.nextCall()
+  two.say('Sorry.')
+  two.finish({ reason: 'length' })
+  expect(await talk.settled(first)).toMatchObject({ status: 'COMPLETED', stopReason: 'MAX_TOKENS_EXCEEDED' })
+
+  const withheld = await talk.start(agent, 'something forbidden')
+  const three = await fake.nextCall()
+  three.say('Well,')
+  three.finish({ reason: 'filter' })
+  expect(await talk.settled(withheld)).toMatchObject({ status: 'FAILED', stopReason: 'INVALID_LLM_RESPONSE' })
+
+  const refused = await talk.start(agent, 'with a bad key')
+  ;(await fake.nextCall()).refuse('authentication')
+  const run = await talk.settled(refused)
+  expect(run).toMatchObject({ status: 'FAILED', error: { type: 'LLM_AUTHENTICATION' } })
+  expect(JSON.stringify(run)).not.toContain(secretKey.slice(0, 12))
+  expect(fake.refused).toEqual([])
+})
+
+test('[PRV26] a model that goes silent is hung up on', async () => {
+  await Promise.all(
+    names.map(async (name) => {
+      const run = await talk.start(await createAgent(name), 'say nothing')
+      const call = await started[name].nextCall()
+      call.say('Hm')
+      await call.exchange.closed
+      expect(await talk.settled(run)).toMatchObject({ status: 'FAILED', error: { type: 'LLM_TIMEOUT' } })
+    }),
+  )
+})
+
+test('[PRV27] an agent goes on with another provider in the middle of its conversation', async () => {
+  const agent = await createAgent('openai')
+  for (const name of [...names, ...names]) {
+    const fake = started[name]
+    await app.data(
+      'mutation ($id: ID!, $model: String!) { updateAgent(input: { id: $id, model: $model }) { agent { id } } }',
+      {
+        id: agent,
+        model: fake.handle,
+      },
+    )
+    const run = await talk.start(agent, `hello ${name}`)
+    const one = await fake.nextCall()
+    one.think(`thoughts of ${name}`)
+    one.call('echo', { text: name }, { callId: 'call_1' })
+    one.finish()
+    const two = await fake.nextCall()
+    two.say(`said by ${name}`)
+    two.finish()
+    expect(await talk.settled(run)).toMatchObject({ status: 'COMPLETED', answer: `said by ${name}` })
+    expect(fake.refused).toEqual([])
+  }
+})
+
+test('[PRV23] models that can be reached are listed; of others the handle must at least name a provider', async () => {
+  const { models } = await app.data('{ models { handle provider contextWindow } }')
+  expect(models).toContainEqual({ handle: 'openai/gpt-5', provider: 'openai', contextWindow: 272_000 })
+  expect(models).toContainEqual({ handle: 'demo/scripted', provider: 'demo', contextWindow: 32_000 })
+  const { errors } = await app.request(
+    'mutation { createAgent(input: { name: "a", model: "nobody/knows" }) { agent { id } } }',
+  )
+  expect(errors![0]!.message).toContain('anthropic/claude-opus-5-5')
+})

@@ -1,0 +1,177 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+
+import type { ModelPart } from '../../src/domain/model-request.ts'
+import { createAnthropic } from '../../src/providers/anthropic.ts'
+import { createOpenAIChat } from '../../src/providers/openai-chat.ts'
+import { createOpenAIResponses } from '../../src/providers/openai-responses.ts'
+import { secretKey, usage, type FakeCall, type FakeProvider } from '../support/fake-providers/fake-model.ts'
+import { aRequest, collect, fakes, itemsOf } from './speakers.ts'
+
+describe.each(Object.entries(fakes))('%s over HTTP', (_name, start) => {
+  let fake: FakeProvider
+  beforeEach(async () => {
+    fake = await start()
+  })
+  afterEach(() => fake.stop())
+
+  /** Lets the test answer one request, and gives all that the provider made of it. */
+  async function answer(speak: (call: FakeCall) => void): Promise<ModelPart[]> {
+    const parts = collect(fake.provider.stream(aRequest(fake.handle, 'hello'), new AbortController().signal))
+    speak(await fake.nextCall())
+    return parts
+  }
+
+  test('[PRV6] calls whose arguments arrive in turns are told apart', async () => {
+    const calls = [
+      { name: 'echo', args: '{"text":"first"}', callId: 'call_a' },
+      { name: 'echo', args: '{"text":"second"}', callId: 'call_b' },
+    ]
+    const parts = await answer((call) => {
+      call.callInterleaved(calls)
+      call.finish()
+    })
+    expect(itemsOf(parts).map(({ callId, text, done }) => ({ callId, text, done }))).toEqual([
+      { callId: 'call_a', text: '{"text":"first"}', done: true },
+      { callId: 'call_b', text: '{"text":"second"}', done: true },
+    ])
+  })
+
+  test('[PRV6] arguments that are no JSON are passed on as they came', async () => {
+    const parts = await answer((call) => {
+      call.call('echo', '{"text": "half')
+      call.finish()
+    })
+    expect(itemsOf(parts)).toMatchObject([{ type: 'call', text: '{"text": "half' }])
+    expect(parts.at(-1)).toEqual({ type: 'finish', reason: 'end', usage })
+  })
+
+  test('[PRV7] an answer at the limit of its length ends with it; an empty one just ends', async () => {
+    const cut = await answer((call) => {
+      call.say('as long as')
+      call.finish({ reason: 'length' })
+    })
+    expect(cut.at(-1)).toEqual({ type: 'finish', reason: 'length', usage })
+    expect(await answer((call) => call.finish())).toEqual([{ type: 'finish', reason: 'end', usage }])
+  })
+
+  test('[PRV7] an answer that was withheld is no answer', async () => {
+    const parts = await answer((call) => {
+      call.say('how to')
+      call.finish({ reason: 'filter' })
+    })
+    expect(parts.at(-1)).toMatchObject({
+      type: 'failure',
+      stopReason: 'INVALID_LLM_RESPONSE',
+      error: { type: 'LLM_ERROR', retryable: false },
+    })
+  })
+
+  test('[PRV8] a connection that breaks, before or after the first word, is a failure that may pass', async () => {
+    const late = await answer((call) => {
+      call.say('once upon')
+      call.exchange.cut()
+    })
+    expect(late.at(-1)).toMatchObject({ type: 'failure', error: { type: 'LLM_ERROR', retryable: true } })
+    const early = collect(fake.provider.stream(aRequest(fake.handle, 'hello'), new AbortController().signal))
+    for (let tries = 0; tries < 3; tries += 1) (await fake.nextCall()).exchange.cut()
+    expect(await early).toMatchObject([{ type: 'failure', error: { type: 'LLM_ERROR', retryable: true } }])
+  })
+
+  test('[PRV8] a stream that ends without its end, or is no JSON, is no answer', async () => {
+    for (const spoil of [(call: FakeCall) => call.exchange.end(), (call: FakeCall) => garble(call)]) {
+      const parts = await answer((call) => {
+        call.say('once upon')
+        spoil(call)
+      })
+      expect(parts.at(-1)).toMatchObject({ type: 'failure', stopReason: 'INVALID_LLM_RESPONSE' })
+    }
+  })
+
+  test.each([
+    ['overload', 'LLM_ERROR'],
+    ['server', 'LLM_ERROR'],
+    ['rate limit', 'LLM_RATE_LIMIT'],
+  ] as const)('[PRV8] an error inside the stream is a failure: %s', async (kind, type) => {
+    const parts = await answer((call) => {
+      call.say('once upon')
+      call.breakWith(kind)
+    })
+    expect(parts.at(-1)).toMatchObject({ type: 'failure', error: { type, retryable: true, message: /./ } })
+    expect(parts.at(-1)).not.toHaveProperty('stopReason')
+  })
+
+  test('[PRV9] what may pass is tried again before the first word, as soon as the provider allows', async () => {
+    const parts = collect(fake.provider.stream(aRequest(fake.handle, 'hello'), new AbortController().signal))
+    ;(await fake.nextCall()).refuse('rate limit', { 'retry-after-ms': '1' })
+    ;(await fake.nextCall()).refuse('overload', { 'retry-after-ms': '1' })
+    const third = await fake.nextCall()
+    third.say('at last')
+    third.finish()
+    expect(itemsOf(await parts)).toMatchObject([{ type: 'text', text: 'at last' }])
+  })
+
+  test('[PRV9] a wait of an hour is not waited for', async () => {
+    const parts = await answer((call) => call.refuse('rate limit', { 'retry-after': '3600' }))
+    expect(parts).toMatchObject([{ type: 'failure', error: { type: 'LLM_RATE_LIMIT', retryable: true } }])
+  })
+
+  test('[PRV10] an abort closes the connection, also before the first word and between two tries', async () => {
+    for (const say of [true, false]) {
+      const abort = new AbortController()
+      const parts = collect(fake.provider.stream(aRequest(fake.handle, 'hello'), abort.signal))
+      const call = await fake.nextCall()
+      if (say) call.say('once upon')
+      abort.abort()
+      await call.exchange.closed
+      expect((await parts).some(({ type }) => type === 'finish' || type === 'failure')).toBe(false)
+    }
+    const abort = new AbortController()
+    const parts = collect(fake.provider.stream(aRequest(fake.handle, 'hello'), abort.signal))
+    ;(await fake.nextCall()).refuse('rate limit', { 'retry-after-ms': '20000' })
+    abort.abort()
+    expect(await parts).toEqual([])
+  })
+
+  test('[PRV11] no key is in any failure', async () => {
+    const failures = [
+      await answer((call) => call.refuse('authentication')),
+      await answer((call) =>
+        call.exchange.refuse({
+          status: 400,
+          body: { error: { message: `Bad key ${secretKey} or sk-proj-abcdef123456` } },
+        }),
+      ),
+    ]
+    expect(failures.map(([part]) => part!.type)).toEqual(['failure', 'failure'])
+    expect(JSON.stringify(failures)).not.toMatch(/sk-/)
+    expect(JSON.stringify(failures[0])).not.toContain('seen')
+  })
+
+  test('[PRV12] the body that is sent is the one that is shown, byte for byte', async () => {
+    const request = aRequest(fake.handle, 'hëllo 👋')
+    const parts = collect(fake.provider.stream(request, new AbortController().signal))
+    const call = await fake.nextCall()
+    expect(call.exchange.bodyText).toBe(JSON.stringify(fake.provider.requestBody(request)))
+    call.finish()
+    await parts
+  })
+})
+
+/** Half an event of JSON. */
+function garble(call: FakeCall): void {
+  call.exchange.raw('event: response.output_text.delta\ndata: {"type": "resp\n\n')
+  call.exchange.end()
+}
+
+const nobody = 'http://127.0.0.1:9'
+
+test.each([
+  ['openai/gpt-5', createOpenAIResponses({ apiKey: undefined, baseUrl: nobody }), 'OPENAI_API_KEY'],
+  ['openai-chat/gpt-5', createOpenAIChat({ apiKey: undefined, baseUrl: undefined }), 'OPENAI_API_KEY'],
+  ['anthropic/claude-opus-5-5', createAnthropic({ apiKey: undefined, baseUrl: nobody }), 'ANTHROPIC_API_KEY'],
+] as const)('[PRV13] %s without a key fails with the name of the variable', async (handle, provider, variable) => {
+  const [failure] = await collect(provider.stream(aRequest(handle, 'hello'), new AbortController().signal))
+  expect(failure).toMatchObject({ type: 'failure', error: { type: 'LLM_AUTHENTICATION' } })
+  expect(JSON.stringify(failure)).toContain(variable)
+  expect(provider.models()).toEqual([])
+})
