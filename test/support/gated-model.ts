@@ -11,6 +11,8 @@ export interface GatedModel {
   nextCall(): Promise<ModelCall>
   /** How many requests were made so far. */
   readonly requests: readonly ModelRequest[]
+  /** How many requests wait to be taken. */
+  untaken(): number
   /** Throws where a request was made that no test took. */
   assertAllTaken(): void
 }
@@ -59,6 +61,7 @@ export function createGatedModel(): GatedModel {
       }
       return made.shift()!
     },
+    untaken: () => made.length,
     assertAllTaken() {
       if (made.length > 0) throw new Error(`${made.length} model requests were made that no test took`)
     },

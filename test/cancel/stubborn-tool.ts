@@ -1,0 +1,41 @@
+import { defineTool } from '../../src/tools/registry.ts'
+import { deferred, type Deferred } from '../../src/util/deferred.ts'
+
+/** A tool that runs until the test says so, or until it is told to stop, as its argument `when` says. */
+export function createStubbornTool(name: string) {
+  const begun: Deferred<void>[] = []
+  let waiting: Deferred<void> | undefined
+  const definition = defineTool({
+    name,
+    description: 'Runs until it is told to end.',
+    parameters: {
+      type: 'object',
+      properties: { when: { enum: ['finishes', 'throws', 'ignores'] } },
+      required: ['when'],
+    },
+    parallel: true,
+    run: ({ when }, { signal }) => {
+      const end = deferred()
+      begun.push(end)
+      waiting?.resolve()
+      return new Promise((resolve, reject) => {
+        void end.promise.then(() => resolve('ended by itself'))
+        signal.addEventListener('abort', () => {
+          if (when === 'finishes') resolve('finished in time')
+          if (when === 'throws') reject(signal.reason)
+        })
+      })
+    },
+  })
+  return {
+    definition,
+    /** Waits until so many calls run, and gives back how to end each. */
+    async running(count: number): Promise<(() => void)[]> {
+      while (begun.length < count) {
+        waiting = deferred()
+        await waiting.promise
+      }
+      return begun.splice(0, count).map((end) => () => end.resolve())
+    },
+  }
+}
