@@ -9,6 +9,8 @@ import { createLoaders } from './graphql/loaders.ts'
 import { schema } from './graphql/schema.ts'
 import { createHub } from './live/hub.ts'
 import { RunPoll } from './live/poll-runs.ts'
+import { createPostgresBus } from './live/postgres-bus.ts'
+import { Relay } from './live/relay.ts'
 import { createAnthropic } from './providers/anthropic.ts'
 import { createCatalog } from './providers/catalog.ts'
 import { demoProvider } from './providers/demo.ts'
@@ -78,6 +80,8 @@ export async function createApp(options: AppOptions): Promise<App> {
     modelIdleMs: config.modelIdleMs,
   }
   const poll = new RunPoll(db, hub, log)
+  const bus = createPostgresBus({ databaseUrl: database.url, address: ids.next(), log })
+  const relay = new Relay({ bus, hub, log })
   const worker = new RunWorker({ engine, database, concurrency: config.workers, drainMs: config.drainMs, log })
   const server =
     role === 'serve'
@@ -95,6 +99,7 @@ export async function createApp(options: AppOptions): Promise<App> {
   return {
     async start() {
       poll.start()
+      await relay.start()
       await worker.start()
       if (!server) return { url: null }
       const { port } = await server.listen(config.host, config.port)
@@ -105,6 +110,7 @@ export async function createApp(options: AppOptions): Promise<App> {
         // Runs go on until they are drained, and their readers may see it, so the worker goes first.
         await worker.stop()
         await server?.close()
+        await relay.stop()
         await poll.stop()
       })()
       return stopping

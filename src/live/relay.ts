@@ -1,0 +1,307 @@
+import { pieceBeyond, type LivePosition } from '../domain/live-step.ts'
+import type { Log } from '../util/log.ts'
+import type { Bus } from './bus.ts'
+import type { Hub, HubInlet, HubLink, TopicKind } from './hub.ts'
+import { packMessages, senderOf, unpackMessages, type RelayMessage } from './relay-messages.ts'
+import { Replica, toPatch, type Patch } from './replica.ts'
+
+/** Of a long text, so much goes into one message: at three bytes a unit, or escaped, it still fits a payload. */
+const patchSize = 1_200
+/** So many pieces for one reader at a time, so that a long text does not hold up the others. */
+const piecesAtOnce = 16
+const windowMs = { least: 2, most: 20 } as const
+/** After so much silence a reader asks again, and ever more rarely while nothing comes. */
+const silenceMs = { first: 200, most: 5_000 } as const
+const tickMs = 100
+/** A reader that has not been heard of for so long is gone. */
+const interestMs = 15_000
+const presenceMs = 5_000
+/** What was stored between a reader's first look and its interest becoming known is looked for once more. */
+const secondLookMs = 50
+
+/** A process that wants to hear of a run, conversation or tenant, and of a run's text has `position`. */
+interface Interest {
+  until: number
+  seq: number
+  position: LivePosition
+}
+
+/** A run that is followed here and, as far as is known, written elsewhere. */
+interface Followed {
+  replica: Replica | undefined
+  askAt: number
+  silence: number
+}
+
+/**
+ * Joins the hubs of processes. It is driven by interest: who follows a run that it does not write says so to all, and
+ * says again how much of its text it has whenever there is a gap or silence; who writes it then sends what lies
+ * beyond, and a hint when something is stored. So nothing is sent that nobody reads, a lost message is asked for again,
+ * and a process that is alone says nothing at all after its first word.
+ */
+export class Relay {
+  readonly #bus: Bus
+  readonly #hub: HubInlet
+  readonly #log: Log
+  readonly #now: () => number
+  /** Other processes, and until when they count as living. */
+  readonly #peers = new Map<string, number>()
+  /** Topic, then address. */
+  readonly #interests = new Map<string, Map<string, Interest>>()
+  readonly #followed = new Map<string, Followed>()
+  readonly #watched = new Map<string, number>()
+  /** Messages to be sent, by address; under undefined, those to all. */
+  readonly #outbox = new Map<string | undefined, RelayMessage[]>()
+  /** Runs with text that someone has not been sent. */
+  readonly #written = new Set<string>()
+  #timers: NodeJS.Timeout[] = []
+  #flushTimer: NodeJS.Timeout | undefined
+  #sending: Promise<void> | undefined
+  #windowMs: number = windowMs.least
+  #number = 0
+  #stopped = false
+
+  constructor({ bus, hub, log }: { readonly bus: Bus; readonly hub: Hub; readonly log: Log }) {
+    this.#bus = bus
+    this.#log = log
+    this.#now = () => performance.now()
+    this.#hub = hub.connect(this.#link())
+  }
+
+  async start(): Promise<void> {
+    await this.#bus.open({ receive: (payload) => this.#receive(payload), connected: () => this.#onConnected() })
+    this.#timers = [setInterval(() => this.#askAgain(), tickMs), setInterval(() => this.#showPresence(), presenceMs)]
+  }
+
+  async stop(): Promise<void> {
+    if (this.#stopped) return
+    for (const timer of this.#timers) clearInterval(timer)
+    this.#post(undefined, { type: 'bye' })
+    this.#stopped = true
+    clearTimeout(this.#flushTimer)
+    await this.#sending
+    await this.#send()
+    await this.#bus.close()
+  }
+
+  // ── what happens here ──
+
+  #link(): HubLink {
+    return {
+      topicOpened: (topic, kind) => this.#open(topic, kind),
+      topicClosed: (topic) => {
+        this.#followed.delete(topic)
+        this.#watched.delete(topic)
+      },
+      written: (runId) => {
+        if (!this.#interests.has(runId)) return
+        this.#written.add(runId)
+        this.#flushSoon()
+      },
+      committed: (runId, seq) => this.#postToInterested([runId], { type: 'stored', run: runId, seq: seq ?? 0 }),
+      moved: (runId) => this.#expectText(runId),
+      told: (news) => this.#postToInterested([news.conversationId, news.tenantId], { type: 'news', news }),
+      stopAsked: (runId) => this.#post(undefined, { type: 'stop', run: runId }),
+    }
+  }
+
+  #open(topic: string, kind: TopicKind): void {
+    if (kind === 'news') this.#watched.set(topic, 0)
+    else this.#followed.set(topic, { replica: undefined, askAt: 0, silence: silenceMs.first })
+    if (this.#peers.size === 0) return
+    this.#introduce(topic, kind)
+    const timer = setTimeout(() => {
+      if (kind === 'news') this.#hub.missed(topic)
+      else this.#hub.committed(topic, undefined)
+    }, secondLookMs)
+    timer.unref()
+  }
+
+  #introduce(topic: string, kind: TopicKind): void {
+    if (kind === 'news') this.#watch(topic)
+    else if (!this.#hub.isDrivenHere(topic)) this.#ask(topic, this.#followed.get(topic)!)
+  }
+
+  #watch(topic: string): void {
+    this.#watched.set(topic, this.#now() + silenceMs.most)
+    this.#post(undefined, { type: 'watch', topic })
+  }
+
+  #ask(runId: string, followed: Followed): void {
+    const { replica } = followed
+    followed.askAt = this.#now() + followed.silence
+    followed.silence = Math.min(followed.silence * 2, silenceMs.most)
+    const position = replica?.position ?? { item: 0, offset: 0 }
+    this.#post(undefined, { type: 'follow', run: runId, seq: replica?.seq ?? 0, ...position })
+  }
+
+  #askAgain(): void {
+    if (this.#peers.size === 0) return
+    const now = this.#now()
+    for (const [runId, followed] of this.#followed) {
+      if (followed.askAt <= now && !this.#hub.isDrivenHere(runId)) this.#ask(runId, followed)
+    }
+    for (const [topic, again] of this.#watched) if (again <= now) this.#watch(topic)
+  }
+
+  #expectText(runId: string): void {
+    const followed = this.#followed.get(runId)
+    if (!followed) return
+    followed.silence = silenceMs.first
+    followed.askAt = Math.min(followed.askAt, this.#now() + silenceMs.first)
+  }
+
+  #showPresence(): void {
+    const now = this.#now()
+    for (const [address, until] of this.#peers) if (until < now) this.#peers.delete(address)
+    for (const [topic, interests] of this.#interests) {
+      for (const [address, { until }] of interests) if (until < now) interests.delete(address)
+      if (interests.size === 0) this.#interests.delete(topic)
+    }
+    if (this.#peers.size > 0) this.#post(undefined, { type: 'here' })
+  }
+
+  // ── what others say ──
+
+  /** What was stored meanwhile is seen by the poll; text is asked for anew. */
+  #onConnected(): void {
+    this.#outbox.set(undefined, [{ type: 'hello' }, ...(this.#outbox.get(undefined) ?? [])])
+    this.#flushSoon()
+    for (const [topic, kind] of this.#hub.topics()) this.#introduce(topic, kind)
+  }
+
+  #receive(payload: string): void {
+    const from = senderOf(payload)
+    if (from === undefined || from === this.#bus.address) return
+    const messages = unpackMessages(payload)
+    if (!messages) return
+    const isNew = !this.#peers.has(from)
+    this.#peers.set(from, this.#now() + interestMs)
+    for (const message of messages) this.#handle(from, message)
+    // A process that was not known could not be told what is wanted here.
+    if (isNew && this.#peers.has(from)) for (const [topic, kind] of this.#hub.topics()) this.#introduce(topic, kind)
+  }
+
+  #handle(from: string, message: RelayMessage): void {
+    switch (message.type) {
+      case 'hello':
+        return this.#post(from, { type: 'here' })
+      case 'here':
+        return
+      case 'bye':
+        this.#peers.delete(from)
+        for (const interests of this.#interests.values()) interests.delete(from)
+        return
+      case 'follow': {
+        const { run, seq, item, offset } = message
+        this.#addInterest(run, from, seq, { item, offset })
+        this.#written.add(run)
+        return this.#flushSoon()
+      }
+      case 'watch':
+        return this.#addInterest(message.topic, from, 0, { item: 0, offset: 0 })
+      case 'text':
+        return this.#onText(message.run, message.patch)
+      case 'stored':
+        this.#expectText(message.run)
+        return this.#hub.committed(message.run, message.seq === 0 ? undefined : message.seq)
+      case 'news':
+        return this.#hub.told(message.news)
+      case 'stop':
+        return this.#hub.stopAsked(message.run)
+      default:
+        message satisfies never
+    }
+  }
+
+  #addInterest(topic: string, address: string, seq: number, position: LivePosition): void {
+    const interests = this.#interests.get(topic) ?? new Map<string, Interest>()
+    this.#interests.set(topic, interests.set(address, { until: this.#now() + interestMs, seq, position }))
+  }
+
+  #onText(runId: string, patch: Patch): void {
+    const followed = this.#followed.get(runId)
+    if (!followed) return
+    const { replica } = followed
+    // A worker that has been replaced cannot write into its successor's text.
+    if (replica && patch.seq < replica.seq) return
+    const current = replica?.seq === patch.seq ? replica : new Replica(patch)
+    followed.replica = current
+    followed.silence = silenceMs.first
+    followed.askAt = this.#now() + silenceMs.first
+    if (!current.apply(patch)) followed.askAt = 0
+    // The step's entry may not be known here yet, and nothing of the text is shown before it.
+    if (current !== replica) this.#hub.committed(runId, patch.seq)
+    this.#hub.setReplica(runId, current)
+  }
+
+  // ── sending ──
+
+  #postToInterested(topics: readonly string[], message: RelayMessage): void {
+    const addresses = new Set(topics.flatMap((topic) => [...(this.#interests.get(topic)?.keys() ?? [])]))
+    for (const address of addresses) this.#post(address, message)
+  }
+
+  #post(to: string | undefined, message: RelayMessage): void {
+    if (this.#peers.size === 0 || this.#stopped) return
+    const messages = this.#outbox.get(to)
+    if (messages) messages.push(message)
+    else this.#outbox.set(to, [message])
+    this.#flushSoon()
+  }
+
+  #flushSoon(): void {
+    if (this.#stopped || this.#flushTimer || this.#sending) return
+    this.#flushTimer = setTimeout(() => {
+      this.#flushTimer = undefined
+      this.#sending = this.#send().finally(() => {
+        this.#sending = undefined
+        if (this.#outbox.size > 0 || this.#written.size > 0) this.#flushSoon()
+      })
+    }, this.#windowMs)
+  }
+
+  async #send(): Promise<void> {
+    for (const runId of this.#written) if (!this.#postText(runId)) this.#written.delete(runId)
+    const packing = { payloadLimit: this.#bus.payloadLimit, nextNumber: () => (this.#number += 1) }
+    const packets = [...this.#outbox].flatMap(([to, messages]) =>
+      packMessages(this.#bus.address, messages, packing).map((payload) => ({ to, payload })),
+    )
+    // The more there is to say, the longer it is gathered.
+    const count = [...this.#outbox.values()].reduce((sum, messages) => sum + messages.length, 0)
+    this.#windowMs = Math.min(windowMs.most, windowMs.least + count / 20)
+    this.#outbox.clear()
+    if (packets.length === 0) return
+    try {
+      await this.#bus.send(packets)
+    } catch (error) {
+      this.#log.warn({ err: error }, 'other processes could not be told; they will ask')
+    }
+  }
+
+  /** Posts what the interested lack of the text that is written here. True where there is more of it. */
+  #postText(runId: string): boolean {
+    const step = this.#hub.ownStep(runId)
+    if (!step) return false
+    let more = false
+    for (const [address, interest] of this.#interests.get(runId) ?? []) {
+      if (interest.seq !== step.seq) Object.assign(interest, { seq: step.seq, position: { item: 0, offset: 0 } })
+      const messages = this.#outbox.get(address) ?? []
+      let pieces = 0
+      for (;;) {
+        const piece = pieceBeyond(step.items, interest.position)
+        if (!piece) break
+        if ((pieces += 1) > piecesAtOnce) {
+          more = true
+          break
+        }
+        const patch = toPatch(step, piece, patchSize)
+        const { item, offset, text, complete } = patch
+        interest.position = complete ? { item: item + 1, offset: 0 } : { item, offset: offset + text.length }
+        messages.push({ type: 'text', run: runId, patch })
+      }
+      if (messages.length > 0) this.#outbox.set(address, messages)
+    }
+    return more
+  }
+}

@@ -1,0 +1,114 @@
+import pg from 'pg'
+
+/**
+ * Postgres as a way to tell other processes something. Nothing is kept: who does not listen at the moment misses it,
+ * and a connection that breaks just stops, so whoever relies on this must be able to look for himself.
+ */
+export interface Listener {
+  close(): Promise<void>
+}
+
+const connection = { application_name: 'holdpoint bus', connectionTimeoutMillis: 5_000, keepAlive: true }
+/** A connection may be dead without either end having noticed. */
+const checkMs = 10_000
+
+/** A connection of its own that listens. `onLost` is called once, unless it was closed. */
+export async function openListener(
+  databaseUrl: string,
+  channels: readonly string[],
+  handlers: { onPayload(payload: string): void; onLost(): void },
+): Promise<Listener> {
+  const client = new pg.Client({ ...connection, connectionString: databaseUrl, query_timeout: checkMs })
+  let over = false
+  const end = () => {
+    if (over) return false
+    over = true
+    clearInterval(timer)
+    return true
+  }
+  const lose = () => {
+    if (!end()) return
+    client.end().catch(() => {})
+    handlers.onLost()
+  }
+  const timer = setInterval(() => client.query('select 1').catch(lose), checkMs)
+  client.on('error', lose)
+  client.on('end', lose)
+  client.on('notification', ({ payload }) => {
+    if (payload !== undefined && !over) handlers.onPayload(payload)
+  })
+  try {
+    await client.connect()
+    for (const channel of channels) await client.query(`listen ${pg.escapeIdentifier(channel)}`)
+  } catch (error) {
+    end()
+    client.end().catch(() => {})
+    throw error
+  }
+  return {
+    async close() {
+      if (end()) await client.end().catch(() => {})
+    },
+  }
+}
+
+export interface Notifier {
+  /** In one transaction. Payloads must differ: of two that are the same, Postgres delivers one. */
+  notify(packets: readonly { readonly channel: string; readonly payload: string }[]): Promise<void>
+  close(): Promise<void>
+}
+
+/** A payload must be shorter than this, in bytes. */
+export const payloadLimit = 8_000
+
+/** A connection that was not needed for so long is given up. */
+const idleMs = 30_000
+
+/** A connection of its own, opened when it is needed and closed when it no longer is. */
+export function createNotifier(databaseUrl: string): Notifier {
+  let opening: Promise<pg.Client> | undefined
+  let idle: NodeJS.Timeout | undefined
+
+  async function open(): Promise<pg.Client> {
+    const client = new pg.Client({ ...connection, connectionString: databaseUrl, query_timeout: 5_000 })
+    const forget = () => (opening = undefined)
+    client.on('error', forget)
+    client.on('end', forget)
+    await client.connect()
+    // What is told may be lost anyway: nobody waits for the disk.
+    await client.query('set synchronous_commit = off')
+    return client
+  }
+
+  async function close(): Promise<void> {
+    clearTimeout(idle)
+    const client = await opening?.catch(() => undefined)
+    opening = undefined
+    await client?.end().catch(() => {})
+  }
+
+  return {
+    close,
+    async notify(packets) {
+      clearTimeout(idle)
+      opening ??= open()
+      const current = opening
+      try {
+        const client = await current
+        const channels = packets.map(({ channel }) => channel)
+        const payloads = packets.map(({ payload }) => payload)
+        await client.query({
+          name: 'notify',
+          text: 'select pg_notify(channel, payload) from unnest($1::text[], $2::text[]) as packets(channel, payload)',
+          values: [channels, payloads],
+        })
+      } catch (error) {
+        if (opening === current) opening = undefined
+        current.then((client) => client.end()).catch(() => {})
+        throw error
+      }
+      idle = setTimeout(() => void close(), idleMs)
+      idle.unref()
+    },
+  }
+}
