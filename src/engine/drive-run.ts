@@ -82,6 +82,7 @@ class RunDriver {
   #history: ContextMessage[] | undefined
   #bounds: ContextBounds
   readonly #countTokens = createTokenCounter()
+  #live: LiveStep | undefined
   /** How often the context was compacted for the step. */
   #compactions = { step: -1, count: 0 }
 
@@ -102,7 +103,7 @@ class RunDriver {
   close(): void {
     this.#stopListening()
     this.#holder.release.removeEventListener('abort', this.#onRelease)
-    this.#context.hub.setLiveStep(this.#runId, undefined)
+    if (this.#live) this.#context.hub.endLiveStep(this.#runId, this.#live)
     // Tools that were let go of hear of it.
     this.#stop.abort()
   }
@@ -140,13 +141,14 @@ class RunDriver {
 
     const step = lastStep(this.#state)!
     const live: LiveStep = { seq: this.#state.run.nextSeq - 1, stepIndex: step.index, items: [] }
+    this.#live = live
     this.#context.hub.setLiveStep(this.#runId, live)
     const outcome = await callModel(this.#context, this.#runId, request, live, this.#stop.signal)
     if (outcome.outcome === 'aborted' && this.#holder.release.aborted) return
     if (outcome.outcome === 'failure') {
       if (outcome.error.type !== 'LLM_CONTEXT_WINDOW') return this.#fail(outcome, live)
       // The provider counts otherwise than we do: what we sent is more than it takes.
-      this.#context.hub.setLiveStep(this.#runId, undefined)
+      this.#context.hub.endLiveStep(this.#runId, live)
       const weight = weigh()
       const fit = { window: Math.min(window, weight.total), fixed: weight.systemPrompt + weight.tools }
       const { moved, failure } = await this.#compact(fit)

@@ -37,7 +37,9 @@ export interface Hub {
   conversationMoved(conversationId: string): void
   /** The step that is being written, for as long as it is known here. */
   liveStep(runId: string): ShownStep | undefined
-  setLiveStep(runId: string, step: ShownStep | undefined): void
+  setLiveStep(runId: string, step: ShownStep): void
+  /** Changes nothing where another step has taken its place. */
+  endLiveStep(runId: string, step: ShownStep): void
   /** Wakes whoever drives the run, here or elsewhere: a cancel was stored. */
   askToStop(runId: string): void
   onStop(runId: string, listener: () => void): () => void
@@ -162,9 +164,9 @@ export function createHub(): Hub {
       // A worker that was replaced may still be writing: the later entry has the word.
       return own && replica ? (own.seq >= replica.seq ? own : replica) : (own ?? replica)
     },
-    setLiveStep(runId, step) {
-      if (step) ownSteps.set(runId, step)
-      else ownSteps.delete(runId)
+    setLiveStep: (runId, step) => void ownSteps.set(runId, step),
+    endLiveStep(runId, step) {
+      if (ownSteps.get(runId) === step) ownSteps.delete(runId)
     },
     askToStop(runId) {
       if (stops.has(runId)) stopHere(runId)
