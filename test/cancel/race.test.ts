@@ -1,0 +1,187 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+
+import type { ModelPart, ModelRequest } from '../../src/domain/model-request.ts'
+import { noUsage } from '../../src/domain/run.ts'
+import type { Provider } from '../../src/providers/provider.ts'
+import type { OpenDatabase } from '../../src/store/open-database.ts'
+import { deferred, type Deferred } from '../../src/util/deferred.ts'
+import { startTestApp, type TestApp } from '../support/app.ts'
+import { createTestDatabase } from '../support/database.ts'
+import { hookDatabase } from '../support/gated-database.ts'
+import { gatedHandle } from '../support/gated-model.ts'
+import { executions, secretAgent, secretTools } from '../support/secret-tools.ts'
+import { approve, talkTo, type Talk } from '../support/talk.ts'
+import { faultOfRequest } from '../support/well-formed.ts'
+
+/** Calls two tools, one of which waits for approval; then says that it is done. */
+const requests: ModelRequest[] = []
+const provider: Provider = {
+  name: 'test',
+  models: () => [{ handle: gatedHandle, provider: 'test', contextWindow: 100_000 }],
+  requestBody: () => ({}),
+  async *stream(request): AsyncGenerator<ModelPart> {
+    requests.push(request)
+    const last = request.messages.at(-1)!
+    const asked = last.role === 'user' && JSON.stringify(last.content).includes('go')
+    yield { type: 'text', item: 'text', text: asked ? 'working' : 'done' }
+    if (asked) {
+      for (const [item, name, args] of [
+        ['a', 'roll_dice', '{"sides":6}'],
+        ['b', 'get_secret_code', '{"text":"x"}'],
+      ] as const) {
+        yield { type: 'call', item, callId: `call_${item}`, name }
+        yield { type: 'arguments', item, text: args }
+        yield { type: 'done', item }
+      }
+    }
+    yield { type: 'finish', reason: 'end', usage: noUsage }
+  },
+}
+
+/** What a statement of a run is called; undefined for those that look after other things. */
+function nameOf(statement: string): string | undefined {
+  if (/^(begin|commit)$/.test(statement)) return statement
+  if (/insert into runs/.test(statement)) return 'admission'
+  if (/update runs set\s+status/.test(statement)) return 'checkpoint'
+  if (/as conversation_position/.test(statement)) return 'load run'
+  if (/for update of runs/.test(statement)) return 'lock'
+  if (/from messages join runs/.test(statement)) return 'load context'
+  if (/ as agent,/.test(statement)) return 'load configuration'
+  return undefined
+}
+
+/** A gate at one statement: whoever comes there waits until it is opened. */
+interface Gate {
+  readonly point: 'before' | 'after'
+  readonly place: number
+  readonly reached: Deferred<void>
+  readonly opened: Deferred<void>
+}
+let gate: Gate | undefined
+let counts = { before: 0, after: 0 }
+let seen: string[] = []
+
+async function pass(point: 'before' | 'after', statement: string): Promise<void> {
+  const name = nameOf(statement)
+  if (!name) return
+  const place = counts[point]++
+  if (point === 'before') seen.push(name)
+  if (gate?.point !== point || gate.place !== place) return
+  gate.reached.resolve()
+  await gate.opened.promise
+}
+
+describe.each(['one process', 'two processes'])('%s', (processes) => {
+  let database: OpenDatabase
+  let api: TestApp
+  let worker: TestApp | undefined
+  let talk: Talk
+
+  beforeAll(async () => {
+    database = await createTestDatabase()
+    const hooked: OpenDatabase = {
+      ...database,
+      db: hookDatabase(database.pool, {
+        before: (statement) => pass('before', statement),
+        after: (statement) => pass('after', statement),
+      }),
+    }
+    const options = { providers: [provider], tools: secretTools }
+    if (processes === 'one process') api = await startTestApp({ ...options, database: hooked })
+    else {
+      worker = await startTestApp({ ...options, database: hooked, role: 'worker' })
+      api = await startTestApp({ ...options, database, env: { HOLDPOINT_WORKERS: '0' } })
+    }
+    talk = talkTo(api)
+  })
+  afterAll(async () => {
+    await worker?.app.stop()
+    await api.app.stop()
+    await database.close()
+  })
+
+  /** A run from the message to the end, approved on the way. */
+  async function play(agent: string): Promise<string> {
+    const runId = await talk.start(agent, 'go')
+    const paused = await talk.settled(runId)
+    // What is shown may be a moment older than what is beside it: the cancel may have come in between.
+    const call = paused.steps[0]?.toolCalls.find((each: any) => each.status === 'PENDING')
+    if (call) await talk.submit(runId, [approve(call)])
+    await talk.settled(runId)
+    return runId
+  }
+
+  /** The cancel is stored, or waits for whoever holds the lock, or there was nothing to cancel. */
+  async function underWay(cancelling: Promise<unknown>): Promise<void> {
+    let answered = false
+    void cancelling.then(() => (answered = true))
+    while (!answered) {
+      const { rows } = await database.pool.query(
+        `select (select count(*) from runs where not ended and cancel_requested_at is not null) +
+          (select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock') as count`,
+      )
+      if (rows[0].count > 0) return
+    }
+  }
+
+  async function cancelAt(point: Gate['point'], place: number): Promise<string> {
+    const agent = await talk.createAgent(secretAgent)
+    executions.length = 0
+    const here: Gate = { point, place, reached: deferred(), opened: deferred() }
+    counts = { before: 0, after: 0 }
+    gate = here
+    const playing = play(agent)
+    await here.reached.promise
+    const cancelling = talk.cancel({ agentId: agent })
+    await underWay(cancelling)
+    here.opened.resolve()
+    const { __typename } = await cancelling
+    const asked = requests.length
+    const runId = await playing
+    gate = undefined
+
+    const run = await talk.run(runId)
+    expect(run.status).toBe(__typename === 'CancelRunSuccess' ? 'CANCELLED' : 'COMPLETED')
+    if (run.status === 'CANCELLED') expect(requests.length).toBe(asked)
+    else expect(__typename).toBe('NothingToCancelRefusal')
+    const log = await talk.log(runId)
+    expect(log.filter((line) => /^RunStatusChanged (COMPLETED|FAILED|CANCELLED)$/.test(line))).toEqual([log.at(-1)])
+    expect(log.at(-1)).toBe(`RunStatusChanged ${run.status}`)
+    const messages = await talk.messages(runId)
+    const returns = messages.filter((message) => message.__typename === 'ToolReturnMessage')
+    expect(returns).toHaveLength(run.steps[0]?.toolCalls.length ? 1 : 0)
+    for (const call of run.steps.flatMap((step: any) => step.toolCalls)) {
+      expect(['SUCCEEDED', 'CANCELLED']).toContain(call.status)
+      expect(call.result).not.toBeNull()
+      expect(executions.filter((line) => line.startsWith(call.name)).length).toBe(call.status === 'SUCCEEDED' ? 1 : 0)
+    }
+    expect(run.conversation.activeRun).toBeNull()
+
+    const next = await talk.settled(await talk.start(agent, 'hello'))
+    expect(next).toMatchObject({ status: 'COMPLETED', answer: 'done' })
+    expect(faultOfRequest(requests.at(-1)!)).toBeUndefined()
+    return run.status
+  }
+
+  test('[CAN23] a cancel at any named point of a run ends it once, and the conversation goes on', async () => {
+    const agent = await talk.createAgent(secretAgent)
+    counts = { before: 0, after: 0 }
+    seen = []
+    await play(agent)
+    const named = [...seen]
+    expect(named.filter((name) => name === 'checkpoint').length).toBeGreaterThan(5)
+
+    const ends = new Set<string>()
+    for (const [place, name] of named.entries()) {
+      // Between a commit and its announcement, and where nothing is stored yet.
+      const points = ['checkpoint', 'commit', 'admission'].includes(name)
+        ? (['before', 'after'] as const)
+        : (['after'] as const)
+      for (const point of points) {
+        const what = `${point} ${name} (${place})`
+        ends.add(await cancelAt(point, place).catch((error) => Promise.reject(new Error(what, { cause: error }))))
+      }
+    }
+    expect(ends).toEqual(new Set(['CANCELLED', 'COMPLETED']))
+  }, 60_000)
+})
