@@ -6,9 +6,10 @@ import { notFound } from '../domain/errors.ts'
 import { encodeId } from '../domain/ids.ts'
 import { hasEnded } from '../domain/run.ts'
 import type { Viewer } from '../domain/viewer.ts'
+import { announceEnd } from '../live/announce-end.ts'
 import { waitForRun } from '../live/wait-for-run.ts'
 import { lockConversation, targetNotFound, type Target } from '../store/admission.ts'
-import { writeCheckpoint } from '../store/checkpoint.ts'
+import { storeEnd } from '../store/end-run.ts'
 import { loadRun } from '../store/load-run.ts'
 import { lockRun } from '../store/lock-run.ts'
 import { findRuns, setCancelRequested } from '../store/runs.ts'
@@ -61,9 +62,9 @@ async function lockActiveRun(trx: Transaction<Database>, viewer: Viewer, target:
  * the worker is asked to, and its next checkpoint ends the run. What is returned tells the others once it is stored.
  */
 export async function stopRun(context: CommandContext, trx: Transaction<Database>, runId: string): Promise<() => void> {
-  await lockRun(trx, runId)
+  const locked = await lockRun(trx, runId)
   const loaded = await loadRun(trx, runId)
-  if (!loaded || hasEnded(loaded.state.run.status)) return () => {}
+  if (!locked || !loaded || hasEnded(loaded.state.run.status)) return () => {}
   const { lease, workerId } = loaded.state.run
   if (lease !== null && (workerId === null || !(await isWorkerGone(trx, workerId)))) {
     await setCancelRequested(trx, runId, context.clock.now())
@@ -75,8 +76,6 @@ export async function stopRun(context: CommandContext, trx: Transaction<Database
   }
   const draft = new Draft(loaded.state, context)
   endRun(draft, { stopReason: 'CANCELLED' })
-  const checkpoint = draft.checkpoint()
-  const stored = await writeCheckpoint(trx, checkpoint)
-  if (!stored) throw new Error(`The run ${runId} changed under its locks.`)
-  return () => context.hub.stored(checkpoint)
+  const end = await storeEnd(trx, draft.checkpoint(), { ids: context.ids, locked })
+  return () => announceEnd(context.hub, end)
 }

@@ -5,6 +5,9 @@ import type { Step } from './step.ts'
 import type { ToolCall } from './tool-call.ts'
 import type { AgentTool } from './tool.ts'
 
+/** Up to which position of each conversation, by its id, a background run reads. */
+export type Reading = Readonly<Record<string, number>>
+
 /** A run's row with what only its drivers look at. */
 export interface DrivenRun extends Run {
   readonly lease: string | null
@@ -12,6 +15,8 @@ export interface DrivenRun extends Run {
   readonly fruitlessAttempts: number
   readonly followUps: readonly GivenMessage[]
   readonly approvedTools: readonly string[]
+  /** SLEEPTIME: what it was given to read, once it has begun. */
+  readonly reading: Reading | null
 }
 
 /** All that decides how a run goes on, as it is stored. */

@@ -62,6 +62,8 @@ export interface RunRequest {
   readonly clientTools: readonly ClientTool[]
   /** COMPACTION: how to, for this once. */
   readonly compaction?: CompactionSettings
+  /** SLEEPTIME: whose conversations are read. */
+  readonly foregroundAgentId?: string
 }
 
 export const runKinds = ['TURN', 'COMPACTION', 'SLEEPTIME'] as const

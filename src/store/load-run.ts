@@ -73,6 +73,7 @@ export async function loadRun(
         fruitlessAttempts: row.fruitless_attempts,
         followUps: row.follow_ups,
         approvedTools: row.approved_tools,
+        reading: row.reading,
       },
       agent,
       tools,
@@ -119,11 +120,22 @@ function toConfiguration(row: ConfigurationRow): Configuration {
 }
 
 /** The messages that a model sees, in order: the summary, where there is one, then all that is not excluded. */
-export async function loadContext(
+export function loadContext(
   db: Kysely<Database>,
   conversationId: string,
   { contextFrom, summaryPosition }: ContextBounds,
 ): Promise<ContextMessage[]> {
+  return listContextMessages(
+    db,
+    sql`where messages.conversation_id = ${conversationId} and not messages.excluded
+        and (messages.position = ${summaryPosition}::integer
+          or (messages.position >= ${contextFrom} and messages.type <> 'SUMMARY'))
+      order by (messages.position = ${summaryPosition}::integer) desc nulls last, messages.position`,
+  )
+}
+
+/** Messages with the calls of their steps, of the rows and in the order that `which` says. */
+export async function listContextMessages(db: Kysely<Database>, which: RawBuilder<unknown>): Promise<ContextMessage[]> {
   const { rows } = await sql<
     Selectable<Database['messages']> & { run_id: string; call_rows: readonly JsonRow[] | null }
   >`
@@ -132,10 +144,7 @@ export async function loadContext(
         select jsonb_agg(to_jsonb(tool_calls) order by ordinal) from tool_calls
         where tool_calls.run_id = runs.id and tool_calls.step_index = messages.step_index) end as call_rows
     from messages join runs on runs.conversation_id = messages.conversation_id and runs.number = messages.run_number
-    where messages.conversation_id = ${conversationId} and not messages.excluded
-      and (messages.position = ${summaryPosition}::integer
-        or (messages.position >= ${contextFrom} and messages.type <> 'SUMMARY'))
-    order by (messages.position = ${summaryPosition}::integer) desc nulls last, messages.position`.execute(db)
+    ${which}`.execute(db)
   return rows.map((row) => ({
     message: toMessage(row),
     callsOfStep: (row.call_rows ?? []).map((call) => toToolCall(fromJsonRow<'tool_calls'>(call))),

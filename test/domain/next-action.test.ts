@@ -43,6 +43,7 @@ const run: DrivenRun = {
   fruitlessAttempts: 0,
   followUps: [],
   approvedTools: [],
+  reading: null,
 }
 const agent: Agent = {
   id: 'agent',

@@ -1,0 +1,106 @@
+import type { Transaction } from 'kysely'
+
+import { advance, endRun } from '../domain/advance.ts'
+import { Draft, type ContextBounds } from '../domain/draft.ts'
+import { contextWindowOf } from '../domain/model.ts'
+import type { DrivenRun, RunState } from '../domain/run-state.ts'
+import { hasEnded } from '../domain/run.ts'
+import { readingOf, sleeptimeInput } from '../domain/sleeptime.ts'
+import { failPoisonedRun, poisonAfter, takeUp } from '../domain/take-up.ts'
+import { loadRun, type LoadedRun } from '../store/load-run.ts'
+import { lockRun } from '../store/lock-run.ts'
+import type { Database } from '../store/schema.ts'
+import { listUnreadConversations } from '../store/sleeptime-material.ts'
+import { isWorkerGone } from '../store/workers.ts'
+import { store, storeIn, unlessRefused, type Committed } from './commit.ts'
+import type { EngineContext } from './engine-context.ts'
+
+export interface TakenRun {
+  readonly committed: Committed
+  readonly bounds: ContextBounds
+}
+
+/** Undefined where there is nothing to take: the run waits, has ended, or another worker drives it. */
+export async function takeUpRun(
+  context: EngineContext,
+  runId: string,
+  workerId: string,
+): Promise<TakenRun | undefined> {
+  for (;;) {
+    const loaded = await loadRun(context.db, runId)
+    if (!loaded || !(await isFree(context, loaded))) return undefined
+    const taken = isUnreadSleeptime(loaded.state.run)
+      ? await takeUpSleeptimeRun(context, runId, workerId)
+      : await takeUpLoadedRun(context, loaded, workerId)
+    // Refused where something came in between, a cancel or another worker: look again.
+    if (taken) return taken
+  }
+}
+
+async function isFree(context: EngineContext, { holds, state: { run } }: LoadedRun): Promise<boolean> {
+  if (!holds || run.status === 'AWAITING_APPROVAL' || hasEnded(run.status)) return false
+  return run.workerId === null || isWorkerGone(context.db, run.workerId)
+}
+
+async function takeUpLoadedRun(
+  context: EngineContext,
+  { state, bounds }: LoadedRun,
+  workerId: string,
+): Promise<TakenRun | undefined> {
+  const { run } = state
+  const draft = new Draft(state, context)
+  if (run.fruitlessAttempts >= poisonAfter && !run.cancelRequestedAt) failPoisonedRun(draft)
+  else takeUp(draft, { lease: context.ids.next(), workerId })
+  const effect = advance(draft)
+  const checkpoint = draft.checkpoint()
+  const stored = await store(context, checkpoint)
+  return stored ? { committed: { state: draft.state, effect, checkpoint }, bounds } : undefined
+}
+
+/** A background run that begins: its input is what there is to read at this moment. */
+function isUnreadSleeptime(run: DrivenRun): boolean {
+  return run.kind === 'SLEEPTIME' && run.status === 'QUEUED' && run.firstPosition === null
+}
+
+/**
+ * The run is locked before anything is read: a turn that ends meanwhile either finds that the run has begun, and makes
+ * another, or is read by it.
+ */
+async function takeUpSleeptimeRun(
+  context: EngineContext,
+  runId: string,
+  workerId: string,
+): Promise<TakenRun | undefined> {
+  const result = await context.db
+    .transaction()
+    .execute(async (trx) => {
+      const locked = await lockRun(trx, runId)
+      const loaded = locked && (await loadRun(trx, runId))
+      if (!locked || !loaded || !isUnreadSleeptime(loaded.state.run)) return undefined
+      const draft = new Draft(loaded.state, context)
+      takeUp(draft, { lease: context.ids.next(), workerId })
+      const hasInput = await addUnread(context, trx, draft)
+      // Nothing to read: another run has read it, or the agent no longer works in the background.
+      if (!hasInput) endRun(draft, { stopReason: 'END_TURN' })
+      const effect = advance(draft)
+      const checkpoint = draft.checkpoint()
+      const announce = await storeIn(context, trx, locked, checkpoint)
+      const committed: Committed = { state: draft.state, effect, checkpoint }
+      return { announce, taken: { committed, bounds: loaded.bounds } }
+    })
+    .catch(unlessRefused)
+  result?.announce()
+  return result?.taken
+}
+
+async function addUnread(context: EngineContext, trx: Transaction<Database>, draft: Draft): Promise<boolean> {
+  const { run, agent }: RunState = draft.state
+  const agentId = run.request.foregroundAgentId
+  const unread = agentId ? await listUnreadConversations(trx, { agentId, sleeptimeAgentId: agent.id }) : []
+  if (unread.length === 0) return false
+  // Half of the window: instructions, memory and what the agent does about it need room too.
+  const tokens = Math.floor(contextWindowOf(agent, context.catalog) / 2)
+  draft.addGivenMessages([sleeptimeInput(unread, tokens)])
+  draft.changeRun({ reading: readingOf(unread) })
+  return true
+}

@@ -1,0 +1,143 @@
+import { sql, type Transaction } from 'kysely'
+
+import type { Checkpoint } from '../domain/draft.ts'
+import type { DrivenRun } from '../domain/run-state.ts'
+import { runDefaults } from '../domain/run.ts'
+import { withChildren } from '../domain/sleeptime.ts'
+import type { IdSource } from '../util/ids.ts'
+import { admitRun } from './admission.ts'
+import { writeCheckpoint } from './checkpoint.ts'
+import type { LockedRun } from './lock-run.ts'
+import type { Database } from './schema.ts'
+
+/** The run is not as the checkpoint found it. Whoever catches it must roll the transaction back. */
+export class CheckpointRefusedError extends Error {
+  constructor(runId: string) {
+    super(`The run ${runId} is no longer as its checkpoint found it.`)
+    this.name = 'CheckpointRefusedError'
+  }
+}
+
+/** A background run that was made. */
+export interface StartedRun {
+  readonly runId: string
+  readonly conversationId: string
+  readonly tenantId: string
+}
+
+export interface StoredEnd {
+  /** As it was stored. */
+  readonly checkpoint: Checkpoint
+  readonly started: readonly StartedRun[]
+}
+
+/**
+ * Stores the checkpoint that ends a run, and what follows from the end: the turn is counted, and every so often each
+ * sleeptime agent gets a background run; what a background run has read counts as read once it completed. The caller
+ * holds the run's locks (`lockRun`). The sleeptime agents' conversations are locked after them.
+ */
+export async function storeEnd(
+  trx: Transaction<Database>,
+  checkpoint: Checkpoint,
+  { ids, locked }: { readonly ids: IdSource; readonly locked: LockedRun },
+): Promise<StoredEnd> {
+  const { after, at } = checkpoint
+  const { named, started } = locked.hasSleeptime
+    ? await startSleeptimeRuns(trx, after, { at, ids })
+    : { named: [], started: [] }
+  const stored = withChildren(checkpoint, named)
+  if (!(await writeCheckpoint(trx, stored))) throw new CheckpointRefusedError(after.id)
+  if (after.kind === 'SLEEPTIME' && after.status === 'COMPLETED' && after.reading) await moveProgress(trx, after)
+  return { checkpoint: stored, started }
+}
+
+interface SleeptimeRuns {
+  /** Those that read this turn: made for it, or waiting already. */
+  readonly named: readonly string[]
+  readonly started: readonly StartedRun[]
+}
+
+async function startSleeptimeRuns(
+  trx: Transaction<Database>,
+  run: DrivenRun,
+  { at, ids }: { readonly at: Date; readonly ids: IdSource },
+): Promise<SleeptimeRuns> {
+  const named: string[] = []
+  const started: StartedRun[] = []
+  // A turn that added nothing has nothing to read.
+  if (run.kind !== 'TURN' || run.firstPosition === null) return { named, started }
+  for (const { agentId, conversationId } of await countTurn(trx, run)) {
+    const waiting = await findWaitingRun(trx, { conversationId, foregroundAgentId: run.agentId })
+    if (waiting) {
+      named.push(waiting)
+      continue
+    }
+    const child = {
+      id: ids.next(),
+      tenantId: run.tenantId,
+      kind: 'SLEEPTIME',
+      parentId: run.id,
+      urgent: false,
+      maxSteps: runDefaults.maxSteps,
+      maxTotalTokens: null,
+      request: { messages: [], clientTools: [], foregroundAgentId: run.agentId },
+      metadata: {},
+      createdAt: at,
+    } as const
+    await admitRun(trx, { agentId }, child, { mayWait: true })
+    named.push(child.id)
+    started.push({ runId: child.id, conversationId, tenantId: run.tenantId })
+  }
+  return { named, started }
+}
+
+/** The sleeptime agents whose turn it is now, with their main conversations, locked. A retried turn counts once. */
+async function countTurn(
+  trx: Transaction<Database>,
+  run: DrivenRun,
+): Promise<{ readonly agentId: string; readonly conversationId: string }[]> {
+  const { rows: groups } = await sql<{ id: string; due: boolean }>`
+    update sleeptime_groups set turns = turns + 1
+    where agent_id = ${run.agentId} and not exists (
+      select from run_log cross join jsonb_array_elements(entries) entry
+      where run_id = ${run.id} and entry ->> 'type' = 'status' and entry ->> 'status' = 'FAILED')
+    returning id, turns % frequency = 0 as due`.execute(trx)
+  const group = groups[0]
+  if (!group?.due) return []
+  const { rows } = await sql<{ agent_id: string; conversation_id: string; ordinal: number }>`
+    select sleeptime_group_agents.agent_id, conversations.id as conversation_id, ordinal
+    from sleeptime_group_agents
+      join conversations on conversations.agent_id = sleeptime_group_agents.agent_id and is_main
+    where group_id = ${group.id}
+    order by conversations.id for no key update of conversations`.execute(trx)
+  return rows
+    .toSorted((one, other) => one.ordinal - other.ordinal)
+    .map((row) => ({ agentId: row.agent_id, conversationId: row.conversation_id }))
+}
+
+/**
+ * The run that will read the turn anyway. It is locked: a worker that takes it up holds the same lock while it reads, so
+ * either the run is seen to have begun, or it reads what is stored here.
+ */
+async function findWaitingRun(
+  trx: Transaction<Database>,
+  where: { readonly conversationId: string; readonly foregroundAgentId: string },
+): Promise<string | undefined> {
+  const { rows } = await sql<{ id: string }>`
+    select id from runs
+    where conversation_id = ${where.conversationId} and not ended and kind = 'SLEEPTIME' and status = 'QUEUED'
+      and first_position is null and request ->> 'foregroundAgentId' = ${where.foregroundAgentId}
+    order by number limit 1 for no key update`.execute(trx)
+  return rows[0]?.id
+}
+
+/** Conversations that were deleted meanwhile need no place to go on from. */
+async function moveProgress(trx: Transaction<Database>, { agentId, reading }: DrivenRun): Promise<void> {
+  await sql`
+    insert into sleeptime_progress (agent_id, conversation_id, read_to)
+    select ${agentId}, conversations.id, read.position::integer
+    from jsonb_each_text(${JSON.stringify(reading)}::jsonb) read(conversation_id, position)
+      join conversations on conversations.id = read.conversation_id::uuid
+    on conflict (agent_id, conversation_id)
+      do update set read_to = greatest(sleeptime_progress.read_to, excluded.read_to)`.execute(trx)
+}

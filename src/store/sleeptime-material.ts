@@ -1,0 +1,58 @@
+import { sql, type Kysely, type Transaction } from 'kysely'
+
+import type { UnreadConversation } from '../domain/sleeptime.ts'
+import { listContextMessages } from './load-run.ts'
+import type { Database } from './schema.ts'
+
+/** A run reads so many conversations and messages; what is left over waits for the next, or is said to be left out. */
+const maxConversations = 20
+const maxMessages = 500
+
+/**
+ * What an agent's conversations hold that a sleeptime agent has not read, the longest unread first: all turns that are
+ * over, whatever they came to. A turn that goes on is read once it has ended. Nothing where the one no longer works for
+ * the other.
+ */
+export async function listUnreadConversations(
+  trx: Transaction<Database>,
+  { agentId, sleeptimeAgentId }: { readonly agentId: string; readonly sleeptimeAgentId: string },
+): Promise<UnreadConversation[]> {
+  // A run gives the conversation its next position back when it ends: what is before it is over.
+  const { rows } = await sql<{ id: string; title: string | null; read_to: number; before: number }>`
+    select conversations.id, conversations.title, progress.read_to, conversations.next_position as before
+    from conversations
+      cross join lateral (
+        select coalesce(max(read_to), 0) as read_to from sleeptime_progress
+        where sleeptime_progress.agent_id = ${sleeptimeAgentId} and conversation_id = conversations.id
+      ) progress
+      cross join lateral (
+        select created_at from messages
+        where conversation_id = conversations.id and position > progress.read_to and position < conversations.next_position
+        order by position limit 1
+      ) first_unread
+    where conversations.agent_id = ${agentId} and exists (
+      select from sleeptime_groups join sleeptime_group_agents on group_id = sleeptime_groups.id
+      where sleeptime_groups.agent_id = ${agentId} and sleeptime_group_agents.agent_id = ${sleeptimeAgentId})
+    order by first_unread.created_at, conversations.id limit ${maxConversations}`.execute(trx)
+
+  const unread: UnreadConversation[] = []
+  for (const { id, title, read_to: readTo, before } of rows) {
+    const from = Math.max(readTo + 1, before - maxMessages)
+    const messages = await listMessagesBetween(trx, { conversationId: id, from, before })
+    if (messages.length > 0) unread.push({ conversationId: id, title, messages, omitted: from - readTo - 1 })
+  }
+  return unread
+}
+
+/** Also those that are not in the context any more, or never were: a person said them. */
+function listMessagesBetween(
+  db: Kysely<Database>,
+  range: { readonly conversationId: string; readonly from: number; readonly before: number },
+) {
+  return listContextMessages(
+    db,
+    sql`where messages.conversation_id = ${range.conversationId}
+        and messages.position >= ${range.from} and messages.position < ${range.before}
+      order by messages.position`,
+  )
+}
