@@ -1,0 +1,53 @@
+import { chmod, mkdtemp, realpath, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { createApp, type AppOptions } from '../src/app.ts'
+import { readConfig } from '../src/config.ts'
+import { prepareDatabase } from '../src/prepare-database.ts'
+import { startEmbeddedPostgres } from '../src/store/embedded/launch.ts'
+import { openDatabase } from '../src/store/open-database.ts'
+import { createLog } from '../src/util/log.ts'
+
+export interface ThrowawayServer {
+  readonly url: string
+  readonly databaseUrl: string
+  /** Ends it and removes all that it left. May be called twice. */
+  stop(): Promise<void>
+}
+
+/** A whole server with a database of its own in a temporary folder. What it is told, it keeps to itself. */
+export async function startThrowawayServer(
+  options: Partial<Pick<AppOptions, 'tools' | 'providers'>> & { readonly env?: Readonly<Record<string, string>> } = {},
+): Promise<ThrowawayServer> {
+  const { env, ...appOptions } = options
+  const log = createLog('error')
+  const undo: (() => Promise<void>)[] = []
+  let stopping: Promise<void> | undefined
+  const stop = () =>
+    (stopping ??= (async () => {
+      for (const step of undo.toReversed()) await step()
+    })())
+  try {
+    const folder = await mkdtemp(join(await realpath(tmpdir()), 'holdpoint-'))
+    // Every account may enter: Postgres does not run as root.
+    await chmod(folder, 0o755)
+    undo.push(() => rm(folder, { recursive: true, force: true }))
+    const postgres = await startEmbeddedPostgres({ dataDir: folder, log })
+    undo.push(async () => {
+      await postgres.stop()
+      await rm(postgres.folder, { recursive: true, force: true })
+    })
+    const database = await openDatabase(postgres.url, { log })
+    undo.push(() => database.close())
+    await prepareDatabase(database, { log })
+    const config = readConfig({ PORT: '0', LOG_LEVEL: 'error', HOLDPOINT_DRAIN_MS: '0', ...env })
+    const app = await createApp({ config, database, log, role: 'serve', ...appOptions })
+    undo.push(() => app.stop())
+    const { url } = await app.start()
+    return { url: url!, databaseUrl: postgres.url, stop }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}
