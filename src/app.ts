@@ -1,7 +1,7 @@
 import { createAuthenticate } from './auth/authenticate.ts'
 import type { CommandContext } from './commands/command-context.ts'
 import type { Config } from './config.ts'
-import { builtinTools } from './domain/builtin-tools.ts'
+import { builtinTools, type BuiltinTool } from './domain/builtin-tools.ts'
 import type { Viewer } from './domain/viewer.ts'
 import type { EngineContext } from './engine/engine-context.ts'
 import type { Context } from './graphql/context.ts'
@@ -21,7 +21,10 @@ import { createHttpServer } from './server/http.ts'
 import { answers, type OpenDatabase } from './store/open-database.ts'
 import { ensureDefaultTenant } from './store/tenants.ts'
 import { upsertBuiltinTools } from './store/tools.ts'
+import { checkTools, loadTools } from './tools/load-tools.ts'
+import { createNetworkGuard } from './tools/network-guard.ts'
 import { createToolRegistry, type ToolDefinition } from './tools/registry.ts'
+import { Toolbox } from './tools/toolbox.ts'
 import { systemClock, type Clock } from './util/clock.ts'
 import { createIdSource, type IdSource } from './util/ids.ts'
 import type { Log } from './util/log.ts'
@@ -55,7 +58,8 @@ export async function createApp(options: AppOptions): Promise<App> {
   const { db } = database
   const clock = options.clock ?? systemClock
   const ids = options.ids ?? createIdSource(clock)
-  const tools = options.tools ?? []
+  const tools = [...(options.tools ?? []), ...(config.toolsPath ? await loadTools(config.toolsPath) : [])]
+  checkTools(tools)
   const tenantId = await ensureDefaultTenant(db, { clock, ids })
   await upsertBuiltinTools(db, tenantId, [...builtinTools, ...tools.map(toBuiltinTool)], { clock, ids })
 
@@ -67,7 +71,9 @@ export async function createApp(options: AppOptions): Promise<App> {
     createAnthropic(config.anthropic),
     ...(options.providers ?? []),
   ])
-  const commands: CommandContext = { db, clock, ids, hub, models: catalog }
+  const network = createNetworkGuard({ allowPrivate: config.allowPrivateNetwork })
+  const toolbox = new Toolbox({ db, registry: createToolRegistry(tools), network })
+  const commands: CommandContext = { db, clock, ids, hub, models: catalog, tools: toolbox }
   const engine: EngineContext = {
     db,
     clock,
@@ -75,7 +81,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     hub,
     catalog,
     log,
-    tools: createToolRegistry(tools),
+    tools: toolbox,
     toolGraceMs: config.toolGraceMs,
     modelIdleMs: config.modelIdleMs,
   }
@@ -110,6 +116,7 @@ export async function createApp(options: AppOptions): Promise<App> {
         // Runs go on until they are drained, and their readers may see it, so the worker goes first.
         await worker.stop()
         await server?.close()
+        await toolbox.close()
         await relay.stop()
         await poll.stop()
       })()
@@ -118,6 +125,6 @@ export async function createApp(options: AppOptions): Promise<App> {
   }
 }
 
-function toBuiltinTool({ name, description, parameters, parallel, idempotent }: ToolDefinition) {
-  return { name, description, parameters, parallel: parallel ?? false, idempotent: idempotent ?? false }
+function toBuiltinTool({ run: _run, ...tool }: ToolDefinition): BuiltinTool {
+  return { ...tool, parallel: tool.parallel ?? false, idempotent: tool.idempotent ?? false }
 }

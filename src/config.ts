@@ -26,6 +26,8 @@ export interface Config {
   readonly openaiChat: ProviderAccess
   readonly anthropic: ProviderAccess
   readonly allowPrivateNetwork: boolean
+  /** A module that exports tools, or a folder of such modules. */
+  readonly toolsPath: string | undefined
   readonly logLevel: LogLevel
   readonly otlpEndpoint: string | undefined
   /** How long a cancelled tool may take to end by itself. */
@@ -61,6 +63,7 @@ export function readConfig(env: Environment = process.env): Config {
       baseUrl: readUrl(env, 'ANTHROPIC_BASE_URL', webProtocols),
     }),
     allowPrivateNetwork: readChoice(env, 'HOLDPOINT_ALLOW_PRIVATE_NETWORK', ['0', '1'], '0') === '1',
+    toolsPath: env['HOLDPOINT_TOOLS'] ? resolve(env['HOLDPOINT_TOOLS']) : undefined,
     logLevel: readChoice(env, 'LOG_LEVEL', logLevels, 'info'),
     otlpEndpoint: readUrl(env, 'OTEL_EXPORTER_OTLP_ENDPOINT', webProtocols),
     toolGraceMs: readInteger(env, 'HOLDPOINT_TOOL_GRACE_MS', { fallback: 5_000, least: 0, most: hourMs }),

@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely'
 
 import type { ModelCatalog } from '../domain/model.ts'
+import type { ToolAccess } from '../domain/tool-access.ts'
 import type { Hub } from '../live/hub.ts'
 import type { Database } from '../store/schema.ts'
 import type { Clock } from '../util/clock.ts'
@@ -13,4 +14,5 @@ export interface CommandContext {
   readonly ids: IdSource
   readonly models: ModelCatalog
   readonly hub: Hub
+  readonly tools: ToolAccess
 }

@@ -2,6 +2,7 @@ import { mergeTool, type ToolInput } from '../domain/tool-input.ts'
 import type { Tool } from '../domain/tool.ts'
 import type { Viewer } from '../domain/viewer.ts'
 import { lockTool, setTool } from '../store/tools.ts'
+import { checkJavaScript } from './check-javascript.ts'
 import type { CommandContext } from './command-context.ts'
 import { found } from './found.ts'
 
@@ -11,6 +12,9 @@ export interface UpdateToolInput extends ToolInput {
 
 /** Of any kind. What is left out stays as it is, stored headers too. */
 export async function updateTool(context: CommandContext, viewer: Viewer, input: UpdateToolInput): Promise<Tool> {
+  const source = input.implementation && 'javascript' in input.implementation ? input.implementation.javascript : null
+  // Running it may take seconds, for which nothing is to be locked.
+  if (source) await checkJavaScript(context, viewer, { kind: 'JAVASCRIPT', ...source })
   return context.db.transaction().execute(async (trx) => {
     const stored = found('Tool', input.id, await lockTool(trx, viewer.tenantId, input.id))
     const tool = { ...stored, ...mergeTool(stored, input), updatedAt: context.clock.now() }

@@ -4,6 +4,7 @@ import { mergeTool, unsetTool, type ToolImplementationInput, type ToolInput } fr
 import type { Tool } from '../domain/tool.ts'
 import type { Viewer } from '../domain/viewer.ts'
 import { upsertTool as upsertToolRow } from '../store/tools.ts'
+import { checkJavaScript } from './check-javascript.ts'
 import type { CommandContext } from './command-context.ts'
 
 export interface UpsertToolInput extends ToolInput {
@@ -15,8 +16,10 @@ export interface UpsertToolInput extends ToolInput {
 export async function upsertTool(context: CommandContext, viewer: Viewer, input: UpsertToolInput): Promise<Tool> {
   const now = context.clock.now()
   const name = checkedToolName('input.name', input.name)
+  const settings = mergeTool(unsetTool, input)
+  await checkJavaScript(context, viewer, settings)
   const tool = await upsertToolRow(context.db, {
-    ...mergeTool(unsetTool, input),
+    ...settings,
     id: context.ids.next(),
     tenantId: viewer.tenantId,
     name,

@@ -11,4 +11,11 @@ export interface Block {
   readonly updatedAt: Date
 }
 
+/** A new value for a block, made from the value that it had as `expectedVersion`. */
+export interface BlockWrite {
+  readonly blockId: string
+  readonly value: string
+  readonly expectedVersion: number
+}
+
 export const defaultBlockCharLimit = 20_000

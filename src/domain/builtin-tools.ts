@@ -7,13 +7,17 @@ export interface BuiltinTool {
   readonly parameters: JsonObject
   readonly parallel: boolean
   readonly idempotent: boolean
+  /** What it begins with: from then on a client may change these. */
+  readonly requiresApproval?: boolean
+  readonly timeoutMs?: number
+  readonly returnCharLimit?: number
 }
 
 const label = { type: 'string', description: 'The label of the memory block.' }
 
 /**
- * Memory tools write our own tables in the checkpoint that stores their result, so a crash never leaves their outcome unknown; they
- * run one after another, because each sees what the one before it wrote.
+ * Memory tools write our own tables in the checkpoint that stores their result: one that a crash left without a result has written
+ * nothing, and is safe to run again. They run one after another, because each sees what the one before it wrote.
  */
 export const builtinTools: readonly BuiltinTool[] = [
   {
@@ -35,7 +39,7 @@ export const builtinTools: readonly BuiltinTool[] = [
       additionalProperties: false,
     },
     parallel: false,
-    idempotent: false,
+    idempotent: true,
   },
   {
     name: 'memory_replace',
@@ -51,7 +55,7 @@ export const builtinTools: readonly BuiltinTool[] = [
       additionalProperties: false,
     },
     parallel: false,
-    idempotent: false,
+    idempotent: true,
   },
   {
     name: 'memory_rethink',

@@ -1,5 +1,6 @@
 import type { Clock } from '../util/clock.ts'
 import type { IdSource } from '../util/ids.ts'
+import type { BlockWrite } from './block.ts'
 import type { GivenMessage, MessageContents, MessageType, NewMessage } from './message.ts'
 import type { LogEntry } from './run-event.ts'
 import { callsOfStep, lastStep, type DrivenRun, type RunState } from './run-state.ts'
@@ -34,6 +35,8 @@ export interface Checkpoint {
   /** Where the conversation's context begins from now on, where it was compacted. */
   readonly context: ContextBounds | null
   readonly entries: readonly LogEntry[]
+  /** What memory tools wrote. One whose block has changed meanwhile makes the whole checkpoint fail. */
+  readonly blocks: readonly BlockWrite[]
 }
 
 /**
@@ -51,6 +54,7 @@ export class Draft {
   readonly #newCalls = new Set<string>()
   readonly #changedCalls = new Set<string>()
   readonly #excluded: number[] = []
+  readonly #blocks: BlockWrite[] = []
   #context: ContextBounds | null = null
 
   constructor(state: RunState, sources: { readonly clock: Clock; readonly ids: IdSource }) {
@@ -81,6 +85,7 @@ export class Draft {
       excluded: this.#excluded,
       context: this.#context,
       entries: this.#entries,
+      blocks: this.#blocks,
     }
   }
 
@@ -249,6 +254,10 @@ export class Draft {
   settleCall(id: string, status: 'SUCCEEDED' | 'FAILED' | 'DENIED' | 'CANCELLED', result: ToolResult): void {
     this.changeCall(id, { status, result, finishedAt: this.#at })
     this.setInFlight([...this.#state.inFlight].filter((other) => other !== id))
+  }
+
+  writeBlocks(writes: readonly BlockWrite[]): void {
+    this.#blocks.push(...writes)
   }
 
   decideCall(

@@ -1,10 +1,16 @@
+import type { Transaction } from 'kysely'
+
 import { advance, type Effect } from '../domain/advance.ts'
 import { Draft, type Checkpoint } from '../domain/draft.ts'
 import type { RunState } from '../domain/run-state.ts'
 import { hasEnded } from '../domain/run.ts'
+import { announceEnd } from '../live/announce-end.ts'
 import { writeCheckpoint } from '../store/checkpoint.ts'
-import { lockRun } from '../store/lock-run.ts'
+import { CheckpointRefusedError, storeEnd } from '../store/end-run.ts'
+import { lockRun, type LockedRun } from '../store/lock-run.ts'
+import { retryDeadlocks } from '../store/retry-deadlocks.ts'
 import { findRunHold } from '../store/runs.ts'
+import type { Database } from '../store/schema.ts'
 import type { EngineContext } from './engine-context.ts'
 
 /** Another worker holds the run, or it is gone: what is in hand is thrown away, and the job must fail, not succeed. */
@@ -12,6 +18,14 @@ export class LeaseLostError extends Error {
   constructor(runId: string) {
     super(`The lease of run ${runId} is gone.`)
     this.name = 'LeaseLostError'
+  }
+}
+
+/** Someone else changed a block that a memory tool was about to write: it has to look again. */
+export class BlockChangedError extends Error {
+  constructor(runId: string) {
+    super(`A block that the run ${runId} was about to write has changed.`)
+    this.name = 'BlockChangedError'
   }
 }
 
@@ -38,7 +52,10 @@ export async function commit(
     const effect = advance(draft)
     const checkpoint = draft.checkpoint()
     if (await store(context, checkpoint)) return { state: draft.state, effect, checkpoint }
+    const known = state.run.cancelRequestedAt
     state = await refreshCancel(context, state)
+    const isNew = (known === null) !== (state.run.cancelRequestedAt === null)
+    if (!isNew && checkpoint.blocks.length > 0) throw new BlockChangedError(state.run.id)
   }
 }
 
@@ -60,14 +77,39 @@ async function refreshCancel(context: EngineContext, state: RunState): Promise<R
 }
 
 /** What changes the conversation too locks both before anything is read: a run that ends lets go of it. */
-export async function store(context: Pick<EngineContext, 'db' | 'hub'>, checkpoint: Checkpoint): Promise<boolean> {
-  const stored =
-    hasEnded(checkpoint.after.status) || checkpoint.context
-      ? await context.db.transaction().execute(async (trx) => {
-          await lockRun(trx, checkpoint.after.id)
-          return writeCheckpoint(trx, checkpoint)
-        })
-      : await writeCheckpoint(context.db, checkpoint)
-  if (stored) context.hub.stored(checkpoint)
-  return stored
+export async function store(context: StoreContext, checkpoint: Checkpoint): Promise<boolean> {
+  if (!hasEnded(checkpoint.after.status) && !checkpoint.context) {
+    const stored = await writeCheckpoint(context.db, checkpoint)
+    if (stored) context.hub.stored(checkpoint)
+    return stored
+  }
+  const announce = await retryDeadlocks(() =>
+    context.db.transaction().execute(async (trx) => {
+      const locked = await lockRun(trx, checkpoint.after.id)
+      return locked && storeIn(context, trx, locked, checkpoint)
+    }),
+  ).catch(unlessRefused)
+  announce?.()
+  return announce !== undefined
+}
+
+type StoreContext = Pick<EngineContext, 'db' | 'hub' | 'ids'>
+
+/** As `store`, in a transaction that holds the run's locks. Throws where it is refused; what it returns tells the others. */
+export async function storeIn(
+  context: StoreContext,
+  trx: Transaction<Database>,
+  locked: LockedRun,
+  checkpoint: Checkpoint,
+): Promise<() => void> {
+  if (hasEnded(checkpoint.after.status)) {
+    const end = await storeEnd(trx, checkpoint, { ids: context.ids, locked })
+    return () => announceEnd(context.hub, end)
+  }
+  if (!(await writeCheckpoint(trx, checkpoint))) throw new CheckpointRefusedError(checkpoint.after.id)
+  return () => context.hub.stored(checkpoint)
+}
+
+export function unlessRefused(error: unknown): undefined {
+  if (!(error instanceof CheckpointRefusedError)) throw error
 }

@@ -1,26 +1,24 @@
 import { addAnswer, addInterruptedAnswer } from '../domain/answer.ts'
-import { advance, endRun } from '../domain/advance.ts'
+import { endRun } from '../domain/advance.ts'
 import { buildModelRequest } from '../domain/build-model-request.ts'
 import type { CompactionSettings } from '../domain/agent.ts'
 import { compactAbove } from '../domain/compaction.ts'
 import { overflowOf, type RunFailure } from '../domain/context-overflow.ts'
 import type { ContextMessage } from '../domain/context.ts'
-import { Draft, type Checkpoint, type ContextBounds } from '../domain/draft.ts'
+import type { Checkpoint, ContextBounds, Draft } from '../domain/draft.ts'
 import type { LiveStep } from '../domain/live-step.ts'
 import type { Message } from '../domain/message.ts'
 import { callsOfStep, lastStep, type RunState } from '../domain/run-state.ts'
 import { contextWindowOf } from '../domain/model.ts'
-import { hasEnded } from '../domain/run.ts'
 import { createTokenCounter, weighRequest } from '../domain/tokens.ts'
 import type { ToolCall } from '../domain/tool-call.ts'
-import { failPoisonedRun, poisonAfter, takeUp } from '../domain/take-up.ts'
-import { loadConfiguration, loadContext, loadRun } from '../store/load-run.ts'
-import { isWorkerGone } from '../store/workers.ts'
+import { loadConfiguration, loadContext } from '../store/load-run.ts'
 import { callModel } from './call-model.ts'
 import { compact } from './compact.ts'
-import { commit, handBack, LeaseLostError, store, type Committed } from './commit.ts'
+import { BlockChangedError, commit, handBack, LeaseLostError, type Committed } from './commit.ts'
 import type { EngineContext } from './engine-context.ts'
-import { RunningTools } from './run-tools.ts'
+import { RunningTools, type FinishedCall } from './run-tools.ts'
+import { takeUpRun } from './take-up-run.ts'
 
 /** How often one step's context is compacted before its run gives up. */
 const maxCompactions = 3
@@ -39,33 +37,13 @@ export interface Holder {
  * the end. Returns normally where there is nothing to do; throws LeaseLostError where another worker has the run.
  */
 export async function driveRun(context: EngineContext, runId: string, holder: Holder): Promise<void> {
-  const taken = await takeUpRun(context, runId, holder)
+  const taken = await takeUpRun(context, runId, holder.workerId)
   if (!taken) return
   const driver = new RunDriver(context, taken.committed, taken.bounds, holder)
   try {
     await driver.drive()
   } finally {
     driver.close()
-  }
-}
-
-async function takeUpRun(context: EngineContext, runId: string, { workerId }: Holder) {
-  for (;;) {
-    const loaded = await loadRun(context.db, runId)
-    if (!loaded?.holds) return undefined
-    const { run } = loaded.state
-    if (run.status === 'AWAITING_APPROVAL' || hasEnded(run.status)) return undefined
-    if (run.workerId !== null && !(await isWorkerGone(context.db, run.workerId))) return undefined
-
-    const draft = new Draft(loaded.state, context)
-    if (run.fruitlessAttempts >= poisonAfter && !run.cancelRequestedAt) failPoisonedRun(draft)
-    else takeUp(draft, { lease: context.ids.next(), workerId })
-    const effect = advance(draft)
-    const checkpoint = draft.checkpoint()
-    // Refused where something came in between, a cancel or another worker: look again.
-    if (await store(context, checkpoint)) {
-      return { committed: { state: draft.state, effect, checkpoint } satisfies Committed, bounds: loaded.bounds }
-    }
   }
 }
 
@@ -78,6 +56,8 @@ class RunDriver {
   readonly #stopListening: () => void
   readonly #tools: RunningTools
   #committed: Committed
+  /** The versions of the blocks that the model was last shown. */
+  readonly #seenBlocks = new Map<string, number>()
   /** What the model sees, once it was first asked. */
   #history: ContextMessage[] | undefined
   #bounds: ContextBounds
@@ -166,6 +146,7 @@ class RunDriver {
     const configuration = await loadConfiguration(db, this.#state.agent.id)
     if (!configuration) throw new LeaseLostError(this.#runId)
     const { blocks, ...current } = configuration
+    for (const { id, version } of blocks) this.#seenBlocks.set(id, version)
     this.#committed = { ...this.#committed, state: { ...this.#state, ...current } }
     this.#history ??= await loadContext(db, this.#state.run.conversationId, this.#bounds)
     const window = contextWindowOf(this.#state.agent, catalog)
@@ -227,11 +208,24 @@ class RunDriver {
   }
 
   async #runTools(calls: readonly ToolCall[]): Promise<void> {
-    this.#tools.start(this.#state, calls)
+    this.#tools.start(this.#state, calls, this.#seenBlocks)
     // When the run is let go of, its tools are too: they count as lost, and the next worker settles them.
     const finished = await Promise.race([this.#tools.nextFinished(), aborted(this.#holder.release)])
     if (!finished) return
-    await this.#commit((draft) => draft.settleCall(finished.callId, finished.status, finished.result))
+    await this.#storeResult(finished)
+  }
+
+  async #storeResult(finished: FinishedCall): Promise<void> {
+    try {
+      await this.#commit((draft) => {
+        draft.settleCall(finished.callId, finished.status, finished.result)
+        draft.writeBlocks(finished.writes)
+      })
+      for (const { blockId, expectedVersion } of finished.writes) this.#seenBlocks.set(blockId, expectedVersion + 1)
+    } catch (error) {
+      // Then the call is still what is to be done next: the tool runs again, on the block as it is now.
+      if (!(error instanceof BlockChangedError)) throw error
+    }
   }
 
   async #commit(change: (draft: Draft) => void): Promise<void> {

@@ -3,7 +3,7 @@ import type { Kysely } from 'kysely'
 import type { Hub } from '../live/hub.ts'
 import type { ProviderCatalog } from '../providers/catalog.ts'
 import type { Database } from '../store/schema.ts'
-import type { ToolRegistry } from '../tools/registry.ts'
+import type { Toolbox } from '../tools/toolbox.ts'
 import type { Clock } from '../util/clock.ts'
 import type { IdSource } from '../util/ids.ts'
 import type { Log } from '../util/log.ts'
@@ -15,7 +15,7 @@ export interface EngineContext {
   readonly ids: IdSource
   readonly hub: Hub
   readonly catalog: ProviderCatalog
-  readonly tools: ToolRegistry
+  readonly tools: Toolbox
   readonly log: Log
   /** How long a tool may go on after it was told to stop. */
   readonly toolGraceMs: number

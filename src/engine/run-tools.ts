@@ -1,14 +1,20 @@
 import { errorResult } from '../domain/advance.ts'
+import type { BlockWrite } from '../domain/block.ts'
 import { findTool, type RunState } from '../domain/run-state.ts'
 import type { ToolCall, ToolResult } from '../domain/tool-call.ts'
-import { executeTool } from '../tools/execute.ts'
+import type { Executed } from '../tools/toolbox.ts'
 import type { EngineContext } from './engine-context.ts'
 
 export interface FinishedCall {
   readonly callId: string
   readonly status: 'SUCCEEDED' | 'FAILED' | 'CANCELLED'
   readonly result: ToolResult
+  /** What is stored with it, in the same checkpoint. */
+  readonly writes: readonly BlockWrite[]
 }
+
+/** The versions of the blocks that the model was shown, by id. */
+export type SeenBlocks = ReadonlyMap<string, number>
 
 /** The calls of a run that are running in this process. */
 export class RunningTools {
@@ -22,8 +28,8 @@ export class RunningTools {
     this.#signal = signal
   }
 
-  start(state: RunState, calls: readonly ToolCall[]): void {
-    for (const call of calls) this.#running.set(call.id, this.#run(state, call))
+  start(state: RunState, calls: readonly ToolCall[], seenBlocks: SeenBlocks): void {
+    for (const call of calls) this.#running.set(call.id, this.#run(state, call, seenBlocks))
   }
 
   /** The next call that is done, whichever it is. */
@@ -33,32 +39,30 @@ export class RunningTools {
     return finished
   }
 
-  async #run(state: RunState, call: ToolCall): Promise<FinishedCall> {
+  async #run(state: RunState, call: ToolCall, seenBlocks: SeenBlocks): Promise<FinishedCall> {
     const isOfClient = state.run.request.clientTools.some((tool) => tool.name === call.name)
-    const execution = executeTool(this.#context.tools, {
+    const execution = this.#context.tools.execute({
       call,
       // What a tool of the request hides is not run, whatever became of the call.
-      agentTool: isOfClient ? undefined : findTool(state, call.name),
-      toolNames: state.tools.map(({ tool }) => tool.name),
-      agentId: state.agent.id,
+      tool: isOfClient ? undefined : findTool(state, call.name)?.tool,
+      agent: state.agent,
+      run: state.run,
+      step: state.steps[call.stepIndex]!,
+      seenBlocks,
       signal: this.#signal,
     })
-    const result = await this.#withinGrace(execution)
-    if (!result)
-      return { callId: call.id, status: 'CANCELLED', result: errorResult(cancelledText('It was told to stop.')) }
-    if (result.status === 'SUCCESS') return { callId: call.id, status: 'SUCCEEDED', result }
+    const executed = await this.#withinGrace(execution)
+    if (!executed) return cancelled(call, errorResult(cancelledText('It was told to stop.')))
+    const { result, writes } = executed
+    if (result.status === 'SUCCESS') return { callId: call.id, status: 'SUCCEEDED', result, writes }
     // One that fails once it was told to stop has stopped: it is no failure of its own.
     return this.#signal.aborted
-      ? {
-          callId: call.id,
-          status: 'CANCELLED',
-          result: { ...result, output: cancelledText(`It said: ${result.output}`) },
-        }
-      : { callId: call.id, status: 'FAILED', result }
+      ? cancelled(call, { ...result, output: cancelledText(`It said: ${result.output}`) })
+      : { callId: call.id, status: 'FAILED', result, writes: [] }
   }
 
   /** Undefined where a tool goes on long after it was told to stop. What it does then is discarded. */
-  async #withinGrace(execution: Promise<ToolResult>): Promise<ToolResult | undefined> {
+  async #withinGrace(execution: Promise<Executed>): Promise<Executed | undefined> {
     const { promise: givenUp, resolve } = Promise.withResolvers<undefined>()
     let timer: NodeJS.Timeout | undefined
     const onAbort = () => (timer = setTimeout(() => resolve(undefined), this.#context.toolGraceMs))
@@ -71,6 +75,10 @@ export class RunningTools {
       this.#signal.removeEventListener('abort', onAbort)
     }
   }
+}
+
+function cancelled(call: ToolCall, result: ToolResult): FinishedCall {
+  return { callId: call.id, status: 'CANCELLED', result, writes: [] }
 }
 
 function cancelledText(detail: string): string {

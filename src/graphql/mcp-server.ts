@@ -1,7 +1,9 @@
-import { notImplemented } from '../domain/errors.ts'
+import { addMcpServer } from '../commands/add-mcp-server.ts'
+import { refreshMcpServer } from '../commands/refresh-mcp-server.ts'
+import { removeMcpServer } from '../commands/remove-mcp-server.ts'
 import { listMcpServers } from '../store/mcp-servers.ts'
 import { builder } from './builder.ts'
-import { encodeId, Node, registerNode } from './node.ts'
+import { encodeId, Node, registerNode, requireUuid } from './node.ts'
 import { deletedPayloadType, payloadType } from './payload.ts'
 import { McpServer } from './run-refs.ts'
 import { Tool } from './tool.ts'
@@ -78,26 +80,24 @@ builder.mutationFields((t) => ({
     nullable: true,
     description: 'Connects to the server, lists its tools and keeps them as tools of kind MCP.',
     args: { input: t.arg({ type: AddMcpServerInput, required: true, description: 'The server.' }) },
-    resolve: () => {
-      throw notImplemented('addMcpServer')
-    },
+    resolve: (_root, { input }, context) => addMcpServer(context, context.viewer, input),
   }),
   refreshMcpServer: t.field({
     type: RefreshMcpServerPayload,
     nullable: true,
     description: 'Lists its tools again and keeps what it finds.',
     args: { input: t.arg({ type: RefreshMcpServerInput, required: true, description: 'Which server.' }) },
-    resolve: () => {
-      throw notImplemented('refreshMcpServer')
-    },
+    resolve: (_root, { input }, context) =>
+      refreshMcpServer(context, context.viewer, { id: requireUuid('McpServer', input.id) }),
   }),
   removeMcpServer: t.field({
     type: RemoveMcpServerPayload,
     nullable: true,
     description: 'Removes the server and its tools.',
     args: { input: t.arg({ type: RemoveMcpServerInput, required: true, description: 'Which server.' }) },
-    resolve: () => {
-      throw notImplemented('removeMcpServer')
+    async resolve(_root, { input }, context) {
+      await removeMcpServer(context, context.viewer, { id: requireUuid('McpServer', input.id) })
+      return input.id
     },
   }),
 }))

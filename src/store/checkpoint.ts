@@ -1,5 +1,6 @@
 import { sql, type Kysely, type Transaction } from 'kysely'
 
+import type { BlockWrite } from '../domain/block.ts'
 import type { Checkpoint, ContextBounds, PositionedMessage } from '../domain/draft.ts'
 import type { DrivenRun } from '../domain/run-state.ts'
 import { hasEnded } from '../domain/run.ts'
@@ -10,7 +11,8 @@ import type { Database } from './schema.ts'
 
 /**
  * Stores a checkpoint in one statement, or nothing of it: false means that the run is no longer as the checkpoint
- * found it (another worker holds it, or a cancel came in between), and then nothing was written.
+ * found it (another worker holds it, or a cancel came in between) or a block is not as the memory tool that writes it
+ * found it, and then nothing was written.
  *
  * What decides is all on the run's row, which the statement locks, so it needs no transaction of its own, but where it
  * changes the conversation too: when a run ends, and the next one gets the conversation, and when the context was
@@ -23,7 +25,11 @@ export async function writeCheckpoint(
 ): Promise<boolean> {
   const { before, after, at } = checkpoint
   const parts = [
-    sql`r as (${updateRun(before, after, at)})`,
+    ...(checkpoint.blocks.length > 0 ? [sql`u as materialized (${lockUnchangedBlocks(checkpoint)})`] : []),
+    sql`r as (${updateRun(before, after, at)}
+      ${checkpoint.blocks.length > 0 ? sql`and (select count(*) from u) = ${checkpoint.blocks.length}` : sql``}
+      returning id, conversation_id, number, next_position)`,
+    ...(checkpoint.blocks.length > 0 ? [sql`b as (${updateBlocks(checkpoint.blocks, at)})`] : []),
     ...(checkpoint.entries.length > 0
       ? [
           sql`l as (insert into run_log (run_id, first_seq, at, entries)
@@ -70,11 +76,34 @@ function updateRun(before: DrivenRun, after: DrivenRun, at: Date) {
       updated_at = ${at}, started_at = ${after.startedAt}, finished_at = ${after.finishedAt},
       steps = ${after.steps}, input_tokens = ${after.usage.inputTokens}, output_tokens = ${after.usage.outputTokens},
       cached_input_tokens = ${after.usage.cachedInputTokens}, reasoning_tokens = ${after.usage.reasoningTokens},
-      follow_ups = ${JSON.stringify(after.followUps)}::jsonb, approved_tools = ${after.approvedTools}::text[]
+      follow_ups = ${JSON.stringify(after.followUps)}::jsonb, approved_tools = ${after.approvedTools}::text[],
+      reading = ${jsonOrNull(after.reading)}::jsonb
     where id = ${before.id} and next_seq = ${before.nextSeq} and status = ${before.status}
       and lease is not distinct from ${before.lease}::uuid
-      and (cancel_requested_at is null) = ${before.cancelRequestedAt === null}
-    returning id, conversation_id, number, next_position`
+      and (cancel_requested_at is null) = ${before.cancelRequestedAt === null}`
+}
+
+/** A block that someone changes at this moment is waited for, and then found changed. */
+function lockUnchangedBlocks({ blocks, before }: Checkpoint) {
+  return sql`
+    select blocks.id from blocks
+    join jsonb_to_recordset(${blockRows(blocks)}::jsonb) as x(id uuid, version integer)
+      on blocks.id = x.id and blocks.version = x.version
+    where blocks.tenant_id = ${before.tenantId} and not blocks.read_only
+    for no key update of blocks`
+}
+
+function updateBlocks(blocks: readonly BlockWrite[], at: Date) {
+  return sql`
+    update blocks set value = x.value, version = blocks.version + 1, updated_at = ${at}
+    from r, jsonb_to_recordset(${blockRows(blocks)}::jsonb) as x(id uuid, value text)
+    where blocks.id = x.id`
+}
+
+function blockRows(blocks: readonly BlockWrite[]): string {
+  return JSON.stringify(
+    blocks.map((write) => ({ id: write.blockId, value: write.value, version: write.expectedVersion })),
+  )
 }
 
 /** The run gives the conversation back and the next in line gets it: INTERRUPTs first, then in order of arrival. */

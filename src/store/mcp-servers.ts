@@ -2,6 +2,7 @@ import { sql, type Kysely, type Selectable } from 'kysely'
 
 import type { McpServer } from '../domain/mcp-server.ts'
 import type { Tool } from '../domain/tool.ts'
+import { storableText } from '../util/json.ts'
 import type { Database } from './schema.ts'
 import { ofTenant } from './tenant-scope.ts'
 import { toTool } from './tools.ts'
@@ -37,6 +38,47 @@ export async function listToolsOfMcpServers(
     .orderBy('id')
     .execute()
   return rows.map(toTool)
+}
+
+/** False where the tenant has another server of that name. */
+export async function insertMcpServer(trx: Kysely<Database>, server: McpServer): Promise<boolean> {
+  const { numInsertedOrUpdatedRows } = await trx
+    .insertInto('mcp_servers')
+    .values({
+      id: server.id,
+      tenant_id: server.tenantId,
+      name: server.name,
+      url: server.url,
+      headers: JSON.stringify(server.headers),
+      last_error: server.lastError,
+      created_at: server.createdAt,
+    })
+    .onConflict((conflict) => conflict.columns(['tenant_id', 'name']).doNothing())
+    .executeTakeFirst()
+  return (numInsertedOrUpdatedRows ?? 0n) > 0n
+}
+
+/** Against its removal, and against another refresh. */
+export async function lockMcpServer(
+  trx: Kysely<Database>,
+  tenantId: string,
+  id: string,
+): Promise<McpServer | undefined> {
+  const row = await serversOfTenant(trx, tenantId).where('id', '=', id).forUpdate().executeTakeFirst()
+  return row && toMcpServer(row)
+}
+
+export async function setMcpServerError(db: Kysely<Database>, id: string, error: string | null): Promise<void> {
+  await db
+    .updateTable('mcp_servers')
+    .set({ last_error: error === null ? null : storableText(error).slice(0, 2_000) })
+    .where('id', '=', id)
+    .execute()
+}
+
+/** Its tools go with it. */
+export async function deleteMcpServer(trx: Kysely<Database>, tenantId: string, id: string): Promise<void> {
+  await trx.deleteFrom('mcp_servers').where(ofTenant('mcp_servers', tenantId)).where('id', '=', id).execute()
 }
 
 function serversOfTenant(db: Kysely<Database>, tenantId: string) {

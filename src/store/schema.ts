@@ -3,6 +3,7 @@ import type { ColumnType, Generated, GeneratedAlways, JSONColumnType } from 'kys
 import type { CompactionSettings, ModelSettings } from '../domain/agent.ts'
 import type { MessageType } from '../domain/message.ts'
 import type { LogEntry } from '../domain/run-event.ts'
+import type { Reading } from '../domain/run-state.ts'
 import type { RunError, RunKind, RunRequest, StopReason, StoredRunStatus } from '../domain/run.ts'
 import type { StepStatus } from '../domain/step.ts'
 import type { Decision, ToolCallNeed, ToolCallStatus, ToolResult } from '../domain/tool-call.ts'
@@ -20,7 +21,7 @@ type Jsonb<T> = ColumnType<T, string, string>
 type NullableJsonb<T> = ColumnType<T | null, string | null, string | null>
 
 export interface Database {
-  tenants: { id: string; name: string; created_at: Date }
+  tenants: { id: string; name: string; created_at: Date; signing_secret: Generated<string> }
   api_keys: {
     id: string
     tenant_id: string
@@ -178,6 +179,7 @@ export interface Database {
     reasoning_tokens: Generated<number>
     follow_ups: JSONColumnType<GivenMessage[], string | undefined, string>
     approved_tools: Generated<string[]>
+    reading: NullableJsonb<Reading>
     error: NullableJsonb<RunError>
   }
   steps: {

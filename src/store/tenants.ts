@@ -11,6 +11,16 @@ export function ensureDefaultTenant(db: Kysely<Database>, options: { clock: Cloc
   return ensureTenant(db, defaultTenantName, options)
 }
 
+/** What the tenant's HTTP tools are signed with. */
+export async function getSigningSecret(db: Kysely<Database>, tenantId: string): Promise<string> {
+  const tenant = await db
+    .selectFrom('tenants')
+    .select('signing_secret')
+    .where('id', '=', tenantId)
+    .executeTakeFirstOrThrow()
+  return tenant.signing_secret
+}
+
 export async function ensureTenant(
   db: Kysely<Database>,
   name: string,

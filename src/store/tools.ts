@@ -153,6 +153,22 @@ export async function upsertTool(db: Kysely<Database>, tool: Tool): Promise<Tool
   return row && toTool(row)
 }
 
+/** False where the tenant has a tool of that name, whatever its kind. */
+export async function insertTool(trx: Kysely<Database>, tool: Tool): Promise<boolean> {
+  const { numInsertedOrUpdatedRows } = await trx
+    .insertInto('tools')
+    .values({
+      id: tool.id,
+      tenant_id: tool.tenantId,
+      name: tool.name,
+      created_at: tool.createdAt,
+      ...settableColumns(tool),
+    })
+    .onConflict((conflict) => conflict.columns(['tenant_id', 'name']).doNothing())
+    .executeTakeFirst()
+  return (numInsertedOrUpdatedRows ?? 0n) > 0n
+}
+
 /** The tool as it is to be. Its row is locked. */
 export async function setTool(trx: Kysely<Database>, tool: Tool): Promise<void> {
   await trx
@@ -188,13 +204,13 @@ export async function upsertBuiltinTools(
         description: definition.description,
         kind: 'BUILTIN' as const,
         parameters: JSON.stringify(definition.parameters),
-        requires_approval: false,
+        requires_approval: definition.requiresApproval ?? false,
         approval_condition: null,
         approval_timeout_ms: null,
         parallel: definition.parallel,
         idempotent: definition.idempotent,
-        return_char_limit: toolDefaults.returnCharLimit,
-        timeout_ms: toolDefaults.timeoutMs,
+        return_char_limit: definition.returnCharLimit ?? toolDefaults.returnCharLimit,
+        timeout_ms: definition.timeoutMs ?? toolDefaults.timeoutMs,
         tags: [],
         source: null,
         url: null,

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../util/json.ts'
+import { isStandardSchema, parseWith, toJsonSchema, type OutputOf, type StandardSchema } from './standard-schema.ts'
 
 /** What a tool's function is given beside its arguments. */
 export interface ToolContext {
@@ -10,12 +11,14 @@ export interface ToolContext {
   readonly signal: AbortSignal
 }
 
-export type ToolFunction = (args: JsonObject, context: ToolContext) => Promise<unknown> | unknown
+/** A string is returned as it is, any other value as JSON; what it throws, the model reads. */
+export type ToolFunction<Arguments = JsonObject> = (args: Arguments, context: ToolContext) => Promise<unknown> | unknown
 
 /** A tool whose function is part of the server's own code. */
 export interface ToolDefinition {
   readonly name: string
   readonly description: string
+  /** JSON Schema. */
   readonly parameters: JsonObject
   readonly requiresApproval?: boolean
   readonly parallel?: boolean
@@ -25,12 +28,29 @@ export interface ToolDefinition {
   readonly run: ToolFunction
 }
 
-/** Checks nothing: it is there so that an editor knows what a tool may say. */
-export function defineTool(definition: ToolDefinition): ToolDefinition {
-  return definition
+/** As it may be written: with a Standard Schema, the function gets what the schema makes of the arguments. */
+export interface StandardToolDefinition<Schema extends StandardSchema> extends Omit<
+  ToolDefinition,
+  'parameters' | 'run'
+> {
+  readonly parameters: Schema
+  readonly run: ToolFunction<OutputOf<Schema>>
 }
 
-/** The functions of the tools of kind BUILTIN, by name. */
+export function defineTool<Schema extends StandardSchema>(definition: StandardToolDefinition<Schema>): ToolDefinition
+export function defineTool(definition: ToolDefinition): ToolDefinition
+export function defineTool(definition: ToolDefinition | StandardToolDefinition<StandardSchema>): ToolDefinition {
+  const { parameters } = definition
+  if (!isStandardSchema(parameters)) return definition as ToolDefinition
+  const run = definition.run as ToolFunction<unknown>
+  return {
+    ...definition,
+    parameters: toJsonSchema(parameters),
+    run: async (args, context) => run(await parseWith(parameters, args), context),
+  }
+}
+
+/** The functions of the tools that are registered in code, by name. */
 export type ToolRegistry = ReadonlyMap<string, ToolFunction>
 
 export function createToolRegistry(definitions: readonly ToolDefinition[]): ToolRegistry {

@@ -11,7 +11,9 @@ import type { OpenDatabase } from '../../src/store/open-database.ts'
 import type { Database } from '../../src/store/schema.ts'
 import { ensureDefaultTenant } from '../../src/store/tenants.ts'
 import { listBuiltinTools, upsertBuiltinTools } from '../../src/store/tools.ts'
+import { createNetworkGuard } from '../../src/tools/network-guard.ts'
 import { createToolRegistry, type ToolDefinition } from '../../src/tools/registry.ts'
+import { Toolbox } from '../../src/tools/toolbox.ts'
 import { systemClock } from '../../src/util/clock.ts'
 import { createIdSource } from '../../src/util/ids.ts'
 import { createLog } from '../../src/util/log.ts'
@@ -59,7 +61,11 @@ export async function createEngineGround(options: {
       catalog,
       models: catalog,
       log: createLog('fatal'),
-      tools: createToolRegistry(options.tools),
+      tools: new Toolbox({
+        db,
+        registry: createToolRegistry(options.tools),
+        network: createNetworkGuard({ allowPrivate: true }),
+      }),
       toolGraceMs: 0,
       modelIdleMs: 60_000,
     }),

@@ -3,6 +3,7 @@ import type { KyselyPlugin } from 'kysely'
 
 import { builtinTools } from '../../src/domain/builtin-tools.ts'
 import type { Model, ModelCatalog } from '../../src/domain/model.ts'
+import type { ToolAccess } from '../../src/domain/tool-access.ts'
 import { apiScopes, type Viewer } from '../../src/domain/viewer.ts'
 import type { Context } from '../../src/graphql/context.ts'
 import { toClientError } from '../../src/graphql/errors.ts'
@@ -52,7 +53,11 @@ export async function createGround(): Promise<Ground> {
   const database = await createTestDatabase()
   const clock = systemClock
   const ids = createIdSource(clock)
-  const context = { db: database.db, clock, ids, models: testModels, hub: createHub() }
+  const tools: ToolAccess = {
+    faultOfJavaScript: async () => undefined,
+    listMcpTools: () => Promise.reject(new Error('there is no MCP server here')),
+  }
+  const context = { db: database.db, clock, ids, models: testModels, hub: createHub(), tools }
 
   const makeViewer = async (name: string): Promise<Viewer> => {
     const tenantId = await ensureTenant(database.db, name, { clock, ids })

@@ -1,0 +1,41 @@
+import { badUserInput } from '../domain/errors.ts'
+import { checkedName, shown, type Given } from '../domain/input.ts'
+import type { McpServer } from '../domain/mcp-server.ts'
+import { checkedHeaders, checkedHttpUrl } from '../domain/tool-input.ts'
+import type { Viewer } from '../domain/viewer.ts'
+import { insertMcpServer } from '../store/mcp-servers.ts'
+import type { Json } from '../util/json.ts'
+import type { CommandContext } from './command-context.ts'
+import { keepMcpTools } from './keep-mcp-tools.ts'
+
+export interface AddMcpServerInput {
+  readonly name: string
+  readonly url: string
+  readonly headers?: Given<Json>
+}
+
+/** The server with its tools; nothing of it where it cannot be reached. */
+export async function addMcpServer(
+  context: CommandContext,
+  viewer: Viewer,
+  input: AddMcpServerInput,
+): Promise<McpServer> {
+  const server: McpServer = {
+    id: context.ids.next(),
+    tenantId: viewer.tenantId,
+    name: checkedName('input.name', input.name, { max: 64 }),
+    url: checkedHttpUrl('input.url', input.url),
+    headers: checkedHeaders('input.headers', input.headers ?? {}),
+    lastError: null,
+    createdAt: context.clock.now(),
+  }
+  const listed = await context.tools.listMcpTools(server).catch((error: Error) => {
+    throw badUserInput('input.url', `The server cannot be reached there: ${error.message}`)
+  })
+  await context.db.transaction().execute(async (trx) => {
+    if (!(await insertMcpServer(trx, server)))
+      throw badUserInput('input.name', `There is another server named ${shown(server.name)}. It takes another name.`)
+    await keepMcpTools(context, trx, server, listed)
+  })
+  return server
+}

@@ -1,0 +1,62 @@
+import type { Transaction } from 'kysely'
+
+import { badUserInput } from '../domain/errors.ts'
+import type { McpServer } from '../domain/mcp-server.ts'
+import { namesForMcpTool, newMcpTool, settingsOfListed } from '../domain/mcp-tools.ts'
+import type { ListedTool } from '../domain/tool-access.ts'
+import { toolsNamedBy } from '../domain/tool-rules.ts'
+import type { Tool } from '../domain/tool.ts'
+import { listAgentIdsOfTool } from '../store/agent-tools.ts'
+import { lockAgents } from '../store/agents.ts'
+import { listToolsOfMcpServers } from '../store/mcp-servers.ts'
+import type { Database } from '../store/schema.ts'
+import { deleteTool, insertTool, setTool } from '../store/tools.ts'
+import type { CommandContext } from './command-context.ts'
+
+/**
+ * Makes a server's tools what it lists. One that it lists no longer goes, unless an agent's rules name it: then it
+ * stays, and a call of it fails.
+ */
+export async function keepMcpTools(
+  context: CommandContext,
+  trx: Transaction<Database>,
+  server: McpServer,
+  listed: readonly ListedTool[],
+): Promise<void> {
+  const now = context.clock.now()
+  const kept = new Map(
+    (await listToolsOfMcpServers(trx, server.tenantId, [server.id])).map((tool) => [tool.mcpToolName, tool]),
+  )
+  const byName = new Map(listed.map((tool) => [tool.name, tool]))
+  for (const tool of byName.values()) {
+    const known = kept.get(tool.name)
+    if (known) await setTool(trx, { ...known, ...settingsOfListed(tool), updatedAt: now })
+    else await insertUnderFreeName(context, trx, server, tool, now)
+  }
+  for (const tool of kept.values()) {
+    if (byName.has(tool.mcpToolName!) || (await isNamedByRules(trx, tool))) continue
+    await deleteTool(trx, server.tenantId, tool.id)
+  }
+}
+
+async function insertUnderFreeName(
+  context: CommandContext,
+  trx: Transaction<Database>,
+  server: McpServer,
+  listed: ListedTool,
+  now: Date,
+): Promise<void> {
+  const names = namesForMcpTool(server, listed)
+  for (const name of names) {
+    if (await insertTool(trx, newMcpTool(server, listed, { id: context.ids.next(), name, now }))) return
+  }
+  throw badUserInput('input.name', `There are other tools under every name that ${names[0]} of this server could get.`)
+}
+
+/** The agents that have it are locked, so that none gets such a rule meanwhile. */
+export async function isNamedByRules(trx: Transaction<Database>, tool: Tool): Promise<boolean> {
+  const agents = await lockAgents(trx, tool.tenantId, await listAgentIdsOfTool(trx, tool.id))
+  return agents.some((agent) =>
+    agent.toolRules.some((rule) => toolsNamedBy(rule).some((named) => named.tool === tool.name)),
+  )
+}

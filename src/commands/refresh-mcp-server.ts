@@ -1,0 +1,26 @@
+import type { McpServer } from '../domain/mcp-server.ts'
+import type { Viewer } from '../domain/viewer.ts'
+import { findMcpServers, lockMcpServer, setMcpServerError } from '../store/mcp-servers.ts'
+import type { CommandContext } from './command-context.ts'
+import { found } from './found.ts'
+import { keepMcpTools } from './keep-mcp-tools.ts'
+
+/** Asks the server for its tools again. Where it cannot be reached, its tools stay and `lastError` says why. */
+export async function refreshMcpServer(
+  context: CommandContext,
+  viewer: Viewer,
+  input: { readonly id: string },
+): Promise<McpServer> {
+  const [asked] = await findMcpServers(context.db, viewer.tenantId, [input.id])
+  const { url, headers } = found('McpServer', input.id, asked)
+  const answer = await context.tools.listMcpTools({ url, headers }).then(
+    (listed) => ({ listed, lastError: null }),
+    (error: Error) => ({ listed: undefined, lastError: error.message }),
+  )
+  return context.db.transaction().execute(async (trx) => {
+    const server = found('McpServer', input.id, await lockMcpServer(trx, viewer.tenantId, input.id))
+    if (answer.listed) await keepMcpTools(context, trx, server, answer.listed)
+    await setMcpServerError(trx, server.id, answer.lastError)
+    return { ...server, lastError: answer.lastError }
+  })
+}

@@ -1,0 +1,26 @@
+import { badUserInput } from '../domain/errors.ts'
+import type { Viewer } from '../domain/viewer.ts'
+import { deleteMcpServer, listToolsOfMcpServers, lockMcpServer } from '../store/mcp-servers.ts'
+import type { CommandContext } from './command-context.ts'
+import { found } from './found.ts'
+import { isNamedByRules } from './keep-mcp-tools.ts'
+
+/** Its tools go with it. Refused where an agent's rules name one of them: they would demand what is not there. */
+export async function removeMcpServer(
+  context: CommandContext,
+  viewer: Viewer,
+  input: { readonly id: string },
+): Promise<void> {
+  const { tenantId } = viewer
+  await context.db.transaction().execute(async (trx) => {
+    const server = found('McpServer', input.id, await lockMcpServer(trx, tenantId, input.id))
+    for (const tool of await listToolsOfMcpServers(trx, tenantId, [server.id])) {
+      if (await isNamedByRules(trx, tool))
+        throw badUserInput(
+          'input.id',
+          `Tool rules of agents name ${tool.name}, a tool of this server. Change them with updateAgent first.`,
+        )
+    }
+    await deleteMcpServer(trx, tenantId, server.id)
+  })
+}

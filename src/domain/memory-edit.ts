@@ -1,0 +1,94 @@
+import { storableText, type JsonObject } from '../util/json.ts'
+import type { Block, BlockWrite } from './block.ts'
+import { characterCount, shown } from './input.ts'
+
+export const memoryToolNames = ['memory_insert', 'memory_replace', 'memory_rethink', 'memory_finish_edits'] as const
+export type MemoryToolName = (typeof memoryToolNames)[number]
+
+/** What a memory tool comes to. Where it did not work, the text tells a model how it would. */
+export type MemoryEdit =
+  | { readonly ok: true; readonly output: string; readonly write?: BlockWrite }
+  | { readonly ok: false; readonly output: string }
+
+export interface MemoryCall {
+  readonly name: MemoryToolName
+  readonly args: JsonObject
+  /** The agent's blocks as they are now. */
+  readonly blocks: readonly Block[]
+  /** Whether the block is as the model saw it. */
+  readonly isAsSeen: (block: Block) => boolean
+}
+
+export function editMemory({ name, args, blocks, isAsSeen }: MemoryCall): MemoryEdit {
+  if (name === 'memory_finish_edits') return { ok: true, output: 'The edits are finished.' }
+  const block = blocks.find(({ label }) => label === args['label'])
+  if (!block) return failed(`There is no memory block labelled ${shown(String(args['label']))}. ${labels(blocks)}`)
+  if (block.readOnly) return failed(`The memory block ${block.label} is read-only. ${labels(blocks)}`)
+
+  switch (name) {
+    case 'memory_insert':
+      return insert(block, String(args['new_string']), Number(args['insert_line'] ?? -1))
+    case 'memory_replace':
+      return replace(block, storableText(String(args['old_string'])), String(args['new_string']))
+    case 'memory_rethink':
+      // It takes the place of everything, also of what the model knows nothing of.
+      return isAsSeen(block)
+        ? written(block, String(args['new_memory']))
+        : failed(
+            `The memory block ${block.label} was changed by someone else meanwhile, and nothing was written. It now holds:\n${block.value}`,
+          )
+    default:
+      return name satisfies never
+  }
+}
+
+function insert(block: Block, text: string, line: number): MemoryEdit {
+  const lines = block.value === '' ? [] : block.value.split('\n')
+  if (line > lines.length)
+    return failed(
+      `The memory block ${block.label} has ${lines.length} lines. insert_line takes a number from 0 to ${lines.length}, or -1 for the end.`,
+    )
+  const place = line === -1 ? lines.length : line
+  return written(block, [...lines.slice(0, place), text, ...lines.slice(place)].join('\n'))
+}
+
+function replace(block: Block, old: string, text: string): MemoryEdit {
+  const places: number[] = []
+  for (let place = block.value.indexOf(old); place >= 0; place = block.value.indexOf(old, place + 1)) places.push(place)
+  const [place] = places
+  if (place === undefined)
+    return failed(
+      `old_string does not occur in the memory block ${block.label}, character by character, and nothing was changed.`,
+    )
+  if (places.length > 1) {
+    const lines = places.map((index) => block.value.slice(0, index).split('\n').length)
+    return failed(
+      `old_string occurs ${places.length} times in the memory block ${block.label}, in the lines ${lines.join(', ')}, and nothing was changed. Give more of the text around the one that is meant.`,
+    )
+  }
+  return written(block, block.value.slice(0, place) + text + block.value.slice(place + old.length))
+}
+
+function written(block: Block, given: string): MemoryEdit {
+  const value = storableText(given)
+  const size = characterCount(value)
+  if (size > block.charLimit)
+    return failed(
+      `The memory block ${block.label} would have ${size} characters, and takes ${block.charLimit} at the most. Nothing was written: leave out ${size - block.charLimit} or more.`,
+    )
+  if (value === block.value) return { ok: true, output: `The memory block ${block.label} is as it was.` }
+  return {
+    ok: true,
+    output: `The memory block ${block.label} was edited. It has ${size} of ${block.charLimit} characters.`,
+    write: { blockId: block.id, value, expectedVersion: block.version },
+  }
+}
+
+function labels(blocks: readonly Block[]): string {
+  const names = blocks.filter((block) => !block.readOnly).map((block) => block.label)
+  return names.length === 0 ? 'There is none that can be edited.' : `Those that can be edited: ${names.join(', ')}.`
+}
+
+function failed(output: string): MemoryEdit {
+  return { ok: false, output }
+}

@@ -1,0 +1,55 @@
+import type { Kysely } from 'kysely'
+
+import type { Database } from '../../store/schema.ts'
+import { searchMessages, type SearchedType } from '../../store/search-messages.ts'
+import type { JsonObject } from '../../util/json.ts'
+import type { Execution, ToolOutput } from '../execution.ts'
+
+const typesOfRole: Readonly<Record<string, readonly SearchedType[]>> = {
+  user: ['USER'],
+  assistant: ['ASSISTANT'],
+  system: ['SYSTEM', 'SUMMARY'],
+}
+const roleOfType: Readonly<Record<SearchedType, string>> = {
+  USER: 'user',
+  ASSISTANT: 'assistant',
+  SYSTEM: 'system',
+  SUMMARY: 'system',
+}
+const maxTextLength = 2_000
+const lastPosition = 2 ** 31 - 1
+
+/** Over the whole history of the conversation but for the turn that asks, which the model has before its eyes. */
+export async function searchConversation(
+  db: Kysely<Database>,
+  args: JsonObject,
+  { run, agent }: Execution,
+): Promise<ToolOutput> {
+  const roles = (args['roles'] as readonly string[] | undefined) ?? Object.keys(typesOfRole)
+  const query = String(args['query'] ?? '').trim()
+  const found = await searchMessages(db, {
+    conversationId: run.conversationId,
+    before: run.firstPosition ?? lastPosition,
+    query: query === '' ? null : query,
+    types: roles.flatMap((role) => typesOfRole[role] ?? []),
+    from: dateOf('start_date', args),
+    to: dateOf('end_date', args),
+    timezone: agent.timezone,
+    limit: Number(args['limit'] ?? 5),
+  })
+  if (found.length === 0) return { ok: true, output: 'No message was found.' }
+  const messages = found.map(({ type, text, createdAt }) => ({
+    at: createdAt.toISOString(),
+    role: roleOfType[type],
+    text: text.length > maxTextLength ? `${text.slice(0, maxTextLength).toWellFormed()} …` : text,
+  }))
+  return { ok: true, output: JSON.stringify(messages, null, 1) }
+}
+
+function dateOf(name: string, args: JsonObject): string | null {
+  const text = args[name]
+  if (typeof text !== 'string' || text.trim() === '') return null
+  if (!/^\d{4}-\d{2}-\d{2}/.test(text.trim()) || Number.isNaN(Date.parse(text)))
+    throw new Error(`${name} takes a day such as 2026-01-31 or an instant such as 2026-01-31T12:00:00Z.`)
+  return text.trim()
+}

@@ -1,0 +1,89 @@
+import { createHmac } from 'node:crypto'
+
+import type { Tool } from '../domain/tool.ts'
+import type { JsonObject } from '../util/json.ts'
+import type { GuardedNetwork } from './network-guard.ts'
+import type { ToolContext } from './registry.ts'
+
+const maxRequestBytes = 1024 ** 2
+const maxResponseBytes = 10 * 1024 ** 2
+const maxRedirects = 5
+
+export interface HttpCall {
+  readonly args: JsonObject
+  /** The key of the tenant's signatures. */
+  readonly secret: string
+  readonly context: ToolContext
+}
+
+/** Posts the arguments and gives what came back. A status outside 2xx is thrown, with the body. */
+export async function callHttpTool(network: GuardedNetwork, tool: Tool, call: HttpCall): Promise<string> {
+  const body = JSON.stringify(call.args)
+  if (Buffer.byteLength(body) > maxRequestBytes) throw new Error('The arguments are more than 1 MB: too much to send.')
+  const response = await follow(network, new URL(tool.url!), {
+    method: 'POST',
+    body,
+    headers: new Headers({ 'content-type': 'application/json', ...tool.headers }),
+    own: ownHeaders(body, call),
+    signal: call.context.signal,
+  })
+  const text = await readText(response)
+  if (response.ok) return text
+  throw new Error(`The tool's server answered ${response.status} ${response.statusText}: ${text}`.trim())
+}
+
+/**
+ * Who calls, and proof of it: the signature is the HMAC-SHA256, in hex, of the timestamp (seconds), a dot and the
+ * body. A receiver that also looks at the timestamp cannot be told an old call again.
+ */
+function ownHeaders(body: string, { secret, context }: HttpCall): Record<string, string> {
+  const timestamp = String(Math.floor(Date.now() / 1000))
+  return {
+    'idempotency-key': context.idempotencyKey,
+    'holdpoint-call': context.idempotencyKey,
+    'holdpoint-run': context.runId,
+    'holdpoint-agent': context.agentId,
+    'holdpoint-timestamp': timestamp,
+    'holdpoint-signature': `v1=${createHmac('sha256', secret).update(`${timestamp}.${body}`).digest('hex')}`,
+  }
+}
+
+interface Hop {
+  readonly method: 'POST' | 'GET'
+  readonly body: string | null
+  /** What the tool's owner set: secrets that no other origin is told. */
+  readonly headers: Headers
+  readonly own: Readonly<Record<string, string>>
+  readonly signal: AbortSignal
+}
+
+async function follow(network: GuardedNetwork, first: URL, given: Hop): Promise<Response> {
+  let url = first
+  let hop = given
+  for (let redirects = 0; ; redirects += 1) {
+    const headers = new Headers(hop.headers)
+    for (const [name, value] of Object.entries(hop.own)) headers.set(name, value)
+    const { method, body, signal } = hop
+    const response = await network.fetch(url, { method, body, headers, signal })
+    const location = response.headers.get('location')
+    if (![301, 302, 303, 307, 308].includes(response.status) || location === null) return response
+    await response.body?.cancel()
+    if (redirects === maxRedirects) throw new Error(`The tool's server redirects more than ${maxRedirects} times.`)
+    const next = new URL(location, url)
+    if (next.origin !== url.origin) hop = { ...hop, headers: new Headers({ 'content-type': 'application/json' }) }
+    // As browsers do: only these two repeat a POST.
+    if (response.status !== 307 && response.status !== 308) hop = { ...hop, method: 'GET', body: null }
+    url = next
+  }
+}
+
+async function readText(response: Response): Promise<string> {
+  const chunks: Uint8Array[] = []
+  let size = 0
+  for await (const chunk of response.body ?? []) {
+    size += chunk.length
+    if (size > maxResponseBytes) throw new Error("The tool's server answered with more than 10 MB.")
+    chunks.push(chunk)
+  }
+  return new TextDecoder().decode(Buffer.concat(chunks))
+}

@@ -1,0 +1,154 @@
+import { lookup as systemLookup, type LookupAddress } from 'node:dns'
+import { Agent as HttpAgent, request as httpRequest, type ClientRequest, type IncomingMessage } from 'node:http'
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
+import { BlockList, isIP, type LookupFunction } from 'node:net'
+import { Readable } from 'node:stream'
+
+/** Ranges that are not the public internet: private, loopback, link-local, shared, documentation, multicast, reserved. */
+const closedRanges = {
+  ipv4: [
+    '0.0.0.0/8',
+    '10.0.0.0/8',
+    '100.64.0.0/10',
+    '127.0.0.0/8',
+    '169.254.0.0/16',
+    '172.16.0.0/12',
+    '192.0.0.0/24',
+    '192.0.2.0/24',
+    '192.88.99.0/24',
+    '192.168.0.0/16',
+    '198.18.0.0/15',
+    '198.51.100.0/24',
+    '203.0.113.0/24',
+    '224.0.0.0/4',
+    '240.0.0.0/4',
+  ],
+  // Those that carry an IPv4 address inside (translated, 6to4, Teredo) are closed as a whole.
+  ipv6: [
+    '::/96',
+    '64:ff9b::/96',
+    '64:ff9b:1::/48',
+    '100::/64',
+    '2001::/23',
+    '2001:db8::/32',
+    '2002::/16',
+    '3fff::/20',
+    '5f00::/16',
+    'fc00::/7',
+    'fe80::/10',
+    'fec0::/10',
+    'ff00::/8',
+  ],
+} as const
+
+const closed = new BlockList()
+for (const family of ['ipv4', 'ipv6'] as const) {
+  for (const range of closedRanges[family]) {
+    const [address, prefix] = range.split('/')
+    closed.addSubnet(address!, Number(prefix), family)
+  }
+}
+
+/** Whether an address belongs to the public internet. IPv4 written as IPv6 counts as what it is. */
+export function isPublicAddress(address: string): boolean {
+  const plain = address.replace(/^\[|\]$/g, '').replace(/%.*$/, '')
+  const family = isIP(plain)
+  return family !== 0 && !closed.check(plain, family === 4 ? 'ipv4' : 'ipv6')
+}
+
+export class PrivateAddressError extends Error {
+  constructor(host: string) {
+    super(`${host} is not an address of the public internet, and this server reaches no other.`)
+    this.name = 'PrivateAddressError'
+  }
+}
+
+export interface GuardedNetwork {
+  /** As the global one, without redirects: whoever follows one asks again, so that every hop is looked at. */
+  readonly fetch: (url: string | URL, init?: RequestInit) => Promise<Response>
+  close(): void
+}
+
+export interface GuardOptions {
+  readonly allowPrivate: boolean
+  /** How names become addresses. */
+  readonly lookup?: (
+    host: string,
+    options: { readonly all: true },
+    callback: (error: Error | null, addresses: LookupAddress[]) => void,
+  ) => void
+}
+
+/**
+ * HTTP that connects to public addresses alone. A name is resolved once, and the connection goes to an address that
+ * was looked at: a name server that gives another answer the next time is not asked a next time.
+ */
+export function createNetworkGuard({ allowPrivate, lookup = systemLookup }: GuardOptions): GuardedNetwork {
+  const guardedLookup: LookupFunction = (host, options, callback) => {
+    lookup(host, { all: true }, (error, addresses) => {
+      if (error) return callback(error, '')
+      const usable = addresses.filter(({ address }) => allowPrivate || isPublicAddress(address))
+      if (usable.length === 0) return callback(new PrivateAddressError(host), '')
+      if (options.all) callback(null, usable)
+      else callback(null, usable[0]!.address, usable[0]!.family)
+    })
+  }
+  // The timeout closes connections that nobody uses; how long an answer may take is the caller's to say.
+  const agentOptions = { keepAlive: true, timeout: 30_000, lookup: guardedLookup }
+  const agents = { 'http:': new HttpAgent(agentOptions), 'https:': new HttpsAgent(agentOptions) }
+
+  async function guardedFetch(given: string | URL, init: RequestInit = {}): Promise<Response> {
+    const url = new URL(given)
+    if (url.protocol !== 'http:' && url.protocol !== 'https:') throw new Error(`${url.protocol} is not HTTP.`)
+    const literal = url.hostname.replace(/^\[|\]$/g, '')
+    // An address that is written out is never looked up.
+    if (isIP(literal) !== 0 && !allowPrivate && !isPublicAddress(literal)) throw new PrivateAddressError(literal)
+    init.signal?.throwIfAborted()
+    const body = await bytesOf(init.body)
+    const headers = Object.fromEntries(new Headers(init.headers))
+    const options = {
+      method: init.method ?? 'GET',
+      agent: agents[url.protocol],
+      headers: { 'accept-encoding': 'identity', ...headers, ...(body && { 'content-length': String(body.length) }) },
+      ...(init.signal && { signal: init.signal }),
+    }
+    const request = url.protocol === 'https:' ? httpsRequest(url, options) : httpRequest(url, options)
+    const response = await responseOf(request, body)
+    return toWebResponse(response)
+  }
+
+  return {
+    fetch: guardedFetch,
+    close() {
+      for (const agent of Object.values(agents)) agent.destroy()
+    },
+  }
+}
+
+async function bytesOf(body: RequestInit['body']): Promise<Buffer | undefined> {
+  if (body === undefined || body === null) return undefined
+  return typeof body === 'string' ? Buffer.from(body) : Buffer.from(await new Response(body).arrayBuffer())
+}
+
+function responseOf(request: ClientRequest, body: Buffer | undefined): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    request.on('response', resolve)
+    request.on('error', reject)
+    request.end(body)
+  })
+}
+
+const bodiless = new Set([101, 204, 205, 304])
+
+function toWebResponse(message: IncomingMessage): Response {
+  const status = message.statusCode ?? 500
+  const headers = new Headers()
+  for (const [name, values] of Object.entries(message.headersDistinct)) {
+    for (const value of values ?? []) headers.append(name, value)
+  }
+  // An error in the middle of a body reaches whoever reads it; with nobody reading it is no one's.
+  message.on('error', () => undefined)
+  if (bodiless.has(status)) message.resume()
+  const body = bodiless.has(status) ? null : (Readable.toWeb(message) as ReadableStream<Uint8Array<ArrayBuffer>>)
+  return new Response(body, { status, statusText: message.statusMessage ?? '', headers })
+}

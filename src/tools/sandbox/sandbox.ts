@@ -1,0 +1,162 @@
+import { Worker } from 'node:worker_threads'
+
+import type { ScriptJob, ScriptOutcome } from './script.ts'
+
+/** Threads at the most, and how many of them one tenant may have at once: the others' scripts don't wait for its. */
+const maxThreads = 8
+const maxThreadsPerTenant = 4
+/** Threads that are kept though they have nothing to do: starting one takes longer than most scripts. */
+const maxIdle = 2
+/** A script that is over its time stops by itself, unless it got stuck inside the engine. A thread takes time to start. */
+const graceMs = 2_000
+
+export interface ScriptOptions {
+  readonly tenantId: string
+  /** Aborted: the thread is killed, whatever it is doing. */
+  readonly signal: AbortSignal
+}
+
+interface Thread {
+  readonly worker: Worker
+  /** Whose scripts it runs: no other tenant's ever get to an engine that has run one of theirs. */
+  readonly tenantId: string
+}
+
+interface Waiting {
+  readonly tenantId: string
+  readonly start: (thread: Thread) => void
+}
+
+/** Runs scripts in threads of their own, so that none of them can hold up the process or another tenant. */
+export class Sandbox {
+  /** The one that was used last comes last. */
+  readonly #idle: Thread[] = []
+  readonly #busy = new Set<Thread>()
+  readonly #queue: Waiting[] = []
+  #closed = false
+
+  async run(job: ScriptJob, { tenantId, signal }: ScriptOptions): Promise<ScriptOutcome> {
+    const askedAt = performance.now()
+    const thread = await this.#turn(tenantId, signal)
+    const limitMs = Math.max(1, job.limitMs - Math.ceil(performance.now() - askedAt))
+    let reusable = false
+    try {
+      const outcome = await runIn(thread.worker, { ...job, limitMs }, signal)
+      reusable = outcome.clean
+      return outcome
+    } finally {
+      this.#giveBack(thread, reusable)
+      this.#next()
+    }
+  }
+
+  /** Kills what is running. May be called twice. */
+  async close(): Promise<void> {
+    this.#closed = true
+    await Promise.all([...this.#idle.splice(0), ...this.#busy].map(({ worker }) => worker.terminate()))
+  }
+
+  /** A thread, once the tenant may have one. */
+  async #turn(tenantId: string, signal: AbortSignal): Promise<Thread> {
+    signal.throwIfAborted()
+    if (this.#hasRoom(tenantId)) return this.#take(tenantId)
+    const { promise, resolve, reject } = Promise.withResolvers<Thread>()
+    const waiting: Waiting = { tenantId, start: resolve }
+    const onAbort = () => {
+      remove(this.#queue, waiting)
+      reject(signal.reason as Error)
+    }
+    this.#queue.push(waiting)
+    signal.addEventListener('abort', onAbort, { once: true })
+    try {
+      return await promise
+    } finally {
+      signal.removeEventListener('abort', onAbort)
+    }
+  }
+
+  #hasRoom(tenantId: string): boolean {
+    const own = [...this.#busy].filter((thread) => thread.tenantId === tenantId).length
+    return this.#busy.size < maxThreads && own < maxThreadsPerTenant
+  }
+
+  #take(tenantId: string): Thread {
+    if (this.#closed) throw new Error('The server is stopping.')
+    const index = this.#idle.findLastIndex((thread) => thread.tenantId === tenantId)
+    const thread = index >= 0 ? this.#idle.splice(index, 1)[0]! : this.#start(tenantId)
+    thread.worker.ref()
+    this.#busy.add(thread)
+    return thread
+  }
+
+  #start(tenantId: string): Thread {
+    const thread = { worker: startThread(), tenantId }
+    // One that dies while it has nothing to do is not handed out any more.
+    thread.worker.once('exit', () => remove(this.#idle, thread))
+    return thread
+  }
+
+  #giveBack(thread: Thread, reusable: boolean): void {
+    this.#busy.delete(thread)
+    if (!reusable || this.#closed) return void thread.worker.terminate()
+    thread.worker.unref()
+    this.#idle.push(thread)
+    if (this.#idle.length > maxIdle) void this.#idle.shift()!.worker.terminate()
+  }
+
+  /** Whoever has waited longest and may have a thread gets one. */
+  #next(): void {
+    const index = this.#queue.findIndex((waiting) => this.#hasRoom(waiting.tenantId))
+    const [waiting] = index >= 0 && !this.#closed ? this.#queue.splice(index, 1) : []
+    waiting?.start(this.#take(waiting.tenantId))
+  }
+}
+
+function remove<Item>(list: Item[], item: Item): void {
+  const index = list.indexOf(item)
+  if (index >= 0) list.splice(index, 1)
+}
+
+function startThread(): Worker {
+  const worker = new Worker(new URL('./worker.ts', import.meta.url), {
+    env: {},
+    execArgv: [],
+    // What the engine itself would print belongs to nobody.
+    stdout: true,
+    stderr: true,
+    resourceLimits: { maxOldGenerationSizeMb: 192, maxYoungGenerationSizeMb: 16, stackSizeMb: 4 },
+  })
+  // Told to whoever waits for an outcome; with nobody waiting it is no one's business.
+  worker.on('error', () => undefined)
+  return worker
+}
+
+async function runIn(worker: Worker, job: ScriptJob, signal: AbortSignal): Promise<ScriptOutcome> {
+  const { promise, resolve, reject } = Promise.withResolvers<ScriptOutcome>()
+  const onMessage = (outcome: ScriptOutcome) => resolve(outcome)
+  const onError = (error: Error) => reject(new Error(`The sandbox broke down: ${error.message}`))
+  const onExit = () => reject(new Error('The sandbox broke down.'))
+  const onAbort = () => reject(signal.reason as Error)
+  const late: ScriptOutcome = {
+    ok: false,
+    output: 'It did not finish in time.',
+    stdout: [],
+    stderr: [],
+    late: true,
+    clean: false,
+  }
+  const timer = setTimeout(() => resolve(late), job.limitMs + graceMs)
+  worker.once('message', onMessage)
+  worker.once('error', onError)
+  worker.once('exit', onExit)
+  signal.addEventListener('abort', onAbort, { once: true })
+  if (signal.aborted) onAbort()
+  else worker.postMessage(job)
+  try {
+    return await promise
+  } finally {
+    clearTimeout(timer)
+    worker.off('message', onMessage).off('error', onError).off('exit', onExit)
+    signal.removeEventListener('abort', onAbort)
+  }
+}

@@ -1,0 +1,194 @@
+import { readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+
+import variant from '@jitl/quickjs-ng-wasmfile-release-sync'
+import {
+  newQuickJSWASMModuleFromVariant,
+  newVariant,
+  Scope,
+  type QuickJSContext,
+  type QuickJSHandle,
+  type QuickJSRuntime,
+  type QuickJSSyncVariant,
+} from 'quickjs-emscripten-core'
+
+/** One call of a tool's function, or only a look at its source. All of it is text and numbers: it crosses threads. */
+export interface ScriptJob {
+  readonly source: string
+  /** The arguments as JSON; null: only load the module and see that it has a function to call. */
+  readonly argumentsText: string | null
+  readonly limitMs: number
+  /** Longer outputs are cut. */
+  readonly charLimit: number
+}
+
+export interface ScriptOutcome {
+  readonly ok: boolean
+  /** What it returned, or why it did not. */
+  readonly output: string
+  readonly stdout: readonly string[]
+  readonly stderr: readonly string[]
+  /** Its time was up. */
+  readonly late: boolean
+  /** False where the engine may be the worse for it: then its thread is not used again. */
+  readonly clean: boolean
+}
+
+const pageBytes = 64 * 1024
+/** What the engine itself needs to start with; no less will do. */
+const initialPages = 256
+/** The most that a script can have, whatever it does: the engine's own limit is lower, and not a cap. */
+const maxPages = 1024
+const memoryLimitBytes = (maxPages - initialPages) * pageBytes
+/** With more, recursion in the script overflows the stack of the thread. */
+const stackBytes = 128 * 1024
+const maxMegabytes = (maxPages * pageBytes) / 1024 ** 2
+const jobsPerTurn = 1_000
+
+/** One engine for the life of the thread: memory that is given up comes back only when a thread ends. */
+const engine = readFile(createRequire(import.meta.url).resolve('@jitl/quickjs-ng-wasmfile-release-sync/wasm'))
+  .then((bytes) => WebAssembly.compile(bytes))
+  .then((wasmModule) => {
+    const wasmMemory = new WebAssembly.Memory({ initial: initialPages, maximum: maxPages })
+    return newQuickJSWASMModuleFromVariant(
+      newVariant(variant as unknown as QuickJSSyncVariant, { wasmModule, wasmMemory }),
+    )
+  })
+
+/** Runs a script with globals of its own. Never throws. */
+export async function runScript(job: ScriptJob): Promise<ScriptOutcome> {
+  const printed = new Printed(job.charLimit)
+  const runtime = (await engine).newRuntime()
+  const deadline = Date.now() + job.limitMs
+  runtime.setMemoryLimit(memoryLimitBytes)
+  runtime.setMaxStackSize(stackBytes)
+  runtime.setInterruptHandler(() => Date.now() >= deadline)
+  const outcome = attempt(runtime, job, printed, deadline)
+  return { ...outcome, ...printed.lines, clean: outcome.clean && disposes(runtime) }
+}
+
+function attempt(
+  runtime: QuickJSRuntime,
+  job: ScriptJob,
+  printed: Printed,
+  deadline: number,
+): Omit<ScriptOutcome, 'stdout' | 'stderr'> {
+  try {
+    const context = runtime.newContext()
+    try {
+      const output = Scope.withScope((scope) => execute(scope, context, job, printed))
+      return { ok: true, output: output.slice(0, job.charLimit + 1), late: false, clean: true }
+    } finally {
+      context.dispose()
+    }
+  } catch (error) {
+    const { message } = error as Error
+    const failed = { ok: false, late: false, clean: false }
+    if (Date.now() >= deadline) return { ...failed, output: 'It did not finish in time.', late: true }
+    if (/out of memory|memory access|could not allocate/i.test(message))
+      return { ...failed, output: `It needs more than the ${maxMegabytes} MB that a script may have.` }
+    if (error instanceof ScriptError) return { ...failed, output: message, clean: true }
+    return { ...failed, output: `The script broke the sandbox that it ran in: ${message}` }
+  }
+}
+
+function disposes(runtime: QuickJSRuntime): boolean {
+  try {
+    runtime.dispose()
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** What the script threw. */
+class ScriptError extends Error {}
+
+function execute(scope: Scope, context: QuickJSContext, job: ScriptJob, printed: Printed): string {
+  const { runtime } = context
+  const keep = (handle: QuickJSHandle) => scope.manage(handle)
+  const unwrap = (result: { readonly error?: QuickJSHandle | undefined; readonly value?: QuickJSHandle }) => {
+    if (result.error) throw thrown(context, keep(result.error))
+    return keep(result.value!)
+  }
+  const settled = (handle: QuickJSHandle) => keep(settle(runtime, context, handle))
+
+  const print = context.newFunction('print', (stream, text) => {
+    if (context.typeof(text) === 'string') printed.add(context.getNumber(stream), context.getString(text))
+  })
+  const prepare = unwrap(context.evalCode(prelude, 'prelude.js'))
+  // Taken before the script runs, so that it gets to change none of it.
+  const call = unwrap(context.callFunction(prepare, context.undefined, keep(print)))
+
+  const module = settled(unwrap(context.evalCode(job.source, 'tool.js', { type: 'module' })))
+  const run = keep(context.getProp(module, 'default'))
+  if (context.typeof(run) !== 'function') throw new ScriptError('The module has no default export that is a function.')
+  if (job.argumentsText === null) return ''
+  const text = keep(context.newString(job.argumentsText))
+  return context.getString(settled(unwrap(context.callFunction(call, context.undefined, run, text))))
+}
+
+/** Makes `console`, and gives the function that calls the tool's own with arguments and a result as text. */
+const prelude = `(print) => {
+  const { parse, stringify } = JSON
+  const { map, join } = Array.prototype
+  const toText = String
+  const show = (value) => {
+    if (typeof value === 'string') return value
+    try {
+      return value instanceof Error ? toText(value) : (stringify(value) ?? toText(value))
+    } catch {
+      return '[object]'
+    }
+  }
+  const log = (stream) => (...values) => print(stream, join.call(map.call(values, show), ' '))
+  const [out, err] = [log(0), log(1)]
+  globalThis.console = { log: out, info: out, debug: out, dir: out, warn: err, error: err, trace: err }
+  return async (run, text) => {
+    const value = await run(parse(text))
+    return typeof value === 'string' ? value : (stringify(value) ?? 'null')
+  }
+}`
+
+/** What a promise comes to. Nothing in a script can wait for the world, so what is not settled by now never will be. */
+function settle(runtime: QuickJSRuntime, context: QuickJSContext, handle: QuickJSHandle): QuickJSHandle {
+  for (;;) {
+    const state = context.getPromiseState(handle)
+    if (state.type === 'fulfilled') return state.value
+    if (state.type === 'rejected') throw state.error.consume((error) => thrown(context, error))
+    const jobs = runtime.executePendingJobs(jobsPerTurn)
+    if (jobs.error) throw jobs.error.consume((error) => thrown(context, error))
+    if (jobs.value === 0) throw new ScriptError('It waits for a promise that nothing will ever settle.')
+  }
+}
+
+function thrown(context: QuickJSContext, handle: QuickJSHandle): ScriptError {
+  const value: unknown = context.dump(handle)
+  if (typeof value !== 'object' || value === null) return new ScriptError(String(value))
+  const { name, message, stack } = value as { name?: unknown; message?: unknown; stack?: unknown }
+  if (typeof message !== 'string') return new ScriptError(JSON.stringify(value).slice(0, 10_000))
+  const place = name === 'SyntaxError' && typeof stack === 'string' ? /tool\.js:(\d+):(\d+)/.exec(stack) : null
+  const where = place ? ` (line ${place[1]}, column ${place[2]})` : ''
+  return new ScriptError(`${name === 'Error' || typeof name !== 'string' ? '' : `${name}: `}${message}${where}`)
+}
+
+/** What was written to the console, by stream, as far as it is kept. */
+class Printed {
+  readonly #streams: readonly [string[], string[]] = [[], []]
+  #left: number
+
+  constructor(charLimit: number) {
+    this.#left = charLimit
+  }
+
+  add(stream: number, text: string): void {
+    if (this.#left < 0) return
+    // One character more than the limit shows that something was cut.
+    this.#streams[stream === 0 ? 0 : 1].push(text.slice(0, this.#left + 1))
+    this.#left -= text.length + 1
+  }
+
+  get lines() {
+    return { stdout: this.#streams[0], stderr: this.#streams[1] }
+  }
+}

@@ -1,0 +1,19 @@
+import { readlinkSync } from 'node:fs'
+import { setPriority } from 'node:os'
+import { basename } from 'node:path'
+import { parentPort } from 'node:worker_threads'
+
+import { runScript, type ScriptJob } from './script.ts'
+
+/** A thread that runs one script after another. */
+yieldToServer()
+parentPort!.on('message', async (job: ScriptJob) => parentPort!.postMessage(await runScript(job)))
+
+/** Scripts may take every core there is; the threads that serve come first. Only Linux knows priorities of threads. */
+function yieldToServer(): void {
+  try {
+    setPriority(Number(basename(readlinkSync('/proc/thread-self'))), 10)
+  } catch {
+    // Then the scheduler alone sees to it.
+  }
+}

@@ -1,0 +1,186 @@
+import type { Kysely } from 'kysely'
+
+import { encodeId } from '../domain/ids.ts'
+import type { ListedTool, ToolAccess } from '../domain/tool-access.ts'
+import type { BlockWrite } from '../domain/block.ts'
+import type { McpServer } from '../domain/mcp-server.ts'
+import type { ToolResult } from '../domain/tool-call.ts'
+import { truncateResult } from '../domain/tool-output.ts'
+import { toolDefaults, type Tool } from '../domain/tool.ts'
+import { findMcpServers, setMcpServerError } from '../store/mcp-servers.ts'
+import type { Database } from '../store/schema.ts'
+import { getSigningSecret } from '../store/tenants.ts'
+import { isJsonObject, type JsonObject } from '../util/json.ts'
+import { searchConversation } from './builtin/conversation-search.ts'
+import { isMemoryTool, runMemoryTool } from './builtin/memory.ts'
+import type { Execution, ToolOutput } from './execution.ts'
+import { callHttpTool } from './http-tool.ts'
+import { McpConnections, McpUnreachableError } from './mcp.ts'
+import type { GuardedNetwork } from './network-guard.ts'
+import type { ToolContext, ToolRegistry } from './registry.ts'
+import { Sandbox } from './sandbox/sandbox.ts'
+
+/** A script stops itself when its time is up; this is for one that did not even get to start. */
+const sandboxGraceMs = 3_000
+const loadMs = 2_000
+
+export interface Executed {
+  readonly result: ToolResult
+  /** What is to be stored with it, or not at all. */
+  readonly writes: readonly BlockWrite[]
+}
+
+export interface ToolboxOptions {
+  readonly db: Kysely<Database>
+  readonly registry: ToolRegistry
+  readonly network: GuardedNetwork
+}
+
+/** Runs tools of every kind. It owns threads and connections, so it has to be closed. */
+export class Toolbox implements ToolAccess {
+  readonly #options: ToolboxOptions
+  readonly #sandbox = new Sandbox()
+  readonly #mcp: McpConnections
+
+  constructor(options: ToolboxOptions) {
+    this.#options = options
+    this.#mcp = new McpConnections(options.network)
+  }
+
+  /** Runs one call. Whatever goes wrong is a result that the model reads: this never throws. */
+  async execute(execution: Execution): Promise<Executed> {
+    const startedAt = performance.now()
+    const output = await this.#attempt(execution)
+    const durationMs = Math.round((performance.now() - startedAt) * 1000) / 1000
+    const { ok, stdout = [], stderr = [], writes = [] } = output
+    const given = { status: ok ? 'SUCCESS' : 'ERROR', output: output.output, stdout, stderr } as const
+    const limit = execution.tool?.returnCharLimit ?? toolDefaults.returnCharLimit
+    return { result: { ...truncateResult(given, limit), durationMs }, writes }
+  }
+
+  async faultOfJavaScript(source: string, tenantId: string): Promise<string | undefined> {
+    const job = { source, argumentsText: null, limitMs: loadMs, charLimit: 2_000 }
+    const { signal } = new AbortController()
+    const { ok, output } = await this.#sandbox.run(job, { tenantId, signal })
+    return ok ? undefined : output
+  }
+
+  listMcpTools(server: Pick<McpServer, 'url' | 'headers'>): Promise<ListedTool[]> {
+    return this.#mcp.listTools(server)
+  }
+
+  /** May be called twice. */
+  async close(): Promise<void> {
+    await Promise.all([this.#sandbox.close(), this.#mcp.closeAll()])
+    this.#options.network.close()
+  }
+
+  async #attempt(execution: Execution): Promise<ToolOutput> {
+    const { call, tool } = execution
+    const args = call.editedArguments ?? call.arguments
+    if (!tool || !isJsonObject(args)) return { ok: false, output: `${call.name} cannot be run here.` }
+    const limitMs = tool.timeoutMs + (tool.kind === 'JAVASCRIPT' ? sandboxGraceMs : 0)
+    try {
+      return await withinTime(execution.signal, limitMs, tool, (signal) => this.#run(execution, tool, args, signal))
+    } catch (error) {
+      return { ok: false, output: error instanceof Error ? error.message : String(error) }
+    }
+  }
+
+  async #run(execution: Execution, tool: Tool, args: JsonObject, signal: AbortSignal): Promise<ToolOutput> {
+    const context: ToolContext = {
+      idempotencyKey: encodeId('ToolCall', execution.call.id),
+      runId: encodeId('Run', execution.run.id),
+      agentId: encodeId('Agent', execution.agent.id),
+      signal,
+    }
+    switch (tool.kind) {
+      case 'BUILTIN':
+        return this.#runBuiltin(execution, tool, args, context)
+      case 'JAVASCRIPT':
+        return this.#runJavaScript(tool, args, signal)
+      case 'HTTP': {
+        const secret = await getSigningSecret(this.#options.db, tool.tenantId)
+        return succeeded(await callHttpTool(this.#options.network, tool, { args, secret, context }))
+      }
+      case 'MCP':
+        return succeeded(await this.#callMcpTool(tool, args, signal))
+      case 'CLIENT':
+        throw new Error(`${tool.name} is run by the client.`)
+      default:
+        return tool.kind satisfies never
+    }
+  }
+
+  async #runBuiltin(execution: Execution, { name }: Tool, args: JsonObject, context: ToolContext): Promise<ToolOutput> {
+    const { db, registry } = this.#options
+    if (isMemoryTool(name)) return runMemoryTool(db, name, args, execution)
+    if (name === 'conversation_search') return searchConversation(db, args, execution)
+    const run = registry.get(name)
+    if (!run) throw new Error(`This server has no function for ${name} any more.`)
+    const value = await run(args, context)
+    return succeeded(typeof value === 'string' ? value : (JSON.stringify(value) ?? 'null'))
+  }
+
+  async #runJavaScript(tool: Tool, args: JsonObject, signal: AbortSignal): Promise<ToolOutput> {
+    const { ok, output, stdout, stderr, late } = await this.#sandbox.run(
+      {
+        source: tool.source!,
+        argumentsText: JSON.stringify(args),
+        limitMs: tool.timeoutMs,
+        charLimit: tool.returnCharLimit,
+      },
+      { tenantId: tool.tenantId, signal },
+    )
+    return { ok, output: late ? lateText(tool) : output, stdout, stderr }
+  }
+
+  async #callMcpTool(tool: Tool, args: JsonObject, signal: AbortSignal): Promise<string> {
+    const { db } = this.#options
+    const [server] = await findMcpServers(db, tool.tenantId, [tool.mcpServerId!])
+    if (!server) throw new Error(`The MCP server of ${tool.name} was removed.`)
+    try {
+      const name = tool.mcpToolName!
+      const text = await this.#mcp.callTool(server, { name, args, signal, timeoutMs: tool.timeoutMs })
+      if (server.lastError !== null) await setMcpServerError(db, server.id, null)
+      return text
+    } catch (error) {
+      if (!(error instanceof McpUnreachableError)) throw error
+      await setMcpServerError(db, server.id, error.message)
+      throw new Error(`The MCP server ${server.name} cannot be reached: ${error.message}`)
+    }
+  }
+}
+
+function succeeded(output: string): ToolOutput {
+  return { ok: true, output }
+}
+
+function lateText({ name, timeoutMs }: Tool): string {
+  return `${name} did not finish within ${timeoutMs} ms.`
+}
+
+/** Does the work with a signal that also tells when the time is up. What goes on after that is left to itself. */
+async function withinTime<T>(
+  outer: AbortSignal,
+  limitMs: number,
+  tool: Tool,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const controller = new AbortController()
+  const { promise: late, reject } = Promise.withResolvers<never>()
+  const timer = setTimeout(() => {
+    const error = new Error(lateText(tool))
+    reject(error)
+    controller.abort(error)
+  }, limitMs)
+  const onAbort = () => controller.abort(outer.reason)
+  outer.addEventListener('abort', onAbort, { once: true })
+  if (outer.aborted) onAbort()
+  try {
+    return await Promise.race([work(controller.signal), late])
+  } finally {
+    clearTimeout(timer)
+    outer.removeEventListener('abort', onAbort)
+  }
+}
