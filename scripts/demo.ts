@@ -18,23 +18,19 @@ const tools = [
 ]
 
 console.log(dim('Starting a server with a database of its own, in a temporary folder …'))
-const server = await startThrowawayServer({ tools })
-const client = createDemoClient(server.url)
-const stop = async (code: number) => {
-  process.exitCode = code
-  await client.close()
-  await server.stop()
-}
+const starting = startThrowawayServer({ tools })
+// Who goes in the middle of it leaves nothing behind either.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-  process.once(signal, () => void stop(1).then(() => process.exit()))
+  process.once(signal, () => void starting.then((server) => server.stop()).finally(() => process.exit(1)))
 }
+const server = await starting
+const client = createDemoClient(server.url)
 try {
   console.log(dim(`It answers at ${server.url}. All that follows is said to it in GraphQL.`))
   await tellTheStory(client)
-  await stop(0)
-} catch (error) {
-  console.error(error)
-  await stop(1)
+} finally {
+  await client.close()
+  await server.stop()
 }
 
 async function tellTheStory(client: DemoClient): Promise<void> {
