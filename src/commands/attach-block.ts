@@ -5,6 +5,7 @@ import { lockAgent, setAgent } from '../store/agents.ts'
 import { insertAgentBlocks, listBlocksOfAgents, lockBlocks } from '../store/blocks.ts'
 import type { CommandContext } from './command-context.ts'
 import { allFound, found } from './found.ts'
+import { shareBlocks } from './share-blocks.ts'
 
 /** Of a block that the agent has already: nothing changes. */
 export async function attachBlock(
@@ -21,6 +22,7 @@ export async function attachBlock(
     checkBlockCount('input.blockId', attached.length + 1)
     checkLabels('input.blockId', [...attached, block!])
     await insertAgentBlocks(trx, stored.id, [input.blockId])
+    await shareBlocks(trx, stored, { field: 'input.blockId', blocks: [block!] })
     const agent = { ...stored, updatedAt: context.clock.now() }
     await setAgent(trx, agent)
     return agent

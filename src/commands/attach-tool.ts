@@ -4,6 +4,7 @@ import type { Viewer } from '../domain/viewer.ts'
 import { insertAgentTools, listToolsOfAgents, setApprovalOverride } from '../store/agent-tools.ts'
 import { lockAgent, setAgent } from '../store/agents.ts'
 import { lockToolsToAttach } from '../store/tools.ts'
+import { checkSleeptimeTools } from './check-sleeptime-tools.ts'
 import type { CommandContext } from './command-context.ts'
 import { allFound, found } from './found.ts'
 
@@ -27,6 +28,7 @@ export async function attachTool(context: CommandContext, viewer: Viewer, input:
         { id: context.ids.next(), toolId: input.toolId, approvalOverride: input.approvalOverride ?? null },
       ])
     }
+    await checkSleeptimeTools(trx, 'input.toolId', stored)
     const agent = { ...stored, updatedAt: context.clock.now() }
     await setAgent(trx, agent)
     return agent

@@ -1,23 +1,53 @@
+import type { Transaction } from 'kysely'
+
+import { personaLabel } from '../domain/sleeptime-agent.ts'
 import type { Viewer } from '../domain/viewer.ts'
-import { deleteAgent as deleteAgentRow, lockAgent } from '../store/agents.ts'
+import { deleteAgent as deleteAgentRow, lockAgent, lockAgents } from '../store/agents.ts'
+import { deleteOwnBlocks } from '../store/blocks.ts'
 import { lockConversationsToDelete } from '../store/conversations.ts'
+import type { Database } from '../store/schema.ts'
+import { listMadeAgentIds } from '../store/sleeptime-groups.ts'
 import type { CommandContext } from './command-context.ts'
 import { found } from './found.ts'
 
 /**
- * With its conversations, their runs and messages; blocks and tools stay. A worker that drives one of the runs finds its row
- * gone at its next checkpoint, and stops.
+ * With its conversations, their runs and messages, and the agents that were made to work for it; blocks and tools stay. A
+ * worker that drives one of the runs finds its row gone at its next checkpoint, and stops.
  */
 export async function deleteAgent(context: CommandContext, viewer: Viewer, input: { id: string }): Promise<void> {
   const { tenantId } = viewer
-  const { unfinishedRunIds } = await context.db.transaction().execute(async (trx) => {
+  const runIds = await context.db.transaction().execute(async (trx) => {
     found('Agent', input.id, await lockAgent(trx, tenantId, input.id))
-    const locked = await lockConversationsToDelete(trx, tenantId, { agentId: input.id })
+    // Its own conversations before theirs, as the end of a turn locks them.
+    const { unfinishedRunIds } = await lockConversationsToDelete(trx, tenantId, { agentId: input.id })
+    const ofMade = await removeAgents(trx, tenantId, await listMadeAgentIds(trx, [input.id]))
     await deleteAgentRow(trx, tenantId, input.id)
-    return locked
+    return [...unfinishedRunIds, ...ofMade]
   })
-  for (const runId of unfinishedRunIds) {
-    context.hub.askToStop(runId)
-    context.hub.poke(runId, 'stored')
+  stopRemovedRuns(context, runIds)
+}
+
+/** Of agents that were made for a group, each with the block that was made for it. Returns the runs that were not over. */
+export async function removeAgents(
+  trx: Transaction<Database>,
+  tenantId: string,
+  ids: readonly string[],
+): Promise<string[]> {
+  await lockAgents(trx, tenantId, ids)
+  const runIds: string[] = []
+  for (const agentId of ids) {
+    const { unfinishedRunIds } = await lockConversationsToDelete(trx, tenantId, { agentId })
+    runIds.push(...unfinishedRunIds)
+    await deleteOwnBlocks(trx, agentId, personaLabel)
+    await deleteAgentRow(trx, tenantId, agentId)
+  }
+  return runIds
+}
+
+/** To be called once it is committed. */
+export function stopRemovedRuns({ hub }: CommandContext, runIds: readonly string[]): void {
+  for (const runId of runIds) {
+    hub.askToStop(runId)
+    hub.poke(runId, 'stored')
   }
 }

@@ -2,6 +2,7 @@ import type { Agent } from '../domain/agent.ts'
 import type { Viewer } from '../domain/viewer.ts'
 import { listToolsOfAgents, setApprovalOverride } from '../store/agent-tools.ts'
 import { lockAgent, setAgent } from '../store/agents.ts'
+import { checkSleeptimeTools } from './check-sleeptime-tools.ts'
 import type { CommandContext } from './command-context.ts'
 import { found } from './found.ts'
 
@@ -23,6 +24,7 @@ export async function setToolApproval(
     const agentTools = await listToolsOfAgents(trx, tenantId, [stored.id])
     const attached = agentTools.find((agentTool) => agentTool.tool.id === input.toolId)
     await setApprovalOverride(trx, found('Tool', input.toolId, attached).id, input.requiresApproval)
+    await checkSleeptimeTools(trx, 'input.requiresApproval', stored)
     const agent = { ...stored, updatedAt: context.clock.now() }
     await setAgent(trx, agent)
     return agent

@@ -13,8 +13,10 @@ import { deleteAgentTools, insertAgentTools, listToolsOfAgents } from '../store/
 import { lockAgent, setAgent } from '../store/agents.ts'
 import { deleteAgentBlocks, insertAgentBlocks, lockBlocks } from '../store/blocks.ts'
 import { lockToolsToAttach } from '../store/tools.ts'
+import { checkSleeptimeTools } from './check-sleeptime-tools.ts'
 import type { CommandContext } from './command-context.ts'
 import { allFound, found } from './found.ts'
+import { shareBlocks } from './share-blocks.ts'
 
 export interface UpdateAgentInput extends AgentSettingsInput {
   readonly id: string
@@ -55,6 +57,7 @@ export async function updateAgent(context: CommandContext, viewer: Viewer, input
     if (blockIds) {
       await deleteAgentBlocks(trx, agent.id)
       await insertAgentBlocks(trx, agent.id, blockIds)
+      await shareBlocks(trx, agent, { field: 'input.blockIds', blocks: blocks! })
     }
     if (toolInputs) {
       // Those that stay keep their id; the order is the list's.
@@ -70,6 +73,7 @@ export async function updateAgent(context: CommandContext, viewer: Viewer, input
         })),
       )
     }
+    if (toolInputs || toolRules) await checkSleeptimeTools(trx, toolInputs ? 'input.tools' : 'input.toolRules', agent)
     return agent
   })
 }

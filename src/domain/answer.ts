@@ -2,6 +2,7 @@ import { storableJson, type Json } from '../util/json.ts'
 import type { Draft } from './draft.ts'
 import type { LiveItem } from './live-step.ts'
 import { withPrefilled } from './call-check.ts'
+import { errorResult } from './advance.ts'
 import { findTool, lastStep, type RunState } from './run-state.ts'
 import type { StopReason, Usage } from './run.ts'
 import { needOf } from './tool-call-need.ts'
@@ -28,7 +29,10 @@ export function addAnswer(draft: Draft, answer: Answer): void {
   const calls = keptCalls(draft.state, answer.items).map(({ item, place }, ordinal) => {
     const written = { name: item.name, arguments: parseArguments(item.text), argumentsText: item.text, ordinal }
     const used = { ...written, arguments: withPrefilled(draft.state, written) }
-    const needs = needOf(draft.state, used)
+    const wanted = needOf(draft.state, used)
+    // Nobody watches a background run: what would wait for someone is denied at once.
+    const denied = draft.state.run.kind === 'SLEEPTIME' && wanted !== 'NOTHING'
+    const needs = denied ? 'NOTHING' : wanted
     const call: ToolCall = {
       id: item.id,
       tenantId: draft.state.run.tenantId,
@@ -41,15 +45,15 @@ export function addAnswer(draft: Draft, answer: Answer): void {
       arguments: used.arguments,
       editedArguments: null,
       needs,
-      status: needs === 'NOTHING' ? 'READY' : 'PENDING',
+      status: denied ? 'DENIED' : needs === 'NOTHING' ? 'READY' : 'PENDING',
       decision: null,
       decidedBy: null,
       decidedAt: null,
-      result: null,
+      result: denied ? errorResult(deniedInBackground) : null,
       createdAt: draft.at,
       expiresAt: needs === 'NOTHING' ? null : expiryOf(draft, item.name),
       startedAt: null,
-      finishedAt: null,
+      finishedAt: denied ? draft.at : null,
     }
     draft.addCall(call)
     return { call, place }
@@ -61,7 +65,7 @@ export function addAnswer(draft: Draft, answer: Answer): void {
     if (group.length === 0) continue
     draft.addMessage(type, {}, { stepIndex: step.index, items: group.map(({ place }) => place) })
   }
-  for (const { call } of waiting) draft.announceCall(call)
+  for (const { call } of calls) if (call.status !== 'READY') draft.announceCall(call)
 
   draft.addUsage(answer.usage)
   const measured = {
@@ -72,6 +76,9 @@ export function addAnswer(draft: Draft, answer: Answer): void {
   if (calls.length > 0) draft.changeStep(measured)
   else draft.finishStep({ ...measured, status: 'COMPLETED', stopReason: answer.stopReason })
 }
+
+const deniedInBackground =
+  'This tool has to be approved or run by a person, and nobody watches a background run. The call was denied: go on without it.'
 
 /** When a call that waits is denied if nobody decides. The request's own tools say nothing about that. */
 function expiryOf(draft: Draft, name: string): Date | null {

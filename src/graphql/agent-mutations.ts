@@ -105,7 +105,8 @@ builder.mutationFields((t) => ({
   deleteAgent: t.field({
     type: deletedPayloadType('DeleteAgentPayload'),
     nullable: true,
-    description: 'Deletes an agent with its conversations, runs and messages. Its blocks and tools stay.',
+    description:
+      'Deletes an agent with its conversations, runs and messages, and the agent that was made to work for it in the background. Its blocks and tools stay.',
     args: { input: t.arg({ type: DeleteAgentInput, required: true, description: 'Which one.' }) },
     async resolve(_root, { input }, context) {
       await deleteAgent(context, context.viewer, { id: requireUuid('Agent', input.id) })

@@ -1,8 +1,10 @@
-import { notImplemented } from '../domain/errors.ts'
+import { createSleeptimeGroup } from '../commands/create-sleeptime-group.ts'
+import { deleteSleeptimeGroup } from '../commands/delete-sleeptime-group.ts'
+import { updateSleeptimeGroup } from '../commands/update-sleeptime-group.ts'
 import { Agent } from './agent.ts'
 import { builder } from './builder.ts'
 import { loadExisting } from './load-existing.ts'
-import { encodeId, Node, registerNode } from './node.ts'
+import { encodeId, Node, registerNode, requireUuid } from './node.ts'
 import { deletedPayloadType, payloadType } from './payload.ts'
 import { Message, SleeptimeGroup } from './run-refs.ts'
 
@@ -56,7 +58,8 @@ const CreateSleeptimeGroupInput = builder.inputType('CreateSleeptimeGroupInput',
   fields: (t) => ({
     agentId: t.id({ required: true, description: 'The foreground agent.' }),
     sleeptimeAgentIds: t.idList({
-      description: "Agents to use; where none is named, one is made that shares the agent's memory blocks.",
+      description:
+        "Agents to use, 10 at the most; where none is named, one is made that shares the agent's memory blocks. None may have tools that wait for anyone.",
     }),
     frequency: t.int({ required: true, defaultValue: 1, description: 'They run after every `frequency`-th turn.' }),
   }),
@@ -80,32 +83,43 @@ const CreateSleeptimeGroupPayload = payloadType('CreateSleeptimeGroupPayload', '
 const UpdateSleeptimeGroupPayload = payloadType('UpdateSleeptimeGroupPayload', 'group', SleeptimeGroup)
 const DeleteSleeptimeGroupPayload = deletedPayloadType('DeleteSleeptimeGroupPayload')
 
+function agentIdsOf({ sleeptimeAgentIds }: { sleeptimeAgentIds?: readonly string[] | null | undefined }) {
+  return sleeptimeAgentIds?.map((id) => requireUuid('Agent', id))
+}
+
 builder.mutationFields((t) => ({
   createSleeptimeGroup: t.field({
     type: CreateSleeptimeGroupPayload,
     nullable: true,
     description: 'Gives an agent others that work for it in the background.',
     args: { input: t.arg({ type: CreateSleeptimeGroupInput, required: true, description: 'The group to make.' }) },
-    resolve: () => {
-      throw notImplemented('createSleeptimeGroup')
-    },
+    resolve: (_root, { input }, context) =>
+      createSleeptimeGroup(context, context.viewer, {
+        agentId: requireUuid('Agent', input.agentId),
+        sleeptimeAgentIds: agentIdsOf(input),
+        frequency: input.frequency ?? 1,
+      }),
   }),
   updateSleeptimeGroup: t.field({
     type: UpdateSleeptimeGroupPayload,
     nullable: true,
     description: 'Changes who works for an agent in the background, or how often.',
     args: { input: t.arg({ type: UpdateSleeptimeGroupInput, required: true, description: 'What to change.' }) },
-    resolve: () => {
-      throw notImplemented('updateSleeptimeGroup')
-    },
+    resolve: (_root, { input }, context) =>
+      updateSleeptimeGroup(context, context.viewer, {
+        id: requireUuid('SleeptimeGroup', input.id),
+        sleeptimeAgentIds: agentIdsOf(input),
+        frequency: input.frequency,
+      }),
   }),
   deleteSleeptimeGroup: t.field({
     type: DeleteSleeptimeGroupPayload,
     nullable: true,
-    description: 'Ends the work in the background. The agents stay.',
+    description: 'Ends the work in the background. An agent that was made for the group goes with it; others stay.',
     args: { input: t.arg({ type: DeleteSleeptimeGroupInput, required: true, description: 'Which group.' }) },
-    resolve: () => {
-      throw notImplemented('deleteSleeptimeGroup')
+    async resolve(_root, { input }, context) {
+      await deleteSleeptimeGroup(context, context.viewer, { id: requireUuid('SleeptimeGroup', input.id) })
+      return input.id
     },
   }),
 }))

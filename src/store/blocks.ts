@@ -153,6 +153,16 @@ export async function deleteBlock(db: Kysely<Database>, tenantId: string, id: st
   return numDeletedRows > 0n
 }
 
+/** Those of the label that no other agent has. */
+export async function deleteOwnBlocks(trx: Kysely<Database>, agentId: string, label: string): Promise<void> {
+  await trx
+    .deleteFrom('blocks')
+    .where('label', '=', label)
+    .where('id', 'in', (eb) => eb.selectFrom('agent_blocks').select('block_id').where('agent_id', '=', agentId))
+    .where('id', 'not in', (eb) => eb.selectFrom('agent_blocks').select('block_id').where('agent_id', '<>', agentId))
+    .execute()
+}
+
 /** In the order given. Both are known to be the tenant's. */
 export async function insertAgentBlocks(
   trx: Kysely<Database>,

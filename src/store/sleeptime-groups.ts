@@ -27,6 +27,88 @@ export async function findSleeptimeGroupsOfAgents(
   return rows.map(toSleeptimeGroup)
 }
 
+/** Against every other change of the group, its count of turns too. */
+export async function lockSleeptimeGroup(
+  trx: Kysely<Database>,
+  tenantId: string,
+  id: string,
+): Promise<SleeptimeGroup | undefined> {
+  const row = await groupsOfTenant(trx, tenantId).where('id', '=', id).forNoKeyUpdate().executeTakeFirst()
+  return row && toSleeptimeGroup(row)
+}
+
+/** Nothing where the agent has a group already. */
+export async function insertSleeptimeGroup(
+  trx: Kysely<Database>,
+  group: Pick<SleeptimeGroup, 'id' | 'tenantId' | 'agentId' | 'frequency'> & { readonly createdAt: Date },
+): Promise<boolean> {
+  const { numInsertedOrUpdatedRows } = await trx
+    .insertInto('sleeptime_groups')
+    .values({
+      id: group.id,
+      tenant_id: group.tenantId,
+      agent_id: group.agentId,
+      frequency: group.frequency,
+      created_at: group.createdAt,
+    })
+    .onConflict((conflict) => conflict.column('agent_id').doNothing())
+    .executeTakeFirst()
+  return numInsertedOrUpdatedRows === 1n
+}
+
+/** Its row is locked. */
+export async function setFrequency(trx: Kysely<Database>, groupId: string, frequency: number): Promise<void> {
+  await trx.updateTable('sleeptime_groups').set({ frequency }).where('id', '=', groupId).execute()
+}
+
+/** Its row is locked. */
+export async function deleteSleeptimeGroup(trx: Kysely<Database>, groupId: string): Promise<void> {
+  await trx.deleteFrom('sleeptime_groups').where('id', '=', groupId).execute()
+}
+
+/** These and no others, in the order given. One that stays goes on being one that was made for the group. */
+export async function setGroupAgents(
+  trx: Kysely<Database>,
+  groupId: string,
+  agents: readonly { readonly agentId: string; readonly madeForGroup: boolean }[],
+): Promise<void> {
+  await trx.deleteFrom('sleeptime_group_agents').where('group_id', '=', groupId).execute()
+  await trx
+    .insertInto('sleeptime_group_agents')
+    .values(
+      agents.map(({ agentId, madeForGroup }) => ({
+        group_id: groupId,
+        agent_id: agentId,
+        made_for_group: madeForGroup,
+      })),
+    )
+    .execute()
+}
+
+/** The agents that were made for the groups of these agents, in the order of their ids. */
+export async function listMadeAgentIds(trx: Kysely<Database>, agentIds: readonly string[]): Promise<string[]> {
+  const rows = await trx
+    .selectFrom('sleeptime_group_agents')
+    .innerJoin('sleeptime_groups', 'sleeptime_groups.id', 'sleeptime_group_agents.group_id')
+    .where('sleeptime_groups.agent_id', 'in', agentIds)
+    .where('made_for_group', '=', true)
+    .select('sleeptime_group_agents.agent_id')
+    .orderBy('sleeptime_group_agents.agent_id')
+    .execute()
+  return rows.map((row) => row.agent_id)
+}
+
+/** Whether the agent works for another in the background. */
+export async function isSleeptimeAgent(trx: Kysely<Database>, agentId: string): Promise<boolean> {
+  const row = await trx
+    .selectFrom('sleeptime_group_agents')
+    .where('agent_id', '=', agentId)
+    .select('group_id')
+    .limit(1)
+    .executeTakeFirst()
+  return row !== undefined
+}
+
 /**
  * The message up to which all of a group's agents have read the foreground agent's main conversation, by group: the
  * one that the slowest of them has reached. A group of which one has read nothing yet has none.

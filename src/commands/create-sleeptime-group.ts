@@ -1,0 +1,91 @@
+import type { Transaction } from 'kysely'
+
+import type { Agent } from '../domain/agent.ts'
+import { badUserInput } from '../domain/errors.ts'
+import { encodeId } from '../domain/ids.ts'
+import { checkedCount, checkedDistinct, checkedNumber, shown, type Given } from '../domain/input.ts'
+import { refuseWaitingTools } from '../domain/sleeptime-agent.ts'
+import type { SleeptimeGroup } from '../domain/sleeptime-group.ts'
+import type { Viewer } from '../domain/viewer.ts'
+import { listToolsOfAgents } from '../store/agent-tools.ts'
+import { lockAgents } from '../store/agents.ts'
+import type { Database } from '../store/schema.ts'
+import { findSleeptimeGroups, insertSleeptimeGroup, setGroupAgents } from '../store/sleeptime-groups.ts'
+import type { CommandContext } from './command-context.ts'
+import { allFound, found } from './found.ts'
+import { makeSleeptimeAgent } from './make-sleeptime-agent.ts'
+
+export interface CreateSleeptimeGroupInput {
+  readonly agentId: string
+  /** Where none is named, one is made. */
+  readonly sleeptimeAgentIds?: Given<readonly string[]>
+  readonly frequency: number
+}
+
+const maxAgents = 10
+
+export async function createSleeptimeGroup(
+  context: CommandContext,
+  viewer: Viewer,
+  input: CreateSleeptimeGroupInput,
+): Promise<SleeptimeGroup> {
+  const { tenantId } = viewer
+  const frequency = checkedFrequency(input.frequency)
+  const agentIds = input.sleeptimeAgentIds ?? []
+  checkAgentIds(agentIds)
+  return context.db.transaction().execute(async (trx) => {
+    const agents = await lockAgents(trx, tenantId, [...new Set([input.agentId, ...agentIds])])
+    const [foreground] = allFound('Agent', [input.agentId], agents)
+    await checkSleeptimeAgents(trx, foreground!, allFound('Agent', agentIds, agents))
+
+    const id = context.ids.next()
+    const createdAt = context.clock.now()
+    if (!(await insertSleeptimeGroup(trx, { id, tenantId, agentId: input.agentId, frequency, createdAt })))
+      throw badUserInput(
+        'input.agentId',
+        `The agent ${shown(foreground!.name)} has a sleeptime group already. Change it with updateSleeptimeGroup.`,
+      )
+    const members =
+      agentIds.length > 0
+        ? agentIds.map((agentId) => ({ agentId, madeForGroup: false }))
+        : [{ agentId: await makeSleeptimeAgent(context, trx, foreground!), madeForGroup: true }]
+    await setGroupAgents(trx, id, members)
+    const [group] = await findSleeptimeGroups(trx, tenantId, [id])
+    return found('SleeptimeGroup', id, group)
+  })
+}
+
+export function checkedFrequency(frequency: number): number {
+  return checkedNumber('input.frequency', frequency, { from: 1, to: 1_000_000 })
+}
+
+export function checkAgentIds(agentIds: readonly string[]): void {
+  checkedCount('input.sleeptimeAgentIds', agentIds, { max: maxAgents })
+  checkedDistinct(
+    'input.sleeptimeAgentIds',
+    agentIds.map((id) => encodeId('Agent', id)),
+  )
+}
+
+/** All of them are locked, so that none gets a tool that may wait before the group is stored. */
+export async function checkSleeptimeAgents(
+  trx: Transaction<Database>,
+  foreground: Agent,
+  agents: readonly Agent[],
+): Promise<void> {
+  const tools = await listToolsOfAgents(
+    trx,
+    foreground.tenantId,
+    agents.map((agent) => agent.id),
+  )
+  for (const [index, agent] of agents.entries()) {
+    const field = `input.sleeptimeAgentIds.${index}`
+    if (agent.id === foreground.id)
+      throw badUserInput(field, 'It is the foreground agent, which cannot work in the background for itself.')
+    refuseWaitingTools(
+      field,
+      agent,
+      tools.filter((agentTool) => agentTool.agentId === agent.id),
+    )
+  }
+}

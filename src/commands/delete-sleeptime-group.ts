@@ -1,0 +1,31 @@
+import type { Viewer } from '../domain/viewer.ts'
+import { lockAgents } from '../store/agents.ts'
+import {
+  deleteSleeptimeGroup as deleteGroupRow,
+  findSleeptimeGroups,
+  listMadeAgentIds,
+  lockSleeptimeGroup,
+} from '../store/sleeptime-groups.ts'
+import type { CommandContext } from './command-context.ts'
+import { removeAgents, stopRemovedRuns } from './delete-agent.ts'
+import { found } from './found.ts'
+
+/** With the agents that were made for it; others stay. A background run that waits finds nothing to read. */
+export async function deleteSleeptimeGroup(
+  context: CommandContext,
+  viewer: Viewer,
+  input: { readonly id: string },
+): Promise<void> {
+  const { tenantId } = viewer
+  const runIds = await context.db.transaction().execute(async (trx) => {
+    const [group] = await findSleeptimeGroups(trx, tenantId, [input.id])
+    const { agentId } = found('SleeptimeGroup', input.id, group)
+    await lockAgents(trx, tenantId, [agentId])
+    // The group before the conversations of its agents, as the end of a turn locks them.
+    found('SleeptimeGroup', input.id, await lockSleeptimeGroup(trx, tenantId, input.id))
+    const removed = await removeAgents(trx, tenantId, await listMadeAgentIds(trx, [agentId]))
+    await deleteGroupRow(trx, input.id)
+    return removed
+  })
+  stopRemovedRuns(context, runIds)
+}

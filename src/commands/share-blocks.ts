@@ -1,0 +1,34 @@
+import type { Transaction } from 'kysely'
+
+import { checkBlockCount, checkLabels } from '../domain/agent-parts.ts'
+import type { Agent } from '../domain/agent.ts'
+import type { Block } from '../domain/block.ts'
+import { lockAgents } from '../store/agents.ts'
+import { insertAgentBlocks, listBlocksOfAgents } from '../store/blocks.ts'
+import type { Database } from '../store/schema.ts'
+import { listMadeAgentIds } from '../store/sleeptime-groups.ts'
+
+/**
+ * What an agent gets, the agent that was made to work for it gets too. The blocks and the agent are locked; the other one was
+ * made after it, so it is locked after it.
+ */
+export async function shareBlocks(
+  trx: Transaction<Database>,
+  agent: Agent,
+  { field, blocks }: { readonly field: string; readonly blocks: readonly Block[] },
+): Promise<void> {
+  const madeIds = await listMadeAgentIds(trx, [agent.id])
+  await lockAgents(trx, agent.tenantId, madeIds)
+  const owned = await listBlocksOfAgents(trx, agent.tenantId, madeIds)
+  for (const madeId of madeIds) {
+    const has = owned.filter(({ agentId }) => agentId === madeId).map(({ block }) => block)
+    const added = blocks.filter((block) => !has.some(({ id }) => id === block.id))
+    checkBlockCount(field, has.length + added.length)
+    checkLabels(field, [...has, ...added])
+    await insertAgentBlocks(
+      trx,
+      madeId,
+      added.map((block) => block.id),
+    )
+  }
+}

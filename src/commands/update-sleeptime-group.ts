@@ -1,0 +1,57 @@
+import { badUserInput } from '../domain/errors.ts'
+import type { Given } from '../domain/input.ts'
+import type { SleeptimeGroup } from '../domain/sleeptime-group.ts'
+import type { Viewer } from '../domain/viewer.ts'
+import { lockAgents } from '../store/agents.ts'
+import {
+  findSleeptimeGroups,
+  listMadeAgentIds,
+  lockSleeptimeGroup,
+  setFrequency,
+  setGroupAgents,
+} from '../store/sleeptime-groups.ts'
+import type { CommandContext } from './command-context.ts'
+import { checkAgentIds, checkedFrequency, checkSleeptimeAgents } from './create-sleeptime-group.ts'
+import { allFound, found } from './found.ts'
+
+export interface UpdateSleeptimeGroupInput {
+  readonly id: string
+  /** From now on these and no others. */
+  readonly sleeptimeAgentIds?: Given<readonly string[]>
+  readonly frequency?: Given<number>
+}
+
+/** What is left out stays as it is. An agent that was made for the group and is not named any more stays an agent. */
+export async function updateSleeptimeGroup(
+  context: CommandContext,
+  viewer: Viewer,
+  input: UpdateSleeptimeGroupInput,
+): Promise<SleeptimeGroup> {
+  const { tenantId } = viewer
+  const frequency = typeof input.frequency === 'number' ? checkedFrequency(input.frequency) : undefined
+  const agentIds = input.sleeptimeAgentIds ?? undefined
+  if (agentIds) checkAgentIds(agentIds)
+  if (agentIds?.length === 0)
+    throw badUserInput('input.sleeptimeAgentIds', 'It is empty. To have none work in the background, delete the group.')
+
+  return context.db.transaction().execute(async (trx) => {
+    const [before] = await findSleeptimeGroups(trx, tenantId, [input.id])
+    const { agentId } = found('SleeptimeGroup', input.id, before)
+    // Agents before the group, as when it was made.
+    const agents = await lockAgents(trx, tenantId, [...new Set([agentId, ...(agentIds ?? [])])])
+    found('SleeptimeGroup', input.id, await lockSleeptimeGroup(trx, tenantId, input.id))
+    if (agentIds) {
+      const [foreground] = allFound('Agent', [agentId], agents)
+      await checkSleeptimeAgents(trx, foreground!, allFound('Agent', agentIds, agents))
+      const made = await listMadeAgentIds(trx, [agentId])
+      await setGroupAgents(
+        trx,
+        input.id,
+        agentIds.map((id) => ({ agentId: id, madeForGroup: made.includes(id) })),
+      )
+    }
+    if (frequency !== undefined) await setFrequency(trx, input.id, frequency)
+    const [group] = await findSleeptimeGroups(trx, tenantId, [input.id])
+    return found('SleeptimeGroup', input.id, group)
+  })
+}
