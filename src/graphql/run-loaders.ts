@@ -63,7 +63,7 @@ export function createRunLoaders(db: CommandContext['db'], tenantId: string): Ru
     runs: loaderById((ids) => findRuns(db, tenantId, ids)),
     childrenOfRun: loaderByOwner(
       (runIds) => listChildrenOfRuns(db, tenantId, runIds),
-      (run) => [run.parentId!, run],
+      ({ parentId, run }) => [parentId, run],
     ),
     answerOfRun: loaderOfMap((runIds) => findAnswers(db, tenantId, runIds)),
     steps: loaderByStep(async (keys) => {

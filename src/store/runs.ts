@@ -120,18 +120,31 @@ export async function countRuns(db: Kysely<Database>, tenantId: string, filter: 
   return count
 }
 
-/** The background runs that the turns of these runs started, oldest first. */
+/**
+ * The background runs that read the turns of these runs, oldest first: those made for them, and those that the ends of
+ * their logs name because they were waiting already.
+ */
 export async function listChildrenOfRuns(
   db: Kysely<Database>,
   tenantId: string,
   runIds: readonly string[],
-): Promise<Run[]> {
+): Promise<{ readonly parentId: string; readonly run: Run }[]> {
   const rows = await runsOfTenant(db, tenantId)
-    .where(sql<boolean>`runs.parent_id = any(${runIds}::uuid[])`)
+    .innerJoin(
+      sql<{ id: string; read_run_id: string }>`(
+        select id, parent_id as read_run_id from runs where parent_id = any(${runIds}::uuid[])
+        union
+        select (entry ->> 'runId')::uuid, run_id from run_log cross join jsonb_array_elements(entries) entry
+        where run_id = any(${runIds}::uuid[]) and entry ->> 'type' = 'child'
+      )`.as('children'),
+      'children.id',
+      'runs.id',
+    )
     .select(runColumns)
+    .select('children.read_run_id')
     .orderBy('runs.id')
     .execute()
-  return rows.map(toRun)
+  return rows.map((row) => ({ parentId: row.read_run_id, run: toRun(row) }))
 }
 
 /** The runs that wait behind the one that holds their conversation, in the order in which they will go. */
