@@ -7,6 +7,7 @@ import {
   type NewRun,
   type Target,
 } from '../store/admission.ts'
+import { retryDeadlocks } from '../store/retry-deadlocks.ts'
 import { findRunProgress } from '../store/runs.ts'
 import { stopRun } from './cancel-run.ts'
 import type { CommandContext } from './command-context.ts'
@@ -38,7 +39,7 @@ export async function admit(
   for (;;) {
     const outcome =
       admission.keyed || admission.whenBusy === 'INTERRUPT'
-        ? await admitInTransaction(context, viewer, admission, run)
+        ? await retryDeadlocks(() => admitInTransaction(context, viewer, admission, run))
         : await tryToAdmit(context.db, admission, run)
     if (!outcome) continue
     if (outcome.admittedTo !== undefined) {

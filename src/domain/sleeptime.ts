@@ -3,6 +3,7 @@ import type { Checkpoint } from './draft.ts'
 import type { GivenMessage } from './message.ts'
 import type { LogEntry } from './run-event.ts'
 import type { Reading } from './run-state.ts'
+import { countTokens } from './tokens.ts'
 import { transcriptWithin } from './transcript.ts'
 
 /** What a sleeptime agent has not read yet of one conversation. */
@@ -27,9 +28,13 @@ Each entry says whose words follow, and quotes them line by line. "assistant" is
 
 Tend the memory that you share with it: put into your memory blocks what is worth knowing later, correct what is no longer true, and leave alone what is not worth keeping. If you have a block memory_persona, it says how to go about it.`
 
+/** Even where there is no room: the run then fails by itself, and says why. */
+const shortestMaterial = 200
+
 /** The one message that a background run is given, of so many tokens at the most. */
 export function sleeptimeInput(unread: readonly UnreadConversation[], tokens: number): GivenMessage {
-  const each = Math.floor(tokens / unread.length)
+  const left = Math.max(shortestMaterial, tokens - countTokens(introduction))
+  const each = Math.floor(left / unread.length)
   const parts = unread.map((conversation) => tellConversation(conversation, { each, alone: unread.length === 1 }))
   return { role: 'USER', content: [{ text: [introduction, ...parts].join('\n\n') }], clientId: null }
 }

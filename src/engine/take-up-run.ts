@@ -1,12 +1,15 @@
 import type { Transaction } from 'kysely'
 
 import { advance, endRun } from '../domain/advance.ts'
+import type { Block } from '../domain/block.ts'
+import { buildModelRequest } from '../domain/build-model-request.ts'
 import { Draft, type ContextBounds } from '../domain/draft.ts'
 import { contextWindowOf } from '../domain/model.ts'
-import type { DrivenRun, RunState } from '../domain/run-state.ts'
+import type { DrivenRun } from '../domain/run-state.ts'
 import { hasEnded } from '../domain/run.ts'
 import { readingOf, sleeptimeInput } from '../domain/sleeptime.ts'
 import { failPoisonedRun, poisonAfter, takeUp } from '../domain/take-up.ts'
+import { weighRequest } from '../domain/tokens.ts'
 import { loadRun, type LoadedRun } from '../store/load-run.ts'
 import { lockRun } from '../store/lock-run.ts'
 import type { Database } from '../store/schema.ts'
@@ -79,7 +82,7 @@ async function takeUpSleeptimeRun(
       if (!locked || !loaded || !isUnreadSleeptime(loaded.state.run)) return undefined
       const draft = new Draft(loaded.state, context)
       takeUp(draft, { lease: context.ids.next(), workerId })
-      const hasInput = await addUnread(context, trx, draft)
+      const hasInput = await addUnread(context, trx, draft, loaded.blocks)
       // Nothing to read: another run has read it, or the agent no longer works in the background.
       if (!hasInput) endRun(draft, { stopReason: 'END_TURN' })
       const effect = advance(draft)
@@ -93,14 +96,20 @@ async function takeUpSleeptimeRun(
   return result?.taken
 }
 
-async function addUnread(context: EngineContext, trx: Transaction<Database>, draft: Draft): Promise<boolean> {
-  const { run, agent }: RunState = draft.state
+async function addUnread(
+  context: EngineContext,
+  trx: Transaction<Database>,
+  draft: Draft,
+  blocks: readonly Block[],
+): Promise<boolean> {
+  const { run, agent } = draft.state
   const agentId = run.request.foregroundAgentId
   const unread = agentId ? await listUnreadConversations(trx, { agentId, sleeptimeAgentId: agent.id }) : []
   if (unread.length === 0) return false
-  // Half of the window: instructions, memory and what the agent does about it need room too.
-  const tokens = Math.floor(contextWindowOf(agent, context.catalog) / 2)
-  draft.addGivenMessages([sleeptimeInput(unread, tokens)])
+  const window = contextWindowOf(agent, context.catalog)
+  const { systemPrompt, tools } = weighRequest(buildModelRequest(draft.state, blocks, [], { window }))
+  // Half of what is free: what the agent does about it needs room too.
+  draft.addGivenMessages([sleeptimeInput(unread, Math.floor((window - systemPrompt - tools) / 2))])
   draft.changeRun({ reading: readingOf(unread) })
   return true
 }
