@@ -9,12 +9,12 @@ import type { Viewer } from '../domain/viewer.ts'
 import { announceEnd } from '../live/announce-end.ts'
 import { waitForRun } from '../live/wait-for-run.ts'
 import { lockConversation, targetNotFound, type Target } from '../store/admission.ts'
+import { requestCancel, type CancelRequest } from '../store/cancel-requests.ts'
 import { storeEnd } from '../store/end-run.ts'
 import { loadRun } from '../store/load-run.ts'
 import { lockRun } from '../store/lock-run.ts'
-import { findRuns, setCancelRequested } from '../store/runs.ts'
+import { findRuns } from '../store/runs.ts'
 import type { Database } from '../store/schema.ts'
-import { isWorkerGone } from '../store/workers.ts'
 import type { CommandContext } from './command-context.ts'
 
 export type CancelRunInput = { readonly runId: string } | Target
@@ -32,17 +32,9 @@ export async function cancelRun(
   viewer: Viewer,
   input: CancelRunInput,
 ): Promise<CancelRunOutcome> {
-  if ('runId' in input) {
-    const [run] = await findRuns(context.db, viewer.tenantId, [input.runId])
-    if (!run) throw notFound('run', encodeId('Run', input.runId))
-  }
-  const stopped = await context.db.transaction().execute(async (trx) => {
-    const runId = 'runId' in input ? input.runId : await lockActiveRun(trx, viewer, input)
-    return runId === null ? undefined : { runId, announce: await stopRun(context, trx, runId) }
-  })
-  if (!stopped) return { outcome: 'nothing to cancel' }
-  const { runId, announce } = stopped
-  announce()
+  const runId =
+    'runId' in input ? await stopNamed(context, viewer, input.runId) : await stopActive(context, viewer, input)
+  if (runId === null) return { outcome: 'nothing to cancel' }
   await waitForRun(context, runId, { waitMs: answerWithinMs })
   const [after] = await findRuns(context.db, viewer.tenantId, [runId])
   // Once a cancel is stored a run ends in no other way: this one had come to its end before.
@@ -50,11 +42,30 @@ export async function cancelRun(
   return { outcome: finished ? 'finished' : 'cancelled', runId }
 }
 
+async function stopNamed(context: CommandContext, viewer: Viewer, runId: string): Promise<string> {
+  const [run] = await findRuns(context.db, viewer.tenantId, [runId])
+  if (!run) throw notFound('run', encodeId('Run', runId))
+  // Mostly a worker drives it: then one statement is all that lies between the client and the provider's connection.
+  const request = await requestCancel(context.db, runId, context.clock.now())
+  if (request) announceRequest(context, runId, request)
+  else {
+    const announce = await context.db.transaction().execute((trx) => stopRun(context, trx, runId))
+    announce()
+  }
+  return runId
+}
+
 /** Which run is active cannot change before the transaction is over. */
-async function lockActiveRun(trx: Transaction<Database>, viewer: Viewer, target: Target): Promise<string | null> {
-  const locked = await lockConversation(trx, viewer.tenantId, target)
-  if (!locked) throw targetNotFound(target)
-  return locked.activeRunId
+async function stopActive(context: CommandContext, viewer: Viewer, target: Target): Promise<string | null> {
+  let announce = () => {}
+  const runId = await context.db.transaction().execute(async (trx) => {
+    const locked = await lockConversation(trx, viewer.tenantId, target)
+    if (!locked) throw targetNotFound(target)
+    if (locked.activeRunId !== null) announce = await stopRun(context, trx, locked.activeRunId)
+    return locked.activeRunId
+  })
+  announce()
+  return runId
 }
 
 /**
@@ -63,19 +74,17 @@ async function lockActiveRun(trx: Transaction<Database>, viewer: Viewer, target:
  */
 export async function stopRun(context: CommandContext, trx: Transaction<Database>, runId: string): Promise<() => void> {
   const locked = await lockRun(trx, runId)
+  const request = await requestCancel(trx, runId, context.clock.now())
+  if (request) return () => announceRequest(context, runId, request)
   const loaded = await loadRun(trx, runId)
   if (!locked || !loaded || hasEnded(loaded.state.run.status)) return () => {}
-  const { lease, workerId } = loaded.state.run
-  if (lease !== null && (workerId === null || !(await isWorkerGone(trx, workerId)))) {
-    await setCancelRequested(trx, runId, context.clock.now())
-    const { conversationId, tenantId } = loaded.state.run
-    return () => {
-      context.hub.askToStop(runId)
-      context.hub.tell({ runId, conversationId, tenantId, status: 'CANCELLING', calls: false })
-    }
-  }
   const draft = new Draft(loaded.state, context)
   endRun(draft, { stopReason: 'CANCELLED' })
   const end = await storeEnd(trx, draft.checkpoint(), { ids: context.ids, locked })
   return () => announceEnd(context.hub, end)
+}
+
+function announceRequest({ hub }: CommandContext, runId: string, { conversationId, tenantId }: CancelRequest): void {
+  hub.askToStop(runId)
+  hub.tell({ runId, conversationId, tenantId, status: 'CANCELLING', calls: false })
 }

@@ -294,16 +294,6 @@ export async function listCancelledRuns(db: Kysely<Database>, runIds: readonly s
   return rows.map((row) => row.id)
 }
 
-/** A second cancel changes nothing. */
-export async function setCancelRequested(db: Kysely<Database>, runId: string, now: Date): Promise<void> {
-  await db
-    .updateTable('runs')
-    .set({ cancel_requested_at: now })
-    .where('id', '=', runId)
-    .where('cancel_requested_at', 'is', null)
-    .execute()
-}
-
 /**
  * The tenant's runs whose status changed at or after `since`, in the order of their ids. The time of the last change
  * has no column that is indexed, as each checkpoint would have to move it: runs that have ended are found by when they

@@ -160,7 +160,7 @@ test('[CAN22] of a cancel and an end that wait for the same lock, the first to c
     const runId = await talk.start(agent, 'hi')
     const call = await model.nextCall()
     await locker.query('begin')
-    await locker.query('select from conversations for update')
+    await locker.query('select from runs where not ended for update')
     const end = () => (call.say('hello'), call.finish())
     if (first === 'end') end()
     const cancelling = first === 'cancel' ? talk.cancel({ runId }) : undefined

@@ -12,7 +12,6 @@ import { takeUp } from '../../src/domain/take-up.ts'
 import { admitRun } from '../../src/store/admission.ts'
 import { writeCheckpoint } from '../../src/store/checkpoint.ts'
 import { loadRun } from '../../src/store/load-run.ts'
-import { setCancelRequested } from '../../src/store/runs.ts'
 import { insertWorker } from '../../src/store/workers.ts'
 import { defineTool } from '../../src/tools/registry.ts'
 import { createEngineGround, type EngineGround } from '../support/engine-ground.ts'
@@ -225,7 +224,8 @@ test(
             )
             if (state.calls.every((call) => call.status !== 'PENDING')) await takeUpRun()
           } else if (next.type === 'cancel') {
-            await setCancelRequested(context.db, runId, new Date())
+            const asked = { cancel_requested_at: new Date() }
+            await context.db.updateTable('runs').set(asked).where('id', '=', runId).execute()
             state = { ...state, run: (await load(runId)).run }
             await commit(
               (draft) => {

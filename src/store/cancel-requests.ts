@@ -1,0 +1,30 @@
+import { sql, type Kysely } from 'kysely'
+
+import type { Database } from './schema.ts'
+
+/** Where a run belongs that was asked to stop. */
+export interface CancelRequest {
+  readonly conversationId: string
+  readonly tenantId: string
+}
+
+/**
+ * Asks the worker that drives the run to stop it: its next checkpoint ends the run, and nothing else can. Asking again
+ * changes nothing. Undefined where no living worker drives the run, which is then for the caller to end.
+ *
+ * A statement of its own is enough: what decides is on the run's row. A worker that dies at this moment leaves the
+ * request to whoever takes the run up.
+ */
+export async function requestCancel(
+  db: Kysely<Database>,
+  runId: string,
+  now: Date,
+): Promise<CancelRequest | undefined> {
+  const { rows } = await sql<{ conversation_id: string; tenant_id: string }>`
+    update runs set cancel_requested_at = coalesce(cancel_requested_at, ${now})
+    where id = ${runId} and not ended and lease is not null
+      and exists (select from workers where workers.id = runs.worker_id)
+    returning conversation_id, tenant_id`.execute(db)
+  const row = rows[0]
+  return row && { conversationId: row.conversation_id, tenantId: row.tenant_id }
+}
