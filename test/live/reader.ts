@@ -104,6 +104,8 @@ export interface OpenStream {
   /** Undefined at the end. */
   next(): Promise<any>
   close(): Promise<void>
+  /** The connection breaks: neither side says anything. */
+  cut(): Promise<void>
 }
 
 export function openRunEvents(
@@ -111,6 +113,7 @@ export function openRunEvents(
   variables: { readonly run: string; readonly after?: string | undefined; readonly deltas?: boolean },
 ): OpenStream {
   const socket = client.webSocket()
+  const opened = new Promise<void>((resolve) => socket.client.on('opened', () => resolve()))
   const stream = socket.stream(document, variables)
   return {
     socket,
@@ -121,6 +124,11 @@ export function openRunEvents(
     },
     async close() {
       await stream.close()
+      await socket.dispose()
+    },
+    async cut() {
+      await opened
+      socket.client.terminate()
       await socket.dispose()
     },
   }

@@ -1,0 +1,241 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
+
+import fc from 'fast-check'
+import { sql } from 'kysely'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+
+import { decodeId } from '../../src/domain/ids.ts'
+import { addRunJob } from '../../src/store/run-jobs.ts'
+import type { OpenDatabase } from '../../src/store/open-database.ts'
+import { defineTool } from '../../src/tools/registry.ts'
+import { startTestApp, type TestApp } from '../support/app.ts'
+import { createTestDatabase } from '../support/database.ts'
+import { createGatedModel, type ModelCall } from '../support/gated-model.ts'
+import { talkTo, type Talk } from '../support/talk.ts'
+import { openRunEvents, Reader, storedTexts, type OpenStream } from './reader.ts'
+
+const model = createGatedModel()
+const ask = defineTool({ name: 'ask', description: 'Waits.', parameters: { type: 'object' }, run: () => 'asked' })
+let database: OpenDatabase
+/** Readers come to either of the first two; the last two drive runs. */
+let apps: TestApp[]
+let talk: Talk
+let agent: string
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  const options = { database, providers: [model.provider], tools: [ask] }
+  apps = [
+    await startTestApp({ ...options, env: { HOLDPOINT_WORKERS: '0' } }),
+    await startTestApp({ ...options, env: { HOLDPOINT_WORKERS: '8' } }),
+    await startTestApp({ ...options, role: 'worker', env: { HOLDPOINT_WORKERS: '8' } }),
+  ]
+  talk = talkTo(apps[0]!)
+  agent = await talk.createAgent({ tools: [{ name: 'ask', approvalOverride: true }] })
+})
+afterAll(async () => {
+  for (const app of apps.toReversed()) await app.stop()
+  await database.close()
+})
+
+type Operation =
+  | { readonly do: 'write'; readonly kind: 'say' | 'think' | 'arguments'; readonly text: string }
+  | { readonly do: 'end the item' }
+  | { readonly do: 'read'; readonly reader: number; readonly events: number }
+  | { readonly do: 'drop'; readonly reader: number; readonly process: number }
+  | { readonly do: 'pause and approve' }
+  | { readonly do: 'replace the worker' }
+  | { readonly do: 'wait' }
+
+const readers = 3
+const reader = fc.nat({ max: readers - 1 })
+/** Whole and halved pairs, controls, quotes, long and short. */
+const text = fc.oneof(
+  fc.string({ unit: 'grapheme', minLength: 1, maxLength: 8 }),
+  fc.constantFrom('\ud83d', '\ude42', '🙂', '\u0000', '\n"\\', 'x'.repeat(3_000)),
+)
+const operation: fc.Arbitrary<Operation> = fc.oneof(
+  {
+    weight: 8,
+    arbitrary: fc.record({ do: fc.constant('write'), kind: fc.constantFrom('say', 'think', 'arguments'), text }),
+  },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('end the item') }) },
+  { weight: 6, arbitrary: fc.record({ do: fc.constant('read'), reader, events: fc.integer({ min: 1, max: 6 }) }) },
+  { weight: 4, arbitrary: fc.record({ do: fc.constant('drop'), reader, process: fc.nat({ max: 1 }) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('pause and approve') }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('replace the worker') }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('wait') }) },
+) as fc.Arbitrary<Operation>
+
+/** A client that may be slow: what it asked for stays asked for until it comes. */
+class SlowReader {
+  readonly reader = new Reader()
+  readonly #run: string
+  #stream: OpenStream
+  #next: Promise<any> | undefined
+
+  constructor(run: string, app: TestApp) {
+    this.#run = run
+    this.#stream = openRunEvents(app, { run })
+  }
+
+  /** Gives up waiting after a moment; false at the end. */
+  async read(events: number, waitMs: number): Promise<boolean> {
+    for (let count = 0; count < events; count += 1) {
+      this.#next ??= this.#stream.next()
+      const event = await Promise.race([this.#next, delay(waitMs, 'nothing')])
+      if (event === 'nothing') return true
+      this.#next = undefined
+      if (event === undefined) return false
+      this.reader.apply(event)
+    }
+    return true
+  }
+
+  /** The connection goes; what was under way is lost, and the client comes back with its cursor, to any process. */
+  async drop(app: TestApp): Promise<void> {
+    this.#next?.catch(() => {})
+    this.#next = undefined
+    await this.#stream.cut()
+    if (this.reader.end !== undefined) return
+    this.#stream = openRunEvents(app, { run: this.#run, after: this.reader.cursor })
+  }
+
+  async close(): Promise<void> {
+    await this.#stream.socket.dispose()
+  }
+}
+
+class Writer {
+  readonly #run: string
+  #call: ModelCall
+  #items = 0
+  #kind = ''
+  #calls = 0
+  #replacements = 0
+  readonly #replaced: ModelCall[] = []
+
+  constructor(run: string, call: ModelCall) {
+    this.#run = run
+    this.#call = call
+  }
+
+  write(kind: 'say' | 'think' | 'arguments', text: string): void {
+    if (this.#kind !== kind) {
+      this.endItem()
+      this.#kind = kind
+      if (kind === 'arguments') {
+        this.#calls += 1
+        this.#call.part({ type: 'call', item: this.#item, callId: this.#item, name: 'none' })
+      }
+    }
+    const type = kind === 'say' ? 'text' : kind === 'think' ? 'reasoning' : 'arguments'
+    this.#call.part({ type, item: this.#item, text })
+    // A worker that was replaced does not know it yet, and goes on.
+    for (const call of this.#replaced) call.part({ type: 'text', item: 'stale', text: 'STALE' })
+  }
+
+  endItem(): void {
+    if (this.#kind !== '') this.#call.part({ type: 'done', item: this.#item })
+    this.#kind = ''
+    this.#items += 1
+  }
+
+  async pauseAndApprove(): Promise<void> {
+    this.endItem()
+    this.#call.call('ask', {})
+    this.#call.finish()
+    const pending = await talk.pending(this.#run)
+    await talk.submit(
+      this.#run,
+      pending.map(({ id }) => ({ approve: { toolCallId: id } })),
+    )
+    this.#call = await model.nextCall()
+    this.#calls = 0
+    this.#replacements = 0
+  }
+
+  /** As if its worker had been given up: another takes the run, while the first goes on writing. */
+  async replace(): Promise<void> {
+    // A third one in a row would be taken for the run's fault.
+    if ((this.#replacements += 1) > 2) return
+    const { uuid } = decodeId(this.#run) as { uuid: string }
+    await sql`update runs set lease = ${randomUUID()}, worker_id = ${randomUUID()} where id = ${uuid}`.execute(
+      database.db,
+    )
+    await sql`select ${addRunJob(uuid)}`.execute(database.db)
+    this.#replaced.push(this.#call)
+    this.#call = await model.nextCall()
+    this.#kind = ''
+    this.#calls = 0
+  }
+
+  async finish(): Promise<void> {
+    this.#call.finish()
+    // There is no such tool: the model is told, and asked again.
+    if (this.#calls > 0) (await model.nextCall()).finish()
+    for (const call of this.#replaced) call.finish()
+  }
+
+  get #item(): string {
+    return `${this.#kind} ${this.#items}`
+  }
+}
+
+async function play(operations: readonly Operation[]): Promise<void> {
+  // A conversation of its own: a run that was replaced may be in nobody's way.
+  const { createConversation } = await apps[0]!.data(
+    'mutation ($agent: ID!) { createConversation(input: { agentId: $agent }) { conversation { id } } }',
+    { agent },
+  )
+  const run = await talk.start(createConversation.conversation.id, 'go')
+  const writer = new Writer(run, await model.nextCall())
+  const clients = Array.from({ length: readers }, (_, index) => new SlowReader(run, apps[index % 2]!))
+  for (const operation of operations) {
+    switch (operation.do) {
+      case 'write':
+        writer.write(operation.kind, operation.text)
+        break
+      case 'end the item':
+        writer.endItem()
+        break
+      case 'read':
+        await clients[operation.reader]!.read(operation.events, 15)
+        break
+      case 'drop':
+        await clients[operation.reader]!.drop(apps[operation.process]!)
+        break
+      case 'pause and approve':
+        await writer.pauseAndApprove()
+        break
+      case 'replace the worker':
+        await writer.replace()
+        break
+      case 'wait':
+        await delay(10)
+        break
+      default:
+        operation satisfies never
+    }
+  }
+  await writer.finish()
+  for (const client of clients) {
+    while (await client.read(100, 5_000)) if (client.reader.end) break
+    await client.close()
+  }
+  const stored = await storedTexts(apps[0]!, run)
+  for (const client of clients) {
+    expect(client.reader.end).toBe('COMPLETED')
+    expect(client.reader.stored).toEqual(stored)
+    expect(client.reader.live.size).toBe(0)
+  }
+}
+
+const numRuns = Number(process.env['STREAM_RUNS'] ?? 12)
+
+test('[STR1] writes, pauses, drops, resumptions, slow reads and switches of process give the text of the messages query', async () => {
+  const property = fc.asyncProperty(fc.array(operation, { minLength: 5, maxLength: 40, size: 'max' }), play)
+  // A smaller example is worth the time only where someone asked for many.
+  await fc.assert(property, { numRuns, timeout: 15_000, endOnFailure: true })
+}, 600_000)
