@@ -1,0 +1,167 @@
+import { readFileSync } from 'node:fs'
+
+import { sql } from 'kysely'
+import { afterAll, expect, test } from 'vitest'
+
+import type { OpenDatabase } from '../src/store/open-database.ts'
+import { startTestApp } from './support/app.ts'
+import { createTestDatabase } from './support/database.ts'
+import { createGraphQLClient, type GraphQLClient } from './support/graphql-client.ts'
+import { startLongHaul, type LongHaul } from './support/long-haul.ts'
+import { spawnMain, type ServerProcess } from './support/server-process.ts'
+
+/** `npm run test:long`: thousands of turns, on a server that is killed again and again. */
+const isLong = process.env['HOLDPOINT_LONG'] === '1'
+const window = 3_000
+
+test.skipIf(isLong)(
+  '[LNG1] a conversation goes on in a small window, with a sleeptime agent beside it',
+  { timeout: 60_000 },
+  async () => {
+    const app = await startTestApp()
+    const haul = await startLongHaul({ model: 'demo/scripted', window, client: async () => app })
+    for (let number = 1; number <= 60; number += 1) {
+      const { status } = await haul.turn(number)
+      expect(status, `turn ${number}`).toBe(number % 29 === 0 ? 'FAILED' : 'COMPLETED')
+      if (number % 10 === 0) expect(await haul.faultOfContext()).toBe(undefined)
+    }
+    await settle(app.database)
+    await expectWhole(app.database, haul, 60)
+    await app.stop()
+  },
+)
+
+const turns = Number(process.env['HOLDPOINT_LONG_TURNS'] ?? 5_000)
+/** After this many turns nobody kills the server any more: what it costs and holds is measured from then on. */
+const killed = Math.floor(turns * 0.6)
+const batch = Math.floor((turns - killed) / 4)
+let server: ServerProcess | undefined
+afterAll(() => void server?.child.kill('SIGKILL'))
+
+test.runIf(isLong)(
+  '[LNG2] thousands of turns and dozens of kills: nothing is lost, cost and memory stay flat',
+  { timeout: 3_600_000 },
+  async () => {
+    const database = await createTestDatabase()
+    let ready: Promise<GraphQLClient>
+    const start = () => {
+      server = spawnMain([], { DATABASE_URL: database.url, LOG_LEVEL: 'fatal' })
+      ready = server.ready().then((url) => createGraphQLClient(url))
+    }
+    start()
+    const haul = await startLongHaul({ model: 'demo/scripted', window, client: () => ready })
+    let kills = 0
+    const kill = async () => {
+      kills += 1
+      server!.child.kill('SIGKILL')
+      await server!.ended
+      start()
+    }
+
+    const batches: { readonly ms: number; readonly wal: number; readonly rss: number }[] = []
+    let times: number[] = []
+    let wal = await walPosition(database)
+    for (let number = 1; number <= turns; number += 1) {
+      const dies = number <= killed && number % 37 === 0
+      const killing = dies ? after(Math.random() * 30).then(kill) : undefined
+      const { status, ms } = await haul.turn(number)
+      await killing
+      // A kill may come while a tool that is not safe to run again is running; no turn fails for it.
+      expect(status, `turn ${number}`).toBe(number % 29 === 0 ? 'FAILED' : 'COMPLETED')
+      if (number % 50 === 0) expect(await haul.faultOfContext(), `after turn ${number}`).toBe(undefined)
+      times.push(ms)
+      if (number > killed && (number - killed) % batch === 0) {
+        const now = await walPosition(database)
+        batches.push({
+          ms: median(times),
+          wal: Math.round((now - wal) / times.length),
+          rss: residentMegabytes(server!),
+        })
+        console.log(JSON.stringify({ turns: number, kills, ...batches.at(-1) }))
+      }
+      if (number >= killed && (number - killed) % batch === 0) {
+        times = []
+        wal = await walPosition(database)
+      }
+    }
+    await settle(database)
+    await expectWhole(database, haul, turns)
+    const [first, last] = [batches[0]!, batches.at(-1)!]
+    expect(last.ms).toBeLessThan(first.ms * 1.5 + 5)
+    expect(last.wal).toBeLessThan(first.wal * 1.25)
+    expect(last.rss).toBeLessThan(first.rss * 1.25)
+    server!.child.kill('SIGTERM')
+    await server!.ended
+    await database.close()
+  },
+)
+
+/** Until nothing moves any more, in the background either. */
+async function settle({ db }: OpenDatabase): Promise<void> {
+  for (;;) {
+    const { count } = await db
+      .selectFrom('runs')
+      .where('ended', '=', false)
+      .select(sql<number>`count(*)::integer`.as('count'))
+      .executeTakeFirstOrThrow()
+    if (count === 0) return
+    await after(100)
+  }
+}
+
+/** What the tables must say once it is over. */
+async function expectWhole({ db }: OpenDatabase, { agent }: LongHaul, count: number): Promise<void> {
+  const agentId = agent.replace(/^agent_(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
+  const one = async <Row>(query: ReturnType<typeof sql<Row>>) => (await query.execute(db)).rows[0]!
+  // Every turn once, and every message in its place.
+  expect(
+    await one(sql<object>`
+      select (select count(*)::integer from runs where agent_id = ${agentId} and kind = 'TURN') as turns,
+        (select turns from sleeptime_groups where agent_id = ${agentId}) as counted,
+        (select count(*)::integer from messages where type = 'USER' and conversation_id = conversations.id) as asked,
+        (select count(*)::integer = max(position) from messages where conversation_id = conversations.id) as unbroken,
+        (select count(*)::integer from tool_calls where result is null) as open_calls
+      from conversations where agent_id = ${agentId}`),
+  ).toEqual({ turns: count, counted: count, asked: count, unbroken: true, open_calls: 0 })
+  // Everything was compacted again and again, and read in the background, in order and without a gap.
+  const { summaries, read_to: readTo } = await one(sql<{ summaries: number; read_to: number }>`
+    select count(*)::integer as summaries, (select max(read_to) from sleeptime_progress) as read_to
+    from messages join conversations on conversations.id = conversation_id
+    where agent_id = ${agentId} and type = 'SUMMARY'`)
+  expect(summaries).toBeGreaterThan(count / 30)
+  expect(readTo).toBeGreaterThan(count)
+  const { rows: material } = await sql<{ text: string }>`
+    select messages.content #>> '{content,0,text}' as text
+    from messages join runs on runs.conversation_id = messages.conversation_id and runs.number = messages.run_number
+    where runs.kind = 'SLEEPTIME' and runs.status = 'COMPLETED' and messages.type = 'USER'
+    order by messages.created_at, messages.position`.execute(db)
+  // Only what the user said: tools return what they find of it, too.
+  const told = material.flatMap(({ text }) =>
+    [...text.matchAll(/^user:\n(?:> (?:call|fail) .*\n)*> turn (\d+):/gm)].map(([, number]) => Number(number)),
+  )
+  const expected = Array.from({ length: count - (count % 3) }, (_, index) => index + 1)
+  // What a transcript had to leave out of its middle is missing here, and nothing is told twice.
+  expect(new Set(told).size).toBe(told.length)
+  expect(told).toEqual(told.toSorted((a, b) => a - b))
+  expect(told.length).toBeGreaterThan(expected.length * 0.5)
+}
+
+async function walPosition({ db }: OpenDatabase): Promise<number> {
+  const { rows } = await sql<{ bytes: string }>`select pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0') as bytes`.execute(
+    db,
+  )
+  return Number(rows[0]!.bytes)
+}
+
+function residentMegabytes({ child }: ServerProcess): number {
+  const status = readFileSync(`/proc/${child.pid}/status`, 'utf8')
+  return Math.round(Number(/VmRSS:\s+(\d+)/.exec(status)![1]) / 1024)
+}
+
+function median(values: readonly number[]): number {
+  return Math.round((values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0) * 10) / 10
+}
+
+function after(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms))
+}
