@@ -65,7 +65,9 @@ export class RunPoll {
     const places =
       conversationIds.length > 0 ? await listConversationPlaces(this.#db, conversationIds) : new Map<string, string>()
     for (const conversationId of conversationIds) {
-      if (places.get(conversationId) !== this.#places.get(conversationId)) this.#hub.conversationMoved(conversationId)
+      const place = places.get(conversationId)
+      // One that is gone has readers who must hear of it.
+      if (place === undefined || place !== this.#places.get(conversationId)) this.#hub.conversationMoved(conversationId)
     }
     this.#places = places
   }

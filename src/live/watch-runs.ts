@@ -120,6 +120,7 @@ class ChangeFeed {
 class RunWatcher extends PulledIterator<Run> {
   readonly #context: FollowContext
   readonly #feed: ChangeFeed
+  readonly #since: Date
   readonly #filter: RunChangesFilter
   readonly #leave: () => void
   #changed = new Set<string>()
@@ -138,6 +139,7 @@ class RunWatcher extends PulledIterator<Run> {
     super()
     this.#context = context
     this.#feed = feed
+    this.#since = since
     this.#filter = filter
     this.#catchUp = { since, after: undefined }
     this.#caughtUpAt = context.clock.now()
@@ -166,7 +168,7 @@ class RunWatcher extends PulledIterator<Run> {
   }
 
   #startOver(): void {
-    const since = new Date(this.#caughtUpAt.getTime() - slackMs)
+    const since = new Date(Math.max(this.#since.getTime(), this.#caughtUpAt.getTime() - slackMs))
     // One that is under way for longer back goes on being needed.
     const earlier = this.#catchUp && this.#catchUp.since < since ? this.#catchUp.since : since
     this.#catchUp = { since: earlier, after: undefined }

@@ -1,0 +1,182 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+
+import type { OpenDatabase } from '../../src/store/open-database.ts'
+import { defineTool } from '../../src/tools/registry.ts'
+import { startTestApp, type TestApp } from '../support/app.ts'
+import { createTestDatabase } from '../support/database.ts'
+import { createGatedModel } from '../support/gated-model.ts'
+import { talkTo, type Talk } from '../support/talk.ts'
+
+const model = createGatedModel()
+const pay = defineTool({ name: 'pay', description: 'Pays.', parameters: { type: 'object' }, run: () => 'paid' })
+let database: OpenDatabase
+let api: TestApp
+let worker: TestApp
+let talk: Talk
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  const options = { database, providers: [model.provider], tools: [pay] }
+  api = await startTestApp({ ...options, env: { HOLDPOINT_WORKERS: '0' } })
+  worker = await startTestApp(options)
+  talk = talkTo(api)
+})
+afterAll(async () => {
+  model.assertAllTaken()
+  await worker.stop()
+  await api.stop()
+  await database.close()
+})
+
+const newAgent = () => talk.createAgent({ tools: [{ name: 'pay', approvalOverride: true }] })
+
+/** A run that waits for `count` approvals. */
+async function pausedRun(agent: string, count = 1): Promise<{ readonly run: string; readonly calls: string[] }> {
+  const run = await talk.start(agent, 'pay')
+  const call = await model.nextCall()
+  for (let index = 0; index < count; index += 1) call.call('pay', {})
+  call.finish()
+  return { run, calls: (await talk.pending(run)).map(({ id }) => id) }
+}
+
+/** An inbox as a client keeps it: what the events made of it. */
+function openInbox(app: TestApp, variables: Record<string, unknown> = {}) {
+  const socket = app.webSocket()
+  const stream = socket.stream(
+    `subscription ($agentIds: [ID!], $needs: [ToolCallNeed!]! = [APPROVAL]) {
+      approvalInbox(agentIds: $agentIds, needs: $needs) { __typename
+        ... on InboxSnapshot { toolCalls { id status } totalCount }
+        ... on InboxAdded { toolCall { id status } } ... on InboxRemoved { toolCall { id status } } } }`,
+    variables,
+  )
+  let waiting: string[] = []
+  const types: string[] = []
+  return {
+    types,
+    async until(ids: readonly string[]): Promise<void> {
+      while (types.length === 0 || waiting.toSorted().join() !== ids.toSorted().join()) {
+        const { data } = (await stream.next())!
+        const event = data.approvalInbox
+        types.push(event.__typename)
+        const id = event.toolCall?.id
+        if (event.__typename === 'InboxSnapshot') waiting = event.toolCalls.map((call: any) => call.id)
+        else if (event.__typename === 'InboxAdded') waiting.push(id)
+        else waiting = waiting.filter((other) => other !== id)
+      }
+    },
+    async close() {
+      await stream.close()
+      await socket.dispose()
+    },
+  }
+}
+
+test('[INB1] a snapshot of what waits comes first, also when empty, then each change, from whichever process', async () => {
+  const agent = await newAgent()
+  const other = await newAgent()
+  const inboxes = [api, worker].map((app) => openInbox(app, { agentIds: [agent] }))
+  const everything = openInbox(api)
+  for (const inbox of inboxes) await inbox.until([])
+  const first = await pausedRun(agent, 2)
+  const foreign = await pausedRun(other)
+  for (const inbox of inboxes) await inbox.until(first.calls)
+  await everything.until([...first.calls, ...foreign.calls])
+  await talk.submit(first.run, [{ deny: { toolCallId: first.calls[0]!, reason: 'no' } }])
+  for (const inbox of inboxes) await inbox.until([first.calls[1]!])
+
+  const late = openInbox(worker, { agentIds: [agent] })
+  await late.until([first.calls[1]!])
+  expect(late.types).toEqual(['InboxSnapshot'])
+  await talk.cancel({ runId: first.run })
+  for (const inbox of [...inboxes, late]) await inbox.until([])
+  await talk.cancel({ runId: foreign.run })
+  await everything.until([])
+  expect(inboxes[0]!.types).toEqual(['InboxSnapshot', 'InboxAdded', 'InboxAdded', 'InboxRemoved', 'InboxRemoved'])
+  for (const inbox of [...inboxes, late, everything]) await inbox.close()
+})
+
+test('[INB2] what another need waits for is not listed, and what is deleted with its agent is gone by a new snapshot', async () => {
+  const agent = await newAgent()
+  const inbox = openInbox(api, { agentIds: [agent] })
+  const client = openInbox(api, { agentIds: [agent], needs: ['CLIENT_EXECUTION'] })
+  await client.until([])
+  const { calls } = await pausedRun(agent)
+  await inbox.until(calls)
+  await api.data('mutation ($id: ID!) { deleteAgent(input: { id: $id }) { __typename } }', { id: agent })
+  await inbox.until([])
+  expect(inbox.types.at(-1)).toBe('InboxSnapshot')
+  expect(client.types).toEqual(['InboxSnapshot'])
+  await inbox.close()
+  await client.close()
+})
+
+/** The statuses of runs as a list shows them. */
+function openChanges(app: TestApp, variables: Record<string, unknown>) {
+  const socket = app.webSocket()
+  const stream = socket.stream(
+    `subscription ($since: DateTime!, $agentIds: [ID!], $conversationId: ID) {
+      runChanges(since: $since, agentIds: $agentIds, conversationId: $conversationId) { id status } }`,
+    variables,
+  )
+  const statuses = new Map<string, string>()
+  const seen: string[] = []
+  return {
+    statuses,
+    seen,
+    async until(run: string, status: string): Promise<void> {
+      while (statuses.get(run) !== status) {
+        const { data } = (await stream.next())!
+        statuses.set(data.runChanges.id, data.runChanges.status)
+        seen.push(data.runChanges.status)
+      }
+    },
+    async close() {
+      await stream.close()
+      await socket.dispose()
+    },
+  }
+}
+
+test('[CHG1] runs that changed since come as they are now, then each as it changes, from whichever process', async () => {
+  const agent = await newAgent()
+  const before = await talk.start(agent, 'before')
+  ;(await model.nextCall()).finish()
+  await talk.settled(before)
+  await new Promise((resolve) => setTimeout(resolve, 5))
+  const since = new Date().toISOString()
+  const paused = await pausedRun(agent)
+  const lists = [api, worker].map((app) => openChanges(app, { since, agentIds: [agent] }))
+  for (const list of lists) await list.until(paused.run, 'AWAITING_APPROVAL')
+  const waiting = (await talk.send(agent, 'behind', { whenBusy: 'ENQUEUE' })).run?.id
+  for (const list of lists) await list.until(waiting, 'QUEUED')
+  await talk.cancel({ runId: paused.run })
+  const call = await model.nextCall()
+  for (const list of lists) {
+    await list.until(paused.run, 'CANCELLED')
+    await list.until(waiting, 'RUNNING')
+  }
+  call.finish()
+  for (const list of lists) {
+    await list.until(waiting, 'COMPLETED')
+    expect(list.statuses.has(before)).toBe(false)
+    await list.close()
+  }
+})
+
+test('[CHG2] only runs of the conversation, where one is asked for', async () => {
+  const agent = await newAgent()
+  const { createConversation } = await api.data(
+    'mutation ($agent: ID!) { createConversation(input: { agentId: $agent }) { conversation { id } } }',
+    { agent },
+  )
+  const conversationId = createConversation.conversation.id
+  const list = openChanges(api, { since: new Date().toISOString(), conversationId })
+  const other = await talk.start(agent, 'elsewhere')
+  ;(await model.nextCall()).finish()
+  await talk.settled(other)
+  const here = await talk.start(conversationId, 'here')
+  ;(await model.nextCall()).finish()
+  await list.until(here, 'COMPLETED')
+  expect([...list.statuses.keys()]).toEqual([here])
+  await list.close()
+})
