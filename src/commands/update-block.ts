@@ -31,6 +31,11 @@ export async function updateBlock(
     if (typeof input.expectedVersion === 'number' && input.expectedVersion !== stored.version)
       return { outcome: 'changed', block: stored }
     const settings = mergeBlock('input', stored, input)
+    if (stored.readOnly && settings.readOnly && settings.value !== stored.value)
+      throw badUserInput(
+        'input.value',
+        'The block is read-only. To change its value, set readOnly to false, in this update or before it.',
+      )
     if (settings.label !== stored.label) await checkLabelIsFree(trx, stored, settings.label)
     const block: Block = {
       ...stored,

@@ -16,7 +16,7 @@ const descriptions = {
   value: 'What it holds, `charLimit` characters at the most.',
   description: 'What models are told about its use, 10,000 characters at the most.',
   charLimit: `The most characters \`value\` may hold; ${defaultBlockCharLimit} by default.`,
-  readOnly: 'Whether agents can only read it; false by default.',
+  readOnly: 'Whether its value is fixed: no tool and no update changes it while this is true; false by default.',
 }
 
 export const CreateBlockInput = builder.inputType('CreateBlockInput', {

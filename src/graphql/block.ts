@@ -21,7 +21,7 @@ Block.implement({
     charLimit: t.exposeInt('charLimit', { description: 'The most characters `value` may hold.' }),
     version: t.exposeInt('version', { description: 'Counts the changes of `value`.' }),
     readOnly: t.exposeBoolean('readOnly', {
-      description: 'Whether agents can only read it. Clients may always write.',
+      description: 'Whether its value is fixed: no tool and no update changes it while this is true.',
     }),
     agents: t.field({
       type: [Agent],

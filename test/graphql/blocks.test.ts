@@ -89,6 +89,15 @@ describe('a block', () => {
     ])
   })
 
+  it('[BLK5] keeps its value while it is read-only, and says how to change it', async () => {
+    const { id } = await createBlock({ label: 'policy', value: 'one', readOnly: true })
+    const refused = await ground.refusal(update, { id, value: 'two' })
+    expect(refused).toMatchObject({ code: 'BAD_USER_INPUT', field: 'input.value' })
+    expect(refused.message).toContain('set readOnly to false')
+    expect((await updateBlock({ id, description: 'fixed', charLimit: 50 })).block).toMatchObject({ value: 'one' })
+    expect((await updateBlock({ id, value: 'two', readOnly: false })).block).toMatchObject({ value: 'two', version: 2 })
+  })
+
   it('[BLK3] may be shared, and an agent has each label once', async () => {
     const shared = await createBlock({ label: 'shared' })
     const rival = await createBlock({ label: 'shared' })
