@@ -78,7 +78,8 @@ const SubmitApprovalsInput = builder.inputType('SubmitApprovalsInput', {
     }),
     followUp: t.field({
       type: [NewMessageInput],
-      description: 'Handed to the model after the tool returns, in the same run.',
+      description:
+        'Handed to the model after the tool returns, in the same run. It comes with a decision: where all were taken before, one that did not come with them then is refused.',
     }),
     waitMs: t.int({
       required: true,

@@ -14,6 +14,15 @@ beforeAll(async () => {
 afterEach(() => ground.check())
 afterAll(() => ground.app.stop())
 
+/** What the model would be sent now: it can be shown at any time. */
+async function contextOf(runId: string): Promise<string[]> {
+  const { run } = await ground.app.data(
+    'query ($id: ID!) { run(id: $id) { conversation { context { messages { __typename } request } } } }',
+    { id: runId },
+  )
+  return run.conversation.context.messages.map((message: { __typename: string }) => message.__typename)
+}
+
 describe('requests', () => {
   test('[APR1] test_send_approval_without_pending_request', async () => {
     const agent = await talk.createAgent(secretAgent)
@@ -80,6 +89,8 @@ describe('requests', () => {
       { agent },
     )
     expect(toolCalls.nodes).toEqual([{ id: calls[0].id }])
+    // A step that waits is not in the context yet.
+    expect(await contextOf(runId)).toEqual(['UserMessage'])
     // It holds no worker.
     const { rows } = await ground.app.database.pool.query(
       'select lease from runs where not ended and lease is not null',
@@ -211,6 +222,7 @@ describe.each(kinds)('$kind', ({ suite, decide, decision, status, returned }) =>
       { __typename: 'AssistantMessage', text: 'done' },
     ])
     expect(executions).toEqual(decision.kind === 'APPROVED' ? ['get_secret_code hello world'] : [])
+    expect(await contextOf(runId)).toContain('ToolReturnMessage')
   })
 
   test(`[APR8] test_${suite}_and_follow_up: the next message works`, async () => {

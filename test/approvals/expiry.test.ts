@@ -51,22 +51,29 @@ test('[APR26] a call that nobody decided in time is denied, and the model reads 
 })
 
 test('[APR27] only what has a time and is undecided expires: the rest of the step waits on', async () => {
+  const implementation = { client: true }
+  const openDoor = { name: 'open_door', parameters: { type: 'object' }, implementation, approvalTimeoutMs: timeoutMs }
+  await ground.app.data('mutation ($input: UpsertToolInput!) { upsertTool(input: $input) { tool { id } } }', {
+    input: openDoor,
+  })
   const agent = await talk.createAgent({
     tools: [
       { name: 'get_secret_code', approvalOverride: true },
       { name: 'roll_dice', approvalOverride: true },
+      'open_door',
     ],
   })
   const { runId, calls } = await ground.ask(agent, [
     ['get_secret_code', { text: 'decided' }],
     ['roll_dice', { sides: 6 }],
     ['get_secret_code', { text: 'late' }],
+    ['open_door', {}],
   ])
   expect(calls[1].expiresAt).toBeNull()
   await talk.submit(runId, [approve(calls[0])])
   const watch = talk.watch(runId)
   ahead += timeoutMs
-  await watch.until((line) => line === 'ToolCallChanged get_secret_code DENIED')
+  await watch.until((line) => line === 'ToolCallChanged open_door DENIED')
   expect(await talk.run(runId)).toMatchObject({ status: 'AWAITING_APPROVAL', pendingToolCalls: [{ id: calls[1].id }] })
   expect(await talk.submit(runId, [approve(calls[2]), approve(calls[1])])).toMatchObject({
     __typename: 'AlreadyDecidedRefusal',

@@ -257,3 +257,52 @@ test('[APR17] a client result is cut to the tool’s limit, and is the same agai
   await limit(null)
   await talk.cancel({ runId })
 })
+
+test('[APR36] the run, the list of calls and the inbox agree on what waits, from the pause to the end', async () => {
+  const agent = await talk.createAgent(secretAgent)
+  const socket = ground.app.webSocket()
+  const inbox = socket.stream(
+    `subscription ($agent: ID!) { approvalInbox(agentIds: [$agent]) { __typename
+      ... on InboxSnapshot { toolCalls { id } } ... on InboxAdded { toolCall { id } } ... on InboxRemoved { toolCall { id } } } }`,
+    { agent },
+  )
+  const shown = new Set<string>()
+  const take = async (): Promise<void> => {
+    const { __typename, toolCall, toolCalls } = (await inbox.next())!.data!.approvalInbox
+    for (const call of toolCalls ?? []) shown.add(call.id)
+    if (__typename === 'InboxAdded') shown.add(toolCall.id)
+    if (__typename === 'InboxRemoved') shown.delete(toolCall.id)
+  }
+  /** The inbox tells what comes after what it told before: it agrees once it has told it all. */
+  const expectWaiting = async (runId: string, calls: readonly { readonly id: string }[]): Promise<void> => {
+    const ids = calls.map(({ id }) => ({ id }))
+    expect((await talk.run(runId)).pendingToolCalls).toEqual(ids)
+    const { toolCalls } = await ground.app.data(
+      'query ($agent: ID!) { toolCalls(filter: { agentIds: [$agent], statuses: [PENDING] }) { nodes { id } } }',
+      { agent },
+    )
+    expect(toolCalls.nodes).toEqual(ids)
+    while (
+      [...shown].toSorted().join() !==
+      ids
+        .map(({ id }) => id)
+        .toSorted()
+        .join()
+    )
+      await take()
+  }
+  await take()
+  const { runId, calls } = await ground.ask(agent, mixed)
+  await expectWaiting(runId, calls)
+  await talk.submit(runId, [deny(calls[1])])
+  await expectWaiting(runId, [calls[0], calls[2]])
+  await talk.submit(runId, [approve(calls[0]), approve(calls[2])])
+  await expectWaiting(runId, [])
+  await ground.answer('done')
+  await talk.settled(runId)
+  const second = await ground.ask(agent)
+  await expectWaiting(second.runId, second.calls)
+  await talk.cancel({ runId: second.runId })
+  await expectWaiting(second.runId, [])
+  await socket.dispose()
+})

@@ -141,7 +141,7 @@ test('[CAN21] the run of a worker that was killed ends CANCELLED without another
   while (!(await gone())) await new Promise((resolve) => setTimeout(resolve, 50))
   expect(await talk.cancel({ runId: second.runId })).toMatchObject(cancelled)
   await second.watch.ended
-})
+}, 60_000)
 
 test('[CAN22] of a cancel and an end that wait for the same lock, the first to come stands', async () => {
   const worker = await startWorker()

@@ -183,5 +183,5 @@ describe.each(['one process', 'two processes'])('%s', (processes) => {
       }
     }
     expect(ends).toEqual(new Set(['CANCELLED', 'COMPLETED']))
-  }, 60_000)
+  }, 120_000)
 })

@@ -1,0 +1,12 @@
+/** `npm run bench`, or `npm run bench -- cancel` for one of them. Each ends in one line of JSON. */
+const benches: Readonly<Record<string, () => Promise<void>>> = {
+  cancel: async () => (await import('./cancel.ts')).benchCancel(),
+}
+
+const asked = process.argv.slice(2)
+const unknown = asked.filter((name) => !(name in benches))
+if (unknown.length > 0) {
+  console.error(`There is no benchmark named ${unknown.join(', ')}. There are: ${Object.keys(benches).join(', ')}.`)
+  process.exit(2)
+}
+for (const name of asked.length > 0 ? asked : Object.keys(benches)) await benches[name]!()
