@@ -7,6 +7,7 @@ import { readConfig, type Config } from './config.ts'
 import { prepareDatabase } from './prepare-database.ts'
 import { startEmbeddedPostgres } from './store/embedded/launch.ts'
 import { openDatabase, type OpenDatabase } from './store/open-database.ts'
+import { findTenantSecret } from './store/tenants.ts'
 import { createLog, type Log } from './util/log.ts'
 import { StartError, errorCode } from './util/start-error.ts'
 
@@ -32,6 +33,8 @@ async function main(args: readonly string[]): Promise<void> {
       const role = command.name
       return withDatabase((parts, closers) => serve(role, parts, closers))
     }
+    case 'signing-secret':
+      return withDatabase(async ({ database }) => print(await findSigningSecret(database, command.tenant)))
     case 'migrate':
       return withDatabase(async ({ migrated }) =>
         print(migrated.length > 0 ? `migrated ${migrated.join(' ')}` : 'up to date'),
@@ -97,6 +100,15 @@ async function serve(
   }
   print(`ready ${url ?? role}`)
   await stop.asked
+}
+
+async function findSigningSecret({ db }: OpenDatabase, tenant: string | undefined): Promise<string> {
+  const secret = await findTenantSecret(db, tenant)
+  if (secret === undefined)
+    throw new StartError(
+      tenant === undefined ? 'There is no tenant yet: start the server once.' : `There is no tenant "${tenant}".`,
+    )
+  return secret
 }
 
 function explainListening(error: unknown, { host, port }: Config): unknown {

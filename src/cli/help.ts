@@ -3,6 +3,7 @@ const commands = [
   ['worker', 'workers alone, beside a server on the same database'],
   ['migrate', 'bring the database up to date, then exit'],
   ['keys create | list | revoke', 'manage API keys'],
+  ['signing-secret [--tenant N]', 'print what calls of HTTP tools are signed with'],
 ] as const
 
 const variables = [

@@ -21,6 +21,15 @@ export async function getSigningSecret(db: Kysely<Database>, tenantId: string): 
   return tenant.signing_secret
 }
 
+/** By the tenant's name; undefined where there is no such tenant. */
+export async function findTenantSecret(
+  db: Kysely<Database>,
+  name: string = defaultTenantName,
+): Promise<string | undefined> {
+  const tenant = await db.selectFrom('tenants').select('signing_secret').where('name', '=', name).executeTakeFirst()
+  return tenant?.signing_secret
+}
+
 export async function ensureTenant(
   db: Kysely<Database>,
   name: string,

@@ -20,7 +20,7 @@ import type { GuardedNetwork } from './network-guard.ts'
 import type { ToolContext, ToolRegistry } from './registry.ts'
 import { Sandbox } from './sandbox/sandbox.ts'
 
-/** A script stops itself when its time is up; this is for one that did not even get to start. */
+/** A script's time begins when it has a thread, and it stops itself when that is over. It waits as long at the most. */
 const sandboxGraceMs = 3_000
 const loadMs = 2_000
 
@@ -79,7 +79,7 @@ export class Toolbox implements ToolAccess {
     const { call, tool } = execution
     const args = call.editedArguments ?? call.arguments
     if (!tool || !isJsonObject(args)) return { ok: false, output: `${call.name} cannot be run here.` }
-    const limitMs = tool.timeoutMs + (tool.kind === 'JAVASCRIPT' ? sandboxGraceMs : 0)
+    const limitMs = tool.kind === 'JAVASCRIPT' ? 2 * tool.timeoutMs + sandboxGraceMs : tool.timeoutMs
     try {
       return await withinTime(execution.signal, limitMs, tool, (signal) => this.#run(execution, tool, args, signal))
     } catch (error) {

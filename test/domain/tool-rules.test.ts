@@ -1,6 +1,8 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 
+import { faultOfCall } from '../../src/domain/call-check.ts'
+import type { RunState } from '../../src/domain/run-state.ts'
 import { conflictProblems } from '../../src/domain/tool-rule-conflicts.ts'
 import {
   allowedTools,
@@ -196,6 +198,26 @@ describe('rules that cannot be kept together', () => {
     expect(paths(parent('a', 'b'), parent('b', 'c'), parent('c', 'a'))).toHaveLength(3)
     expect(paths(parent('a', 'b', 'c'), parent('b', 'd'))).toEqual([])
   })
+})
+
+test('[RUL3] of several calls of one step, MAX_CALLS lets exactly as many through', () => {
+  const calls = [0, 1, 2].map((ordinal) => ({
+    name: 'a',
+    arguments: {},
+    argumentsText: '{}',
+    stepIndex: 1,
+    ordinal,
+    status: 'READY',
+  }))
+  const before = { ...calls[0], stepIndex: 0, status: 'FAILED', startedAt: new Date(), decision: null, result: null }
+  const state = {
+    agent: { toolRules: [rule('MAX_CALLS', 'a', { maxCalls: 3 })] },
+    tools: [{ tool: { name: 'a', parameters: { type: 'object' } } }],
+    run: { request: { clientTools: [] } },
+    steps: [{ index: 0 }, { index: 1 }],
+    calls: [before, ...calls],
+  } as unknown as RunState
+  expect(calls.map((call) => faultOfCall(state, call) === undefined)).toEqual([true, true, false])
 })
 
 test('[RUL10] every rule that binds the model is told in words', () => {

@@ -448,9 +448,6 @@ describe('what is not there yet', () => {
   it('[RUN13] answers NOT_IMPLEMENTED and nothing else', async () => {
     const { api } = await createTenant()
     const operations = [
-      `mutation { addMcpServer(input: { name: "x", url: "http://x" }) { server { id } } }`,
-      `mutation { refreshMcpServer(input: { id: "x" }) { server { id } } }`,
-      `mutation { removeMcpServer(input: { id: "x" }) { deletedId } }`,
       `mutation { createApiKey(input: { name: "x", scopes: [READ] }) { secret } }`,
       `mutation { revokeApiKey(input: { id: "x" }) { apiKey { id } } }`,
     ]

@@ -36,12 +36,10 @@ export class Sandbox {
   #closed = false
 
   async run(job: ScriptJob, { tenantId, signal }: ScriptOptions): Promise<ScriptOutcome> {
-    const askedAt = performance.now()
     const thread = await this.#turn(tenantId, signal)
-    const limitMs = Math.max(1, job.limitMs - Math.ceil(performance.now() - askedAt))
     let reusable = false
     try {
-      const outcome = await runIn(thread.worker, { ...job, limitMs }, signal)
+      const outcome = await runIn(thread.worker, job, signal)
       reusable = outcome.clean
       return outcome
     } finally {

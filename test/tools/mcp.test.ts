@@ -1,0 +1,174 @@
+import type { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { z } from 'zod'
+
+import { deferred, type Deferred } from '../../src/util/deferred.ts'
+import { startGround, type Ground } from '../approvals/ground.ts'
+import type { Talk } from '../support/talk.ts'
+import { startMcpServer, type TestMcpServer } from './mcp-server.ts'
+
+let ground: Ground
+let talk: Talk
+let server: TestMcpServer
+const started: Deferred<void> = deferred()
+let aborted: Deferred<void> = deferred()
+
+function register(mcp: McpServer): void {
+  const numbers = { a: z.number(), b: z.number() }
+  mcp.registerTool('add', { description: 'Adds.', inputSchema: numbers }, ({ a, b }) => ({
+    content: [{ type: 'text', text: String(a + b) }],
+  }))
+  mcp.registerTool('roll_dice', { description: 'Another one of that name.' }, () => ({
+    content: [{ type: 'text', text: 'four' }],
+    isError: true,
+  }))
+  mcp.registerTool('wait.for-ever', {}, async ({ signal }) => {
+    started.resolve()
+    await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()))
+    aborted.resolve()
+    return { content: [] }
+  })
+}
+
+beforeAll(async () => {
+  server = await startMcpServer((mcp) => register(mcp))
+  ground = await startGround({ env: { HOLDPOINT_ALLOW_PRIVATE_NETWORK: '1' } })
+  talk = ground.talk
+})
+afterAll(async () => {
+  ground.check()
+  await ground.app.stop()
+  await server.stop()
+})
+
+const fields = 'server { id name url lastError tools { name kind description parameters mcpServer { name } } }'
+const add = (input: object) =>
+  ground.app.request(`mutation ($input: AddMcpServerInput!) { addMcpServer(input: $input) { ${fields} } }`, { input })
+const refresh = (id: string) =>
+  ground.app.data(`mutation ($id: ID!) { refreshMcpServer(input: { id: $id }) { ${fields} } }`, { id })
+
+async function call(name: string, args: object) {
+  const agent = await talk.createAgent({ tools: [name] })
+  const runId = await talk.start(agent, 'go')
+  await ground.call([name, args])
+  await ground.answer('done')
+  const run = await talk.settled(runId)
+  return { status: run.status, ...run.steps[0].toolCalls[0] }
+}
+
+let id: string
+
+test('[MCP1] a server is added with its tools; one whose name is taken gets the server’s name before it', async () => {
+  const { data, errors } = await add({ name: 'Calc', url: server.url, headers: { Authorization: 'Bearer hush' } })
+  expect(errors).toBeUndefined()
+  const added = data.addMcpServer.server
+  id = added.id
+  expect(added).toMatchObject({ name: 'Calc', url: server.url, lastError: null })
+  expect(added.tools.map((tool: any) => tool.name)).toEqual(['add', 'Calc_roll_dice', 'wait_for-ever'])
+  expect(added.tools[0]).toMatchObject({
+    kind: 'MCP',
+    description: 'Adds.',
+    parameters: { type: 'object', required: ['a', 'b'] },
+    mcpServer: { name: 'Calc' },
+  })
+  expect(server.headers.every((headers) => headers['authorization'] === 'Bearer hush')).toBe(true)
+  expect(server.sessions.size).toBe(0)
+})
+
+test('[MCP2] its tools are called over one connection, and their errors are error returns', async () => {
+  expect(await call('add', { a: 2, b: 40 })).toMatchObject({ status: 'SUCCEEDED', result: { output: '42' } })
+  expect(await call('Calc_roll_dice', {})).toMatchObject({
+    status: 'FAILED',
+    result: { status: 'ERROR', output: 'four' },
+  })
+  expect(server.sessions.size).toBe(1)
+  expect((await call('add', { a: 'x' })).result.output).toMatch(/don't fit its parameters/)
+})
+
+test('[MCP3] a call is told to stop when its run is cancelled or its time is up', async () => {
+  const agent = await talk.createAgent({ tools: ['wait_for-ever'] })
+  const runId = await talk.start(agent, 'go')
+  await ground.call(['wait_for-ever', {}])
+  await started.promise
+  expect(await talk.cancel({ runId })).toMatchObject({ run: { status: 'CANCELLED' } })
+  await aborted.promise
+
+  aborted = deferred()
+  await ground.app.data('mutation ($input: UpdateToolInput!) { updateTool(input: $input) { tool { id } } }', {
+    input: { id: await talk.toolId('wait_for-ever'), timeoutMs: 100 },
+  })
+  expect((await call('wait_for-ever', {})).result.output).toBe('wait_for-ever did not finish within 100 ms.')
+  await aborted.promise
+})
+
+test('[MCP4] a server that forgot the session is connected to anew, and the call is made once', async () => {
+  server.forgetSessions()
+  expect(await call('add', { a: 1, b: 1 })).toMatchObject({ result: { output: '2' } })
+})
+
+test('[MCP5] a server that is down gives error returns, its error is kept, and it is found again when it is up', async () => {
+  const { port } = new URL(server.url)
+  await server.stop()
+  const down = await call('add', { a: 1, b: 1 })
+  expect(down).toMatchObject({
+    status: 'FAILED',
+    result: { status: 'ERROR', output: expect.stringMatching(/^The MCP server Calc cannot be reached: /) },
+  })
+  expect((await call('add', { a: 1, b: 1 })).result.output).toMatch(
+    /^The MCP server Calc cannot be reached: .*ECONNREFUSED/,
+  )
+  const shown = await refresh(id)
+  expect(shown.refreshMcpServer.server).toMatchObject({
+    lastError: expect.stringContaining('ECONNREFUSED'),
+    tools: expect.objectContaining({ length: 3 }),
+  })
+  server = await startMcpServer((mcp) => register(mcp), { port: Number(port) })
+  expect(await call('add', { a: 1, b: 1 })).toMatchObject({ result: { output: '2' } })
+  const { mcpServers } = await ground.app.data('{ mcpServers { lastError } }')
+  expect(mcpServers).toEqual([{ lastError: null }])
+})
+
+test('[MCP6] a refresh keeps what is still there, with its settings, and drops what is gone unless rules name it', async () => {
+  const toolId = await talk.toolId('add')
+  await ground.app.data('mutation ($input: UpdateToolInput!) { updateTool(input: $input) { tool { id } } }', {
+    input: { id: toolId, requiresApproval: true },
+  })
+  const agent = await talk.createAgent({
+    tools: ['wait_for-ever'],
+    toolRules: [{ kind: 'MAX_CALLS', tool: 'wait_for-ever', maxCalls: 1 }],
+  })
+  const old = server
+  server = await startMcpServer((mcp) => {
+    mcp.registerTool('add', { description: 'Adds better.' }, () => ({ content: [] }))
+    mcp.registerTool('subtract', {}, () => ({ content: [] }))
+  })
+  await ground.app.database.pool.query('update mcp_servers set url = $1', [server.url])
+  const { tools } = (await refresh(id)).refreshMcpServer.server
+  expect(tools.map((tool: any) => tool.name).sort()).toEqual(['add', 'subtract', 'wait_for-ever'])
+  expect(tools.find((tool: any) => tool.name === 'add').description).toBe('Adds better.')
+  const { tool } = await ground.app.data('query ($id: ID!) { tool(id: $id) { requiresApproval } }', { id: toolId })
+  expect(tool.requiresApproval).toBe(true)
+
+  const remove = 'mutation ($id: ID!) { removeMcpServer(input: { id: $id }) { deletedId } }'
+  const { errors } = await ground.app.request(remove, { id })
+  expect(errors![0]).toMatchObject({ extensions: { code: 'BAD_USER_INPUT', field: 'input.id' } })
+  await ground.app.data('mutation ($input: UpdateAgentInput!) { updateAgent(input: $input) { agent { id } } }', {
+    input: { id: agent, toolRules: [] },
+  })
+  expect(await ground.app.data(remove, { id })).toEqual({ removeMcpServer: { deletedId: id } })
+  expect(await ground.app.data('{ tools(filter: { kinds: [MCP] }) { nodes { id } } }')).toEqual({
+    tools: { nodes: [] },
+  })
+  await old.stop()
+})
+
+test('[MCP7] a server that cannot be reached, or a name that is taken, adds nothing', async () => {
+  const codes = async (input: object) => (await add(input)).errors?.map(({ extensions }) => extensions['field'])
+  expect(await codes({ name: 'x', url: 'http://127.0.0.1:9/' })).toEqual(['input.url'])
+  expect(await codes({ name: 'x', url: 'ftp://x' })).toEqual(['input.url'])
+  expect(await codes({ name: '', url: server.url })).toEqual(['input.name'])
+  expect(await codes({ name: 'x', url: server.url, headers: { a: 1 } })).toEqual(['input.headers.a'])
+  expect((await add({ name: 'x', url: server.url })).errors).toBeUndefined()
+  expect(await codes({ name: 'x', url: server.url })).toEqual(['input.name'])
+  expect((await ground.app.data('{ mcpServers { name } }')).mcpServers).toEqual([{ name: 'x' }])
+})
