@@ -13,6 +13,7 @@ import { requestCancel, type CancelRequest } from '../store/cancel-requests.ts'
 import { storeEnd } from '../store/end-run.ts'
 import { loadRun } from '../store/load-run.ts'
 import { lockRun } from '../store/lock-run.ts'
+import { retryDeadlocks } from '../store/retry-deadlocks.ts'
 import { findRuns } from '../store/runs.ts'
 import type { Database } from '../store/schema.ts'
 import type { CommandContext } from './command-context.ts'
@@ -49,7 +50,8 @@ async function stopNamed(context: CommandContext, viewer: Viewer, runId: string)
   const request = await requestCancel(context.db, runId, context.clock.now())
   if (request) announceRequest(context, runId, request)
   else {
-    const announce = await context.db.transaction().execute((trx) => stopRun(context, trx, runId))
+    const stop = () => context.db.transaction().execute((trx) => stopRun(context, trx, runId))
+    const announce = await retryDeadlocks(stop)
     announce()
   }
   return runId
@@ -58,12 +60,14 @@ async function stopNamed(context: CommandContext, viewer: Viewer, runId: string)
 /** Which run is active cannot change before the transaction is over. */
 async function stopActive(context: CommandContext, viewer: Viewer, target: Target): Promise<string | null> {
   let announce = () => {}
-  const runId = await context.db.transaction().execute(async (trx) => {
-    const locked = await lockConversation(trx, viewer.tenantId, target)
-    if (!locked) throw targetNotFound(target)
-    if (locked.activeRunId !== null) announce = await stopRun(context, trx, locked.activeRunId)
-    return locked.activeRunId
-  })
+  const stop = () =>
+    context.db.transaction().execute(async (trx) => {
+      const locked = await lockConversation(trx, viewer.tenantId, target)
+      if (!locked) throw targetNotFound(target)
+      if (locked.activeRunId !== null) announce = await stopRun(context, trx, locked.activeRunId)
+      return locked.activeRunId
+    })
+  const runId = await retryDeadlocks(stop)
   announce()
   return runId
 }
