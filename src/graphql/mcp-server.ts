@@ -78,7 +78,8 @@ builder.mutationFields((t) => ({
   addMcpServer: t.field({
     type: AddMcpServerPayload,
     nullable: true,
-    description: 'Connects to the server, lists its tools and keeps them as tools of kind MCP.',
+    description:
+      "Connects to the server, lists its tools and keeps them as tools of kind MCP. One whose name another tool has gets the server's name before it.",
     args: { input: t.arg({ type: AddMcpServerInput, required: true, description: 'The server.' }) },
     resolve: (_root, { input }, context) => addMcpServer(context, context.viewer, input),
   }),

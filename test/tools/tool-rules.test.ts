@@ -229,7 +229,8 @@ describe('prefilled arguments', () => {
   })
 
   test('[RUL18] whoever approves a call cannot edit them away', async () => {
-    const agent = await agentWith([...rules, { kind: 'REQUIRES_APPROVAL', tool: 'first' }])
+    const waiting = ['first', 'second'].map((tool) => ({ kind: 'REQUIRES_APPROVAL', tool }))
+    const agent = await agentWith([...rules, ...waiting])
     const run = await talk.start(agent, 'go')
     await ground.call(['first', {}])
     const [call] = await talk.pending(run)
@@ -239,9 +240,14 @@ describe('prefilled arguments', () => {
       problems: [{ path: '/count', message: 'is fixed by a tool rule to 7' }],
     })
     await talk.submit(run, [approve(call, { arguments: { count: 7, say: 'edited' } })])
+    await ground.call(['second', { say: 'other' }])
+    await talk.submit(run, [approve((await talk.pending(run))[0]!)])
     await ground.answer('done')
     await talk.settled(run)
-    expect(ran).toEqual([['first', { count: 7, say: 'edited' }]])
+    expect(ran).toEqual([
+      ['first', { count: 7, say: 'edited' }],
+      ['second', { say: 'fixed' }],
+    ])
   })
 
   test('[RUL19] where they do not fit, the call returns an error and the run fails with INVALID_TOOL_CALL', async () => {
