@@ -12,6 +12,7 @@ import {
   PrivateAddressError,
   type GuardedNetwork,
 } from '../../src/tools/network-guard.ts'
+import { findTenantSecret } from '../../src/store/tenants.ts'
 import { startGround, type Ground } from '../approvals/ground.ts'
 import { deferred } from '../../src/util/deferred.ts'
 import type { Talk } from '../support/talk.ts'
@@ -86,8 +87,8 @@ describe('an HTTP tool', () => {
       'holdpoint-run': run.id,
       'holdpoint-agent': agent,
     })
-    const { rows } = await ground.app.database.pool.query('select signing_secret from tenants')
-    const signed = createHmac('sha256', rows[0].signing_secret).update(`${headers['holdpoint-timestamp']}.${body}`)
+    const secret = (await findTenantSecret(ground.app.database.db))!
+    const signed = createHmac('sha256', secret).update(`${headers['holdpoint-timestamp']}.${body}`)
     expect(headers['holdpoint-signature']).toBe(`v1=${signed.digest('hex')}`)
     expect(Math.abs(Date.now() / 1000 - Number(headers['holdpoint-timestamp']))).toBeLessThan(60)
   })
