@@ -24,7 +24,7 @@ export interface EngineGround {
   readonly database: OpenDatabase
   readonly viewer: Viewer
   /** As one process has it, with a hub of its own. */
-  process(db?: Kysely<Database>): EngineContext & CommandContext
+  process(db?: Kysely<Database>, tools?: readonly ToolDefinition[]): EngineContext & CommandContext
   /** An agent with all the tools, and its main conversation. */
   createAgent(): Promise<{ readonly agentId: string; readonly conversationId: string }>
   close(): Promise<void>
@@ -39,10 +39,10 @@ export async function createEngineGround(options: {
   const clock = systemClock
   const ids = createIdSource(clock)
   const tenantId = await ensureDefaultTenant(database.db, { clock, ids })
-  const definitions = options.tools.map(({ name, description, parameters, parallel, idempotent }) => {
+  const stored = options.tools.map(({ name, description, parameters, parallel, idempotent }) => {
     return { name, description, parameters, parallel: parallel ?? false, idempotent: idempotent ?? false }
   })
-  await upsertBuiltinTools(database.db, tenantId, definitions, { clock, ids })
+  await upsertBuiltinTools(database.db, tenantId, stored, { clock, ids })
   const catalog = createCatalog(options.providers)
   const viewer: Viewer = { tenantId, keyId: null, keyName: 'test', scopes: apiScopes }
   const names = options.tools.map(({ name }) => name)
@@ -53,7 +53,7 @@ export async function createEngineGround(options: {
   const ground: EngineGround = {
     database,
     viewer,
-    process: (db = database.db) => ({
+    process: (db = database.db, definitions = options.tools) => ({
       db,
       clock,
       ids,
@@ -63,7 +63,7 @@ export async function createEngineGround(options: {
       log: createLog('fatal'),
       tools: new Toolbox({
         db,
-        registry: createToolRegistry(options.tools),
+        registry: createToolRegistry(definitions),
         network: createNetworkGuard({ allowPrivate: true }),
       }),
       toolGraceMs: 0,

@@ -1,7 +1,7 @@
 import {
+  CompiledQuery,
   Kysely,
   PostgresDialect,
-  type CompiledQuery,
   type DatabaseConnection,
   type Driver,
   type QueryResult,
@@ -15,6 +15,8 @@ export interface StatementHooks {
   before?(statement: string): Promise<void> | void
   /** The statement was executed: what is thrown here is the loss of its answer. */
   after?(statement: string): Promise<void> | void
+  /** The database refused it. */
+  failed?(statement: string): void
 }
 
 /** A database whose every statement passes through hooks, on a pool that stays its owner's. */
@@ -83,8 +85,17 @@ class HookedConnection implements DatabaseConnection {
 
   async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
     await this.#hooks.before?.(query.sql)
-    const result = await this.inner.executeQuery<R>(query)
-    await this.#hooks.after?.(query.sql)
+    const result = await this.inner.executeQuery<R>(query).catch((error: unknown) => {
+      this.#hooks.failed?.(query.sql)
+      throw error
+    })
+    try {
+      await this.#hooks.after?.(query.sql)
+    } catch (error) {
+      // Kysely rolls back what it knows to have begun; the connection goes back to the pool either way.
+      if (query.sql === 'begin') await this.inner.executeQuery(CompiledQuery.raw('rollback'))
+      throw error
+    }
     return result
   }
 

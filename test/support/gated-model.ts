@@ -9,6 +9,8 @@ export interface GatedModel {
   readonly provider: Provider
   /** The next request that a run makes; waits for it. Every request must be taken. */
   nextCall(): Promise<ModelCall>
+  /** The requests that were made and not taken, for tests that do not know when one is made. */
+  takeCalls(): ModelCall[]
   /** How many requests were made so far. */
   readonly requests: readonly ModelRequest[]
   /** How many requests wait to be taken. */
@@ -62,6 +64,7 @@ export function createGatedModel(): GatedModel {
       return made.shift()!
     },
     untaken: () => made.length,
+    takeCalls: () => made.splice(0),
     assertAllTaken() {
       if (made.length > 0) throw new Error(`${made.length} model requests were made that no test took`)
     },

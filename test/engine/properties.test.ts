@@ -1,0 +1,140 @@
+import fc from 'fast-check'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+
+import { brokenPromises } from '../support/promises.ts'
+import { createSharedWorld, World, type Answer, type SharedWorld } from '../support/world.ts'
+
+let shared: SharedWorld
+beforeAll(async () => {
+  shared = await createSharedWorld()
+})
+afterAll(() => shared.close())
+
+const choice = fc.nat(5)
+const calls = fc.array(fc.constantFrom('plain', 'again', 'ask', 'client', 'nobody'), { maxLength: 3 })
+const answer: fc.Arbitrary<Answer> = fc.oneof(
+  { weight: 8, arbitrary: fc.record({ type: fc.constant('answer' as const), calls, thinks: fc.boolean() }) },
+  { weight: 1, arbitrary: fc.constant({ type: 'say' as const }) },
+  { weight: 1, arbitrary: fc.record({ type: fc.constant('fail' as const), refused: fc.boolean() }) },
+  { weight: 1, arbitrary: fc.constant({ type: 'break off' as const }) },
+)
+
+/** One thing that happens: how likely it is, and what comes with it. */
+const events = {
+  send: [
+    3,
+    {
+      process: choice,
+      whenBusy: fc.constantFrom('REJECT', 'ENQUEUE', 'INTERRUPT'),
+      key: fc.option(fc.constantFrom('k1', 'k2'), { freq: 3 }),
+    },
+  ],
+  work: [3, { process: choice }],
+  step: [6, { choice, times: fc.integer({ min: 1, max: 8 }) }],
+  go: [10, { process: choice, steps: fc.integer({ min: 1, max: 25 }) }],
+  answer: [7, { choice, answer }],
+  tool: [3, { choice, succeeds: fc.boolean() }],
+  decide: [
+    4,
+    { process: choice, choice, kind: fc.constantFrom('APPROVED', 'DENIED', 'CLIENT_RETURN'), followUp: fc.boolean() },
+  ],
+  cancel: [1, { process: choice, choice: fc.option(choice) }],
+  retry: [1, { process: choice, choice }],
+  crash: [2, { process: choice }],
+  stall: [1, { process: choice }],
+  dieAfter: [1, { choice }],
+  drain: [1, { process: choice }],
+  sweep: [2, {}],
+} as const
+type Events = typeof events
+type Event = {
+  [Type in keyof Events]: { readonly type: Type } & {
+    readonly [Key in keyof Events[Type][1]]: Events[Type][1][Key] extends fc.Arbitrary<infer Value> ? Value : never
+  }
+}[keyof Events]
+const event = fc.oneof(
+  ...Object.entries(events).map(([type, [weight, given]]) => ({
+    weight,
+    arbitrary: fc.record({ type: fc.constant(type), ...given }),
+  })),
+) as fc.Arbitrary<Event>
+
+async function happen(world: World, event: Event): Promise<void> {
+  const process = 'process' in event ? world.alive(event.process) : undefined
+  if ('process' in event && !process) return
+  switch (event.type) {
+    case 'send':
+      return world.send(process!, event.whenBusy, event.key)
+    case 'work':
+      return void (await world.work(process!))
+    case 'step':
+      for (let times = 0; times < event.times && world.step(event.choice); times++) await world.quiet()
+      return
+    case 'go':
+      for (let count = 0; count < event.steps && (world.step(0) || (await world.work(process!))); count++) {
+        await world.quiet()
+      }
+      return
+    case 'answer':
+      return void world.answer(event.choice, event.answer)
+    case 'tool':
+      return void world.finishTool(event.choice, event.succeeds)
+    case 'decide':
+      return void (await world.decide(process!, event.choice, event.kind, event.followUp))
+    case 'cancel':
+      return world.cancel(process!, event.choice)
+    case 'retry':
+      return world.retry(process!, event.choice)
+    case 'crash':
+      return world.crash(process!)
+    case 'stall':
+      return world.stall(process!)
+    case 'dieAfter':
+      return world.stepAndDie(event.choice)
+    case 'drain':
+      return world.drain(process!)
+    case 'sweep':
+      return world.sweep()
+    default:
+      event satisfies never
+  }
+}
+
+/** Lets it all happen, then brings everything to rest, and says which promises were not kept. */
+async function faultsAfter(events: readonly Event[]): Promise<string[]> {
+  const world = new World(shared)
+  await world.open(2)
+  try {
+    world.send(world.alive(0)!, 'ENQUEUE', null)
+    for (const next of events) {
+      await world.quiet()
+      await happen(world, next)
+    }
+    await world.settle()
+    const faults = [...world.faults, ...(await brokenPromises(shared.ground.database.db, world))]
+    if (faults.length > 0) return faults
+
+    // Whatever happened, the conversation takes the next message.
+    world.send(world.alive(0)!, 'REJECT', null)
+    await world.settle()
+    const last = (await world.runs()).at(-1)
+    if (last?.status !== 'COMPLETED') world.faults.push(`the next message ended ${last?.status}`)
+    return [...world.faults, ...(await brokenPromises(shared.ground.database.db, world))]
+  } finally {
+    await world.close()
+  }
+}
+
+const title =
+  'no interleaving of sends, answers, tools, decisions, cancels, retries, crashes, stalls and drains breaks a promise'
+const numRuns = Number(process.env['HOLDPOINT_TEST_RUNS'] ?? 15)
+
+test(`[ENG11] ${title}`, { timeout: numRuns * 20_000 }, async () => {
+  const script = fc.array(event, { minLength: 10, maxLength: 70, size: 'max' })
+  await fc.assert(
+    fc.asyncProperty(script, async (events) => {
+      expect(await faultsAfter(events)).toEqual([])
+    }),
+    { numRuns },
+  )
+})

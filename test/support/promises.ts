@@ -1,0 +1,160 @@
+import type { Kysely, Selectable } from 'kysely'
+
+import { encodeId } from '../../src/domain/ids.ts'
+import { hasEnded, transitions, type StoredRunStatus } from '../../src/domain/run.ts'
+import { isSettled } from '../../src/domain/tool-call.ts'
+import type { Database } from '../../src/store/schema.ts'
+import type { Sent } from './world.ts'
+
+/** What clients were told and tools did, to be compared with what is stored. */
+export interface Told {
+  readonly conversationId: string
+  readonly sent: readonly Sent[]
+  readonly followUps: readonly string[]
+  readonly executions: ReadonlyMap<string, number>
+}
+
+type Row<Table extends keyof Database> = Selectable<Database[Table]>
+
+/** Which of the promises a conversation that has come to rest does not keep. */
+export async function brokenPromises(db: Kysely<Database>, told: Told): Promise<string[]> {
+  const { conversationId } = told
+  const conversation = await db
+    .selectFrom('conversations')
+    .where('id', '=', conversationId)
+    .selectAll()
+    .executeTakeFirstOrThrow()
+  const runs = await db
+    .selectFrom('runs')
+    .where('conversation_id', '=', conversationId)
+    .selectAll()
+    .orderBy('number')
+    .execute()
+  const messages = await db
+    .selectFrom('messages')
+    .where('conversation_id', '=', conversationId)
+    .selectAll()
+    .orderBy('position')
+    .execute()
+  const faults = [...faultsOfRest(conversation, runs), ...faultsOfInput(runs, messages, told)]
+  faults.push(...faultsOfPositions(conversation, runs, messages))
+  for (const run of runs) {
+    const own = messages.filter((message) => message.run_number === run.number)
+    const ofRun = [...(await faultsOfLog(db, run, own)), ...(await faultsOfCalls(db, run, own, told))]
+    faults.push(...ofRun.map((fault) => `run ${run.number}: ${fault}`))
+  }
+  return faults
+}
+
+function faultsOfRest(conversation: Row<'conversations'>, runs: readonly Row<'runs'>[]): string[] {
+  const faults = runs.flatMap((run) => [
+    ...(hasEnded(run.status) ? [] : [`run ${run.number} is still ${run.status}`]),
+    ...(run.lease === null ? [] : [`run ${run.number} has a lease`]),
+  ])
+  return conversation.active_run_id === null ? faults : [...faults, 'the conversation is still held']
+}
+
+/** What was accepted made one run and is stored once; what was refused did nothing. */
+function faultsOfInput(runs: readonly Row<'runs'>[], messages: readonly Row<'messages'>[], told: Told): string[] {
+  const faults: string[] = []
+  const stored = messages.flatMap((message) => (message.type === 'USER' ? [firstText(message.content)] : []))
+  const count = (list: readonly unknown[], value: unknown) => list.filter((entry) => entry === value).length
+  const inputs = runs.map((run) => firstText(run.request.messages[0]))
+  for (const { text, outcome } of told.sent) {
+    const made = count(inputs, text)
+    const fits = outcome === undefined ? made <= 1 : made === (outcome.outcome === 'accepted' ? 1 : 0)
+    if (!fits) faults.push(`"${text}" made ${made} runs, and the client was told: ${outcome?.outcome}`)
+  }
+  for (const [index, run] of runs.entries()) {
+    const times = count(stored, inputs[index])
+    const began = run.first_position !== null
+    if (!began && run.status !== 'CANCELLED') faults.push(`run ${run.number} never began and is ${run.status}`)
+    if (times !== (began ? 1 : 0)) faults.push(`the input of run ${run.number} is stored ${times} times`)
+  }
+  for (const text of told.followUps) {
+    if (count(stored, text) !== 1) faults.push(`"${text}" was accepted and is stored ${count(stored, text)} times`)
+  }
+  return faults
+}
+
+function firstText(message: unknown): string | undefined {
+  return (message as { content?: { text?: string }[] } | undefined)?.content?.[0]?.text
+}
+
+/** Messages are one unbroken sequence, and each run's are a range of it. */
+function faultsOfPositions(
+  conversation: Row<'conversations'>,
+  runs: readonly Row<'runs'>[],
+  messages: readonly Row<'messages'>[],
+): string[] {
+  const faults = messages.flatMap(({ position }, index) =>
+    position === index + 1 ? [] : [`message ${index + 1} has the position ${position}`],
+  )
+  if (conversation.next_position !== messages.length + 1) {
+    faults.push(`the conversation goes on at ${conversation.next_position} after ${messages.length} messages`)
+  }
+  for (const { number, first_position: first, next_position: next } of runs) {
+    const own = messages.filter((message) => message.run_number === number).map((message) => message.position)
+    const range = Array.from({ length: (next ?? 0) - (first ?? 0) }, (_, place) => first! + place)
+    if (own.join() !== range.join()) faults.push(`run ${number} has the messages ${own} and should have ${range}`)
+  }
+  return faults
+}
+
+/** The log is numbered without gaps, tells each message once, and a course of statuses that is possible. */
+async function faultsOfLog(db: Kysely<Database>, run: Row<'runs'>, own: readonly Row<'messages'>[]): Promise<string[]> {
+  const faults: string[] = []
+  const rows = await db.selectFrom('run_log').where('run_id', '=', run.id).selectAll().orderBy('first_seq').execute()
+  let seq = 1
+  let last: StoredRunStatus | undefined
+  const told: string[] = []
+  for (const row of rows) {
+    if (row.first_seq !== seq) faults.push(`the log has ${row.first_seq} where ${seq} should be`)
+    seq += row.entries.length
+    for (const entry of row.entries) {
+      if (entry.type === 'message') told.push(entry.id)
+      const ended = last !== undefined && hasEnded(last)
+      if (entry.type !== 'status') {
+        if (ended) faults.push(`${entry.type} follows ${last}`)
+      } else {
+        if (last && !transitions[last].includes(entry.status)) faults.push(`${entry.status} follows ${last}`)
+        last = entry.status
+      }
+    }
+  }
+  if (run.next_seq !== seq) faults.push(`the log ends before ${seq}, and next is ${run.next_seq}`)
+  if (last !== run.status) faults.push(`the log ends with ${last}, and the run is ${run.status}`)
+  if (own.map(({ id }) => id).join() !== told.join()) faults.push('the log tells other messages than are stored')
+  return faults
+}
+
+/** Every call has one result, every step with calls one message of returns, and nothing ran twice that must not. */
+async function faultsOfCalls(
+  db: Kysely<Database>,
+  run: Row<'runs'>,
+  own: readonly Row<'messages'>[],
+  { executions }: Told,
+): Promise<string[]> {
+  const faults: string[] = []
+  const calls = await db.selectFrom('tool_calls').where('run_id', '=', run.id).selectAll().execute()
+  const steps = await db.selectFrom('steps').where('run_id', '=', run.id).selectAll().orderBy('index').execute()
+  for (const call of calls) {
+    const executed = executions.get(encodeId('ToolCall', call.id)) ?? 0
+    if (call.result === null || !isSettled(call)) faults.push(`${call.name} is ${call.status} at the end`)
+    if (call.name !== 'again' && executed > 1) faults.push(`${call.name} was executed ${executed} times`)
+    if (call.status === 'DENIED' && executed > 0) faults.push(`${call.name} was denied and executed`)
+    if (call.status === 'SUCCEEDED' && call.decision?.kind !== 'CLIENT_RETURN' && executed === 0) {
+      faults.push(`${call.name} succeeded and was never executed`)
+    }
+  }
+  steps.forEach((step, index) => {
+    if (step.index !== index) faults.push(`step ${index} is numbered ${step.index}`)
+    if (step.finished_at === null) faults.push(`step ${index} is not finished`)
+    const expected = calls.some((call) => call.step_index === index) ? 1 : 0
+    const returned = own.filter((message) => message.type === 'TOOL_RETURN' && message.step_index === index).length
+    if (returned !== expected) faults.push(`step ${index} has ${returned} messages of returns`)
+  })
+  const answered = steps.filter((step) => step.model_ms !== null).length
+  if (run.steps !== answered) faults.push(`${answered} steps were answered, and ${run.steps} counted`)
+  return faults
+}

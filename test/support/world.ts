@@ -1,0 +1,471 @@
+import { setImmediate as turn } from 'node:timers/promises'
+
+import { sql } from 'kysely'
+import pg from 'pg'
+
+import { cancelRun } from '../../src/commands/cancel-run.ts'
+import type { CommandContext } from '../../src/commands/command-context.ts'
+import { retryRun } from '../../src/commands/retry-run.ts'
+import type { AdmissionOutcome } from '../../src/commands/admit.ts'
+import { sendMessage, type SendMessageInput } from '../../src/commands/send-message.ts'
+import { submitApprovals } from '../../src/commands/submit-approvals.ts'
+import type { GivenDecision } from '../../src/domain/decisions.ts'
+import { LeaseLostError } from '../../src/engine/commit.ts'
+import { driveRun } from '../../src/engine/drive-run.ts'
+import type { EngineContext } from '../../src/engine/engine-context.ts'
+import { giveUpWorker, insertWorker } from '../../src/store/workers.ts'
+import { defineTool, type ToolDefinition } from '../../src/tools/registry.ts'
+import { deferred, type Deferred } from '../../src/util/deferred.ts'
+import { createEngineGround, type EngineGround } from './engine-ground.ts'
+import { hookDatabase } from './gated-database.ts'
+import { createGatedModel, gatedHandle, type GatedModel, type ModelCall } from './gated-model.ts'
+import { faultOfRequest } from './well-formed.ts'
+
+/** A process that may be killed: from then on none of its statements is executed, and none of its answers is heard. */
+export interface SmallProcess {
+  readonly workerId: string
+  readonly poolId: string
+  readonly context: EngineContext & CommandContext
+  readonly draining: AbortController
+  readonly release: AbortController
+  dead: boolean
+  /** The next statement is executed, and then the process dies before it hears of it. */
+  diesAfterNext: boolean
+}
+
+interface Parked {
+  readonly process: SmallProcess
+  readonly statement: string
+  readonly gate: Deferred<void>
+}
+
+interface RunningTool {
+  readonly process: SmallProcess
+  readonly finish: Deferred<string>
+}
+
+class Crash extends Error {}
+
+export interface Sent {
+  readonly text: string
+  /** Undefined: the process died before the client had an answer. */
+  outcome: AdmissionOutcome | undefined
+}
+
+export type Answer =
+  | { readonly type: 'say' }
+  | { readonly type: 'fail'; readonly refused: boolean }
+  | { readonly type: 'break off' }
+  | { readonly type: 'answer'; readonly calls: readonly string[]; readonly thinks: boolean }
+
+/**
+ * Processes, clients, a queue and a model in one place where nothing moves unless the test says so: every statement
+ * of every process waits to be let through, every model call to be answered, every tool to be finished. Choices are
+ * numbers: which of those that there are, counted around.
+ */
+export class World {
+  readonly sent: Sent[] = []
+  /** Follow-ups that were accepted. */
+  readonly followUps: string[] = []
+  /** How often each call was executed, by its idempotency key. */
+  readonly executions = new Map<string, number>()
+  /** What went wrong that must never go wrong. */
+  readonly faults: string[] = []
+  readonly #shared: SharedWorld
+  readonly #processes: SmallProcess[] = []
+  readonly #stalled: SmallProcess[] = []
+  #parked: Parked[] = []
+  #calls: ModelCall[] = []
+  #tools: RunningTool[] = []
+  #executing = 0
+  #actors = 0
+  #texts = 0
+  #conversationId = ''
+
+  constructor(shared: SharedWorld) {
+    this.#shared = shared
+  }
+
+  get conversationId(): string {
+    return this.#conversationId
+  }
+
+  async open(processes: number): Promise<void> {
+    const { conversationId } = await this.#shared.ground.createAgent()
+    this.#conversationId = conversationId
+    for (let name = 0; name < processes; name++) await this.#startProcess(name)
+  }
+
+  /** Kills everything that is left. */
+  async close(): Promise<void> {
+    for (const process of [...this.#processes, ...this.#stalled]) this.crash(process)
+    await this.quiet()
+  }
+
+  async #startProcess(name: number): Promise<void> {
+    const { ground, ids, pool } = this.#shared
+    const process = {
+      workerId: ids.next(),
+      poolId: `pool-${ids.next()}`,
+      draining: new AbortController(),
+      release: new AbortController(),
+      dead: false,
+      diesAfterNext: false,
+    } as { -readonly [Key in keyof SmallProcess]: SmallProcess[Key] }
+    const db = hookDatabase(pool, {
+      before: async (statement) => {
+        await this.#park(process, statement)
+        this.#executing += 1
+      },
+      after: () => {
+        this.#executing -= 1
+        if (process.diesAfterNext) this.crash(process)
+        if (process.dead) throw new Crash()
+      },
+      failed: () => (this.#executing -= 1),
+    })
+    process.context = ground.process(db, this.#toolsOf(process))
+    await insertWorker(ground.database.db, { id: process.workerId, poolId: process.poolId, now: new Date() })
+    this.#processes[name] = process
+  }
+
+  #toolsOf(process: SmallProcess): ToolDefinition[] {
+    return tools.map((tool) => ({
+      ...tool,
+      run: (_args, { idempotencyKey }) => {
+        this.executions.set(idempotencyKey, (this.executions.get(idempotencyKey) ?? 0) + 1)
+        const finish = deferred<string>()
+        this.#tools.push({ process, finish })
+        return finish.promise
+      },
+    }))
+  }
+
+  async #park(process: SmallProcess, statement: string): Promise<void> {
+    if (process.dead) throw new Crash()
+    const gate = deferred()
+    this.#parked.push({ process, statement, gate })
+    await gate.promise
+    if (process.dead) throw new Crash()
+  }
+
+  /** Waits until nothing moves by itself any more: what is executing waits for a lock that someone parked holds. */
+  async quiet(): Promise<void> {
+    const deadline = performance.now() + 10_000
+    let idle = 0
+    while (idle < 3) {
+      if (performance.now() > deadline) {
+        this.faults.push(`it does not get quiet: ${this.#executing} statements, ${this.#actors} actors`)
+        return
+      }
+      const before = this.#counts()
+      await turn()
+      this.#collectCalls()
+      if (this.#executing > 0) {
+        if (await this.#allBlocked()) return
+        idle = 0
+      } else {
+        idle = before === this.#counts() ? idle + 1 : 0
+      }
+    }
+  }
+
+  #counts(): string {
+    return [this.#parked.length, this.#actors, this.#calls.length, this.#tools.length, this.#executing].join()
+  }
+
+  async #allBlocked(): Promise<boolean> {
+    const { rows } = await sql<{ blocked: number }>`
+      select count(*)::integer as blocked from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock'`.execute(this.#shared.ground.database.db)
+    return this.#executing > 0 && rows[0]!.blocked >= this.#executing
+  }
+
+  #collectCalls(): void {
+    for (const call of this.#shared.model.takeCalls()) {
+      const fault = faultOfRequest(call.request)
+      if (fault) this.faults.push(`a model was asked what no provider takes: ${fault}`)
+      this.#calls.push(call)
+    }
+    this.#calls = this.#calls.filter((call) => !call.signal.aborted)
+  }
+
+  /** A request to a process, which may die under it. */
+  #act(process: SmallProcess, what: string, action: () => Promise<void>): void {
+    this.#actors += 1
+    void action()
+      .catch((error: unknown) => {
+        if (error instanceof Crash || process.dead) return
+        this.faults.push(`${what} failed: ${error instanceof Error ? error.stack : error}`)
+      })
+      .finally(() => (this.#actors -= 1))
+  }
+
+  // ── what clients do ──
+
+  /** A process that takes requests. */
+  alive(choice: number): SmallProcess | undefined {
+    return among(
+      this.#processes.filter((process) => !process.dead && !process.draining.signal.aborted),
+      choice,
+    )
+  }
+
+  send(process: SmallProcess, whenBusy: SendMessageInput['whenBusy'], key: string | null): void {
+    const text = key === null ? `text ${this.#texts++}` : `text of ${key}`
+    const sent: Sent = { text, outcome: undefined }
+    this.sent.push(sent)
+    this.#act(process, 'sendMessage', async () => {
+      sent.outcome = await sendMessage(process.context, this.#shared.ground.viewer, {
+        to: { conversationId: this.conversationId },
+        messages: [{ role: 'USER', content: [{ text }], clientId: null }],
+        clientTools: [{ name: 'client', description: '', parameters: { type: 'object' } }],
+        maxSteps: 6,
+        maxTotalTokens: null,
+        whenBusy: key === null ? whenBusy : 'ENQUEUE',
+        // Keys are the tenant's, and worlds share one.
+        idempotencyKey: key && `${key} ${this.conversationId}`,
+        metadata: {},
+      })
+    })
+  }
+
+  /** Of the active run, or of any. */
+  async cancel(process: SmallProcess, choice: number | null): Promise<void> {
+    const run = choice === null ? undefined : among(await this.runs(), choice)
+    const input = run ? { runId: run.id } : { conversationId: this.conversationId }
+    this.#act(process, 'cancelRun', async () => {
+      const cancelled = cancelRun(process.context, this.#shared.ground.viewer, input)
+      // It waits up to two seconds for the run, and nothing here waits for that.
+      this.#actors -= 1
+      await cancelled.finally(() => (this.#actors += 1))
+    })
+  }
+
+  /** False where nothing waits. */
+  async decide(
+    process: SmallProcess,
+    choice: number,
+    kind: GivenDecision['kind'],
+    followUp: boolean,
+  ): Promise<boolean> {
+    const call = among(await this.#pendingCalls(), choice)
+    if (!call) return false
+    const toolCallId = call.id
+    const decisions: Record<GivenDecision['kind'], GivenDecision> = {
+      APPROVED: { kind: 'APPROVED', toolCallId, arguments: undefined, scope: 'ONCE' },
+      DENIED: { kind: 'DENIED', toolCallId, reason: 'no' },
+      CLIENT_RETURN: { kind: 'CLIENT_RETURN', toolCallId, status: 'SUCCESS', output: 'did it', stdout: [], stderr: [] },
+    }
+    const decision = decisions[call.needs === 'CLIENT_EXECUTION' && kind === 'APPROVED' ? 'CLIENT_RETURN' : kind]
+    const text = `follow-up ${this.#texts++}`
+    this.#act(process, 'submitApprovals', async () => {
+      const { outcome } = await submitApprovals(process.context, this.#shared.ground.viewer, {
+        runId: call.run_id,
+        decisions: [decision],
+        followUp: followUp ? [{ role: 'USER', content: [{ text }], clientId: null }] : [],
+        idempotencyKey: null,
+      })
+      if (outcome === 'accepted' && followUp) this.followUps.push(text)
+    })
+    return true
+  }
+
+  #pendingCalls() {
+    return this.#shared.ground.database.db
+      .selectFrom('tool_calls')
+      .innerJoin('runs', 'runs.id', 'tool_calls.run_id')
+      .where('runs.conversation_id', '=', this.conversationId)
+      .where('runs.status', '=', 'AWAITING_APPROVAL')
+      .where('tool_calls.status', '=', 'PENDING')
+      .select(['tool_calls.id', 'tool_calls.run_id', 'tool_calls.needs'])
+      .orderBy('tool_calls.id')
+      .execute()
+  }
+
+  async retry(process: SmallProcess, choice: number): Promise<void> {
+    const failed = (await this.runs()).filter((run) => run.status === 'FAILED')
+    const run = among(failed, choice)
+    if (!run) return
+    this.#act(process, 'retryRun', async () => {
+      await retryRun(process.context, this.#shared.ground.viewer, { runId: run.id })
+    })
+  }
+
+  // ── what the rest of the world does ──
+
+  /** Takes a job as the queue does, and drives its run. False where there is none. */
+  async work(process: SmallProcess): Promise<boolean> {
+    const { db } = this.#shared.ground.database
+    const { rows } = await sql<{ id: string; payload: { runId: string } }>`
+      update graphile_worker._private_jobs jobs
+      set attempts = attempts + 1, locked_by = ${process.poolId}, locked_at = now()
+      where id = (select jobs.id from graphile_worker._private_jobs jobs
+        join runs on runs.id = (jobs.payload ->> 'runId')::uuid
+        where runs.conversation_id = ${this.conversationId} and jobs.is_available order by jobs.id limit 1)
+      returning id, payload`.execute(db)
+    const job = rows[0]
+    if (!job) return false
+    const { workerId, draining, release } = process
+    this.#act(process, 'driveRun', async () => {
+      try {
+        const holder = { workerId, draining: draining.signal, release: release.signal }
+        await driveRun(process.context, job.payload.runId, holder)
+        if (process.dead) return
+        await sql`delete from graphile_worker._private_jobs where id = ${job.id}`.execute(db)
+      } catch (error) {
+        if (!(error instanceof LeaseLostError) || process.dead) throw error
+        await sql`update graphile_worker._private_jobs set locked_by = null, locked_at = null
+          where id = ${job.id} and locked_by = ${process.poolId}`.execute(db)
+      }
+    })
+    return true
+  }
+
+  /** Lets one statement through. False where none waits. */
+  step(choice: number): boolean {
+    const parked = among(this.#parked, choice)
+    if (!parked) return false
+    this.#parked = this.#parked.filter((other) => other !== parked)
+    parked.gate.resolve()
+    return true
+  }
+
+  /** As `step`, and its process dies before it hears of it. */
+  stepAndDie(choice: number): void {
+    const parked = among(this.#parked, choice)
+    if (parked) parked.process.diesAfterNext = true
+    this.step(choice)
+  }
+
+  answer(choice: number, answer: Answer): boolean {
+    const call = among(this.#calls, choice)
+    if (!call) return false
+    if (answer.type === 'say') {
+      call.say('some ')
+      return true
+    }
+    this.#calls = this.#calls.filter((other) => other !== call)
+    if (answer.type === 'fail') call.fail(answer.refused ? { type: 'LLM_BAD_REQUEST', retryable: false } : {})
+    else if (answer.type === 'break off') call.breakOff()
+    else {
+      if (answer.calls.length === 0 || answer.thinks) call.say('words')
+      // Models repeat their ids: the first call of every answer is `call_0`.
+      for (const name of answer.calls) call.call(name, {})
+      call.finish()
+    }
+    return true
+  }
+
+  finishTool(choice: number, succeeds: boolean): boolean {
+    const tool = among(this.#tools, choice)
+    if (!tool) return false
+    this.#tools = this.#tools.filter((other) => other !== tool)
+    if (succeeds) tool.finish.resolve('done')
+    else tool.finish.reject(new Error('it broke'))
+    return true
+  }
+
+  crash(process: SmallProcess): void {
+    process.dead = true
+    process.diesAfterNext = false
+    const waiting = this.#parked.filter((parked) => parked.process === process)
+    this.#parked = this.#parked.filter((parked) => parked.process !== process)
+    for (const { gate } of waiting) gate.resolve()
+    this.#tools = this.#tools.filter((tool) => tool.process !== process)
+    process.release.abort()
+  }
+
+  /** Others take it for dead, and it goes on: it was stopped for a while, or cut off. */
+  async stall(process: SmallProcess): Promise<void> {
+    await giveUpWorker(this.#shared.ground.database.db, process.workerId)
+    this.#stalled.push(process)
+    await this.#startProcess(this.#processes.indexOf(process))
+  }
+
+  /** First no new steps, and the second time no more of those that run. */
+  drain(process: SmallProcess): void {
+    if (process.draining.signal.aborted) process.release.abort()
+    else process.draining.abort()
+  }
+
+  /** The dead are found, and others take their place. */
+  async sweep(): Promise<void> {
+    for (const [name, process] of this.#processes.entries()) {
+      if (!process.dead) continue
+      await this.quiet()
+      await giveUpWorker(this.#shared.ground.database.db, process.workerId)
+      await this.#startProcess(name)
+    }
+  }
+
+  async runs() {
+    return this.#shared.ground.database.db
+      .selectFrom('runs')
+      .where('conversation_id', '=', this.conversationId)
+      .selectAll()
+      .orderBy('number')
+      .execute()
+  }
+
+  /** Everything goes on in order until nothing is left to do: models answer, tools finish, people say no. */
+  async settle(): Promise<void> {
+    for (let round = 0; round < 500; round++) {
+      await this.quiet()
+      for (const process of this.#processes.filter((process) => process.draining.signal.aborted)) {
+        process.release.abort()
+        await this.quiet()
+        if (!this.#parked.some((parked) => parked.process === process)) this.crash(process)
+      }
+      await this.sweep()
+      const moved =
+        this.step(0) ||
+        this.answer(0, { type: 'answer', calls: [], thinks: false }) ||
+        this.finishTool(0, true) ||
+        (await this.work(this.alive(round) ?? this.#processes[0]!)) ||
+        (await this.decide(this.alive(round) ?? this.#processes[0]!, 0, 'DENIED', false))
+      if (!moved && this.#actors === 0) return
+    }
+    this.faults.push('things did not come to rest')
+  }
+}
+
+function among<T>(list: readonly T[], choice: number): T | undefined {
+  return list[choice % Math.max(1, list.length)]
+}
+
+const parameters = { type: 'object' }
+const tools = [
+  defineTool({ name: 'plain', description: '', parameters, run: () => '' }),
+  defineTool({ name: 'again', description: '', parameters, parallel: true, idempotent: true, run: () => '' }),
+  defineTool({ name: 'ask', description: '', parameters, requiresApproval: true, run: () => '' }),
+]
+
+/** What worlds have in common. */
+export interface SharedWorld {
+  readonly ground: EngineGround
+  readonly model: GatedModel
+  /** Every statement that waits has a connection. */
+  readonly pool: pg.Pool
+  readonly ids: { next(): string }
+  close(): Promise<void>
+}
+
+export async function createSharedWorld(): Promise<SharedWorld> {
+  const model = createGatedModel()
+  const ground = await createEngineGround({ providers: [model.provider], model: gatedHandle, tools })
+  const pool = new pg.Pool({ connectionString: ground.database.url, max: 40, idleTimeoutMillis: 0 })
+  // All of them now: connecting takes a while that nobody here could see.
+  const clients = await Promise.all(Array.from({ length: 40 }, () => pool.connect()))
+  for (const client of clients) client.release()
+  return {
+    ground,
+    model,
+    pool,
+    ids: ground.process().ids,
+    async close() {
+      await pool.end()
+      await ground.close()
+    },
+  }
+}
