@@ -29,11 +29,12 @@ export async function up(db: Kysely<never>): Promise<void> {
   await sql`create index conversations_agent on conversations (agent_id, id)`.execute(db)
   await sql`create unique index conversations_main on conversations (agent_id) where is_main`.execute(db)
 
-  // Before runs and tool_calls, so that deleting a conversation removes its messages by range and not run by run.
+  // That the conversation exists follows from the run's reference to it. A reference of the messages' own would lock the
+  // conversation's row with every checkpoint; so whoever deletes a conversation deletes its messages first, by range.
   await sql`
     create table messages (
       id uuid primary key,
-      conversation_id uuid not null references conversations on delete cascade,
+      conversation_id uuid not null,
       position integer not null,
       run_number integer not null,
       step_index integer,
@@ -130,7 +131,8 @@ export async function up(db: Kysely<never>): Promise<void> {
   await sql`
     create table tool_calls (
       id uuid primary key,
-      tenant_id uuid not null references tenants on delete cascade,
+      -- The run's: it is what refers to the tenant.
+      tenant_id uuid not null,
       run_id uuid not null references runs on delete cascade,
       step_index integer not null,
       ordinal integer not null,
@@ -157,13 +159,13 @@ export async function up(db: Kysely<never>): Promise<void> {
   await sql`create index tool_calls_tenant on tool_calls (tenant_id, id)`.execute(db)
   await sql`create index tool_calls_pending on tool_calls (tenant_id, id) where pending`.execute(db)
 
-  // A run's stream: one row per checkpoint, its entries packed in order from first_seq on.
+  // A run's stream: one row per checkpoint, its entries packed in order from first_seq on (store/log-entries.ts).
   await sql`
     create table run_log (
       run_id uuid not null references runs on delete cascade,
       first_seq integer not null,
       at timestamptz(3) not null,
-      entries jsonb not null,
+      entries text not null,
       primary key (run_id, first_seq)
     )`.execute(db)
 

@@ -26,8 +26,8 @@ export interface Checkpoint {
   readonly after: DrivenRun
   readonly at: Date
   readonly messages: readonly PositionedMessage[]
-  /** Steps as they are now, new ones and changed ones. */
-  readonly steps: readonly Step[]
+  readonly newSteps: readonly Step[]
+  readonly changedSteps: readonly Step[]
   readonly newCalls: readonly ToolCall[]
   readonly changedCalls: readonly ToolCall[]
   /** Positions of messages that leave the context. */
@@ -50,7 +50,8 @@ export class Draft {
   readonly #ids: IdSource
   readonly #messages: PositionedMessage[] = []
   readonly #entries: LogEntry[] = []
-  readonly #steps = new Set<number>()
+  readonly #newSteps = new Set<number>()
+  readonly #changedSteps = new Set<number>()
   readonly #newCalls = new Set<string>()
   readonly #changedCalls = new Set<string>()
   readonly #excluded: number[] = []
@@ -79,7 +80,10 @@ export class Draft {
       after: this.#state.run,
       at: this.#at,
       messages: this.#messages,
-      steps: [...this.#steps].map((index) => this.#state.steps[index]!),
+      newSteps: [...this.#newSteps].map((index) => this.#state.steps[index]!),
+      changedSteps: [...this.#changedSteps]
+        .filter((index) => !this.#newSteps.has(index))
+        .map((index) => this.#state.steps[index]!),
       newCalls: [...this.#newCalls].map((id) => byId.get(id)!),
       changedCalls: [...this.#changedCalls].filter((id) => !this.#newCalls.has(id)).map((id) => byId.get(id)!),
       excluded: this.#excluded,
@@ -184,7 +188,7 @@ export class Draft {
       finishedAt: null,
     }
     this.#state = { ...this.#state, steps: [...this.#state.steps, step] }
-    this.#steps.add(index)
+    this.#newSteps.add(index)
     this.#log({ type: 'stepStarted', index })
   }
 
@@ -199,7 +203,7 @@ export class Draft {
     const { steps } = this.#state
     const step = { ...steps.at(-1)!, ...change }
     this.#state = { ...this.#state, steps: [...steps.slice(0, -1), step] }
-    this.#steps.add(step.index)
+    this.#changedSteps.add(step.index)
   }
 
   finishStep(change: Partial<Step> & Pick<Step, 'status'>): void {

@@ -12,13 +12,13 @@ import { callsOfStep, lastStep, type RunState } from '../domain/run-state.ts'
 import { contextWindowOf } from '../domain/model.ts'
 import { createTokenCounter, weighRequest } from '../domain/tokens.ts'
 import type { ToolCall } from '../domain/tool-call.ts'
-import { loadConfiguration, loadContext } from '../store/load-run.ts'
+import { loadConfiguration, loadContext, type Configuration } from '../store/load-run.ts'
 import { callModel } from './call-model.ts'
 import { compact } from './compact.ts'
 import { BlockChangedError, commit, handBack, LeaseLostError, type Committed } from './commit.ts'
 import type { EngineContext } from './engine-context.ts'
 import { RunningTools, type FinishedCall } from './run-tools.ts'
-import { takeUpRun } from './take-up-run.ts'
+import { takeUpRun, type TakenRun } from './take-up-run.ts'
 
 /** How often one step's context is compacted before its run gives up. */
 const maxCompactions = 3
@@ -39,7 +39,7 @@ export interface Holder {
 export async function driveRun(context: EngineContext, runId: string, holder: Holder): Promise<void> {
   const taken = await takeUpRun(context, runId, holder.workerId)
   if (!taken) return
-  const driver = new RunDriver(context, taken.committed, taken.bounds, holder)
+  const driver = new RunDriver(context, taken, holder)
   try {
     await driver.drive()
   } finally {
@@ -56,6 +56,8 @@ class RunDriver {
   readonly #stopListening: () => void
   readonly #tools: RunningTools
   #committed: Committed
+  /** What was read a moment ago, when the run was taken up, until the first step has used it. */
+  #fresh: Configuration | undefined
   /** The versions of the blocks that the model was last shown. */
   readonly #seenBlocks = new Map<string, number>()
   /** What the model sees, once it was first asked. */
@@ -66,10 +68,13 @@ class RunDriver {
   /** How often the context was compacted for the step. */
   #compactions = { step: -1, count: 0 }
 
-  constructor(context: EngineContext, committed: Committed, bounds: ContextBounds, holder: Holder) {
+  constructor(context: EngineContext, { committed, bounds, blocks }: TakenRun, holder: Holder) {
     this.#context = context
     this.#committed = committed
     this.#bounds = bounds
+    const { agent, tools } = committed.state
+    // A tool that runs first may change them.
+    this.#fresh = committed.effect.type === 'call model' ? { agent, tools, blocks } : undefined
     this.#holder = holder
     this.#runId = committed.state.run.id
     this.#stopListening = context.hub.onStop(this.#runId, () => this.#stop.abort())
@@ -143,7 +148,8 @@ class RunDriver {
   /** What the model is to be sent, of what is stored now. */
   async #prepare() {
     const { db, catalog } = this.#context
-    const configuration = await loadConfiguration(db, this.#state.agent.id)
+    const configuration = this.#fresh ?? (await loadConfiguration(db, this.#state.agent.id))
+    this.#fresh = undefined
     if (!configuration) throw new LeaseLostError(this.#runId)
     const { blocks, ...current } = configuration
     for (const { id, version } of blocks) this.#seenBlocks.set(id, version)

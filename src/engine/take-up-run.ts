@@ -21,6 +21,8 @@ import type { EngineContext } from './engine-context.ts'
 export interface TakenRun {
   readonly committed: Committed
   readonly bounds: ContextBounds
+  /** As they were when the run was loaded. */
+  readonly blocks: readonly Block[]
 }
 
 /** Undefined where there is nothing to take: the run waits, has ended, or another worker drives it. */
@@ -47,7 +49,7 @@ async function isFree(context: EngineContext, { holds, state: { run } }: LoadedR
 
 async function takeUpLoadedRun(
   context: EngineContext,
-  { state, bounds }: LoadedRun,
+  { state, bounds, blocks }: LoadedRun,
   workerId: string,
 ): Promise<TakenRun | undefined> {
   const { run } = state
@@ -57,7 +59,7 @@ async function takeUpLoadedRun(
   const effect = advance(draft)
   const checkpoint = draft.checkpoint()
   const stored = await store(context, checkpoint)
-  return stored ? { committed: { state: draft.state, effect, checkpoint }, bounds } : undefined
+  return stored ? { committed: { state: draft.state, effect, checkpoint }, bounds, blocks } : undefined
 }
 
 /** A background run that begins: its input is what there is to read at this moment. */
@@ -89,7 +91,7 @@ async function takeUpSleeptimeRun(
       const checkpoint = draft.checkpoint()
       const announce = await storeIn(context, trx, locked, checkpoint)
       const committed: Committed = { state: draft.state, effect, checkpoint }
-      return { announce, taken: { committed, bounds: loaded.bounds } }
+      return { announce, taken: { committed, bounds: loaded.bounds, blocks: loaded.blocks } }
     })
     .catch(unlessRefused)
   result?.announce()

@@ -30,6 +30,11 @@ export class RunTail {
     return this.#events.at(-1)?.seq ?? 0
   }
 
+  /** The last entry that is known here. */
+  get last(): EntryEvent | undefined {
+    return this.#events.at(-1)
+  }
+
   /** Counts how often something may have been stored that is not here. */
   get news(): number {
     return this.#news

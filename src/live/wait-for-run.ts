@@ -16,8 +16,14 @@ export async function waitForRun(
   if (waitMs <= 0) return
   let poked = deferred()
   let over = false
+  let heard = 0
   const stopListening = context.hub.listen(runId, (what) => {
-    if (what === 'stored') poked.resolve()
+    const tail = context.hub.tail(runId)
+    // What was committed here is in the tail, and a pause or an end is the last entry of its checkpoint: after any
+    // other there is nothing to look for. What others committed has to be looked at.
+    const isElsewhere = tail === undefined || tail.news !== heard
+    if (what === 'stored' && (isElsewhere || tail.last?.entry.type === 'status')) poked.resolve()
+    heard = tail?.news ?? 0
   })
   const timer = setTimeout(() => {
     over = true

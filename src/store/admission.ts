@@ -5,6 +5,7 @@ import { encodeId } from '../domain/ids.ts'
 import type { LogEntry } from '../domain/run-event.ts'
 import { noUsage, type RunKind, type RunRequest } from '../domain/run.ts'
 import type { JsonObject } from '../util/json.ts'
+import { packEntries } from './log-entries.ts'
 import { addRunJob } from './run-jobs.ts'
 import type { Database } from './schema.ts'
 
@@ -59,7 +60,7 @@ export async function admitRun(
         'QUEUED', 2, ${run.createdAt} from c
     ), l as (
       insert into run_log (run_id, first_seq, at, entries)
-      select ${run.id}, 1, ${run.createdAt}, ${JSON.stringify([entry])}::jsonb from c
+      select ${run.id}, 1, ${run.createdAt}, ${packEntries([entry])} from c
     )
     select c.id as conversation_id, c.holds,
       (select ${addRunJob(run.id)} where c.holds) is not null as woken from c`.execute(db)

@@ -130,7 +130,13 @@ export async function setAgent(trx: Kysely<Database>, agent: Agent): Promise<voi
     .execute()
 }
 
-/** With its conversations, their runs and messages. Blocks and tools stay. */
+/** With its conversations, their runs and messages (those first, as in `deleteConversation`). Blocks and tools stay. */
 export async function deleteAgent(trx: Kysely<Database>, tenantId: string, id: string): Promise<void> {
+  await trx
+    .deleteFrom('messages')
+    .using('conversations')
+    .whereRef('messages.conversation_id', '=', 'conversations.id')
+    .where('conversations.agent_id', '=', id)
+    .execute()
   await trx.deleteFrom('agents').where(ofTenant('agents', tenantId)).where('id', '=', id).execute()
 }

@@ -6,6 +6,7 @@ import type { DrivenRun } from '../domain/run-state.ts'
 import { hasEnded } from '../domain/run.ts'
 import type { Step } from '../domain/step.ts'
 import type { ToolCall } from '../domain/tool-call.ts'
+import { packEntries } from './log-entries.ts'
 import { addRunJob } from './run-jobs.ts'
 import type { Database } from './schema.ts'
 
@@ -33,11 +34,12 @@ export async function writeCheckpoint(
     ...(checkpoint.entries.length > 0
       ? [
           sql`l as (insert into run_log (run_id, first_seq, at, entries)
-            select r.id, ${before.nextSeq}, ${at}, ${JSON.stringify(checkpoint.entries)}::jsonb from r)`,
+            select r.id, ${before.nextSeq}, ${at}, ${packEntries(checkpoint.entries)} from r)`,
         ]
       : []),
     ...(checkpoint.messages.length > 0 ? [sql`m as (${insertMessages(checkpoint.messages, at)})`] : []),
-    ...(checkpoint.steps.length > 0 ? [sql`s as (${upsertSteps(checkpoint.steps)})`] : []),
+    ...(checkpoint.newSteps.length > 0 ? [sql`s as (${insertSteps(checkpoint.newSteps)})`] : []),
+    ...(checkpoint.changedSteps.length > 0 ? [sql`t as (${updateSteps(checkpoint.changedSteps)})`] : []),
     ...(checkpoint.newCalls.length > 0 ? [sql`c as (${insertCalls(checkpoint.newCalls)})`] : []),
     ...(checkpoint.changedCalls.length > 0 ? [sql`d as (${updateCalls(checkpoint.changedCalls)})`] : []),
     ...(checkpoint.excluded.length > 0
@@ -148,7 +150,26 @@ function insertMessages(messages: readonly PositionedMessage[], at: Date) {
       as x(id uuid, position integer, step_index integer, type text, client_id text, content jsonb)`
 }
 
-function upsertSteps(steps: readonly Step[]) {
+function insertSteps(steps: readonly Step[]) {
+  return sql`
+    insert into steps (run_id, index, attempt, model, created_at, status, stop_reason, input_tokens, output_tokens,
+      cached_input_tokens, reasoning_tokens, time_to_first_token_ms, model_ms, tools_ms, finished_at, error)
+    select r.id, x.index, x.attempt, x.model, x.created_at, x.status, x.stop_reason, x.input_tokens, x.output_tokens,
+      x.cached_input_tokens, x.reasoning_tokens, x.time_to_first_token_ms, x.model_ms, x.tools_ms, x.finished_at, x.error
+    from r, ${stepRows(steps)}`
+}
+
+function updateSteps(steps: readonly Step[]) {
+  return sql`
+    update steps set attempt = x.attempt, model = x.model, status = x.status, stop_reason = x.stop_reason,
+      input_tokens = x.input_tokens, output_tokens = x.output_tokens, cached_input_tokens = x.cached_input_tokens,
+      reasoning_tokens = x.reasoning_tokens, time_to_first_token_ms = x.time_to_first_token_ms, model_ms = x.model_ms,
+      tools_ms = x.tools_ms, finished_at = x.finished_at, error = x.error
+    from r, ${stepRows(steps)}
+    where steps.run_id = r.id and steps.index = x.index`
+}
+
+function stepRows(steps: readonly Step[]) {
   const rows = steps.map((step) => ({
     index: step.index,
     attempt: step.attempt,
@@ -166,19 +187,10 @@ function upsertSteps(steps: readonly Step[]) {
     finished_at: step.finishedAt,
     error: step.error,
   }))
-  return sql`
-    insert into steps (run_id, index, attempt, model, created_at, status, stop_reason, input_tokens, output_tokens,
-      cached_input_tokens, reasoning_tokens, time_to_first_token_ms, model_ms, tools_ms, finished_at, error)
-    select r.id, x.* from r, jsonb_to_recordset(${JSON.stringify(rows)}::jsonb)
+  return sql`jsonb_to_recordset(${JSON.stringify(rows)}::jsonb)
       as x(index integer, attempt integer, model text, created_at timestamptz, status text, stop_reason text,
         input_tokens integer, output_tokens integer, cached_input_tokens integer, reasoning_tokens integer,
-        time_to_first_token_ms real, model_ms real, tools_ms real, finished_at timestamptz, error jsonb)
-    on conflict (run_id, index) do update set
-      attempt = excluded.attempt, model = excluded.model, status = excluded.status, stop_reason = excluded.stop_reason,
-      input_tokens = excluded.input_tokens, output_tokens = excluded.output_tokens,
-      cached_input_tokens = excluded.cached_input_tokens, reasoning_tokens = excluded.reasoning_tokens,
-      time_to_first_token_ms = excluded.time_to_first_token_ms, model_ms = excluded.model_ms,
-      tools_ms = excluded.tools_ms, finished_at = excluded.finished_at, error = excluded.error`
+        time_to_first_token_ms real, model_ms real, tools_ms real, finished_at timestamptz, error jsonb)`
 }
 
 function insertCalls(calls: readonly ToolCall[]) {

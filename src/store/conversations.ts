@@ -147,7 +147,8 @@ export async function lockConversationsToDelete(
   return { conversations: rows.map(toConversation), unfinishedRunIds: runs.map((run) => run.id) }
 }
 
-/** With its runs and messages. */
+/** With its runs and messages. The messages first, by range: through the runs they would be looked for run by run. */
 export async function deleteConversation(trx: Kysely<Database>, tenantId: string, id: string): Promise<void> {
+  await trx.deleteFrom('messages').where('conversation_id', '=', id).execute()
   await trx.deleteFrom('conversations').where(ofTenant('conversations', tenantId)).where('id', '=', id).execute()
 }

@@ -8,6 +8,7 @@ import type { IdSource } from '../util/ids.ts'
 import { admitRun } from './admission.ts'
 import { writeCheckpoint } from './checkpoint.ts'
 import type { LockedRun } from './lock-run.ts'
+import { tellsStatus } from './log-entries.ts'
 import type { Database } from './schema.ts'
 
 /** The run is not as the checkpoint found it. Whoever catches it must roll the transaction back. */
@@ -99,8 +100,7 @@ async function countTurn(
   const { rows: groups } = await sql<{ id: string; due: boolean }>`
     update sleeptime_groups set turns = turns + 1
     where agent_id = ${run.agentId} and not exists (
-      select from run_log cross join jsonb_array_elements(entries) entry
-      where run_id = ${run.id} and entry ->> 'type' = 'status' and entry ->> 'status' = 'FAILED')
+      select from run_log where run_id = ${run.id} and ${tellsStatus(sql`entries`, 'FAILED')})
     returning id, turns % frequency = 0 as due`.execute(trx)
   const group = groups[0]
   if (!group?.due) return []

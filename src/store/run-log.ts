@@ -1,6 +1,7 @@
 import { sql, type Kysely } from 'kysely'
 
 import type { LogEntry } from '../domain/run-event.ts'
+import { unpackEntries } from './log-entries.ts'
 import type { Database } from './schema.ts'
 
 export interface StoredEntry {
@@ -31,7 +32,7 @@ export async function listLogEntries(
     .limit(options.checkpoints)
     .execute()
   return rows.flatMap((row) =>
-    row.entries
+    unpackEntries(row.entries)
       .map((entry, index) => ({ seq: row.first_seq + index, at: row.at, entry }))
       .filter(({ seq }) => seq > options.after),
   )

@@ -1,6 +1,7 @@
 import { sql, type Kysely, type Selectable } from 'kysely'
 
 import { shownStatus, type Run, type RunStatus, type StopReason, type StoredRunStatus } from '../domain/run.ts'
+import { childrenNamed, tellsStatus } from './log-entries.ts'
 import { readPage, type Page, type PageArguments } from './page.ts'
 import type { Database } from './schema.ts'
 import { ofTenant } from './tenant-scope.ts'
@@ -134,8 +135,8 @@ export async function listChildrenOfRuns(
       sql<{ id: string; read_run_id: string }>`(
         select id, parent_id as read_run_id from runs where parent_id = any(${runIds}::uuid[])
         union
-        select (entry ->> 'runId')::uuid, run_id from run_log cross join jsonb_array_elements(entries) entry
-        where run_id = any(${runIds}::uuid[]) and entry ->> 'type' = 'child'
+        select named.id, run_id from run_log cross join lateral ${childrenNamed(sql`entries`)} named(id)
+        where run_id = any(${runIds}::uuid[])
       )`.as('children'),
       'children.id',
       'runs.id',
@@ -308,7 +309,8 @@ export async function listChangedRuns(
     .where(
       sql<boolean>`(ended and finished_at >= ${options.since} or not ended and (
         cancel_requested_at >= ${options.since} or exists (
-          select from run_log where run_id = runs.id and at >= ${options.since} and entries @> '[{"type": "status"}]')))`,
+          select from run_log where run_id = runs.id and at >= ${options.since}
+            and ${tellsStatus(sql`entries`)})))`,
     )
     .where(sql<boolean>`(${options.after ?? null}::uuid is null or runs.id > ${options.after ?? null}::uuid)`)
     .select(runColumns)

@@ -2,7 +2,6 @@ import type { ColumnType, Generated, GeneratedAlways, JSONColumnType } from 'kys
 
 import type { CompactionSettings, ModelSettings } from '../domain/agent.ts'
 import type { MessageType } from '../domain/message.ts'
-import type { LogEntry } from '../domain/run-event.ts'
 import type { Reading } from '../domain/run-state.ts'
 import type { RunError, RunKind, RunRequest, StopReason, StoredRunStatus } from '../domain/run.ts'
 import type { StepStatus } from '../domain/step.ts'
@@ -223,7 +222,7 @@ export interface Database {
     decided_at: Date | null
     result: NullableJsonb<ToolResult>
   }
-  run_log: { run_id: string; first_seq: number; at: Date; entries: Jsonb<LogEntry[]> }
+  run_log: { run_id: string; first_seq: number; at: Date; entries: string }
   idempotency_keys: {
     tenant_id: string
     operation: 'SEND_MESSAGE' | 'SUBMIT_APPROVALS'

@@ -94,6 +94,9 @@ export async function openSession(options: WorkerOptions, onLost: () => void): P
       concurrency: options.concurrency,
       pollInterval: pollMs,
       noHandleSignals: true,
+      // One asks for all who are free, instead of each of them every second; and never for more than one at a time, so
+      // that no run waits here behind others while another process could take it.
+      preset: { worker: { localQueue: { size: 1 } } },
       logger: new Logger(() => (level, message) => level === 'error' && log.debug({ message }, 'the queue says')),
       parsedCronItems: [],
       taskList: { [runTask]: (payload) => drive((payload as { readonly runId: string }).runId) },

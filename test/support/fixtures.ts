@@ -3,6 +3,7 @@ import type { Insertable, Kysely } from 'kysely'
 import type { MessageContents, MessageType } from '../../src/domain/message.ts'
 import { defaultCompaction, defaultModelSettings } from '../../src/domain/agent.ts'
 import type { LogEntry } from '../../src/domain/run-event.ts'
+import { packEntries } from '../../src/store/log-entries.ts'
 import type { Database } from '../../src/store/schema.ts'
 import { systemClock } from '../../src/util/clock.ts'
 import { createIdSource } from '../../src/util/ids.ts'
@@ -184,7 +185,7 @@ export function createFixtures(db: Kysely<Database>): Fixtures {
     async log(run, firstSeq, entries) {
       await db
         .insertInto('run_log')
-        .values({ run_id: run.id, first_seq: firstSeq, at: now(), entries: JSON.stringify(entries) })
+        .values({ run_id: run.id, first_seq: firstSeq, at: now(), entries: packEntries(entries) })
         .execute()
       await db
         .updateTable('runs')

@@ -3,6 +3,7 @@ import type { Kysely, Selectable } from 'kysely'
 import { encodeId } from '../../src/domain/ids.ts'
 import { hasEnded, transitions, type StoredRunStatus } from '../../src/domain/run.ts'
 import { isSettled } from '../../src/domain/tool-call.ts'
+import { unpackEntries } from '../../src/store/log-entries.ts'
 import type { Database } from '../../src/store/schema.ts'
 import type { Sent } from './world.ts'
 
@@ -110,8 +111,9 @@ async function faultsOfLog(db: Kysely<Database>, run: Row<'runs'>, own: readonly
   const told: string[] = []
   for (const row of rows) {
     if (row.first_seq !== seq) faults.push(`the log has ${row.first_seq} where ${seq} should be`)
-    seq += row.entries.length
-    for (const entry of row.entries) {
+    const entries = unpackEntries(row.entries)
+    seq += entries.length
+    for (const entry of entries) {
       if (entry.type === 'message') told.push(entry.id)
       const ended = last !== undefined && hasEnded(last)
       if (entry.type !== 'status') {

@@ -1,0 +1,110 @@
+import { sql, type RawBuilder } from 'kysely'
+
+import type { LogEntry } from '../domain/run-event.ts'
+import { noUsage, type RunError, type StopReason, type StoredRunStatus, type Usage } from '../domain/run.ts'
+import type { ToolCallStatus } from '../domain/tool-call.ts'
+
+/**
+ * Entries as a row of the log has them: short, because every checkpoint of every run writes some. Each is an array
+ * that begins with a letter; ids are without dashes; what is null, zero or absent at the end is left out.
+ */
+type PackedUsage = readonly [steps: number, input: number, output: number, cached: number, reasoning: number]
+type Packed =
+  | readonly ['s', StoredRunStatus, StopReason?, (PackedUsage | null)?, RunError?]
+  | readonly ['b', index: number]
+  | readonly ['r', index: number, attempt: number]
+  | readonly ['f', index: number]
+  | readonly ['m', id: string, ...items: number[]]
+  | readonly ['c', id: string, ToolCallStatus]
+  | readonly ['k', runId: string]
+
+export function packEntries(entries: readonly LogEntry[]): string {
+  return JSON.stringify(entries.map(pack))
+}
+
+export function unpackEntries(text: string): LogEntry[] {
+  return (JSON.parse(text) as Packed[]).map(unpack)
+}
+
+/** Whether a row's entries hold a change of status, of the given one where it is given. */
+export function tellsStatus(entries: RawBuilder<unknown>, status?: StoredRunStatus): RawBuilder<boolean> {
+  return sql<boolean>`${entries}::jsonb @> ${JSON.stringify([status ? ['s', status] : ['s']])}::jsonb`
+}
+
+/** The background runs that a row's entries name, as a set of UUIDs. */
+export function childrenNamed(entries: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`(select (entry ->> 1)::uuid from jsonb_array_elements(${entries}::jsonb) entry where entry ->> 0 = 'k')`
+}
+
+function pack(entry: LogEntry): Packed {
+  switch (entry.type) {
+    case 'status':
+      return packStatus(entry)
+    case 'stepStarted':
+      return ['b', entry.index]
+    case 'stepRestarted':
+      return ['r', entry.index, entry.attempt]
+    case 'stepFinished':
+      return ['f', entry.index]
+    case 'message':
+      return ['m', undashed(entry.id), ...(entry.items ?? [])]
+    case 'call':
+      return ['c', undashed(entry.id), entry.status]
+    case 'child':
+      return ['k', undashed(entry.runId)]
+    default:
+      return entry satisfies never
+  }
+}
+
+function packStatus({ status, stopReason, error, usage }: Extract<LogEntry, { type: 'status' }>): Packed {
+  const used = [
+    usage.steps,
+    usage.inputTokens,
+    usage.outputTokens,
+    usage.cachedInputTokens,
+    usage.reasoningTokens,
+  ] as const
+  const fields = [stopReason, used.some((count) => count > 0) ? used : null, error]
+  while (fields.length > 0 && fields.at(-1) === null) fields.pop()
+  return ['s', status, ...fields] as unknown as Packed
+}
+
+function unpack(packed: Packed): LogEntry {
+  switch (packed[0]) {
+    case 's': {
+      const [, status, stopReason, used, error] = packed
+      return { type: 'status', status, stopReason: stopReason ?? null, error: error ?? null, usage: unpackUsage(used) }
+    }
+    case 'b':
+      return { type: 'stepStarted', index: packed[1] }
+    case 'r':
+      return { type: 'stepRestarted', index: packed[1], attempt: packed[2] }
+    case 'f':
+      return { type: 'stepFinished', index: packed[1] }
+    case 'm': {
+      const [, id, ...items] = packed
+      return { type: 'message', id: dashed(id), ...(items.length > 0 ? { items } : {}) }
+    }
+    case 'c':
+      return { type: 'call', id: dashed(packed[1]), status: packed[2] }
+    case 'k':
+      return { type: 'child', runId: dashed(packed[1]) }
+    default:
+      return packed satisfies never
+  }
+}
+
+function unpackUsage(used: PackedUsage | null | undefined): Usage & { readonly steps: number } {
+  if (!used) return { ...noUsage, steps: 0 }
+  const [steps, inputTokens, outputTokens, cachedInputTokens, reasoningTokens] = used
+  return { steps, inputTokens, outputTokens, cachedInputTokens, reasoningTokens }
+}
+
+function undashed(uuid: string): string {
+  return uuid.replaceAll('-', '')
+}
+
+function dashed(hex: string): string {
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
+}
