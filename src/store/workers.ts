@@ -5,23 +5,22 @@ import type { Database } from './schema.ts'
 
 /**
  * The processes that drive runs. A row says that a worker lives; whoever finds it dead removes the row, and from then
- * on its runs may be taken by others. A worker whose row is gone has been given up, and must stop what it does.
+ * on its runs may be taken by others. A worker whose row is gone has been given up, and must stop what it does. The
+ * time is the database's: a machine whose clock is wrong neither seems dead nor finds the others so.
  */
 export async function insertWorker(
   db: Kysely<Database>,
-  worker: { readonly id: string; readonly poolId: string; readonly now: Date },
+  worker: { readonly id: string; readonly poolId: string },
 ): Promise<void> {
-  await db
-    .insertInto('workers')
-    .values({ id: worker.id, pool_id: worker.poolId, started_at: worker.now, heartbeat_at: worker.now })
-    .execute()
+  await sql`insert into workers (id, pool_id, started_at, heartbeat_at)
+    values (${worker.id}, ${worker.poolId}, clock_timestamp(), clock_timestamp())`.execute(db)
 }
 
 /** False where the worker was given up. */
-export async function beatHeart(db: Kysely<Database>, workerId: string, now: Date): Promise<boolean> {
+export async function beatHeart(db: Kysely<Database>, workerId: string): Promise<boolean> {
   const result = await db
     .updateTable('workers')
-    .set({ heartbeat_at: now })
+    .set({ heartbeat_at: sql`clock_timestamp()` })
     .where('id', '=', workerId)
     .executeTakeFirst()
   return result.numUpdatedRows > 0n
@@ -60,11 +59,13 @@ export async function holdWorkerLock(
 /** Workers whose lock nobody holds, or whose heart has not beaten for so long. */
 export async function listSuspects(
   db: Kysely<Database>,
-  heartbeatBefore: Date,
+  silenceMs: number,
 ): Promise<{ readonly id: string; readonly silent: boolean }[]> {
   const { rows } = await sql<{ id: string; silent: boolean }>`
-    select workers.id, heartbeat_at < ${heartbeatBefore} as silent from workers
-    where heartbeat_at < ${heartbeatBefore} or not exists (
+    select workers.id, silent from workers
+      cross join lateral (
+        select heartbeat_at < clock_timestamp() - make_interval(secs => ${silenceMs / 1000}) as silent) heart
+    where silent or not exists (
       select from pg_locks where locktype = 'advisory' and classid = ${lockSpace}::integer::oid
         and database = (select oid from pg_database where datname = current_database())
         and objid = (hashtext(workers.id::text)::bigint & 4294967295)::oid and granted)`.execute(db)

@@ -58,8 +58,8 @@ export class Sweep {
   }
 
   async #giveUpDeadWorkers(): Promise<void> {
-    const { db, clock } = this.#options.engine
-    const suspects = await listSuspects(db, new Date(clock.now().getTime() - silenceMs))
+    const { db } = this.#options.engine
+    const suspects = await listSuspects(db, silenceMs)
     for (const { id, silent } of suspects) {
       if (!silent && !this.#suspects.has(id)) continue
       this.#options.log.warn({ workerId: id }, 'a worker died: its runs go on elsewhere')

@@ -29,7 +29,7 @@ export interface WorkerSession {
 
 export async function openSession(options: WorkerOptions, onLost: () => void): Promise<WorkerSession> {
   const { engine, database, log } = options
-  const { db, clock } = engine
+  const { db } = engine
   const workerId = engine.ids.next()
   const draining = new AbortController()
   const release = new AbortController()
@@ -40,7 +40,7 @@ export async function openSession(options: WorkerOptions, onLost: () => void): P
 
   const lock = await holdWorkerLock(database.url, workerId, () => lose())
   const { runner, poolId } = await startRunner()
-  await insertWorker(db, { id: workerId, poolId, now: clock.now() })
+  await insertWorker(db, { id: workerId, poolId })
   registered.resolve()
   const heartbeat = setInterval(() => void beat(), heartbeatMs)
 
@@ -52,7 +52,7 @@ export async function openSession(options: WorkerOptions, onLost: () => void): P
 
   async function beat(): Promise<void> {
     // A database that is away for a moment is the lock's business; a row that is gone means that we were given up.
-    const alive = await beatHeart(db, workerId, clock.now()).catch(() => true)
+    const alive = await beatHeart(db, workerId).catch(() => true)
     if (!alive) lose()
   }
 

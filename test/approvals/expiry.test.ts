@@ -5,7 +5,7 @@ import { executions, secretAgent } from '../support/secret-tools.ts'
 import { approve, deny, type Talk } from '../support/talk.ts'
 import { hello, startGround, type Ground } from './ground.ts'
 
-/** A clock that a test sets forward. Beyond half a minute at once, workers would seem dead to each other. */
+/** A clock that a test sets forward. */
 let ahead = 0
 const clock = { now: () => new Date(Date.now() + ahead) }
 const timeoutMs = 10_000

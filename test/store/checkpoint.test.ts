@@ -28,9 +28,9 @@ let workerId: string
 
 beforeAll(async () => {
   ground = await createEngineGround({ providers: [createGatedModel().provider], model: gatedHandle, tools })
-  const { ids, clock, db } = ground.process()
+  const { ids, db } = ground.process()
   workerId = ids.next()
-  await insertWorker(db, { id: workerId, poolId: 'test', now: clock.now() })
+  await insertWorker(db, { id: workerId, poolId: 'test' })
 })
 afterAll(() => ground.close())
 

@@ -125,7 +125,7 @@ export class World {
       failed: () => (this.#executing -= 1),
     })
     process.context = ground.process(db, this.#toolsOf(process))
-    await insertWorker(ground.database.db, { id: process.workerId, poolId: process.poolId, now: new Date() })
+    await insertWorker(ground.database.db, { id: process.workerId, poolId: process.poolId })
     this.#processes[name] = process
   }
 
