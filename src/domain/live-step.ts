@@ -6,6 +6,7 @@ export type LiveItem =
       readonly kind: 'ASSISTANT' | 'REASONING'
       readonly id: string
       text: string
+      recent?: RecentText | undefined
       complete: boolean
       /** REASONING: encrypted or redacted by the provider, so there is no text. */
       redacted: boolean
@@ -18,8 +19,30 @@ export type LiveItem =
       readonly providerCallId: string
       /** The arguments so far. */
       text: string
+      recent?: RecentText | undefined
       complete: boolean
     }
+
+/**
+ * The end of a text that grows, once more: readers that keep up take what is new from here. A long string that was
+ * just appended to is copied whole when any part of it is looked at, so looking at it for every chunk would cost the
+ * square of its length.
+ */
+export interface RecentText {
+  readonly from: number
+  readonly text: string
+}
+
+const recentLength = 4_096
+
+/** Appends what was written to an item. */
+export function writeText(item: { text: string; recent?: RecentText | undefined }, text: string): void {
+  const { from, text: before } = item.recent ?? { from: item.text.length, text: '' }
+  const recent = before + text
+  const dropped = recent.length > 2 * recentLength ? recent.length - recentLength : 0
+  item.recent = { from: from + dropped, text: dropped > 0 ? recent.slice(dropped) : recent }
+  item.text += text
+}
 
 /** A step that is being written: what belongs to the StepStarted or StepRestarted entry `seq`. */
 export interface LiveStep {
@@ -35,9 +58,20 @@ export interface ShownStep {
   readonly items: readonly ShownItem[]
 }
 
-export type ShownItem = { readonly id: string; readonly text: string; readonly complete: boolean } & (
-  { readonly kind: 'ASSISTANT' | 'REASONING' } | { readonly kind: 'CALL'; readonly name: string }
-)
+export type ShownItem = ShownText & { readonly id: string } & (
+    { readonly kind: 'ASSISTANT' | 'REASONING' } | { readonly kind: 'CALL'; readonly name: string }
+  )
+
+interface ShownText {
+  readonly text: string
+  readonly recent?: RecentText | undefined
+  readonly complete: boolean
+}
+
+/** Part of an item's text, without looking at the whole where the part is recent. */
+export function sliceText({ text, recent }: ShownText, from: number, to: number): string {
+  return recent && from >= recent.from ? recent.text.slice(from - recent.from, to - recent.from) : text.slice(from, to)
+}
 
 /** How much of a live step someone has: all items before `item`, and `offset` UTF-16 units of it. */
 export interface LivePosition {
@@ -46,9 +80,9 @@ export interface LivePosition {
 }
 
 /** What of an item can be shown and kept: all but half a surrogate pair, whose other half is still to come. */
-export function sendableLength({ text, complete }: Pick<LiveItem, 'text' | 'complete'>): number {
-  const last = text.charCodeAt(text.length - 1)
-  return !complete && last >= 0xd800 && last <= 0xdbff ? text.length - 1 : text.length
+export function sendableLength(item: ShownText): number {
+  const { length } = item.text
+  return !item.complete && isHigh(sliceText(item, length - 1, length)) ? length - 1 : length
 }
 
 export interface LivePiece extends LivePosition {
@@ -63,7 +97,7 @@ export function pieceBeyond(items: readonly ShownItem[], position: LivePosition)
     const live = items[item]
     if (!live) return undefined
     const end = sendableLength(live)
-    if (offset < end) return { live, item, offset: wholeOffset(live.text, offset), end }
+    if (offset < end) return { live, item, offset: wholeOffset(live, offset), end }
     if (!live.complete) return undefined
     item += 1
     offset = 0
@@ -71,8 +105,12 @@ export function pieceBeyond(items: readonly ShownItem[], position: LivePosition)
 }
 
 /** The offset, or the one before it where it would split a surrogate pair. */
-function wholeOffset(text: string, offset: number): number {
-  const isLow = (text.charCodeAt(offset) & 0xfc00) === 0xdc00
-  const afterHigh = (text.charCodeAt(offset - 1) & 0xfc00) === 0xd800
-  return isLow && afterHigh ? offset - 1 : offset
+function wholeOffset(item: ShownText, offset: number): number {
+  if (offset === 0) return 0
+  const around = sliceText(item, offset - 1, offset + 1)
+  return around.length === 2 && around.codePointAt(0)! > 0xffff ? offset - 1 : offset
+}
+
+function isHigh(unit: string): boolean {
+  return (unit.charCodeAt(0) & 0xfc00) === 0xd800
 }

@@ -1,5 +1,5 @@
 import type { Answer } from '../domain/answer.ts'
-import type { LiveItem, LiveStep } from '../domain/live-step.ts'
+import { writeText, type LiveItem, type LiveStep } from '../domain/live-step.ts'
 import type { ModelPart, ModelRequest } from '../domain/model-request.ts'
 import type { RunError, StopReason } from '../domain/run.ts'
 import { storableJson, storableText } from '../util/json.ts'
@@ -135,7 +135,7 @@ class ItemWriter {
       case 'reasoning': {
         const kind = part.type === 'text' ? 'ASSISTANT' : 'REASONING'
         const item = this.#items.get(part.item) ?? this.#open(part.item, { ...textItem, kind, id: this.#ids.next() })
-        item.text += withoutNul(part.text)
+        writeText(item, withoutNul(part.text))
         return
       }
       case 'call':
@@ -149,7 +149,7 @@ class ItemWriter {
         })
         return
       case 'arguments':
-        this.#items.get(part.item)!.text += withoutNul(part.text)
+        writeText(this.#items.get(part.item)!, withoutNul(part.text))
         return
       case 'done': {
         const reasoning = part.redacted && !this.#items.has(part.item)
@@ -185,6 +185,7 @@ const textItem = { text: '', complete: false, redacted: false, provider: null }
 /** Half a surrogate pair that no other half followed is what a reader's JSON made of it: U+FFFD. */
 function complete(item: LiveItem): void {
   item.text = item.text.toWellFormed()
+  item.recent = undefined
   item.complete = true
 }
 

@@ -15,16 +15,17 @@ import { Run } from './run-refs.ts'
 
 /**
  * A subscription keeps one context for as long as it lasts: without this, each event would show what an earlier one
- * loaded. Not a generator, which could not be released while it waits for its source.
+ * loaded. Text that is being written loads nothing. Not a generator, which could not be released while it waits for
+ * its source.
  */
-export function withFreshLoaders<Event>(
+export function withFreshLoaders<Event extends object>(
   source: AsyncIterableIterator<Event>,
   loaders: Loaders,
 ): AsyncIterableIterator<Event> {
   return {
     async next() {
       const result = await source.next()
-      clearLoaders(loaders)
+      if (!result.done && !isDelta(result.value)) clearLoaders(loaders)
       return result
     },
     async return() {
@@ -39,6 +40,10 @@ export function withFreshLoaders<Event>(
       return this
     },
   }
+}
+
+function isDelta(event: object): boolean {
+  return 'type' in event && (event.type === 'text' || event.type === 'call')
 }
 
 async function subscribeToRun(

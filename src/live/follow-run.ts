@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely'
 
 import { encodeCursor, type RunCursor } from '../domain/cursor.ts'
-import { pieceBeyond, type LivePiece } from '../domain/live-step.ts'
+import { pieceBeyond, sliceText, type LivePiece } from '../domain/live-step.ts'
 import { toEntryEvents, type RunEvent } from '../domain/run-event.ts'
 import { hasEnded } from '../domain/run.ts'
 import { listLogEntries } from '../store/run-log.ts'
@@ -149,7 +149,7 @@ export class RunFollower extends PulledIterator<RunEvent> {
 
   #delta({ live, item, offset, end }: LivePiece, stepIndex: number): RunEvent {
     // Half a surrogate pair that no other half followed is stored as U+FFFD, so that is what is shown.
-    const text = live.text.slice(offset, end).toWellFormed()
+    const text = sliceText(live, offset, end).toWellFormed()
     const base = {
       cursor: encodeCursor({ runId: this.#runId, seq: this.#cursor.seq, item, offset: end }),
       runId: this.#runId,

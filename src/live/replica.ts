@@ -1,4 +1,12 @@
-import type { LivePiece, LivePosition, ShownItem, ShownStep } from '../domain/live-step.ts'
+import {
+  sliceText,
+  writeText,
+  type LivePiece,
+  type LivePosition,
+  type RecentText,
+  type ShownItem,
+  type ShownStep,
+} from '../domain/live-step.ts'
 
 /** A piece of a live step on its way to another process. */
 export interface Patch extends LivePosition {
@@ -26,7 +34,7 @@ export function toPatch(step: ShownStep, { live, item, offset, end }: LivePiece,
     stepIndex: step.stepIndex,
     item,
     offset,
-    text: live.text.slice(offset, last),
+    text: sliceText(live, offset, last),
     complete: live.complete && last === live.text.length,
     ...(offset === 0 && {
       opening: { kind: live.kind, id: live.id, name, before: lengthOf(step.items.slice(0, item)) },
@@ -43,6 +51,7 @@ interface ReplicaItem {
   readonly id: string
   readonly name: string
   text: string
+  recent?: RecentText | undefined
   complete: boolean
 }
 
@@ -75,7 +84,7 @@ export class Replica implements ShownStep {
     const known = this.#items[item]
     if (!known || offset > known.text.length) return false
     const fresh = offset + text.length - known.text.length
-    if (fresh > 0) known.text += text.slice(text.length - fresh)
+    if (fresh > 0) writeText(known, text.slice(text.length - fresh))
     if (complete && offset + text.length === known.text.length) known.complete = true
     return true
   }

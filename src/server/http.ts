@@ -12,6 +12,7 @@ import { sendHomePage } from './home-page.ts'
 import { defaultLimits, type Limits } from './limits.ts'
 import { isRead, securityHeaders, sendError, sendJson } from './pages.ts'
 import { createWebSocketEndpoint } from './websocket.ts'
+import { createSharedExecution } from './shared-execution.ts'
 import { createGraphQLServer } from './yoga.ts'
 
 export interface HttpServerOptions<Viewer> {
@@ -42,8 +43,9 @@ export function createHttpServer<Viewer>(options: HttpServerOptions<Viewer>): Ht
   const { schema, authenticate, createContext, log, ready } = options
   const limits: Limits = { ...defaultLimits, ...options.limits }
   const eventStreams = new Set<ServerResponse>()
-  const yoga = createGraphQLServer({ schema, authenticate, createContext, log, limits, eventStreams })
-  const webSockets = createWebSocketEndpoint({ yoga, authenticate, log, limits })
+  const sharedExecution = createSharedExecution(log)
+  const yoga = createGraphQLServer({ schema, authenticate, createContext, log, limits, eventStreams, sharedExecution })
+  const webSockets = createWebSocketEndpoint({ yoga, authenticate, log, limits, sharedExecution })
   const sendGraphiQL = createGraphiQL()
 
   async function route(request: IncomingMessage, response: ServerResponse): Promise<void> {

@@ -26,6 +26,8 @@ export interface Limits {
   /** Of an HTTP body and of a WebSocket frame. */
   readonly requestBytes: number
   readonly operationsPerSocket: number
+  /** How long a WebSocket may take nothing of what it is sent. */
+  readonly stalledSocketMs: number
   /** Of queries and mutations; `waitMs` may hold one for five minutes. */
   readonly executionMs: number
 }
@@ -43,6 +45,7 @@ export const defaultLimits: Limits = {
   tokens: 2_000,
   requestBytes: 256 * 1024,
   operationsPerSocket: 50,
+  stalledSocketMs: 60_000,
   executionMs: 330_000,
 }
 

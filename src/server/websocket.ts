@@ -16,8 +16,11 @@ import { WebSocketServer, type RawData, type WebSocket } from 'ws'
 import { ClientError, toClientError } from '../graphql/errors.ts'
 import type { Log } from '../util/log.ts'
 import { identify, type Authenticate } from './authentication.ts'
+import { startHeartbeat } from './heartbeat.ts'
 import { unknownOperation, type Limits } from './limits.ts'
 import { originAllowed } from './origin.ts'
+import type { SharedExecution } from './shared-execution.ts'
+import { sendResults } from './socket-stream.ts'
 import type { Yoga } from './yoga.ts'
 
 interface WebSocketOptions<Viewer> {
@@ -25,6 +28,7 @@ interface WebSocketOptions<Viewer> {
   readonly authenticate: Authenticate<Viewer>
   readonly log: Log
   readonly limits: Limits
+  readonly sharedExecution: SharedExecution
 }
 
 export interface WebSocketEndpoint {
@@ -49,7 +53,6 @@ type Result = ExecutionResult | AsyncIterable<ExecutionResult>
 
 /** Codes after which clients come back by themselves: 1012 and 1013 of RFC 6455's registry, 4403 with a fresh key. */
 const closeCodes = { restarting: 1012, tryAgainLater: 1013 } as const
-const heartbeatMs = 12_000
 
 /**
  * graphql-transport-ws on `ws`. The library's own adapter closes the whole socket with 4500, which clients take as final, whenever
@@ -57,7 +60,7 @@ const heartbeatMs = 12_000
  * `error` message, and only a break of the protocol (44xx) or an oversized frame (1009) closes a socket.
  */
 export function createWebSocketEndpoint<Viewer>(options: WebSocketOptions<Viewer>): WebSocketEndpoint {
-  const { yoga, authenticate, log, limits } = options
+  const { yoga, authenticate, log, limits, sharedExecution } = options
 
   const protocol = makeServer<Record<string, unknown>, Connection<Viewer>>({
     async onConnect({ connectionParams, extra }) {
@@ -73,10 +76,10 @@ export function createWebSocketEndpoint<Viewer>(options: WebSocketOptions<Viewer
         return false
       }
     },
-    async onSubscribe({ extra, subscriptions }, _id, payload) {
+    async onSubscribe({ extra, subscriptions }, id, payload) {
       if (Object.keys(subscriptions).length > limits.operationsPerSocket) return [tooManyOperations(limits)]
       try {
-        return await runOperation(extra.viewer as Viewer, payload)
+        return await runOperation(extra, { id, payload })
       } catch (error) {
         return [toClientError(error, log)]
       }
@@ -87,8 +90,8 @@ export function createWebSocketEndpoint<Viewer>(options: WebSocketOptions<Viewer
   })
 
   async function runOperation(
-    viewer: Viewer,
-    payload: SubscribePayload,
+    { socket, viewer }: Connection<Viewer>,
+    { id, payload }: { readonly id: string; readonly payload: SubscribePayload },
   ): Promise<ExecutedArgs | readonly GraphQLError[]> {
     const params = {
       query: payload.query,
@@ -114,13 +117,15 @@ export function createWebSocketEndpoint<Viewer>(options: WebSocketOptions<Viewer
     const result = (await (operation.operation === 'subscription' ? subscribe(args) : execute(args))) as Result
     // Nothing was executed: an `error` message rather than a result without data.
     if (!(Symbol.asyncIterator in result) && !('data' in result)) return result.errors ?? []
-    return { ...args, result }
+    const stream = sharedExecution.streamOf(args.contextValue)
+    if (!(Symbol.asyncIterator in result) || !stream) return { ...args, result }
+    return { ...args, result: sendResults(stream, result as AsyncIterableIterator<ExecutionResult>, { socket, id }) }
   }
 
   function serve(socket: WebSocket, request: IncomingMessage): void {
     // ws has closed the socket with the fitting code by then; without a listener the process would end.
     socket.on('error', (error) => log.debug({ err: error }, 'websocket error'))
-    const stopHeartbeat = startHeartbeat(socket)
+    const stopHeartbeat = startHeartbeat(socket, request.socket, { stalledMs: limits.stalledSocketMs })
     const closed = protocol.opened(
       {
         protocol: socket.protocol,
@@ -179,18 +184,6 @@ function send(socket: WebSocket, data: string): Promise<void> {
     if (socket.readyState !== socket.OPEN) return resolve()
     socket.send(data, (error) => (error ? reject(error) : resolve()))
   })
-}
-
-/** A peer that does not answer a ping before the next one is gone. */
-function startHeartbeat(socket: WebSocket): () => void {
-  let alive = true
-  socket.on('pong', () => (alive = true))
-  const timer = setInterval(() => {
-    if (!alive) return socket.terminate()
-    alive = false
-    socket.ping()
-  }, heartbeatMs)
-  return () => clearInterval(timer)
 }
 
 function refuse(socket: Duplex, status: string): void {

@@ -9,6 +9,7 @@ import { useAuthentication, type Authenticate, type ServerContext } from './auth
 import { useErrorCodes } from './error-codes.ts'
 import { useEventStreams } from './event-streams.ts'
 import { documentLimits, useExecutionTimeout, useOperationCheck, type Limits } from './limits.ts'
+import type { SharedExecution } from './shared-execution.ts'
 import { useContentTypes, useKnownParameters } from './request-rules.ts'
 
 export type Yoga<Viewer> = YogaServerInstance<ServerContext<Viewer>, object>
@@ -21,6 +22,7 @@ interface YogaOptions<Viewer> {
   readonly limits: Limits
   /** Every answer that is an event stream, while it is open. */
   readonly eventStreams: Set<ServerResponse>
+  readonly sharedExecution: SharedExecution
 }
 
 /**
@@ -28,7 +30,7 @@ interface YogaOptions<Viewer> {
  * run on every transport, because the WebSocket takes parse, validate, execute and subscribe from here.
  */
 export function createGraphQLServer<Viewer>(options: YogaOptions<Viewer>): Yoga<Viewer> {
-  const { schema, authenticate, createContext, log, limits, eventStreams } = options
+  const { schema, authenticate, createContext, log, limits, eventStreams, sharedExecution } = options
   return createYoga<ServerContext<Viewer>, object>({
     schema,
     context: ({ viewer }) => createContext(viewer),
@@ -41,6 +43,7 @@ export function createGraphQLServer<Viewer>(options: YogaOptions<Viewer>): Yoga<
       useOperationCheck(limits),
       useExecutionTimeout(limits),
       useEventStreams(eventStreams),
+      sharedExecution.plugin,
     ],
     maskedErrors: { maskError: (error) => toClientError(error, log), isDev: false },
     maxRequestBodySize: limits.requestBytes,
