@@ -30,7 +30,7 @@ const owners: readonly (readonly [pattern: RegExp, rooms: readonly string[]])[] 
   [/^(graphql-yoga|graphql-ws|ws|@graphql-yoga\/|@escape\.tech\/)/, ['server']],
   [/^graphql$/, ['graphql', 'server']],
   [/^(quickjs-|@jitl\/|@modelcontextprotocol\/)/, ['tools']],
-  [/^ajv/, ['util']],
+  [/^(ajv|re2js)/, ['util']],
 ]
 
 const source = fileURLToPath(new URL('../src/', import.meta.url))

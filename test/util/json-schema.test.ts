@@ -52,4 +52,14 @@ describe('a JSON Schema', () => {
     expect(checkSchema({ $id: 'https://example.org/a', type: 'string' }, 'text')).toEqual([])
     expect(checkSchema({ $id: 'https://example.org/a', type: 'number' }, 1)).toEqual([])
   })
+
+  it('[JSN5] checks patterns in linear time, and refuses those that it cannot', () => {
+    // Backtracking would take longer than the sun has left.
+    expect(checkSchema({ pattern: '^(a+)+$' }, `${'a'.repeat(50_000)}!`)).toHaveLength(1)
+    expect(checkSchema({ patternProperties: { '^(x|x)+$': { type: 'string' } } }, { xx: 1 })).toMatchObject([
+      { path: '/xx' },
+    ])
+    expect(checkSchema({ pattern: '^[\\w-]+@\\p{L}+\\u00e9$' }, 'a-b@caf\u00e9')).toEqual([])
+    expect(problemOf({ pattern: '(?=a)b' })).toMatchObject({ message: expect.stringContaining('(?=') })
+  })
 })
