@@ -25,6 +25,8 @@ const maxCompactions = 3
 
 export interface Holder {
   readonly workerId: string
+  /** What the run is to be held by: of this drive and no other. */
+  readonly lease: string
   /** Aborted when no further step is to be begun here. */
   readonly draining: AbortSignal
   /** Aborted when what is running is to be let go: the grace of a drain is over, or the worker lost its lock. */
@@ -37,7 +39,7 @@ export interface Holder {
  * the end. Returns normally where there is nothing to do; throws LeaseLostError where another worker has the run.
  */
 export async function driveRun(context: EngineContext, runId: string, holder: Holder): Promise<void> {
-  const taken = await takeUpRun(context, runId, holder.workerId)
+  const taken = await takeUpRun(context, runId, holder)
   if (!taken) return
   const driver = new RunDriver(context, taken, holder)
   try {

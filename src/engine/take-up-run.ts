@@ -15,7 +15,7 @@ import { lockRun } from '../store/lock-run.ts'
 import type { Database } from '../store/schema.ts'
 import { listUnreadConversations } from '../store/sleeptime-material.ts'
 import { isWorkerGone } from '../store/workers.ts'
-import { store, storeIn, unlessRefused, type Committed } from './commit.ts'
+import { LeaseLostError, store, storeIn, unlessRefused, type Committed } from './commit.ts'
 import type { EngineContext } from './engine-context.ts'
 
 export interface TakenRun {
@@ -25,20 +25,26 @@ export interface TakenRun {
   readonly blocks: readonly Block[]
 }
 
+interface Taker {
+  readonly lease: string
+  readonly workerId: string
+}
+
 /** Undefined where there is nothing to take: the run waits, has ended, or another worker drives it. */
 export async function takeUpRun(
   context: EngineContext,
   runId: string,
-  workerId: string,
+  { lease, workerId }: Taker,
 ): Promise<TakenRun | undefined> {
   for (;;) {
     const loaded = await loadRun(context.db, runId)
     if (!loaded || !(await isFree(context, loaded))) return undefined
     const taken = isUnreadSleeptime(loaded.state.run)
-      ? await takeUpSleeptimeRun(context, runId, workerId)
-      : await takeUpLoadedRun(context, loaded, workerId)
-    // Refused where something came in between, a cancel or another worker: look again.
+      ? await takeUpSleeptimeRun(context, runId, { lease, workerId })
+      : await takeUpLoadedRun(context, loaded, { lease, workerId })
     if (taken) return taken
+    // Refused where something came in between, a cancel or another worker: look again, unless it was we who were given up.
+    if (await isWorkerGone(context.db, workerId)) throw new LeaseLostError(runId)
   }
 }
 
@@ -50,12 +56,12 @@ async function isFree(context: EngineContext, { holds, state: { run } }: LoadedR
 async function takeUpLoadedRun(
   context: EngineContext,
   { state, bounds, blocks }: LoadedRun,
-  workerId: string,
+  taker: Taker,
 ): Promise<TakenRun | undefined> {
   const { run } = state
   const draft = new Draft(state, context)
   if (run.fruitlessAttempts >= poisonAfter && !run.cancelRequestedAt) failPoisonedRun(draft)
-  else takeUp(draft, { lease: context.ids.next(), workerId })
+  else takeUp(draft, taker)
   const effect = advance(draft)
   const checkpoint = draft.checkpoint()
   const stored = await store(context, checkpoint)
@@ -71,11 +77,7 @@ function isUnreadSleeptime(run: DrivenRun): boolean {
  * The run is locked before anything is read: a turn that ends meanwhile either finds that the run has begun, and makes
  * another, or is read by it.
  */
-async function takeUpSleeptimeRun(
-  context: EngineContext,
-  runId: string,
-  workerId: string,
-): Promise<TakenRun | undefined> {
+async function takeUpSleeptimeRun(context: EngineContext, runId: string, taker: Taker): Promise<TakenRun | undefined> {
   const result = await context.db
     .transaction()
     .execute(async (trx) => {
@@ -83,7 +85,7 @@ async function takeUpSleeptimeRun(
       const loaded = locked && (await loadRun(trx, runId))
       if (!locked || !loaded || !isUnreadSleeptime(loaded.state.run)) return undefined
       const draft = new Draft(loaded.state, context)
-      takeUp(draft, { lease: context.ids.next(), workerId })
+      takeUp(draft, taker)
       const hasInput = await addUnread(context, trx, draft, loaded.blocks)
       // Nothing to read: another run has read it, or the agent no longer works in the background.
       if (!hasInput) endRun(draft, { stopReason: 'END_TURN' })

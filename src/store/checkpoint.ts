@@ -82,7 +82,13 @@ function updateRun(before: DrivenRun, after: DrivenRun, at: Date) {
       reading = ${jsonOrNull(after.reading)}::jsonb
     where id = ${before.id} and next_seq = ${before.nextSeq} and status = ${before.status}
       and lease is not distinct from ${before.lease}::uuid
-      and (cancel_requested_at is null) = ${before.cancelRequestedAt === null}`
+      and (cancel_requested_at is null) = ${before.cancelRequestedAt === null}
+      ${after.lease === null || after.lease === before.lease ? sql`` : sql`and ${isAlive(after.workerId!)}`}`
+}
+
+/** A worker that was given up may not know it yet: it takes no more runs. */
+function isAlive(workerId: string) {
+  return sql`exists (select from workers where workers.id = ${workerId})`
 }
 
 /** A block that someone changes at this moment is waited for, and then found changed. */

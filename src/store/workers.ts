@@ -30,7 +30,8 @@ export async function beatHeart(db: Kysely<Database>, workerId: string): Promise
 export async function giveUpWorker(db: Kysely<Database>, workerId: string): Promise<void> {
   await sql`
     with gone as (delete from workers where id = ${workerId} returning pool_id)
-    select graphile_worker.force_unlock_workers(array[pool_id]), pg_notify('jobs:insert', '{"count":1}')
+    select graphile_worker.force_unlock_workers(array[pool_id]), pg_notify('jobs:insert', json_build_object('count', (
+      select count(*) from graphile_worker._private_jobs jobs where jobs.locked_by = gone.pool_id))::text)
     from gone`.execute(db)
 }
 

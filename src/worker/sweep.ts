@@ -1,5 +1,5 @@
 import { expireApprovals } from '../commands/expire-approvals.ts'
-import { addMissingRunJobs } from '../store/run-jobs.ts'
+import { addMissingRunJobs, countDueRunJobs, freeOrphanedRunJobs } from '../store/run-jobs.ts'
 import { listCancelledRuns } from '../store/runs.ts'
 import { giveUpWorker, listSuspects } from '../store/workers.ts'
 import type { WorkerOptions } from './worker-options.ts'
@@ -49,7 +49,7 @@ export class Sweep {
       await this.#stopCancelledRuns()
       if (this.#round % slowRounds === 0) {
         await this.#session()?.clearStuckLeases()
-        await this.#addMissingJobs()
+        await this.#tendJobs()
       }
       await expireApprovals(this.#options.engine)
     } catch (error) {
@@ -75,9 +75,13 @@ export class Sweep {
     for (const runId of await listCancelledRuns(db, driven)) hub.askToStop(runId)
   }
 
-  async #addMissingJobs(): Promise<void> {
+  async #tendJobs(): Promise<void> {
     const { db, clock } = this.#options.engine
+    await freeOrphanedRunJobs(db)
     const added = await addMissingRunJobs(db, new Date(clock.now().getTime() - missingJobAfterMs))
     if (added.length > 0) this.#options.log.warn({ runs: added.length }, 'runs had no job: they have one again')
+    // Jobs are announced; this is for an announcement that was lost, and for jobs that were put off.
+    const session = this.#session()
+    if (session) session.wake(await countDueRunJobs(db))
   }
 }

@@ -1,24 +1,26 @@
 import { EventEmitter } from 'node:events'
 
-import { Logger, run, type Runner, type WorkerEvents } from 'graphile-worker'
+import { Logger, run, type Runner, type WorkerEvents, type WorkerPool } from 'graphile-worker'
 
 import { driveRun } from '../engine/drive-run.ts'
 import { LeaseLostError } from '../engine/commit.ts'
 import { runTask } from '../store/run-jobs.ts'
-import { clearLease, findRunHold } from '../store/runs.ts'
+import { clearLease } from '../store/runs.ts'
 import { beatHeart, giveUpWorker, holdWorkerLock, insertWorker } from '../store/workers.ts'
 import { deferred } from '../util/deferred.ts'
 import type { WorkerOptions } from './worker-options.ts'
 
 const heartbeatMs = 5_000
-/** Jobs are announced; the poll covers an announcement that was lost and jobs that were put off. */
-const pollMs = 1_000
+/** Every slot of the queue polls by itself. The sweep does it for all of them, so this is as good as never. */
+const pollMs = 300_000
 
 /** One life of a worker: its lock, its row, its place in the queue, the runs that it drives. */
 export interface WorkerSession {
   readonly workerId: string
   /** The runs that are being driven now. */
   driven(): string[]
+  /** So many jobs wait: slots that are free take them now. */
+  wake(jobs: number): void
   /** Ends in order: steps that are under way get `graceMs`, then everything is handed back. */
   drain(graceMs: number): Promise<void>
   /** Ends at once: the lock is gone, others may have taken the runs already. */
@@ -33,14 +35,15 @@ export async function openSession(options: WorkerOptions, onLost: () => void): P
   const workerId = engine.ids.next()
   const draining = new AbortController()
   const release = new AbortController()
-  const driven = new Set<string>()
-  const stuck = new Set<string>()
+  /** By lease: a run that was let go of may be driven again before its last driver is gone. */
+  const driven = new Map<string, string>()
+  const stuck = new Map<string, string>()
   const registered = deferred()
   let over = false
 
   const lock = await holdWorkerLock(database.url, workerId, () => lose())
-  const { runner, poolId } = await startRunner()
-  await insertWorker(db, { id: workerId, poolId })
+  const { runner, pool } = await startRunner()
+  await insertWorker(db, { id: workerId, poolId: pool.id })
   registered.resolve()
   const heartbeat = setInterval(() => void beat(), heartbeatMs)
 
@@ -58,50 +61,47 @@ export async function openSession(options: WorkerOptions, onLost: () => void): P
 
   async function drive(runId: string): Promise<void> {
     await registered.promise
-    driven.add(runId)
+    const lease = engine.ids.next()
+    driven.set(lease, runId)
     try {
-      await driveRun(engine, runId, { workerId, draining: draining.signal, release: release.signal })
+      await driveRun(engine, runId, { workerId, lease, draining: draining.signal, release: release.signal })
     } catch (error) {
-      if (!(error instanceof LeaseLostError)) {
-        log.error({ err: error, runId }, 'a run could not be driven on')
-        await letGo(runId)
-      }
+      // Others may have given us up: then no run is ours any more.
+      if (error instanceof LeaseLostError) await beat()
+      else log.error({ err: error, runId }, 'a run could not be driven on')
+      await letGo(runId, lease)
       // The job must fail: one that succeeds is deleted by its id, and it may be another worker's by now.
       throw error
     } finally {
-      driven.delete(runId)
+      driven.delete(lease)
     }
   }
 
   /** Whoever drives the run next must not find our lease on it: we live, but nobody here drives it. */
-  async function letGo(runId: string): Promise<void> {
+  async function letGo(runId: string, lease: string): Promise<void> {
     try {
-      const hold = await findRunHold(db, runId)
-      if (hold?.lease && hold.workerId === workerId) await clearLease(db, runId, hold.lease)
-      stuck.delete(runId)
+      await clearLease(db, runId, lease)
+      stuck.delete(lease)
     } catch {
-      stuck.add(runId)
+      stuck.set(lease, runId)
     }
   }
 
-  async function startRunner(): Promise<{ readonly runner: Runner; readonly poolId: string }> {
+  async function startRunner(): Promise<{ readonly runner: Runner; readonly pool: WorkerPool }> {
     const events: WorkerEvents = new EventEmitter()
-    let poolId = ''
-    events.on('pool:create', ({ workerPool }) => (poolId = workerPool.id))
+    let pool: WorkerPool | undefined
+    events.on('pool:create', ({ workerPool }) => (pool = workerPool))
     const runner = await run({
       pgPool: database.pool,
       events,
       concurrency: options.concurrency,
       pollInterval: pollMs,
       noHandleSignals: true,
-      // One asks for all who are free, instead of each of them every second; and never for more than one at a time, so
-      // that no run waits here behind others while another process could take it.
-      preset: { worker: { localQueue: { size: 1 } } },
       logger: new Logger(() => (level, message) => level === 'error' && log.debug({ message }, 'the queue says')),
       parsedCronItems: [],
       taskList: { [runTask]: (payload) => drive((payload as { readonly runId: string }).runId) },
     })
-    return { runner, poolId }
+    return { runner, pool: pool! }
   }
 
   async function end(): Promise<void> {
@@ -114,7 +114,10 @@ export async function openSession(options: WorkerOptions, onLost: () => void): P
 
   return {
     workerId,
-    driven: () => [...driven],
+    driven: () => [...driven.values()],
+    wake(jobs) {
+      if (!over && jobs > 0) pool.nudge(jobs)
+    },
     async drain(graceMs) {
       draining.abort()
       const timer = setTimeout(() => release.abort(), graceMs)
@@ -127,7 +130,7 @@ export async function openSession(options: WorkerOptions, onLost: () => void): P
       await end()
     },
     async clearStuckLeases() {
-      for (const runId of stuck) await letGo(runId)
+      for (const [lease, runId] of stuck) await letGo(runId, lease)
     },
   }
 }

@@ -309,7 +309,8 @@ export class World {
     const { workerId, draining, release } = process
     this.#act(process, 'driveRun', async () => {
       try {
-        const holder = { workerId, draining: draining.signal, release: release.signal }
+        const lease = this.#shared.ids.next()
+        const holder = { workerId, lease, draining: draining.signal, release: release.signal }
         await driveRun(process.context, job.payload.runId, holder)
         if (process.dead) return
         await sql`delete from graphile_worker._private_jobs where id = ${job.id}`.execute(db)
