@@ -1,0 +1,92 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+
+import { CrashCluster } from '../support/crash-cluster.ts'
+import { CrashLoad } from '../support/crash-load.ts'
+import { readOutcome, settle } from '../support/crash-outcome.ts'
+import { killPoints } from '../support/kill-points.ts'
+
+const kills = Number(process.env['HOLDPOINT_KILLS'] ?? 10)
+const clients = 4
+const servers = 3
+let cluster: CrashCluster
+
+beforeAll(async () => {
+  cluster = await CrashCluster.start(servers)
+})
+afterAll(() => cluster.stop())
+
+test(
+  '[ENG12] processes that are killed at random times and at named points lose, double and wedge nothing',
+  { timeout: 60_000 + kills * 10_000 },
+  async () => {
+    const load = new CrashLoad(cluster)
+    await load.start(clients)
+    const takenOver: Promise<number[]>[] = []
+    const started: Promise<void>[] = Array.from({ length: servers }, () => Promise.resolve())
+    for (let kill = 0; kill < kills; kill++) {
+      const name = kill % servers
+      await started[name]
+      // Every third at a moment of nobody's choosing.
+      const point = kill % 3 === 2 ? undefined : killPoints[(kill - Math.floor(kill / 3)) % killPoints.length]
+      if (point === undefined) await new Promise((resolve) => setTimeout(resolve, Math.random() * 100))
+      const diedAt = await cluster.kill(name, point)
+      // Nobody has found out yet: the dead worker's runs are still its own.
+      takenOver.push(timeToGoOn(await heldRuns(), diedAt))
+      started[name] = cluster.startServer(name)
+    }
+    await Promise.all(started)
+    const times = (await Promise.all(takenOver)).flat().toSorted((one, other) => one - other)
+    await load.stop()
+    const { stuck, givenUp } = await settle(cluster, load)
+    const outcome = await readOutcome(cluster, load)
+    const at = (share: number) => Math.round(times[Math.floor(share * (times.length - 1))] ?? 0)
+    const { runs, lost, doubled, malformed } = outcome
+    const counts = {
+      runs,
+      kills,
+      lost: lost.length,
+      doubled: doubled.length,
+      malformed: malformed.length,
+      stuck,
+      givenUp,
+    }
+    console.log(JSON.stringify({ ...counts, takenOver: times.length, takeOverMs: { p50: at(0.5), max: at(1) } }))
+
+    expect(stuck).toBe(0)
+    expect(outcome).toMatchObject({ lost: [], doubled: [], malformed: [] })
+    expect(runs).toBeGreaterThan(kills)
+    expect(at(0.5)).toBeLessThan(2_000)
+  },
+)
+
+/** The runs that are driven now, by worker. */
+async function heldRuns(): Promise<Map<string, string[]>> {
+  const { rows } = await cluster.database.pool.query<{ worker_id: string; ids: string[] }>(
+    'select worker_id, array_agg(id) as ids from runs where worker_id is not null group by worker_id',
+  )
+  return new Map(rows.map((row) => [row.worker_id, row.ids]))
+}
+
+/** How long each run of the worker that died took to be taken up by another, or to be over. */
+async function timeToGoOn(held: ReadonlyMap<string, readonly string[]>, diedAt: number): Promise<number[]> {
+  const { pool } = cluster.database
+  const times: number[] = []
+  const waiting = new Map([...held].flatMap(([worker, ids]) => ids.map((id) => [id, worker] as const)))
+  for (;;) {
+    const { rows: alive } = await pool.query<{ id: string }>('select id from workers')
+    const dead = [...held.keys()].filter((worker) => !alive.some(({ id }) => id === worker))
+    const { rows } = await pool.query<{ id: string }>(
+      'select id from runs where not ended and id = any($1::uuid[]) and worker_id = any($2::uuid[])',
+      [[...waiting.keys()], [...held.keys()]],
+    )
+    for (const [id, worker] of waiting) {
+      if (rows.some((row) => row.id === id)) continue
+      waiting.delete(id)
+      if (dead.includes(worker)) times.push(performance.now() - diedAt)
+    }
+    const left = [...waiting.values()].some((worker) => dead.includes(worker))
+    if (performance.now() - diedAt > 1_500 && !left) return times
+    if (performance.now() - diedAt > 20_000) throw new Error('runs of a dead worker did not go on')
+    await new Promise((resolve) => setTimeout(resolve, 25))
+  }
+}

@@ -1,0 +1,86 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+
+import type { OpenDatabase } from '../../src/store/open-database.ts'
+import { createTestDatabase } from './database.ts'
+import { createGraphQLClient, type GraphQLClient } from './graphql-client.ts'
+import type { KillPoint } from './kill-points.ts'
+
+const serverFile = fileURLToPath(new URL('crash-server.ts', import.meta.url))
+
+interface Server {
+  readonly child: ChildProcess
+  readonly client: GraphQLClient
+  readonly ended: Promise<unknown>
+}
+
+/** Servers on one database, each of which is started again when it was killed. */
+export class CrashCluster {
+  readonly database: OpenDatabase
+  readonly #servers: (Server | undefined)[] = []
+
+  private constructor(database: OpenDatabase) {
+    this.database = database
+  }
+
+  static async start(size: number): Promise<CrashCluster> {
+    const database = await createTestDatabase()
+    await database.pool.query('create table effects (key text not null)')
+    const cluster = new CrashCluster(database)
+    await Promise.all(Array.from({ length: size }, (_, name) => cluster.startServer(name)))
+    return cluster
+  }
+
+  async startServer(name: number): Promise<void> {
+    const child = spawn(process.execPath, [serverFile], {
+      env: { PATH: process.env['PATH'], DATABASE_URL: this.database.url },
+      stdio: ['pipe', 'pipe', 'inherit'],
+    })
+    const ended = once(child, 'exit').then(() => {
+      if (this.#servers[name]?.child === child) this.#servers[name] = undefined
+    })
+    child.stdin!.on('error', () => {})
+    const [line] = (await Promise.race([once(child.stdout!, 'data'), ended.then(() => [])])) as [Buffer?]
+    if (!line) throw new Error('a server ended before it was ready')
+    this.#servers[name] = { child, client: createGraphQLClient(line.toString().trim()), ended }
+  }
+
+  /** A client of some server that lives; waits for one. */
+  async client(choice: number): Promise<GraphQLClient> {
+    for (;;) {
+      const alive = this.#servers.filter((server) => server !== undefined)
+      if (alive.length > 0) return alive[choice % alive.length]!.client
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    }
+  }
+
+  /** At once, or where it next gets to the point. Resolves with the moment of its death. */
+  async kill(name: number, point: KillPoint | undefined): Promise<number> {
+    const { child, ended } = this.#servers[name]!
+    if (point === undefined) child.kill('SIGKILL')
+    else child.stdin!.write(`${point}\n`)
+    await ended
+    return performance.now()
+  }
+
+  /** Asks it to stop in order. */
+  async drain(name: number): Promise<void> {
+    const { child, ended } = this.#servers[name]!
+    this.#servers[name] = undefined
+    child.kill('SIGTERM')
+    await ended
+  }
+
+  signal(name: number, signal: NodeJS.Signals): void {
+    this.#servers[name]!.child.kill(signal)
+  }
+
+  async stop(): Promise<void> {
+    for (const server of this.#servers) {
+      server?.child.kill('SIGKILL')
+      await server?.ended
+    }
+    await this.database.close()
+  }
+}

@@ -1,0 +1,94 @@
+import { randomUUID } from 'node:crypto'
+
+import type { CrashCluster } from './crash-cluster.ts'
+
+export interface Conversation {
+  readonly agentId: string
+  /** What was sent and accepted: the text, and the run that it became. */
+  readonly accepted: { readonly text: string; readonly runId: string }[]
+}
+
+/** Clients that send one message after another, and again under the same key where a server died under them. */
+export class CrashLoad {
+  readonly conversations: Conversation[] = []
+  readonly #cluster: CrashCluster
+  readonly #sending: Promise<void>[] = []
+  #stopped = false
+
+  constructor(cluster: CrashCluster) {
+    this.#cluster = cluster
+  }
+
+  async start(clients: number): Promise<void> {
+    for (let count = 0; count < clients; count++) {
+      const conversation: Conversation = { agentId: await this.#createAgent(), accepted: [] }
+      this.conversations.push(conversation)
+      this.#sending.push(this.#send(conversation, count))
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true
+    await Promise.all(this.#sending)
+  }
+
+  async #createAgent(): Promise<string> {
+    const client = await this.#cluster.client(0)
+    const { tools } = await client.data('{ tools(first: 200) { nodes { id name } } }')
+    const named = tools.nodes.filter((tool: { name: string }) => ['once', 'repeatable'].includes(tool.name))
+    const { createAgent } = await client.data(
+      'mutation ($input: CreateAgentInput!) { createAgent(input: $input) { agent { id } } }',
+      {
+        input: {
+          name: 'a',
+          model: 'crash/scripted',
+          includeBaseTools: false,
+          tools: named.map((tool: { id: string }) => ({ toolId: tool.id })),
+        },
+      },
+    )
+    return createAgent.agent.id
+  }
+
+  async #send({ agentId, accepted }: Conversation, client: number): Promise<void> {
+    while (!this.#stopped) {
+      const text = `message ${accepted.length} of client ${client}`
+      const key = randomUUID()
+      const runId = await this.persist(client, async (server) => {
+        const { sendMessage } = await server.data(
+          `mutation ($input: SendMessageInput!) { sendMessage(input: $input) {
+            ... on SendMessageSuccess { run { id } } ... on Refusal { message } } }`,
+          {
+            input: {
+              to: { agentId },
+              messages: [{ text }],
+              idempotencyKey: key,
+              whenBusy: 'ENQUEUE',
+              // Some are waited for, and some pile up.
+              waitMs: accepted.length % 4 === 0 ? 0 : 2_000,
+            },
+          },
+        )
+        return sendMessage.run.id as string
+      })
+      accepted.push({ text, runId })
+    }
+  }
+
+  /** Asks one server after another until one lives long enough to answer. */
+  async persist<T>(
+    choice: number,
+    ask: (server: Awaited<ReturnType<CrashCluster['client']>>) => Promise<T>,
+  ): Promise<T> {
+    for (let attempt = 0; ; attempt++) {
+      const server = await this.#cluster.client(choice + attempt)
+      try {
+        return await ask(server)
+      } catch (error) {
+        // The connection broke: nobody knows what became of it. Anything else is an answer.
+        if (!(error instanceof TypeError)) throw error
+        await new Promise((resolve) => setTimeout(resolve, 20))
+      }
+    }
+  }
+}

@@ -1,0 +1,106 @@
+/**
+ * Run as a process of its own: a server that kills itself, as kill -9 would, at a point that its input names. Its model
+ * says a few words, calls a tool, and says that it is done; its tools write down that they ran.
+ */
+import { createInterface } from 'node:readline'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+import { createApp } from '../../src/app.ts'
+import { readConfig } from '../../src/config.ts'
+import type { Provider } from '../../src/providers/provider.ts'
+import { openDatabase } from '../../src/store/open-database.ts'
+import { defineTool } from '../../src/tools/registry.ts'
+import { createLog } from '../../src/util/log.ts'
+import { hookDatabase } from './gated-database.ts'
+import type { KillPoint } from './kill-points.ts'
+
+let armed: KillPoint | undefined
+let ending = false
+
+function reach(point: KillPoint): void {
+  if (armed === point) process.kill(process.pid, 'SIGKILL')
+}
+
+const admits = /^\s*with c as \(\s*update conversations/
+const storesAnswer = /insert into tool_calls/
+const ends = /active_run_id = next/
+
+const log = createLog('fatal')
+const database = await openDatabase(process.env['DATABASE_URL']!, { log })
+const db = hookDatabase(database.pool, {
+  before(statement) {
+    if (!ends.test(statement)) return
+    reach('before the end')
+    ending = true
+  },
+  after(statement) {
+    if (admits.test(statement)) reach('after admission')
+    if (storesAnswer.test(statement)) reach('answer stored')
+    if (ending && statement === 'commit') reach('after the end')
+  },
+})
+
+const provider: Provider = {
+  name: 'crash',
+  models: () => [{ handle: 'crash/scripted', provider: 'crash', contextWindow: 1_000_000 }],
+  requestBody: () => ({}),
+  async *stream({ messages }, signal) {
+    for (const word of ['let ', 'me ', 'see']) {
+      await sleep(5, undefined, { signal }).catch(() => undefined)
+      if (signal.aborted) return
+      yield { type: 'text', item: 'text', text: word }
+      reach('mid-stream')
+    }
+    if (messages.at(-1)!.role !== 'tool') {
+      const name = messages.length % 3 === 0 ? 'repeatable' : 'once'
+      yield { type: 'call', item: 'call', callId: `call_${messages.length}`, name }
+      yield { type: 'arguments', item: 'call', text: '{}' }
+    }
+    yield {
+      type: 'finish',
+      reason: 'end',
+      usage: { inputTokens: 10, outputTokens: 5, cachedInputTokens: 0, reasoningTokens: 0 },
+    }
+  },
+}
+
+async function writeDown(key: string): Promise<string> {
+  await database.pool.query('insert into effects (key) values ($1)', [key])
+  reach('mid-tool')
+  await sleep(5)
+  return 'written down'
+}
+const parameters = { type: 'object' }
+const tools = [
+  defineTool({
+    name: 'once',
+    description: 'Must not run twice.',
+    parameters,
+    run: (_args, { idempotencyKey }) => writeDown(idempotencyKey),
+  }),
+  defineTool({
+    name: 'repeatable',
+    description: 'May run again.',
+    parameters,
+    idempotent: true,
+    run: (_args, { idempotencyKey }) => writeDown(idempotencyKey),
+  }),
+]
+
+const app = await createApp({
+  config: readConfig({ PORT: '0', HOLDPOINT_DRAIN_MS: '5000' }),
+  database: { ...database, db },
+  log,
+  role: 'serve',
+  tools,
+  providers: [provider],
+})
+const { url } = await app.start()
+console.log(url)
+
+createInterface({ input: process.stdin }).on('line', (line) => (armed = line as KillPoint))
+process.on('SIGTERM', async () => {
+  await app.stop()
+  await database.close()
+  process.exit(0)
+})
