@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 
 import {
+  introspectionFromSchema,
   isEnumType,
   isInputObjectType,
   isInterfaceType,
@@ -80,5 +81,16 @@ describe('the schema', () => {
     expect(() => json.parseValue(bottomless)).toThrow('100 levels')
     expect(json.parseValue({ ['__proto__']: { polluted: true } })).toEqual({ ['__proto__']: { polluted: true } })
     expect(({} as { polluted?: boolean }).polluted).toBeUndefined()
+  })
+
+  it('[SCH6] has the possible types that possible-types.json says', async () => {
+    const stored = JSON.parse(await readFile(new URL('../../possible-types.json', import.meta.url), 'utf8'))
+    const made = introspectionFromSchema(schema).__schema.types.flatMap((type) =>
+      type.kind === 'INTERFACE' || type.kind === 'UNION'
+        ? [[type.name, type.possibleTypes.map(({ name }) => name).sort()]]
+        : [],
+    )
+    expect(stored, 'run `npm run schema` and commit the result').toEqual(Object.fromEntries(made))
+    expect(stored.Refusal).toContain('PendingApprovalRefusal')
   })
 })

@@ -1,0 +1,55 @@
+import { ApolloClient, ApolloLink, gql, HttpLink, InMemoryCache } from '@apollo/client/core'
+import { GraphQLWsLink } from '@apollo/client/link/subscriptions'
+import { createClient } from 'graphql-ws'
+
+import possibleTypes from '../possible-types.json' with { type: 'json' }
+import { runEvents, type RunEvent } from './shared.ts'
+import { tellStory, url } from './story.ts'
+
+/** No attempts of its own: a lost connection is an error here, and we subscribe again with the last cursor. */
+const socket = createClient({ url: url.replace(/^http/, 'ws'), retryAttempts: 0 })
+
+const client = new ApolloClient({
+  // Without the possible types, fragments on interfaces (`... on Refusal`) are dropped without a word.
+  cache: new InMemoryCache({ possibleTypes }),
+  link: ApolloLink.split(
+    ({ operationType }) => operationType === 'subscription',
+    new GraphQLWsLink(socket),
+    new HttpLink({ uri: url }),
+  ),
+})
+
+await tellStory({
+  async query(document, variables) {
+    return (await client.query<any>({ query: gql(document), variables, fetchPolicy: 'network-only' })).data
+  },
+  async mutate(document, variables) {
+    return (await client.mutate<any>({ mutation: gql(document), variables })).data
+  },
+  follow(runId, after, onEvent) {
+    return new Promise((resolve, reject) => {
+      client
+        .subscribe<{ runEvents: RunEvent }>({
+          query: gql(runEvents),
+          variables: { runId, after },
+          // Not a write to the cache and a broadcast per event.
+          fetchPolicy: 'no-cache',
+          // Running subscriptions that are the same are shared: who comes later would miss the beginning.
+          context: { queryDeduplication: false },
+        })
+        .subscribe({
+          next({ data, error }) {
+            if (error) reject(error)
+            if (data) onEvent(data.runEvents)
+          },
+          error: reject,
+          complete: resolve,
+        })
+    })
+  },
+  drop: () => socket.terminate(),
+  async close() {
+    client.stop()
+    await socket.dispose()
+  },
+})

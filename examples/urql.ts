@@ -1,0 +1,45 @@
+import { Client, fetchExchange, subscriptionExchange, type OperationResult } from '@urql/core'
+import { createClient, type Sink } from 'graphql-ws'
+
+import { runEvents, type RunEvent } from './shared.ts'
+import { tellStory, url } from './story.ts'
+
+/** No attempts of its own: a lost connection is an error here, and we subscribe again with the last cursor. */
+const socket = createClient({ url: url.replace(/^http/, 'ws'), retryAttempts: 0 })
+
+const client = new Client({
+  url,
+  preferGetMethod: false,
+  exchanges: [
+    fetchExchange,
+    subscriptionExchange({
+      forwardSubscription: ({ query = '', variables }) => ({
+        subscribe: (sink) => ({
+          unsubscribe: socket.subscribe({ query, variables: { ...variables } }, sink as Sink),
+        }),
+      }),
+    }),
+  ],
+})
+
+function dataOf({ data, error }: OperationResult): any {
+  if (error) throw error
+  return data
+}
+
+await tellStory({
+  query: async (document, variables) => dataOf(await client.query(document, variables)),
+  mutate: async (document, variables) => dataOf(await client.mutation(document, variables)),
+  follow(runId, after, onEvent) {
+    return new Promise((resolve, reject) => {
+      client.subscription<{ runEvents: RunEvent }>(runEvents, { runId, after }).subscribe((result) => {
+        if (result.error) return reject(result.error)
+        // The last event comes twice, the second time with `hasNext: false`; the transcript takes it once.
+        if (result.data) onEvent(result.data.runEvents)
+        if (!result.hasNext) resolve()
+      })
+    })
+  },
+  drop: () => socket.terminate(),
+  close: () => socket.dispose(),
+})
