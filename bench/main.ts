@@ -1,6 +1,7 @@
 /** `npm run bench`, or `npm run bench -- cancel` for one of them. Each ends in one line of JSON. */
 const benches: Readonly<Record<string, () => Promise<void>>> = {
   cancel: async () => (await import('./cancel.ts')).benchCancel(),
+  turn: async () => (await import('./turn.ts')).benchTurn(),
 }
 
 const asked = process.argv.slice(2)

@@ -51,8 +51,9 @@ export async function up(db: Kysely<never>): Promise<void> {
   await sql`
     create table runs (
       id uuid primary key,
-      tenant_id uuid not null references tenants on delete cascade,
-      agent_id uuid not null references agents on delete cascade,
+      -- The conversation's: it is what refers to the tenant and the agent.
+      tenant_id uuid not null,
+      agent_id uuid not null,
       conversation_id uuid not null references conversations on delete cascade,
       number integer not null,
       kind text not null check (kind in ('TURN', 'COMPACTION', 'SLEEPTIME')),

@@ -5,7 +5,7 @@ import { Draft, type Checkpoint } from '../domain/draft.ts'
 import type { RunState } from '../domain/run-state.ts'
 import { hasEnded } from '../domain/run.ts'
 import { announceEnd } from '../live/announce-end.ts'
-import { writeCheckpoint } from '../store/checkpoint.ts'
+import { writeCheckpoint, writeLoneEnd } from '../store/checkpoint.ts'
 import { CheckpointRefusedError, storeEnd } from '../store/end-run.ts'
 import { lockRun, type LockedRun } from '../store/lock-run.ts'
 import { retryDeadlocks } from '../store/retry-deadlocks.ts'
@@ -82,6 +82,11 @@ export async function store(context: StoreContext, checkpoint: Checkpoint): Prom
     const stored = await writeCheckpoint(context.db, checkpoint)
     if (stored) context.hub.stored(checkpoint)
     return stored
+  }
+  if (checkpoint.after.kind !== 'SLEEPTIME' && hasEnded(checkpoint.after.status)) {
+    const stored = await writeLoneEnd(context.db, checkpoint)
+    if (stored) context.hub.stored(checkpoint)
+    if (stored) return true
   }
   const announce = await retryDeadlocks(() =>
     context.db.transaction().execute(async (trx) => {

@@ -2,10 +2,8 @@ import { sql, type Kysely, type Transaction } from 'kysely'
 
 import { notFound, type HoldpointError } from '../domain/errors.ts'
 import { encodeId } from '../domain/ids.ts'
-import type { LogEntry } from '../domain/run-event.ts'
-import { noUsage, type RunKind, type RunRequest } from '../domain/run.ts'
+import type { RunKind, RunRequest } from '../domain/run.ts'
 import type { JsonObject } from '../util/json.ts'
-import { packEntries } from './log-entries.ts'
 import { addRunJob } from './run-jobs.ts'
 import type { Database } from './schema.ts'
 
@@ -26,8 +24,8 @@ export type Target = { readonly agentId: string } | { readonly conversationId: s
 
 /**
  * Stores a run and gives it the conversation if it is free, all in one statement: what decides is on the
- * conversation's row, which it locks. Undefined where the target is not the tenant's, or is busy and the run would
- * not wait.
+ * conversation's row, which it locks. Undefined where the target is not the tenant's, or is busy and the run would not
+ * wait. The first entry of the run's log is that it was queued, which its row tells: `next_seq` is 2.
  */
 export async function admitRun(
   db: Kysely<Database> | Transaction<Database>,
@@ -35,13 +33,6 @@ export async function admitRun(
   run: NewRun,
   options: { readonly mayWait: boolean },
 ): Promise<{ readonly conversationId: string; readonly holds: boolean } | undefined> {
-  const entry: LogEntry = {
-    type: 'status',
-    status: 'QUEUED',
-    stopReason: null,
-    error: null,
-    usage: { ...noUsage, steps: 0 },
-  }
   const { rows } = await sql<{ conversation_id: string; holds: boolean }>`
     with c as (
       update conversations set
@@ -58,9 +49,6 @@ export async function admitRun(
       select ${run.id}, ${run.tenantId}, agent_id, id, number, hold, ${run.kind}, ${run.parentId}::uuid, ${run.urgent}, ${run.maxSteps},
         ${run.maxTotalTokens}::integer, ${run.createdAt}, ${JSON.stringify(run.request)}::jsonb, ${JSON.stringify(run.metadata)}::jsonb,
         'QUEUED', 2, ${run.createdAt} from c
-    ), l as (
-      insert into run_log (run_id, first_seq, at, entries)
-      select ${run.id}, 1, ${run.createdAt}, ${packEntries([entry])} from c
     )
     select c.id as conversation_id, c.holds,
       (select ${addRunJob(run.id)} where c.holds) is not null as woken from c`.execute(db)

@@ -19,16 +19,34 @@ import type { Database } from './schema.ts'
  * changes the conversation too: when a run ends, and the next one gets the conversation, and when the context was
  * compacted. For that the caller holds the locks (`lockRun`) before this statement starts.
  */
-export async function writeCheckpoint(
+export function writeCheckpoint(
   db: Kysely<Database> | Transaction<Database>,
   checkpoint: Checkpoint,
   options: { readonly wake?: boolean } = {},
 ): Promise<boolean> {
+  return write(db, checkpoint, options)
+}
+
+/**
+ * Ends a run in one statement, which takes the locks itself, in the same order. False also where other agents work for
+ * its agent in the background: what they are to do is more than one statement tells.
+ */
+export function writeLoneEnd(db: Kysely<Database>, checkpoint: Checkpoint): Promise<boolean> {
+  return write(db, checkpoint, { takesLocks: true })
+}
+
+async function write(
+  db: Kysely<Database> | Transaction<Database>,
+  checkpoint: Checkpoint,
+  options: { readonly wake?: boolean; readonly takesLocks?: boolean },
+): Promise<boolean> {
   const { before, after, at } = checkpoint
   const parts = [
+    ...(options.takesLocks ? [sql`held as materialized (${lockConversation(after)})`] : []),
     ...(checkpoint.blocks.length > 0 ? [sql`u as materialized (${lockUnchangedBlocks(checkpoint)})`] : []),
     sql`r as (${updateRun(before, after, at)}
       ${checkpoint.blocks.length > 0 ? sql`and (select count(*) from u) = ${checkpoint.blocks.length}` : sql``}
+      ${options.takesLocks ? sql`and exists (select from held) and not ${hasSleeptime(after)}` : sql``}
       returning id, conversation_id, number, next_position)`,
     ...(checkpoint.blocks.length > 0 ? [sql`b as (${updateBlocks(checkpoint.blocks, at)})`] : []),
     ...(checkpoint.entries.length > 0
@@ -49,7 +67,7 @@ export async function writeCheckpoint(
         ]
       : []),
     ...(hasEnded(after.status)
-      ? [sql`e as (${releaseConversation(checkpoint)})`, sql`h as (${holdNext()})`]
+      ? [sql`e as materialized (select ${releaseConversation(checkpoint)} as next_run_id from r)`]
       : checkpoint.context
         ? [
             sql`k as (update conversations set ${moveContext(checkpoint.context)}
@@ -58,7 +76,7 @@ export async function writeCheckpoint(
         : []),
   ]
   const jobs = hasEnded(after.status)
-    ? sql`(select ${addRunJob(sql`e.active_run_id`)} from e where e.active_run_id is not null)`
+    ? sql`(select ${addRunJob(sql`e.next_run_id`)} from e where e.next_run_id is not null)`
     : options.wake
       ? sql`(select ${addRunJob(sql`r.id`)} from r)`
       : sql`null`
@@ -114,30 +132,23 @@ function blockRows(blocks: readonly BlockWrite[]): string {
   )
 }
 
-/** The run gives the conversation back and the next in line gets it: INTERRUPTs first, then in order of arrival. */
-function releaseConversation({ after, context }: Checkpoint) {
-  return sql`
-    update conversations set
-      ${context ? sql`${moveContext(context)},` : sql``}
-      next_position = coalesce(r.next_position, conversations.next_position),
-      next_hold = conversations.next_hold + (next.id is not null)::integer,
-      active_run_id = next.id
-    from r left join lateral (
-      select waiting.id from runs waiting
-      where waiting.conversation_id = ${after.conversationId} and not waiting.ended and waiting.id <> ${after.id}
-      order by waiting.urgent desc, waiting.number limit 1
-    ) next on true
-    where conversations.id = r.conversation_id and conversations.active_run_id = r.id
-    returning conversations.active_run_id, conversations.next_hold`
+/** Before the run's row is: the condition on it is looked at before the row is locked. */
+function lockConversation({ conversationId }: DrivenRun) {
+  return sql`select from conversations where id = ${conversationId} for no key update`
+}
+
+function hasSleeptime({ agentId }: DrivenRun) {
+  return sql`exists (select from sleeptime_groups where agent_id = ${agentId})`
+}
+
+/** See migrations/0008_release_conversation.ts. */
+function releaseConversation({ context }: Checkpoint) {
+  return sql`release_conversation(r.id, r.conversation_id, r.next_position,
+    ${context?.contextFrom ?? null}::integer, ${context?.summaryPosition ?? null}::integer)`
 }
 
 function moveContext({ contextFrom, summaryPosition }: ContextBounds) {
   return sql`context_from = ${contextFrom}, summary_position = ${summaryPosition}`
-}
-
-/** Its place among the runs that held the conversation: the order of the conversation's stream. */
-function holdNext() {
-  return sql`update runs set hold = e.next_hold - 1 from e where runs.id = e.active_run_id`
 }
 
 function insertMessages(messages: readonly PositionedMessage[], at: Date) {

@@ -1,7 +1,8 @@
 import { sql, type Kysely } from 'kysely'
 
 import type { LogEntry } from '../domain/run-event.ts'
-import { unpackEntries } from './log-entries.ts'
+import { noUsage } from '../domain/run.ts'
+import { packEntries, unpackEntries } from './log-entries.ts'
 import type { Database } from './schema.ts'
 
 export interface StoredEntry {
@@ -12,28 +13,36 @@ export interface StoredEntry {
 
 /**
  * The entries of a run's log that follow `after`, in order: those of at most `checkpoints` checkpoints, each of which
- * has at least one. The caller has made sure that the run is its viewer's.
+ * has at least one. The first, that the run was queued, is told by the run's row and by nothing else. The caller has
+ * made sure that the run is its viewer's.
  */
 export async function listLogEntries(
   db: Kysely<Database>,
   runId: string,
   options: { readonly after: number; readonly checkpoints: number },
 ): Promise<StoredEntry[]> {
-  const rows = await db
-    .selectFrom('run_log')
-    .where('run_id', '=', runId)
-    // The row that packs the entry after `after` may begin before it.
-    .where(
-      sql<boolean>`first_seq >= coalesce((
-        select max(first_seq) from run_log where run_id = ${runId} and first_seq <= ${options.after}::integer + 1), 0)`,
-    )
-    .select(['first_seq', 'at', 'entries'])
-    .orderBy('first_seq')
-    .limit(options.checkpoints)
-    .execute()
+  const { rows } = await sql<{ first_seq: number; at: Date; entries: string }>`
+    select 1 as first_seq, created_at as at, ${packEntries([queued])} as entries from runs
+    where id = ${runId} and ${options.after} < 1
+      and not exists (select from run_log where run_id = ${runId} and first_seq = 1)
+    union all
+    select first_seq, at, entries from run_log
+    where run_id = ${runId}
+      -- The row that packs the entry after \`after\` may begin before it.
+      and first_seq >= coalesce((
+        select max(first_seq) from run_log where run_id = ${runId} and first_seq <= ${options.after}::integer + 1), 0)
+    order by first_seq limit ${options.checkpoints}`.execute(db)
   return rows.flatMap((row) =>
     unpackEntries(row.entries)
       .map((entry, index) => ({ seq: row.first_seq + index, at: row.at, entry }))
       .filter(({ seq }) => seq > options.after),
   )
+}
+
+const queued: LogEntry = {
+  type: 'status',
+  status: 'QUEUED',
+  stopReason: null,
+  error: null,
+  usage: { ...noUsage, steps: 0 },
 }

@@ -308,7 +308,7 @@ export async function listChangedRuns(
   const rows = await runsOfTenant(db, tenantId)
     .where(
       sql<boolean>`(ended and finished_at >= ${options.since} or not ended and (
-        cancel_requested_at >= ${options.since} or exists (
+        runs.created_at >= ${options.since} or cancel_requested_at >= ${options.since} or exists (
           select from run_log where run_id = runs.id and at >= ${options.since}
             and ${tellsStatus(sql`entries`)})))`,
     )

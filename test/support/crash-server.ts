@@ -15,7 +15,6 @@ import { hookDatabase } from './gated-database.ts'
 import type { KillPoint } from './kill-points.ts'
 
 let armed: KillPoint | undefined
-let ending = false
 
 function reach(point: KillPoint): void {
   if (armed === point) process.kill(process.pid, 'SIGKILL')
@@ -23,20 +22,18 @@ function reach(point: KillPoint): void {
 
 const admits = /^\s*with c as \(\s*update conversations/
 const storesAnswer = /insert into tool_calls/
-const ends = /active_run_id = next/
+const ends = /release_conversation/
 
 const log = createLog('fatal')
 const database = await openDatabase(process.env['DATABASE_URL']!, { log })
 const db = hookDatabase(database.pool, {
   before(statement) {
-    if (!ends.test(statement)) return
-    reach('before the end')
-    ending = true
+    if (ends.test(statement)) reach('before the end')
   },
   after(statement) {
     if (admits.test(statement)) reach('after admission')
     if (storesAnswer.test(statement)) reach('answer stored')
-    if (ending && statement === 'commit') reach('after the end')
+    if (ends.test(statement)) reach('after the end')
   },
 })
 

@@ -1,11 +1,4 @@
-import {
-  CompiledQuery,
-  Kysely,
-  PostgresDialect,
-  type DatabaseConnection,
-  type Driver,
-  type QueryResult,
-} from 'kysely'
+import { CompiledQuery, Kysely, PostgresDialect, type DatabaseConnection, type Driver, type QueryResult } from 'kysely'
 import type pg from 'pg'
 
 import type { Database } from '../../src/store/schema.ts'

@@ -3,7 +3,7 @@ import type { Kysely, Selectable } from 'kysely'
 import { encodeId } from '../../src/domain/ids.ts'
 import { hasEnded, transitions, type StoredRunStatus } from '../../src/domain/run.ts'
 import { isSettled } from '../../src/domain/tool-call.ts'
-import { unpackEntries } from '../../src/store/log-entries.ts'
+import { listLogEntries } from '../../src/store/run-log.ts'
 import type { Database } from '../../src/store/schema.ts'
 import type { Sent } from './world.ts'
 
@@ -105,25 +105,21 @@ function faultsOfPositions(
 /** The log is numbered without gaps, tells each message once, and a course of statuses that is possible. */
 async function faultsOfLog(db: Kysely<Database>, run: Row<'runs'>, own: readonly Row<'messages'>[]): Promise<string[]> {
   const faults: string[] = []
-  const rows = await db.selectFrom('run_log').where('run_id', '=', run.id).selectAll().orderBy('first_seq').execute()
-  let seq = 1
+  const entries = await listLogEntries(db, run.id, { after: 0, checkpoints: 10_000 })
   let last: StoredRunStatus | undefined
   const told: string[] = []
-  for (const row of rows) {
-    if (row.first_seq !== seq) faults.push(`the log has ${row.first_seq} where ${seq} should be`)
-    const entries = unpackEntries(row.entries)
-    seq += entries.length
-    for (const entry of entries) {
-      if (entry.type === 'message') told.push(entry.id)
-      const ended = last !== undefined && hasEnded(last)
-      if (entry.type !== 'status') {
-        if (ended) faults.push(`${entry.type} follows ${last}`)
-      } else {
-        if (last && !transitions[last].includes(entry.status)) faults.push(`${entry.status} follows ${last}`)
-        last = entry.status
-      }
+  for (const [index, { seq, entry }] of entries.entries()) {
+    if (seq !== index + 1) faults.push(`the log has ${seq} where ${index + 1} should be`)
+    if (entry.type === 'message') told.push(entry.id)
+    const ended = last !== undefined && hasEnded(last)
+    if (entry.type !== 'status') {
+      if (ended) faults.push(`${entry.type} follows ${last}`)
+    } else {
+      if (last && !transitions[last].includes(entry.status)) faults.push(`${entry.status} follows ${last}`)
+      last = entry.status
     }
   }
+  const seq = entries.length + 1
   if (run.next_seq !== seq) faults.push(`the log ends before ${seq}, and next is ${run.next_seq}`)
   if (last !== run.status) faults.push(`the log ends with ${last}, and the run is ${run.status}`)
   if (own.map(({ id }) => id).join() !== told.join()) faults.push('the log tells other messages than are stored')

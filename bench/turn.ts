@@ -1,0 +1,177 @@
+import pg from 'pg'
+
+import { startThrowawayServer } from '../scripts/throwaway-server.ts'
+import type { Provider } from '../src/providers/provider.ts'
+import { defineTool } from '../src/tools/registry.ts'
+
+/** What one turn of two model calls and one tool costs, admission and queue included. */
+export interface TurnCost {
+  readonly statements: number
+  readonly walBytes: number
+  readonly ms: number
+}
+
+export interface TurnOptions {
+  readonly turns: number
+  /** Messages that the conversation has before it begins. */
+  readonly history: number
+}
+
+export async function benchTurn(): Promise<void> {
+  const turns = 500
+  const short = await measureTurns({ turns, history: 10 })
+  const long = await measureTurns({ turns, history: 100_000 })
+  console.log(JSON.stringify({ bench: 'turn', turns, history10: short, history100000: long }))
+}
+
+/** On a database of its own, so that the log of the server tells what these turns wrote and nothing else. */
+export async function measureTurns({ turns, history }: TurnOptions): Promise<TurnCost> {
+  const server = await startThrowawayServer({ providers: [twoCalls], tools: [lookUp] })
+  const observer = new pg.Client({ connectionString: server.databaseUrl, application_name: 'observer' })
+  try {
+    await observer.connect()
+    const agent = await createAgent(server.url)
+    await writeHistory(observer, history)
+    for (let turn = 0; turn < warmUp; turn++) await takeTurn(server.url, agent, observer)
+    await atRest(observer)
+
+    const counter = countStatements(observer)
+    const walBefore = await walPosition(observer)
+    const startedAt = performance.now()
+    for (let turn = 0; turn < turns; turn++) await takeTurn(server.url, agent, observer)
+    const ms = performance.now() - startedAt
+    await atRest(observer)
+    const statements = counter.stop()
+    const walBytes = (await walPosition(observer)) - walBefore
+    const per = (total: number) => Math.round((total / turns) * 100) / 100
+    return { statements: per(statements), walBytes: Math.round(walBytes / turns), ms: per(ms) }
+  } finally {
+    await observer.end()
+    await server.stop()
+  }
+}
+
+const warmUp = 20
+
+/** Calls a tool, and then says what it returned. */
+const twoCalls: Provider = {
+  name: 'bench',
+  models: () => [{ handle: 'bench/two-calls', provider: 'bench', contextWindow: 1_000_000 }],
+  requestBody: () => ({}),
+  async *stream({ messages }) {
+    const last = messages.at(-1)!
+    const usage = { inputTokens: 100, outputTokens: 20, cachedInputTokens: 0, reasoningTokens: 0 }
+    if (last.role === 'tool') {
+      yield { type: 'text', item: 'text', text: 'It is 4 degrees, and the sky is clear.' }
+    } else {
+      yield { type: 'call', item: 'call', callId: `call_${messages.length}`, name: 'look_up' }
+      yield { type: 'arguments', item: 'call', text: '{"place":"Reykjavik","unit":"celsius"}' }
+    }
+    yield { type: 'finish', reason: 'end', usage }
+  },
+}
+
+const lookUp = defineTool({
+  name: 'look_up',
+  description: 'The weather of a place.',
+  parameters: { type: 'object', properties: { place: { type: 'string' }, unit: { type: 'string' } } },
+  run: () => '{"temperature":4,"sky":"clear"}',
+})
+
+async function createAgent(url: string): Promise<string> {
+  const { tools } = await ask(url, '{ tools(first: 200, filter: { nameContains: "look_up" }) { nodes { id } } }')
+  const { createAgent } = await ask(
+    url,
+    'mutation ($input: CreateAgentInput!) { createAgent(input: $input) { agent { id } } }',
+    {
+      input: {
+        name: 'bench',
+        model: 'bench/two-calls',
+        includeBaseTools: false,
+        tools: [{ toolId: tools.nodes[0].id }],
+      },
+    },
+  )
+  return createAgent.agent.id
+}
+
+/** Who waits for the answer is not counted. */
+async function takeTurn(url: string, agent: string, observer: pg.Client): Promise<void> {
+  await ask(
+    url,
+    `mutation ($agent: ID!) { sendMessage(input: {
+      to: { agentId: $agent }, messages: [{ text: "What is the weather like in Reykjavik?" }] }) { __typename } }`,
+    { agent },
+  )
+  for (;;) {
+    const { rows } = await observer.query<{ status: string }>('select status from runs order by id desc limit 1')
+    if (rows[0]!.status === 'COMPLETED') return
+    if (rows[0]!.status === 'FAILED') throw new Error('A turn failed.')
+    await new Promise((resolve) => setTimeout(resolve, 2))
+  }
+}
+
+/** As one long run would have left it, of which all but the end was compacted. What tidies up after it is done now. */
+async function writeHistory(client: pg.Client, messages: number): Promise<void> {
+  await client.query(
+    `with r as (
+      insert into runs (id, tenant_id, agent_id, conversation_id, number, hold, kind, urgent, max_steps, created_at, request,
+        metadata, status, next_seq, first_position, next_position, updated_at, started_at, finished_at)
+      select '00000000-0000-7000-8000-000000000000'::uuid, tenant_id, agent_id, id, 1, 1, 'TURN', false, 50, now(), '{"messages":[],"clientTools":[]}',
+        '{}', 'COMPLETED', 2, 1, $1 + 1, now(), now(), now() from conversations
+      returning conversation_id
+    ), c as (
+      update conversations set next_run_number = 2, next_hold = 2, next_position = $1 + 1, context_from = greatest(1, $1 - 8)
+    )
+    insert into messages (id, conversation_id, position, run_number, type, created_at, content)
+    select gen_random_uuid(), conversation_id, position, 1, 'USER', now(), '{"content":[{"text":"something was said"}]}'
+    from r, generate_series(1, $1::integer) position`,
+    [messages],
+  )
+  await client.query('vacuum analyze messages')
+  await client.query('alter table messages set (autovacuum_enabled = false)')
+}
+
+/** Nothing is left in the queue. */
+async function atRest(client: pg.Client): Promise<void> {
+  for (;;) {
+    const { rows } = await client.query<{ jobs: string }>('select count(*) as jobs from graphile_worker._private_jobs')
+    if (Number(rows[0]!.jobs) === 0) return
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+}
+
+async function walPosition(client: pg.Client): Promise<number> {
+  const { rows } = await client.query<{ bytes: string }>(
+    `select pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0') as bytes`,
+  )
+  return Number(rows[0]!.bytes)
+}
+
+/** Every statement that this process sends, BEGIN and COMMIT and the queue's included, but for the observer's. */
+function countStatements(observer: pg.Client): { stop(): number } {
+  const prototype = pg.Client.prototype as unknown as { query: (...given: unknown[]) => unknown }
+  const { query } = prototype
+  let count = 0
+  prototype.query = function (this: unknown, ...given: unknown[]) {
+    if (this !== observer) count += 1
+    return query.apply(this, given)
+  }
+  return {
+    stop() {
+      prototype.query = query
+      return count
+    },
+  }
+}
+
+async function ask(url: string, query: string, variables: object = {}): Promise<any> {
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ query, variables }),
+  })
+  const { data, errors } = (await response.json()) as { data: any; errors?: unknown }
+  if (errors) throw new Error(JSON.stringify(errors))
+  return data
+}

@@ -1,0 +1,20 @@
+import { expect, test } from 'vitest'
+
+import { measureTurns } from '../../bench/turn.ts'
+
+const turns = 100
+
+test(
+  '[ENG14] a turn of two model calls and one tool costs what it may, whatever the history',
+  { timeout: 120_000 },
+  async () => {
+    const short = await measureTurns({ turns, history: 10 })
+    const long = await measureTurns({ turns, history: 100_000 })
+    for (const { statements, walBytes } of [short, long]) {
+      expect(statements).toBeLessThanOrEqual(15)
+      expect(walBytes).toBeLessThanOrEqual(9_000)
+    }
+    expect(Math.abs(long.statements / short.statements - 1)).toBeLessThan(0.2)
+    expect(Math.abs(long.walBytes / short.walBytes - 1)).toBeLessThan(0.2)
+  },
+)

@@ -1,0 +1,319 @@
+import { sql } from 'kysely'
+import pg from 'pg'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+
+import { cancelRun } from '../../src/commands/cancel-run.ts'
+import { expireApprovals } from '../../src/commands/expire-approvals.ts'
+import { retryRun } from '../../src/commands/retry-run.ts'
+import { sendMessage, type SendMessageInput } from '../../src/commands/send-message.ts'
+import { submitApprovals } from '../../src/commands/submit-approvals.ts'
+import { driveRun } from '../../src/engine/drive-run.ts'
+import { insertWorker } from '../../src/store/workers.ts'
+import { defineTool } from '../../src/tools/registry.ts'
+import { createEngineGround, type EngineGround } from '../support/engine-ground.ts'
+import { createGatedModel, gatedHandle } from '../support/gated-model.ts'
+import { brokenPromises } from '../support/promises.ts'
+
+const model = createGatedModel()
+const ask = defineTool({
+  name: 'ask',
+  description: '',
+  parameters: { type: 'object' },
+  requiresApproval: true,
+  run: () => 'done',
+})
+let ground: EngineGround
+let context: ReturnType<EngineGround['process']>
+let holder: pg.Client
+let conversationId: string
+let workerId: string
+
+beforeAll(async () => {
+  ground = await createEngineGround({ providers: [model.provider], model: gatedHandle, tools: [ask] })
+  holder = new pg.Client({ connectionString: ground.database.url })
+  await holder.connect()
+  context = ground.process()
+  workerId = context.ids.next()
+  await insertWorker(context.db, { id: workerId, poolId: 'test' })
+})
+afterAll(async () => {
+  await holder.end()
+  await ground.close()
+})
+
+/** Whatever was first, everything comes to an end, and the conversation takes the next message. */
+afterEach(async () => {
+  await settle()
+  const { runId } = await send('afterwards')
+  await settle()
+  expect(await statusOf(runId!)).toBe('COMPLETED')
+  const told = { conversationId, sent: [], followUps: [], executions: new Map() }
+  const faults = await brokenPromises(ground.database.db, told)
+  expect(faults.filter((fault) => !fault.includes('never executed'))).toEqual([])
+})
+
+// ── what takes part in races ──
+
+function send(text: string, whenBusy: SendMessageInput['whenBusy'] = 'REJECT') {
+  return sendMessage(context, ground.viewer, {
+    to: { conversationId },
+    messages: [{ role: 'USER', content: [{ text }], clientId: null }],
+    clientTools: [],
+    maxSteps: null,
+    maxTotalTokens: null,
+    whenBusy,
+    idempotencyKey: null,
+    metadata: {},
+  })
+}
+
+const cancel = (runId: string) => cancelRun(context, ground.viewer, { runId })
+const retry = (runId: string) => retryRun(context, ground.viewer, { runId })
+
+function approve(runId: string, toolCallId: string) {
+  const decisions = [{ kind: 'APPROVED', toolCallId, arguments: undefined, scope: 'ONCE' }] as const
+  return submitApprovals(context, ground.viewer, { runId, decisions, followUp: [], idempotencyKey: null })
+}
+
+/** Drives the run as a worker would that took its job; the job is gone when it is done. */
+async function work(): Promise<void> {
+  const { rows } = await sql<{ id: string; run_id: string }>`
+    delete from graphile_worker._private_jobs
+    where id = (select min(id) from graphile_worker._private_jobs) returning id, payload ->> 'runId' as run_id`.execute(
+    context.db,
+  )
+  const { signal } = new AbortController()
+  const lease = context.ids.next()
+  if (rows[0]) await driveRun(context, rows[0].run_id, { workerId, lease, draining: signal, release: signal })
+}
+
+async function jobs(): Promise<number> {
+  const { rows } = await ground.database.pool.query('select from graphile_worker._private_jobs')
+  return rows.length
+}
+
+/** Works until no job is left; the model says yes to everything. */
+async function settle(): Promise<void> {
+  for (const { id, run_id: runId } of await pendingCalls()) await approve(runId, id)
+  while ((await jobs()) > 0) {
+    const working = work()
+    for (let done = false; !done;) {
+      for (const call of model.takeCalls()) {
+        call.say('yes')
+        call.finish()
+      }
+      done = await Promise.race([
+        working.then(() => true),
+        new Promise<false>((resolve) => setTimeout(resolve, 5, false)),
+      ])
+    }
+  }
+}
+
+async function pendingCalls() {
+  const { rows } = await ground.database.pool.query<{ id: string; run_id: string }>(
+    `select id, run_id from tool_calls where status = 'PENDING' order by id`,
+  )
+  return rows
+}
+
+async function statusOf(runId: string): Promise<string> {
+  const { rows } = await ground.database.pool.query<{ status: string }>('select status from runs where id = $1', [
+    runId,
+  ])
+  return rows[0]!.status
+}
+
+/** A run in a conversation of its own, and the model call that it waits for. */
+async function begin() {
+  conversationId = (await ground.createAgent()).conversationId
+  const { runId } = await send('go')
+  const driving = work()
+  return { runId: runId!, call: await model.nextCall(), driving }
+}
+
+/** A run that waits for so many approvals. */
+async function beginPaused(calls: number) {
+  const { runId, call, driving } = await begin()
+  for (let count = 0; count < calls; count++) call.call('ask', {})
+  call.finish()
+  await driving
+  return { runId, callIds: (await pendingCalls()).map(({ id }) => id) }
+}
+
+async function beginFailed(): Promise<string> {
+  const { runId, call, driving } = await begin()
+  call.fail()
+  await driving
+  return runId
+}
+
+/**
+ * Lets both happen at once, and decides which comes first: someone else holds the rows that both need, and they queue
+ * up for them in this order.
+ */
+async function inOrder<First, Second>(
+  first: () => Promise<First>,
+  second: () => Promise<Second>,
+  rows: 'conversation and runs' | 'runs' = 'conversation and runs',
+): Promise<[First, Second]> {
+  await holder.query('begin')
+  if (rows !== 'runs') await holder.query('select from conversations where id = $1 for update', [conversationId])
+  await holder.query('select from runs where conversation_id = $1 order by id for update', [conversationId])
+  const one = first()
+  await blocked(1)
+  const other = second()
+  await blocked(2)
+  await holder.query('commit')
+  return Promise.all([one, other])
+}
+
+/** So many statements wait for a lock. */
+async function blocked(count: number): Promise<void> {
+  for (;;) {
+    const { rows } = await ground.database.pool.query(
+      `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+    )
+    if (rows.length >= count) return
+    await new Promise((resolve) => setTimeout(resolve, 2))
+  }
+}
+
+// ── the pairs ──
+
+describe('[ENG13] two at once, in either order', () => {
+  test('two decisions: the last continues the run, once', async () => {
+    for (const [first, second] of [
+      [0, 1],
+      [1, 0],
+    ] as const) {
+      const { runId, callIds } = await beginPaused(2)
+      const outcomes = await inOrder(
+        () => approve(runId, callIds[first]!),
+        () => approve(runId, callIds[second]!),
+      )
+      expect(outcomes.map(({ outcome }) => outcome)).toEqual(['accepted', 'accepted'])
+      expect([await statusOf(runId), await jobs()]).toEqual(['RUNNING', 1])
+      await settle()
+    }
+  })
+
+  test('a decision and the expiry of what it decides: the first stands', async () => {
+    for (const decisionIsFirst of [true, false]) {
+      const { runId, callIds } = await beginPaused(1)
+      await ground.database.pool.query(
+        `update tool_calls set expires_at = now() + interval '1 minute' where run_id = $1`,
+        [runId],
+      )
+      const later = { ...context, clock: { now: () => new Date(Date.now() + 120_000) } }
+      const decide = () => approve(runId, callIds[0]!).then(({ outcome }) => outcome)
+      const expire = () => expireApprovals(later)
+      const outcome = decisionIsFirst ? (await inOrder(decide, expire))[0] : (await inOrder(expire, decide))[1]
+      expect(outcome).toBe(decisionIsFirst ? 'accepted' : 'nothing pending')
+      expect([await statusOf(runId), await jobs()]).toEqual(['RUNNING', 1])
+      await settle()
+    }
+  })
+
+  test('an ENQUEUE and an end: the new run holds the conversation and has a job', async () => {
+    for (const endIsFirst of [true, false]) {
+      const { runId, call, driving } = await begin()
+      const end = () => {
+        call.finish()
+        return driving
+      }
+      const enqueue = () => send('next', 'ENQUEUE')
+      const next = endIsFirst ? (await inOrder(end, enqueue))[1] : (await inOrder(enqueue, end))[0]
+      expect([await statusOf(runId), await statusOf(next.runId!), await jobs()]).toEqual(['COMPLETED', 'QUEUED', 1])
+      await settle()
+      expect(await statusOf(next.runId!)).toBe('COMPLETED')
+    }
+  })
+
+  test('an INTERRUPT and an end', async () => {
+    for (const endIsFirst of [true, false]) {
+      const { runId, call, driving } = await begin()
+      const end = () => {
+        call.finish()
+        return driving
+      }
+      const interrupt = () => send('next', 'INTERRUPT')
+      const next = endIsFirst ? (await inOrder(end, interrupt))[1] : (await inOrder(interrupt, end))[0]
+      expect(await statusOf(runId)).toBe(endIsFirst ? 'COMPLETED' : 'CANCELLED')
+      expect([await statusOf(next.runId!), await jobs()]).toEqual(['QUEUED', 1])
+      await settle()
+    }
+  })
+
+  test('a cancel of a run that waits, and the end of the one before it: the conversation is free', async () => {
+    for (const endIsFirst of [true, false]) {
+      const { runId, call, driving } = await begin()
+      const waiting = (await send('waits', 'ENQUEUE')).runId!
+      const end = () => {
+        call.finish()
+        return driving
+      }
+      if (endIsFirst) await inOrder(end, () => cancel(waiting))
+      else await inOrder(() => cancel(waiting), end)
+      expect([await statusOf(runId), await statusOf(waiting)]).toEqual(['COMPLETED', 'CANCELLED'])
+      await settle()
+    }
+  })
+
+  test('a cancel and a pause: the run is cancelled', async () => {
+    for (const pauseIsFirst of [true, false]) {
+      const { runId, call, driving } = await begin()
+      const pause = () => {
+        call.call('ask', {})
+        call.finish()
+        return driving
+      }
+      if (pauseIsFirst) await inOrder(pause, () => cancel(runId))
+      else await inOrder(() => cancel(runId), pause)
+      expect([await statusOf(runId), await pendingCalls()]).toEqual(['CANCELLED', []])
+    }
+  })
+
+  test('a cancel and a finish: the first stands', async () => {
+    for (const finishIsFirst of [true, false]) {
+      const { runId, call, driving } = await begin()
+      const finish = () => {
+        call.finish()
+        return driving
+      }
+      const outcome = finishIsFirst
+        ? (await inOrder(finish, () => cancel(runId), 'runs'))[1]
+        : (await inOrder(() => cancel(runId), finish, 'runs'))[0]
+      expect(outcome.outcome).toBe(finishIsFirst ? 'finished' : 'cancelled')
+      expect(await statusOf(runId)).toBe(finishIsFirst ? 'COMPLETED' : 'CANCELLED')
+    }
+  })
+
+  test('a retry and a send: the second is refused', async () => {
+    for (const retryIsFirst of [true, false]) {
+      const runId = await beginFailed()
+      const outcomes = retryIsFirst
+        ? await inOrder(
+            () => retry(runId),
+            () => send('new'),
+          )
+        : await inOrder(
+            () => send('new'),
+            () => retry(runId),
+          )
+      expect(outcomes.map(({ outcome }) => outcome)).toEqual(['accepted', 'busy'])
+      expect(await jobs()).toBe(1)
+      await settle()
+    }
+  })
+
+  test('two retries: one run, one job', async () => {
+    const runId = await beginFailed()
+    const outcomes = await inOrder(
+      () => retry(runId),
+      () => retry(runId),
+    )
+    expect(outcomes.map(({ outcome }) => outcome)).toEqual(['accepted', 'not retryable'])
+    expect(await jobs()).toBe(1)
+  })
+})
