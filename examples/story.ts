@@ -61,6 +61,7 @@ async function show(client: ExampleClient, runId: string, { dropAt = Infinity } 
   const transcript = operations.createTranscript()
   const answers: Promise<void>[] = []
   let printed = ''
+  let inText = false
   let dropped: 'not yet' | 'now' | 'before' = 'not yet'
   let failures = 0
 
@@ -74,7 +75,7 @@ async function show(client: ExampleClient, runId: string, { dropAt = Infinity } 
     if (!transcript.apply(event)) return
     printText(transcript.text())
     if (event.__typename === 'ToolCallChanged') showCall(event.toolCallStatus, event.toolCall)
-    if (event.__typename === 'RunStatusChanged') console.log(`\n  run: ${event.status} ${event.stopReason ?? ''}`)
+    if (event.__typename === 'RunStatusChanged') printLine(`run: ${event.status} ${event.stopReason ?? ''}`)
     if (dropped === 'not yet' && printed.length >= dropAt) {
       dropped = 'now'
       process.stdout.write(`[dropped at ${printed.length}]`)
@@ -86,11 +87,17 @@ async function show(client: ExampleClient, runId: string, { dropAt = Infinity } 
     // What was printed and is not part of it any more was void: the step was restarted.
     const goesOn = text.startsWith(printed)
     process.stdout.write(goesOn ? text.slice(printed.length) : `\n${text}`)
+    inText ||= text !== printed
     printed = text
   }
 
+  function printLine(line: string): void {
+    console.log(`${inText ? '\n' : ''}  ${line}`)
+    inText = false
+  }
+
   function showCall(status: string, call: operations.ToolCall): void {
-    console.log(`  ${call.name} ${status}: ${call.result?.output ?? JSON.stringify(call.arguments)}`)
+    printLine(`${call.name} ${status}: ${call.result?.output ?? JSON.stringify(call.arguments)}`)
     if (status === 'PENDING') answers.push(approve(client, runId, call))
   }
 
