@@ -2,6 +2,7 @@
 const benches: Readonly<Record<string, () => Promise<void>>> = {
   cancel: async () => (await import('./cancel.ts')).benchCancel(),
   turn: async () => (await import('./turn.ts')).benchTurn(),
+  stream: async () => (await import('./stream.ts')).benchStream(),
 }
 
 const asked = process.argv.slice(2)

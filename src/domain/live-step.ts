@@ -29,18 +29,21 @@ export type LiveItem =
  * square of its length.
  */
 export interface RecentText {
-  readonly from: number
-  readonly text: string
+  from: number
+  text: string
 }
 
-const recentLength = 4_096
+const recentLength = 512
 
 /** Appends what was written to an item. */
 export function writeText(item: { text: string; recent?: RecentText | undefined }, text: string): void {
-  const { from, text: before } = item.recent ?? { from: item.text.length, text: '' }
-  const recent = before + text
-  const dropped = recent.length > 2 * recentLength ? recent.length - recentLength : 0
-  item.recent = { from: from + dropped, text: dropped > 0 ? recent.slice(dropped) : recent }
+  const recent = (item.recent ??= { from: item.text.length, text: '' })
+  recent.text += text
+  const dropped = recent.text.length - recentLength
+  if (dropped > recentLength) {
+    recent.from += dropped
+    recent.text = recent.text.slice(dropped)
+  }
   item.text += text
 }
 
@@ -64,7 +67,7 @@ export type ShownItem = ShownText & { readonly id: string } & (
 
 interface ShownText {
   readonly text: string
-  readonly recent?: RecentText | undefined
+  readonly recent?: Readonly<RecentText> | undefined
   readonly complete: boolean
 }
 

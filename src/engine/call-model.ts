@@ -193,40 +193,34 @@ function withoutNul(text: string): string {
   return text.includes('\u0000') ? text.replaceAll('\u0000', '') : text
 }
 
-/** Ends with an error where nothing comes for so long: an SDK's timeout does not cover a body that stalls. */
+/**
+ * Ends with an error where nothing comes for so long (an SDK's timeout does not cover a body that stalls), and quietly
+ * once the signal is aborted, whatever the source is waiting for. One timer and one listener serve the whole stream:
+ * chunks come by the thousand.
+ */
 async function* withIdleLimit<T>(
   source: AsyncIterable<T>,
   idleMs: number,
   signal: AbortSignal,
 ): AsyncGenerator<T, void> {
   const iterator = source[Symbol.asyncIterator]()
+  let waiting: PromiseWithResolvers<IteratorResult<T> | undefined> | undefined
+  const timer = setTimeout(() => waiting?.reject(new SilentModelError(`Nothing came for ${idleMs} ms.`)), idleMs)
+  const onAbort = () => waiting?.resolve(undefined)
+  signal.addEventListener('abort', onAbort, { once: true })
   try {
-    for (;;) {
-      const result = await nextWithin(iterator, idleMs, signal)
+    while (!signal.aborted) {
+      timer.refresh()
+      waiting = Promise.withResolvers()
+      iterator.next().then(waiting.resolve, waiting.reject)
+      const result = await waiting.promise
       if (!result || result.done) return
       yield result.value
     }
   } finally {
-    // Not awaited: a source that is stuck would hold us too.
-    iterator.return?.(undefined)?.catch(() => undefined)
-  }
-}
-
-/** Undefined once the signal is aborted, whatever the source is waiting for. */
-async function nextWithin<T>(
-  iterator: AsyncIterator<T>,
-  idleMs: number,
-  signal: AbortSignal,
-): Promise<IteratorResult<T> | undefined> {
-  const { promise: stopped, resolve, reject } = Promise.withResolvers<undefined>()
-  const timer = setTimeout(() => reject(new SilentModelError(`Nothing came for ${idleMs} ms.`)), idleMs)
-  const onAbort = () => resolve(undefined)
-  signal.addEventListener('abort', onAbort, { once: true })
-  if (signal.aborted) onAbort()
-  try {
-    return await Promise.race([iterator.next(), stopped])
-  } finally {
     clearTimeout(timer)
     signal.removeEventListener('abort', onAbort)
+    // Not awaited: a source that is stuck would hold us too.
+    iterator.return?.(undefined)?.catch(() => undefined)
   }
 }

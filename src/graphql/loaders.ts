@@ -7,11 +7,22 @@ import { createRunLoaders, type RunLoaders } from './run-loaders.ts'
 /** Batches what a list would otherwise ask row by row. Filtered by tenant: what another tenant has is not there. */
 export type Loaders = ConfigurationLoaders & RunLoaders
 
+const forget = Symbol('forget')
+
+/** Made when one is first asked for: there are many of them, and a subscription that waits needs none. */
 export function createLoaders(db: Kysely<Database>, tenantId: string): Loaders {
-  return { ...createConfigurationLoaders(db, tenantId), ...createRunLoaders(db, tenantId) }
+  let made: Loaders | undefined
+  const handler: ProxyHandler<Loaders> = {
+    get(_target, name) {
+      if (name === forget) return () => (made = undefined)
+      made ??= { ...createConfigurationLoaders(db, tenantId), ...createRunLoaders(db, tenantId) }
+      return made[name as keyof Loaders]
+    },
+  }
+  return new Proxy({} as Loaders, handler)
 }
 
 /** What was loaded may have changed: whatever is asked for from here on is read again. */
 export function clearLoaders(loaders: Loaders): void {
-  for (const loader of Object.values(loaders) as { clearAll(): unknown }[]) loader.clearAll()
+  ;(loaders as Loaders & { readonly [forget]: () => void })[forget]()
 }

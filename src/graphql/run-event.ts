@@ -181,6 +181,7 @@ const DeltaKind = builder.enumType('DeltaKind', {
 })
 
 builder.objectRef<Extract<DomainRunEvent, { readonly type: 'text' }>>('TextDelta').implement({
+  extensions: { plain: true },
   description: 'Text of a message as it is being written. `offset` is where `text` begins, in UTF-16 code units.',
   interfaces: [RunEvent],
   fields: (t) => ({
@@ -196,6 +197,7 @@ builder.objectRef<Extract<DomainRunEvent, { readonly type: 'text' }>>('TextDelta
 })
 
 builder.objectRef<Extract<DomainRunEvent, { readonly type: 'call' }>>('ToolCallDelta').implement({
+  extensions: { plain: true },
   description: 'The arguments of a tool call as the model writes them.',
   interfaces: [RunEvent],
   fields: (t) => ({

@@ -92,6 +92,7 @@ function conversationUuid(id: string): string {
 builder.subscriptionFields((t) => ({
   runEvents: t.field({
     type: RunEvent,
+    extensions: { plain: true },
     description: 'Ends by itself once the run has ended and all of it was delivered. A pause does not end it.',
     args: {
       runId: t.arg.id({ required: true, description: 'The run.' }),
@@ -107,6 +108,7 @@ builder.subscriptionFields((t) => ({
   }),
   conversationEvents: t.field({
     type: RunEvent,
+    extensions: { plain: true },
     description: [
       "The events of the conversation's runs after `after` (`Conversation.lastCursor`), in the order in which the runs hold the",
       "conversation. It doesn't end. What waits in the queue shows in `runChanges`. A cursor must be given, so that a client library's silent resubscription loses nothing.",

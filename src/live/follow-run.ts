@@ -50,6 +50,8 @@ export class RunFollower extends PulledIterator<RunEvent> {
   /** The news that this reader has read after. */
   #heard = -1
   #finished = false
+  /** The turn in which text was last sent. */
+  #wroteIn = -1
 
   constructor(context: FollowContext, runId: string, { after, deltas }: FollowOptions) {
     super()
@@ -135,11 +137,15 @@ export class RunFollower extends PulledIterator<RunEvent> {
   }
 
   /** What the live step has beyond the cursor: one item at a time, each after the one before it is complete. */
-  #nextDelta(): RunEvent | undefined {
+  #nextDelta(): RunEvent | Promise<void> | undefined {
     const step = this.#context.hub.liveStep(this.#runId)
     if (!this.#deltas || step?.seq !== this.#cursor.seq) return undefined
     const piece = pieceBeyond(step.items, this.#cursor)
     if (!piece) return undefined
+    const { turns } = this.#context.hub
+    if (this.#wroteIn === turns.current) return turns.passed()
+    this.#wroteIn = turns.current
+    void turns.passed()
     const event = this.#tail.delta(`${step.seq} ${piece.item} ${piece.offset}`, () =>
       this.#delta(piece, step.stepIndex),
     )

@@ -2,6 +2,7 @@ import type { Checkpoint } from '../domain/draft.ts'
 import type { ShownStep } from '../domain/live-step.ts'
 import { toEntryEvents } from '../domain/run-event.ts'
 import { newsOf, type RunNews } from '../domain/run-news.ts'
+import { createTurns, type Turns } from '../util/turns.ts'
 import { RunTail } from './run-tail.ts'
 
 /** What there is to look at: entries that were committed, or text that is being written. */
@@ -40,6 +41,8 @@ export interface Hub {
   setLiveStep(runId: string, step: ShownStep): void
   /** Changes nothing where another step has taken its place. */
   endLiveStep(runId: string, step: ShownStep): void
+  /** Readers send text at most once in each turn: the busier the process, the more of it is sent at a time. */
+  readonly turns: Turns
   /** Wakes whoever drives the run, here or elsewhere: a cancel was stored. */
   askToStop(runId: string): void
   onStop(runId: string, listener: () => void): () => void
@@ -109,6 +112,7 @@ export function createHub(): Hub {
   }
 
   return {
+    turns: createTurns(),
     poke(runId, what) {
       if (what === 'live') link?.written(runId)
       else {

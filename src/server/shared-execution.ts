@@ -11,6 +11,7 @@ import type { Plugin } from 'graphql-yoga'
 
 import { toClientError } from '../graphql/errors.ts'
 import type { Log } from '../util/log.ts'
+import { createPlainExecution } from './plain-execution.ts'
 
 /** The results of a subscription, and the same as JSON. */
 export class SharedStream implements AsyncIterableIterator<ExecutionResult> {
@@ -67,6 +68,8 @@ class Executed {
 
 /** Entities are shown as they are now: what was executed longer ago than this is not shown to others. */
 const freshMs = 50
+/** So many events are remembered. Not weakly: a weak map of as many as there are would keep the collector busy. */
+const keptEvents = 256
 
 /**
  * Subscribers that are given the same event, ask for the same fields and have the same rights share one execution
@@ -75,8 +78,9 @@ const freshMs = 50
  */
 export function createSharedExecution(log: Log) {
   const streams = new WeakMap<object, SharedStream>()
-  const executions = new WeakMap<object, Map<string, Executed | Promise<Executed>>>()
+  const executions = new Map<object, Map<string, Executed | Promise<Executed>>>()
   const documents = new WeakMap<DocumentNode, { readonly number: number; readonly variables: readonly string[] }>()
+  const executePlain = createPlainExecution()
   let documentCount = 0
 
   async function subscribe(args: ExecutionArgs): Promise<ExecutionResult | SharedStream> {
@@ -96,12 +100,13 @@ export function createSharedExecution(log: Log) {
     if (earlier && (earlier instanceof Promise || performance.now() - earlier.at < freshMs)) return earlier
     const executed = executeNow({ ...args, rootValue: event })
     executions.set(event, known.set(key, executed))
+    if (executions.size > keptEvents) executions.delete(executions.keys().next().value!)
     if (executed instanceof Promise) executed.then((settled) => known.set(key, settled)).catch(() => {})
     return executed
   }
 
   function executeNow(args: ExecutionArgs): Executed | Promise<Executed> {
-    const result = execute(args)
+    const result = executePlain(args, args.rootValue) ?? execute(args)
     return result instanceof Promise
       ? result.then((settled) => new Executed(withCodes(settled)))
       : new Executed(withCodes(result))

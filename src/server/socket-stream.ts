@@ -1,10 +1,7 @@
 import type { ExecutionResult } from 'graphql'
-import type { WebSocket } from 'ws'
 
+import type { Outlet } from './outlet.ts'
 import type { SharedStream } from './shared-execution.ts'
-
-/** So much may wait in this process for a socket before its streams do. */
-const waitingBytes = 16 * 1024
 
 /**
  * A subscription for graphql-ws that sends its results itself, as text that others may share: the library would take
@@ -14,7 +11,7 @@ const waitingBytes = 16 * 1024
 export function sendResults(
   stream: SharedStream,
   source: AsyncIterableIterator<ExecutionResult>,
-  { socket, id }: { readonly socket: WebSocket; readonly id: string },
+  { outlet, id }: { readonly outlet: Outlet; readonly id: string },
 ): AsyncIterableIterator<never> {
   const before = `{"id":${JSON.stringify(id)},"type":"next","payload":`
   let over = false
@@ -27,8 +24,8 @@ export function sendResults(
     async next() {
       while (!over) {
         const text = await stream.nextText()
-        if (text === undefined || over || socket.readyState !== socket.OPEN) break
-        const waiting = write(socket, `${before}${text}}`)
+        if (text === undefined || over || !outlet.open) break
+        const waiting = outlet.write(`${before}${text}}`)
         if (waiting) await waiting
       }
       return end()
@@ -42,10 +39,4 @@ export function sendResults(
       return this
     },
   }
-}
-
-/** Something to wait for where the socket does not keep up, so that a slow reader slows its own streams. */
-function write(socket: WebSocket, data: string): Promise<void> | undefined {
-  if (socket.bufferedAmount < waitingBytes) return void socket.send(data)
-  return new Promise((resolve, reject) => socket.send(data, (error) => (error ? reject(error) : resolve())))
 }

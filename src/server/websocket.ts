@@ -19,6 +19,7 @@ import { identify, type Authenticate } from './authentication.ts'
 import { startHeartbeat } from './heartbeat.ts'
 import { unknownOperation, type Limits } from './limits.ts'
 import { originAllowed } from './origin.ts'
+import { createOutlet, type Outlet } from './outlet.ts'
 import type { SharedExecution } from './shared-execution.ts'
 import { sendResults } from './socket-stream.ts'
 import type { Yoga } from './yoga.ts'
@@ -41,6 +42,7 @@ export interface WebSocketEndpoint {
 interface Connection<Viewer> {
   readonly request: IncomingMessage
   readonly socket: WebSocket
+  readonly outlet: Outlet
   viewer?: Viewer
 }
 
@@ -90,7 +92,7 @@ export function createWebSocketEndpoint<Viewer>(options: WebSocketOptions<Viewer
   })
 
   async function runOperation(
-    { socket, viewer }: Connection<Viewer>,
+    { outlet, viewer }: Connection<Viewer>,
     { id, payload }: { readonly id: string; readonly payload: SubscribePayload },
   ): Promise<ExecutedArgs | readonly GraphQLError[]> {
     const params = {
@@ -119,7 +121,7 @@ export function createWebSocketEndpoint<Viewer>(options: WebSocketOptions<Viewer
     if (!(Symbol.asyncIterator in result) && !('data' in result)) return result.errors ?? []
     const stream = sharedExecution.streamOf(args.contextValue)
     if (!(Symbol.asyncIterator in result) || !stream) return { ...args, result }
-    return { ...args, result: sendResults(stream, result as AsyncIterableIterator<ExecutionResult>, { socket, id }) }
+    return { ...args, result: sendResults(stream, result as AsyncIterableIterator<ExecutionResult>, { outlet, id }) }
   }
 
   function serve(socket: WebSocket, request: IncomingMessage): void {
@@ -134,7 +136,7 @@ export function createWebSocketEndpoint<Viewer>(options: WebSocketOptions<Viewer
         onMessage: (handle) =>
           socket.on('message', (data) => handle(String(data)).catch((error: unknown) => fail(socket, data, error))),
       },
-      { request, socket },
+      { request, socket, outlet: createOutlet(socket, request.socket) },
     )
     socket.once('close', (code, reason) => {
       stopHeartbeat()

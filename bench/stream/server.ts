@@ -1,0 +1,91 @@
+/** Run as a process of its own: a whole server with a model that its parent controls, and a bare WebSocket relay. */
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+
+import { WebSocketServer, type WebSocket } from 'ws'
+
+import { startThrowawayServer } from '../../scripts/throwaway-server.ts'
+import type { ModelPart, ModelRequest } from '../../src/domain/model-request.ts'
+import { noUsage } from '../../src/domain/run.ts'
+import type { Provider } from '../../src/providers/provider.ts'
+import { bareFrame, stamp, type FromServer, type ToServer, type Work } from './messages.ts'
+
+const say = (message: FromServer) => process.send!(message)
+const begun = new Map<string, () => void>()
+let bare: readonly WebSocket[] = []
+
+async function* stream(request: ModelRequest): AsyncGenerator<ModelPart, void> {
+  const work = readWork(request)
+  const go = new Promise<void>((resolve) => begun.set(work.id, resolve))
+  say({ type: 'waiting', id: work.id })
+  await go
+  const startedAt = performance.now()
+  for (let chunk = 0; chunk < work.chunks; chunk += 1) {
+    if (work.everyMs > 0) await sleepUntil(startedAt + work.offsetMs + chunk * work.everyMs)
+    else await nextTurn()
+    // Every second chunk goes to the relay instead, so that neither has to wait for the other.
+    if (work.relayed && chunk % 2 === 1) for (const socket of bare) socket.send(bareFrame(stamp()))
+    else yield { type: 'text', item: 'text', text: stamp() }
+  }
+  yield { type: 'finish', reason: 'end', usage: noUsage }
+}
+
+function readWork(request: ModelRequest): Work {
+  const last = request.messages.at(-1) as { readonly content: readonly { readonly text: string }[] }
+  return JSON.parse(last.content[0]!.text) as Work
+}
+
+/**
+ * One timer for all runs: a thousand of their own would measure timers. Runs of one benchmark have one pace, so who
+ * comes later sleeps longer. A model does not wait for a server that is late: what is due comes at once.
+ */
+const sleepers: { readonly at: number; wake(): void }[] = []
+setInterval(() => {
+  const now = performance.now()
+  const awake = sleepers.findIndex(({ at }) => at > now)
+  const due = sleepers.splice(0, awake < 0 ? sleepers.length : awake)
+  for (const { wake } of due) wake()
+}, 1).unref()
+
+function sleepUntil(at: number): Promise<void> | undefined {
+  return at <= performance.now() ? undefined : new Promise((wake) => sleepers.push({ at, wake }))
+}
+
+const provider: Provider = {
+  name: 'bench',
+  models: () => [{ handle: 'bench/stamps', provider: 'bench', contextWindow: 1_000_000 }],
+  requestBody: () => ({}),
+  stream,
+}
+
+const server = await startThrowawayServer({ providers: [provider], env: { HOLDPOINT_WORKERS: '1000' } })
+const relay = new WebSocketServer({ port: 0, host: '127.0.0.1', perMessageDeflate: false })
+await once(relay, 'listening')
+relay.on('connection', () => (bare = [...relay.clients]))
+
+process.on('message', async (message: ToServer) => {
+  switch (message.type) {
+    case 'go':
+      return begun.get(message.id)!()
+    case 'broadcast':
+      for (const frame of message.frames) {
+        await nextTurn()
+        for (const socket of relay.clients) socket.send(frame)
+      }
+      return
+    case 'memory':
+      globalThis.gc!()
+      await nextTurn()
+      globalThis.gc!()
+      return say({ type: 'memory', bytes: process.memoryUsage().heapUsed + process.memoryUsage().external })
+    case 'stop':
+      relay.close()
+      for (const socket of relay.clients) socket.terminate()
+      await server.stop()
+      return process.disconnect()
+    default:
+      message satisfies never
+  }
+})
+say({ type: 'ready', url: server.url, relayUrl: `ws://127.0.0.1:${(relay.address() as AddressInfo).port}` })

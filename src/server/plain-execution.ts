@@ -1,0 +1,159 @@
+import {
+  defaultFieldResolver,
+  getNamedType,
+  getNullableType,
+  getOperationAST,
+  isAbstractType,
+  isLeafType,
+  isNonNullType,
+  isObjectType,
+  Kind,
+  type DocumentNode,
+  type ExecutionArgs,
+  type ExecutionResult,
+  type FragmentDefinitionNode,
+  type GraphQLField,
+  type GraphQLObjectType,
+  type GraphQLResolveInfo,
+  type SelectionSetNode,
+} from 'graphql'
+
+/**
+ * Executes events of `plain` types, whose every field is a scalar that takes nothing but the event. There are many of
+ * them, one for every few words of every model, and graphql-js spends ten times as long on one as its fields do.
+ * Which fields an operation asks of a type is found out once. Undefined: not an event for this.
+ */
+export type ExecutePlain = (args: ExecutionArgs, event: unknown) => ExecutionResult | undefined
+
+interface PlainExtensions {
+  /** Of a subscription: its value is the event itself. Of an object type: see above. */
+  readonly plain?: boolean
+}
+
+interface Plan {
+  readonly root: string
+  readonly fields: readonly PlannedField[]
+}
+
+interface PlannedField {
+  readonly key: string
+  readonly required: boolean
+  read(event: unknown): unknown
+}
+
+export function createPlainExecution(): ExecutePlain {
+  /** By operation, then by the name of the event's type; null: it cannot be planned. */
+  const plans = new WeakMap<DocumentNode, Map<string, Plan | null>>()
+
+  return (args, event) => {
+    const type = plainTypeOf(args, event)
+    if (!type) return undefined
+    const known = plans.get(args.document) ?? new Map<string, Plan | null>()
+    plans.set(args.document, known)
+    const key = `${args.operationName ?? ''} ${type.name}`
+    if (!known.has(key)) known.set(key, makePlan(args, type) ?? null)
+    const plan = known.get(key)
+    try {
+      return plan ? run(plan, event) : undefined
+    } catch {
+      // Whatever is wrong, graphql-js says it better.
+      return undefined
+    }
+  }
+}
+
+function run({ root, fields }: Plan, event: unknown): ExecutionResult | undefined {
+  const data: Record<string, unknown> = {}
+  for (const { key, required, read } of fields) {
+    const value = read(event)
+    if (value === null && required) return undefined
+    data[key] = value
+  }
+  return { data: { [root]: data } }
+}
+
+function rootOf({ schema, document, operationName }: ExecutionArgs) {
+  const selections = getOperationAST(document, operationName)?.selectionSet.selections
+  const node = selections?.[0]
+  if (selections?.length !== 1 || node?.kind !== Kind.FIELD || hasDirectives(node)) return undefined
+  const field = schema.getSubscriptionType()?.getFields()[node.name.value]
+  return field && (field.extensions as PlainExtensions).plain ? { node, field } : undefined
+}
+
+function plainTypeOf(args: ExecutionArgs, event: unknown): GraphQLObjectType | undefined {
+  const root = rootOf(args)
+  const declared = root && getNamedType(root.field.type)
+  const name = isAbstractType(declared)
+    ? declared.resolveType?.(event, args.contextValue, noInfo, declared)
+    : declared?.name
+  const type = typeof name === 'string' ? args.schema.getType(name) : undefined
+  return isObjectType(type) && (type.extensions as PlainExtensions).plain ? type : undefined
+}
+
+function makePlan(args: ExecutionArgs, type: GraphQLObjectType): Plan | undefined {
+  const root = rootOf(args)
+  const fields = new Map<string, PlannedField>()
+  const fragments = new Map(
+    args.document.definitions
+      .filter((definition) => definition.kind === Kind.FRAGMENT_DEFINITION)
+      .map((fragment) => [fragment.name.value, fragment]),
+  )
+  if (!root?.node.selectionSet || !collect(root.node.selectionSet, { args, type, fields, fragments })) return undefined
+  return { root: (root.node.alias ?? root.node.name).value, fields: [...fields.values()] }
+}
+
+interface Collecting {
+  readonly args: ExecutionArgs
+  readonly type: GraphQLObjectType
+  readonly fields: Map<string, PlannedField>
+  readonly fragments: ReadonlyMap<string, FragmentDefinitionNode>
+}
+
+/** False where something is asked that a plan does not cover. */
+function collect(selectionSet: SelectionSetNode, into: Collecting): boolean {
+  return selectionSet.selections.every((selection) => {
+    if (hasDirectives(selection)) return false
+    if (selection.kind === Kind.FIELD) {
+      const key = (selection.alias ?? selection.name).value
+      const field = into.type.getFields()[selection.name.value]
+      const planned = selection.name.value === '__typename' ? typename(key, into.type) : field && planField(key, field)
+      if (planned && !into.fields.has(key)) into.fields.set(key, planned)
+      return planned !== undefined
+    }
+    const fragment = selection.kind === Kind.FRAGMENT_SPREAD ? into.fragments.get(selection.name.value) : selection
+    if (!fragment || hasDirectives(fragment)) return false
+    return !applies(fragment.typeCondition?.name.value, into) || collect(fragment.selectionSet, into)
+  })
+}
+
+function applies(condition: string | undefined, { args: { schema }, type }: Collecting): boolean {
+  if (condition === undefined || condition === type.name) return true
+  const named = schema.getType(condition)
+  return isAbstractType(named) && schema.isSubType(named, type)
+}
+
+function typename(key: string, { name }: GraphQLObjectType): PlannedField {
+  return { key, required: true, read: () => name }
+}
+
+function planField(key: string, field: GraphQLField<unknown, unknown>): PlannedField | undefined {
+  const leaf = getNullableType(field.type)
+  if (!isLeafType(leaf) || field.args.length > 0) return undefined
+  const resolve = field.resolve ?? defaultFieldResolver
+  const info = { fieldName: field.name } as GraphQLResolveInfo
+  return {
+    key,
+    required: isNonNullType(field.type),
+    read(event) {
+      const value = resolve(event, {}, undefined, info)
+      return value === null || value === undefined ? null : leaf.serialize(value)
+    },
+  }
+}
+
+function hasDirectives(node: { readonly directives?: readonly unknown[] }): boolean {
+  return node.directives !== undefined && node.directives.length > 0
+}
+
+/** Types of events are told apart by the event alone. */
+const noInfo = {} as GraphQLResolveInfo
