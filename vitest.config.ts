@@ -1,3 +1,5 @@
+import { fileURLToPath } from 'node:url'
+
 import { defineConfig } from 'vitest/config'
 
 export default defineConfig({
@@ -8,6 +10,8 @@ export default defineConfig({
     globalSetup: ['test/support/global-setup.ts'],
     // Real processes: tests open sockets, spawn servers and look at what keeps a process alive.
     pool: 'forks',
+    // Dozens of servers are started as processes of their own: all but the first find the source compiled.
+    env: { NODE_COMPILE_CACHE: fileURLToPath(new URL('node_modules/.cache/compiled', import.meta.url)) },
     maxWorkers: 2,
     testTimeout: 20_000,
     hookTimeout: 60_000,

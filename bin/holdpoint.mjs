@@ -6,5 +6,8 @@ if (major < 22 || (major === 22 && minor < 18)) {
   )
   process.exitCode = 1
 } else {
+  // The second start finds the source stripped and compiled: it takes half as long.
+  const { enableCompileCache } = await import('node:module')
+  enableCompileCache()
   await import('../src/main.ts')
 }

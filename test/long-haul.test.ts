@@ -20,13 +20,13 @@ test.skipIf(isLong)(
   async () => {
     const app = await startTestApp()
     const haul = await startLongHaul({ model: 'demo/scripted', window, client: async () => app })
-    for (let number = 1; number <= 60; number += 1) {
+    for (let number = 1; number <= 30; number += 1) {
       const { status } = await haul.turn(number)
       expect(status, `turn ${number}`).toBe(number % 29 === 0 ? 'FAILED' : 'COMPLETED')
       if (number % 10 === 0) expect(await haul.faultOfContext()).toBe(undefined)
     }
     await settle(app.database)
-    await expectWhole(app.database, haul, 60)
+    await expectWhole(app.database, haul, 30)
     await app.stop()
   },
 )
@@ -44,20 +44,26 @@ test.runIf(isLong)(
   async () => {
     const database = await createTestDatabase()
     let ready: Promise<GraphQLClient>
-    const start = () => {
+    const start = async () => {
       // A small heap, so that what is held shows soon: a leak would end the process.
       const env = { DATABASE_URL: database.url, LOG_LEVEL: 'fatal', NODE_OPTIONS: '--max-old-space-size=160' }
       server = spawnMain([], env)
-      ready = server.ready().then((url) => createGraphQLClient(url))
+      return createGraphQLClient(await server.ready())
     }
-    start()
-    const haul = await startLongHaul({ model: 'demo/scripted', window, client: () => ready })
+    ready = start()
+    /** A server that ended by itself says why. */
+    const withWords = (error: unknown): never => {
+      throw new Error(`the server said: ${server!.stderr().slice(-2_000)}`, { cause: error })
+    }
+    const haul = await startLongHaul({ model: 'demo/scripted', window, client: () => ready }).catch(withWords)
     let kills = 0
     const kill = async () => {
       kills += 1
-      server!.child.kill('SIGKILL')
-      await server!.ended
-      start()
+      const { child, ended } = server!
+      // From now on the client waits for the next one.
+      ready = ended.then(start)
+      child.kill('SIGKILL')
+      await ready
     }
 
     const batches: Cost[] = []
@@ -66,7 +72,7 @@ test.runIf(isLong)(
     for (let number = 1; number <= turns; number += 1) {
       const dies = number <= killed && number % 37 === 0
       const killing = dies ? after(Math.random() * 30).then(kill) : undefined
-      const { status, ms } = await haul.turn(number)
+      const { status, ms } = await haul.turn(number).catch(withWords)
       await killing
       // A kill may come while a tool that is not safe to run again is running; no turn fails for it.
       expect(status, `turn ${number}`).toBe(number % 29 === 0 ? 'FAILED' : 'COMPLETED')

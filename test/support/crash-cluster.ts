@@ -34,7 +34,11 @@ export class CrashCluster {
 
   async startServer(name: number): Promise<void> {
     const child = spawn(process.execPath, [serverFile], {
-      env: { PATH: process.env['PATH'], DATABASE_URL: this.database.url },
+      env: {
+        PATH: process.env['PATH'],
+        NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
+        DATABASE_URL: this.database.url,
+      },
       stdio: ['pipe', 'pipe', 'inherit'],
     })
     const ended = once(child, 'exit').then(() => {

@@ -23,7 +23,14 @@ export function spawnMain(
 ): ServerProcess {
   const command = options.shell === undefined ? [process.execPath, mainFile, ...args] : ['/bin/sh', '-c', options.shell]
   const child = spawn(command[0]!, command.slice(1), {
-    env: { PATH: process.env['PATH'], NODE: process.execPath, MAIN: mainFile, PORT: '0', ...env },
+    env: {
+      PATH: process.env['PATH'],
+      NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
+      NODE: process.execPath,
+      MAIN: mainFile,
+      PORT: '0',
+      ...env,
+    },
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: options.detached ?? false,
   })
