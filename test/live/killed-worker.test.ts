@@ -25,7 +25,7 @@ test('[BUS4] when the process that writes is killed in mid-message, readers get 
   await first.ready()
   const talk = talkTo(api)
   const agent = await talk.createAgent({ model: 'demo/scripted' })
-  const run = await talk.start(agent, `slow 30\nsay ${'word '.repeat(60)}`)
+  const run = await talk.start(agent, `slow 20\nsay ${'word '.repeat(50)}`)
   const stream = openRunEvents(api, { run })
   const reader = new Reader()
   await readUntil(stream, reader, ({ deltas }) => deltas.length >= 5)

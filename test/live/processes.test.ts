@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
+import { decodeId } from '../../src/domain/ids.ts'
+import { openListener } from '../../src/store/notifications.ts'
 import type { OpenDatabase } from '../../src/store/open-database.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { createTestDatabase } from '../support/database.ts'
@@ -93,4 +95,69 @@ test('[BUS3] a cancel reaches the worker of another process at once', async () =
   await readUntil(stream, reader, () => false)
   expect(reader.end).toBe('CANCELLED')
   await stream.close()
+})
+
+test('[BUS5] when the connections between processes are lost, they are opened again, and no text is', async () => {
+  const run = await talk.start(await talk.createAgent(), 'hi')
+  const call = await model.nextCall()
+  const stream = openRunEvents(api, { run })
+  const reader = new Reader()
+  call.say('before')
+  await readUntil(stream, reader, hasText('before'))
+  const { rows } = await database.pool.query(
+    `select pg_terminate_backend(pid) from pg_stat_activity
+     where application_name = 'holdpoint bus' and datname = current_database()`,
+  )
+  expect(rows.length).toBeGreaterThanOrEqual(2)
+  call.say(' meanwhile')
+  await readUntil(stream, reader, hasText('before meanwhile'))
+  call.say(' after')
+  await readUntil(stream, reader, hasText('before meanwhile after'))
+  call.finish()
+  await readUntil(stream, reader, () => false)
+  expect(reader.stored).toEqual(await storedTexts(api, run))
+  await stream.close()
+})
+
+test('[BUS6] hints that are lost delay what is stored by a second at the most', async () => {
+  const run = await talk.start(await talk.createAgent(), 'hi')
+  const call = await model.nextCall()
+  const stream = openRunEvents(api, { run })
+  const reader = new Reader()
+  await readUntil(stream, reader, ({ types }) => types.includes('StepStarted'))
+  // As if another program had ended the run, and nobody said so.
+  const { uuid } = decodeId(run) as { uuid: string }
+  const ended = JSON.stringify([{ type: 'status', status: 'CANCELLED', stopReason: null, error: null, usage: {} }])
+  await database.pool.query(
+    `with log as (insert into run_log select id, next_seq, now(), $2::jsonb from runs where id = $1)
+     update runs set next_seq = next_seq + 1, status = 'CANCELLED', finished_at = now() where id = $1`,
+    [uuid, ended],
+  )
+  const startedAt = performance.now()
+  await readUntil(stream, reader, () => false)
+  expect(reader.end).toBe('CANCELLED')
+  expect(performance.now() - startedAt).toBeLessThan(3_000)
+  await stream.close()
+  call.finish()
+})
+
+test('[BUS7] a process that is alone says one word when it starts and nothing more', async () => {
+  const lone = await createTestDatabase()
+  const words: string[] = []
+  const ear = await openListener(lone.url, ['holdpoint'], { onPayload: (payload) => words.push(payload), onLost() {} })
+  const app = await startTestApp({ database: lone, providers: [model.provider] })
+  const alone = talkTo(app)
+  const run = await alone.start(await alone.createAgent(), 'hi')
+  const call = await model.nextCall()
+  const stream = openRunEvents(app, { run })
+  const reader = new Reader()
+  for (const word of ['one', ' two', ' three']) call.say(word)
+  await readUntil(stream, reader, hasText('one two three'))
+  call.finish()
+  await readUntil(stream, reader, () => false)
+  await stream.close()
+  await app.stop()
+  expect(words.map((payload) => payload.slice(payload.indexOf('[')))).toEqual(['[{"type":"hello"}]'])
+  await ear.close()
+  await lone.close()
 })

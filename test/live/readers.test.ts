@@ -1,0 +1,108 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+
+import { writeText, type LiveItem } from '../../src/domain/live-step.ts'
+import { encodeId } from '../../src/domain/ids.ts'
+import type { RunEvent } from '../../src/domain/run-event.ts'
+import { followRun } from '../../src/live/follow-run.ts'
+import type { HubInlet } from '../../src/live/hub.ts'
+import { createGround, type Ground } from '../support/execute.ts'
+import { createFixtures, type Fixtures } from '../support/fixtures.ts'
+import { createExecutor, type Executor } from '../support/run-executor.ts'
+
+let ground: Ground
+let make: Fixtures
+let hub: HubInlet
+
+beforeAll(async () => {
+  ground = await createGround()
+  make = createFixtures(ground.db)
+  const nothing = () => {}
+  hub = ground.context.hub.connect({
+    topicOpened: nothing,
+    topicClosed: nothing,
+    written: nothing,
+    committed: nothing,
+    moved: nothing,
+    told: nothing,
+    stopAsked: nothing,
+  })
+})
+afterAll(() => ground.close())
+
+/** A run whose first step is being written. */
+async function writtenRun() {
+  const tenantId = ground.viewer.tenantId
+  const agent = await make.agent({ tenant_id: tenantId })
+  const conversation = await make.conversation({ tenant_id: tenantId, agent_id: agent.id })
+  const run = await make.run(conversation, { status: 'RUNNING' })
+  await make.log(run, 1, [{ type: 'stepStarted', index: 0 }])
+  const item: LiveItem = {
+    kind: 'ASSISTANT',
+    id: ground.context.ids.next(),
+    text: '',
+    complete: false,
+    redacted: false,
+    provider: null,
+  }
+  ground.context.hub.setLiveStep(run.id, { seq: 1, stepIndex: 0, items: [item] })
+  const write = (text: string) => {
+    writeText(item, text)
+    ground.context.hub.poke(run.id, 'live')
+  }
+  return { run, conversation, write, item }
+}
+
+async function nextText(reader: AsyncIterator<RunEvent>): Promise<string> {
+  const { value } = await reader.next()
+  return value.type === 'text' ? value.text : value.entry.type
+}
+
+test('[STR8] a reader that was away gets what it missed as one delta, beside one that keeps up', async () => {
+  const { run, write } = await writtenRun()
+  const fast = followRun(ground.context, run.id, { after: undefined, deltas: true })
+  const slow = followRun(ground.context, run.id, { after: undefined, deltas: true })
+  for (const reader of [fast, slow]) expect(await nextText(reader)).toBe('stepStarted')
+  write('begin')
+  for (const reader of [fast, slow]) expect(await nextText(reader)).toBe('begin')
+  let missed = ''
+  for (let word = 0; word < 500; word += 1) {
+    write(` ${word}`)
+    missed += ` ${word}`
+    expect(await nextText(fast)).toBe(` ${word}`)
+  }
+  expect(await nextText(slow)).toBe(missed)
+  await fast.return()
+  await slow.return()
+})
+
+test('[STR9] 10,000 subscribers of every kind that are opened and dropped leave nothing behind', async () => {
+  const { run, conversation, write } = await writtenRun()
+  write('half a message')
+  const api: Executor = createExecutor(ground, ground.viewer.tenantId)
+  const documents = [
+    `subscription { runEvents(runId: "${encodeId('Run', run.id)}") { cursor } }`,
+    `subscription { conversationEvents(conversationId: "${encodeId('Conversation', conversation.id)}",
+      after: "c1.${conversation.id.replaceAll('-', '')}.0") { cursor } }`,
+    'subscription { approvalInbox { __typename } }',
+    'subscription { runChanges(since: "2026-01-01T00:00:00Z") { id } }',
+  ]
+  for (let round = 0; round < 100; round += 1) {
+    const opened = await Promise.all(
+      Array.from({ length: 100 }, async (_, index) => {
+        const events = (await api.subscribe(documents[index % documents.length]!)) as AsyncGenerator<unknown>
+        // Some have read and wait for more, some are in the middle of a read, some never read.
+        if (index % 3 === 0) await events.next()
+        const waiting = index % 3 < 2 ? events.next() : undefined
+        return { events, waiting }
+      }),
+    )
+    write('.')
+    await Promise.all(opened.map(({ events }) => events.return(undefined)))
+    await Promise.all(opened.map(({ waiting }) => waiting))
+  }
+  expect(hub.topics()).toEqual([])
+  expect(ground.context.hub.listened()).toEqual([])
+  expect(ground.context.hub.tail(run.id)).toBeUndefined()
+  // No timer of a feed is left either; the pool has some of its own.
+  expect(process.getActiveResourcesInfo().filter((type) => type === 'Timeout').length).toBeLessThan(50)
+})
