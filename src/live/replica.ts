@@ -25,7 +25,7 @@ export interface Patch extends LivePosition {
   }
 }
 
-/** `size` is how many UTF-16 units a piece may have: the pieces of a long text follow one another. */
+/** `size`, 2 at the least, is how many UTF-16 units a piece may have: the pieces of a long text follow one another. */
 export function toPatch(step: ShownStep, { live, item, offset, end }: LivePiece, size: number): Patch {
   const last = Math.min(end, offset + size)
   const name = live.kind === 'CALL' ? live.name : ''

@@ -3,6 +3,8 @@ import type { Socket } from 'node:net'
 import type { WebSocket } from 'ws'
 
 const pingMs = 12_000
+/** How long a socket that is closed may take to read why. */
+const farewellMs = 2_000
 
 /**
  * Sees to it that a socket whose peer is gone does not stay. One that has taken nothing of what it was sent for
@@ -25,9 +27,12 @@ export function startHeartbeat(
     const sent = connection.bytesWritten - connection.writableLength
     if (connection.writableLength === 0 || sent !== taken) takenAt = now
     taken = sent
-    if (now - takenAt >= stalledMs) socket.close(1013, 'Nothing was read for too long')
-    if (now - heardAt > stalledMs + everyMs) socket.terminate()
-    else socket.ping()
+    if (now - takenAt >= stalledMs && socket.readyState === socket.OPEN) {
+      socket.close(1013, 'Nothing was read for too long')
+      setTimeout(() => socket.terminate(), farewellMs).unref()
+    }
+    if (now - heardAt > stalledMs + everyMs + farewellMs) socket.terminate()
+    else if (socket.readyState === socket.OPEN) socket.ping()
   }, everyMs)
   return () => clearInterval(timer)
 }
