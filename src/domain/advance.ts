@@ -33,7 +33,7 @@ export function advance(draft: Draft): Effect {
       case 'pause':
         draft.changeStep({ status: 'PAUSED' })
         draft.setStatus('AWAITING_APPROVAL', { stopReason: 'REQUIRES_APPROVAL' })
-        draft.changeRun({ lease: null, workerId: null })
+        draft.changeRun({ lease: null, workerId: null, fruitlessAttempts: 0 })
         return { type: 'stop' }
       case 'run tools': {
         const refused = findRefused(draft, action.calls)

@@ -38,13 +38,38 @@ export function toModelMessages(context: readonly ContextMessage[]): ModelMessag
         returns: callsOfStep.map((call) => ({
           callId: call.providerCallId,
           name: call.name,
-          failed: call.result?.status !== 'SUCCESS',
-          output: call.result?.output ?? '',
+          failed: message.excluded || call.result?.status !== 'SUCCESS',
+          output: message.excluded ? withheld : (call.result?.output ?? ''),
         })),
       })
     }
   }
   return messages.map(inCallOrder)
+}
+
+/** A provider refused a request with these returns: the calls must have some, so these stand for them. */
+const withheld = 'withheld: the provider refused it'
+
+/**
+ * Positions of what the model was given and has not answered: it leaves the context when the run fails, so that it
+ * cannot fail the next one too. Returns are told by their calls' results, and are withheld instead.
+ */
+export function unansweredInput(
+  context: readonly ContextMessage[],
+  runId: string,
+  { refused }: { readonly refused: boolean },
+): number[] {
+  const positions: number[] = []
+  for (const { message } of context.toReversed()) {
+    const { type, position } = message
+    if (message.runId !== runId) break
+    if (type === 'USER' || type === 'SYSTEM') positions.push(position)
+    else {
+      if (refused && type === 'TOOL_RETURN') positions.push(position)
+      break
+    }
+  }
+  return positions
 }
 
 function assistantParts(message: Message, callsOfStep: readonly ToolCall[]): AssistantPart[] {

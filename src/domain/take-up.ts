@@ -1,5 +1,6 @@
 import { endRun } from './advance.ts'
 import type { Draft } from './draft.ts'
+import type { DrivenRun } from './run-state.ts'
 
 /** A run whose worker died so often in a row, with no checkpoint in between, is not given to another. */
 export const poisonAfter = 3
@@ -19,8 +20,14 @@ export function takeUp(draft: Draft, holder: { readonly lease: string; readonly 
   }
 }
 
-/** Fails a run that kills its workers. It can be retried. */
-export function failPoisonedRun(draft: Draft): void {
+/** Should its worker die once more, the run is given up. */
+export function isLastChance(run: Pick<DrivenRun, 'fruitlessAttempts'>): boolean {
+  return run.fruitlessAttempts === poisonAfter - 1
+}
+
+/** Fails a run that kills its workers. It can be retried; what it was given leaves the context. */
+export function failPoisonedRun(draft: Draft, { unanswered }: { readonly unanswered: readonly number[] }): void {
+  draft.excludeFromContext(unanswered)
   endRun(draft, {
     stopReason: 'ERROR',
     error: {

@@ -4,6 +4,7 @@ import { advance, type Effect } from '../domain/advance.ts'
 import { Draft, type Checkpoint } from '../domain/draft.ts'
 import type { RunState } from '../domain/run-state.ts'
 import { hasEnded } from '../domain/run.ts'
+import type { ToolCall } from '../domain/tool-call.ts'
 import { announceEnd } from '../live/announce-end.ts'
 import { writeCheckpoint, writeLoneEnd } from '../store/checkpoint.ts'
 import { CheckpointRefusedError, storeEnd } from '../store/end-run.ts'
@@ -46,8 +47,8 @@ export async function commit(
 ): Promise<Committed> {
   for (;;) {
     const draft = new Draft(state, context)
-    // A worker that gets this far is not being killed by the run.
-    draft.changeRun({ fruitlessAttempts: 0 })
+    // A worker that gets this far was not killed by the run; should it die now, that is the first time since.
+    draft.changeRun({ fruitlessAttempts: 1 })
     change(draft)
     const effect = advance(draft)
     const checkpoint = draft.checkpoint()
@@ -59,10 +60,18 @@ export async function commit(
   }
 }
 
-/** Gives the run to whoever takes it next: neither a cancel nor a failed attempt, and nothing is waited for. */
-export async function handBack(context: EngineContext, state: RunState): Promise<void> {
+/**
+ * Gives the run to whoever takes it next: neither a cancel nor a failed attempt, and nothing is waited for. Calls that
+ * were about to start have not: they are not lost.
+ */
+export async function handBack(
+  context: EngineContext,
+  state: RunState,
+  unstarted: readonly ToolCall[] = [],
+): Promise<void> {
   for (;;) {
     const draft = new Draft(state, context)
+    for (const call of unstarted) draft.changeCall(call.id, { status: 'READY', startedAt: null })
     draft.changeRun({ lease: null, workerId: null, fruitlessAttempts: 0 })
     if (await writeCheckpoint(context.db, draft.checkpoint(), { wake: true })) return
     state = await refreshCancel(context, state)

@@ -4,7 +4,7 @@ import { buildModelRequest } from '../domain/build-model-request.ts'
 import type { CompactionSettings } from '../domain/agent.ts'
 import { compactAbove } from '../domain/compaction.ts'
 import { overflowOf, type RunFailure } from '../domain/context-overflow.ts'
-import type { ContextMessage } from '../domain/context.ts'
+import { unansweredInput, type ContextMessage } from '../domain/context.ts'
 import type { Checkpoint, ContextBounds, Draft } from '../domain/draft.ts'
 import type { LiveStep } from '../domain/live-step.ts'
 import type { Message } from '../domain/message.ts'
@@ -13,25 +13,17 @@ import { contextWindowOf } from '../domain/model.ts'
 import { createTokenCounter, weighRequest } from '../domain/tokens.ts'
 import type { ToolCall } from '../domain/tool-call.ts'
 import { loadConfiguration, loadContext, type Configuration } from '../store/load-run.ts'
+import { deferred } from '../util/deferred.ts'
 import { callModel } from './call-model.ts'
 import { compact } from './compact.ts'
 import { BlockChangedError, commit, handBack, LeaseLostError, type Committed } from './commit.ts'
 import type { EngineContext } from './engine-context.ts'
+import type { Holder } from './holder.ts'
 import { RunningTools, type FinishedCall } from './run-tools.ts'
 import { takeUpRun, type TakenRun } from './take-up-run.ts'
 
 /** How often one step's context is compacted before its run gives up. */
 const maxCompactions = 3
-
-export interface Holder {
-  readonly workerId: string
-  /** What the run is to be held by: of this drive and no other. */
-  readonly lease: string
-  /** Aborted when no further step is to be begun here. */
-  readonly draining: AbortSignal
-  /** Aborted when what is running is to be let go: the grace of a drain is over, or the worker lost its lock. */
-  readonly release: AbortSignal
-}
 
 /**
  * Takes a run up and drives it until it pauses, ends or is handed back: ask what is next, do it, store it, again. All
@@ -46,6 +38,7 @@ export async function driveRun(context: EngineContext, runId: string, holder: Ho
     await driver.drive()
   } finally {
     driver.close()
+    taken.onProgress()
   }
 }
 
@@ -53,8 +46,11 @@ class RunDriver {
   readonly #context: EngineContext
   readonly #runId: string
   readonly #holder: Holder
+  readonly #onProgress: () => void
   /** Aborted when the run is to stop, for whatever reason. */
   readonly #stop = new AbortController()
+  /** Resolves when what is running is to be let go. */
+  readonly #released = deferred<undefined>()
   readonly #stopListening: () => void
   readonly #tools: RunningTools
   #committed: Committed
@@ -70,8 +66,9 @@ class RunDriver {
   /** How often the context was compacted for the step. */
   #compactions = { step: -1, count: 0 }
 
-  constructor(context: EngineContext, { committed, bounds, blocks }: TakenRun, holder: Holder) {
+  constructor(context: EngineContext, { committed, bounds, blocks, onProgress }: TakenRun, holder: Holder) {
     this.#context = context
+    this.#onProgress = onProgress
     this.#committed = committed
     this.#bounds = bounds
     const { agent, tools } = committed.state
@@ -85,7 +82,10 @@ class RunDriver {
     this.#tools = new RunningTools(context, this.#stop.signal)
   }
 
-  readonly #onRelease = () => this.#stop.abort()
+  readonly #onRelease = () => {
+    this.#stop.abort()
+    this.#released.resolve(undefined)
+  }
 
   close(): void {
     this.#stopListening()
@@ -105,7 +105,7 @@ class RunDriver {
       if (effect.type === 'stop') return
       const asksModel = effect.type === 'call model' || effect.type === 'compact'
       if (this.#holder.release.aborted || (this.#holder.draining.aborted && asksModel)) {
-        return handBack(this.#context, this.#state)
+        return handBack(this.#context, this.#state, effect.type === 'run tools' ? effect.calls : [])
       }
       if (effect.type === 'call model') await this.#callModel()
       else if (effect.type === 'compact') await this.#compactConversation()
@@ -165,7 +165,8 @@ class RunDriver {
     await this.#commit((draft) => {
       // A cancel that was stored stands, also where the model fails at the same moment.
       if (draft.state.run.cancelRequestedAt) return addInterruptedAnswer(draft, live?.items ?? [])
-      draft.excludeFromContext(this.#unansweredInput())
+      const refused = error.type === 'LLM_BAD_REQUEST'
+      draft.excludeFromContext(unansweredInput(this.#history ?? [], this.#runId, { refused }))
       endRun(draft, { stopReason, error })
     })
   }
@@ -217,8 +218,10 @@ class RunDriver {
 
   async #runTools(calls: readonly ToolCall[]): Promise<void> {
     this.#tools.start(this.#state, calls, this.#seenBlocks)
+    // They are under way: from now on there is only to wait for them.
+    this.#committed = { ...this.#committed, effect: { type: 'wait for tools' } }
     // When the run is let go of, its tools are too: they count as lost, and the next worker settles them.
-    const finished = await Promise.race([this.#tools.nextFinished(), aborted(this.#holder.release)])
+    const finished = await Promise.race([this.#tools.nextFinished(), this.#released.promise])
     if (!finished) return
     await this.#storeResult(finished)
   }
@@ -231,37 +234,22 @@ class RunDriver {
       })
       for (const { blockId, expectedVersion } of finished.writes) this.#seenBlocks.set(blockId, expectedVersion + 1)
     } catch (error) {
-      // Then the call is still what is to be done next: the tool runs again, on the block as it is now.
       if (!(error instanceof BlockChangedError)) throw error
+      // The tool runs again, on the block as it is now.
+      const again = this.#state.calls.filter((call) => call.id === finished.callId)
+      this.#tools.start(this.#state, again, this.#seenBlocks)
     }
   }
 
   async #commit(change: (draft: Draft) => void): Promise<void> {
     this.#committed = await commit(this.#context, this.#state, change)
+    this.#onProgress()
     this.#history?.push(...newMessages(this.#state, this.#committed.checkpoint))
-  }
-
-  /** Positions of what the model was given and has not answered: it leaves the context when the model fails. */
-  #unansweredInput(): number[] {
-    const positions: number[] = []
-    for (const { message } of (this.#history ?? []).toReversed()) {
-      if (message.runId !== this.#runId) break
-      if (message.type === 'USER' || message.type === 'SYSTEM') positions.push(message.position)
-      else break
-    }
-    return positions
   }
 }
 
 function byteLength(text: string): number {
   return Buffer.byteLength(text)
-}
-
-function aborted(signal: AbortSignal): Promise<undefined> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve(undefined)
-    else signal.addEventListener('abort', () => resolve(undefined), { once: true })
-  })
 }
 
 /** The messages of a checkpoint as a reload would give them. */

@@ -3,48 +3,59 @@ import type { Transaction } from 'kysely'
 import { advance, endRun } from '../domain/advance.ts'
 import type { Block } from '../domain/block.ts'
 import { buildModelRequest } from '../domain/build-model-request.ts'
+import { unansweredInput } from '../domain/context.ts'
 import { Draft, type ContextBounds } from '../domain/draft.ts'
 import { contextWindowOf } from '../domain/model.ts'
 import type { DrivenRun } from '../domain/run-state.ts'
 import { hasEnded } from '../domain/run.ts'
 import { readingOf, sleeptimeInput } from '../domain/sleeptime.ts'
-import { failPoisonedRun, poisonAfter, takeUp } from '../domain/take-up.ts'
+import { failPoisonedRun, isLastChance, poisonAfter, takeUp } from '../domain/take-up.ts'
 import { weighRequest } from '../domain/tokens.ts'
-import { loadRun, type LoadedRun } from '../store/load-run.ts'
+import { loadContext, loadRun, type LoadedRun } from '../store/load-run.ts'
 import { lockRun } from '../store/lock-run.ts'
 import type { Database } from '../store/schema.ts'
 import { listUnreadConversations } from '../store/sleeptime-material.ts'
 import { isWorkerGone } from '../store/workers.ts'
 import { LeaseLostError, store, storeIn, unlessRefused, type Committed } from './commit.ts'
 import type { EngineContext } from './engine-context.ts'
+import type { Holder } from './holder.ts'
 
 export interface TakenRun {
   readonly committed: Committed
   readonly bounds: ContextBounds
   /** As they were when the run was loaded. */
   readonly blocks: readonly Block[]
+  /** To be called once the run got somewhere, or is let go of. */
+  readonly onProgress: () => void
 }
 
-interface Taker {
-  readonly lease: string
-  readonly workerId: string
-}
+type Taker = Pick<Holder, 'lease' | 'workerId'>
+type Taken = Omit<TakenRun, 'onProgress'>
 
 /** Undefined where there is nothing to take: the run waits, has ended, or another worker drives it. */
-export async function takeUpRun(
-  context: EngineContext,
-  runId: string,
-  { lease, workerId }: Taker,
-): Promise<TakenRun | undefined> {
-  for (;;) {
-    const loaded = await loadRun(context.db, runId)
-    if (!loaded || !(await isFree(context, loaded))) return undefined
-    const taken = isUnreadSleeptime(loaded.state.run)
-      ? await takeUpSleeptimeRun(context, runId, { lease, workerId })
-      : await takeUpLoadedRun(context, loaded, { lease, workerId })
-    if (taken) return taken
-    // Refused where something came in between, a cancel or another worker: look again, unless it was we who were given up.
-    if (await isWorkerGone(context.db, workerId)) throw new LeaseLostError(runId)
+export async function takeUpRun(context: EngineContext, runId: string, holder: Holder): Promise<TakenRun | undefined> {
+  let leave: (() => void) | undefined
+  try {
+    for (;;) {
+      const loaded = await loadRun(context.db, runId)
+      if (!loaded || !(await isFree(context, loaded))) return undefined
+      if (!leave && isLastChance(loaded.state.run)) {
+        leave = await holder.lastChances.enter(holder.draining)
+        continue
+      }
+      const taken = isUnreadSleeptime(loaded.state.run)
+        ? await takeUpSleeptimeRun(context, runId, holder)
+        : await takeUpLoadedRun(context, loaded, holder)
+      if (taken) {
+        const onProgress = leave ?? (() => {})
+        leave = undefined
+        return { ...taken, onProgress }
+      }
+      // Refused where something came in between, a cancel or another worker: look again, unless it was we who were given up.
+      if (await isWorkerGone(context.db, holder.workerId)) throw new LeaseLostError(runId)
+    }
+  } finally {
+    leave?.()
   }
 }
 
@@ -56,12 +67,14 @@ async function isFree(context: EngineContext, { holds, state: { run } }: LoadedR
 async function takeUpLoadedRun(
   context: EngineContext,
   { state, bounds, blocks }: LoadedRun,
-  taker: Taker,
-): Promise<TakenRun | undefined> {
+  { lease, workerId }: Taker,
+): Promise<Taken | undefined> {
   const { run } = state
   const draft = new Draft(state, context)
-  if (run.fruitlessAttempts >= poisonAfter && !run.cancelRequestedAt) failPoisonedRun(draft)
-  else takeUp(draft, taker)
+  if (run.fruitlessAttempts >= poisonAfter && !run.cancelRequestedAt) {
+    const history = await loadContext(context.db, run.conversationId, bounds)
+    failPoisonedRun(draft, { unanswered: unansweredInput(history, run.id, { refused: false }) })
+  } else takeUp(draft, { lease, workerId })
   const effect = advance(draft)
   const checkpoint = draft.checkpoint()
   const stored = await store(context, checkpoint)
@@ -77,7 +90,11 @@ function isUnreadSleeptime(run: DrivenRun): boolean {
  * The run is locked before anything is read: a turn that ends meanwhile either finds that the run has begun, and makes
  * another, or is read by it.
  */
-async function takeUpSleeptimeRun(context: EngineContext, runId: string, taker: Taker): Promise<TakenRun | undefined> {
+async function takeUpSleeptimeRun(
+  context: EngineContext,
+  runId: string,
+  { lease, workerId }: Taker,
+): Promise<Taken | undefined> {
   const result = await context.db
     .transaction()
     .execute(async (trx) => {
@@ -85,7 +102,7 @@ async function takeUpSleeptimeRun(context: EngineContext, runId: string, taker: 
       const loaded = locked && (await loadRun(trx, runId))
       if (!locked || !loaded || !isUnreadSleeptime(loaded.state.run)) return undefined
       const draft = new Draft(loaded.state, context)
-      takeUp(draft, taker)
+      takeUp(draft, { lease, workerId })
       const hasInput = await addUnread(context, trx, draft, loaded.blocks)
       // Nothing to read: another run has read it, or the agent no longer works in the background.
       if (!hasInput) endRun(draft, { stopReason: 'END_TURN' })

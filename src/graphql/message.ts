@@ -72,7 +72,8 @@ Message.implement({
 })
 
 async function isInContext(message: DomainMessage, _args: object, context: Context): Promise<boolean> {
-  if (message.excluded) return false
+  // Returns that are excluded are sent all the same, without what they say.
+  if (message.excluded && message.type !== 'TOOL_RETURN') return false
   const head = await loadExisting(context.loaders.conversationHeads, 'Conversation', message.conversationId)
   if (message.type === 'SUMMARY') return message.position === head.summaryPosition
   return message.position >= head.contextFrom

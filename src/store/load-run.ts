@@ -119,7 +119,10 @@ function toConfiguration(row: ConfigurationRow): Configuration {
   }
 }
 
-/** The messages that a model sees, in order: the summary, where there is one, then all that is not excluded. */
+/**
+ * The messages that a model sees, in order: the summary, where there is one, then all that is not excluded. Returns
+ * that are excluded are among them, because their calls are: what they say is withheld.
+ */
 export function loadContext(
   db: Kysely<Database>,
   conversationId: string,
@@ -127,7 +130,7 @@ export function loadContext(
 ): Promise<ContextMessage[]> {
   return listContextMessages(
     db,
-    sql`where messages.conversation_id = ${conversationId} and not messages.excluded
+    sql`where messages.conversation_id = ${conversationId} and (not messages.excluded or messages.type = 'TOOL_RETURN')
         and (messages.position = ${summaryPosition}::integer
           or (messages.position >= ${contextFrom} and messages.type <> 'SUMMARY'))
       order by (messages.position = ${summaryPosition}::integer) desc nulls last, messages.position`,

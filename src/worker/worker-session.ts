@@ -8,6 +8,7 @@ import { runTask } from '../store/run-jobs.ts'
 import { clearLease } from '../store/runs.ts'
 import { beatHeart, giveUpWorker, holdWorkerLock, insertWorker } from '../store/workers.ts'
 import { deferred } from '../util/deferred.ts'
+import { Mutex } from '../util/mutex.ts'
 import type { WorkerOptions } from './worker-options.ts'
 
 const heartbeatMs = 5_000
@@ -38,19 +39,35 @@ export async function openSession(options: WorkerOptions, onLost: () => void): P
   /** By lease: a run that was let go of may be driven again before its last driver is gone. */
   const driven = new Map<string, string>()
   const stuck = new Map<string, string>()
+  const lastChances = new Mutex()
   const registered = deferred()
   let over = false
 
+  let open = false
+
   const lock = await holdWorkerLock(database.url, workerId, () => lose())
-  const { runner, pool } = await startRunner()
-  await insertWorker(db, { id: workerId, poolId: pool.id })
+  const { runner, pool } = await startRunner().catch((error: unknown) => fail(error))
+  await insertWorker(db, { id: workerId, poolId: pool.id }).catch((error: unknown) => fail(error, runner))
+  if (over) await fail(new Error('The worker lost its lock while it started.'), runner)
+  open = true
   registered.resolve()
   const heartbeat = setInterval(() => void beat(), heartbeatMs)
 
   function lose(): void {
     if (over) return
     over = true
-    onLost()
+    if (open) onLost()
+  }
+
+  /** Nothing of a session that could not be opened is left. */
+  async function fail(error: unknown, started?: Runner): Promise<never> {
+    over = true
+    registered.reject(error)
+    registered.promise.catch(() => undefined)
+    await started?.stop()
+    await giveUpWorker(db, workerId).catch(() => undefined)
+    await lock.release()
+    throw error
   }
 
   async function beat(): Promise<void> {
@@ -64,7 +81,8 @@ export async function openSession(options: WorkerOptions, onLost: () => void): P
     const lease = engine.ids.next()
     driven.set(lease, runId)
     try {
-      await driveRun(engine, runId, { workerId, lease, draining: draining.signal, release: release.signal })
+      const signals = { draining: draining.signal, release: release.signal }
+      await driveRun(engine, runId, { workerId, lease, lastChances, ...signals })
     } catch (error) {
       // Others may have given us up: then no run is ours any more.
       if (error instanceof LeaseLostError) await beat()

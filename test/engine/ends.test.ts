@@ -176,3 +176,56 @@ test('[ENG6] what Postgres refuses in a model’s arguments brings no run down',
   next.finish()
   expect(await talk.settled(run)).toMatchObject({ status: 'COMPLETED', attempts: 1 })
 })
+
+test('[ENG32] returns that a provider refused are withheld from then on, and told again by a retry', async () => {
+  const agent = await talk.createAgent({ tools: ['echo'] })
+  const run = await talk.start(agent, 'go')
+  const first = await model.nextCall()
+  first.call('echo', { text: 'unspeakable' })
+  first.finish()
+  const second = await model.nextCall()
+  second.fail({ type: 'LLM_BAD_REQUEST', message: 'The request was refused.', retryable: false })
+  expect(await talk.settled(run)).toMatchObject({ status: 'FAILED', error: { type: 'LLM_BAD_REQUEST' } })
+
+  expect(await retry(run)).toMatchObject({ __typename: 'RetryRunSuccess' })
+  const again = await model.nextCall()
+  expect(again.request.messages).toEqual(second.request.messages)
+  again.fail({ type: 'LLM_BAD_REQUEST', message: 'The request was refused.', retryable: false })
+  await talk.settled(run)
+
+  const next = await talk.start(agent, 'and now')
+  const call = await model.nextCall()
+  expect(call.request.messages.slice(-2)).toEqual([
+    {
+      role: 'tool',
+      returns: [{ callId: 'call_0', name: 'echo', failed: true, output: 'withheld: the provider refused it' }],
+    },
+    { role: 'user', content: [{ text: 'and now' }] },
+  ])
+  call.finish()
+  await talk.settled(next)
+  const { toolCalls } = (await talk.run(run)).steps[0]!
+  expect(toolCalls[0]).toMatchObject({ status: 'SUCCEEDED', result: { output: 'echo: unspeakable' } })
+})
+
+test('[ENG33] a run that is given up leaves nothing in the context that would kill the next one', async () => {
+  const agent = await talk.createAgent()
+  const run = await talk.start(agent, 'deadly')
+  const held = await model.nextCall()
+  // As if three workers had died, of which this was the last.
+  await app.database.pool.query(
+    'update runs set fruitless_attempts = 3, lease = null, worker_id = null where not ended',
+  )
+  held.finish()
+  expect(await talk.settled(run)).toMatchObject({
+    status: 'FAILED',
+    stopReason: 'ERROR',
+    error: { type: 'INTERNAL_ERROR', retryable: true },
+    messages: { nodes: [{ text: 'deadly', inContext: false }] },
+  })
+  const next = await talk.start(agent, 'and now')
+  const call = await model.nextCall()
+  expect(call.request.messages).toEqual([{ role: 'user', content: [{ text: 'and now' }] }])
+  call.finish()
+  await talk.settled(next)
+})

@@ -10,6 +10,7 @@ import { submitApprovals } from '../../src/commands/submit-approvals.ts'
 import { driveRun } from '../../src/engine/drive-run.ts'
 import { insertWorker } from '../../src/store/workers.ts'
 import { defineTool } from '../../src/tools/registry.ts'
+import { Mutex } from '../../src/util/mutex.ts'
 import { createEngineGround, type EngineGround } from '../support/engine-ground.ts'
 import { createGatedModel, gatedHandle } from '../support/gated-model.ts'
 import { brokenPromises } from '../support/promises.ts'
@@ -84,7 +85,14 @@ async function work(): Promise<void> {
   )
   const { signal } = new AbortController()
   const lease = context.ids.next()
-  if (rows[0]) await driveRun(context, rows[0].run_id, { workerId, lease, draining: signal, release: signal })
+  if (rows[0])
+    await driveRun(context, rows[0].run_id, {
+      workerId,
+      lease,
+      draining: signal,
+      release: signal,
+      lastChances: new Mutex(),
+    })
 }
 
 async function jobs(): Promise<number> {

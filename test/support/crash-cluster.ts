@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 
 import type { OpenDatabase } from '../../src/store/open-database.ts'
+import { converse } from './conversing.ts'
 import { createTestDatabase } from './database.ts'
 import { createGraphQLClient, type GraphQLClient } from './graphql-client.ts'
 import type { KillPoint } from './kill-points.ts'
@@ -10,6 +11,8 @@ import type { KillPoint } from './kill-points.ts'
 const serverFile = fileURLToPath(new URL('crash-server.ts', import.meta.url))
 
 interface Server {
+  /** The name under which it drives runs. */
+  readonly workerId: string
   readonly child: ChildProcess
   readonly client: GraphQLClient
   readonly ended: Promise<unknown>
@@ -32,6 +35,15 @@ export class CrashCluster {
     return cluster
   }
 
+  workerId(name: number): string {
+    return this.#servers[name]!.workerId
+  }
+
+  /** Resolves when the server is gone, whatever the reason. */
+  async death(name: number): Promise<void> {
+    await this.#servers[name]?.ended
+  }
+
   async startServer(name: number): Promise<void> {
     const child = spawn(process.execPath, [serverFile], {
       env: {
@@ -47,7 +59,8 @@ export class CrashCluster {
     child.stdin!.on('error', () => {})
     const [line] = (await Promise.race([once(child.stdout!, 'data'), ended.then(() => [])])) as [Buffer?]
     if (!line) throw new Error('a server ended before it was ready')
-    this.#servers[name] = { child, client: createGraphQLClient(line.toString().trim()), ended }
+    const { url, workerId } = JSON.parse(line.toString()) as { readonly url: string; readonly workerId: string }
+    this.#servers[name] = { child, client: createGraphQLClient(url), workerId, ended }
   }
 
   /** A client of some server that lives; waits for one. */
@@ -57,6 +70,14 @@ export class CrashCluster {
       if (alive.length > 0) return alive[choice % alive.length]!.client
       await new Promise((resolve) => setTimeout(resolve, 20))
     }
+  }
+
+  /** An agent with all the tools of the servers. */
+  async createAgent(): Promise<string> {
+    return converse(await this.client(0)).createAgent({
+      model: 'crash/scripted',
+      tools: ['once', 'repeatable', 'deadly'],
+    })
   }
 
   /** At once, or where it next gets to the point. Resolves with the moment of its death. */

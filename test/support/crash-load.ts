@@ -21,7 +21,7 @@ export class CrashLoad {
 
   async start(clients: number): Promise<void> {
     for (let count = 0; count < clients; count++) {
-      const conversation: Conversation = { agentId: await this.#createAgent(), accepted: [] }
+      const conversation: Conversation = { agentId: await this.#cluster.createAgent(), accepted: [] }
       this.conversations.push(conversation)
       this.#sending.push(this.#send(conversation, count))
     }
@@ -30,24 +30,6 @@ export class CrashLoad {
   async stop(): Promise<void> {
     this.#stopped = true
     await Promise.all(this.#sending)
-  }
-
-  async #createAgent(): Promise<string> {
-    const client = await this.#cluster.client(0)
-    const { tools } = await client.data('{ tools(first: 200) { nodes { id name } } }')
-    const named = tools.nodes.filter((tool: { name: string }) => ['once', 'repeatable'].includes(tool.name))
-    const { createAgent } = await client.data(
-      'mutation ($input: CreateAgentInput!) { createAgent(input: $input) { agent { id } } }',
-      {
-        input: {
-          name: 'a',
-          model: 'crash/scripted',
-          includeBaseTools: false,
-          tools: named.map((tool: { id: string }) => ({ toolId: tool.id })),
-        },
-      },
-    )
-    return createAgent.agent.id
   }
 
   async #send({ agentId, accepted }: Conversation, client: number): Promise<void> {

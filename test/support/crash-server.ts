@@ -1,12 +1,14 @@
 /**
  * Run as a process of its own: a server that kills itself, as kill -9 would, at a point that its input names. Its model
- * says a few words, calls a tool, and says that it is done; its tools write down that they ran.
+ * says a few words, as slowly as it is told to, calls a tool, the one that it is told to if any, and says a few words
+ * more; its tools write down that they ran.
  */
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 import { createApp } from '../../src/app.ts'
 import { readConfig } from '../../src/config.ts'
+import { textOf } from '../../src/domain/message.ts'
 import type { Provider } from '../../src/providers/provider.ts'
 import { openDatabase } from '../../src/store/open-database.ts'
 import { defineTool } from '../../src/tools/registry.ts'
@@ -15,6 +17,7 @@ import { hookDatabase } from './gated-database.ts'
 import type { KillPoint } from './kill-points.ts'
 
 let armed: KillPoint | undefined
+let workerId: unknown
 
 function reach(point: KillPoint): void {
   if (armed === point) process.kill(process.pid, 'SIGKILL')
@@ -27,7 +30,8 @@ const ends = /release_conversation/
 const log = createLog('fatal')
 const database = await openDatabase(process.env['DATABASE_URL']!, { log })
 const db = hookDatabase(database.pool, {
-  before(statement) {
+  before(statement, parameters) {
+    if (statement.includes('insert into workers')) workerId = parameters?.[0]
     if (ends.test(statement)) reach('before the end')
   },
   after(statement) {
@@ -42,14 +46,18 @@ const provider: Provider = {
   models: () => [{ handle: 'crash/scripted', provider: 'crash', contextWindow: 1_000_000 }],
   requestBody: () => ({}),
   async *stream({ messages }, signal) {
+    const asked = messages.findLast((message) => message.role === 'user')
+    const text = asked?.role === 'user' ? textOf(asked.content) : ''
+    const pauseMs = Number(/slow (\d+)/.exec(text)?.[1] ?? 5)
     for (const word of ['let ', 'me ', 'see']) {
-      await sleep(5, undefined, { signal }).catch(() => undefined)
+      await sleep(pauseMs, undefined, { signal }).catch(() => undefined)
       if (signal.aborted) return
       yield { type: 'text', item: 'text', text: word }
       reach('mid-stream')
     }
+    const named = tools.find(({ name }) => text.includes(name))?.name
     if (messages.at(-1)!.role !== 'tool') {
-      const name = messages.length % 3 === 0 ? 'repeatable' : 'once'
+      const name = named ?? (messages.length % 3 === 0 ? 'repeatable' : 'once')
       yield { type: 'call', item: 'call', callId: `call_${messages.length}`, name }
       yield { type: 'arguments', item: 'call', text: '{}' }
     }
@@ -82,6 +90,13 @@ const tools = [
     idempotent: true,
     run: (_args, { idempotencyKey }) => writeDown(idempotencyKey),
   }),
+  defineTool({
+    name: 'deadly',
+    description: 'Kills the process, as often as it is called.',
+    parameters,
+    idempotent: true,
+    run: () => process.kill(process.pid, 'SIGKILL'),
+  }),
 ]
 
 const app = await createApp({
@@ -93,7 +108,7 @@ const app = await createApp({
   providers: [provider],
 })
 const { url } = await app.start()
-console.log(url)
+console.log(JSON.stringify({ url, workerId }))
 
 createInterface({ input: process.stdin }).on('line', (line) => (armed = line as KillPoint))
 process.on('SIGTERM', async () => {

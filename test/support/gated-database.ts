@@ -5,7 +5,7 @@ import type { Database } from '../../src/store/schema.ts'
 
 /** Called around every statement, those that begin and commit transactions included. What it throws, the statement throws. */
 export interface StatementHooks {
-  before?(statement: string): Promise<void> | void
+  before?(statement: string, parameters?: readonly unknown[]): Promise<void> | void
   /** The statement was executed: what is thrown here is the loss of its answer. */
   after?(statement: string): Promise<void> | void
   /** The database refused it. */
@@ -77,7 +77,7 @@ class HookedConnection implements DatabaseConnection {
   }
 
   async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
-    await this.#hooks.before?.(query.sql)
+    await this.#hooks.before?.(query.sql, query.parameters)
     const result = await this.inner.executeQuery<R>(query).catch((error: unknown) => {
       this.#hooks.failed?.(query.sql)
       throw error

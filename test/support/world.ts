@@ -16,6 +16,7 @@ import type { EngineContext } from '../../src/engine/engine-context.ts'
 import { giveUpWorker, insertWorker } from '../../src/store/workers.ts'
 import { defineTool, type ToolDefinition } from '../../src/tools/registry.ts'
 import { deferred, type Deferred } from '../../src/util/deferred.ts'
+import { Mutex } from '../../src/util/mutex.ts'
 import { createEngineGround, type EngineGround } from './engine-ground.ts'
 import { hookDatabase } from './gated-database.ts'
 import { createGatedModel, gatedHandle, type GatedModel, type ModelCall } from './gated-model.ts'
@@ -310,7 +311,8 @@ export class World {
     this.#act(process, 'driveRun', async () => {
       try {
         const lease = this.#shared.ids.next()
-        const holder = { workerId, lease, draining: draining.signal, release: release.signal }
+        const signals = { draining: draining.signal, release: release.signal }
+        const holder = { workerId, lease, lastChances: new Mutex(), ...signals }
         await driveRun(process.context, job.payload.runId, holder)
         if (process.dead) return
         await sql`delete from graphile_worker._private_jobs where id = ${job.id}`.execute(db)
@@ -456,6 +458,8 @@ export async function createSharedWorld(): Promise<SharedWorld> {
   const model = createGatedModel()
   const ground = await createEngineGround({ providers: [model.provider], model: gatedHandle, tools })
   const pool = new pg.Pool({ connectionString: ground.database.url, max: 40, idleTimeoutMillis: 0 })
+  // The database may be dropped before the last of them has closed.
+  pool.on('connect', (client) => client.on('error', () => {}))
   // All of them now: connecting takes a while that nobody here could see.
   const clients = await Promise.all(Array.from({ length: 40 }, () => pool.connect()))
   for (const client of clients) client.release()

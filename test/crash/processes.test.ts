@@ -1,0 +1,164 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+
+import { converse, type Conversing } from '../support/conversing.ts'
+import { CrashCluster } from '../support/crash-cluster.ts'
+import { CrashLoad } from '../support/crash-load.ts'
+import { readOutcome, settle } from '../support/crash-outcome.ts'
+
+let cluster: CrashCluster
+let agent: string
+
+beforeAll(async () => {
+  cluster = await CrashCluster.start(2)
+  agent = await cluster.createAgent()
+})
+afterAll(() => cluster.stop())
+
+/** A client of the server that is not to be killed. */
+async function survivor(): Promise<Conversing> {
+  return converse(await cluster.client(1))
+}
+
+/** The worker that drives the run, once one does. */
+async function workerOf(run: string): Promise<string> {
+  for (;;) {
+    const { rows } = await cluster.database.pool.query<{ worker_id: string | null }>(
+      'select worker_id from runs where id = $1',
+      [run.slice('run_'.length)],
+    )
+    if (rows[0]?.worker_id) return rows[0].worker_id
+    await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+}
+
+/** Sends until a run is driven by the first server. */
+async function startOnFirst(text: string): Promise<string> {
+  for (;;) {
+    const run = await (await survivor()).start(await cluster.createAgent(), text)
+    if ((await workerOf(run)) === cluster.workerId(0)) return run
+  }
+}
+
+test('[ENG27] a tool that was running when its worker died runs again if it is idempotent; else its outcome is unknown', async () => {
+  for (const [tool, outcome] of [
+    ['once', { status: 'FAILED', result: { output: expect.stringContaining('unknown') } }],
+    ['repeatable', { status: 'SUCCEEDED', result: { output: 'written down' } }],
+  ] as const) {
+    const run = await startOnFirst(`slow 100 use ${tool}`)
+    const diedAt = await cluster.kill(0, 'mid-tool')
+    const ended = await (await survivor()).settled(run)
+    expect(performance.now() - diedAt).toBeLessThan(3_000)
+    expect(ended).toMatchObject({ status: 'COMPLETED', attempts: 2, steps: [{ toolCalls: [outcome] }, {}] })
+    const { rows } = await cluster.database.pool.query('select from effects where key = $1', [
+      ended.steps[0]!.toolCalls[0]!.id,
+    ])
+    expect(rows).toHaveLength(tool === 'once' ? 1 : 2)
+    await cluster.startServer(0)
+  }
+})
+
+test('[ENG28] the first process dies after it committed, and the same key finds the run in another', async () => {
+  const first = converse(await cluster.client(0))
+  const input = { idempotencyKey: 'died', whenBusy: 'ENQUEUE' } as const
+  const death = cluster.kill(0, 'after admission')
+  await expect(first.send(agent, 'hello', input)).rejects.toThrow('fetch failed')
+  await death
+  const run = await (await survivor()).start(agent, 'hello', input)
+  expect(await (await survivor()).settled(run)).toMatchObject({ status: 'COMPLETED' })
+  const { rows } = await cluster.database.pool.query(`select from runs where request::text like '%hello%'`)
+  expect(rows).toHaveLength(1)
+  await cluster.startServer(0)
+})
+
+test(
+  '[ENG29] a worker that was stopped and comes back writes nothing, and its successor keeps its job',
+  { timeout: 40_000 },
+  async () => {
+    const run = await startOnFirst('slow 700')
+    const worker = cluster.workerId(0)
+    cluster.signal(0, 'SIGSTOP')
+    await cluster.database.pool.query(`update workers set heartbeat_at = now() - interval '1 minute' where id = $1`, [
+      worker,
+    ])
+    while ((await workerOf(run)) === worker) await new Promise((resolve) => setTimeout(resolve, 20))
+    cluster.signal(0, 'SIGCONT')
+    // It has noticed once its row is another one.
+    for (;;) {
+      const { rows } = await cluster.database.pool.query<{ id: string }>('select id from workers')
+      if (rows.length === 2 && !rows.some(({ id }) => id === worker)) break
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    }
+    const { rows: jobs } = await cluster.database.pool.query(
+      `select from graphile_worker._private_jobs where payload ->> 'runId' = $1::uuid::text`,
+      [run.slice('run_'.length)],
+    )
+    const { status } = await (await survivor()).run(run)
+    if (status === 'RUNNING') expect(jobs.length).toBeGreaterThan(0)
+    const ended = await (await survivor()).settled(run)
+    expect(ended).toMatchObject({ status: 'COMPLETED', attempts: 2 })
+    expect(ended.messages.nodes.map((message) => message.__typename)).toEqual([
+      'UserMessage',
+      'AssistantMessage',
+      'ToolCallMessage',
+      'ToolReturnMessage',
+      'AssistantMessage',
+    ])
+  },
+)
+
+test(
+  '[ENG30] a run that killed three workers is given up, and its neighbours are not',
+  { timeout: 60_000 },
+  async () => {
+    const api = await survivor()
+    const neighbours: string[] = []
+    for (let count = 0; count < 2; count++) neighbours.push(await api.start(await cluster.createAgent(), 'slow 700'))
+    const poisoned = await api.start(agent, 'deadly')
+    const restarts = [0, 1].map(async (name) => {
+      for (;;) {
+        const over = Symbol()
+        if ((await Promise.race([cluster.death(name), done.then(() => over)])) === over) return
+        await cluster.startServer(name)
+      }
+    })
+    const { rows } = await waitForRow<{ attempts: number; error: { message: string } }>(
+      `select attempts, error from runs where id = $1 and status = 'FAILED'`,
+      [poisoned.slice('run_'.length)],
+    )
+    resolveDone()
+    await Promise.all(restarts)
+    expect(rows[0]).toMatchObject({ attempts: 3, error: { message: expect.stringContaining('given up') } })
+    const client = converse(await cluster.client(0))
+    expect(await client.settled(poisoned)).toMatchObject({ stopReason: 'ERROR', error: { retryable: true } })
+    for (const run of neighbours) {
+      expect(await client.run(run, 30_000)).toMatchObject({ status: 'COMPLETED' })
+    }
+    // The conversation takes the next message.
+    expect(await client.settled(await client.start(agent, 'and now'))).toMatchObject({ status: 'COMPLETED' })
+  },
+)
+const { promise: done, resolve: resolveDone } = Promise.withResolvers<void>()
+
+async function waitForRow<Row extends object>(query: string, values: readonly unknown[]) {
+  for (;;) {
+    const result = await cluster.database.pool.query<Row>(query, [...values])
+    if (result.rows.length > 0) return result
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+}
+
+test('[ENG31] a rolling restart of two processes under load fails no run', { timeout: 60_000 }, async () => {
+  const load = new CrashLoad(cluster)
+  await load.start(4)
+  for (const name of [0, 1]) {
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    await cluster.drain(name)
+    await cluster.startServer(name)
+  }
+  await new Promise((resolve) => setTimeout(resolve, 300))
+  await load.stop()
+  expect(await settle(cluster, load)).toEqual({ stuck: 0, givenUp: 0 })
+  expect(await readOutcome(cluster, load)).toMatchObject({ lost: [], doubled: [], malformed: [] })
+  const { rows } = await cluster.database.pool.query(`select status, count(*)::integer from runs group by status`)
+  expect(rows.map((row) => row.status).toSorted()).toEqual(['COMPLETED', 'FAILED'])
+})

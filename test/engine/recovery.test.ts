@@ -1,0 +1,164 @@
+import { afterEach, expect, test } from 'vitest'
+
+import type { OpenDatabase } from '../../src/store/open-database.ts'
+import { defineTool } from '../../src/tools/registry.ts'
+import { startTestApp, type TestApp } from '../support/app.ts'
+import { converse } from '../support/conversing.ts'
+import { createTestDatabase } from '../support/database.ts'
+import { createGatedModel } from '../support/gated-model.ts'
+
+const model = createGatedModel()
+const apiOnly = { HOLDPOINT_WORKERS: '0' }
+const toStop: (() => Promise<void>)[] = []
+
+afterEach(async () => {
+  for (const stop of toStop.splice(0).reverse()) await stop()
+  model.assertAllTaken()
+})
+
+async function openDatabase(): Promise<OpenDatabase> {
+  const database = await createTestDatabase()
+  toStop.push(() => database.close())
+  return database
+}
+
+async function start(database: OpenDatabase, env: Record<string, string> = {}): Promise<TestApp> {
+  const app = await startTestApp({ database, providers: [model.provider], tools: [steady], env })
+  toStop.push(() => app.stop())
+  return app
+}
+
+const steady = defineTool({
+  name: 'steady',
+  description: 'Goes on until it is told to stop.',
+  parameters: { type: 'object' },
+  run: (_args, { signal }) =>
+    new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(new Error('told to stop')))),
+})
+
+test('[ENG21] a job that was lost is added again', async () => {
+  const database = await openDatabase()
+  const api = converse(await start(database, apiOnly))
+  const run = await api.start(await api.createAgent(), 'hello')
+  await database.pool.query('delete from graphile_worker._private_jobs')
+  await start(database)
+  ;(await model.nextCall()).finish()
+  expect(await api.settled(run)).toMatchObject({ status: 'COMPLETED', attempts: 1 })
+})
+
+test('[ENG22] a job of a worker that nobody knows is freed', async () => {
+  const database = await openDatabase()
+  const api = converse(await start(database, apiOnly))
+  const run = await api.start(await api.createAgent(), 'hello')
+  await database.pool.query(
+    `update graphile_worker._private_jobs set locked_by = 'pool-of-nobody', locked_at = now() - interval '1 minute'`,
+  )
+  await start(database)
+  ;(await model.nextCall()).finish()
+  expect(await api.settled(run)).toMatchObject({ status: 'COMPLETED' })
+})
+
+test('[ENG23] a process whose slots are all taken leaves runs to the others', async () => {
+  const database = await openDatabase()
+  const busy = converse(await start(database, { HOLDPOINT_WORKERS: '1' }))
+  const agents = [await busy.createAgent(), await busy.createAgent(), await busy.createAgent()]
+  const runs = [await busy.start(agents[0]!, 'one')]
+  const calls = [await model.nextCall()]
+  await start(database, { HOLDPOINT_WORKERS: '2' })
+  for (const agent of agents.slice(1)) {
+    runs.push(await busy.start(agent, 'another'))
+    calls.push(await model.nextCall())
+  }
+  for (const call of calls) call.finish()
+  for (const run of runs) expect(await busy.settled(run)).toMatchObject({ status: 'COMPLETED', attempts: 1 })
+})
+
+test('[ENG24] a drained run is handed back and resumes at once, and neither its attempt nor its tool is a failure', async () => {
+  const database = await openDatabase()
+  const first = await start(database, { HOLDPOINT_DRAIN_MS: '100' })
+  const api = converse(await start(database, apiOnly))
+  const agent = await api.createAgent({ tools: ['steady'] })
+  const asking = await api.start(agent, 'hello')
+  const call = await model.nextCall()
+  const running = await api.start(await api.createAgent({ tools: ['steady'] }), 'use it')
+  const using = await model.nextCall()
+  using.call('steady', {})
+  using.finish()
+  await toolRuns(database)
+
+  await start(database)
+  await first.stop()
+  await call.aborted
+  const stoppedAt = performance.now()
+  const [again, after] = [await model.nextCall(), await model.nextCall()].toSorted(
+    (one, other) => one.request.messages.length - other.request.messages.length,
+  )
+  expect(performance.now() - stoppedAt).toBeLessThan(2_000)
+  expect(after!.request.messages.at(-1)).toMatchObject({
+    role: 'tool',
+    returns: [{ failed: true, output: expect.stringContaining('Whether it took effect is unknown') }],
+  })
+  again!.finish()
+  after!.finish()
+  for (const run of [asking, running]) {
+    expect(await api.settled(run)).toMatchObject({ status: 'COMPLETED', attempts: 2 })
+  }
+  const { rows } = await database.pool.query('select distinct fruitless_attempts from runs')
+  expect(rows).toEqual([{ fruitless_attempts: 1 }])
+})
+
+async function toolRuns(database: OpenDatabase): Promise<void> {
+  for (;;) {
+    const { rows } = await database.pool.query(`select from tool_calls where status = 'RUNNING'`)
+    if (rows.length > 0) return
+    await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+}
+
+test('[ENG25] a worker that loses its lock lets go of its runs, and begins anew', async () => {
+  const database = await openDatabase()
+  const app = await start(database)
+  const api = converse(app)
+  const run = await api.start(await api.createAgent(), 'hello')
+  const call = await model.nextCall()
+  const { rows: before } = await database.pool.query('select id from workers')
+  await database.pool.query(
+    `select pg_terminate_backend(pid) from pg_stat_activity
+     where datname = current_database() and application_name = 'holdpoint worker'`,
+  )
+  await call.aborted
+  const again = await model.nextCall()
+  again.say('here again')
+  again.finish()
+  expect(await api.settled(run)).toMatchObject({ status: 'COMPLETED', answer: 'here again', attempts: 2 })
+  const { rows: after } = await database.pool.query('select id from workers')
+  expect(after).toHaveLength(1)
+  expect(after).not.toEqual(before)
+})
+
+test('[ENG26] a connection that breaks under a checkpoint costs time, and nothing else', async () => {
+  const database = await openDatabase()
+  const api = converse(await start(database))
+  const run = await api.start(await api.createAgent(), 'hello')
+  const call = await model.nextCall()
+  const locker = await database.pool.connect()
+  await locker.query('begin')
+  await locker.query('select from runs for update')
+  call.say('yes')
+  call.finish()
+  for (let broken = 0; broken === 0;) {
+    const { rows } = await locker.query(
+      `select pg_terminate_backend(pid) from pg_stat_activity
+       where datname = current_database() and wait_event_type = 'Lock' and pid <> pg_backend_pid()`,
+    )
+    broken = rows.length
+  }
+  await locker.query('rollback')
+  locker.release()
+  const again = await model.nextCall()
+  again.say('yes')
+  again.finish()
+  const ended = await api.settled(run)
+  expect(ended).toMatchObject({ status: 'COMPLETED', answer: 'yes', attempts: 2 })
+  expect(ended.messages.nodes).toHaveLength(2)
+})
