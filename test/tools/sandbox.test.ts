@@ -92,7 +92,7 @@ const hostile: readonly (readonly [what: string, source: string, expected: RegEx
   ['a huge result', 'export default () => "x".repeat(2e7)', /^x{10001}$/],
   [
     'a flood of output',
-    'export default () => { for (let i = 0; i < 1e5; i++) console.log("y".repeat(99)); return 1 }',
+    'export default () => { for (let i = 0; i < 2e4; i++) console.log("y".repeat(99)); return 1 }',
     /^1$/,
   ],
   ['recursion without end', 'const f = (n) => f(n + 1) + 1; export default () => f(0)', /stack/],
