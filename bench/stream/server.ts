@@ -21,9 +21,11 @@ async function* stream(request: ModelRequest): AsyncGenerator<ModelPart, void> {
   say({ type: 'waiting', id: work.id })
   await go
   const startedAt = performance.now()
+  let now = startedAt
   for (let chunk = 0; chunk < work.chunks; chunk += 1) {
-    if (work.everyMs > 0) await sleepUntil(startedAt + work.offsetMs + chunk * work.everyMs)
-    else await nextTurn()
+    const due = startedAt + work.offsetMs + chunk * work.everyMs
+    if (work.everyMs === 0) await nextTurn()
+    else if (due > now) now = await sleepUntil(due)
     // Every second chunk goes to the relay instead, so that neither has to wait for the other.
     if (work.relayed && chunk % 2 === 1) for (const socket of bare) socket.send(bareFrame(stamp()))
     else yield { type: 'text', item: 'text', text: stamp() }
@@ -37,19 +39,20 @@ function readWork(request: ModelRequest): Work {
 }
 
 /**
- * One timer for all runs: a thousand of their own would measure timers. Runs of one benchmark have one pace, so who
- * comes later sleeps longer. A model does not wait for a server that is late: what is due comes at once.
+ * One timer for all runs: a thousand of their own would measure timers. A model does not wait for a server that is
+ * late: what is due comes at once, as it would from a socket.
  */
-const sleepers: { readonly at: number; wake(): void }[] = []
+let sleepers: { readonly at: number; wake(now: number): void }[] = []
 setInterval(() => {
   const now = performance.now()
-  const awake = sleepers.findIndex(({ at }) => at > now)
-  const due = sleepers.splice(0, awake < 0 ? sleepers.length : awake)
-  for (const { wake } of due) wake()
+  const due = sleepers.filter(({ at }) => at <= now)
+  if (due.length > 0) sleepers = sleepers.filter(({ at }) => at > now)
+  for (const { wake } of due) wake(now)
 }, 1).unref()
 
-function sleepUntil(at: number): Promise<void> | undefined {
-  return at <= performance.now() ? undefined : new Promise((wake) => sleepers.push({ at, wake }))
+/** Resolves with the time by which it woke. */
+function sleepUntil(at: number): Promise<number> {
+  return new Promise((wake) => sleepers.push({ at, wake }))
 }
 
 const provider: Provider = {
