@@ -2,7 +2,7 @@ const commands = [
   ['serve', 'the API and the workers in one process (the default)'],
   ['worker', 'workers alone, beside a server on the same database'],
   ['migrate', 'bring the database up to date, then exit'],
-  ['keys create | list | revoke', 'manage API keys'],
+  ['keys create | list | revoke', 'manage API keys (not in this version)'],
   ['signing-secret [--tenant N]', 'print what calls of HTTP tools are signed with'],
 ] as const
 
@@ -11,7 +11,7 @@ const variables = [
   ['HOST', '', '127.0.0.1'],
   ['DATABASE_URL', 'a Postgres 14 or later', 'an embedded Postgres'],
   ['HOLDPOINT_DATA_DIR', "the embedded database's folder", '.holdpoint'],
-  ['REDIS_URL', 'the bus for live text between processes', 'Postgres does it'],
+  ['REDIS_URL', 'a bus for live text (not in this version)', 'Postgres does it'],
   ['HOLDPOINT_WORKERS', 'runs driven at the same time; 0: API only', '64'],
   ['HOLDPOINT_API_KEY', 'a key with every scope, made at start', 'unset'],
   ['OPENAI_API_KEY', 'for openai/<model>', 'unset'],
@@ -26,7 +26,7 @@ const variables = [
   ['HOLDPOINT_MODEL_IDLE_MS', 'how long a model may be silent', '120000'],
   ['HOLDPOINT_DRAIN_MS', 'how long running steps may take at a stop', '10000'],
   ['LOG_LEVEL', 'trace, debug, info, warn, error, fatal, silent', 'info'],
-  ['OTEL_EXPORTER_OTLP_ENDPOINT', 'where traces and metrics go', 'none'],
+  ['OTEL_EXPORTER_OTLP_ENDPOINT', 'where traces go (not in this version)', 'none'],
 ] as const
 
 export function helpText(version: string): string {
