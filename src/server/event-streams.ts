@@ -3,10 +3,14 @@ import type { ServerResponse } from 'node:http'
 import type { Plugin } from 'graphql-yoga'
 
 import { ClientError } from '../graphql/errors.ts'
+import type { KeyWatch } from './key-watch.ts'
 import { accepts } from './request-rules.ts'
 
 /** Server-sent events: who may have them, what a proxy must know, and which are open. */
-export function useEventStreams(open: Set<ServerResponse>): Plugin<object, { res: ServerResponse }> {
+export function useEventStreams(
+  open: Set<ServerResponse>,
+  keyWatch: KeyWatch,
+): Plugin<object, { res: ServerResponse }> {
   return {
     onSubscribe({ args, setResultAndStopExecution }) {
       const { request } = args.contextValue as { request?: Request }
@@ -21,7 +25,12 @@ export function useEventStreams(open: Set<ServerResponse>): Plugin<object, { res
       // nginx would hold events back until its buffer is full.
       response.headers.set('x-accel-buffering', 'no')
       open.add(res)
-      res.once('close', () => open.delete(res))
+      const { authorization } = res.req.headers
+      const stopWatching = authorization === undefined ? () => {} : keyWatch.add(authorization, () => res.destroy())
+      res.once('close', () => {
+        open.delete(res)
+        stopWatching()
+      })
     },
   }
 }

@@ -9,6 +9,7 @@ import type { Authenticate } from './authentication.ts'
 import { asksForPage, createGraphiQL } from './graphiql.ts'
 import { sendLiveness, sendReadiness } from './health.ts'
 import { sendHomePage } from './home-page.ts'
+import { createKeyWatch } from './key-watch.ts'
 import { defaultLimits, type Limits } from './limits.ts'
 import { isRead, securityHeaders, sendError, sendJson } from './pages.ts'
 import { createWebSocketEndpoint } from './websocket.ts'
@@ -44,8 +45,10 @@ export function createHttpServer<Viewer>(options: HttpServerOptions<Viewer>): Ht
   const limits: Limits = { ...defaultLimits, ...options.limits }
   const eventStreams = new Set<ServerResponse>()
   const sharedExecution = createSharedExecution(log)
-  const yoga = createGraphQLServer({ schema, authenticate, createContext, log, limits, eventStreams, sharedExecution })
-  const webSockets = createWebSocketEndpoint({ yoga, authenticate, log, limits, sharedExecution })
+  const keyWatch = createKeyWatch(authenticate, { everyMs: limits.keyCheckMs, log })
+  const streaming = { authenticate, log, limits, sharedExecution, keyWatch }
+  const yoga = createGraphQLServer({ ...streaming, schema, createContext, eventStreams })
+  const webSockets = createWebSocketEndpoint({ ...streaming, yoga })
   const sendGraphiQL = createGraphiQL()
 
   async function route(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -85,6 +88,7 @@ export function createHttpServer<Viewer>(options: HttpServerOptions<Viewer>): Ht
     const force = setTimeout(() => server.closeAllConnections(), closeGraceMs)
     await Promise.all([closed, webSockets.close(closeGraceMs)])
     clearTimeout(force)
+    keyWatch.stop()
   }
 
   let closing: Promise<void> | undefined

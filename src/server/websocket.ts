@@ -17,6 +17,7 @@ import { ClientError, toClientError } from '../graphql/errors.ts'
 import type { Log } from '../util/log.ts'
 import { identify, type Authenticate } from './authentication.ts'
 import { startHeartbeat } from './heartbeat.ts'
+import type { KeyWatch } from './key-watch.ts'
 import { unknownOperation, type Limits } from './limits.ts'
 import { originAllowed } from './origin.ts'
 import { createOutlet, type Outlet } from './outlet.ts'
@@ -30,6 +31,7 @@ interface WebSocketOptions<Viewer> {
   readonly log: Log
   readonly limits: Limits
   readonly sharedExecution: SharedExecution
+  readonly keyWatch: KeyWatch
 }
 
 export interface WebSocketEndpoint {
@@ -62,7 +64,7 @@ const closeCodes = { restarting: 1012, tryAgainLater: 1013 } as const
  * `error` message, and only a break of the protocol (44xx) or an oversized frame (1009) closes a socket.
  */
 export function createWebSocketEndpoint<Viewer>(options: WebSocketOptions<Viewer>): WebSocketEndpoint {
-  const { yoga, authenticate, log, limits, sharedExecution } = options
+  const { yoga, authenticate, log, limits, sharedExecution, keyWatch } = options
 
   const protocol = makeServer<Record<string, unknown>, Connection<Viewer>>({
     async onConnect({ connectionParams, extra }) {
@@ -70,6 +72,13 @@ export function createWebSocketEndpoint<Viewer>(options: WebSocketOptions<Viewer
       try {
         const key = authorization === undefined || authorization === null ? null : String(authorization)
         extra.viewer = await identify(authenticate, key, extra.request.headers.host)
+        if (key !== null) {
+          const { socket } = extra
+          socket.once(
+            'close',
+            keyWatch.add(key, () => socket.close(CloseCode.Forbidden, 'The key is no longer valid')),
+          )
+        }
         return true
       } catch (error) {
         const { code } = toClientError(error, log)

@@ -9,6 +9,7 @@ import { useAuthentication, type Authenticate, type ServerContext } from './auth
 import { useErrorCodes } from './error-codes.ts'
 import { useEventStreams } from './event-streams.ts'
 import { documentLimits, useExecutionTimeout, useOperationCheck, type Limits } from './limits.ts'
+import type { KeyWatch } from './key-watch.ts'
 import type { SharedExecution } from './shared-execution.ts'
 import { useContentTypes, useKnownParameters } from './request-rules.ts'
 
@@ -23,6 +24,7 @@ interface YogaOptions<Viewer> {
   /** Every answer that is an event stream, while it is open. */
   readonly eventStreams: Set<ServerResponse>
   readonly sharedExecution: SharedExecution
+  readonly keyWatch: KeyWatch
 }
 
 /**
@@ -30,7 +32,7 @@ interface YogaOptions<Viewer> {
  * run on every transport, because the WebSocket takes parse, validate, execute and subscribe from here.
  */
 export function createGraphQLServer<Viewer>(options: YogaOptions<Viewer>): Yoga<Viewer> {
-  const { schema, authenticate, createContext, log, limits, eventStreams, sharedExecution } = options
+  const { schema, authenticate, createContext, log, limits, eventStreams, sharedExecution, keyWatch } = options
   return createYoga<ServerContext<Viewer>, object>({
     schema,
     context: ({ viewer }) => createContext(viewer),
@@ -42,7 +44,7 @@ export function createGraphQLServer<Viewer>(options: YogaOptions<Viewer>): Yoga<
       useErrorCodes(log),
       useOperationCheck(limits),
       useExecutionTimeout(limits),
-      useEventStreams(eventStreams),
+      useEventStreams(eventStreams, keyWatch),
       sharedExecution.plugin,
     ],
     maskedErrors: { maskError: (error) => toClientError(error, log), isDev: false },

@@ -1,0 +1,45 @@
+import { toClientError } from '../graphql/errors.ts'
+import type { Log } from '../util/log.ts'
+import type { Authenticate } from './authentication.ts'
+
+/** Who was let in by a key stays for as long as the key is good: each key in use is looked at again and again. */
+export interface KeyWatch {
+  /** Calls `close` once the key is no longer good, until the returned function is called. */
+  add(authorization: string, close: () => void): () => void
+  stop(): void
+}
+
+export function createKeyWatch(
+  authenticate: Authenticate<unknown>,
+  { everyMs, log }: { readonly everyMs: number; readonly log: Log },
+): KeyWatch {
+  const users = new Map<string, Set<() => void>>()
+
+  async function check(authorization: string): Promise<void> {
+    try {
+      await authenticate(authorization)
+    } catch (error) {
+      const { code } = toClientError(error, log)
+      // A database that is away says nothing about the key.
+      if (code !== 'UNAUTHENTICATED' && code !== 'FORBIDDEN') return
+      for (const close of users.get(authorization) ?? []) close()
+    }
+  }
+
+  const timer = setInterval(() => {
+    for (const authorization of users.keys()) void check(authorization)
+  }, everyMs)
+  timer.unref()
+
+  return {
+    add(authorization, close) {
+      const set = users.get(authorization) ?? new Set()
+      users.set(authorization, set.add(close))
+      return () => {
+        set.delete(close)
+        if (set.size === 0 && users.get(authorization) === set) users.delete(authorization)
+      }
+    },
+    stop: () => clearInterval(timer),
+  }
+}
