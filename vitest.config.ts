@@ -15,7 +15,8 @@ export default defineConfig({
     // Dozens of servers are started as processes of their own: all but the first find the source compiled.
     env: { NODE_COMPILE_CACHE: fileURLToPath(new URL('node_modules/.cache/compiled', import.meta.url)) },
     maxWorkers: 2,
-    testTimeout: 20_000,
+    // Long enough for a machine that does other things too: no test measures time by it.
+    testTimeout: 60_000,
     hookTimeout: 60_000,
   },
 })
