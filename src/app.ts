@@ -2,6 +2,7 @@ import { createAuthenticate } from './auth/authenticate.ts'
 import type { CommandContext } from './commands/command-context.ts'
 import type { Config } from './config.ts'
 import { builtinTools, type BuiltinTool } from './domain/builtin-tools.ts'
+import { createTokenCounter } from './domain/tokens.ts'
 import type { Viewer } from './domain/viewer.ts'
 import type { EngineContext } from './engine/engine-context.ts'
 import type { Context } from './graphql/context.ts'
@@ -81,6 +82,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     hub,
     catalog,
     log,
+    countTokens: createTokenCounter(),
     tools: toolbox,
     toolGraceMs: config.toolGraceMs,
     modelIdleMs: config.modelIdleMs,

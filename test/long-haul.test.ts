@@ -46,7 +46,7 @@ test.runIf(isLong)(
     let ready: Promise<GraphQLClient>
     const start = async () => {
       // A small heap, so that what is held shows soon: a leak would end the process.
-      const env = { DATABASE_URL: database.url, LOG_LEVEL: 'fatal', NODE_OPTIONS: '--max-old-space-size=160' }
+      const env = { DATABASE_URL: database.url, LOG_LEVEL: 'fatal', NODE_OPTIONS: '--max-old-space-size=256' }
       server = spawnMain([], env)
       return createGraphQLClient(await server.ready())
     }

@@ -1,4 +1,4 @@
-import { countTokens as countPiece } from 'gpt-tokenizer/encoding/o200k_base'
+import { countTokens as countPiece, setMergeCacheSize } from 'gpt-tokenizer/encoding/o200k_base'
 
 import type { AssistantPart, ModelMessage, ModelRequest, ModelTool } from './model-request.ts'
 
@@ -11,6 +11,9 @@ import type { AssistantPart, ModelMessage, ModelRequest, ModelTool } from './mod
 const pieceLength = 400
 /** Words such as <|endoftext|> are what someone wrote, and weigh what they are written with. */
 const plainText = { disallowedSpecial: new Set<string>() }
+
+// It would keep a hundred thousand words, each of which keeps the text alive that it was cut out of.
+setMergeCacheSize(0)
 
 export function countTokens(text: string): number {
   let count = 0
@@ -52,12 +55,22 @@ function lengthWithin(text: string, tokens: number): number {
 
 export type CountTokens = (text: string) => number
 
-/** Counts each text once: a run's context is weighed before every step, and most of it stays. */
-export function createTokenCounter(): CountTokens {
+/** Remembers what texts weigh that it was asked lately: a context is weighed before every step, and most of it stays. */
+export function createTokenCounter({ maxCharacters = 4_000_000 } = {}): CountTokens {
   const counted = new Map<string, number>()
+  let characters = 0
   return (text) => {
-    let count = counted.get(text)
-    if (count === undefined) counted.set(text, (count = countTokens(text)))
+    const known = counted.get(text)
+    const count = known ?? countTokens(text)
+    // What was asked last is at the end, and goes last.
+    if (known !== undefined) counted.delete(text)
+    else characters += text.length
+    counted.set(text, count)
+    for (const oldest of counted.keys()) {
+      if (characters <= maxCharacters) break
+      counted.delete(oldest)
+      characters -= oldest.length
+    }
     return count
   }
 }

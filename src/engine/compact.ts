@@ -6,7 +6,7 @@ import type { RunFailure } from '../domain/context-overflow.ts'
 import type { RunState } from '../domain/run-state.ts'
 import type { Usage } from '../domain/run.ts'
 import { cutSummary, summaryRequest } from '../domain/summary.ts'
-import { weighMessages, type CountTokens } from '../domain/tokens.ts'
+import { weighMessages } from '../domain/tokens.ts'
 import { cutReturns } from '../domain/tool-output.ts'
 import { callModel } from './call-model.ts'
 import type { EngineContext } from './engine-context.ts'
@@ -20,7 +20,6 @@ export interface CompactionSubject {
   readonly window: number
   /** What system prompt and tools weigh. */
   readonly fixed: number
-  readonly count: CountTokens
   readonly signal: AbortSignal
 }
 
@@ -50,7 +49,7 @@ export async function compact(context: EngineContext, subject: CompactionSubject
   ]
   const units = unitsOf(subject.history.map((entry) => withCurrentCalls(state, entry)))
   const task = {
-    units: units.map((unit) => ({ messages: unit.length, weight: weigh(subject, unit) })),
+    units: units.map((unit) => ({ messages: unit.length, weight: weigh(context, subject, unit) })),
     firstToStay: firstToStay(units, state.run.id),
     fixed: subject.fixed,
     window: subject.window,
@@ -66,8 +65,8 @@ export async function compact(context: EngineContext, subject: CompactionSubject
   return failure ?? { outcome: 'nothing to do' }
 }
 
-function weigh({ window, count }: CompactionSubject, unit: readonly ContextMessage[]): number {
-  return weighMessages(cutReturns(toModelMessages(unit), window), count)
+function weigh({ countTokens }: EngineContext, { window }: CompactionSubject, unit: readonly ContextMessage[]): number {
+  return weighMessages(cutReturns(toModelMessages(unit), window), countTokens)
 }
 
 interface Attempt {

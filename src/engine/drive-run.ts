@@ -10,7 +10,7 @@ import type { LiveStep } from '../domain/live-step.ts'
 import type { Message } from '../domain/message.ts'
 import { callsOfStep, lastStep, type RunState } from '../domain/run-state.ts'
 import { contextWindowOf } from '../domain/model.ts'
-import { createTokenCounter, weighRequest } from '../domain/tokens.ts'
+import { weighRequest } from '../domain/tokens.ts'
 import type { ToolCall } from '../domain/tool-call.ts'
 import { loadConfiguration, loadContext, type Configuration } from '../store/load-run.ts'
 import { deferred } from '../util/deferred.ts'
@@ -61,7 +61,6 @@ class RunDriver {
   /** What the model sees, once it was first asked. */
   #history: ContextMessage[] | undefined
   #bounds: ContextBounds
-  readonly #countTokens = createTokenCounter()
   #live: LiveStep | undefined
   /** How often the context was compacted for the step. */
   #compactions = { step: -1, count: 0 }
@@ -115,7 +114,7 @@ class RunDriver {
 
   async #callModel(): Promise<void> {
     const { blocks, request, window } = await this.#prepare()
-    const weigh = () => weighRequest(request, this.#countTokens)
+    const weigh = () => weighRequest(request, this.#context.countTokens)
     // No text has more tokens than bytes, and most contexts are far from the limit: those are not counted.
     if (weighRequest(request, byteLength).total > window * compactAbove) {
       const weight = weigh()
@@ -174,7 +173,7 @@ class RunDriver {
   /** A run that does nothing else. */
   async #compactConversation(): Promise<void> {
     const { request, window } = await this.#prepare()
-    const weight = weighRequest(request, this.#countTokens)
+    const weight = weighRequest(request, this.#context.countTokens)
     const settings = this.#state.run.request.compaction ?? this.#state.agent.compaction
     const { moved, failure } = await this.#compact({ window, fixed: weight.systemPrompt + weight.tools, settings })
     if (moved) return
@@ -198,7 +197,6 @@ class RunDriver {
       ...fit,
       state: this.#state,
       history: this.#history!,
-      count: this.#countTokens,
       signal: this.#stop.signal,
     })
     if (outcome.outcome === 'nothing to do') return { moved: false }

@@ -1,5 +1,6 @@
 import type { Kysely } from 'kysely'
 
+import type { CountTokens } from '../domain/tokens.ts'
 import type { Hub } from '../live/hub.ts'
 import type { ProviderCatalog } from '../providers/catalog.ts'
 import type { Database } from '../store/schema.ts'
@@ -17,6 +18,7 @@ export interface EngineContext {
   readonly catalog: ProviderCatalog
   readonly tools: Toolbox
   readonly log: Log
+  readonly countTokens: CountTokens
   /** How long a tool may go on after it was told to stop. */
   readonly toolGraceMs: number
   /** How long a model's stream may be silent. */

@@ -5,6 +5,7 @@ import { createAgent } from '../../src/commands/create-agent.ts'
 import type { EngineContext } from '../../src/engine/engine-context.ts'
 import { apiScopes, type Viewer } from '../../src/domain/viewer.ts'
 import { createHub } from '../../src/live/hub.ts'
+import { countTokens } from '../../src/domain/tokens.ts'
 import { createCatalog } from '../../src/providers/catalog.ts'
 import type { Provider } from '../../src/providers/provider.ts'
 import type { OpenDatabase } from '../../src/store/open-database.ts'
@@ -59,6 +60,7 @@ export async function createEngineGround(options: {
       ids,
       hub: createHub(),
       catalog,
+      countTokens,
       models: catalog,
       log: createLog('fatal'),
       tools: new Toolbox({
