@@ -6,12 +6,15 @@ import { inject } from 'vitest'
 import { openDatabase, type OpenDatabase } from '../../src/store/open-database.ts'
 import { createLog } from '../../src/util/log.ts'
 
-/** A migrated database of the calling test's own; `close()` removes it. */
+/**
+ * A migrated database of the calling test's own. It goes with the whole cluster at the end: dropping one makes a
+ * checkpoint of all of them, and waits for every connection there is.
+ */
 export async function createTestDatabase(): Promise<OpenDatabase> {
   return cloneDatabase(inject('postgres').template)
 }
 
-/** A database with nothing in it, for tests of what the migrations do; `close()` removes it. */
+/** A database with nothing in it, for tests of what the migrations do. */
 export async function createEmptyDatabase(): Promise<OpenDatabase> {
   return cloneDatabase('template0')
 }
@@ -19,13 +22,7 @@ export async function createEmptyDatabase(): Promise<OpenDatabase> {
 async function cloneDatabase(template: string): Promise<OpenDatabase> {
   const name = `test_${randomUUID().replaceAll('-', '')}`
   await administer(`create database ${name} template ${template}`)
-  const database = await openDatabase(inject('postgres').url.replace(/[^/]+$/, name), { log: createLog('error') })
-  let closing: Promise<void> | undefined
-  const close = async () => {
-    await database.close()
-    await administer(`drop database if exists ${name} with (force)`)
-  }
-  return { ...database, close: () => (closing ??= close()) }
+  return openDatabase(inject('postgres').url.replace(/[^/]+$/, name), { log: createLog('error') })
 }
 
 async function administer(statement: string): Promise<void> {
