@@ -62,6 +62,7 @@ export class RunFollower extends PulledIterator<RunEvent> {
     // Before the first read, so that nothing falls between what is stored and what comes.
     this.#stopListening = context.hub.listen(runId, () => this.wake())
     this.#tail = context.hub.tail(runId)!
+    this.#tail.readers += 1
   }
 
   /** The place after everything that was delivered. */
@@ -70,6 +71,7 @@ export class RunFollower extends PulledIterator<RunEvent> {
   }
 
   protected override release(): void {
+    this.#tail.readers -= 1
     this.#stopListening()
     this.#read = []
   }
@@ -146,9 +148,8 @@ export class RunFollower extends PulledIterator<RunEvent> {
     if (this.#wroteIn === turns.current) return turns.passed()
     this.#wroteIn = turns.current
     void turns.passed()
-    const event = this.#tail.delta(`${step.seq} ${piece.item} ${piece.offset}`, () =>
-      this.#delta(piece, step.stepIndex),
-    )
+    const { item, offset } = piece
+    const event = this.#tail.delta(step.seq, item, offset, () => this.#delta(piece, step.stepIndex))
     this.#cursor = { runId: this.#runId, seq: step.seq, item: piece.item, offset: endOf(event) }
     return event
   }
@@ -156,16 +157,23 @@ export class RunFollower extends PulledIterator<RunEvent> {
   #delta({ live, item, offset, end }: LivePiece, stepIndex: number): RunEvent {
     // Half a surrogate pair that no other half followed is stored as U+FFFD, so that is what is shown.
     const text = sliceText(live, offset, end).toWellFormed()
-    const base = {
-      cursor: encodeCursor({ runId: this.#runId, seq: this.#cursor.seq, item, offset: end }),
-      runId: this.#runId,
-      at: this.#context.clock.now(),
-      stepIndex,
-      offset,
-    }
+    const { clock } = this.#context
+    const runId = this.#runId
+    const cursor = encodeCursor({ runId, seq: this.#cursor.seq, item, offset: end })
+    const { id } = live
     return live.kind === 'CALL'
-      ? { ...base, type: 'call', toolCallId: live.id, name: live.name, argumentsText: text }
-      : { ...base, type: 'text', kind: live.kind, messageId: live.id, text }
+      ? {
+          type: 'call',
+          cursor,
+          runId,
+          at: clock.now(),
+          stepIndex,
+          offset,
+          toolCallId: id,
+          name: live.name,
+          argumentsText: text,
+        }
+      : { type: 'text', cursor, runId, at: clock.now(), stepIndex, offset, kind: live.kind, messageId: id, text }
   }
 }
 

@@ -25,6 +25,9 @@ export class RunTail {
   #covered = -1
   #reading: { readonly news: number; readonly after: number; readonly result: Promise<TailRead> } | undefined
 
+  /** How many read the run here. */
+  readers = 0
+
   /** The last entry that is known here; 0 where none is. */
   get lastSeq(): number {
     return this.#events.at(-1)?.seq ?? 0
@@ -87,7 +90,9 @@ export class RunTail {
   }
 
   /** The piece of live text after this place that another reader was given, or the one that `make` makes. */
-  delta(place: string, make: () => RunEvent): RunEvent {
+  delta(seq: number, item: number, offset: number, make: () => RunEvent): RunEvent {
+    if (this.readers < 2) return make()
+    const place = `${seq} ${item} ${offset}`
     const known = this.#deltas.get(place)
     if (known) return known
     const made = make()

@@ -8,9 +8,9 @@ import {
   isNonNullType,
   isObjectType,
   Kind,
-  type DocumentNode,
   type ExecutionArgs,
   type ExecutionResult,
+  type FieldNode,
   type FragmentDefinitionNode,
   type GraphQLField,
   type GraphQLObjectType,
@@ -18,12 +18,8 @@ import {
   type SelectionSetNode,
 } from 'graphql'
 
-/**
- * Executes events of `plain` types, whose every field is a scalar that takes nothing but the event. There are many of
- * them, one for every few words of every model, and graphql-js spends ten times as long on one as its fields do.
- * Which fields an operation asks of a type is found out once. Undefined: not an event for this.
- */
-export type ExecutePlain = (args: ExecutionArgs, event: unknown) => ExecutionResult | undefined
+/** Undefined: not an event for this. */
+export type ExecutePlain = (event: unknown) => ExecutionResult | undefined
 
 interface PlainExtensions {
   /** Of a subscription: its value is the event itself. Of an object type: see above. */
@@ -41,18 +37,26 @@ interface PlannedField {
   read(event: unknown): unknown
 }
 
-export function createPlainExecution(): ExecutePlain {
-  /** By operation, then by the name of the event's type; null: it cannot be planned. */
-  const plans = new WeakMap<DocumentNode, Map<string, Plan | null>>()
+/**
+ * Executes events of `plain` types, whose every field is a scalar that takes nothing but the event. There are many of
+ * them, one for every few words of every model, and graphql-js spends several times as long on one as its fields do.
+ * Which fields an operation asks of a type is found out once.
+ */
+export function preparePlainExecution(args: ExecutionArgs): ExecutePlain {
+  const root = rootOf(args)
+  if (!root) return () => undefined
+  /** By the name of the event's type; null: graphql-js must do it. */
+  const plans = new Map<string, Plan | null>()
+  const declared = getNamedType(root.field.type)
+  const typeNameOf = isAbstractType(declared)
+    ? (event: unknown) => declared.resolveType?.(event, args.contextValue, noInfo, declared)
+    : () => declared.name
 
-  return (args, event) => {
-    const type = plainTypeOf(args, event)
-    if (!type) return undefined
-    const known = plans.get(args.document) ?? new Map<string, Plan | null>()
-    plans.set(args.document, known)
-    const key = `${args.operationName ?? ''} ${type.name}`
-    if (!known.has(key)) known.set(key, makePlan(args, type) ?? null)
-    const plan = known.get(key)
+  return (event) => {
+    const name = typeNameOf(event)
+    if (typeof name !== 'string') return undefined
+    let plan = plans.get(name)
+    if (plan === undefined) plans.set(name, (plan = makePlan(args, root.node, name) ?? null))
     try {
       return plan ? run(plan, event) : undefined
     } catch {
@@ -80,26 +84,17 @@ function rootOf({ schema, document, operationName }: ExecutionArgs) {
   return field && (field.extensions as PlainExtensions).plain ? { node, field } : undefined
 }
 
-function plainTypeOf(args: ExecutionArgs, event: unknown): GraphQLObjectType | undefined {
-  const root = rootOf(args)
-  const declared = root && getNamedType(root.field.type)
-  const name = isAbstractType(declared)
-    ? declared.resolveType?.(event, args.contextValue, noInfo, declared)
-    : declared?.name
-  const type = typeof name === 'string' ? args.schema.getType(name) : undefined
-  return isObjectType(type) && (type.extensions as PlainExtensions).plain ? type : undefined
-}
-
-function makePlan(args: ExecutionArgs, type: GraphQLObjectType): Plan | undefined {
-  const root = rootOf(args)
+function makePlan(args: ExecutionArgs, root: FieldNode, typeName: string): Plan | undefined {
+  const type = args.schema.getType(typeName)
+  if (!isObjectType(type) || !(type.extensions as PlainExtensions).plain) return undefined
   const fields = new Map<string, PlannedField>()
   const fragments = new Map(
     args.document.definitions
       .filter((definition) => definition.kind === Kind.FRAGMENT_DEFINITION)
       .map((fragment) => [fragment.name.value, fragment]),
   )
-  if (!root?.node.selectionSet || !collect(root.node.selectionSet, { args, type, fields, fragments })) return undefined
-  return { root: (root.node.alias ?? root.node.name).value, fields: [...fields.values()] }
+  if (!root.selectionSet || !collect(root.selectionSet, { args, type, fields, fragments })) return undefined
+  return { root: (root.alias ?? root.name).value, fields: [...fields.values()] }
 }
 
 interface Collecting {

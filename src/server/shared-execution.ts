@@ -11,7 +11,7 @@ import type { Plugin } from 'graphql-yoga'
 
 import { toClientError } from '../graphql/errors.ts'
 import type { Log } from '../util/log.ts'
-import { createPlainExecution } from './plain-execution.ts'
+import { preparePlainExecution } from './plain-execution.ts'
 
 /** The results of a subscription, and the same as JSON. */
 export class SharedStream implements AsyncIterableIterator<ExecutionResult> {
@@ -80,36 +80,43 @@ export function createSharedExecution(log: Log) {
   const streams = new WeakMap<object, SharedStream>()
   const executions = new Map<object, Map<string, Executed | Promise<Executed>>>()
   const documents = new WeakMap<DocumentNode, { readonly number: number; readonly variables: readonly string[] }>()
-  const executePlain = createPlainExecution()
   let documentCount = 0
 
   async function subscribe(args: ExecutionArgs): Promise<ExecutionResult | SharedStream> {
     const events = await createSourceEventStream(args)
     if (!(Symbol.asyncIterator in events)) return events
     const key = keyOf(args)
-    const stream = new SharedStream(events, (event) => executeShared(event, key, args))
+    const executeOnce = executor(args)
+    const stream = new SharedStream(events, (event) => executeShared(event, key, executeOnce))
     streams.set(args.contextValue as object, stream)
     return stream
   }
 
-  function executeShared(event: unknown, key: string, args: ExecutionArgs): Executed | Promise<Executed> {
+  function executeShared(
+    event: unknown,
+    key: string,
+    executeOnce: (event: unknown) => Executed | Promise<Executed>,
+  ): Executed | Promise<Executed> {
     // Only objects can be told apart from others that look the same.
-    if (typeof event !== 'object' || event === null) return executeNow({ ...args, rootValue: event })
+    if (typeof event !== 'object' || event === null) return executeOnce(event)
     const known = executions.get(event) ?? new Map<string, Executed | Promise<Executed>>()
     const earlier = known.get(key)
     if (earlier && (earlier instanceof Promise || performance.now() - earlier.at < freshMs)) return earlier
-    const executed = executeNow({ ...args, rootValue: event })
+    const executed = executeOnce(event)
     executions.set(event, known.set(key, executed))
     if (executions.size > keptEvents) executions.delete(executions.keys().next().value!)
     if (executed instanceof Promise) executed.then((settled) => known.set(key, settled)).catch(() => {})
     return executed
   }
 
-  function executeNow(args: ExecutionArgs): Executed | Promise<Executed> {
-    const result = executePlain(args, args.rootValue) ?? execute(args)
-    return result instanceof Promise
-      ? result.then((settled) => new Executed(withCodes(settled)))
-      : new Executed(withCodes(result))
+  function executor(args: ExecutionArgs): (event: unknown) => Executed | Promise<Executed> {
+    const executePlain = preparePlainExecution(args)
+    return (event) => {
+      const result = executePlain(event) ?? execute({ ...args, rootValue: event })
+      return result instanceof Promise
+        ? result.then((settled) => new Executed(withCodes(settled)))
+        : new Executed(withCodes(result))
+    }
   }
 
   function withCodes(result: ExecutionResult): ExecutionResult {

@@ -12,7 +12,7 @@ import { expect, it } from 'vitest'
 import { WebSocket } from 'ws'
 
 import { schema as realSchema } from '../../src/graphql/schema.ts'
-import { createPlainExecution } from '../../src/server/plain-execution.ts'
+import { preparePlainExecution } from '../../src/server/plain-execution.ts'
 import { createGraphQLClient } from '../support/graphql-client.ts'
 import { startServer } from './fixture.ts'
 
@@ -92,7 +92,6 @@ it('[SRV24] subscribers with the same fields and rights share one execution of a
 })
 
 it('[SRV25] what is executed without graphql-js comes to the same', () => {
-  const executePlain = createPlainExecution()
   const id = '01a1e2ee-743d-75d7-91fa-9a6eb33f9e7c'
   const base = { cursor: 'c', runId: id, at: new Date(), stepIndex: 0, offset: 3 }
   const events = [
@@ -115,7 +114,7 @@ it('[SRV25] what is executed without graphql-js comes to the same', () => {
     for (const event of events) {
       for (const operationName of text.includes('One') ? ['One', 'Two'] : [undefined]) {
         const args = { schema: realSchema, document: parse(text), operationName, contextValue: {}, rootValue: event }
-        const result = executePlain(args as ExecutionArgs, event)
+        const result = preparePlainExecution(args as ExecutionArgs)(event)
         if (!result) continue
         plain += 1
         expect(JSON.stringify(result)).toBe(JSON.stringify(execute(args as ExecutionArgs)))
