@@ -31,10 +31,13 @@ export class Sweep {
   }
 
   start(): void {
-    this.#timer = setInterval(() => {
-      // A round that takes longer than the interval is not overtaken by the next.
+    // A round that takes longer than the interval is not overtaken by the next.
+    const round = (): void => {
       this.#sweeping ??= this.#sweep().finally(() => (this.#sweeping = undefined))
-    }, intervalMs)
+    }
+    this.#timer = setInterval(round, intervalMs)
+    // At once: after a crash of the whole server, its runs wait for nothing but this.
+    round()
   }
 
   async stop(): Promise<void> {

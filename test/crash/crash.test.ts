@@ -50,7 +50,9 @@ test(
       stuck,
       givenUp,
     }
-    console.log(JSON.stringify({ ...counts, takenOver: times.length, takeOverMs: { p50: at(0.5), max: at(1) } }))
+    console.log(
+      JSON.stringify({ ...counts, takenOver: times.length, takeOverMs: { p50: at(0.5), p90: at(0.9), max: at(1) } }),
+    )
 
     expect(stuck).toBe(0)
     expect(outcome).toMatchObject({ lost: [], doubled: [], malformed: [] })

@@ -56,11 +56,15 @@ export async function readOutcome(cluster: CrashCluster, load: CrashLoad): Promi
     }
     if (texts.length !== accepted.length) doubled.push(`${texts.length} messages of ${accepted.length} that were sent`)
     const course = messages.map((message) => shortNames[message.__typename]).join('')
-    if (!/^(u(ac+r)*a)*$/.test(course)) malformed.push(course)
-    for (const run of await readRuns(
+    const runs = await readRuns(
       cluster,
       accepted.map(({ runId }) => runId),
-    )) {
+    )
+    // A run that was given up has no answer, or ends with a return; every other run has the last word.
+    const unanswered = (course.match(/[ur](?=u|$)/g) ?? []).length
+    const failed = runs.filter(({ status }) => status === 'FAILED').length
+    if (!/^(u(ac+r)*a?)*$/.test(course) || unanswered !== failed) malformed.push(`${course} (${failed} failed)`)
+    for (const run of runs) {
       for (const call of run.steps.flatMap((step) => step.toolCalls)) {
         const times = effects.get(call.id) ?? 0
         if (!call.result) malformed.push(`${call.id} has no result`)
