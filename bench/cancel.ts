@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 
 import { startThrowawayServer } from '../scripts/throwaway-server.ts'
+import { ask } from './ask.ts'
 import { startSilentProvider, type SilentProvider } from './silent-provider.ts'
 
 const samples = 200
@@ -110,15 +111,4 @@ async function cancelRun(url: string, provider: SilentProvider): Promise<number>
   const { cancelRun } = await answer
   if (cancelRun.__typename !== 'CancelRunSuccess') throw new Error(`The cancel came to ${cancelRun.__typename}.`)
   return closed - before
-}
-
-async function ask(url: string, query: string, variables: object = {}): Promise<any> {
-  const response = await fetch(url, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ query, variables }),
-  })
-  const { data, errors } = (await response.json()) as { data: any; errors?: unknown }
-  if (errors) throw new Error(JSON.stringify(errors))
-  return data
 }

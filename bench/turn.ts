@@ -3,6 +3,7 @@ import pg from 'pg'
 import { startThrowawayServer } from '../scripts/throwaway-server.ts'
 import type { Provider } from '../src/providers/provider.ts'
 import { defineTool } from '../src/tools/registry.ts'
+import { ask } from './ask.ts'
 
 /** What one turn of two model calls and one tool costs, admission and queue included. */
 export interface TurnCost {
@@ -163,15 +164,4 @@ function countStatements(observer: pg.Client): { stop(): number } {
       return count
     },
   }
-}
-
-async function ask(url: string, query: string, variables: object = {}): Promise<any> {
-  const response = await fetch(url, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ query, variables }),
-  })
-  const { data, errors } = (await response.json()) as { data: any; errors?: unknown }
-  if (errors) throw new Error(JSON.stringify(errors))
-  return data
 }

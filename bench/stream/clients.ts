@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 
 import { WebSocket } from 'ws'
 
+import { ask } from '../ask.ts'
 import type { FromServer, ToServer, Work } from './messages.ts'
 
 export interface BenchServer {
@@ -64,17 +65,6 @@ function nextMessage(child: ChildProcess, fits: (message: FromServer) => boolean
     child.on('message', onMessage)
     child.once('exit', onExit)
   })
-}
-
-async function ask(url: string, query: string, variables: object = {}): Promise<any> {
-  const response = await fetch(url, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ query, variables }),
-  })
-  const { data, errors } = (await response.json()) as { data: any; errors?: unknown }
-  if (errors) throw new Error(JSON.stringify(errors))
-  return data
 }
 
 const subscription = `subscription ($run: ID!) { runEvents(runId: $run) {

@@ -15,13 +15,11 @@ import type { Given } from '../domain/input.ts'
 import { checkedToolRules, checkToolsOfRules, type ToolRuleInput } from '../domain/tool-rules-input.ts'
 import type { Tool } from '../domain/tool.ts'
 import type { Viewer } from '../domain/viewer.ts'
-import { insertAgentTools } from '../store/agent-tools.ts'
-import { insertAgent } from '../store/agents.ts'
-import { insertAgentBlocks, insertBlocks, lockBlocks } from '../store/blocks.ts'
-import { insertConversation } from '../store/conversations.ts'
+import { lockBlocks } from '../store/blocks.ts'
 import { listBuiltinTools, lockToolsToAttach } from '../store/tools.ts'
 import type { CommandContext } from './command-context.ts'
 import { allFound } from './found.ts'
+import { insertWholeAgent } from './insert-whole-agent.ts'
 
 export interface CreateAgentInput extends AgentSettingsInput {
   readonly name: string
@@ -78,27 +76,11 @@ export async function createAgent(context: CommandContext, viewer: Viewer, input
       attached.map((tool) => tool.name),
     )
 
-    await insertAgent(trx, agent)
-    await insertConversation(trx, {
-      id: ids.next(),
-      tenantId,
-      agentId: agent.id,
-      isMain: true,
-      title: null,
-      metadata: {},
-      createdAt: now,
+    await insertWholeAgent(context, trx, agent, {
+      newBlocks,
+      sharedBlocks,
+      tools: attached.map(({ id }) => ({ toolId: id, approvalOverride: overrides.get(id) ?? null })),
     })
-    await insertBlocks(trx, newBlocks)
-    await insertAgentBlocks(
-      trx,
-      agent.id,
-      [...newBlocks, ...sharedBlocks].map((block) => block.id),
-    )
-    await insertAgentTools(
-      trx,
-      agent.id,
-      attached.map((tool) => ({ id: ids.next(), toolId: tool.id, approvalOverride: overrides.get(tool.id) ?? null })),
-    )
   })
   return agent
 }

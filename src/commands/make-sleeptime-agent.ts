@@ -4,13 +4,11 @@ import { checkBlockCount } from '../domain/agent-parts.ts'
 import type { Agent } from '../domain/agent.ts'
 import type { Block } from '../domain/block.ts'
 import { personaLabel, sleeptimeAgentOf, sleeptimePersona, sleeptimeToolNames } from '../domain/sleeptime-agent.ts'
-import { insertAgentTools } from '../store/agent-tools.ts'
-import { insertAgent } from '../store/agents.ts'
-import { insertAgentBlocks, insertBlocks, listBlocksOfAgents } from '../store/blocks.ts'
-import { insertConversation } from '../store/conversations.ts'
+import { listBlocksOfAgents } from '../store/blocks.ts'
 import type { Database } from '../store/schema.ts'
 import { listBuiltinTools } from '../store/tools.ts'
 import type { CommandContext } from './command-context.ts'
+import { insertWholeAgent } from './insert-whole-agent.ts'
 
 /** The agent that works for another where none is named: it shares all its blocks. The other one's row is locked. */
 export async function makeSleeptimeAgent(
@@ -27,32 +25,16 @@ export async function makeSleeptimeAgent(
     : [{ ...sleeptimePersona, id: ids.next(), tenantId, version: 1, createdAt: now, updatedAt: now }]
   checkBlockCount('input.agentId', shared.length + own.length)
 
-  await insertAgent(trx, agent)
-  await insertConversation(trx, {
-    id: ids.next(),
-    tenantId,
-    agentId: agent.id,
-    isMain: true,
-    title: null,
-    metadata: {},
-    createdAt: now,
-  })
-  await insertBlocks(trx, own)
-  await insertAgentBlocks(
-    trx,
-    agent.id,
-    [...own, ...shared].map((block) => block.id),
-  )
   const tools = await listBuiltinTools(trx, tenantId, sleeptimeToolNames)
-  await insertAgentTools(
-    trx,
-    agent.id,
-    // Whatever the tenant says of these tools: nobody is there to approve.
-    sleeptimeToolNames.flatMap((name) =>
+  await insertWholeAgent({ ids }, trx, agent, {
+    newBlocks: own,
+    sharedBlocks: shared,
+    tools: sleeptimeToolNames.flatMap((name) =>
       tools
         .filter((tool) => tool.name === name)
-        .map((tool) => ({ id: ids.next(), toolId: tool.id, approvalOverride: false })),
+        // Whatever the tenant says of these tools: nobody is there to approve.
+        .map((tool) => ({ toolId: tool.id, approvalOverride: false })),
     ),
-  )
+  })
   return agent.id
 }

@@ -5,13 +5,7 @@ import { CompactionSettingsInput } from './compaction.ts'
 import type { Context } from './context.ts'
 import { requireUuid } from './node.ts'
 import { checkedWait } from './run-input.ts'
-import {
-  conversationBusy,
-  ConversationBusyRefusal,
-  pendingApproval,
-  PendingApprovalRefusal,
-  runSuccessType,
-} from './run-results.ts'
+import { admissionResult, ConversationBusyRefusal, PendingApprovalRefusal, runSuccessType } from './run-results.ts'
 import { WhenBusy } from './when-busy.ts'
 
 const CompactConversationInput = builder.inputType('CompactConversationInput', {
@@ -68,14 +62,5 @@ async function compact(context: Context, input: typeof CompactConversationInput.
     compaction: input.compaction ?? {},
     whenBusy: input.whenBusy ?? 'REJECT',
   })
-  switch (outcome.outcome) {
-    case 'accepted':
-      return { type: 'CompactConversationSuccess' as const, runId: outcome.runId }
-    case 'pending approval':
-      return pendingApproval(outcome.runId)
-    case 'busy':
-      return conversationBusy(outcome.runId)
-    default:
-      return outcome satisfies never
-  }
+  return admissionResult(outcome, 'CompactConversationSuccess')
 }

@@ -1,3 +1,4 @@
+import type { AdmissionOutcome } from '../commands/admit.ts'
 import type { Run as DomainRun } from '../domain/run.ts'
 import { builder } from './builder.ts'
 import type { Context } from './context.ts'
@@ -62,7 +63,7 @@ export const ConversationBusyRefusal = runRefusalType('ConversationBusyRefusal',
   run: 'The active run.',
 })
 
-export function pendingApproval(runId: string): RunRefusal<'PendingApprovalRefusal'> {
+function pendingApproval(runId: string): RunRefusal<'PendingApprovalRefusal'> {
   return {
     type: 'PendingApprovalRefusal',
     runId,
@@ -75,5 +76,19 @@ export function conversationBusy(runId: string): RunRefusal<'ConversationBusyRef
     type: 'ConversationBusyRefusal',
     runId,
     message: 'The conversation has an active run. Wait until it has ended, or cancel it.',
+  }
+}
+
+/** Of a run that was to be admitted to its conversation. */
+export function admissionResult<Name extends string>({ outcome, runId }: AdmissionOutcome, success: Name) {
+  switch (outcome) {
+    case 'accepted':
+      return { type: success, runId }
+    case 'pending approval':
+      return pendingApproval(runId)
+    case 'busy':
+      return conversationBusy(runId)
+    default:
+      return outcome satisfies never
   }
 }

@@ -7,13 +7,7 @@ import type { Context } from './context.ts'
 import { NewMessageInput } from './given-message.ts'
 import { requireUuid } from './node.ts'
 import { checkedClientTools, checkedMessages, checkedToken, checkedWait } from './run-input.ts'
-import {
-  conversationBusy,
-  ConversationBusyRefusal,
-  pendingApproval,
-  PendingApprovalRefusal,
-  runSuccessType,
-} from './run-results.ts'
+import { admissionResult, ConversationBusyRefusal, PendingApprovalRefusal, runSuccessType } from './run-results.ts'
 import { WhenBusy } from './when-busy.ts'
 
 const SendMessageTarget = builder.inputType('SendMessageTarget', {
@@ -93,17 +87,7 @@ builder.mutationField('sendMessage', (t) =>
 )
 
 async function send(context: Context, input: typeof SendMessageInput.$inferInput) {
-  const outcome = await sendMessage(context, context.viewer, toCommand(input))
-  switch (outcome.outcome) {
-    case 'accepted':
-      return { type: 'SendMessageSuccess' as const, runId: outcome.runId }
-    case 'pending approval':
-      return pendingApproval(outcome.runId)
-    case 'busy':
-      return conversationBusy(outcome.runId)
-    default:
-      return outcome satisfies never
-  }
+  return admissionResult(await sendMessage(context, context.viewer, toCommand(input)), 'SendMessageSuccess')
 }
 
 function toCommand(input: typeof SendMessageInput.$inferInput): Parameters<typeof sendMessage>[2] {
