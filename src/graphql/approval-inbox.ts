@@ -2,7 +2,6 @@ import { watchInbox, type InboxEvent } from '../live/watch-inbox.ts'
 import { builder } from './builder.ts'
 import { uuidsOfFilter } from './node.ts'
 import { ToolCall } from './run-refs.ts'
-import { withFreshLoaders } from './subscriptions.ts'
 import { ToolCallNeed } from './tool-call.ts'
 
 const InboxSnapshot = builder.objectRef<Extract<InboxEvent, { type: 'InboxSnapshot' }>>('InboxSnapshot')
@@ -53,7 +52,7 @@ builder.subscriptionField('approvalInbox', (t) =>
     },
     subscribe: (_root, { agentIds, needs }, context) => {
       const filter = { agentIds: agentIds ? uuidsOfFilter('Agent', 'agentIds', agentIds) : undefined, needs }
-      return withFreshLoaders(watchInbox(context, context.viewer.tenantId, filter), context.loaders)
+      return watchInbox(context, context.viewer.tenantId, filter)
     },
     resolve: (event) => event,
   }),

@@ -13,7 +13,7 @@ import './compaction.ts'
 import './context-view.ts'
 import './conversation-runs.ts'
 import './conversation.ts'
-import { readFreshAfterMutations } from './fresh-after-mutation.ts'
+import { readFresh } from './fresh-loaders.ts'
 import './mcp-server.ts'
 import './message.ts'
 import './model-settings.ts'
@@ -37,4 +37,4 @@ import './tool.ts'
 import './viewer.ts'
 
 /** Every noun adds itself to the builder when its module is read; here they are all read. */
-export const schema = readFreshAfterMutations(builder.toSchema())
+export const schema = readFresh(builder.toSchema())

@@ -8,43 +8,9 @@ import { builder } from './builder.ts'
 import type { Context } from './context.ts'
 import { requireConversationCursor, requireCursor } from './cursor.ts'
 import { loadExisting } from './load-existing.ts'
-import { clearLoaders, type Loaders } from './loaders.ts'
 import { requireUuid, uuidOf, uuidsOfFilter } from './node.ts'
 import { RunEvent } from './run-event.ts'
 import { Run } from './run-refs.ts'
-
-/**
- * A subscription keeps one context for as long as it lasts: without this, each event would show what an earlier one
- * loaded. Text that is being written loads nothing. Not a generator, which could not be released while it waits for
- * its source.
- */
-export function withFreshLoaders<Event extends object>(
-  source: AsyncIterableIterator<Event>,
-  loaders: Loaders,
-): AsyncIterableIterator<Event> {
-  return {
-    async next() {
-      const result = await source.next()
-      if (!result.done && !isDelta(result.value)) clearLoaders(loaders)
-      return result
-    },
-    async return() {
-      await source.return?.()
-      return { done: true, value: undefined }
-    },
-    async throw(error) {
-      await source.return?.()
-      throw error
-    },
-    [Symbol.asyncIterator]() {
-      return this
-    },
-  }
-}
-
-function isDelta(event: object): boolean {
-  return 'type' in event && (event.type === 'text' || event.type === 'call')
-}
 
 async function subscribeToRun(
   context: Context,
@@ -52,7 +18,7 @@ async function subscribeToRun(
 ): Promise<AsyncIterableIterator<DomainRunEvent>> {
   const run = await loadExisting(context.loaders.runs, 'Run', requireUuid('Run', args.runId))
   const after = typeof args.after === 'string' ? requireCursor(run, args.after) : undefined
-  return withFreshLoaders(followRun(context, run.id, { after, deltas: args.deltas }), context.loaders)
+  return followRun(context, run.id, { after, deltas: args.deltas })
 }
 
 async function subscribeToConversation(
@@ -63,7 +29,7 @@ async function subscribeToConversation(
   const id = requireUuid('Conversation', args.conversationId)
   const conversation = await loadExisting(conversations, 'Conversation', id)
   const after = await requireConversationCursor(conversation, args.after, (runId) => runs.load(runId))
-  return withFreshLoaders(followConversation(context, id, { after, deltas: args.deltas }), context.loaders)
+  return followConversation(context, id, { after, deltas: args.deltas })
 }
 
 function subscribeToRuns(
@@ -76,11 +42,7 @@ function subscribeToRuns(
 ): AsyncIterableIterator<DomainRun> {
   const agentIds = args.agentIds ? uuidsOfFilter('Agent', 'agentIds', args.agentIds) : undefined
   const conversationId = args.conversationId ? conversationUuid(args.conversationId) : undefined
-  const runs = watchRuns(context, context.viewer.tenantId, {
-    since: args.since,
-    filter: { agentIds, conversationId },
-  })
-  return withFreshLoaders(runs, context.loaders)
+  return watchRuns(context, context.viewer.tenantId, { since: args.since, filter: { agentIds, conversationId } })
 }
 
 function conversationUuid(id: string): string {

@@ -4,7 +4,7 @@ import type { WebSocket } from 'ws'
 
 /** So much may wait in this process for a socket before its streams do. */
 const waitingBytes = 64 * 1024
-/** What follows so soon upon another message leaves together with what else comes in that time. */
+/** What follows so soon upon another message of its socket leaves together with what else comes in that time. */
 const gatherMs = 1
 
 /** Where the streams of one socket are written. */
@@ -15,24 +15,33 @@ export interface Outlet {
   readonly open: boolean
 }
 
-/** Each message by itself is a call of the system: a socket with many of them makes fewer, the first is never held. */
+/**
+ * Holds back what is written to a connection until `schedule` comes round, for all connections at once: one call of
+ * the system for each of them, in one go, while those who listen at the other ends are awake.
+ */
+function createGathering(schedule: (flush: () => void) => unknown): (connection: Socket) => void {
+  let gathered: Socket[] = []
+  return (connection) => {
+    connection.cork()
+    if (gathered.push(connection) > 1) return
+    schedule(() => {
+      const connections = gathered
+      gathered = []
+      for (const held of connections) held.uncork()
+    })
+  }
+}
+
+/** Until all have written who are waiting to write now, the readers of the same event: nothing else comes before it. */
+const withOthers = createGathering(queueMicrotask)
+const withWhatFollows = createGathering((flush) => setTimeout(flush, gatherMs))
+
 export function createOutlet(socket: WebSocket, connection: Socket): Outlet {
   let wroteAt = 0
-  let gathering = false
-
-  function flush(): void {
-    if (!gathering) return
-    gathering = false
-    connection.uncork()
-  }
 
   function gather(): void {
     const now = performance.now()
-    if (!gathering && now - wroteAt < gatherMs) {
-      gathering = true
-      connection.cork()
-      setTimeout(flush, gatherMs)
-    }
+    if (connection.writableCorked === 0) (now - wroteAt < gatherMs ? withWhatFollows : withOthers)(connection)
     wroteAt = now
   }
 
@@ -45,10 +54,7 @@ export function createOutlet(socket: WebSocket, connection: Socket): Outlet {
         gather()
         return void socket.send(text)
       }
-      return new Promise((resolve, reject) => {
-        socket.send(text, (error) => (error ? reject(error) : resolve()))
-        flush()
-      })
+      return new Promise((resolve, reject) => socket.send(text, (error) => (error ? reject(error) : resolve())))
     },
   }
 }

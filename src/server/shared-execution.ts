@@ -23,12 +23,14 @@ export class SharedStream implements AsyncIterableIterator<ExecutionResult> {
     this.#execute = execute
   }
 
-  /** Undefined at the end. */
-  async nextText(): Promise<string | undefined> {
-    const { done, value } = await this.#events.next()
-    if (done) return undefined
-    const executed = this.#execute(value)
-    return (executed instanceof Promise ? await executed : executed).text
+  nextEvent(): Promise<IteratorResult<unknown>> {
+    return this.#events.next()
+  }
+
+  /** The result of an event as JSON. */
+  textOf(event: unknown): string | Promise<string> {
+    const executed = this.#execute(event)
+    return executed instanceof Promise ? executed.then(({ text }) => text) : executed.text
   }
 
   async next(): Promise<IteratorResult<ExecutionResult, undefined>> {

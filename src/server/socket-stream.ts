@@ -23,8 +23,12 @@ export function sendResults(
   return {
     async next() {
       while (!over) {
-        const text = await stream.nextText()
-        if (text === undefined || over || !outlet.open) break
+        const { done, value } = await stream.nextEvent()
+        if (done) break
+        const shared = stream.textOf(value)
+        // Most texts are there: no turn of the queue is lost on them.
+        const text = typeof shared === 'string' ? shared : await shared
+        if (over || !outlet.open) break
         const waiting = outlet.write(`${before}${text}}`)
         if (waiting) await waiting
       }
