@@ -14,7 +14,8 @@ export default defineConfig({
     isolate: false,
     // Dozens of servers are started as processes of their own: all but the first find the source compiled.
     env: { NODE_COMPILE_CACHE: fileURLToPath(new URL('node_modules/.cache/compiled', import.meta.url)) },
-    maxWorkers: 2,
+    // One more than the cores of a small machine: a third of the time is spent waiting for processes that start or die.
+    maxWorkers: 3,
     // Long enough for a machine that does other things too: no test measures time by it.
     testTimeout: 60_000,
     hookTimeout: 60_000,
