@@ -1,0 +1,70 @@
+import { expect, test } from 'vitest'
+
+import { startTestApp, type TestApp } from '../support/app.ts'
+import { converse } from '../support/conversing.ts'
+
+test('[ENG34] a turn looks at as much of the database with thousands of runs behind it and waiting as with a few', async () => {
+  const app = await startTestApp()
+  await app.database.pool.query('create extension pg_stat_statements')
+  const client = converse(app)
+  const agent = await client.createAgent({ model: 'demo/scripted' })
+  const takeTurn = async () => client.settled(await client.start(agent, 'hello'))
+
+  const young = await blocksOfTurns(app, takeTurn)
+  await addHistory(app, agent, 5_000)
+  await addWaiting(app, await client.createAgent({ model: 'demo/scripted' }), 5_000)
+  const old = await blocksOfTurns(app, takeTurn)
+  expect(old).toBeLessThan(young * 1.3)
+  await app.stop()
+})
+
+/** What Postgres looks at for each of twenty turns, the reading of the answer included. */
+async function blocksOfTurns({ database: { pool } }: TestApp, takeTurn: () => Promise<unknown>): Promise<number> {
+  // As Postgres does by itself after a while.
+  await pool.query('analyze')
+  await pool.query(
+    `select pg_stat_statements_reset(dbid => (select oid from pg_database where datname = current_database()))`,
+  )
+  const turns = 20
+  for (let turn = 0; turn < turns; turn += 1) await takeTurn()
+  const { rows } = await pool.query<{ blocks: string }>(
+    `select sum(shared_blks_hit + shared_blks_read) as blocks from pg_stat_statements join pg_database on oid = dbid
+     where toplevel and datname = current_database()`,
+  )
+  return Number(rows[0]!.blocks) / turns
+}
+
+/** So many runs of two messages each that are over, and that the context does not reach back to. */
+async function addHistory({ database: { pool } }: TestApp, agent: string, count: number): Promise<void> {
+  await pool.query(
+    `with c as (
+      update conversations set next_run_number = next_run_number + $2, next_hold = next_hold + $2,
+        next_position = next_position + 2 * $2, context_from = next_position + 2 * $2
+      where agent_id = $1 returning *
+    ), r as (
+      insert into runs (id, tenant_id, agent_id, conversation_id, number, hold, kind, urgent, max_steps, created_at, request,
+        metadata, status, next_seq, first_position, next_position, updated_at, started_at, finished_at)
+      select gen_random_uuid(), tenant_id, agent_id, id, next_run_number - n, next_hold - n, 'TURN', false, 50, now(),
+        '{"messages":[],"clientTools":[]}', '{}', 'COMPLETED', 2, next_position - 2 * n, next_position - 2 * n + 2,
+        now(), now(), now()
+      from c, generate_series($2::integer, 1, -1) n
+      returning conversation_id, number, first_position
+    )
+    insert into messages (id, conversation_id, position, run_number, type, created_at, content)
+    select gen_random_uuid(), conversation_id, first_position + n, number, 'USER', now(), '{"content":[{"text":"hello"}]}'
+    from r, generate_series(0, 1) n`,
+    [agent.slice('agent_'.length), count],
+  )
+}
+
+/** So many runs that wait for their turn. */
+async function addWaiting({ database: { pool } }: TestApp, agent: string, count: number): Promise<void> {
+  await pool.query(
+    `insert into runs (id, tenant_id, agent_id, conversation_id, number, kind, urgent, max_steps, created_at, request,
+      metadata, status, next_seq, updated_at)
+    select gen_random_uuid(), tenant_id, agent_id, id, n, 'TURN', false, 50, now(), '{"messages":[],"clientTools":[]}',
+      '{}', 'QUEUED', 1, now()
+    from conversations, generate_series(1, $2::integer) n where agent_id = $1`,
+    [agent.slice('agent_'.length), count],
+  )
+}
