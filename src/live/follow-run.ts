@@ -83,7 +83,7 @@ export class RunFollower extends PulledIterator<RunEvent> {
     const { lastSeq, news } = this.#tail
     if (lastSeq > this.#cursor.seq) {
       const events = this.#tail.after(this.#cursor.seq)
-      return events ? this.#accept({ events, finished: endsIn(events) }) : this.#readStored()
+      return events ? this.#accept({ events, cut: false, finished: endsIn(events) }) : this.#readStored()
     }
     if (news === this.#heard) return 'wait'
     if (!this.#tail.covers(this.#cursor.seq)) return this.#readStored()
@@ -102,7 +102,10 @@ export class RunFollower extends PulledIterator<RunEvent> {
   async #readStored(): Promise<void> {
     this.#heard = this.#tail.news
     const after = this.#cursor.seq
-    await this.#accept(await this.#tail.read(after, () => this.#load(after)))
+    const read = await this.#tail.read(after, () => this.#load(after))
+    // No news will come of what is there already.
+    if (read.cut) this.#heard = -1
+    await this.#accept(read)
   }
 
   async #load(after: number): Promise<TailRead> {
@@ -111,9 +114,11 @@ export class RunFollower extends PulledIterator<RunEvent> {
     const events = entries.flatMap(({ seq, at, entry }) =>
       toEntryEvents(this.#runId, { firstSeq: seq, at, entries: [entry] }),
     )
-    if (events.length > 0) return { events, finished: events.length < batch && endsIn(events) }
+    // Each checkpoint has an entry at the least.
+    const cut = events.length >= batch
+    if (events.length > 0) return { events, cut, finished: !cut && endsIn(events) }
     const progress = await findRunProgress(db, this.#runId)
-    return { events, finished: !progress || (hasEnded(progress.status) && after >= progress.nextSeq - 1) }
+    return { events, cut, finished: !progress || (hasEnded(progress.status) && after >= progress.nextSeq - 1) }
   }
 
   async #accept({ events, finished }: TailRead): Promise<void> {

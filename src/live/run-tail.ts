@@ -4,6 +4,8 @@ export type EntryEvent = Extract<RunEvent, { readonly type: 'entry' }>
 
 export interface TailRead {
   readonly events: readonly EntryEvent[]
+  /** So many were asked for and no more: others may follow. */
+  readonly cut: boolean
   /** The run has ended, or is gone, and these events are all that was left. */
   readonly finished: boolean
 }
@@ -21,8 +23,9 @@ export class RunTail {
   #events: EntryEvent[] = []
   readonly #deltas = new Map<string, RunEvent>()
   #news = 0
-  /** The news that the end of `#events` is known to take in. */
+  /** The news that someone has read after to the end of the log, and where it ended then. */
   #covered = -1
+  #end = 0
   #reading: { readonly news: number; readonly after: number; readonly result: Promise<TailRead> } | undefined
 
   /** How many read the run here. */
@@ -65,9 +68,9 @@ export class RunTail {
     return this.#events.slice(seq - first.seq + 1)
   }
 
-  /** Whether someone has read, after the last news, that nothing follows the last entry here. */
+  /** Whether someone has read, after the last news, that nothing follows `seq`. What was added since is here. */
   covers(seq: number): boolean {
-    return this.#covered === this.#news && seq === this.lastSeq
+    return this.#covered === this.#news && seq === Math.max(this.lastSeq, this.#end)
   }
 
   /** One read serves everyone who asks for the same place while it is under way and no news has come. */
@@ -77,7 +80,10 @@ export class RunTail {
     const result = load().then((read) => {
       const joins = after >= this.lastSeq
       this.add(read.events)
-      if (joins && news > this.#covered) this.#covered = news
+      if (joins && !read.cut && news > this.#covered) {
+        this.#covered = news
+        this.#end = read.events.at(-1)?.seq ?? after
+      }
       return read
     })
     const reading = { news, after, result }

@@ -2,7 +2,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { writeText, type LiveItem } from '../../src/domain/live-step.ts'
 import { encodeId } from '../../src/domain/ids.ts'
-import type { RunEvent } from '../../src/domain/run-event.ts'
+import type { LogEntry, RunEvent } from '../../src/domain/run-event.ts'
+import { noUsage } from '../../src/domain/run.ts'
 import { followRun } from '../../src/live/follow-run.ts'
 import type { HubInlet } from '../../src/live/hub.ts'
 import { createGround, type Ground } from '../support/execute.ts'
@@ -73,6 +74,54 @@ test('[STR8] a reader that was away gets what it missed as one delta, beside one
   expect(await nextText(slow)).toBe(missed)
   await fast.return()
   await slow.return()
+})
+
+/** The seqs of everything that a reader gets before it has to wait, or the run has ended. */
+async function seqsOf(reader: AsyncIterableIterator<RunEvent>, count: number): Promise<number[]> {
+  const seqs: number[] = []
+  while (seqs.length < count) {
+    const { done, value } = await reader.next()
+    if (done) break
+    seqs.push(value.type === 'entry' ? value.seq : 0)
+  }
+  return seqs
+}
+
+test('[STR10] a log of any length is read to its end, by the first reader and by others', async () => {
+  const { run } = await writtenRun()
+  const usage = { ...noUsage, steps: 250 }
+  const ending: LogEntry = { type: 'status', status: 'COMPLETED', stopReason: 'END_TURN', error: null, usage }
+  const all = Array.from({ length: 250 }, (_, index) => index + 1)
+  for (const seq of all.slice(1, -1)) await make.log(run, seq, [{ type: 'stepStarted', index: seq }])
+  const readers = [1, 2].map(() => followRun(ground.context, run.id, { after: undefined, deltas: true }))
+  for (const reader of readers) expect(await seqsOf(reader, 249)).toEqual(all.slice(0, -1))
+
+  await make.log(run, 250, [ending])
+  const ended = { status: 'COMPLETED', finished_at: ground.context.clock.now() } as const
+  await ground.db.updateTable('runs').set(ended).where('id', '=', run.id).execute()
+  ground.context.hub.poke(run.id, 'stored')
+  for (const reader of readers) expect(await seqsOf(reader, 2)).toEqual([250])
+
+  // Also where a reading ends exactly at its limit.
+  for (const after of [0, 150]) {
+    const cursor = { runId: run.id, seq: after, item: 0, offset: 0 }
+    const late = followRun(ground.context, run.id, { after: cursor, deltas: true })
+    expect(await seqsOf(late, 251)).toEqual(all.slice(after))
+  }
+})
+
+test('[STR10] a reader at the end does not hide the beginning from one that starts there', async () => {
+  const { run } = await writtenRun()
+  const after = { runId: run.id, seq: 1, item: 0, offset: 0 }
+  const atEnd = followRun(ground.context, run.id, { after, deltas: false })
+  const parked = atEnd.next()
+  // A reading of its own comes after the one that found nothing.
+  await ground.context.hub.tail(run.id)!.read(1, async () => ({ events: [], cut: false, finished: false }))
+  const late = followRun(ground.context, run.id, { after: undefined, deltas: false })
+  expect(await seqsOf(late, 1)).toEqual([1])
+  await late.return()
+  await atEnd.return()
+  await parked
 })
 
 test('[STR9] 10,000 subscribers of every kind that are opened and dropped leave nothing behind', async () => {
