@@ -14,10 +14,11 @@ export interface ContextMessage {
  */
 export function toModelMessages(context: readonly ContextMessage[]): ModelMessage[] {
   const messages: ModelMessage[] = []
+  const places: CallPlaces = new Map()
   let turn: { readonly key: string; readonly parts: AssistantPart[] } | undefined
 
   for (const { message, callsOfStep } of context) {
-    const parts = assistantParts(message, callsOfStep)
+    const parts = assistantParts(message, callsOfStep, places)
     if (parts.length > 0) {
       const key = `${message.runId} ${message.stepIndex}`
       if (turn?.key !== key) {
@@ -44,7 +45,7 @@ export function toModelMessages(context: readonly ContextMessage[]): ModelMessag
       })
     }
   }
-  return messages.map(inCallOrder)
+  return messages.map((message) => inCallOrder(message, places))
 }
 
 /** A provider refused a request with these returns: the calls must have some, so these stand for them. */
@@ -72,7 +73,10 @@ export function unansweredInput(
   return positions
 }
 
-function assistantParts(message: Message, callsOfStep: readonly ToolCall[]): AssistantPart[] {
+/** Where among the calls of its step each call came. Ids don't tell: models repeat them. */
+type CallPlaces = Map<AssistantPart, number>
+
+function assistantParts(message: Message, callsOfStep: readonly ToolCall[], places: CallPlaces): AssistantPart[] {
   switch (message.type) {
     case 'REASONING':
       return [{ type: 'reasoning', text: message.content.text, provider: message.content.provider }]
@@ -80,12 +84,12 @@ function assistantParts(message: Message, callsOfStep: readonly ToolCall[]): Ass
       return [{ type: 'text', text: message.content.text, provider: message.content.provider }]
     case 'TOOL_CALL':
     case 'APPROVAL_REQUEST':
-      return callsOfMessage(message.type, callsOfStep).map((call) => ({
-        type: 'call',
-        callId: call.providerCallId,
-        name: call.name,
-        argumentsText: call.argumentsText,
-      }))
+      return callsOfMessage(message.type, callsOfStep).map((call) => {
+        const { providerCallId: callId, name, argumentsText } = call
+        const part: AssistantPart = { type: 'call', callId, name, argumentsText }
+        places.set(part, call.ordinal)
+        return part
+      })
     default:
       return []
   }
@@ -95,11 +99,9 @@ function assistantParts(message: Message, callsOfStep: readonly ToolCall[]): Ass
  * A step's calls are stored in two messages, those that wait after those that don't; the model wrote them in another
  * order, in which their returns come too.
  */
-function inCallOrder(message: ModelMessage, index: number, all: readonly ModelMessage[]): ModelMessage {
-  const next = all[index + 1]
-  if (message.role !== 'assistant' || next?.role !== 'tool') return message
-  const order = new Map(next.returns.map(({ callId }, place) => [callId, place]))
-  const place = (part: AssistantPart) => (part.type === 'call' ? (order.get(part.callId) ?? 0) : -1)
+function inCallOrder(message: ModelMessage, places: CallPlaces): ModelMessage {
+  if (message.role !== 'assistant') return message
+  const place = (part: AssistantPart) => places.get(part) ?? -1
   return { ...message, parts: message.parts.toSorted((one, other) => place(one) - place(other)) }
 }
 

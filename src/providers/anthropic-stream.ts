@@ -6,7 +6,7 @@ import type {
 
 import type { ModelPart } from '../domain/model-request.ts'
 import type { Json } from '../util/json.ts'
-import { unusable } from './errors.ts'
+import { UnfitPieceError, unusable } from './errors.ts'
 
 interface Counts {
   input_tokens?: number | null
@@ -30,7 +30,7 @@ export async function* readMessage(
   for await (const event of events) {
     switch (event.type) {
       case 'message_start':
-        counts = event.message.usage
+        counts = event.message.usage ?? {}
         yield { type: 'alive' }
         break
       case 'content_block_start': {
@@ -40,14 +40,15 @@ export async function* readMessage(
         break
       }
       case 'content_block_delta':
-        yield* blocks.get(event.index)?.write(event.delta) ?? []
+        if (!blocks.has(event.index)) throw new UnfitPieceError()
+        yield* blocks.get(event.index)!.write(event.delta)
         break
       case 'content_block_stop':
         yield* blocks.get(event.index)?.stop(model) ?? []
         break
       case 'message_delta':
-        // What it leaves out, or has as null, stands as it was.
-        counts = { ...counts, ...withoutNulls(event.usage) }
+        // What it leaves out, or has as null, stands as it was. A compatible server may count nothing.
+        counts = { ...counts, ...withoutNulls(event.usage ?? {}) }
         if (event.delta.stop_reason) stop = { reason: event.delta.stop_reason, details: detailsOf(event.delta) }
         yield { type: 'alive' }
         break

@@ -37,9 +37,13 @@ const kinds: Record<Kind, { readonly type: RunErrorType; readonly message: strin
   server: { type: 'LLM_ERROR', message: 'The model provider failed.', retryable: true },
 }
 
+/** Pieces of an answer that belong to nothing: half of it is missing. */
+export class UnfitPieceError extends Error {}
+
 /** What an SDK threw, or what an error inside a stream said. */
 export function failureOf(error: unknown, { secret }: { readonly secret: string | undefined }): Failure {
   if (error instanceof SyntaxError) return unusable('The model provider sent something that is not JSON.', null)
+  if (error instanceof UnfitPieceError) return unusable('The model provider sent pieces that make no answer.', null)
   const facts = factsOf(error)
   const kind = kindOf(facts)
   // What a provider says of a key may repeat it.
@@ -91,20 +95,22 @@ function causesOf(error: unknown, depth = 0): string[] {
 }
 
 const tooLong =
-  /prompt is too long|context[ _](window|length)|maximum context|input is too long|exceeds? the (model's )?(maximum|available|context)|too many (input )?tokens/i
+  /(prompt|input) is too long|context[ _](window|length|limit|size)|maximum context|exceeds? the (model's )?(maximum|available|context|configured limit)|too many (input )?tokens|reduce the length of the/i
 
 function kindOf({ status, code, message }: Facts): Kind {
   if (/insufficient_quota|billing|credit/.test(code) || status === 402) return 'credit'
+  // Anthropic has no code for it.
+  if (/credit balance is too low/i.test(message)) return 'credit'
   if (status === 429 || /^rate_limit/.test(code)) return 'rate limit'
   if (status === 401 || status === 403 || /authentication|permission|invalid_api_key/.test(code)) {
     return 'authentication'
   }
-  if (/context_length|context_window|request_too_large|string_above_max/.test(code)) return 'context'
+  if (status === 413 || /context_(length|window|size)|request_too_large|string_above_max/.test(code)) return 'context'
   if (status === 408 || status === 504 || /timeout/.test(code)) return 'timeout'
   if (status === 503 || status === 529 || /overloaded/.test(code)) return 'overload'
-  if (status !== undefined && status >= 500) return tooLong.test(message) ? 'context' : 'server'
+  if (tooLong.test(message)) return 'context'
+  if (status !== undefined && status >= 500) return 'server'
   if (status !== undefined || /^invalid_|^image_|_policy/.test(code)) {
-    if (tooLong.test(message)) return 'context'
     return status === 404 ? 'unknown model' : 'bad request'
   }
   if (code === '' && /timed? ?out/i.test(message)) return 'timeout'

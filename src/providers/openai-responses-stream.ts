@@ -15,7 +15,7 @@ export async function* readResponse(
   model: string,
 ): AsyncGenerator<ModelPart, void> {
   const begun = new Set<string>()
-  /** Calls whose arguments were streamed; a compatible server may send them only with the end of the item. */
+  /** Calls whose arguments were streamed; a compatible server may send them, or the whole call, only with its end. */
   const written = new Set<string>()
   /** Summaries of one reasoning item come in several pieces of text; a blank line stands between them. */
   const summaries = new Map<string, number>()
@@ -75,6 +75,9 @@ function* done(
   } else if (item.type === 'message' && item.phase) {
     yield { type: 'done', item: key, provider: { model, data: { phase: item.phase } } }
   } else {
+    if (item.type === 'function_call' && !begun.has(key)) {
+      yield { type: 'call', item: key, callId: item.call_id, name: item.name }
+    }
     if (item.type === 'function_call' && !written.has(key)) yield { type: 'arguments', item: key, text: item.arguments }
     yield { type: 'done', item: key }
   }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 
 import type { AssistantPart, ModelMessage } from '../domain/model-request.ts'
-import { isJsonObject, type JsonObject } from '../util/json.ts'
+import { isJsonObject, storableJson, type Json, type JsonObject } from '../util/json.ts'
 
 /**
  * The exchange with ids and names that a provider takes. Ids come from whichever model made the call: another provider
@@ -48,11 +48,14 @@ function wireName(name: string): string {
   return name.replace(/[^\w-]/g, '_').slice(0, 64) || '_'
 }
 
-/** The arguments as an object: broken ones are shown as they came, so that the model sees what its error is about. */
+/**
+ * The arguments as an object: broken ones are shown as they came, so that the model sees what its error is about. So are
+ * those that are nested too deeply: nobody could write them as JSON again.
+ */
 export function argumentsObject(text: string): JsonObject {
   if (text.trim() === '') return {}
   try {
-    const value: unknown = JSON.parse(text)
+    const value = storableJson(JSON.parse(text) as Json)
     if (isJsonObject(value)) return value
   } catch {
     // Told below.

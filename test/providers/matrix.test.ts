@@ -184,3 +184,40 @@ test('[PRV23] models that can be reached are listed; of others the handle must a
   )
   expect(errors![0]!.message).toContain('anthropic/claude-opus-5-5')
 })
+
+test.each(names)('[PRV31] two calls under one id keep their own returns with %s', async (name) => {
+  const fake = started[name]
+  const run = await talk.start(await createAgent(name), 'pay and look it up')
+  const one = await fake.nextCall()
+  one.call('pay', { text: 'A' }, { callId: 'same' })
+  one.call('echo', { text: 'B' }, { callId: 'same' })
+  one.finish()
+  const [pending] = await talk.pending(run)
+  await talk.submit(run, [{ approve: { toolCallId: pending.id } }])
+  const two = await fake.nextCall()
+  // The call that waited is stored after the other one; the model wrote it before.
+  expect(two.exchange.bodyText).toMatch(/"name":"pay".*"name":"echo".*pay: A.*echo: B/s)
+  two.finish()
+  expect(await talk.settled(run)).toMatchObject({ status: 'COMPLETED' })
+})
+
+test.each(names)(
+  '[PRV32] arguments that no JSON could hold again do not spoil the conversation with %s',
+  async (name) => {
+    const fake = started[name]
+    const agent = await createAgent(name)
+    const run = await talk.start(agent, 'go deep')
+    const one = await fake.nextCall()
+    one.call('echo', '{"a":'.repeat(20_000) + '1' + '}'.repeat(20_000))
+    one.finish()
+    ;(await fake.nextCall()).finish()
+    expect(await talk.settled(run)).toMatchObject({ status: 'COMPLETED' })
+    const shown = await app.data(
+      'query ($agent: ID!) { agent(id: $agent) { mainConversation { context { request } } } }',
+      {
+        agent,
+      },
+    )
+    expect(JSON.stringify(shown)).toContain('unparsable')
+  },
+)

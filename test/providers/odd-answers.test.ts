@@ -1,0 +1,122 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+
+import type { ModelPart } from '../../src/domain/model-request.ts'
+import { noUsage } from '../../src/domain/run.ts'
+import type { FakeCall, FakeProvider } from '../support/fake-providers/fake-model.ts'
+import { aRequest, collect, fakes, itemsOf } from './speakers.ts'
+
+type Name = keyof typeof fakes
+const names = Object.keys(fakes) as Name[]
+const started = {} as Record<Name, FakeProvider>
+beforeAll(async () => {
+  for (const name of names) started[name] = await fakes[name]()
+})
+afterAll(async () => {
+  for (const name of names) await started[name].stop()
+})
+
+async function answer(name: Name, speak: (call: FakeCall) => void): Promise<ModelPart[]> {
+  const { provider, handle, nextCall } = started[name]
+  const parts = collect(provider.stream(aRequest(handle, 'hello'), new AbortController().signal))
+  speak(await nextCall())
+  return parts
+}
+
+/** Events as they are on the wire, and the end of the answer. */
+function sendAll(events: readonly object[]): (call: FakeCall) => void {
+  return ({ exchange }) => {
+    for (const event of events) exchange.send(event, 'type' in event ? String(event.type) : undefined)
+    exchange.end()
+  }
+}
+
+const hi: Record<Name, (usage?: object) => object[]> = {
+  openai: (usage) => [
+    { type: 'response.output_text.delta', output_index: 0, content_index: 0, delta: 'hi' },
+    { type: 'response.completed', response: { status: 'completed', usage } },
+  ],
+  'openai-chat': (usage) => [
+    { choices: [{ index: 0, delta: { content: 'hi' }, finish_reason: 'stop' }] },
+    { choices: [], usage },
+  ],
+  anthropic: (usage) => [
+    { type: 'message_start', message: { content: [], usage } },
+    { type: 'content_block_start', index: 0, content_block: { type: 'text', text: 'hi' } },
+    { type: 'content_block_stop', index: 0 },
+    { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage },
+    { type: 'message_stop' },
+  ],
+}
+
+const nonsense = { input_tokens: 1e15, output_tokens: 12.5, prompt_tokens: '12', completion_tokens: -1 }
+
+test.each(names)('[PRV28] %s may count nothing, or nonsense: the answer stands', async (name) => {
+  for (const usage of [undefined, nonsense]) {
+    const parts = await answer(name, sendAll(hi[name](usage)))
+    expect(itemsOf(parts)).toMatchObject([{ type: 'text', text: 'hi' }])
+    expect(parts.at(-1)).toEqual({ type: 'finish', reason: 'end', usage: noUsage })
+  }
+})
+
+test.each([
+  ['openai', [{ type: 'response.function_call_arguments.delta', output_index: 3, delta: '{}' }, ...hi.openai()]],
+  [
+    'anthropic',
+    [{ type: 'content_block_delta', index: 7, delta: { type: 'text_delta', text: 'o' } }, ...hi.anthropic()],
+  ],
+  [
+    'anthropic',
+    [
+      { type: 'content_block_start', index: 7, content_block: { type: 'text', text: 'once' } },
+      { type: 'content_block_delta', index: 7, delta: { type: 'input_json_delta', partial_json: '{}' } },
+      ...hi.anthropic(),
+    ],
+  ],
+] as const)('[PRV29] pieces of %s that belong to nothing are no answer', async (name, events) => {
+  expect((await answer(name, sendAll(events))).at(-1)).toMatchObject({
+    type: 'failure',
+    stopReason: 'INVALID_LLM_RESPONSE',
+    error: { type: 'LLM_ERROR', retryable: true },
+  })
+})
+
+test('[PRV29] a call that comes whole with its end is a call', async () => {
+  const item = { type: 'function_call', call_id: 'c', name: 'echo', arguments: '{"text":"x"}' }
+  const done = { type: 'response.output_item.done', output_index: 1, item }
+  expect(itemsOf(await answer('openai', sendAll([done, ...hi.openai()])))).toMatchObject([
+    { type: 'call', name: 'echo', callId: 'c', text: '{"text":"x"}', done: true },
+    { type: 'text', text: 'hi' },
+  ])
+})
+
+const openaiError = (message: string, more: object = {}) => ({ error: { message, param: null, code: null, ...more } })
+const anthropicError = (message: string) => ({ type: 'error', error: { type: 'invalid_request_error', message } })
+
+test.each([
+  ['openai', 400, openaiError('Input tokens exceed the configured limit of 272000 tokens.')],
+  ['openai', 413, openaiError('Payload Too Large')],
+  ['openai-chat', 400, openaiError("This model's maximum context length is 4096 tokens.")],
+  ['openai-chat', 400, openaiError('Please reduce the length of the messages or completion.')],
+  ['openai-chat', 500, openaiError('the request exceeds the available context size')],
+  ['anthropic', 400, anthropicError('input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000')],
+] as const)('[PRV30] "too long" is understood in the words of %s (%i)', async (name, status, body) => {
+  const parts = collect(
+    started[name].provider.stream(aRequest(started[name].handle, 'hello'), new AbortController().signal),
+  )
+  // What may pass is tried three times.
+  for (let tries = status === 500 ? 3 : 1; tries > 0; tries -= 1) {
+    ;(await started[name].nextCall()).exchange.refuse({ status, body, headers: { 'retry-after-ms': '1' } })
+  }
+  expect(await parts).toMatchObject([{ type: 'failure', error: { type: 'LLM_CONTEXT_WINDOW' } }])
+})
+
+test('[PRV30] "too long" is understood inside a stream, and an empty account is no bad request', async () => {
+  const inside = openaiError('Too large.', { type: 'exceed_context_size_error', code: 400 })
+  expect((await answer('openai-chat', sendAll([inside]))).at(-1)).toMatchObject({
+    error: { type: 'LLM_CONTEXT_WINDOW' },
+  })
+  const body = anthropicError('Your credit balance is too low to access the Anthropic API.')
+  expect(await answer('anthropic', ({ exchange }) => exchange.refuse({ status: 400, body }))).toMatchObject([
+    { error: { type: 'LLM_RATE_LIMIT', retryable: false } },
+  ])
+})
