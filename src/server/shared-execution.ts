@@ -128,7 +128,8 @@ export function createSharedExecution(log: Log) {
   function keyOf({ document, operationName, variableValues, contextValue }: ExecutionArgs): string {
     const known = documents.get(document) ?? { number: (documentCount += 1), variables: inner(document, operationName) }
     documents.set(document, known)
-    const values = known.variables.map((name) => variableValues?.[name])
+    // Named, because one that is left out takes its default, and null does not.
+    const values = known.variables.map((name) => ({ [name]: variableValues?.[name] }))
     return JSON.stringify([known.number, operationName, values, (contextValue as { viewer?: unknown }).viewer])
   }
 

@@ -71,24 +71,26 @@ it('[SRV24] subscribers with the same fields and rights share one execution of a
   const broadcast = createBroadcast()
   const { client, origin } = await startServer({ schema: broadcast.schema })
   const good = createGraphQLClient(`${origin}/graphql`, { authorization: 'Bearer good' })
-  const document = `subscription ($after: String, $prefix: String) { events(after: $after) { value keyName(prefix: $prefix) } }`
-  const sockets = [client.webSocket(), client.webSocket(), good.webSocket(), good.webSocket()]
+  const document = `subscription ($after: String, $prefix: String = "the ") { events(after: $after) { value keyName(prefix: $prefix) } }`
+  const sockets = [client.webSocket(), client.webSocket(), good.webSocket(), good.webSocket(), good.webSocket()]
   const streams = [
     sockets[0]!.stream(document, { after: 'a' }),
     sockets[1]!.stream(document, { after: 'b' }),
     sockets[2]!.stream(document, { after: 'a' }),
     sockets[3]!.stream(document, { after: 'a', prefix: 'very ' }),
+    sockets[4]!.stream(document, { after: 'a', prefix: null }),
   ]
   const results = Promise.all(streams.map((stream) => stream.next()))
   await broadcast.publish({ value: 1 }, streams.length)
-  expect((await results).map((result) => result!.data.events.keyName)).toEqual(['open', 'open', 'good', 'very good'])
-  expect(broadcast.counted.executions).toBe(3)
+  const names = (await results).map((result) => result!.data.events.keyName)
+  expect(names).toEqual(['the open', 'the open', 'the good', 'very good', 'good'])
+  expect(broadcast.counted.executions).toBe(4)
 
   // An event that looks the same is another one.
   const again = Promise.all(streams.map((stream) => stream.next()))
   await broadcast.publish({ value: 1 }, streams.length)
   await again
-  expect(broadcast.counted.executions).toBe(6)
+  expect(broadcast.counted.executions).toBe(8)
   for (const socket of sockets) await socket.dispose()
 })
 
