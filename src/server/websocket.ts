@@ -9,6 +9,7 @@ import {
   makeServer,
   MessageType,
   stringifyMessage,
+  type Context,
   type SubscribePayload,
 } from 'graphql-ws'
 import { WebSocketServer, type RawData, type WebSocket } from 'ws'
@@ -22,7 +23,7 @@ import { unknownOperation, type Limits } from './limits.ts'
 import { originAllowed } from './origin.ts'
 import { createOutlet, type Outlet } from './outlet.ts'
 import type { SharedExecution } from './shared-execution.ts'
-import { sendResults } from './socket-stream.ts'
+import { neverAnswered, sendResults } from './socket-stream.ts'
 import type { Yoga } from './yoga.ts'
 
 interface WebSocketOptions<Viewer> {
@@ -87,18 +88,32 @@ export function createWebSocketEndpoint<Viewer>(options: WebSocketOptions<Viewer
         return false
       }
     },
-    async onSubscribe({ extra, subscriptions }, id, payload) {
-      if (Object.keys(subscriptions).length > limits.operationsPerSocket) return [tooManyOperations(limits)]
-      try {
-        return await runOperation(extra, { id, payload })
-      } catch (error) {
-        return [toClientError(error, log)]
-      }
+    async onSubscribe(context, id, payload) {
+      const mark = {} as AsyncIterable<never>
+      context.subscriptions[id] = mark
+      const answer = await answerTo(context, { id, payload })
+      if (context.subscriptions[id] === mark) return answer
+      // Completed, or the socket is gone. The library tells operations apart by their ids alone, and this one may be in
+      // use again: it would take what it is given now for the answer to the other.
+      if ('result' in answer) await release(answer.result)
+      return neverAnswered()
     },
     execute: (args) => (args as ExecutedArgs).result,
     subscribe: (args) => (args as ExecutedArgs).result,
     onError: (_context, _id, _payload, errors) => errors.map((error) => toClientError(error, log).toJSON()),
   })
+
+  async function answerTo(
+    { extra, subscriptions }: Context<Record<string, unknown>, Connection<Viewer>>,
+    operation: { readonly id: string; readonly payload: SubscribePayload },
+  ): Promise<ExecutedArgs | readonly GraphQLError[]> {
+    if (Object.keys(subscriptions).length > limits.operationsPerSocket) return [tooManyOperations(limits)]
+    try {
+      return await runOperation(extra, operation)
+    } catch (error) {
+      return [toClientError(error, log)]
+    }
+  }
 
   async function runOperation(
     { outlet, viewer }: Connection<Viewer>,
@@ -187,6 +202,10 @@ export function createWebSocketEndpoint<Viewer>(options: WebSocketOptions<Viewer
       for (const socket of sockets.clients) socket.terminate()
     },
   }
+}
+
+async function release(result: Result): Promise<void> {
+  if (Symbol.asyncIterator in result) await result[Symbol.asyncIterator]().return?.()
 }
 
 /** Resolves once the data has left, so that a slow reader slows its own streams; at once where the socket is closed. */

@@ -2,8 +2,9 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 
 import { describe, expect, it } from 'vitest'
+import { WebSocket } from 'ws'
 
-import { startServer } from './fixture.ts'
+import { startServer, type TestServer } from './fixture.ts'
 
 describe('event streams', () => {
   it('[SRV19] carry a subscription to its end, unbuffered by proxies', async () => {
@@ -83,6 +84,66 @@ describe('streams of a socket', () => {
     socket.client.terminate()
     await Promise.allSettled(waiting)
     await expect.poll(() => ground.sources.size).toBe(0)
+  })
+
+  it('[SRV20] release their source when the socket breaks that has stopped reading', async () => {
+    const server = await startServer()
+    const { socket, subscribe } = await openSocket(server)
+    // A long name makes long messages.
+    subscribe(`subscription { ${'a'.repeat(100_000)}: ticks }`)
+    await expect.poll(() => server.ground.sources.size).toBe(1)
+    const ticker = [...server.ground.sources][0]!
+    let taken = 0
+    const { next } = ticker
+    ticker.next = () => ((taken += 1), next())
+    socket.pause()
+    const pushed = 300
+    for (let event = 0; event < pushed; event += 1) ticker.push(event)
+    // Until no more is taken: what was written last waits for the reader.
+    for (let before = -1; before !== taken; await new Promise((resolve) => setTimeout(resolve, 100))) before = taken
+    expect(taken).toBeLessThan(pushed)
+    socket.terminate()
+    await expect.poll(() => server.ground.sources.size).toBe(0)
+  })
+})
+
+/** A socket whose every message the test writes and reads. */
+async function openSocket({ origin }: TestServer) {
+  const socket = new WebSocket(`${origin.replace('http', 'ws')}/graphql`, 'graphql-transport-ws')
+  const received: string[] = []
+  socket.on('message', (data) => received.push(String(data)))
+  await once(socket, 'open')
+  socket.send('{"type":"connection_init"}')
+  await expect.poll(() => received.shift()).toBe('{"type":"connection_ack"}')
+  const subscribe = (query: string) => socket.send(JSON.stringify({ type: 'subscribe', id: '1', payload: { query } }))
+  const complete = () => socket.send('{"type":"complete","id":"1"}')
+  return { socket, received, subscribe, complete }
+}
+
+describe('an id that the client has completed', () => {
+  it.each([
+    { what: 'a stream', first: 'subscription { ticks }' },
+    { what: 'a query', first: '{ wait(gate: "first") }' },
+  ])('[SRV27] can be used again at once, and nothing of $what that had it comes under it', async ({ first }) => {
+    const server = await startServer()
+    const { sources, gates } = server.ground
+    const { socket, received, subscribe, complete } = await openSocket(server)
+    subscribe(first)
+    await expect.poll(() => sources.size + gates.size).toBe(1)
+    complete()
+    subscribe('subscription { ticks }')
+    // While the first of these is still being prepared.
+    complete()
+    subscribe('subscription { ticks(each: "never") }')
+    await expect.poll(() => [sources.size, server.ground.sourcesOpened]).toEqual([1, first.startsWith('{') ? 2 : 3])
+    gates.get('first')?.resolve('too late')
+    for (const value of [7, 8]) {
+      ;[...sources][0]!.push(value)
+      await expect.poll(() => received.shift()).toBe(`{"id":"1","type":"next","payload":{"data":{"ticks":${value}}}}`)
+    }
+    socket.close()
+    await expect.poll(() => sources.size).toBe(0)
+    expect(received).toEqual([])
   })
 })
 
