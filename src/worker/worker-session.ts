@@ -9,6 +9,7 @@ import { clearLease } from '../store/runs.ts'
 import { beatHeart, giveUpWorker, holdWorkerLock, insertWorker } from '../store/workers.ts'
 import { deferred } from '../util/deferred.ts'
 import { Mutex } from '../util/mutex.ts'
+import { createQueuePool } from './queue-pool.ts'
 import type { WorkerOptions } from './worker-options.ts'
 
 const heartbeatMs = 5_000
@@ -110,7 +111,7 @@ export async function openSession(options: WorkerOptions, onLost: () => void): P
     let pool: WorkerPool | undefined
     events.on('pool:create', ({ workerPool }) => (pool = workerPool))
     const runner = await run({
-      pgPool: database.pool,
+      pgPool: createQueuePool(database.pool, () => over),
       events,
       concurrency: options.concurrency,
       pollInterval: pollMs,

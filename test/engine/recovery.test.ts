@@ -141,20 +141,11 @@ test('[ENG26] a connection that breaks under a checkpoint costs time, and nothin
   const api = converse(await start(database))
   const run = await api.start(await api.createAgent(), 'hello')
   const call = await model.nextCall()
-  const locker = await database.pool.connect()
-  await locker.query('begin')
-  await locker.query('select from runs for update')
+  const locker = await lockRows(database, 'runs')
   call.say('yes')
   call.finish()
-  for (let broken = 0; broken === 0;) {
-    const { rows } = await locker.query(
-      `select pg_terminate_backend(pid) from pg_stat_activity
-       where datname = current_database() and wait_event_type = 'Lock' and pid <> pg_backend_pid()`,
-    )
-    broken = rows.length
-  }
-  await locker.query('rollback')
-  locker.release()
+  await locker.breakWaiting()
+  await locker.unlock()
   const again = await model.nextCall()
   again.say('yes')
   again.finish()
@@ -162,3 +153,51 @@ test('[ENG26] a connection that breaks under a checkpoint costs time, and nothin
   expect(ended).toMatchObject({ status: 'COMPLETED', answer: 'yes', attempts: 2 })
   expect(ended.messages.nodes).toHaveLength(2)
 })
+
+test('[ENG35] a connection that breaks while a job is finished, or put back after a failure, keeps no run from going on', async () => {
+  const database = await openDatabase()
+  const api = converse(await start(database))
+  const agent = await api.createAgent()
+
+  const failing = await api.start(agent, 'hello')
+  const call = await model.nextCall()
+  const jobs = await lockRows(database, 'graphile_worker._private_jobs')
+  const runs = await lockRows(database, 'runs')
+  call.finish()
+  await runs.breakWaiting()
+  await runs.unlock()
+  await jobs.breakWaiting()
+  await jobs.unlock()
+  const again = await model.nextCall()
+
+  const completing = await lockRows(database, 'graphile_worker._private_jobs')
+  again.finish()
+  await completing.breakWaiting()
+  await completing.unlock()
+  expect(await api.settled(failing)).toMatchObject({ status: 'COMPLETED', attempts: 2 })
+  await expect
+    .poll(async () => (await database.pool.query('select from graphile_worker._private_jobs')).rowCount)
+    .toBe(0)
+})
+
+/** Keeps others from changing the table's rows; whoever waits for that loses its connection when it is asked to. */
+async function lockRows(database: OpenDatabase, table: string) {
+  const locker = await database.pool.connect()
+  await locker.query('begin')
+  await locker.query(`select from ${table} for update`)
+  return {
+    async breakWaiting() {
+      for (let broken = 0; broken === 0;) {
+        const { rows } = await locker.query(
+          `select pg_terminate_backend(pid) from pg_stat_activity
+           where datname = current_database() and pg_backend_pid() = any(pg_blocking_pids(pid))`,
+        )
+        broken = rows.length
+      }
+    },
+    async unlock() {
+      await locker.query('rollback')
+      locker.release()
+    },
+  }
+}
