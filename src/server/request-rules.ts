@@ -20,8 +20,21 @@ export function useContentTypes(): Plugin {
         refuse(415, `The body must be JSON: send \`Content-Type: application/json\`, not ${type ?? 'none'}.`)
       } else if (!answerTypes.some((answerType) => accepts(request, answerType))) {
         refuse(406, `\`Accept\` must allow one of ${answerTypes.join(', ')}.`)
+      } else if (request.method === 'GET') {
+        checkUrlJson(new URL(request.url).searchParams)
       }
     },
+  }
+}
+
+/** yoga parses these without looking, and would take what is no JSON for a bug of ours. */
+function checkUrlJson(parameters: URLSearchParams): void {
+  for (const name of ['variables', 'extensions']) {
+    try {
+      JSON.parse(parameters.get(name) || 'null')
+    } catch {
+      throw new ClientError('BAD_REQUEST', `\`${name}\` in the URL is not JSON.`)
+    }
   }
 }
 

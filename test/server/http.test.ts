@@ -105,6 +105,14 @@ describe('GET /graphql', () => {
     expect(ground.contexts).toHaveLength(0)
   })
 
+  it.each(['variables', 'extensions'])('[SRV8] refuses %s that are not JSON', async (name) => {
+    const { client } = await startServer()
+    const address = `${client.url}?${new URLSearchParams({ query: '{ hello }', [name]: 'nonsense' })}`
+    const response = await fetch(address, { headers: { accept: 'application/graphql-response+json' } })
+    expect(response.status).toBe(400)
+    expect(await response.json()).toMatchObject({ errors: [{ extensions: { code: 'BAD_REQUEST' } }] })
+  })
+
   it('[SRV8] answers other methods with 405', async () => {
     const { client } = await startServer()
     for (const method of ['PUT', 'DELETE', 'OPTIONS']) {
