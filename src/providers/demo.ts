@@ -20,41 +20,52 @@ export const demoProvider: Provider = {
 
 async function* streamScript(request: ModelRequest, signal: AbortSignal): AsyncGenerator<ModelPart, void> {
   const script = readScript(request.messages)
+  const mostTokens = request.settings.maxOutputTokens ?? Infinity
   let outputTokens = 0
+  let isCut = false
 
   /** Waits before each token, and says whether to go on. */
   async function pace(): Promise<boolean> {
+    isCut = outputTokens >= mostTokens
+    if (isCut) return false
     outputTokens += 1
     if (script.slowMs > 0) await sleep(script.slowMs, undefined, { signal }).catch(() => undefined)
     return !signal.aborted
   }
 
-  for (const [type, text] of [['reasoning', script.reasoning] as const, ['text', script.text] as const]) {
-    for (const token of tokensOf(text)) {
-      if (!(await pace())) return
-      yield { type, item: type, text: token }
+  async function* speak(): AsyncGenerator<ModelPart, void> {
+    for (const [type, text] of [['reasoning', script.reasoning] as const, ['text', script.text] as const]) {
+      for (const token of tokensOf(text)) {
+        if (!(await pace())) return
+        yield { type, item: type, text: token }
+      }
+      if (text !== '') yield { type: 'done', item: type }
     }
-    if (text !== '') yield { type: 'done', item: type }
+    if (script.failure) return
+    for (const [index, call] of script.calls.entries()) {
+      const item = `call ${index}`
+      if (!(await pace())) return
+      yield { type: 'call', item, callId: `demo_call_${request.messages.length}_${index}`, name: call.name }
+      for (const token of tokensOf(call.argumentsText)) {
+        if (!(await pace())) return
+        yield { type: 'arguments', item, text: token }
+      }
+      yield { type: 'done', item }
+    }
   }
-  if (script.failure) {
+
+  yield* speak()
+  if (signal.aborted) return
+  if (script.failure && !isCut) {
     yield { type: 'failure', error: failureOf(script.failure) }
     return
   }
-  for (const [index, call] of script.calls.entries()) {
-    const item = `call ${index}`
-    if (!(await pace())) return
-    yield { type: 'call', item, callId: `demo_call_${request.messages.length}_${index}`, name: call.name }
-    for (const token of tokensOf(call.argumentsText)) {
-      if (!(await pace())) return
-      yield { type: 'arguments', item, text: token }
-    }
-    yield { type: 'done', item }
-  }
   const inputTokens = Math.ceil((request.systemPrompt.length + JSON.stringify(request.messages).length) / 4)
+  const reasoningTokens = Math.min(tokensOf(script.reasoning).length, outputTokens)
   yield {
     type: 'finish',
-    reason: 'end',
-    usage: { inputTokens, outputTokens, cachedInputTokens: 0, reasoningTokens: tokensOf(script.reasoning).length },
+    reason: isCut ? 'length' : 'end',
+    usage: { inputTokens, outputTokens, cachedInputTokens: 0, reasoningTokens },
   }
 }
 

@@ -1,7 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 
+import { defaultModelSettings } from '../../src/domain/agent.ts'
 import type { ModelPart } from '../../src/domain/model-request.ts'
 import { createAnthropic } from '../../src/providers/anthropic.ts'
+import { demoProvider } from '../../src/providers/demo.ts'
 import { createOpenAIChat } from '../../src/providers/openai-chat.ts'
 import { createOpenAIResponses } from '../../src/providers/openai-responses.ts'
 import { secretKey, usage, type FakeCall, type FakeProvider } from '../support/fake-providers/fake-model.ts'
@@ -174,4 +176,19 @@ test.each([
   expect(failure).toMatchObject({ type: 'failure', error: { type: 'LLM_AUTHENTICATION' } })
   expect(JSON.stringify(failure)).toContain(variable)
   expect(provider.models()).toEqual([])
+})
+
+test('[PRV7] the scripted model keeps to the limit of its length too', async () => {
+  const request = (maxOutputTokens: number) =>
+    aRequest('demo/scripted', 'think a b\nsay c d\ncall echo {}', {
+      settings: { ...defaultModelSettings, maxOutputTokens },
+    })
+  const texts = async (limit: number) => {
+    const parts = await collect(demoProvider.stream(request(limit), new AbortController().signal))
+    return [...itemsOf(parts).map(({ text }) => text), parts.at(-1)]
+  }
+  const finish = { type: 'finish', reason: 'length' }
+  expect(await texts(1)).toEqual(['a', expect.objectContaining(finish)])
+  expect(await texts(3)).toEqual(['a b', 'c', expect.objectContaining(finish)])
+  expect(await texts(6)).toEqual(['a b', 'c d', '{}', expect.objectContaining({ ...finish, reason: 'end' })])
 })
