@@ -1,6 +1,6 @@
 import { sql, type SelectQueryBuilder } from 'kysely'
 
-import { badUserInput } from '../domain/errors.ts'
+import { badCursor, badUserInput } from '../domain/errors.ts'
 
 /** What a connection field is asked for, as GraphQL hands it over. */
 export interface PageArguments {
@@ -28,19 +28,25 @@ const cursorPatterns: Record<CursorKind, RegExp> = {
   integer: /^(0|[1-9][0-9]{0,8})$/,
 }
 
-function decodeKey(field: 'after' | 'before', cursor: string, kind: CursorKind): string {
-  const text = Buffer.from(cursor, 'base64url').toString('utf8')
-  if (!cursorPatterns[kind].test(text) || encodeKey(text) !== cursor) {
-    throw badUserInput(
-      field,
-      `"${cursor}" is not a cursor of this list. Pass an edge's cursor or pageInfo's startCursor or endCursor unchanged.`,
-    )
-  }
-  return text
+/** A cursor is the key of a row and whose key it is, so that no list takes another one's for its own. */
+interface ListKey {
+  readonly key: string
+  readonly kind: CursorKind
 }
 
-function encodeKey(key: string): string {
-  return Buffer.from(key, 'utf8').toString('base64url')
+function decodeCursor(field: 'after' | 'before', cursor: string, list: ListKey): string {
+  const text = Buffer.from(cursor, 'base64url').toString('utf8')
+  const value = text.slice(list.key.length + 1)
+  if (!cursorPatterns[list.kind].test(value) || encodeCursor(list, value) !== cursor) {
+    throw badCursor(
+      `${field}: ${JSON.stringify(cursor.slice(0, 100))} is not a cursor of this list. Pass an edge's cursor or pageInfo's startCursor or endCursor unchanged.`,
+    )
+  }
+  return value
+}
+
+function encodeCursor(list: ListKey, value: string): string {
+  return Buffer.from(`${list.key}:${value}`, 'utf8').toString('base64url')
 }
 
 function pageSize(page: PageArguments): number {
@@ -64,9 +70,7 @@ function pageSize(page: PageArguments): number {
 export async function readPage<DB, TB extends keyof DB, Row, Node>(
   query: SelectQueryBuilder<DB, TB, Row>,
   page: PageArguments,
-  options: {
-    readonly key: string
-    readonly kind: CursorKind
+  options: ListKey & {
     readonly order: 'oldest first' | 'newest first'
     readonly keyOf: (row: Row) => string | number
     readonly toNode: (row: Row) => Node
@@ -82,7 +86,7 @@ export async function readPage<DB, TB extends keyof DB, Row, Node>(
   for (const field of ['after', 'before'] as const) {
     const cursor = page[field]
     if (cursor === null || cursor === undefined) continue
-    const value = decodeKey(field, cursor, options.kind)
+    const value = decodeCursor(field, cursor, options)
     const above = (field === 'after') === (options.order === 'oldest first')
     bounded = bounded.where(sql<boolean>`${key} ${sql.raw(above ? '>' : '<')} ${value}::${cast}`)
   }
@@ -97,7 +101,7 @@ export async function readPage<DB, TB extends keyof DB, Row, Node>(
 
   return {
     nodes: shown.map(options.toNode),
-    cursors: shown.map((row) => encodeKey(String(options.keyOf(row)))),
+    cursors: shown.map((row) => encodeCursor(options, String(options.keyOf(row)))),
     // What lies behind the starting point is known to exist by the cursor that names it.
     hasNextPage: backwards ? typeof page.before === 'string' : more,
     hasPreviousPage: backwards ? more : typeof page.after === 'string',

@@ -88,12 +88,14 @@ describe('a page', () => {
     expect(back).toMatchObject({ nodes: newest.slice(1, 2), hasNextPage: true, hasPreviousPage: true })
   })
 
-  it('[PAGE4] refuses a cursor that no list gave, before it reaches the database', async () => {
+  it('[PAGE4] refuses a cursor that no list of this kind gave, before it reaches the database', async () => {
     const list = await createList(1)
+    const id = list.ids[0]!
     const encoded = (text: string) => Buffer.from(text).toString('base64url')
-    for (const cursor of ['', 'nonsense', encoded('1'), encoded("' or 1=1 --"), `${encoded(list.ids[0]!)}=`]) {
-      expect(await refusal(list.read({ after: cursor }))).toMatch(/^BAD_USER_INPUT after: /)
-      expect(await refusal(list.read({ before: cursor }))).toMatch(/^BAD_USER_INPUT before: /)
+    const foreign = [encoded('1'), encoded("tenants.id:' or 1=1 --"), encoded(`agents.id:${id}`)]
+    for (const cursor of ['', 'nonsense', ...foreign, `${encoded(`tenants.id:${id}`)}=`]) {
+      expect(await refusal(list.read({ after: cursor }))).toMatch(/^BAD_CURSOR after: /)
+      expect(await refusal(list.read({ before: cursor }))).toMatch(/^BAD_CURSOR before: /)
     }
   })
 
