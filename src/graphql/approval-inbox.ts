@@ -1,6 +1,6 @@
 import { watchInbox, type InboxEvent } from '../live/watch-inbox.ts'
 import { builder } from './builder.ts'
-import { uuidsOfFilter } from './node.ts'
+import { requireAgents } from './load-existing.ts'
 import { ToolCall } from './run-refs.ts'
 import { ToolCallNeed } from './tool-call.ts'
 
@@ -50,8 +50,8 @@ builder.subscriptionField('approvalInbox', (t) =>
         description: 'Only calls that wait for one of these.',
       }),
     },
-    subscribe: (_root, { agentIds, needs }, context) => {
-      const filter = { agentIds: agentIds ? uuidsOfFilter('Agent', 'agentIds', agentIds) : undefined, needs }
+    subscribe: async (_root, { agentIds, needs }, context) => {
+      const filter = { agentIds: await requireAgents(context, agentIds), needs }
       return watchInbox(context, context.viewer.tenantId, filter)
     },
     resolve: (event) => event,

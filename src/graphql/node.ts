@@ -1,7 +1,7 @@
 import { brandWithType } from '@pothos/core'
 
 import { badUserInput, notFound } from '../domain/errors.ts'
-import { decodeId, encodeId, encodeStepId, nounOf, type DecodedId, type IdKind } from '../domain/ids.ts'
+import { decodeId, encodeId, encodeStepId, idPrefixes, nounOf, type DecodedId, type IdKind } from '../domain/ids.ts'
 import { builder } from './builder.ts'
 import type { Context } from './context.ts'
 
@@ -84,17 +84,19 @@ export function uuidOf(kind: UuidKind, id: string): string | undefined {
   return decoded?.kind === kind ? (decoded as { uuid: string }).uuid : undefined
 }
 
-/** For ids in a filter, which must at least be ids of the right kind. */
+/** For ids in a filter of a list: one that names nothing matches nothing, one of another kind is a mistake. */
 export function uuidsOfFilter(kind: UuidKind, field: string, ids: readonly string[]): string[] {
-  return ids.map((id, index) => {
-    const uuid = uuidOf(kind, id)
-    if (uuid === undefined)
-      throw badUserInput(
-        `${field}.${index}`,
-        `"${id}" is not the id of a ${nounOf(kind)}. It takes an id as the API gave it.`,
-      )
-    return uuid
-  })
+  return ids.flatMap((id, index) => uuidOfFilter(kind, `${field}.${index}`, id))
+}
+
+/** As `uuidsOfFilter`: one, or none where the id names nothing. */
+export function uuidOfFilter(kind: UuidKind, field: string, id: string): string[] {
+  const prefix = `${idPrefixes[kind]}_`
+  if (!id.startsWith(prefix)) {
+    throw badUserInput(field, `"${id}" is no id of this kind. It takes one that begins with ${prefix}.`)
+  }
+  const uuid = uuidOf(kind, id)
+  return uuid === undefined ? [] : [uuid]
 }
 
 export { encodeId, encodeStepId, nounOf }

@@ -1,4 +1,3 @@
-import { badUserInput } from '../domain/errors.ts'
 import type { Run as DomainRun } from '../domain/run.ts'
 import { waitForRun } from '../live/wait-for-run.ts'
 import type { PageArguments } from '../store/page.ts'
@@ -8,7 +7,7 @@ import { countedConnectionType, pageArguments, pageComplexity, type CountedPage 
 import type { Context } from './context.ts'
 import { requireCursor } from './cursor.ts'
 import { clearLoaders } from './loaders.ts'
-import { uuidOf, uuidsOfFilter } from './node.ts'
+import { uuidOf, uuidOfFilter, uuidsOfFilter } from './node.ts'
 import { RunStatus, StopReason } from './run-outcome.ts'
 import { Run } from './run-refs.ts'
 import { checkedWait } from './run-input.ts'
@@ -60,17 +59,11 @@ function toStoredFilter({ agentIds, conversationId, ...rest }: GivenFilter): Sto
   return {
     ...rest,
     agentIds: agentIds && uuidsOfFilter('Agent', 'filter.agentIds', agentIds),
-    conversationIds: conversationId ? [conversationUuid(conversationId)] : undefined,
+    conversationIds:
+      typeof conversationId === 'string'
+        ? uuidOfFilter('Conversation', 'filter.conversationId', conversationId)
+        : undefined,
   }
-}
-
-function conversationUuid(id: string): string {
-  const uuid = uuidOf('Conversation', id)
-  if (uuid !== undefined) return uuid
-  throw badUserInput(
-    'filter.conversationId',
-    `"${id}" is not the id of a conversation. It takes an id as the API gave it.`,
-  )
 }
 
 function narrow(ids: readonly string[] | null | undefined, id: string): string[] {

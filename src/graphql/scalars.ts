@@ -10,7 +10,7 @@ builder.scalarType('DateTime', {
   serialize: (value) => value.toISOString(),
   parseValue(value) {
     const time = typeof value === 'string' && instant.test(value) ? new Date(value) : undefined
-    if (!time || Number.isNaN(time.getTime())) {
+    if (!time || Number.isNaN(time.getTime()) || !isDay((value as string).slice(0, 10))) {
       throw new GraphQLError(
         `${JSON.stringify(value)} is not an instant. It takes ISO-8601, such as 2026-01-31T12:00:00.000Z.`,
       )
@@ -18,6 +18,11 @@ builder.scalarType('DateTime', {
     return time
   },
 })
+
+/** `Date` takes the 30th of February for the 1st of March. */
+function isDay(text: string): boolean {
+  return new Date(`${text}T00:00:00Z`).toISOString().startsWith(text)
+}
 
 builder.scalarType('JSON', {
   description: 'Any JSON value.',

@@ -1,4 +1,3 @@
-import { badUserInput } from '../domain/errors.ts'
 import type { RunEvent as DomainRunEvent } from '../domain/run-event.ts'
 import type { Run as DomainRun } from '../domain/run.ts'
 import { followConversation } from '../live/follow-conversation.ts'
@@ -7,8 +6,8 @@ import { watchRuns } from '../live/watch-runs.ts'
 import { builder } from './builder.ts'
 import type { Context } from './context.ts'
 import { requireConversationCursor, requireCursor } from './cursor.ts'
-import { loadExisting } from './load-existing.ts'
-import { requireUuid, uuidOf, uuidsOfFilter } from './node.ts'
+import { loadExisting, requireAgents } from './load-existing.ts'
+import { requireUuid } from './node.ts'
 import { RunEvent } from './run-event.ts'
 import { Run } from './run-refs.ts'
 
@@ -32,23 +31,19 @@ async function subscribeToConversation(
   return followConversation(context, id, { after, deltas: args.deltas })
 }
 
-function subscribeToRuns(
+async function subscribeToRuns(
   context: Context,
   args: {
     readonly since: Date
     readonly agentIds?: readonly string[] | null | undefined
     readonly conversationId?: string | null | undefined
   },
-): AsyncIterableIterator<DomainRun> {
-  const agentIds = args.agentIds ? uuidsOfFilter('Agent', 'agentIds', args.agentIds) : undefined
-  const conversationId = args.conversationId ? conversationUuid(args.conversationId) : undefined
+): Promise<AsyncIterableIterator<DomainRun>> {
+  const agentIds = await requireAgents(context, args.agentIds)
+  const conversationId =
+    typeof args.conversationId === 'string' ? requireUuid('Conversation', args.conversationId) : undefined
+  if (conversationId) await loadExisting(context.loaders.conversations, 'Conversation', conversationId)
   return watchRuns(context, context.viewer.tenantId, { since: args.since, filter: { agentIds, conversationId } })
-}
-
-function conversationUuid(id: string): string {
-  const uuid = uuidOf('Conversation', id)
-  if (uuid !== undefined) return uuid
-  throw badUserInput('conversationId', `"${id}" is not the id of a conversation. It takes an id as the API gave it.`)
 }
 
 builder.subscriptionFields((t) => ({

@@ -336,7 +336,10 @@ describe('lists of runs', () => {
     expect(data.conversation.runs).toEqual({ totalCount: 2, nodes: [{ id: shownRun(recent) }] })
 
     const bad = 'query ($filter: RunFilter) { runs(filter: $filter) { totalCount } }'
-    expect(await api.error(bad, { filter: { agentIds: ['agent_x'] } })).toMatchObject({
+    for (const filter of [{ agentIds: ['agent_x'] }, { conversationId: 'conv_x' }]) {
+      expect(await api.data(bad, { filter })).toEqual({ runs: { totalCount: 0 } })
+    }
+    expect(await api.error(bad, { filter: { agentIds: [encodeId('Conversation', conversation.id)] } })).toMatchObject({
       code: 'BAD_USER_INPUT',
       field: 'filter.agentIds.0',
     })

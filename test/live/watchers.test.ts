@@ -180,3 +180,16 @@ test('[CHG2] only runs of the conversation, where one is asked for', async () =>
   expect([...list.statuses.keys()]).toEqual([here])
   await list.close()
 })
+
+test.each([
+  'approvalInbox(agentIds: [$id])',
+  'runChanges(since: "2026-01-01T00:00:00Z", agentIds: [$id])',
+  'runChanges(since: "2026-01-01T00:00:00Z", conversationId: $id)',
+])('[CHG3] an id that names nothing is NOT_FOUND: %s', async (field) => {
+  const kind = field.includes('conversationId') ? 'conv' : 'agent'
+  for (const id of [`${kind}_x`, `${kind}_${'0'.repeat(32)}`]) {
+    const stream = await api.events(`subscription ($id: ID!) { ${field} { __typename } }`, { id })
+    expect((await stream.next())!.errors![0]!.extensions).toEqual({ code: 'NOT_FOUND', id })
+    stream.close()
+  }
+})
