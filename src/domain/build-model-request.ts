@@ -12,13 +12,13 @@ export function buildModelRequest(
   state: PromptState,
   blocks: readonly Block[],
   context: readonly ContextMessage[],
-  options: { readonly window: number },
+  options: { readonly window: number; readonly now: Date },
 ): ModelRequest {
   const { tools, forced } = nextCalls(state)
   const messages = toModelMessages(context.map((entry) => withCurrentCalls(state, entry)))
   return {
     model: state.agent.model,
-    systemPrompt: compileSystemPrompt(state.agent, blocks),
+    systemPrompt: compileSystemPrompt(state.agent, blocks, options.now),
     messages: cutReturns(messages, options.window),
     tools: toolsOf(state).filter(({ name }) => tools.includes(name)),
     toolChoice: forced ? forcedChoice(tools) : 'auto',

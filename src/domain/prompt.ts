@@ -3,17 +3,20 @@ import type { Block } from './block.ts'
 import { describeToolRules } from './tool-rule-text.ts'
 
 /**
- * The system prompt as a model is sent it: the instructions, the tool rules, then the memory blocks with what an
- * editor of them needs to know. What changes least comes first, so that providers can reuse a cached beginning.
+ * The system prompt as a model is sent it: the instructions, the tool rules, the memory blocks with what an editor of
+ * them needs to know, then the day. What changes least comes first, so that providers can reuse a cached beginning; the
+ * time of day would spoil it with every step.
  */
 export function compileSystemPrompt(
-  agent: Pick<Agent, 'instructions' | 'toolRules'>,
+  agent: Pick<Agent, 'instructions' | 'toolRules' | 'timezone'>,
   blocks: readonly Block[],
+  now: Date,
 ): string {
   const sections = [agent.instructions.trim()]
   const rules = describeToolRules(agent.toolRules)
   if (rules.length > 0) sections.push(`<tool_rules>\n${rules.map((rule) => `- ${rule}`).join('\n')}\n</tool_rules>`)
   if (blocks.length > 0) sections.push(`<memory>\n${blocks.map(compileBlock).join('\n')}\n</memory>`)
+  sections.push(`<metadata>\n- Today is ${dayOf(now, agent.timezone)} (${agent.timezone}).\n</metadata>`)
   return sections.filter((section) => section !== '').join('\n\n')
 }
 
@@ -22,4 +25,16 @@ function compileBlock(block: Block): string {
   const access = block.readOnly ? ' read_only="true"' : ''
   const description = block.description ? `\n<description>${block.description}</description>` : ''
   return `<block label="${block.label}" characters="${size}" limit="${block.charLimit}"${access}>${description}\n<value>\n${block.value}\n</value>\n</block>`
+}
+
+/** By time zone: to make one takes longer than all the rest of a prompt. */
+const dayFormats = new Map<string, Intl.DateTimeFormat>()
+
+function dayOf(now: Date, timeZone: string): string {
+  const format =
+    dayFormats.get(timeZone) ??
+    new Intl.DateTimeFormat('en', { timeZone, weekday: 'long', year: 'numeric', month: '2-digit', day: '2-digit' })
+  dayFormats.set(timeZone, format)
+  const parts = Object.fromEntries(format.formatToParts(now).map(({ type, value }) => [type, value]))
+  return `${parts['weekday']}, ${parts['year']}-${parts['month']}-${parts['day']}`
 }

@@ -148,7 +148,7 @@ class RunDriver {
 
   /** What the model is to be sent, of what is stored now. */
   async #prepare() {
-    const { db, catalog } = this.#context
+    const { db, catalog, clock } = this.#context
     const configuration = this.#fresh ?? (await loadConfiguration(db, this.#state.agent.id))
     this.#fresh = undefined
     if (!configuration) throw new LeaseLostError(this.#runId)
@@ -157,7 +157,8 @@ class RunDriver {
     this.#committed = { ...this.#committed, state: { ...this.#state, ...current } }
     this.#history ??= await loadContext(db, this.#state.run.conversationId, this.#bounds)
     const window = contextWindowOf(this.#state.agent, catalog)
-    return { blocks, window, request: buildModelRequest(this.#state, blocks, this.#history, { window }) }
+    const request = buildModelRequest(this.#state, blocks, this.#history, { window, now: clock.now() })
+    return { blocks, window, request }
   }
 
   async #fail({ error, stopReason }: RunFailure, live?: LiveStep): Promise<void> {

@@ -128,7 +128,9 @@ async function addUnread(
   const unread = agentId ? await listUnreadConversations(trx, { agentId, sleeptimeAgentId: agent.id }) : []
   if (unread.length === 0) return false
   const window = contextWindowOf(agent, context.catalog)
-  const { systemPrompt, tools } = weighRequest(buildModelRequest(draft.state, blocks, [], { window }))
+  const { systemPrompt, tools } = weighRequest(
+    buildModelRequest(draft.state, blocks, [], { window, now: context.clock.now() }),
+  )
   // Half of what is free: what the agent does about it needs room too.
   draft.addGivenMessages([sleeptimeInput(unread, Math.floor((window - systemPrompt - tools) / 2))])
   draft.changeRun({ reading: readingOf(unread) })

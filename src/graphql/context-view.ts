@@ -72,12 +72,13 @@ export async function viewContext(context: Context, conversationId: string): Pro
   // A step whose calls have no return yet is not told to a model.
   const messages = withoutOpenCalls(snapshot.messages)
   const window = contextWindowOf(state.agent, context.models)
-  const request = buildModelRequest(state, blocks, messages, { window })
+  const now = context.clock.now()
+  const request = buildModelRequest(state, blocks, messages, { window, now })
   const body = context.models.requestBody(request)
   if (!body) throw new HoldpointError('UNAVAILABLE', `This server cannot reach the model ${request.model} now.`)
 
   const weight = weighRequest(request)
-  const instructions = countTokens(compileSystemPrompt(state.agent, []))
+  const instructions = countTokens(compileSystemPrompt(state.agent, [], now))
   const summary = weighMessages(toModelMessages(messages.filter(({ message }) => message.type === 'SUMMARY')))
   return {
     systemPrompt: request.systemPrompt,

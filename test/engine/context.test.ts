@@ -70,6 +70,18 @@ test('[CTX1] the context shows what the model is sent, before, while and after i
   expect((await contextOf(agent)).messages).toEqual([{ __typename: 'UserMessage' }, { __typename: 'AssistantMessage' }])
 })
 
+test('[CTX4] the system prompt ends with the day, in the agent’s time zone', async () => {
+  const days = []
+  // Their clocks are 25 hours apart.
+  for (const timezone of ['Pacific/Kiritimati', 'Pacific/Pago_Pago']) {
+    const { systemPrompt } = await contextOf(await createAgent({ timezone }))
+    const day = /<metadata>\n- Today is \w+day, (\d{4}-\d{2}-\d{2}) \(([\w/]+)\)\.\n<\/metadata>$/.exec(systemPrompt)!
+    expect(day[2]).toBe(timezone)
+    days.push(Date.parse(day[1]!))
+  }
+  expect(days[0]! - days[1]!).toBeGreaterThanOrEqual(86_400_000)
+})
+
 test('[CTX2] while a call waits, its step is not in the context: the exchange is well-formed', async () => {
   const agent = await createAgent()
   const run = await talk.start(agent, 'hello')
