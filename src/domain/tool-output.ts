@@ -28,11 +28,12 @@ export function cutReturns(messages: readonly ModelMessage[], contextWindow: num
   )
 }
 
+/** It says where it was cut and not how much is missing: what comes out of a sandbox has been cut before. */
 function cut(given: string, limit: number): { readonly text: string; readonly truncated: boolean } {
   const text = storableText(given)
   if (text.length <= limit) return { text, truncated: false }
   return {
-    text: `${text.slice(0, limit).toWellFormed()}\n[cut: ${text.length - limit} characters more]`,
+    text: `${text.slice(0, limit).toWellFormed()}\n[cut after ${limit} characters]`,
     truncated: true,
   }
 }
