@@ -245,7 +245,10 @@ test('[APR17] a client result is cut to the tool’s limit, and is the same agai
   const long = 'x'.repeat(2_000)
   await talk.submit(runId, [giveReturn(calls[0], long)])
   const [call] = (await talk.run(runId)).steps[0].toolCalls
-  expect(call.result).toMatchObject({ truncated: true, output: expect.stringMatching(/^x{1000}\n\[cut: 1000/) })
+  expect(call.result).toMatchObject({
+    truncated: true,
+    output: expect.stringMatching(/^x{1000}\n\[cut after 1000 characters\]$/),
+  })
   expect(await talk.submit(runId, [giveReturn(calls[0], long)])).toMatchObject({ __typename: 'SubmitApprovalsSuccess' })
   for (const other of [
     giveReturn(calls[0], `${long}y`),
