@@ -1,4 +1,4 @@
-import { sql, type Kysely, type Selectable } from 'kysely'
+import { sql, type Kysely, type RawBuilder, type Selectable } from 'kysely'
 
 import { shownStatus, type Run, type RunStatus, type StopReason, type StoredRunStatus } from '../domain/run.ts'
 import { childrenNamed, tellsStatus } from './log-entries.ts'
@@ -167,7 +167,7 @@ export async function listQueuedRuns(
   return rows.map(toRun)
 }
 
-/** Why the newest run that has paused or ended did so, by agent. */
+/** Why the run that paused or ended last did so, by agent. */
 export async function findLastStopReasonsOfAgents(
   db: Kysely<Database>,
   tenantId: string,
@@ -175,11 +175,7 @@ export async function findLastStopReasonsOfAgents(
 ): Promise<Map<string, StopReason>> {
   const { rows } = await sql<{ id: string; stop_reason: StopReason }>`
     select agents.id, latest.stop_reason
-    from agents cross join lateral (
-      select stop_reason from runs
-      where runs.agent_id = agents.id and stop_reason is not null
-      order by runs.id desc limit 1
-    ) latest
+    from agents cross join lateral (${latestStop(sql`runs.agent_id = agents.id`, sql`runs.id`)}) latest
     where ${ofTenant('agents', tenantId)} and agents.id = any(${agentIds}::uuid[])`.execute(db)
   return new Map(rows.map((row) => [row.id, row.stop_reason]))
 }
@@ -193,12 +189,21 @@ export async function findLastStopReasonsOfConversations(
   const { rows } = await sql<{ id: string; stop_reason: StopReason }>`
     select conversations.id, latest.stop_reason
     from conversations cross join lateral (
-      select stop_reason from runs
-      where runs.conversation_id = conversations.id and stop_reason is not null
-      order by runs.number desc limit 1
-    ) latest
+      ${latestStop(sql`runs.conversation_id = conversations.id`, sql`runs.number`)}) latest
     where ${ofTenant('conversations', tenantId)} and conversations.id = any(${conversationIds}::uuid[])`.execute(db)
   return new Map(rows.map((row) => [row.id, row.stop_reason]))
+}
+
+/**
+ * Runs don't stop in the order in which they came: an INTERRUPT goes before what waits. When they did is not indexed, so
+ * it is looked for among the newest.
+ */
+function latestStop(which: RawBuilder<unknown>, age: RawBuilder<unknown>) {
+  return sql`
+    select stop_reason from (
+      select ${age} as age, stop_reason, coalesce(finished_at, updated_at) as stopped_at from runs
+      where ${which} and stop_reason is not null order by ${age} desc limit 20) newest
+    order by stopped_at desc, age desc limit 1`
 }
 
 function runsOfTenant(db: Kysely<Database>, tenantId: string) {

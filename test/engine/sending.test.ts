@@ -106,6 +106,28 @@ test('[ENG18] what is enqueued goes in the order in which it was accepted, acros
   for (const run of [urgent, ...waiting]) expect(await talk.settled(run)).toMatchObject({ status: 'COMPLETED' })
 })
 
+test('[ENG36] an agent and a conversation show why the run that stopped last did, whatever the order in which runs came', async () => {
+  const agent = await talk.createAgent()
+  const stopReasons = async () => {
+    const shown = await there.data(
+      'query ($agent: ID!) { agent(id: $agent) { lastStopReason mainConversation { lastStopReason } } }',
+      { agent },
+    )
+    return [shown.agent.lastStopReason, shown.agent.mainConversation.lastStopReason]
+  }
+  const held = await talk.start(agent, 'first').then(() => model.nextCall())
+  const waiting = await talk.start(agent, 'waiting', { whenBusy: 'ENQUEUE' })
+  const urgent = await talk.start(agent, 'urgent', { whenBusy: 'INTERRUPT' })
+  await held.aborted
+  await answer()
+  await talk.settled(urgent)
+  const call = await model.nextCall()
+  expect(await stopReasons()).toEqual(['END_TURN', 'END_TURN'])
+  call.fail()
+  await talk.settled(waiting)
+  expect(await stopReasons()).toEqual(['LLM_API_ERROR', 'LLM_API_ERROR'])
+})
+
 test('[ENG19] waitMs answers when the run ends, also in another process, and at the latest after that time', async () => {
   const agent = await talk.createAgent()
   const begun = performance.now()
