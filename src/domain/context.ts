@@ -36,12 +36,16 @@ export function toModelMessages(context: readonly ContextMessage[]): ModelMessag
     if (message.type === 'TOOL_RETURN') {
       messages.push({
         role: 'tool',
-        returns: callsOfStep.map((call) => ({
-          callId: call.providerCallId,
-          name: call.name,
-          failed: message.excluded || call.result?.status !== 'SUCCESS',
-          output: message.excluded ? withheld : (call.result?.output ?? ''),
-        })),
+        returns: callsOfStep.map((call) => {
+          const failed = message.excluded || call.result?.status !== 'SUCCESS'
+          const output = message.excluded ? withheld : (call.result?.output ?? '')
+          return {
+            callId: call.providerCallId,
+            name: call.name,
+            failed,
+            output: failed && output.trim() === '' ? silentFailure : output,
+          }
+        }),
       })
     }
   }
@@ -50,6 +54,8 @@ export function toModelMessages(context: readonly ContextMessage[]): ModelMessag
 
 /** A provider refused a request with these returns: the calls must have some, so these stand for them. */
 const withheld = 'withheld: the provider refused it'
+/** Not every format says that a return is an error, and the one that does refuses an error without words. */
+const silentFailure = 'The tool failed without saying why.'
 
 /**
  * Positions of what the model was given and has not answered: it leaves the context when the run fails, so that it

@@ -62,6 +62,10 @@ const messages = {
       max_tokens: 9,
       messages: [asked, used, { role: 'user', content: [...text('x'), result] }],
     },
+    'an error without words': {
+      max_tokens: 9,
+      messages: [asked, used, { role: 'user', content: [{ ...result, content: '', is_error: true }] }],
+    },
     'a wrong order of roles': { max_tokens: 9, messages: [asked, asked] },
     'no question at the end': { max_tokens: 9, messages: [asked, { role: 'assistant', content: text('hi') }] },
     'a missing signature': { max_tokens: 9, messages: [asked, thought, asked] },

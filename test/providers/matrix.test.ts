@@ -23,12 +23,21 @@ const tools = ['echo', 'pay'].map((name) =>
 beforeAll(async () => {
   for (const name of names) started[name] = await fakes[name]()
   const env = Object.assign({ HOLDPOINT_MODEL_IDLE_MS: '2000' }, ...names.map((name) => started[name].env))
-  app = await startTestApp({ tools, env })
+  app = await startTestApp({ tools: [...tools, mute], env })
   talk = talkTo(app)
 })
 afterAll(async () => {
   await app.stop()
   for (const name of names) await started[name].stop()
+})
+
+const mute = defineTool({
+  name: 'mute',
+  description: 'Fails without a word.',
+  parameters: { type: 'object', properties: {} },
+  run: () => {
+    throw new Error('')
+  },
 })
 
 const createAgent = (name: keyof typeof fakes) =>
@@ -245,3 +254,15 @@ test.each(names)(
     expect(JSON.stringify(shown)).toContain('unparsable')
   },
 )
+
+test.each(names)('[PRV33] a tool that fails without a word is told to %s as a failure', async (name) => {
+  const fake = started[name]
+  const run = await talk.start(await talk.createAgent({ model: fake.handle, tools: ['mute'] }), 'go')
+  const one = await fake.nextCall()
+  one.call('mute', {})
+  one.finish()
+  const two = await fake.nextCall()
+  expect(returnsByCall[name](two.body)).toEqual([['mute', 'The tool failed without saying why.']])
+  two.finish()
+  expect(await talk.settled(run)).toMatchObject({ status: 'COMPLETED' })
+})

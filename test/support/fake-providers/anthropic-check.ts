@@ -110,6 +110,7 @@ function badBlock(block: any, { role, calls, ids }: { role: string; calls: strin
     return good ? undefined : 'image.source: bad source'
   }
   if (block.type === 'tool_result' && role === 'user') {
+    if (block.is_error && !block.content) return 'tool_result: content cannot be empty if `is_error` is true'
     return calls.includes(block.tool_use_id) ? undefined : 'unexpected `tool_use_id` found in `tool_result` blocks'
   }
   if (block.type === 'tool_use' && role === 'assistant') {
