@@ -114,9 +114,9 @@ function readUrl(env: Environment, name: string, protocols: readonly string[]): 
   const value = env[name]
   if (!value) return undefined
   const takes = `an address that begins with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`
-  // Shown without the password, if it has one.
+  // Shown without the password, if it has one, which may hold an @ itself.
   if (!URL.canParse(value) || !protocols.includes(new URL(value).protocol)) {
-    throw wrong(name, value.replace(/:[^:@/]*@/, ':***@'), takes)
+    throw wrong(name, value.replace(/^([a-z]+:\/\/)?([^:@]*:)?.*@/is, '$1$2***@'), takes)
   }
   return value
 }

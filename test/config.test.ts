@@ -45,6 +45,10 @@ describe('readConfig', () => {
       'DATABASE_URL is "mysql://u:***@h/d", and takes an address that begins with postgres:// or postgresql://.',
     ],
     [
+      { DATABASE_URL: 'mysql://u:sec@ret@h/d' },
+      'DATABASE_URL is "mysql://u:***@h/d", and takes an address that begins with postgres:// or postgresql://.',
+    ],
+    [
       { REDIS_URL: 'localhost:6379' },
       'REDIS_URL is "localhost:6379", and takes an address that begins with redis:// or rediss://.',
     ],
