@@ -11,7 +11,7 @@ import type { Database } from '../store/schema.ts'
 import type { Clock } from '../util/clock.ts'
 import { PulledIterator } from './pulled-iterator.ts'
 import type { Hub } from './hub.ts'
-import type { EntryEvent, RunTail, TailRead } from './run-tail.ts'
+import { endsIn, type EntryEvent, type RunTail, type TailRead } from './run-tail.ts'
 
 export interface FollowContext {
   readonly db: Kysely<Database>
@@ -193,10 +193,4 @@ function endOf(event: RunEvent): number {
     default:
       return event satisfies never
   }
-}
-
-/** A run that was retried has entries after an end: only the last one counts. */
-function endsIn(events: readonly EntryEvent[]): boolean {
-  const last = events.at(-1)?.entry
-  return last?.type === 'status' && hasEnded(last.status)
 }

@@ -1,4 +1,5 @@
 import type { RunEvent } from '../domain/run-event.ts'
+import { hasEnded } from '../domain/run.ts'
 
 export type EntryEvent = Extract<RunEvent, { readonly type: 'entry' }>
 
@@ -68,9 +69,12 @@ export class RunTail {
     return this.#events.slice(seq - first.seq + 1)
   }
 
-  /** Whether someone has read, after the last news, that nothing follows `seq`. What was added since is here. */
+  /**
+   * Whether someone has read, after the last news, that nothing follows `seq` yet; what was added since is here. Not
+   * where the run has ended: who comes then is not to wait.
+   */
   covers(seq: number): boolean {
-    return this.#covered === this.#news && seq === Math.max(this.lastSeq, this.#end)
+    return this.#covered === this.#news && seq === Math.max(this.lastSeq, this.#end) && !endsIn(this.#events)
   }
 
   /** One read serves everyone who asks for the same place while it is under way and no news has come. */
@@ -80,7 +84,7 @@ export class RunTail {
     const result = load().then((read) => {
       const joins = after >= this.lastSeq
       this.add(read.events)
-      if (joins && !read.cut && news > this.#covered) {
+      if (joins && !read.cut && !read.finished && news > this.#covered) {
         this.#covered = news
         this.#end = read.events.at(-1)?.seq ?? after
       }
@@ -106,4 +110,10 @@ export class RunTail {
     if (this.#deltas.size > keptDeltas) this.#deltas.delete(this.#deltas.keys().next().value!)
     return made
   }
+}
+
+/** A run that was retried has entries after an end: only the last one counts. */
+export function endsIn(events: readonly EntryEvent[]): boolean {
+  const last = events.at(-1)?.entry
+  return last?.type === 'status' && hasEnded(last.status)
 }

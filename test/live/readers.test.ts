@@ -87,10 +87,16 @@ async function seqsOf(reader: AsyncIterableIterator<RunEvent>, count: number): P
   return seqs
 }
 
+const ending: LogEntry = {
+  type: 'status',
+  status: 'COMPLETED',
+  stopReason: 'END_TURN',
+  error: null,
+  usage: { ...noUsage, steps: 1 },
+}
+
 test('[STR10] a log of any length is read to its end, by the first reader and by others', async () => {
   const { run } = await writtenRun()
-  const usage = { ...noUsage, steps: 250 }
-  const ending: LogEntry = { type: 'status', status: 'COMPLETED', stopReason: 'END_TURN', error: null, usage }
   const all = Array.from({ length: 250 }, (_, index) => index + 1)
   for (const seq of all.slice(1, -1)) await make.log(run, seq, [{ type: 'stepStarted', index: seq }])
   const readers = [1, 2].map(() => followRun(ground.context, run.id, { after: undefined, deltas: true }))
@@ -108,6 +114,20 @@ test('[STR10] a log of any length is read to its end, by the first reader and by
     const late = followRun(ground.context, run.id, { after: cursor, deltas: true })
     expect(await seqsOf(late, 251)).toEqual(all.slice(after))
   }
+})
+
+test('[STR10] at the end of an ended run nobody waits, also beside one that is still reading', async () => {
+  const { run } = await writtenRun()
+  await make.log(run, 2, [ending])
+  const ended = { status: 'COMPLETED', finished_at: ground.context.clock.now() } as const
+  await ground.db.updateTable('runs').set(ended).where('id', '=', run.id).execute()
+  const slow = followRun(ground.context, run.id, { after: undefined, deltas: true })
+  expect(await seqsOf(slow, 1)).toEqual([1])
+  for (let reader = 0; reader < 2; reader += 1) {
+    const after = { runId: run.id, seq: 2, item: 0, offset: 0 }
+    expect(await seqsOf(followRun(ground.context, run.id, { after, deltas: true }), 1)).toEqual([])
+  }
+  expect(await seqsOf(slow, 2)).toEqual([2])
 })
 
 test('[STR10] a reader at the end does not hide the beginning from one that starts there', async () => {
