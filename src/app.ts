@@ -91,6 +91,7 @@ export async function createApp(options: AppOptions): Promise<App> {
   const bus = createPostgresBus({ databaseUrl: database.url, address: ids.next(), log })
   const relay = new Relay({ bus, hub, log })
   const worker = new RunWorker({ engine, database, concurrency: config.workers, drainMs: config.drainMs, log })
+  let stopping: Promise<void> | undefined
   const server =
     role === 'serve'
       ? createHttpServer<Viewer>({
@@ -99,10 +100,10 @@ export async function createApp(options: AppOptions): Promise<App> {
           createContext: (viewer): Context => ({ ...commands, viewer, loaders: createLoaders(db, viewer.tenantId) }),
           log,
           graphiql: true,
-          ready: () => answers(db),
+          // While it drains, it takes no more work: a load balancer should look elsewhere.
+          ready: async () => stopping === undefined && answers(db),
         })
       : undefined
-  let stopping: Promise<void> | undefined
 
   return {
     async start() {

@@ -73,6 +73,21 @@ test('[ENG23] a process whose slots are all taken leaves runs to the others', as
   for (const run of runs) expect(await busy.settled(run)).toMatchObject({ status: 'COMPLETED', attempts: 1 })
 })
 
+test('[ENG33] a server that drains is alive and not ready', async () => {
+  const app = await start(await openDatabase())
+  const talk = converse(app)
+  const at = (path: string) => fetch(new URL(path, app.url)).then(({ status }) => status)
+  const run = await talk.start(await talk.createAgent(), 'hello')
+  const call = await model.nextCall()
+  expect([await at('/healthz'), await at('/readyz')]).toEqual([200, 200])
+  const stopped = app.stop()
+  expect([await at('/healthz'), await at('/readyz')]).toEqual([200, 503])
+  call.say('Hello.')
+  call.finish()
+  expect(await talk.settled(run)).toMatchObject({ status: 'COMPLETED' })
+  await stopped
+})
+
 test('[ENG24] a drained run is handed back and resumes at once, and neither its attempt nor its tool is a failure', async () => {
   const database = await openDatabase()
   const first = await start(database, { HOLDPOINT_DRAIN_MS: '100' })
