@@ -24,6 +24,8 @@ export interface ToolOutput {
   readonly output: string
   readonly stdout?: readonly string[]
   readonly stderr?: readonly string[]
+  /** Something of it is gone already. */
+  readonly truncated?: boolean
   /** What is to be stored with the result, in the same transaction. */
   readonly writes?: readonly BlockWrite[]
 }

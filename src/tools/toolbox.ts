@@ -52,10 +52,11 @@ export class Toolbox implements ToolAccess {
     const startedAt = performance.now()
     const output = await this.#attempt(execution)
     const durationMs = Math.round((performance.now() - startedAt) * 1000) / 1000
-    const { ok, stdout = [], stderr = [], writes = [] } = output
+    const { ok, stdout = [], stderr = [], truncated = false, writes = [] } = output
     const given = { status: ok ? 'SUCCESS' : 'ERROR', output: output.output, stdout, stderr } as const
     const limit = execution.tool?.returnCharLimit ?? toolDefaults.returnCharLimit
-    return { result: { ...truncateResult(given, limit), durationMs }, writes }
+    const result = truncateResult(given, limit)
+    return { result: { ...result, truncated: truncated || result.truncated, durationMs }, writes }
   }
 
   async faultOfJavaScript(source: string, tenantId: string): Promise<string | undefined> {
@@ -123,7 +124,7 @@ export class Toolbox implements ToolAccess {
   }
 
   async #runJavaScript(tool: Tool, args: JsonObject, signal: AbortSignal): Promise<ToolOutput> {
-    const { ok, output, stdout, stderr, late } = await this.#sandbox.run(
+    const { ok, output, stdout, stderr, printedMore, late } = await this.#sandbox.run(
       {
         source: tool.source!,
         argumentsText: JSON.stringify(args),
@@ -132,7 +133,7 @@ export class Toolbox implements ToolAccess {
       },
       { tenantId: tool.tenantId, signal },
     )
-    return { ok, output: late ? lateText(tool) : output, stdout, stderr }
+    return { ok, output: late ? lateText(tool) : output, stdout, stderr, truncated: printedMore }
   }
 
   async #callMcpTool(tool: Tool, args: JsonObject, signal: AbortSignal): Promise<string> {

@@ -147,6 +147,12 @@ describe('execution', () => {
       truncated: true,
       output: `${'y'.repeat(10)}\n[cut after 10 characters]`,
     })
+    await tool('export default () => { for (let n = 0; n < 50; n++) console.log("line"); return 1 }', {
+      returnCharLimit: 100,
+    })
+    const { result } = (await callOne('script', {})).call
+    expect(result).toMatchObject({ status: 'SUCCESS', output: '1', truncated: true })
+    expect(result.stdout.length).toBeLessThan(50)
 
     const { errors } = await tool('export default (\n) =>')
     expect(errors![0]).toMatchObject({

@@ -51,6 +51,7 @@ describe('a script', () => {
       output: 'done',
       stdout: ['a 1 {"b":[2]}', 'i'],
       stderr: ['w', 'TypeError: e'],
+      printedMore: false,
       late: false,
       clean: true,
     })

@@ -140,6 +140,7 @@ async function runIn(worker: Worker, job: ScriptJob, signal: AbortSignal): Promi
     output: 'It did not finish in time.',
     stdout: [],
     stderr: [],
+    printedMore: false,
     late: true,
     clean: false,
   }

@@ -28,6 +28,8 @@ export interface ScriptOutcome {
   readonly output: string
   readonly stdout: readonly string[]
   readonly stderr: readonly string[]
+  /** More was printed than is kept. */
+  readonly printedMore: boolean
   /** Its time was up. */
   readonly late: boolean
   /** False where the engine may be the worse for it: then its thread is not used again. */
@@ -72,7 +74,7 @@ function attempt(
   job: ScriptJob,
   printed: Printed,
   deadline: number,
-): Omit<ScriptOutcome, 'stdout' | 'stderr'> {
+): Omit<ScriptOutcome, keyof Printed['lines']> {
   try {
     const context = runtime.newContext()
     try {
@@ -176,12 +178,14 @@ function thrown(context: QuickJSContext, handle: QuickJSHandle): ScriptError {
 class Printed {
   readonly #streams: readonly [string[], string[]] = [[], []]
   #left: number
+  #more = false
 
   constructor(charLimit: number) {
     this.#left = charLimit
   }
 
   add(stream: number, text: string): void {
+    this.#more ||= text.length > this.#left
     if (this.#left < 0) return
     // One character more than the limit shows that something was cut.
     this.#streams[stream === 0 ? 0 : 1].push(text.slice(0, this.#left + 1))
@@ -189,6 +193,6 @@ class Printed {
   }
 
   get lines() {
-    return { stdout: this.#streams[0], stderr: this.#streams[1] }
+    return { stdout: this.#streams[0], stderr: this.#streams[1], printedMore: this.#more }
   }
 }
