@@ -31,6 +31,7 @@ const homePage = `<!doctype html>
   dl { margin: 2rem 0; border-top: 1px solid var(--line); }
   dl > div { display: grid; grid-template-columns: 8.5rem 1fr; gap: 1rem; padding: .75rem 0; border-bottom: 1px solid var(--line); }
   dd { margin: 0; color: var(--soft); }
+  @media (max-width: 30rem) { dl > div { grid-template-columns: 1fr; gap: .25rem; } }
   a, code { font-family: ui-monospace, monospace; font-size: .95em; }
   a { color: var(--accent); }
   small { color: var(--soft); }
