@@ -68,7 +68,7 @@ export function readConfig(env: Environment = process.env): Config {
     otlpEndpoint: readUrl(env, 'OTEL_EXPORTER_OTLP_ENDPOINT', webProtocols),
     toolGraceMs: readInteger(env, 'HOLDPOINT_TOOL_GRACE_MS', { fallback: 5_000, least: 0, most: hourMs }),
     drainMs: readInteger(env, 'HOLDPOINT_DRAIN_MS', { fallback: 10_000, least: 0, most: hourMs }),
-    modelIdleMs: readInteger(env, 'HOLDPOINT_MODEL_IDLE_MS', { fallback: 120_000, least: 1, most: hourMs }),
+    modelIdleMs: readInteger(env, 'HOLDPOINT_MODEL_IDLE_MS', { fallback: 600_000, least: 1, most: hourMs }),
     underNpm: env['npm_lifecycle_event'] !== undefined,
   }
   if (!isLoopback(config.host) && config.apiKey === undefined) {

@@ -22,7 +22,7 @@ describe('readConfig', () => {
       otlpEndpoint: undefined,
       toolGraceMs: 5_000,
       drainMs: 10_000,
-      modelIdleMs: 120_000,
+      modelIdleMs: 600_000,
       underNpm: false,
     })
     expect(Object.isFrozen(config) && Object.isFrozen(config.openaiChat)).toBe(true)

@@ -23,7 +23,7 @@ const variables = [
   ['HOLDPOINT_ALLOW_PRIVATE_NETWORK', '1: tools may reach private addresses', 'unset'],
   ['HOLDPOINT_TOOLS', 'a module or folder with tools in code', 'none'],
   ['HOLDPOINT_TOOL_GRACE_MS', 'how long a cancelled tool may take to end', '5000'],
-  ['HOLDPOINT_MODEL_IDLE_MS', 'how long a model may be silent', '120000'],
+  ['HOLDPOINT_MODEL_IDLE_MS', 'how long a model may be silent', '600000'],
   ['HOLDPOINT_DRAIN_MS', 'how long running steps may take at a stop', '10000'],
   ['LOG_LEVEL', 'trace, debug, info, warn, error, fatal, silent', 'info'],
   ['OTEL_EXPORTER_OTLP_ENDPOINT', 'where traces go (not in this version)', 'none'],

@@ -47,7 +47,8 @@ test('[ENG27] a tool that was running when its worker died runs again if it is i
     const run = await startOnFirst(`slow 100 use ${tool}`)
     const diedAt = await cluster.kill(0, 'mid-tool')
     const ended = await (await survivor()).settled(run)
-    expect(performance.now() - diedAt).toBeLessThan(3_000)
+    // By its lock: a heart's silence would take half a minute.
+    expect(performance.now() - diedAt).toBeLessThan(20_000)
     expect(ended).toMatchObject({ status: 'COMPLETED', attempts: 2, steps: [{ toolCalls: [outcome] }, {}] })
     const { rows } = await cluster.database.pool.query('select from effects where key = $1', [
       ended.steps[0]!.toolCalls[0]!.id,
