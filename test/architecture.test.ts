@@ -111,3 +111,16 @@ test('[ARC5] no default exports, no TypeScript enums, no namespaces', () => {
   )
   expect(offenders).toEqual([])
 })
+
+test('[ARC6] every rule of SPEC.md has one meaning and a test, and every test a rule', () => {
+  const folder = fileURLToPath(new URL('./', import.meta.url))
+  const rules = [...readFileSync(join(folder, 'SPEC.md'), 'utf8').matchAll(/^- \*\*([A-Z]+\d+)\*\*/gm)].map(
+    ([, id]) => id!,
+  )
+  const tested = readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.test.ts'))
+    .flatMap((file) => [...readFileSync(join(folder, file), 'utf8').matchAll(/\[([A-Z]+\d+)\]/g)].map(([, id]) => id!))
+  expect(rules.filter((id, place) => rules.indexOf(id) !== place)).toEqual([])
+  expect(rules.filter((id) => !tested.includes(id))).toEqual([])
+  expect(tested.filter((id) => !rules.includes(id))).toEqual([])
+})

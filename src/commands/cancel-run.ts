@@ -9,7 +9,7 @@ import type { Viewer } from '../domain/viewer.ts'
 import { announceEnd } from '../live/announce-end.ts'
 import { waitForRun } from '../live/wait-for-run.ts'
 import { lockConversation, targetNotFound, type Target } from '../store/admission.ts'
-import { requestCancel, type CancelRequest } from '../store/cancel-requests.ts'
+import { listAbandonedCancels, requestCancel, type CancelRequest } from '../store/cancel-requests.ts'
 import { storeEnd } from '../store/end-run.ts'
 import { loadRun } from '../store/load-run.ts'
 import { lockRun } from '../store/lock-run.ts'
@@ -24,6 +24,9 @@ export type CancelRunOutcome =
   | { readonly outcome: 'cancelled'; readonly runId: string }
   | { readonly outcome: 'finished'; readonly runId: string }
   | { readonly outcome: 'nothing to cancel' }
+
+/** What it takes to stop a run, whoever does it. */
+type StopContext = Pick<CommandContext, 'db' | 'clock' | 'ids' | 'hub'>
 
 const answerWithinMs = 2_000
 
@@ -49,12 +52,19 @@ async function stopNamed(context: CommandContext, viewer: Viewer, runId: string)
   // Mostly a worker drives it: then one statement is all that lies between the client and the provider's connection.
   const request = await requestCancel(context.db, runId, context.clock.now())
   if (request) announceRequest(context, runId, request)
-  else {
-    const stop = () => context.db.transaction().execute((trx) => stopRun(context, trx, runId))
-    const announce = await retryDeadlocks(stop)
-    announce()
-  }
+  else await stopAlone(context, runId)
   return runId
+}
+
+async function stopAlone(context: StopContext, runId: string): Promise<void> {
+  const stop = () => context.db.transaction().execute((trx) => stopRun(context, trx, runId))
+  const announce = await retryDeadlocks(stop)
+  announce()
+}
+
+/** Ends the runs whose worker died after it was asked to stop them: there may be no other to take them up. */
+export async function stopAbandonedRuns(context: StopContext): Promise<void> {
+  for (const runId of await listAbandonedCancels(context.db)) await stopAlone(context, runId)
 }
 
 /** Which run is active cannot change before the transaction is over. */
@@ -76,7 +86,7 @@ async function stopActive(context: CommandContext, viewer: Viewer, target: Targe
  * Cancels a run in the caller's transaction. If nobody drives it, it is wound down here and now; if a worker does,
  * the worker is asked to, and its next checkpoint ends the run. What is returned tells the others once it is stored.
  */
-export async function stopRun(context: CommandContext, trx: Transaction<Database>, runId: string): Promise<() => void> {
+export async function stopRun(context: StopContext, trx: Transaction<Database>, runId: string): Promise<() => void> {
   const locked = await lockRun(trx, runId)
   const request = await requestCancel(trx, runId, context.clock.now())
   if (request) return () => announceRequest(context, runId, request)
@@ -88,7 +98,7 @@ export async function stopRun(context: CommandContext, trx: Transaction<Database
   return () => announceEnd(context.hub, end)
 }
 
-function announceRequest({ hub }: CommandContext, runId: string, { conversationId, tenantId }: CancelRequest): void {
+function announceRequest({ hub }: StopContext, runId: string, { conversationId, tenantId }: CancelRequest): void {
   hub.askToStop(runId)
   hub.tell({ runId, conversationId, tenantId, status: 'CANCELLING', calls: false })
 }

@@ -13,7 +13,7 @@ export interface CancelRequest {
  * changes nothing. Undefined where no living worker drives the run, which is then for the caller to end.
  *
  * A statement of its own is enough: what decides is on the run's row. A worker that dies at this moment leaves the
- * request to whoever takes the run up.
+ * request to whoever takes the run up, or finds that it was left.
  */
 export async function requestCancel(
   db: Kysely<Database>,
@@ -27,4 +27,12 @@ export async function requestCancel(
     returning conversation_id, tenant_id`.execute(db)
   const row = rows[0]
   return row && { conversationId: row.conversation_id, tenantId: row.tenant_id }
+}
+
+/** Runs that were asked to stop and that no living worker drives. */
+export async function listAbandonedCancels(db: Kysely<Database>): Promise<string[]> {
+  const { rows } = await sql<{ id: string }>`
+    select id from runs where not ended and cancel_requested_at is not null
+      and not exists (select from workers where workers.id = runs.worker_id)`.execute(db)
+  return rows.map((row) => row.id)
 }

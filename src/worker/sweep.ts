@@ -1,3 +1,4 @@
+import { stopAbandonedRuns } from '../commands/cancel-run.ts'
 import { expireApprovals } from '../commands/expire-approvals.ts'
 import { addMissingRunJobs, countDueRunJobs, freeOrphanedRunJobs } from '../store/run-jobs.ts'
 import { listCancelledRuns } from '../store/runs.ts'
@@ -52,6 +53,7 @@ export class Sweep {
       await this.#stopCancelledRuns()
       if (this.#round % slowRounds === 0) {
         await this.#session()?.clearStuckLeases()
+        await stopAbandonedRuns(this.#options.engine)
         await this.#tendJobs()
       }
       await expireApprovals(this.#options.engine)

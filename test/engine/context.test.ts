@@ -123,7 +123,7 @@ test('[CTX3] the parts weigh what the whole weighs, against the window that hold
   await talk.settled(run)
 })
 
-test('[MEM1] a block that is edited meanwhile is in the next step, with its size and limit', async () => {
+test('[SHR1] a block that is edited meanwhile is in the next step, with its size and limit', async () => {
   const agent = await createAgent({
     tools: [],
     blocks: [{ label: 'human', value: 'Likes tea.', charLimit: 500 }],
@@ -145,7 +145,7 @@ test('[MEM1] a block that is edited meanwhile is in the next step, with its size
   await talk.settled(first)
 })
 
-test('[MEM2] a block that two agents share is edited for both', async () => {
+test('[SHR2] a block that two agents share is edited for both', async () => {
   const one = await createAgent()
   const { blocks } = await contextOf(one)
   const two = await createAgent({ blocks: [], blockIds: [blocks[0].id] })
@@ -156,7 +156,7 @@ test('[MEM2] a block that two agents share is edited for both', async () => {
   expect((await contextOf(two)).systemPrompt).toContain('Moved to Lund.')
 })
 
-test('[MEM3] an edit from an old version is refused with the block as it is', async () => {
+test('[SHR3] an edit from an old version is refused with the block as it is', async () => {
   const agent = await createAgent()
   const { blocks } = await contextOf(agent)
   const update = `mutation ($id: ID!, $value: String!) {
@@ -172,7 +172,7 @@ test('[MEM3] an edit from an old version is refused with the block as it is', as
   })
 })
 
-test('[MEM4] deleting an agent ends its runs, conversations and messages with it; its blocks and tools stay', async () => {
+test('[SHR4] deleting an agent ends its runs, conversations and messages with it; its blocks and tools stay', async () => {
   const agent = await createAgent()
   const { blocks } = await contextOf(agent)
   const run = await talk.start(agent, 'hello')
