@@ -41,6 +41,16 @@ export async function freeOrphanedRunJobs(db: Kysely<Database>): Promise<void> {
     ) orphaned having count(*) > 0`.execute(db)
 }
 
+/**
+ * The queue puts a job that failed off, each time for longer, up to hours. Here a failure means that the database was
+ * away for a moment, or that the run is poison, which its own row counts: the job is due again now.
+ */
+export async function hastenRunJobs(db: Kysely<Database>): Promise<void> {
+  await sql`
+    select graphile_worker.reschedule_jobs(array_agg(id), run_at := now()) from graphile_worker._private_jobs
+    where is_available and run_at > now() having count(*) > 0`.execute(db)
+}
+
 /** How many jobs could be worked on now. */
 export async function countDueRunJobs(db: Kysely<Database>): Promise<number> {
   const { rows } = await sql<{ due: number }>`

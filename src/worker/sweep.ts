@@ -1,6 +1,6 @@
 import { stopAbandonedRuns } from '../commands/cancel-run.ts'
 import { expireApprovals } from '../commands/expire-approvals.ts'
-import { addMissingRunJobs, countDueRunJobs, freeOrphanedRunJobs } from '../store/run-jobs.ts'
+import { addMissingRunJobs, countDueRunJobs, freeOrphanedRunJobs, hastenRunJobs } from '../store/run-jobs.ts'
 import { listCancelledRuns } from '../store/runs.ts'
 import { giveUpWorker, listSuspects } from '../store/workers.ts'
 import type { WorkerOptions } from './worker-options.ts'
@@ -83,9 +83,10 @@ export class Sweep {
   async #tendJobs(): Promise<void> {
     const { db, clock } = this.#options.engine
     await freeOrphanedRunJobs(db)
+    await hastenRunJobs(db)
     const added = await addMissingRunJobs(db, new Date(clock.now().getTime() - missingJobAfterMs))
     if (added.length > 0) this.#options.log.warn({ runs: added.length }, 'runs had no job: they have one again')
-    // Jobs are announced; this is for an announcement that was lost, and for jobs that were put off.
+    // Jobs are announced; this is for an announcement that was lost, and for jobs that had been put off.
     const session = this.#session()
     if (session) session.wake(await countDueRunJobs(db))
   }

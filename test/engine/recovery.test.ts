@@ -196,6 +196,19 @@ test('[ENG35] a connection that breaks while a job is finished, or put back afte
     .toBe(0)
 })
 
+test('[ENG38] a job that the queue put off after a failure is done with the next sweep', async () => {
+  const database = await openDatabase()
+  const api = converse(await start(database, apiOnly))
+  const run = await api.start(await api.createAgent(), 'hello')
+  await database.pool.query(
+    `update graphile_worker._private_jobs set attempts = 9, run_at = now() + interval '2 hours'`,
+  )
+  await start(database)
+  const call = await model.nextCall()
+  call.finish()
+  expect(await api.settled(run)).toMatchObject({ status: 'COMPLETED', attempts: 1 })
+})
+
 /** Keeps others from changing the table's rows; whoever waits for that loses its connection when it is asked to. */
 async function lockRows(database: OpenDatabase, table: string) {
   const locker = await database.pool.connect()
