@@ -8,6 +8,7 @@ import { fakes } from './speakers.ts'
 
 const names = Object.keys(fakes) as (keyof typeof fakes)[]
 const started = {} as Record<keyof typeof fakes, FakeProvider>
+let env: Record<string, string>
 let app: TestApp
 let talk: Talk
 
@@ -22,7 +23,7 @@ const tools = ['echo', 'pay'].map((name) =>
 
 beforeAll(async () => {
   for (const name of names) started[name] = await fakes[name]()
-  const env = Object.assign({ HOLDPOINT_MODEL_IDLE_MS: '2000' }, ...names.map((name) => started[name].env))
+  env = Object.assign({}, ...names.map((name) => started[name].env))
   app = await startTestApp({ tools: [...tools, mute], env })
   talk = talkTo(app)
 })
@@ -149,15 +150,18 @@ test.each(names)('[PRV26] broken arguments, a withheld answer and a refused key 
 })
 
 test('[PRV26] a model that goes silent is hung up on', async () => {
+  const impatient = await startTestApp({ env: { ...env, HOLDPOINT_MODEL_IDLE_MS: '300' } })
+  const hasty = talkTo(impatient)
   await Promise.all(
     names.map(async (name) => {
-      const run = await talk.start(await createAgent(name), 'say nothing')
+      const run = await hasty.start(await hasty.createAgent({ model: started[name].handle }), 'say nothing')
       const call = await started[name].nextCall()
       call.say('Hm')
       await call.exchange.closed
-      expect(await talk.settled(run)).toMatchObject({ status: 'FAILED', error: { type: 'LLM_TIMEOUT' } })
+      expect(await hasty.settled(run)).toMatchObject({ status: 'FAILED', error: { type: 'LLM_TIMEOUT' } })
     }),
   )
+  await impatient.stop()
 })
 
 test('[PRV27] an agent goes on with another provider in the middle of its conversation', async () => {

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 
 import type { ScriptJob, ScriptOutcome } from './script.ts'
@@ -7,7 +8,9 @@ const maxThreads = 8
 const maxThreadsPerTenant = 4
 /** Threads that are kept though they have nothing to do: starting one takes longer than most scripts. */
 const maxIdle = 2
-/** A script that is over its time stops by itself, unless it got stuck inside the engine. A thread takes time to start. */
+/** A thread takes time to start, much of it where the machine is busy: its scripts are last in line. */
+const startMs = 60_000
+/** A script that is over its time stops by itself, unless it got stuck inside the engine. */
 const graceMs = 2_000
 
 export interface ScriptOptions {
@@ -18,6 +21,7 @@ export interface ScriptOptions {
 
 interface Thread {
   readonly worker: Worker
+  readonly ready: Promise<unknown>
   /** Whose scripts it runs: no other tenant's ever get to an engine that has run one of theirs. */
   readonly tenantId: string
 }
@@ -39,7 +43,7 @@ export class Sandbox {
     const thread = await this.#turn(tenantId, signal)
     let reusable = false
     try {
-      const outcome = await runIn(thread.worker, job, signal)
+      const outcome = await runIn(thread, job, signal)
       reusable = outcome.clean
       return outcome
     } finally {
@@ -88,7 +92,11 @@ export class Sandbox {
   }
 
   #start(tenantId: string): Thread {
-    const thread = { worker: startThread(), tenantId }
+    const worker = startThread()
+    const thread = { worker, ready: once(worker, 'message'), tenantId }
+    // Told to whoever waits for an outcome; with nobody waiting it is no one's business.
+    thread.ready.catch(() => undefined)
+    worker.on('error', () => undefined)
     // One that dies while it has nothing to do is not handed out any more.
     thread.worker.once('exit', () => remove(this.#idle, thread))
     return thread
@@ -116,7 +124,7 @@ function remove<Item>(list: Item[], item: Item): void {
 }
 
 function startThread(): Worker {
-  const worker = new Worker(new URL('./worker.ts', import.meta.url), {
+  return new Worker(new URL('./worker.ts', import.meta.url), {
     env: {},
     execArgv: [],
     // What the engine itself would print belongs to nobody.
@@ -124,12 +132,9 @@ function startThread(): Worker {
     stderr: true,
     resourceLimits: { maxOldGenerationSizeMb: 192, maxYoungGenerationSizeMb: 16, stackSizeMb: 4 },
   })
-  // Told to whoever waits for an outcome; with nobody waiting it is no one's business.
-  worker.on('error', () => undefined)
-  return worker
 }
 
-async function runIn(worker: Worker, job: ScriptJob, signal: AbortSignal): Promise<ScriptOutcome> {
+async function runIn({ worker, ready }: Thread, job: ScriptJob, signal: AbortSignal): Promise<ScriptOutcome> {
   const { promise, resolve, reject } = Promise.withResolvers<ScriptOutcome>()
   const onMessage = (outcome: ScriptOutcome) => resolve(outcome)
   const onError = (error: Error) => reject(new Error(`The sandbox broke down: ${error.message}`))
@@ -144,16 +149,23 @@ async function runIn(worker: Worker, job: ScriptJob, signal: AbortSignal): Promi
     late: true,
     clean: false,
   }
-  const timer = setTimeout(() => resolve(late), job.limitMs + graceMs)
-  worker.once('message', onMessage)
+  let timer = setTimeout(() => resolve(late), startMs)
+  const onReady = () => {
+    clearTimeout(timer)
+    timer = setTimeout(() => resolve(late), job.limitMs + graceMs)
+    worker.once('message', onMessage)
+    worker.postMessage(job)
+  }
+  let over = false
   worker.once('error', onError)
   worker.once('exit', onExit)
   signal.addEventListener('abort', onAbort, { once: true })
   if (signal.aborted) onAbort()
-  else worker.postMessage(job)
+  ready.then(() => over || onReady()).catch(() => undefined)
   try {
     return await promise
   } finally {
+    over = true
     clearTimeout(timer)
     worker.off('message', onMessage).off('error', onError).off('exit', onExit)
     signal.removeEventListener('abort', onAbort)

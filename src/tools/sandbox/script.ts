@@ -48,7 +48,7 @@ const maxMegabytes = (maxPages * pageBytes) / 1024 ** 2
 const jobsPerTurn = 1_000
 
 /** One engine for the life of the thread: memory that is given up comes back only when a thread ends. */
-const engine = readFile(createRequire(import.meta.url).resolve('@jitl/quickjs-ng-wasmfile-release-sync/wasm'))
+export const engine = readFile(createRequire(import.meta.url).resolve('@jitl/quickjs-ng-wasmfile-release-sync/wasm'))
   .then((bytes) => WebAssembly.compile(bytes))
   .then((wasmModule) => {
     const wasmMemory = new WebAssembly.Memory({ initial: initialPages, maximum: maxPages })

@@ -3,10 +3,12 @@ import { setPriority } from 'node:os'
 import { basename } from 'node:path'
 import { parentPort } from 'node:worker_threads'
 
-import { runScript, type ScriptJob } from './script.ts'
+import { engine, runScript, type ScriptJob } from './script.ts'
 
-/** A thread that runs one script after another. */
+/** A thread that runs one script after another, once it has said that it can. */
 yieldToServer()
+await engine
+parentPort!.postMessage('ready')
 parentPort!.on('message', async (job: ScriptJob) => parentPort!.postMessage(await runScript(job)))
 
 /** Scripts may take every core there is; the threads that serve come first. Only Linux knows priorities of threads. */
