@@ -1,0 +1,20 @@
+import { expect, test } from 'vitest'
+
+import { countTokens } from '../../src/domain/tokens.ts'
+
+test('[CTX5] a long text, which is weighed by some of its pieces, weighs about what all of them do', () => {
+  const kinds = [
+    'It was said that nobody would ever come back to this place, and yet they came. ',
+    '漢字仮名交じり文を書いている。',
+    `${JSON.stringify({ id: 12_345, name: 'someone', tags: ['a', 'b'], ratio: 0.25 })}\n`,
+    'aGVsbG8gd29ybGQsIHRoaXMgaXMgbm90aGluZw==',
+  ]
+  // Neither in stripes that a step could miss, nor the same throughout.
+  const text = Array.from({ length: 9_000 }, (_, place) => kinds[Math.floor(Math.sqrt(place * 7)) % kinds.length]).join(
+    '',
+  )
+  let whole = 0
+  for (let start = 0; start < text.length; start += 400) whole += countTokens(text.slice(start, start + 400))
+  expect(text.length).toBeGreaterThan(300_000)
+  expect(Math.abs(countTokens(text) / whole - 1)).toBeLessThan(0.05)
+})
