@@ -42,6 +42,17 @@ export async function freeOrphanedRunJobs(db: Kysely<Database>): Promise<void> {
 }
 
 /**
+ * Frees the jobs that were given to this pool and never arrived there, because the connection broke on the way: for the
+ * queue they are being worked on for as long as the pool lives. The youngest may be about to arrive, or to be finished.
+ */
+export async function freeLostRunJobs(db: Kysely<Database>, poolId: string, driven: readonly string[]): Promise<void> {
+  await sql`
+    update graphile_worker._private_jobs set locked_by = null, locked_at = null
+    where locked_by = ${poolId} and locked_at < now() - interval '5 seconds'
+      and payload ->> 'runId' <> all(${driven}::text[])`.execute(db)
+}
+
+/**
  * The queue puts a job that failed off, each time for longer, up to hours. Here a failure means that the database was
  * away for a moment, or that the run is poison, which its own row counts: the job is due again now.
  */

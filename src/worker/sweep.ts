@@ -82,12 +82,13 @@ export class Sweep {
 
   async #tendJobs(): Promise<void> {
     const { db, clock } = this.#options.engine
+    const session = this.#session()
+    await session?.freeLostJobs()
     await freeOrphanedRunJobs(db)
     await hastenRunJobs(db)
     const added = await addMissingRunJobs(db, new Date(clock.now().getTime() - missingJobAfterMs))
     if (added.length > 0) this.#options.log.warn({ runs: added.length }, 'runs had no job: they have one again')
     // Jobs are announced; this is for an announcement that was lost, and for jobs that had been put off.
-    const session = this.#session()
     if (session) session.wake(await countDueRunJobs(db))
   }
 }

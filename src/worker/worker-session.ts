@@ -4,7 +4,7 @@ import { Logger, run, type Runner, type WorkerEvents, type WorkerPool } from 'gr
 
 import { driveRun } from '../engine/drive-run.ts'
 import { LeaseLostError } from '../engine/commit.ts'
-import { runTask } from '../store/run-jobs.ts'
+import { freeLostRunJobs, runTask } from '../store/run-jobs.ts'
 import { clearLease } from '../store/runs.ts'
 import { beatHeart, giveUpWorker, holdWorkerLock, insertWorker } from '../store/workers.ts'
 import { deferred } from '../util/deferred.ts'
@@ -29,6 +29,8 @@ export interface WorkerSession {
   abandon(): Promise<void>
   /** Tries again to let go of runs that could not be let go of when they failed. */
   clearStuckLeases(): Promise<void>
+  /** Frees jobs that are this worker's and that nobody here works on. */
+  freeLostJobs(): Promise<void>
 }
 
 export async function openSession(options: WorkerOptions, onLost: () => void): Promise<WorkerSession> {
@@ -151,5 +153,6 @@ export async function openSession(options: WorkerOptions, onLost: () => void): P
     async clearStuckLeases() {
       for (const [lease, runId] of stuck) await letGo(runId, lease)
     },
+    freeLostJobs: () => freeLostRunJobs(db, pool.id, [...driven.values()]),
   }
 }

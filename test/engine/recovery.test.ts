@@ -209,6 +209,25 @@ test('[ENG38] a job that the queue put off after a failure is done with the next
   expect(await api.settled(run)).toMatchObject({ status: 'COMPLETED', attempts: 1 })
 })
 
+test('[ENG39] a job whose handing over was lost with a connection is free again, and one that is worked on is not', async () => {
+  const database = await openDatabase()
+  const api = converse(await start(database, { HOLDPOINT_WORKERS: '1' }))
+  const runs = [await api.start(await api.createAgent(), 'one')]
+  const call = await model.nextCall()
+  runs.push(await api.start(await api.createAgent(), 'another'))
+  // As it is where the queue has handed the second job out as well, and the answer did not arrive.
+  await database.pool.query(
+    `update graphile_worker._private_jobs
+     set locked_by = (select pool_id from workers), locked_at = now() - interval '1 minute', attempts = 1`,
+  )
+  const lockedJobs = async () =>
+    (await database.pool.query('select from graphile_worker._private_jobs where locked_by is not null')).rowCount
+  await expect.poll(lockedJobs, { timeout: 5_000 }).toBe(1)
+  call.finish()
+  ;(await model.nextCall()).finish()
+  for (const run of runs) expect(await api.settled(run)).toMatchObject({ status: 'COMPLETED', attempts: 1 })
+})
+
 /** Keeps others from changing the table's rows; whoever waits for that loses its connection when it is asked to. */
 async function lockRows(database: OpenDatabase, table: string) {
   const locker = await database.pool.connect()
