@@ -12,13 +12,14 @@ const connection = { application_name: 'holdpoint bus', connectionTimeoutMillis:
 /** A connection may be dead without either end having noticed. */
 const checkMs = 10_000
 
-/** A connection of its own that listens. `onLost` is called once, unless it was closed. */
+/** A connection of its own that listens. `onLost` is called once, unless it was closed or could not be opened. */
 export async function openListener(
   databaseUrl: string,
   channels: readonly string[],
   handlers: { onPayload(payload: string): void; onLost(): void },
 ): Promise<Listener> {
   const client = new pg.Client({ ...connection, connectionString: databaseUrl, query_timeout: checkMs })
+  let opened = false
   let over = false
   const end = () => {
     if (over) return false
@@ -29,7 +30,7 @@ export async function openListener(
   const lose = () => {
     if (!end()) return
     client.end().catch(() => {})
-    handlers.onLost()
+    if (opened) handlers.onLost()
   }
   const timer = setInterval(() => client.query('select 1').catch(lose), checkMs)
   client.on('error', lose)
@@ -40,6 +41,8 @@ export async function openListener(
   try {
     await client.connect()
     for (const channel of channels) await client.query(`listen ${pg.escapeIdentifier(channel)}`)
+    if (over) throw new Error('The connection was lost while it was opened.')
+    opened = true
   } catch (error) {
     end()
     client.end().catch(() => {})
@@ -69,15 +72,16 @@ export function createNotifier(databaseUrl: string): Notifier {
   let opening: Promise<pg.Client> | undefined
   let idle: NodeJS.Timeout | undefined
 
-  async function open(): Promise<pg.Client> {
+  function open(): Promise<pg.Client> {
     const client = new pg.Client({ ...connection, connectionString: databaseUrl, query_timeout: 5_000 })
-    const forget = () => (opening = undefined)
+    const opened = prepare(client)
+    // It may take long to end, and another may have taken its place by then.
+    const forget = () => {
+      if (opening === opened) opening = undefined
+    }
     client.on('error', forget)
     client.on('end', forget)
-    await client.connect()
-    // What is told may be lost anyway: nobody waits for the disk.
-    await client.query('set synchronous_commit = off')
-    return client
+    return opened
   }
 
   async function close(): Promise<void> {
@@ -110,5 +114,17 @@ export function createNotifier(databaseUrl: string): Notifier {
       idle = setTimeout(() => void close(), idleMs)
       idle.unref()
     },
+  }
+}
+
+async function prepare(client: pg.Client): Promise<pg.Client> {
+  try {
+    await client.connect()
+    // What is told may be lost anyway: nobody waits for the disk.
+    await client.query('set synchronous_commit = off')
+    return client
+  } catch (error) {
+    client.end().catch(() => {})
+    throw error
   }
 }
