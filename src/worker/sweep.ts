@@ -48,18 +48,25 @@ export class Sweep {
 
   async #sweep(): Promise<void> {
     this.#round += 1
-    try {
-      await this.#giveUpDeadWorkers()
-      await this.#stopCancelledRuns()
-      if (this.#round % slowRounds === 0) {
-        await this.#session()?.clearStuckLeases()
-        await stopAbandonedRuns(this.#options.engine)
-        await this.#tendJobs()
+    const { engine, log } = this.#options
+    const chores = [
+      () => this.#giveUpDeadWorkers(),
+      () => this.#stopCancelledRuns(),
+      () => expireApprovals(engine),
+      ...(this.#round % slowRounds === 0
+        ? [() => this.#session()?.clearStuckLeases(), () => stopAbandonedRuns(engine), () => this.#tendJobs()]
+        : []),
+    ]
+    // What fails in one must not keep the others from being done.
+    const failures: unknown[] = []
+    for (const chore of chores) {
+      try {
+        await chore()
+      } catch (error) {
+        failures.push(error)
       }
-      await expireApprovals(this.#options.engine)
-    } catch (error) {
-      this.#options.log.warn({ err: error }, 'a sweep failed; the next one tries again')
     }
+    if (failures.length > 0) log.warn({ err: failures[0] }, 'a sweep failed; the next one tries again')
   }
 
   async #giveUpDeadWorkers(): Promise<void> {
