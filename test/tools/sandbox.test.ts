@@ -208,3 +208,14 @@ test('[JST9] a source that cannot be called is told with its place', async () =>
     output: 'The module has no default export that is a function.',
   })
 })
+
+test('[JST10] when the sandbox closes, what runs and what waits for a thread is told so', async () => {
+  const closing = new Sandbox()
+  const job = { source: 'export default () => { for (;;); }', argumentsText: '{}', limitMs: 60_000, charLimit: 100 }
+  const { signal } = new AbortController()
+  const results = Promise.allSettled(Array.from({ length: 6 }, () => closing.run(job, { tenantId: 'one', signal })))
+  await closing.close()
+  const reasons = (await results).map((result) => result.status === 'rejected' && String(result.reason))
+  expect(reasons.filter((reason) => reason === 'Error: The sandbox broke down.')).toHaveLength(4)
+  expect(reasons.filter((reason) => reason === 'Error: The server is stopping.')).toHaveLength(2)
+})

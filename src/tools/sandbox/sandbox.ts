@@ -29,6 +29,7 @@ interface Thread {
 interface Waiting {
   readonly tenantId: string
   readonly start: (thread: Thread) => void
+  readonly giveUp: (reason: Error) => void
 }
 
 /** Runs scripts in threads of their own, so that none of them can hold up the process or another tenant. */
@@ -52,9 +53,10 @@ export class Sandbox {
     }
   }
 
-  /** Kills what is running. May be called twice. */
+  /** Kills what is running, and refuses what waits. May be called twice. */
   async close(): Promise<void> {
     this.#closed = true
+    for (const { giveUp } of this.#queue.splice(0)) giveUp(stopping())
     await Promise.all([...this.#idle.splice(0), ...this.#busy].map(({ worker }) => worker.terminate()))
   }
 
@@ -63,7 +65,7 @@ export class Sandbox {
     signal.throwIfAborted()
     if (this.#hasRoom(tenantId)) return this.#take(tenantId)
     const { promise, resolve, reject } = Promise.withResolvers<Thread>()
-    const waiting: Waiting = { tenantId, start: resolve }
+    const waiting: Waiting = { tenantId, start: resolve, giveUp: reject }
     const onAbort = () => {
       remove(this.#queue, waiting)
       reject(signal.reason as Error)
@@ -83,7 +85,7 @@ export class Sandbox {
   }
 
   #take(tenantId: string): Thread {
-    if (this.#closed) throw new Error('The server is stopping.')
+    if (this.#closed) throw stopping()
     const index = this.#idle.findLastIndex((thread) => thread.tenantId === tenantId)
     const thread = index >= 0 ? this.#idle.splice(index, 1)[0]! : this.#start(tenantId)
     thread.worker.ref()
@@ -116,6 +118,10 @@ export class Sandbox {
     const [waiting] = index >= 0 && !this.#closed ? this.#queue.splice(index, 1) : []
     waiting?.start(this.#take(waiting.tenantId))
   }
+}
+
+function stopping(): Error {
+  return new Error('The server is stopping.')
 }
 
 function remove<Item>(list: Item[], item: Item): void {
