@@ -16,7 +16,7 @@ import { lockRun } from '../store/lock-run.ts'
 import { retryDeadlocks } from '../store/retry-deadlocks.ts'
 import { findRuns } from '../store/runs.ts'
 import type { Database } from '../store/schema.ts'
-import type { CommandContext } from './command-context.ts'
+import type { CommandContext, RunContext } from './command-context.ts'
 
 export type CancelRunInput = { readonly runId: string } | Target
 
@@ -24,9 +24,6 @@ export type CancelRunOutcome =
   | { readonly outcome: 'cancelled'; readonly runId: string }
   | { readonly outcome: 'finished'; readonly runId: string }
   | { readonly outcome: 'nothing to cancel' }
-
-/** What it takes to stop a run, whoever does it. */
-type StopContext = Pick<CommandContext, 'db' | 'clock' | 'ids' | 'hub'>
 
 const answerWithinMs = 2_000
 
@@ -56,14 +53,14 @@ async function stopNamed(context: CommandContext, viewer: Viewer, runId: string)
   return runId
 }
 
-async function stopAlone(context: StopContext, runId: string): Promise<void> {
+async function stopAlone(context: RunContext, runId: string): Promise<void> {
   const stop = () => context.db.transaction().execute((trx) => stopRun(context, trx, runId))
   const announce = await retryDeadlocks(stop)
   announce()
 }
 
 /** Ends the runs whose worker died after it was asked to stop them: there may be no other to take them up. */
-export async function stopAbandonedRuns(context: StopContext): Promise<void> {
+export async function stopAbandonedRuns(context: RunContext): Promise<void> {
   for (const runId of await listAbandonedCancels(context.db)) await stopAlone(context, runId)
 }
 
@@ -86,7 +83,7 @@ async function stopActive(context: CommandContext, viewer: Viewer, target: Targe
  * Cancels a run in the caller's transaction. If nobody drives it, it is wound down here and now; if a worker does,
  * the worker is asked to, and its next checkpoint ends the run. What is returned tells the others once it is stored.
  */
-export async function stopRun(context: StopContext, trx: Transaction<Database>, runId: string): Promise<() => void> {
+export async function stopRun(context: RunContext, trx: Transaction<Database>, runId: string): Promise<() => void> {
   const locked = await lockRun(trx, runId)
   const request = await requestCancel(trx, runId, context.clock.now())
   if (request) return () => announceRequest(context, runId, request)
@@ -98,7 +95,7 @@ export async function stopRun(context: StopContext, trx: Transaction<Database>, 
   return () => announceEnd(context.hub, end)
 }
 
-function announceRequest({ hub }: StopContext, runId: string, { conversationId, tenantId }: CancelRequest): void {
+function announceRequest({ hub }: RunContext, runId: string, { conversationId, tenantId }: CancelRequest): void {
   hub.askToStop(runId)
   hub.tell({ runId, conversationId, tenantId, status: 'CANCELLING', calls: false })
 }

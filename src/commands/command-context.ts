@@ -16,3 +16,6 @@ export interface CommandContext {
   readonly hub: Hub
   readonly tools: ToolAccess
 }
+
+/** As much of it as is needed to change runs, whoever asks: the sweep does, too. */
+export type RunContext = Pick<CommandContext, 'db' | 'clock' | 'ids' | 'hub'>

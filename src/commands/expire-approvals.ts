@@ -3,14 +3,14 @@ import { Draft } from '../domain/draft.ts'
 import { loadRun } from '../store/load-run.ts'
 import { lockRun } from '../store/lock-run.ts'
 import { listRunsWithExpiredCalls } from '../store/tool-calls.ts'
-import type { CommandContext } from './command-context.ts'
+import type { RunContext } from './command-context.ts'
 import { storeDecisions } from './submit-approvals.ts'
 
 /**
  * Denies what nobody decided in time, as a person would: under the same locks, by the same functions. Any process may
  * do it at any time after; of a decision at the same moment, one comes first and the other finds it taken.
  */
-export async function expireApprovals(context: Pick<CommandContext, 'db' | 'clock' | 'ids' | 'hub'>): Promise<void> {
+export async function expireApprovals(context: RunContext): Promise<void> {
   for (const runId of await listRunsWithExpiredCalls(context.db, context.clock.now())) {
     const stored = await context.db.transaction().execute(async (trx) => {
       await lockRun(trx, runId)

@@ -83,7 +83,7 @@ export class RunFollower extends PulledIterator<RunEvent> {
     const { lastSeq, news } = this.#tail
     if (lastSeq > this.#cursor.seq) {
       const events = this.#tail.after(this.#cursor.seq)
-      return events ? this.#accept({ events, cut: false, finished: endsIn(events) }) : this.#readStored()
+      return events ? this.#accept({ events, finished: endsIn(events) }) : this.#readStored()
     }
     if (news === this.#heard) return 'wait'
     if (!this.#tail.covers(this.#cursor.seq)) return this.#readStored()
@@ -121,7 +121,7 @@ export class RunFollower extends PulledIterator<RunEvent> {
     return { events, cut, finished: !progress || (hasEnded(progress.status) && after >= progress.nextSeq - 1) }
   }
 
-  async #accept({ events, finished }: TailRead): Promise<void> {
+  async #accept({ events, finished }: Pick<TailRead, 'events' | 'finished'>): Promise<void> {
     const rest = await this.#restOfItem(events)
     this.#read = rest ? [rest, ...events] : events
     this.#delivered = 0

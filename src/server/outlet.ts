@@ -54,7 +54,15 @@ export function createOutlet(socket: WebSocket, connection: Socket): Outlet {
         gather()
         return void socket.send(text)
       }
-      return new Promise((resolve, reject) => socket.send(text, (error) => (error ? reject(error) : resolve())))
+      return send(socket, text)
     },
   }
+}
+
+/** Resolves once the data has left, so that a slow reader slows its own streams; at once where the socket is closed. */
+export function send(socket: WebSocket, data: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (socket.readyState !== socket.OPEN) return resolve()
+    socket.send(data, (error) => (error ? reject(error) : resolve()))
+  })
 }

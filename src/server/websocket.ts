@@ -21,7 +21,7 @@ import { startHeartbeat } from './heartbeat.ts'
 import type { KeyWatch } from './key-watch.ts'
 import { unknownOperation, type Limits } from './limits.ts'
 import { originAllowed } from './origin.ts'
-import { createOutlet, type Outlet } from './outlet.ts'
+import { createOutlet, send, type Outlet } from './outlet.ts'
 import type { SharedExecution } from './shared-execution.ts'
 import { neverAnswered, sendResults } from './socket-stream.ts'
 import type { Yoga } from './yoga.ts'
@@ -206,14 +206,6 @@ export function createWebSocketEndpoint<Viewer>(options: WebSocketOptions<Viewer
 
 async function release(result: Result): Promise<void> {
   if (Symbol.asyncIterator in result) await result[Symbol.asyncIterator]().return?.()
-}
-
-/** Resolves once the data has left, so that a slow reader slows its own streams; at once where the socket is closed. */
-function send(socket: WebSocket, data: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    if (socket.readyState !== socket.OPEN) return resolve()
-    socket.send(data, (error) => (error ? reject(error) : resolve()))
-  })
 }
 
 function refuse(socket: Duplex, status: string): void {

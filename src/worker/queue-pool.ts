@@ -6,8 +6,8 @@ const finishesJob = /^(complete|fail)_job\//
 
 /**
  * The pool as the queue gets it. The queue finishes a job without waiting for it: where the database is away at that
- * moment, nobody catches the error, which ends the process; and a job that is not finished is kept from everybody for
- * as long as this worker lives. So that is tried until it succeeds, or the session is over and its jobs are freed.
+ * moment, nobody catches the error, which ends the process; and a job that is not finished is kept from everybody until
+ * the sweep finds it. So that is tried until it succeeds, or the session is over and its jobs are freed.
  */
 export function createQueuePool(pool: pg.Pool, isOver: () => boolean): pg.Pool {
   async function finish(query: pg.QueryConfig): Promise<unknown> {
