@@ -19,5 +19,6 @@ export default defineConfig({
     // Long enough for a machine that does other things too: no test measures time by it.
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    expect: { poll: { timeout: 30_000 } },
   },
 })

@@ -158,9 +158,12 @@ test('[STR7] an event stream gives the same events as a WebSocket', async () => 
     for await (const { data } of events) reader.apply(data.runEvents)
   })()
   const socket = readToEnd(app, run)
+  let said = ''
   for (const word of ['over ', 'both ', 'wires']) {
     call.say(word)
-    await new Promise((resolve) => setImmediate(resolve))
+    said += word
+    // Read before it is stored: from then on it would come as a whole.
+    await expect.poll(() => reader.deltas.join('')).toBe(said)
   }
   call.finish()
   await reading
