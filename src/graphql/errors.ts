@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { GraphQLError } from 'graphql'
 
 import { HoldpointError, type ErrorCode } from '../domain/errors.ts'
+import { isTransientFailure } from '../store/transient-failure.ts'
 import type { Log } from '../util/log.ts'
 
 export type ClientErrorCode =
@@ -83,7 +84,7 @@ export class ClientError extends GraphQLError {
 
 /**
  * The one place where an error becomes what a client sees, on every transport. Broken rules keep their code, a database that
- * can't be reached is UNAVAILABLE, and anything else is a bug: the log gets it whole, the client gets its id.
+ * fails for a transient reason is UNAVAILABLE, and anything else is a bug: the log gets it whole, the client gets its id.
  */
 export function toClientError(error: unknown, log: Log): ClientError {
   if (error instanceof ClientError) return error
@@ -96,9 +97,9 @@ export function toClientError(error: unknown, log: Log): ClientError {
     const known = fromGraphQLError(cause, at)
     if (known !== undefined) return known
   }
-  if (isConnectionFailure(cause)) {
-    log.warn({ err: cause, path: at?.path }, 'the database cannot be reached')
-    return new ClientError('UNAVAILABLE', 'The database cannot be reached. Try again.', { at })
+  if (isTransientFailure(cause)) {
+    log.warn({ err: cause, path: at?.path }, 'the database is unavailable')
+    return new ClientError('UNAVAILABLE', 'The database is unavailable at the moment. Try again.', { at })
   }
   const errorId = randomUUID()
   log.error({ errorId, err: cause, path: at?.path }, 'internal error')
@@ -141,31 +142,4 @@ function fromGraphQLError(error: GraphQLError, at: GraphQLError | undefined): Cl
 function withoutSpec(http: HttpHint | undefined): HttpHint | undefined {
   if (http === undefined) return undefined
   return { ...(http.status && { status: http.status }), ...(http.headers && { headers: http.headers }) }
-}
-
-const connectionFailureCodes: ReadonlySet<unknown> = new Set([
-  'ECONNREFUSED',
-  'ECONNRESET',
-  'ENOTFOUND',
-  'EPIPE',
-  'ETIMEDOUT',
-  '53300', // too many connections
-  '57P01', // the server is being shut down
-  '57P02', // the server has crashed
-  '57P03', // the server is starting up
-])
-
-/** pg has no class or code for these. */
-const connectionFailureMessage =
-  /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error)/
-
-function isConnectionFailure(error: unknown): boolean {
-  if (!(error instanceof Error)) return false
-  const { code, syscall } = error as { code?: unknown; syscall?: unknown }
-  return (
-    syscall === 'connect' ||
-    connectionFailureCodes.has(code) ||
-    (typeof code === 'string' && /^08\w{3}$/.test(code)) ||
-    connectionFailureMessage.test(error.message)
-  )
 }

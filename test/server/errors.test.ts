@@ -188,8 +188,13 @@ describe('toClientError', () => {
     Object.assign(new Error('no such socket'), { code: 'ENOENT', syscall: 'connect' }),
     Object.assign(new Error('terminating connection due to administrator command'), { code: '57P01' }),
     Object.assign(new Error('connection failure'), { code: '08006' }),
+    Object.assign(new Error('could not extend file: No space left on device'), { code: '53100' }),
+    Object.assign(new Error('canceling statement due to statement timeout'), { code: '57014' }),
+    Object.assign(new Error('cannot execute INSERT in a read-only transaction'), { code: '25006' }),
+    Object.assign(new Error('deadlock detected'), { code: '40P01' }),
+    new AggregateError([Object.assign(new Error('connect'), { code: 'ECONNREFUSED' })]),
     new Error('timeout exceeded when trying to connect'),
-  ])('[SRV4] calls a database that can not be reached UNAVAILABLE: %s', (error) => {
+  ])('[SRV4] a transient failure of the database is UNAVAILABLE: %s', (error) => {
     expect(toClientError(error, log).code).toBe('UNAVAILABLE')
     expect(toClientError(new GraphQLError('located', { originalError: error }), log).code).toBe('UNAVAILABLE')
   })
