@@ -100,6 +100,7 @@ export async function createApp(options: AppOptions): Promise<App> {
           createContext: (viewer): Context => ({ ...commands, viewer, loaders: createLoaders(db, viewer.tenantId) }),
           log,
           graphiql: true,
+          allowedOrigins: config.allowedOrigins,
           // While it drains, it takes no more work: a load balancer should look elsewhere.
           ready: async () => stopping === undefined && answers(db),
         })

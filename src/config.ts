@@ -22,6 +22,8 @@ export interface Config {
   /** Runs driven at the same time by this process; 0: none. */
   readonly workers: number
   readonly apiKey: string | undefined
+  /** Origins of other sites whose pages may use the API. */
+  readonly allowedOrigins: readonly string[]
   readonly openai: ProviderAccess
   readonly openaiChat: ProviderAccess
   readonly anthropic: ProviderAccess
@@ -53,6 +55,7 @@ export function readConfig(env: Environment = process.env): Config {
     redisUrl: readUrl(env, 'REDIS_URL', ['redis:', 'rediss:']),
     workers: readInteger(env, 'HOLDPOINT_WORKERS', { fallback: 64, least: 0, most: 10_000 }),
     apiKey: readKey(env, 'HOLDPOINT_API_KEY'),
+    allowedOrigins: readOrigins(env, 'HOLDPOINT_ALLOWED_ORIGINS'),
     openai: Object.freeze(openai),
     openaiChat: Object.freeze({
       apiKey: env['OPENAI_CHAT_API_KEY'] || openai.apiKey,
@@ -119,6 +122,16 @@ function readUrl(env: Environment, name: string, protocols: readonly string[]): 
     throw wrong(name, value.replace(/^([a-z]+:\/\/)?([^:@]*:)?.*@/is, '$1$2***@'), takes)
   }
   return value
+}
+
+function readOrigins(env: Environment, name: string): readonly string[] {
+  const origins = (env[name] ?? '').split(',').map((one) => one.trim().replace(/\/$/, ''))
+  const given = origins.filter((origin) => origin !== '')
+  for (const origin of given) {
+    if (!URL.canParse(origin) || !webProtocols.includes(new URL(origin).protocol) || new URL(origin).origin !== origin)
+      throw wrong(name, origin, 'origins such as https://app.example.com, separated by commas')
+  }
+  return Object.freeze(given)
 }
 
 function readHost(env: Environment): string {

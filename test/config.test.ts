@@ -14,6 +14,7 @@ describe('readConfig', () => {
       redisUrl: undefined,
       workers: 64,
       apiKey: undefined,
+      allowedOrigins: [],
       openai: { apiKey: undefined, baseUrl: undefined },
       openaiChat: { apiKey: undefined, baseUrl: undefined },
       anthropic: { apiKey: undefined, baseUrl: undefined },
@@ -60,9 +61,18 @@ describe('readConfig', () => {
     [{ OPENAI_BASE_URL: 'x' }, 'OPENAI_BASE_URL is "x", and takes an address that begins with http:// or https://.'],
     [{ HOLDPOINT_ALLOW_PRIVATE_NETWORK: 'yes' }, 'HOLDPOINT_ALLOW_PRIVATE_NETWORK is "yes", and takes one of 0, 1.'],
     [{ LOG_LEVEL: 'loud' }, 'LOG_LEVEL is "loud", and takes one of trace, debug, info, warn, error, fatal, silent.'],
+    ...['*', 'app.example', 'https://app.example/path', 'ftp://app.example'].map((origin): [Environment, string] => [
+      { HOLDPOINT_ALLOWED_ORIGINS: `https://good.example, ${origin}` },
+      `HOLDPOINT_ALLOWED_ORIGINS is "${origin}", and takes origins such as https://app.example.com, separated by commas.`,
+    ]),
     [{ HOLDPOINT_DRAIN_MS: '1.5' }, 'HOLDPOINT_DRAIN_MS is "1.5", and takes a whole number from 0 to 3600000.'],
   ])('[CFG3] a bad value is told with the variable, the value and what it takes: %j', (env, line) => {
     expect(() => readConfig(env)).toThrow(new StartError(line))
+  })
+
+  test('[CFG5] allowed origins are separated by commas, and a final slash is left out', () => {
+    const { allowedOrigins } = readConfig({ HOLDPOINT_ALLOWED_ORIGINS: 'https://one.example/, http://localhost:5173,' })
+    expect(allowedOrigins).toEqual(['https://one.example', 'http://localhost:5173'])
   })
 
   test('[CFG4] an address that others can reach needs a key', () => {

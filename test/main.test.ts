@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { writeFile } from 'node:fs/promises'
 import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 
@@ -165,6 +166,26 @@ describe('serve', () => {
     server.child.kill('SIGKILL')
     // Settles when the server itself, which holds the other end of its output, has ended.
     await server.ended
+    expect(await postmaster()).toBeUndefined()
+  })
+
+  test('[CLI11] outlives a rejected promise that nothing handles, and stops in order after an uncaught exception', async () => {
+    const tools = join(folder.path, 'faulty.mjs')
+    await writeFile(
+      tools,
+      `process.on('SIGUSR2', () => void Promise.reject(new Error('forgotten')))
+      process.on('SIGPIPE', () => { throw new Error('uncaught') })
+      export const tool = { name: 'faulty', description: '', parameters: { type: 'object' }, run() {} }`,
+    )
+    const server = run([], { HOLDPOINT_TOOLS: tools })
+    const url = await server.ready()
+    server.child.kill('SIGUSR2')
+    await expect.poll(server.stderr, { timeout: 10_000 }).toContain('forgotten')
+    expect(server.stderr()).toMatch(/"errorId":"[\w-]{36}".*"a promise was rejected and nothing handled it"/)
+    expect(await alive(url)).toBe(true)
+    server.child.kill('SIGPIPE')
+    expect(await server.ended).toEqual({ code: 1, signal: null })
+    expect(server.stderr()).toMatch(/"errorId":"[\w-]{36}".*"an exception was thrown and nothing caught it"/)
     expect(await postmaster()).toBeUndefined()
   })
 

@@ -14,6 +14,7 @@ const variables = [
   ['REDIS_URL', 'a bus for live text (not in this version)', 'Postgres does it'],
   ['HOLDPOINT_WORKERS', 'runs driven at the same time; 0: API only', '64'],
   ['HOLDPOINT_API_KEY', 'a key with every scope, made at start', 'unset'],
+  ['HOLDPOINT_ALLOWED_ORIGINS', 'other sites whose pages may use the API', 'none'],
   ['OPENAI_API_KEY', 'for openai/<model>', 'unset'],
   ['OPENAI_BASE_URL', '', "the SDK's"],
   ['OPENAI_CHAT_API_KEY', 'for openai-chat/<model>, Chat Completions', 'as OPENAI_API_KEY'],

@@ -1,21 +1,23 @@
+import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { inspect } from 'node:util'
 
 import type { Log } from '../util/log.ts'
 
 export interface StopRequest {
   readonly signal: AbortSignal
-  /** Settles when we are asked to stop. */
+  /** Resolves when the process is asked to stop. */
   readonly asked: Promise<void>
 }
 
-// Ctrl-C reaches us from the terminal and once more from npm, which passes on what it gets.
+// One Ctrl-C sends two signals: one from the terminal, and one from npm, which forwards its own.
 const sameRequestMs = 1_000
 const parentCheckMs = 500
 
 /**
- * SIGINT and SIGTERM ask for a stop in order; a second one, by someone who does not want to wait, ends the process at
- * once. A killed npm cannot pass anything on: `watchParent` takes the parent's end for the same request. (`npm start`
- * says `exec`, so that no shell stays in between.)
+ * SIGINT and SIGTERM ask the process to stop in order. A second signal, from someone who does not want to wait, ends it at
+ * once. An npm that was killed forwards no signal, so with `watchParent` the end of the parent process counts as a request
+ * to stop. (`npm start` uses `exec`, so that there is no shell between npm and this process.)
  */
 export function watchForStop({ log, watchParent }: { log: Log; watchParent: boolean }): StopRequest {
   const controller = new AbortController()
@@ -29,6 +31,7 @@ export function watchForStop({ log, watchParent }: { log: Log; watchParent: bool
     controller.abort()
     asked.resolve()
   }
+  watchForBugs({ log, stop: () => ask('an exception that nothing caught') })
   for (const name of ['SIGINT', 'SIGTERM'] as const) {
     process.on(name, () => {
       if (askedAt !== undefined && performance.now() - askedAt > sameRequestMs) process.exit(1)
@@ -37,6 +40,26 @@ export function watchForStop({ log, watchParent }: { log: Log; watchParent: bool
   }
   if (watchParent) void watchParentProcess(controller.signal, () => ask('the parent process has ended'))
   return { signal: controller.signal, asked: asked.promise }
+}
+
+/**
+ * A rejected promise that nobody listens to is a bug of one request or run: it is logged, and the others go on. After an
+ * exception that nothing caught, the state of the process is unknown: it stops in order and exits with status 1.
+ */
+function watchForBugs({ log, stop }: { log: Log; stop: () => void }): void {
+  process.on('unhandledRejection', (reason) => {
+    log.error({ errorId: randomUUID(), err: asError(reason) }, 'a promise was rejected and nothing handled it')
+  })
+  process.on('uncaughtException', (error) => {
+    log.fatal({ errorId: randomUUID(), err: asError(error) }, 'an exception was thrown and nothing caught it')
+    process.exitCode = 1
+    stop()
+  })
+}
+
+/** Anything can be thrown. */
+function asError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(`not an Error: ${inspect(thrown)}`)
 }
 
 async function watchParentProcess(signal: AbortSignal, onEnd: () => void): Promise<void> {

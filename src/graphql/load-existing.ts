@@ -5,7 +5,7 @@ import { encodeId, type IdKind } from '../domain/ids.ts'
 import type { Context } from './context.ts'
 import { nounOf, requireUuid } from './node.ts'
 
-/** What must exist, because a row or the client names it. NOT_FOUND where the viewer's tenant has no such thing. */
+/** Loads an object that must exist. Throws NOT_FOUND if the viewer's tenant has no such object. */
 export async function loadExisting<Value>(
   loader: DataLoader<string, Value | undefined>,
   kind: Exclude<IdKind, 'Step'>,
@@ -16,12 +16,15 @@ export async function loadExisting<Value>(
   return value
 }
 
-/** The agents that a subscription is limited to; undefined where it is not. */
+/** The ids of the agents that a subscription is limited to, or undefined if it is not limited. */
 export async function requireAgents(
   { loaders }: Context,
   ids: readonly string[] | null | undefined,
 ): Promise<string[] | undefined> {
   if (!ids) return undefined
-  const agents = await Promise.all(ids.map((id) => loadExisting(loaders.agents, 'Agent', requireUuid('Agent', id))))
+  // Every id is decoded before the first agent is loaded. An id that throws after a load has started would leave that
+  // load's promise without a listener.
+  const uuids = ids.map((id) => requireUuid('Agent', id))
+  const agents = await Promise.all(uuids.map((uuid) => loadExisting(loaders.agents, 'Agent', uuid)))
   return agents.map(({ id }) => id)
 }

@@ -3,39 +3,43 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Plugin } from 'graphql-yoga'
 
 import { ClientError } from '../graphql/errors.ts'
-import { reachedByAddress } from './origin.ts'
+import type { Origins } from './origin.ts'
 
-/** Turns an `Authorization` header (null: none) into whoever asks, or throws UNAUTHENTICATED. */
+/** Finds out who sends a request by its `Authorization` header (null: there is none). Throws UNAUTHENTICATED. */
 export type Authenticate<Viewer> = (authorization: string | null) => Promise<Viewer>
 
-/** What yoga's hooks find on an HTTP request. On a WebSocket there is the viewer alone. */
+/** `Authenticate` for clients: `host` is the header that the client sent. */
+export type Identify<Viewer> = (authorization: string | null, host: string | undefined) => Promise<Viewer>
+
+/** What yoga's hooks find on an HTTP request. A WebSocket operation has the viewer alone. */
 export interface ServerContext<Viewer> {
   req: IncomingMessage
   res: ServerResponse
   viewer: Viewer
 }
 
-/** Who asks, told before the body is read. */
-export function useAuthentication<Viewer>(authenticate: Authenticate<Viewer>): Plugin<object, ServerContext<Viewer>> {
+/** Identifies the client before the body is read. */
+export function useAuthentication<Viewer>(identify: Identify<Viewer>): Plugin<object, ServerContext<Viewer>> {
   return {
     async onRequestParse({ request, serverContext }) {
-      const authorization = request.headers.get('authorization')
-      serverContext.viewer = await identify(authenticate, authorization, request.headers.get('host') ?? undefined)
+      serverContext.viewer = await identify(
+        request.headers.get('authorization'),
+        request.headers.get('host') ?? undefined,
+      )
     },
   }
 }
 
 /**
- * A server without keys is open to its own machine, so a caller without a key must have come by address: else a web page could
- * reach it by a name that its owner points here. Where keys are needed this refuses nobody that they would let in.
+ * A server without keys is open to every program on its machine. A web page must not use that by way of a name that its
+ * owner points to this server, so a client without a key must use an IP address, `localhost` or a configured name. A server
+ * with keys refuses such clients anyway.
  */
-export async function identify<Viewer>(
-  authenticate: Authenticate<Viewer>,
-  authorization: string | null,
-  host: string | undefined,
-): Promise<Viewer> {
-  if (authorization !== null || reachedByAddress(host)) return authenticate(authorization)
-  const message =
-    'Without a key this server answers at localhost or an IP address alone. Send `Authorization: Bearer hp_…`.'
-  throw new ClientError('UNAUTHENTICATED', message)
+export function createIdentify<Viewer>(authenticate: Authenticate<Viewer>, origins: Origins): Identify<Viewer> {
+  return async (authorization, host) => {
+    if (authorization !== null || origins.isTrustedHost(host)) return authenticate(authorization)
+    const message =
+      'Without a key, this server answers only at localhost, at an IP address, or at a host of HOLDPOINT_ALLOWED_ORIGINS. Send `Authorization: Bearer hp_…`.'
+    throw new ClientError('UNAUTHENTICATED', message)
+  }
 }

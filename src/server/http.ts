@@ -5,12 +5,14 @@ import type { GraphQLSchema } from 'graphql'
 
 import { toClientError } from '../graphql/errors.ts'
 import type { Log } from '../util/log.ts'
-import type { Authenticate } from './authentication.ts'
+import { createIdentify, type Authenticate } from './authentication.ts'
 import { asksForPage, createGraphiQL } from './graphiql.ts'
 import { sendLiveness, sendReadiness } from './health.ts'
 import { sendHomePage } from './home-page.ts'
+import { badHost, parseHost } from './host.ts'
 import { createKeyWatch } from './key-watch.ts'
 import { defaultLimits, type Limits } from './limits.ts'
+import { createOrigins } from './origin.ts'
 import { isRead, securityHeaders, sendError, sendJson } from './pages.ts'
 import { createWebSocketEndpoint } from './websocket.ts'
 import { createSharedExecution } from './shared-execution.ts'
@@ -24,6 +26,8 @@ export interface HttpServerOptions<Viewer> {
   readonly log: Log
   readonly limits?: Partial<Limits>
   readonly graphiql: boolean
+  /** Origins of other sites whose pages may use the API. Defaults to none. */
+  readonly allowedOrigins?: readonly string[]
   readonly ready: () => Promise<boolean>
 }
 
@@ -46,16 +50,19 @@ export function createHttpServer<Viewer>(options: HttpServerOptions<Viewer>): Ht
   const eventStreams = new Set<ServerResponse>()
   const sharedExecution = createSharedExecution(log)
   const keyWatch = createKeyWatch(authenticate, { everyMs: limits.keyCheckMs, log })
-  const streaming = { authenticate, log, limits, sharedExecution, keyWatch }
-  const yoga = createGraphQLServer({ ...streaming, schema, createContext, eventStreams })
-  const webSockets = createWebSocketEndpoint({ ...streaming, yoga })
+  const origins = createOrigins(options.allowedOrigins ?? [])
+  const shared = { identify: createIdentify(authenticate, origins), log, limits, sharedExecution, keyWatch }
+  const yoga = createGraphQLServer({ ...shared, schema, createContext, eventStreams })
+  const webSockets = createWebSocketEndpoint({ ...shared, yoga, origins })
   const sendGraphiQL = createGraphiQL()
 
   async function route(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const path = request.url?.split('?')[0]
+    const { host } = request.headers
+    if (host !== undefined && !parseHost(host)) return sendError(response, 400, badHost)
     if (path === '/graphql') {
       if (options.graphiql && asksForPage(request)) return sendGraphiQL(request, response)
-      return yoga.requestListener(request, response)
+      return answerGraphQL(request, response)
     }
     if (path !== '/' && path !== '/healthz' && path !== '/readyz') {
       return sendError(response, 404, 'There is nothing here. GraphQL is at /graphql.')
@@ -64,6 +71,16 @@ export function createHttpServer<Viewer>(options: HttpServerOptions<Viewer>): Ht
     if (path === '/healthz') return sendLiveness(response)
     if (path === '/readyz') return sendReadiness(response, ready, { log })
     return sendHomePage(response)
+  }
+
+  /** A browser must be told by CORS headers that a page of an allowed origin may read the answer. */
+  async function answerGraphQL(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (origins.answerCors(request, response)) return
+    const refusal = origins.refusalOf(request.headers)
+    if (refusal === undefined) return yoga.requestListener(request, response)
+    const { origin, host } = request.headers
+    log.warn({ origin, host }, `refused a request: ${refusal}`)
+    sendError(response, 403, refusal, 'FORBIDDEN')
   }
 
   // Some clients offer HTTP/2 with every first request (`Upgrade: h2c`): those are answered as they are.

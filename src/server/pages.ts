@@ -1,6 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 
-/** On every answer. Pages widen the policy by what they need themselves; nothing of ours may be framed. */
+import type { ClientErrorCode } from '../graphql/errors.ts'
+
+/** Sent with every response. A page adds what it needs to the policy. No page may be shown in a frame. */
 export const securityHeaders: Readonly<Record<string, string>> = {
   'content-security-policy': contentSecurityPolicy([]),
   'cross-origin-resource-policy': 'same-origin',
@@ -19,15 +21,20 @@ export function sendJson(response: ServerResponse, status: number, body: object)
   response.end(JSON.stringify(body))
 }
 
-/** In the shape of a GraphQL error, so that a client that came to a wrong address can read it as one. */
-export function sendError(response: ServerResponse, status: number, message: string): void {
-  sendJson(response, status, { errors: [{ message, extensions: { code: 'BAD_REQUEST' } }] })
+/** Sends an error in the shape of a GraphQL error, so that a client with a wrong URL can read it. */
+export function sendError(
+  response: ServerResponse,
+  status: number,
+  message: string,
+  code: ClientErrorCode = 'BAD_REQUEST',
+): void {
+  sendJson(response, status, { errors: [{ message, extensions: { code } }] })
 }
 
-/** False after having answered 405. */
+/** False if the method is neither GET nor HEAD; then this has answered 405. */
 export function isRead(request: IncomingMessage, response: ServerResponse): boolean {
   if (request.method === 'GET' || request.method === 'HEAD') return true
   response.setHeader('allow', 'GET, HEAD')
-  sendError(response, 405, 'This address can be read only.')
+  sendError(response, 405, 'This address answers GET and HEAD only.')
   return false
 }

@@ -16,11 +16,12 @@ import { WebSocketServer, type RawData, type WebSocket } from 'ws'
 
 import { ClientError, toClientError } from '../graphql/errors.ts'
 import type { Log } from '../util/log.ts'
-import { identify, type Authenticate } from './authentication.ts'
+import type { Identify } from './authentication.ts'
 import { startHeartbeat } from './heartbeat.ts'
 import type { KeyWatch } from './key-watch.ts'
 import { unknownOperation, type Limits } from './limits.ts'
-import { originAllowed } from './origin.ts'
+import { badHost, parseHost } from './host.ts'
+import type { Origins } from './origin.ts'
 import { createOutlet, send, type Outlet } from './outlet.ts'
 import type { SharedExecution } from './shared-execution.ts'
 import { neverAnswered, sendResults } from './socket-stream.ts'
@@ -28,7 +29,8 @@ import type { Yoga } from './yoga.ts'
 
 interface WebSocketOptions<Viewer> {
   readonly yoga: Yoga<Viewer>
-  readonly authenticate: Authenticate<Viewer>
+  readonly identify: Identify<Viewer>
+  readonly origins: Origins
   readonly log: Log
   readonly limits: Limits
   readonly sharedExecution: SharedExecution
@@ -65,14 +67,14 @@ const closeCodes = { restarting: 1012, tryAgainLater: 1013 } as const
  * `error` message, and only a break of the protocol (44xx) or an oversized frame (1009) closes a socket.
  */
 export function createWebSocketEndpoint<Viewer>(options: WebSocketOptions<Viewer>): WebSocketEndpoint {
-  const { yoga, authenticate, log, limits, sharedExecution, keyWatch } = options
+  const { yoga, identify, origins, log, limits, sharedExecution, keyWatch } = options
 
   const protocol = makeServer<Record<string, unknown>, Connection<Viewer>>({
     async onConnect({ connectionParams, extra }) {
       const { Authorization, authorization = Authorization } = connectionParams ?? {}
       try {
         const key = authorization === undefined || authorization === null ? null : String(authorization)
-        extra.viewer = await identify(authenticate, key, extra.request.headers.host)
+        extra.viewer = await identify(key, extra.request.headers.host)
         if (key !== null) {
           const { socket } = extra
           socket.once(
@@ -186,10 +188,15 @@ export function createWebSocketEndpoint<Viewer>(options: WebSocketOptions<Viewer
   let closing = false
   return {
     upgrade(request, socket, head) {
-      if (closing) return refuse(socket, '503 Service Unavailable')
-      if (!originAllowed(request)) return refuse(socket, '403 Forbidden')
-      if (request.url?.split('?')[0] !== '/graphql') return refuse(socket, '404 Not Found')
-      sockets.handleUpgrade(request, socket, head, serve)
+      const { headers } = request
+      if (closing) return refuse(socket, '503 Service Unavailable', 'The server is shutting down.')
+      if (headers.host === undefined || !parseHost(headers.host)) return refuse(socket, '400 Bad Request', badHost)
+      if (request.url?.split('?')[0] !== '/graphql')
+        return refuse(socket, '404 Not Found', 'WebSockets are at /graphql.')
+      const refusal = origins.refusalOf(headers)
+      if (refusal === undefined) return sockets.handleUpgrade(request, socket, head, serve)
+      log.warn({ origin: headers.origin, host: headers.host }, `refused a WebSocket: ${refusal}`)
+      refuse(socket, '403 Forbidden', refusal)
     },
     async close(graceMs) {
       closing = true
@@ -208,10 +215,13 @@ async function release(result: Result): Promise<void> {
   if (Symbol.asyncIterator in result) await result[Symbol.asyncIterator]().return?.()
 }
 
-function refuse(socket: Duplex, status: string): void {
-  // The peer may be gone already, and Node no longer listens for it.
+function refuse(socket: Duplex, status: string, message: string): void {
+  // The client may be gone already, and Node no longer listens for errors of this socket.
   socket.on('error', () => socket.destroy())
-  socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`)
+  const headers = ['Connection: close', 'Content-Type: text/plain; charset=utf-8']
+  const body = `${message}\n`
+  const length = `Content-Length: ${Buffer.byteLength(body)}`
+  socket.end(`HTTP/1.1 ${status}\r\n${[...headers, length].join('\r\n')}\r\n\r\n${body}`)
 }
 
 function tooManyOperations({ operationsPerSocket }: Limits): ClientError {

@@ -5,7 +5,7 @@ import { createYoga, type YogaServerInstance } from 'graphql-yoga'
 
 import { toClientError } from '../graphql/errors.ts'
 import type { Log } from '../util/log.ts'
-import { useAuthentication, type Authenticate, type ServerContext } from './authentication.ts'
+import { useAuthentication, type Identify, type ServerContext } from './authentication.ts'
 import { useErrorCodes } from './error-codes.ts'
 import { useEventStreams } from './event-streams.ts'
 import { documentLimits, useExecutionTimeout, useOperationCheck, type Limits } from './limits.ts'
@@ -17,7 +17,7 @@ export type Yoga<Viewer> = YogaServerInstance<ServerContext<Viewer>, object>
 
 interface YogaOptions<Viewer> {
   readonly schema: GraphQLSchema
-  readonly authenticate: Authenticate<Viewer>
+  readonly identify: Identify<Viewer>
   readonly createContext: (viewer: Viewer) => object
   readonly log: Log
   readonly limits: Limits
@@ -32,13 +32,13 @@ interface YogaOptions<Viewer> {
  * run on every transport, because the WebSocket takes parse, validate, execute and subscribe from here.
  */
 export function createGraphQLServer<Viewer>(options: YogaOptions<Viewer>): Yoga<Viewer> {
-  const { schema, authenticate, createContext, log, limits, eventStreams, sharedExecution, keyWatch } = options
+  const { schema, identify, createContext, log, limits, eventStreams, sharedExecution, keyWatch } = options
   return createYoga<ServerContext<Viewer>, object>({
     schema,
     context: ({ viewer }) => createContext(viewer),
     plugins: [
       useContentTypes(),
-      useAuthentication(authenticate),
+      useAuthentication(identify),
       useKnownParameters(),
       ...documentLimits(limits),
       useErrorCodes(log),
@@ -50,8 +50,7 @@ export function createGraphQLServer<Viewer>(options: YogaOptions<Viewer>): Yoga<
     maskedErrors: { maskError: (error) => toClientError(error, log), isDev: false },
     maxRequestBodySize: limits.requestBytes,
     graphqlEndpoint: '/graphql',
-    // Bearer keys only, so nothing is sent along by a browser; and no page of another origin may read an answer or send JSON: the default
-    // would reflect every origin, with credentials. GraphiQL and the console come from this origin.
+    // `origin.ts` answers for CORS. Yoga's default would allow every origin, with credentials.
     cors: false,
     batching: false,
     multipart: false,

@@ -193,3 +193,20 @@ test.each([
     stream.close()
   }
 })
+
+test.each(['approvalInbox(agentIds: $ids)', 'runChanges(since: "2026-01-01T00:00:00Z", agentIds: $ids)'])(
+  '[CHG3] an id that is no id, after one that names nothing, leaves no promise unhandled: %s',
+  async (field) => {
+    const unhandled: unknown[] = []
+    const note = (reason: unknown) => unhandled.push(reason)
+    process.on('unhandledRejection', note)
+    const ids = ['agent_00000000000070008000000000000000', 'x']
+    const stream = await api.events(`subscription ($ids: [ID!]) { ${field} { __typename } }`, { ids })
+    expect((await stream.next())!.errors![0]!.extensions).toEqual({ code: 'NOT_FOUND', id: 'x' })
+    stream.close()
+    // The load that would be orphaned has failed by the time a later statement has its answer.
+    await api.data('{ agents { totalCount } }')
+    process.off('unhandledRejection', note)
+    expect(unhandled).toEqual([])
+  },
+)

@@ -151,16 +151,93 @@ describe('who asks', () => {
     for (const host of ['localhost:4000', '127.0.0.1', '[::1]:4000', 'LOCALHOST'])
       expect((await post({ host })).status).toBe(200)
   })
+})
 
-  it('[SRV10] lets no page of another origin read an answer', async () => {
-    const { client } = await startServer()
-    const headers = { origin: 'https://evil.example' }
+describe('pages of other sites', () => {
+  const pages: Record<string, string>[] = [
+    { origin: 'https://evil.example' },
+    { origin: 'null' },
+    { origin: 'http://127.0.0.1:1' },
+    { 'sec-fetch-site': 'cross-site' },
+    { 'sec-fetch-site': 'same-site' },
+  ]
+
+  it.each(pages)('[SRV28] may not use the API: %j', async (page) => {
+    const { client, ground } = await startServer()
+    const stream = `${client.url}?${new URLSearchParams({ query: 'subscription { ticks }' })}`
     for (const answer of [
-      await client.request('{ hello }', {}, { headers }),
-      await fetch(client.url, { method: 'OPTIONS', headers }),
+      await send(client.url, 'POST', page, '{"query":"{ hello }"}'),
+      await send(`${client.url}?query={hello}`, 'GET', page),
+      await send(stream, 'GET', { ...page, accept: 'text/event-stream' }),
+      await send(client.url, 'OPTIONS', { ...page, 'access-control-request-method': 'POST' }),
     ]) {
-      expect([...answer.headers.keys()].filter((name) => name.startsWith('access-control'))).toEqual([])
+      expect(answer.status).toBe(403)
+      const [error] = JSON.parse(answer.body).errors
+      expect(error.extensions.code).toBe('FORBIDDEN')
+      expect(error.message).toContain('HOLDPOINT_ALLOWED_ORIGINS')
+      if (page['origin']) expect(error.message).toContain(page['origin'])
+      expect(Object.keys(answer.headers).filter((name) => name.startsWith('access-control'))).toEqual([])
     }
+    expect(ground.contexts).toHaveLength(0)
+    const refused = ground.logged.filter(({ msg }) => msg.startsWith('refused a request'))
+    expect(refused.map(({ origin }) => origin)).toEqual(Array.from({ length: 4 }, () => page['origin']))
+  })
+
+  it("[SRV28] may be shown GraphiQL, and the server's own page may use the API", async () => {
+    const { client, origin } = await startServer()
+    const followed = { 'sec-fetch-site': 'cross-site', accept: 'text/html,*/*;q=0.8' }
+    expect((await send(client.url, 'GET', followed)).status).toBe(200)
+    for (const own of [{ origin }, { 'sec-fetch-site': 'same-origin' }, { 'sec-fetch-site': 'none' }, {}]) {
+      expect((await send(client.url, 'POST', own, '{"query":"{ hello }"}')).status).toBe(200)
+    }
+    const behindProxy = { origin: 'https://app.example', 'sec-fetch-site': 'same-origin' }
+    expect((await send(client.url, 'POST', behindProxy, '{"query":"{ hello }"}')).status).toBe(200)
+  })
+
+  it('[SRV29] may use the API if their origin is allowed, after a preflight request', async () => {
+    const { client } = await startServer({ allowedOrigins: ['https://app.example'] })
+    const page = { origin: 'https://app.example', 'sec-fetch-site': 'cross-site' }
+    const preflight = await send(client.url, 'OPTIONS', {
+      ...page,
+      'access-control-request-method': 'POST',
+      'access-control-request-headers': 'authorization,content-type',
+    })
+    expect(preflight.status).toBe(204)
+    expect(preflight.headers).toMatchObject({
+      'access-control-allow-origin': 'https://app.example',
+      'access-control-allow-methods': 'GET, POST',
+      'access-control-allow-headers': 'authorization,content-type',
+      vary: 'origin',
+    })
+    const answer = await send(client.url, 'POST', page, '{"query":"{ hello }"}')
+    expect(answer).toMatchObject({ status: 200, body: '{"data":{"hello":"world"}}' })
+    expect(answer.headers).toMatchObject({ 'access-control-allow-origin': 'https://app.example', vary: 'origin' })
+    expect(answer.headers['access-control-allow-credentials']).toBeUndefined()
+    const other = await send(client.url, 'POST', { origin: 'https://evil.example' }, '{"query":"{ hello }"}')
+    expect(other.status).toBe(403)
+  })
+})
+
+describe('the Host header', () => {
+  it.each(['[x', '999.999.999.999', 'a b.localhost', 'evil.example#.localhost', 'a@b', '[::1', 'x:99999', '1.2.3'])(
+    '[SRV30] that names no host gets 400: %j',
+    async (host) => {
+      const { origin, ground } = await startServer()
+      for (const authorization of [undefined, 'Bearer good']) {
+        for (const path of ['/graphql', '/healthz', '/']) {
+          const answer = await send(origin + path, 'GET', { host, ...(authorization && { authorization }) })
+          expect(answer.status).toBe(400)
+          expect(answer.body).toContain('Host')
+          expect(answer.body).not.toMatch(/\.[jt]s:/)
+        }
+      }
+      expect(ground.logged.filter(({ level }) => level >= 40)).toEqual([])
+    },
+  )
+
+  it('[SRV10] of an allowed origin needs no key', async () => {
+    const { client } = await startServer({ allowedOrigins: ['https://app.example'] })
+    expect((await send(client.url, 'POST', { host: 'app.example' }, '{"query":"{ hello }"}')).status).toBe(200)
   })
 })
 

@@ -106,24 +106,37 @@ describe('sockets', () => {
     expect((await client.webSocket({ authorization: 'Bearer database-down' }).closed).code).toBe(1013)
   })
 
-  it('[SRV17] are refused to pages of another origin, and to names that anyone could point here', async () => {
-    const { origin } = await startServer()
-    const open = async (path: string, headers: Record<string, string>): Promise<number> => {
+  it('[SRV17] are refused to pages of another origin, with the reason in the body and in the log', async () => {
+    const { origin, ground } = await startServer({ allowedOrigins: ['https://app.example'] })
+    const open = async (path: string, headers: Record<string, string>): Promise<{ status: number; body: string }> => {
       const socket = new WebSocket(origin.replace('http', 'ws') + path, 'graphql-transport-ws', { headers })
-      const status = await Promise.race([
-        once(socket, 'open').then(() => 101),
-        once(socket, 'unexpected-response').then(([, response]) => response.statusCode as number),
-      ])
       socket.on('error', () => {})
+      const answer = await Promise.race([
+        once(socket, 'open').then(() => ({ status: 101, body: '' })),
+        once(socket, 'unexpected-response').then(async ([, response]) => ({
+          status: response.statusCode as number,
+          body: (await response.toArray()).join(''),
+        })),
+      ])
       socket.terminate()
-      return status
+      return answer
     }
-    expect(await open('/graphql', { origin: 'https://evil.example' })).toBe(403)
-    expect(await open('/graphql', { origin: 'null' })).toBe(403)
-    expect(await open('/graphql', { origin: 'http://127.0.0.1:1' })).toBe(403)
-    expect(await open('/graphql', { origin })).toBe(101)
-    expect(await open('/graphql', {})).toBe(101)
-    expect(await open('/nope', {})).toBe(404)
+    for (const foreign of ['https://evil.example', 'null', 'http://127.0.0.1:1']) {
+      const { status, body } = await open('/graphql', { origin: foreign })
+      expect(status).toBe(403)
+      expect(body).toContain(`Pages of ${foreign} may not use this server`)
+      expect(body).toContain('HOLDPOINT_ALLOWED_ORIGINS')
+      expect(ground.logged.at(-1)).toMatchObject({
+        origin: foreign,
+        msg: expect.stringContaining('refused a WebSocket'),
+      })
+    }
+    expect((await open('/graphql', { 'sec-fetch-site': 'cross-site' })).status).toBe(403)
+    expect((await open('/graphql', { origin: 'https://app.example' })).status).toBe(101)
+    expect((await open('/graphql', { origin })).status).toBe(101)
+    expect((await open('/graphql', {})).status).toBe(101)
+    expect((await open('/nope', {})).status).toBe(404)
+    expect((await open('/graphql', { host: 'evil.example#.localhost' })).status).toBe(400)
   })
 
   it('[SRV17] without a key are closed with 4403 where they came by such a name', async () => {
