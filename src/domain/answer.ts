@@ -80,10 +80,9 @@ export function addAnswer(draft: Draft, answer: Answer): void {
 const deniedInBackground =
   'This tool has to be approved or run by a person, and nobody watches a background run. The call was denied: go on without it.'
 
-/** When a call that waits is denied if nobody decides. The request's own tools say nothing about that. */
+/** When a call that waits is denied if nobody decides. Tools that came with the request have no such limit. */
 function expiryOf(draft: Draft, name: string): Date | null {
-  const ofRequest = draft.state.run.request.clientTools.some((tool) => tool.name === name)
-  const timeout = ofRequest ? null : findTool(draft.state, name)?.tool.approvalTimeoutMs
+  const timeout = findTool(draft.state, name)?.tool.approvalTimeoutMs
   return timeout ? new Date(draft.at.getTime() + timeout) : null
 }
 

@@ -1,11 +1,36 @@
+import { matchesSchema } from '../util/json-schema.ts'
+import type { Json } from '../util/json.ts'
 import type { ToolRule } from './tool-rules.ts'
 import type { AgentTool } from './tool.ts'
 
-/** What holds in effect: a rule says yes; else the agent's own setting; else the tool's default. */
-export function requiresApproval(
-  agentTool: Pick<AgentTool, 'tool' | 'approvalOverride'>,
+/** When calls of one of an agent's tools need approval. */
+export type ApprovalPolicy =
+  | { readonly when: 'ALWAYS' }
+  | { readonly when: 'NEVER' }
+  /** If the arguments satisfy the condition, a JSON Schema. */
+  | { readonly when: 'CONDITION'; readonly condition: Json }
+
+/**
+ * The only place that decides this, in this order: a REQUIRES_APPROVAL rule, the agent's own setting for the tool, the
+ * tool's condition, the tool's `requiresApproval`. docs/tools.md has the table of all combinations.
+ */
+export function approvalPolicy(
+  { tool, approvalOverride }: Pick<AgentTool, 'tool' | 'approvalOverride'>,
   rules: readonly ToolRule[],
-): boolean {
-  const byRule = rules.some((rule) => rule.kind === 'REQUIRES_APPROVAL' && rule.tool === agentTool.tool.name)
-  return byRule || (agentTool.approvalOverride ?? agentTool.tool.requiresApproval)
+): ApprovalPolicy {
+  if (rules.some((rule) => rule.kind === 'REQUIRES_APPROVAL' && rule.tool === tool.name)) return { when: 'ALWAYS' }
+  if (approvalOverride !== null) return { when: approvalOverride ? 'ALWAYS' : 'NEVER' }
+  if (tool.approvalCondition !== null) return { when: 'CONDITION', condition: tool.approvalCondition }
+  return { when: tool.requiresApproval ? 'ALWAYS' : 'NEVER' }
+}
+
+/** Whether there can be arguments with which a call needs approval. */
+export function mayNeedApproval(policy: ApprovalPolicy): boolean {
+  return policy.when !== 'NEVER'
+}
+
+export function needsApproval(policy: ApprovalPolicy, args: Json): boolean {
+  if (policy.when !== 'CONDITION') return policy.when === 'ALWAYS'
+  // A condition that cannot be evaluated counts as satisfied: then a person decides.
+  return matchesSchema(policy.condition, args) ?? true
 }

@@ -4,7 +4,7 @@ import { nextCalls } from './call-check.ts'
 import { toModelMessages, type ContextMessage } from './context.ts'
 import type { ModelRequest, ModelTool, ToolChoice } from './model-request.ts'
 import { compileSystemPrompt } from './prompt.ts'
-import { callsOfStep, type PromptState } from './run-state.ts'
+import { callsOfStep, findTool, type PromptState } from './run-state.ts'
 import { cutReturns } from './tool-output.ts'
 
 /** What the model is to be sent for the run's next step. `window` is the most that the agent's context may weigh. */
@@ -40,11 +40,10 @@ export function withCurrentCalls(state: PromptState, entry: ContextMessage): Con
   return { ...entry, callsOfStep: callsOfStep(state, stepIndex) }
 }
 
-/** The agent's tools and the request's; a client tool hides the server's tool of its name. */
+/** The agent's tools that no client tool hides, then the client tools of the request. */
 function toolsOf(state: PromptState): ModelTool[] {
-  const { clientTools } = state.run.request
-  const own = state.tools
-    .map(({ tool }) => tool)
-    .filter((tool) => !clientTools.some((clientTool) => clientTool.name === tool.name))
-  return [...own, ...clientTools].map(({ name, description, parameters }) => ({ name, description, parameters }))
+  const own = state.tools.filter((agentTool) => findTool(state, agentTool.tool.name) === agentTool)
+  return [...own.map(({ tool }) => tool), ...state.run.request.clientTools].map(
+    ({ name, description, parameters }) => ({ name, description, parameters }),
+  )
 }

@@ -1,6 +1,6 @@
 import { checkSchema, type SchemaProblem } from '../util/json-schema.ts'
 import { isJsonObject, sameJson, type Json, type JsonObject } from '../util/json.ts'
-import { findTool, lastStep, type PromptState, type RunState } from './run-state.ts'
+import { findClientTool, findTool, lastStep, type PromptState, type RunState } from './run-state.ts'
 import { hasRun } from './tool-call.ts'
 import { allowedTools, forcesCall, prefilledArguments, uncalledTools, type PastCall } from './tool-rule-solver.ts'
 
@@ -31,10 +31,9 @@ export function toolNamesOf(state: PromptState): string[] {
   return [...new Set(names)]
 }
 
-/** The parameters of the tool that a call of this name means: a client tool of the request hides the agent's. */
+/** The parameters of the tool that a call of this name means. */
 export function parametersOf(state: RunState, name: string): JsonObject | undefined {
-  const clientTool = state.run.request.clientTools.find((tool) => tool.name === name)
-  return clientTool?.parameters ?? findTool(state, name)?.tool.parameters
+  return (findClientTool(state.run.request, name) ?? findTool(state, name)?.tool)?.parameters
 }
 
 /** What the model may call next, and whether it must. */
@@ -118,11 +117,28 @@ function isOver(status: string): boolean {
   return status !== 'PENDING' && status !== 'READY'
 }
 
-/** What a schema says of single arguments, and nothing of which must be there. */
+/** What a schema says of single arguments, without what it says of several together, such as which are required. */
 function propertiesOf(schema: JsonObject): JsonObject {
-  const keywords = ['$schema', '$defs', 'definitions', 'properties', 'patternProperties', 'additionalProperties']
-  return Object.fromEntries(Object.entries(schema).filter(([keyword]) => keywords.includes(keyword)))
+  return Object.fromEntries(Object.entries(schema).filter(([keyword]) => !combining.has(keyword)))
 }
+
+const combining: ReadonlySet<string> = new Set([
+  'required',
+  'minProperties',
+  'dependencies',
+  'dependentRequired',
+  'dependentSchemas',
+  'allOf',
+  'anyOf',
+  'oneOf',
+  'not',
+  'if',
+  'then',
+  'else',
+  'unevaluatedProperties',
+  '$ref',
+  '$dynamicRef',
+])
 
 function told(problems: readonly SchemaProblem[]): string {
   return problems.map(({ path, message }) => `${path || 'arguments'} ${message}`).join('; ')

@@ -1,6 +1,6 @@
 import type { Agent } from './agent.ts'
 import type { GivenMessage } from './message.ts'
-import type { Run } from './run.ts'
+import type { ClientTool, Run, RunRequest } from './run.ts'
 import type { Step } from './step.ts'
 import type { ToolCall } from './tool-call.ts'
 import type { AgentTool } from './tool.ts'
@@ -51,6 +51,13 @@ export function isAnswered(step: Step): boolean {
   return step.modelMs !== null
 }
 
-export function findTool(state: Pick<RunState, 'tools'>, name: string): AgentTool | undefined {
+/** The agent's tool that a call of this name means. Undefined if a client tool hides it, or if there is none. */
+export function findTool(state: Pick<PromptState, 'tools' | 'run'>, name: string): AgentTool | undefined {
+  if (findClientTool(state.run.request, name)) return undefined
   return state.tools.find((agentTool) => agentTool.tool.name === name)
+}
+
+/** The client tool of this name that came with the request. It hides the agent's tool of the same name. */
+export function findClientTool({ clientTools }: RunRequest, name: string): ClientTool | undefined {
+  return clientTools.find((tool) => tool.name === name)
 }

@@ -1,4 +1,5 @@
 import type { Agent } from './agent.ts'
+import { approvalPolicy, mayNeedApproval } from './approval.ts'
 import type { BlockSettings } from './block-input.ts'
 import { badUserInput } from './errors.ts'
 import { shown } from './input.ts'
@@ -70,8 +71,6 @@ export function refuseWaitingTools(
   )
 }
 
-function mayWait({ toolRules }: Pick<Agent, 'toolRules'>, { tool, approvalOverride }: AgentTool): boolean {
-  if (tool.kind === 'CLIENT') return true
-  if (toolRules.some((rule) => rule.kind === 'REQUIRES_APPROVAL' && rule.tool === tool.name)) return true
-  return approvalOverride ?? tool.requiresApproval
+function mayWait({ toolRules }: Pick<Agent, 'toolRules'>, agentTool: AgentTool): boolean {
+  return agentTool.tool.kind === 'CLIENT' || mayNeedApproval(approvalPolicy(agentTool, toolRules))
 }

@@ -40,11 +40,9 @@ export class RunningTools {
   }
 
   async #run(state: RunState, call: ToolCall, seenBlocks: SeenBlocks): Promise<FinishedCall> {
-    const isOfClient = state.run.request.clientTools.some((tool) => tool.name === call.name)
     const execution = this.#context.tools.execute({
       call,
-      // What a tool of the request hides is not run, whatever became of the call.
-      tool: isOfClient ? undefined : findTool(state, call.name)?.tool,
+      tool: findTool(state, call.name)?.tool,
       agent: state.agent,
       run: state.run,
       step: state.steps[call.stepIndex]!,

@@ -1,7 +1,7 @@
 import { attachTool } from '../commands/attach-tool.ts'
 import { detachTool } from '../commands/detach-tool.ts'
 import { setToolApproval } from '../commands/set-tool-approval.ts'
-import { requiresApproval } from '../domain/approval.ts'
+import { approvalPolicy, mayNeedApproval } from '../domain/approval.ts'
 import { encodeId } from '../domain/ids.ts'
 import type { AgentTool as AgentToolShape } from '../domain/tool.ts'
 import { Agent } from './agent.ts'
@@ -19,10 +19,11 @@ AgentTool.implement({
     id: t.id({ description: 'agenttool_…', resolve: (agentTool) => encodeId('AgentTool', agentTool.id) }),
     tool: t.expose('tool', { type: Tool, description: 'The tool itself.' }),
     requiresApproval: t.boolean({
-      description: "What holds in effect: by a rule, by the agent's own setting, or by the tool's default.",
+      description:
+        "Whether calls may need approval: by a REQUIRES_APPROVAL rule, else by `approvalOverride`, else by the tool's `requiresApproval` or `approvalCondition`.",
       async resolve(agentTool, _args, context) {
         const agent = await loadExisting(context.loaders.agents, 'Agent', agentTool.agentId)
-        return requiresApproval(agentTool, agent.toolRules)
+        return mayNeedApproval(approvalPolicy(agentTool, agent.toolRules))
       },
     }),
     approvalOverride: t.exposeBoolean('approvalOverride', {

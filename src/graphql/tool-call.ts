@@ -3,6 +3,7 @@ import type {
   ToolCallNeed as DomainToolCallNeed,
   ToolCallStatus as DomainToolCallStatus,
 } from '../domain/tool-call.ts'
+import { findClientTool } from '../domain/run-state.ts'
 import type { Tool as DomainTool } from '../domain/tool.ts'
 import { countToolCalls, listToolCallsPage } from '../store/tool-calls.ts'
 import { Agent } from './agent.ts'
@@ -128,11 +129,9 @@ ToolCall.implement({
   }),
 })
 
-/** A tool that the run brought hides the server's tool of that name. */
 async function findTool(call: DomainToolCall, _args: object, context: Context): Promise<DomainTool | undefined> {
   const run = await loadExisting(context.loaders.runs, 'Run', call.runId)
-  const brought = run.request.clientTools.some((tool) => tool.name === call.name)
-  return brought ? undefined : context.loaders.toolByName.load(call.name)
+  return findClientTool(run.request, call.name) ? undefined : context.loaders.toolByName.load(call.name)
 }
 
 registerNode('ToolCall', { load: (context, id) => context.loaders.toolCalls.load(id.uuid) })

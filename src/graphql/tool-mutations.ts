@@ -42,8 +42,9 @@ const ToolImplementationInput = builder.inputType('ToolImplementationInput', {
 const descriptions = {
   description: 'What models are told about it, 10,000 characters at the most.',
   parameters: 'JSON Schema of the arguments, with "type": "object"; no arguments by default.',
-  requiresApproval: "Whether agents that don't say otherwise need approval for it; false by default.",
-  approvalCondition: 'A JSON Schema. Where set, only calls whose arguments satisfy it need approval.',
+  requiresApproval: 'Whether calls need approval. Not used if `approvalCondition` is set. Defaults to false.',
+  approvalCondition:
+    'JSON Schema, at most 64 KB. If set, exactly the calls whose arguments satisfy it need approval. Defaults to null.',
   approvalTimeoutMs: 'A call that nobody has decided after this long is denied; it waits forever by default.',
   parallel: 'May run at the same time as other calls of one step; false by default.',
   idempotent: 'Safe to run again when a crash left its outcome unknown; false by default.',

@@ -34,12 +34,13 @@ Tool.implement({
       resolve: (tool) => tool.parameters,
     }),
     requiresApproval: t.exposeBoolean('requiresApproval', {
-      description: "Whether agents that don't say otherwise need approval for it.",
+      description: 'Whether calls need approval. Not used if `approvalCondition` is set. Defaults to false.',
     }),
     approvalCondition: t.field({
       type: 'JSON',
       nullable: true,
-      description: 'A JSON Schema. Where set, only calls whose arguments satisfy it need approval.',
+      description:
+        'JSON Schema. If set, exactly the calls whose arguments satisfy it need approval; a condition that cannot be evaluated counts as satisfied. Null means that `requiresApproval` decides.',
       resolve: (tool) => tool.approvalCondition,
     }),
     approvalTimeoutMs: t.exposeInt('approvalTimeoutMs', {

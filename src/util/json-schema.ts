@@ -28,7 +28,6 @@ const options: Options = {
   validateFormats: false,
   allErrors: true,
   logger: false,
-  addUsedSchema: false,
   code: { regExp: linearTime },
 }
 const latest = new Ajv2020(options)
@@ -49,18 +48,37 @@ export function compileSchema(schema: Json): CompiledSchema {
   return known
 }
 
-/** What is wrong with the value; nothing where it fits. The schema is known to be one. */
+/**
+ * What is wrong with the value: empty if it matches. A schema that cannot be evaluated (no JSON Schema, or one that
+ * refers to itself for ever) is a problem too, never an exception: whoever checks a model's arguments must get on.
+ */
 export function checkSchema(schema: Json, value: Json): SchemaProblem[] {
+  const { problems, failure } = evaluate(schema, value)
+  return failure === undefined ? problems : [{ path: '', message: `cannot be checked: ${failure}` }]
+}
+
+/** Whether the value matches. Undefined if the schema cannot be evaluated. */
+export function matchesSchema(schema: Json, value: Json): boolean | undefined {
+  const { problems, failure } = evaluate(schema, value)
+  return failure === undefined ? problems.length === 0 : undefined
+}
+
+function evaluate(schema: Json, value: Json): { problems: SchemaProblem[]; failure?: string } {
   const result = compileSchema(schema)
-  if (!result.ok) throw new Error(`not a JSON Schema: ${result.problem.path} ${result.problem.message}`)
-  return result.validate(value)
+  if (!result.ok)
+    return { problems: [], failure: `not a JSON Schema: ${result.problem.path} ${result.problem.message}` }
+  try {
+    return { problems: result.validate(value) }
+  } catch (error) {
+    return { problems: [], failure: error instanceof Error ? error.message : String(error) }
+  }
 }
 
 function compile(schema: Json): CompiledSchema {
   if (typeof schema !== 'boolean' && !isJsonObject(schema))
     return { ok: false, problem: { path: '', message: 'must be an object or a boolean' } }
   const ajv = isJsonObject(schema) && /draft-0[4-7]/.test(String(schema.$schema)) ? draft7 : latest
-  const subject = withoutIdentity(schema)
+  const subject = withOwnIdentity(schema)
   try {
     if (ajv.validateSchema(subject) !== true) return { ok: false, problem: problemsOf(ajv.errors)[0]! }
     const validate = ajv.compile<Json>(subject)
@@ -74,11 +92,14 @@ function compile(schema: Json): CompiledSchema {
   }
 }
 
-/** Ids are shared by all who use one Ajv: a schema that names itself like another, or like the standard, would replace it. */
-function withoutIdentity(schema: boolean | { readonly [key: string]: Json }) {
+/**
+ * Ids are shared by everything that uses one Ajv: a schema with the id of another, or of the standard, would replace it.
+ * So each is compiled under the same id of ours and removed at once. It needs one for `$ref: '#'`.
+ */
+function withOwnIdentity(schema: boolean | { readonly [key: string]: Json }) {
   if (typeof schema === 'boolean') return schema
-  const { $id: _id, $schema: _schema, ...rest } = schema
-  return rest
+  const { $schema: _schema, ...rest } = schema
+  return { ...rest, $id: 'schema:/own' }
 }
 
 function problemsWith(validate: ValidateFunction<Json>, value: Json): SchemaProblem[] {

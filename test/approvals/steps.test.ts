@@ -145,29 +145,39 @@ test('[APR14] scope RUN reaches the later calls of the tool in this run, scope A
   expect(await talk.settled(third)).toMatchObject({ status: 'COMPLETED', usage: { steps: 2 } })
 })
 
-test('[APR15] the rule, the agent’s setting, the tool’s default and its condition decide in this order who is asked', async () => {
-  await ground.app.data('mutation ($input: UpdateToolInput!) { updateTool(input: $input) { tool { id } } }', {
-    input: {
-      id: await talk.toolId('roll_dice'),
-      requiresApproval: true,
-      approvalCondition: { properties: { sides: { minimum: 100 } } },
-    },
-  })
-  const rule = [{ kind: 'REQUIRES_APPROVAL', tool: 'roll_dice' }]
-  const cases: [agent: Parameters<Talk['createAgent']>[0], sides: number, waits: boolean][] = [
-    [{ tools: ['roll_dice'] }, 6, false],
-    [{ tools: ['roll_dice'] }, 100, true],
-    [{ tools: [{ name: 'roll_dice', approvalOverride: false }] }, 100, false],
-    [{ tools: [{ name: 'roll_dice', approvalOverride: true }] }, 6, true],
-    [{ tools: [{ name: 'roll_dice', approvalOverride: false }], toolRules: rule }, 6, true],
+test('[APR15] a rule, the agent’s setting, the tool’s condition and `requiresApproval` decide in this order', async () => {
+  const setTool = async (settings: object) =>
+    ground.app.data('mutation ($input: UpdateToolInput!) { updateTool(input: $input) { tool { id } } }', {
+      input: { id: await talk.toolId('roll_dice'), ...settings },
+    })
+  const minimum = { properties: { sides: { minimum: 100 } } }
+  const toolRules = [{ kind: 'REQUIRES_APPROVAL', tool: 'roll_dice' }]
+  const own = (approvalOverride: boolean) => ({ tools: [{ name: 'roll_dice', approvalOverride }] })
+  const plain = { tools: ['roll_dice'] }
+  type Case = [settings: object, agent: Parameters<Talk['createAgent']>[0], sides: number, waits: boolean]
+  const cases: Case[] = [
+    [{ approvalCondition: minimum, requiresApproval: true }, plain, 6, false],
+    [{}, plain, 100, true],
+    [{}, own(false), 100, false],
+    [{}, own(true), 6, true],
+    [{}, { ...own(false), toolRules }, 6, true],
+    // A condition demands approval by itself.
+    [{ requiresApproval: false }, plain, 100, true],
+    [{}, plain, 6, false],
+    // A schema that refers to itself for ever cannot be evaluated.
+    [{ approvalCondition: { $ref: '#/$defs/a', $defs: { a: { allOf: [{ $ref: '#/$defs/a' }] } } } }, plain, 6, true],
+    [{ approvalCondition: null }, plain, 100, false],
+    [{ requiresApproval: true }, plain, 6, true],
   ]
-  for (const [options, sides, waits] of cases) {
+  for (const [settings, options, sides, waits] of cases) {
+    await setTool(settings)
     const runId = await talk.start(await talk.createAgent(options), 'roll')
     await ground.call(['roll_dice', { sides }])
     if (!waits) await ground.answer('done')
     expect(await talk.settled(runId)).toMatchObject({ status: waits ? 'AWAITING_APPROVAL' : 'COMPLETED' })
     await talk.cancel({ runId })
   }
+  await setTool({ requiresApproval: false })
 })
 
 test('[APR16] a client tool of the request waits for its result alone, and hides the server’s tool of its name', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 
-import { checkSchema, compileSchema } from '../../src/util/json-schema.ts'
+import { checkSchema, compileSchema, matchesSchema } from '../../src/util/json-schema.ts'
 import type { Json } from '../../src/util/json.ts'
 
 const problemOf = (schema: Json) => {
@@ -17,7 +17,25 @@ describe('a JSON Schema', () => {
     expect(problemOf({ $ref: '#/none' })).toMatchObject({ message: expect.stringContaining('#/none') })
     expect(problemOf({ pattern: '(' })).toMatchObject({ message: expect.stringContaining('missing closing )') })
     expect(problemOf('text')).toMatchObject({ message: 'must be an object or a boolean' })
-    expect(() => checkSchema({ type: 'text' }, 1)).toThrow('not a JSON Schema')
+  })
+
+  it('[JSN7] may refer to itself', () => {
+    const schema = { type: 'object', properties: { child: { $ref: '#' } } }
+    expect(checkSchema(schema, { child: { child: {} } })).toEqual([])
+    expect(checkSchema(schema, { child: { child: 1 } })).toEqual([{ path: '/child/child', message: 'must be object' }])
+    expect(checkSchema({ ...schema, $id: 'https://example.com/tree' }, { child: 1 })).toHaveLength(1)
+  })
+
+  it('[JSN6] that cannot be evaluated is a problem, never an exception', () => {
+    for (const schema of [
+      { type: 'text' },
+      { $ref: '#/$defs/a', $defs: { a: { allOf: [{ $ref: '#/$defs/a' }] } } },
+      { $ref: '#/none' },
+    ]) {
+      expect(checkSchema(schema, {})).toEqual([{ path: '', message: expect.stringContaining('cannot be checked') }])
+      expect(matchesSchema(schema, {})).toBeUndefined()
+    }
+    expect([matchesSchema({ type: 'object' }, {}), matchesSchema({ type: 'object' }, 1)]).toEqual([true, false])
   })
 
   it('[JSN2] says what is wrong with a value, and changes nothing of it', () => {
