@@ -19,9 +19,8 @@ export type Effect =
  * checkpoint, and so does the mark that says what starts now. A crash then shows what was under way.
  */
 export function advance(draft: Draft): Effect {
-  // The change itself may have ended the run: nothing follows from that.
-  if (hasEnded(draft.state.run.status)) return { type: 'stop' }
-  for (;;) {
+  // The change itself, or a refused call, may have ended the run: nothing follows from that.
+  while (!hasEnded(draft.state.run.status)) {
     const action = nextAction(draft.state)
     switch (action.type) {
       case 'wind down':
@@ -36,14 +35,13 @@ export function advance(draft: Draft): Effect {
         draft.changeRun({ lease: null, workerId: null, fruitlessAttempts: 0 })
         return { type: 'stop' }
       case 'run tools': {
-        const refused = findRefused(draft, action.calls)
-        if (refused) {
-          refuseCall(draft, refused)
-          if (refused.fault.stopsRun) return { type: 'stop' }
-          break
+        const calls = refuseUnfit(draft, action.calls)
+        if (calls.length > 0) {
+          draft.startCalls(calls)
+          return { type: 'run tools', calls }
         }
-        draft.startCalls(action.calls)
-        return action
+        refuseUntilFit(draft)
+        break
       }
       case 'wait for tools':
       case 'compact':
@@ -72,28 +70,44 @@ export function advance(draft: Draft): Effect {
         return action satisfies never
     }
   }
+  return { type: 'stop' }
 }
 
-interface RefusedCall {
-  readonly call: ToolCall
-  readonly fault: CallFault
-}
-
-/** Rules and arguments are looked at when a call is made, and once more before it runs: it may have waited long. */
-function findRefused(draft: Draft, calls: readonly ToolCall[]): RefusedCall | undefined {
+/**
+ * The calls that can run; the others get an error as their result. Rules and arguments were checked when the call was
+ * made, and are checked again here: the call may have waited long.
+ */
+function refuseUnfit(draft: Draft, calls: readonly ToolCall[]): ToolCall[] {
+  const fit: ToolCall[] = []
   for (const call of calls) {
     const fault = faultOfCall(draft.state, { ...call, arguments: call.editedArguments ?? call.arguments })
-    if (fault) return { call, fault }
+    if (!fault) fit.push(call)
+    else if (refuseCall(draft, call, fault).stopsRun) return []
   }
-  return undefined
+  return fit
 }
 
-/** It never ran, so it has no beginning. */
-function refuseCall(draft: Draft, { call, fault }: RefusedCall): void {
+/**
+ * Calls that run one after another come up one at a time. Those that follow a refused call are checked here in one go,
+ * because looking for the next one anew after each of a thousand refusals would take the square of that time.
+ */
+function refuseUntilFit(draft: Draft): void {
+  const calls = callsOfStep(draft.state, lastStep(draft.state)!.index)
+  if (calls.some((call) => call.status === 'RUNNING')) return
+  for (const call of calls) {
+    if (hasEnded(draft.state.run.status)) return
+    if (call.status === 'READY' && refuseUnfit(draft, [call]).length > 0) return
+  }
+}
+
+/** The call never ran, so it has no start time. */
+function refuseCall(draft: Draft, call: ToolCall, fault: CallFault): CallFault {
   draft.settleCall(call.id, 'FAILED', errorResult(fault.message))
-  if (!fault.stopsRun) return
-  const error: RunError = { type: 'INTERNAL_ERROR', message: fault.message, detail: null, retryable: true }
-  endRun(draft, { stopReason: 'INVALID_TOOL_CALL', error })
+  if (fault.stopsRun) {
+    const error: RunError = { type: 'INTERNAL_ERROR', message: fault.message, detail: null, retryable: true }
+    endRun(draft, { stopReason: 'INVALID_TOOL_CALL', error })
+  }
+  return fault
 }
 
 function reminder(tools: readonly string[]): string {

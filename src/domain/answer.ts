@@ -5,6 +5,7 @@ import { withPrefilled } from './call-check.ts'
 import { errorResult } from './advance.ts'
 import { findTool, lastStep, type RunState } from './run-state.ts'
 import type { StopReason, Usage } from './run.ts'
+import { looksAtHistory } from './tool-rule-solver.ts'
 import { needOf } from './tool-call-need.ts'
 import type { ToolCall } from './tool-call.ts'
 
@@ -130,7 +131,7 @@ function keptCalls(state: RunState, items: readonly LiveItem[]) {
 
 export function allowsParallelCalls(state: Pick<RunState, 'agent'>): boolean {
   const { modelSettings, toolRules } = state.agent
-  return modelSettings.parallelToolCalls && toolRules.every((rule) => rule.kind === 'REQUIRES_APPROVAL')
+  return modelSettings.parallelToolCalls && !looksAtHistory(toolRules)
 }
 
 /** As exactly as it is stored, so that what is read again is what was written. */

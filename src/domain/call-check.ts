@@ -2,7 +2,14 @@ import { checkSchema, type SchemaProblem } from '../util/json-schema.ts'
 import { isJsonObject, sameJson, type Json, type JsonObject } from '../util/json.ts'
 import { findClientTool, findTool, lastStep, type PromptState, type RunState } from './run-state.ts'
 import { hasRun } from './tool-call.ts'
-import { allowedTools, forcesCall, prefilledArguments, uncalledTools, type PastCall } from './tool-rule-solver.ts'
+import {
+  allowedTools,
+  forcesCall,
+  looksAtHistory,
+  prefilledArguments,
+  uncalledTools,
+  type PastCall,
+} from './tool-rule-solver.ts'
 
 /** Why a call is not run. */
 export interface CallFault {
@@ -64,18 +71,18 @@ function wasReminded(state: PromptState): boolean {
 
 /** The model's arguments with those that rules fix put over them. */
 export function withPrefilled(state: RunState, call: Pick<CallInQuestion, 'name' | 'arguments'>): Json {
-  const prefilled = prefilledArguments(state.agent.toolRules, historyOf(state), call.name)
+  const prefilled = prefilledFor(state, call.name)
   return prefilled && isJsonObject(call.arguments) ? { ...call.arguments, ...prefilled } : call.arguments
 }
 
 /** Why the call cannot run now; undefined where it can. */
 export function faultOfCall(state: RunState, call: CallInQuestion): CallFault | undefined {
   const parameters = parametersOf(state, call.name)
-  const allowed = allowedTools(state.agent.toolRules, historyOf(state), toolNamesOf(state), underWay(state, call))
+  const allowed = allowedNow(state, call)
   if (!parameters) return fault(`There is no tool named ${call.name}. ${listing(allowed)}`)
   if (!allowed.includes(call.name)) return fault(`The rules don't allow ${call.name} now. ${listing(allowed)}`)
 
-  const prefilled = prefilledArguments(state.agent.toolRules, historyOf(state), call.name)
+  const prefilled = prefilledFor(state, call.name)
   const misfits = prefilled ? checkSchema(propertiesOf(parameters), prefilled) : []
   if (misfits.length > 0) {
     const message = `The arguments that a tool rule fixes for ${call.name} don't fit its parameters: ${told(misfits)}.`
@@ -91,7 +98,7 @@ export function faultOfCall(state: RunState, call: CallInQuestion): CallFault | 
 /** What is wrong with the arguments that a person gives a call instead of the model's. */
 export function problemsOfEdit(state: RunState, call: CallInQuestion): SchemaProblem[] {
   const parameters = parametersOf(state, call.name)
-  const prefilled = Object.entries(prefilledArguments(state.agent.toolRules, historyOf(state), call.name) ?? {})
+  const prefilled = Object.entries(prefilledFor(state, call.name) ?? {})
   const given = isJsonObject(call.arguments) ? call.arguments : {}
   return [
     ...(parameters ? checkSchema(parameters, call.arguments) : []),
@@ -102,6 +109,19 @@ export function problemsOfEdit(state: RunState, call: CallInQuestion): SchemaPro
         message: `is fixed by a tool rule to ${JSON.stringify(value)}`,
       })),
   ]
+}
+
+/** Rules that look at the run's calls allow one call per step, so the calls are looked at once per answer. */
+function allowedNow(state: RunState, call: CallInQuestion): string[] {
+  const { toolRules } = state.agent
+  if (!looksAtHistory(toolRules)) return toolNamesOf(state)
+  return allowedTools(toolRules, historyOf(state), toolNamesOf(state), underWay(state, call))
+}
+
+/** The arguments that rules fix for a call of this tool, if any. */
+function prefilledFor(state: RunState, name: string): JsonObject | undefined {
+  const { toolRules } = state.agent
+  return looksAtHistory(toolRules) ? prefilledArguments(toolRules, historyOf(state), name) : undefined
 }
 
 /** Calls of the step that are going to run and have not yet: they count, so that no limit is passed by several at once. */

@@ -54,6 +54,8 @@ export class Draft {
   readonly #changedSteps = new Set<number>()
   readonly #newCalls = new Set<string>()
   readonly #changedCalls = new Set<string>()
+  /** The draft's own copy of the calls, made by the first change, and where in it each call is. */
+  #calls: { readonly list: ToolCall[]; readonly places: Map<string, number> } | undefined
   readonly #excluded: number[] = []
   readonly #blocks: BlockWrite[] = []
   #context: ContextBounds | null = null
@@ -233,14 +235,17 @@ export class Draft {
   // ── calls ──
 
   addCall(call: ToolCall): void {
-    this.#state = { ...this.#state, calls: [...this.#state.calls, call] }
+    const { list, places } = this.#ownCalls()
+    places.set(call.id, list.push(call) - 1)
     this.#newCalls.add(call.id)
   }
 
   /** A change of status is an entry of the log. */
   changeCall(id: string, change: Partial<ToolCall>): void {
-    const { calls } = this.#state
-    this.#state = { ...this.#state, calls: calls.map((call) => (call.id === id ? { ...call, ...change } : call)) }
+    const { list, places } = this.#ownCalls()
+    const place = places.get(id)
+    if (place === undefined) throw new Error(`The run has no call ${id}.`)
+    list[place] = { ...list[place]!, ...change }
     this.#changedCalls.add(id)
     if (change.status) this.#log({ type: 'call', id, status: change.status })
   }
@@ -281,6 +286,16 @@ export class Draft {
   hasUnsettledCalls(): boolean {
     const step = lastStep(this.#state)
     return step !== undefined && callsOfStep(this.#state, step.index).some((call) => !isSettled(call))
+  }
+
+  /** Changed in place: an answer may have a thousand calls, and copying all of them for each would take seconds. */
+  #ownCalls() {
+    if (!this.#calls) {
+      const list = [...this.#state.calls]
+      this.#calls = { list, places: new Map(list.map((call, place) => [call.id, place])) }
+      this.#state = { ...this.#state, calls: list }
+    }
+    return this.#calls
   }
 
   #log(entry: LogEntry): void {

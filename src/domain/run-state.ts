@@ -43,7 +43,10 @@ export function lastStep(state: Pick<RunState, 'steps'>): Step | undefined {
 }
 
 export function callsOfStep(state: Pick<RunState, 'calls'>, index: number): ToolCall[] {
-  return state.calls.filter((call) => call.stepIndex === index)
+  // Calls are ordered by step, and it is usually the last step that is asked for.
+  const start = state.calls.findLastIndex((call) => call.stepIndex < index) + 1
+  const end = state.calls.findLastIndex((call) => call.stepIndex <= index) + 1
+  return state.calls.slice(start, end)
 }
 
 /** The step has its answer: until then a crash means that the model is asked again. */

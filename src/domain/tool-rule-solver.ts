@@ -28,6 +28,11 @@ export function allowedTools(
   return tools.filter((tool) => constraints.every((constraint) => constraint.allows(tool)))
 }
 
+/** Whether what the rules allow depends on earlier calls. */
+export function looksAtHistory(rules: readonly ToolRule[]): boolean {
+  return rules.some((rule) => rule.kind !== 'REQUIRES_APPROVAL')
+}
+
 /** Whether a rule demands that a tool is called now. */
 export function forcesCall(rules: readonly ToolRule[], history: readonly PastCall[]): boolean {
   return constraintsOf(rules, history, []).some((constraint) => constraint.forces)

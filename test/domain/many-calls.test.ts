@@ -1,0 +1,60 @@
+import { expect, test } from 'vitest'
+
+import { advance } from '../../src/domain/advance.ts'
+import { defaultModelSettings } from '../../src/domain/agent.ts'
+import { addAnswer } from '../../src/domain/answer.ts'
+import { Draft } from '../../src/domain/draft.ts'
+import type { RunState } from '../../src/domain/run-state.ts'
+import { noUsage } from '../../src/domain/run.ts'
+import { createIdSource } from '../../src/util/ids.ts'
+import { systemClock } from '../../src/util/clock.ts'
+
+const count = 10_000
+const ids = createIdSource(systemClock)
+
+function tool(name: string, settings: object) {
+  const parameters = { type: 'object', properties: { n: { type: 'integer' } } }
+  return { approvalOverride: null, tool: { name, kind: 'BUILTIN', parameters, approvalCondition: null, ...settings } }
+}
+
+/** A run whose model was just asked, with only the fields that an answer looks at. */
+function askedRun(): RunState {
+  return {
+    run: {
+      status: 'RUNNING',
+      steps: 0,
+      maxSteps: 50,
+      usage: noUsage,
+      request: { clientTools: [] },
+      approvedTools: [],
+      followUps: [],
+    },
+    agent: { model: 'm', modelSettings: defaultModelSettings, toolRules: [] },
+    tools: [tool('together', { parallel: true }), tool('one_by_one', {}), tool('guarded', { requiresApproval: true })],
+    steps: [{ index: 0, status: 'RUNNING', modelMs: null, finishedAt: null }],
+    calls: [],
+    nextPosition: 1,
+    inFlight: new Set(),
+  } as unknown as RunState
+}
+
+test.each([
+  ['together', 'run tools', 'RUNNING'],
+  ['one_by_one', 'run tools', 'READY'],
+  ['guarded', 'stop', 'PENDING'],
+  ['no_such_tool', 'call model', 'FAILED'],
+])('[PRV34] an answer with 10,000 calls of %s is worked through before the test times out', (name, effect, status) => {
+  const draft = new Draft(askedRun(), { clock: systemClock, ids })
+  const items = Array.from({ length: count }, (_, n) => ({
+    kind: 'CALL' as const,
+    id: ids.next(),
+    name,
+    providerCallId: `call_${n}`,
+    text: `{"n":${n}}`,
+    complete: true,
+  }))
+  addAnswer(draft, { items, usage: noUsage, stopReason: 'END_TURN', timeToFirstTokenMs: 1, modelMs: 1 })
+  expect(advance(draft)).toMatchObject({ type: effect })
+  expect(draft.state.calls).toHaveLength(count)
+  expect(draft.state.calls.at(-1)).toMatchObject({ status, argumentsText: `{"n":${count - 1}}` })
+})
