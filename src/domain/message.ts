@@ -61,7 +61,10 @@ export type Message = {
   [Type in MessageType]: MessageBase & { readonly type: Type; readonly content: MessageContents[Type] }
 }[MessageType]
 
-/** A message before it has a position: that is given when it is stored. */
+/** A message without its content, which lists of messages leave out because it can be large. */
+export type MessageOutline = MessageBase & { readonly type: MessageType }
+
+/** A message before it is stored. Storing it gives it a position. */
 export type NewMessage = {
   [Type in MessageType]: {
     readonly id: string
@@ -76,8 +79,11 @@ export function textOf(content: readonly ContentPart[]): string {
   return content.flatMap((part) => ('text' in part ? [part.text] : [])).join('\n')
 }
 
-/** Which of a step's calls a message carries. They are not stored with it: what a call needs tells. */
-export function callsOfMessage(type: MessageType, callsOfStep: readonly ToolCall[]): readonly ToolCall[] {
+/** The calls of a step that a message carries. They are not stored with the message: what a call needs decides. */
+export function callsOfMessage<Call extends Pick<ToolCall, 'needs' | 'decision'>>(
+  type: MessageType,
+  callsOfStep: readonly Call[],
+): readonly Call[] {
   switch (type) {
     case 'TOOL_CALL':
       return callsOfStep.filter((call) => call.needs === 'NOTHING')

@@ -1,6 +1,6 @@
 import type { Agent } from './agent.ts'
 import type { GivenMessage } from './message.ts'
-import type { ClientTool, Run, RunRequest } from './run.ts'
+import type { Run, RunContents } from './run.ts'
 import type { Step } from './step.ts'
 import type { ToolCall } from './tool-call.ts'
 import type { AgentTool } from './tool.ts'
@@ -8,8 +8,8 @@ import type { AgentTool } from './tool.ts'
 /** Up to which position of each conversation, by its id, a background run reads. */
 export type Reading = Readonly<Record<string, number>>
 
-/** A run's row with what only its drivers look at. */
-export interface DrivenRun extends Run {
+/** A whole run, with the columns that only its drivers look at. */
+export interface DrivenRun extends Run, RunContents {
   readonly lease: string | null
   readonly workerId: string | null
   readonly fruitlessAttempts: number
@@ -35,7 +35,7 @@ export interface RunState {
 
 /** What decides what a model is sent, of a run or of one that might come. */
 export type PromptState = Pick<RunState, 'agent' | 'tools' | 'steps' | 'calls'> & {
-  readonly run: Pick<Run, 'id' | 'request'>
+  readonly run: Pick<DrivenRun, 'id' | 'request'>
 }
 
 export function lastStep(state: Pick<RunState, 'steps'>): Step | undefined {
@@ -61,6 +61,9 @@ export function findTool(state: Pick<PromptState, 'tools' | 'run'>, name: string
 }
 
 /** The client tool of this name that came with the request. It hides the agent's tool of the same name. */
-export function findClientTool({ clientTools }: RunRequest, name: string): ClientTool | undefined {
+export function findClientTool<Tool extends { readonly name: string }>(
+  { clientTools }: { readonly clientTools: readonly Tool[] },
+  name: string,
+): Tool | undefined {
   return clientTools.find((tool) => tool.name === name)
 }

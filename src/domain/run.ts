@@ -56,19 +56,20 @@ export interface ClientTool {
   readonly parameters: JsonObject
 }
 
-/** What the client asked for, as it was given. */
+/** What the client asked for, exactly as it was sent. */
 export interface RunRequest {
   readonly messages: readonly GivenMessage[]
   readonly clientTools: readonly ClientTool[]
-  /** COMPACTION: how to, for this once. */
+  /** COMPACTION: settings for this run alone. */
   readonly compaction?: CompactionSettings
-  /** SLEEPTIME: whose conversations are read. */
+  /** SLEEPTIME: the agent whose conversations the run reads. */
   readonly foregroundAgentId?: string
 }
 
 export const runKinds = ['TURN', 'COMPACTION', 'SLEEPTIME'] as const
 export type RunKind = (typeof runKinds)[number]
 
+/** A run without its contents (`RunContents`), which lists of runs leave out because they can be large. */
 export interface Run {
   readonly id: string
   readonly tenantId: string
@@ -82,8 +83,6 @@ export interface Run {
   readonly parentId: string | null
   readonly maxSteps: number
   readonly maxTotalTokens: number | null
-  readonly request: RunRequest
-  readonly metadata: JsonObject
   readonly status: StoredRunStatus
   readonly stopReason: StopReason | null
   readonly error: RunError | null
@@ -99,6 +98,12 @@ export interface Run {
   readonly updatedAt: Date
   readonly startedAt: Date | null
   readonly finishedAt: Date | null
+}
+
+/** What the client sent with a run. Never changes. */
+export interface RunContents {
+  readonly request: RunRequest
+  readonly metadata: JsonObject
 }
 
 export const endedStatuses = ['COMPLETED', 'FAILED', 'CANCELLED'] as const satisfies readonly StoredRunStatus[]

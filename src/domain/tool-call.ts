@@ -57,7 +57,15 @@ export interface ToolCall {
   readonly finishedAt: Date | null
 }
 
-/** It was carried out, by us or by a client, whatever came of it. A denied or refused call was not. */
+/** The arguments of a call: as the model wrote them, as they are used, and as a person edited them. */
+export type ToolCallArguments = Pick<ToolCall, 'argumentsText' | 'arguments' | 'editedArguments'>
+
+/** A call without its arguments and its result, which lists of calls leave out because they can be large. */
+export interface ToolCallOutline extends Omit<ToolCall, keyof ToolCallArguments | 'result'> {
+  readonly hasResult: boolean
+}
+
+/** Whether the call was run, by the server or by a client, successfully or not. A denied or refused call was not. */
 export function hasRun(call: Pick<ToolCall, 'status' | 'startedAt' | 'decision'>): boolean {
   if (call.status === 'SUCCEEDED') return true
   return call.status === 'FAILED' && (call.startedAt !== null || call.decision?.kind === 'CLIENT_RETURN')

@@ -1,10 +1,11 @@
 import {
   callsOfMessage,
   textOf,
-  type Message as DomainMessage,
+  type MessageOutline,
   type MessageType as DomainMessageType,
 } from '../domain/message.ts'
-import type { ToolCall as DomainToolCall } from '../domain/tool-call.ts'
+import type { ToolCallOutline } from '../domain/tool-call.ts'
+import type { ShownContent } from '../store/messages.ts'
 import { builder } from './builder.ts'
 import { connectionType } from './connection.ts'
 import type { Context } from './context.ts'
@@ -13,7 +14,7 @@ import { ContentPart } from './given-message.ts'
 import { loadExisting } from './load-existing.ts'
 import { encodeId, Node, registerNode } from './node.ts'
 import { Message, Run, Step, ToolCall } from './run-refs.ts'
-import { ApprovalDecision, isDecided, isReturned, ToolReturn } from './tool-call-outcome.ts'
+import { ApprovalDecision, isDecided, ToolReturn } from './tool-call-outcome.ts'
 
 const typeNames = {
   SYSTEM: 'SystemMessage',
@@ -71,7 +72,7 @@ Message.implement({
   }),
 })
 
-async function isInContext(message: DomainMessage, _args: object, context: Context): Promise<boolean> {
+async function isInContext(message: MessageOutline, _args: object, context: Context): Promise<boolean> {
   // Returns that are excluded are sent all the same, without what they say.
   if (message.excluded && message.type !== 'TOOL_RETURN') return false
   const head = await loadExisting(context.loaders.conversationHeads, 'Conversation', message.conversationId)
@@ -79,13 +80,23 @@ async function isInContext(message: DomainMessage, _args: object, context: Conte
   return message.position >= head.contextFrom
 }
 
-type MessageOf<Type extends DomainMessageType> = Extract<DomainMessage, { readonly type: Type }>
+interface MessageOf<Type extends DomainMessageType> extends MessageOutline {
+  readonly type: Type
+}
 
 function messageRef<Type extends DomainMessageType>(type: Type) {
   return builder.objectRef<MessageOf<Type>>(typeNames[type])
 }
 
-async function callsOf(message: DomainMessage, context: Context): Promise<readonly DomainToolCall[]> {
+async function contentOf<Type extends DomainMessageType>(
+  message: MessageOf<Type>,
+  context: Context,
+): Promise<ShownContent<Type>> {
+  // What is stored under a type was written as that type's content.
+  return (await loadExisting(context.loaders.contentOfMessage, 'Message', message.id)) as ShownContent<Type>
+}
+
+async function callsOf(message: MessageOutline, context: Context): Promise<readonly ToolCallOutline[]> {
   if (message.stepIndex === null) return []
   const calls = await context.loaders.callsOfStep.load({ runId: message.runId, index: message.stepIndex })
   return callsOfMessage(message.type, calls)
@@ -98,7 +109,10 @@ messageRef('SYSTEM').implement({
   description: 'Something the model was told by the system that uses it, not by its user.',
   interfaces,
   fields: (t) => ({
-    text: t.string({ description: 'What it says.', resolve: (message) => textOf(message.content.content) }),
+    text: t.string({
+      description: 'Its text parts, joined by line breaks.',
+      resolve: async (message, _args, context) => textOf((await contentOf(message, context)).content),
+    }),
   }),
 })
 
@@ -107,13 +121,13 @@ messageRef('USER').implement({
   interfaces,
   fields: (t) => ({
     text: t.string({
-      description: 'Its parts of text, each on a line of its own.',
-      resolve: (message) => textOf(message.content.content),
+      description: 'Its text parts, joined by line breaks.',
+      resolve: async (message, _args, context) => textOf((await contentOf(message, context)).content),
     }),
     content: t.field({
       type: [ContentPart],
       description: 'All its parts, in order.',
-      resolve: (message) => [...message.content.content],
+      resolve: async (message, _args, context) => [...(await contentOf(message, context)).content],
     }),
   }),
 })
@@ -122,10 +136,13 @@ messageRef('REASONING').implement({
   description: 'What the model thought before it answered.',
   interfaces,
   fields: (t) => ({
-    text: t.string({ description: 'What it thought.', resolve: (message) => message.content.text }),
+    text: t.string({
+      description: 'The reasoning. Empty if it is redacted.',
+      resolve: async (message, _args, context) => (await contentOf(message, context)).text,
+    }),
     redacted: t.boolean({
       description: 'The provider returned it encrypted or redacted: `text` is empty.',
-      resolve: (message) => message.content.redacted,
+      resolve: async (message, _args, context) => (await contentOf(message, context)).redacted,
     }),
   }),
 })
@@ -134,10 +151,13 @@ messageRef('ASSISTANT').implement({
   description: 'Something the model said.',
   interfaces,
   fields: (t) => ({
-    text: t.string({ description: 'What it said.', resolve: (message) => message.content.text }),
+    text: t.string({
+      description: 'The text that the model wrote.',
+      resolve: async (message, _args, context) => (await contentOf(message, context)).text,
+    }),
     interrupted: t.boolean({
       description: 'A cancel cut it short: this is exactly what had been streamed.',
-      resolve: (message) => message.content.interrupted,
+      resolve: async (message, _args, context) => (await contentOf(message, context)).interrupted,
     }),
   }),
 })
@@ -185,7 +205,7 @@ messageRef('TOOL_RETURN').implement({
     toolReturns: t.field({
       type: [ToolReturn],
       description: 'The returns, in the order of the calls.',
-      resolve: async (message, _args, context) => (await callsOf(message, context)).filter(isReturned),
+      resolve: async (message, _args, context) => (await callsOf(message, context)).filter((call) => call.hasResult),
     }),
   }),
 })
@@ -194,13 +214,16 @@ messageRef('SUMMARY').implement({
   description: 'What compaction put in place of older messages.',
   interfaces,
   fields: (t) => ({
-    text: t.string({ description: 'What the older messages came to.', resolve: (message) => message.content.text }),
+    text: t.string({
+      description: 'The summary.',
+      resolve: async (message, _args, context) => (await contentOf(message, context)).text,
+    }),
   }),
 })
 
 registerNode('Message', {
   load: (context, id) => context.loaders.messages.load(id.uuid),
-  typeName: (message: DomainMessage) => typeNames[message.type],
+  typeName: (message: MessageOutline) => typeNames[message.type],
 })
 
 export const MessageConnection = connectionType('Message', Message)

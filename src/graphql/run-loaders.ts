@@ -3,19 +3,28 @@ import DataLoader from 'dataloader'
 import type { CommandContext } from '../commands/command-context.ts'
 import type { ApiKey } from '../domain/api-key.ts'
 import type { McpServer } from '../domain/mcp-server.ts'
-import type { Message } from '../domain/message.ts'
+import type { GivenMessage, MessageOutline } from '../domain/message.ts'
 import type { Run, StopReason } from '../domain/run.ts'
 import type { SleeptimeGroup } from '../domain/sleeptime-group.ts'
 import type { Step } from '../domain/step.ts'
-import type { ToolCall } from '../domain/tool-call.ts'
+import type { ToolCallArguments, ToolCallOutline, ToolResult } from '../domain/tool-call.ts'
 import type { Tool } from '../domain/tool.ts'
 import { findApiKeys } from '../store/api-keys.ts'
 import { findConversationHeads, type ConversationHead } from '../store/conversation-heads.ts'
 import { findMcpServers, listToolsOfMcpServers } from '../store/mcp-servers.ts'
-import { findAnswers, findMessages, listMessagesOfSteps } from '../store/messages.ts'
 import {
+  findAnswers,
+  findMessageContents,
+  findMessages,
+  listMessagesOfSteps,
+  type ShownContent,
+} from '../store/messages.ts'
+import {
+  findClientToolNames,
   findLastStopReasonsOfAgents,
   findLastStopReasonsOfConversations,
+  findRunInputs,
+  findRunMetadata,
   findRuns,
   listChildrenOfRuns,
   listQueuedRuns,
@@ -26,7 +35,15 @@ import {
   findSleeptimeGroupsOfAgents,
 } from '../store/sleeptime-groups.ts'
 import { findSteps, listStepsOfRuns, type StepKey } from '../store/steps.ts'
-import { findToolCalls, findToolsByName, listCallsOfSteps, listPendingCallsOfRuns } from '../store/tool-calls.ts'
+import {
+  findToolCallArguments,
+  findToolCalls,
+  findToolResults,
+  findToolsByName,
+  listCallsOfSteps,
+  listPendingCallsOfRuns,
+} from '../store/tool-calls.ts'
+import type { JsonObject } from '../util/json.ts'
 import { loaderBy, loaderById, loaderByOwner } from './configuration-loaders.ts'
 
 type OneById<Value> = DataLoader<string, Value | undefined>
@@ -34,15 +51,21 @@ type ManyById<Value> = DataLoader<string, readonly Value[]>
 
 export interface RunLoaders {
   readonly runs: OneById<Run>
+  readonly inputOfRun: OneById<readonly GivenMessage[]>
+  readonly metadataOfRun: OneById<JsonObject>
+  readonly clientToolsOfRun: OneById<readonly { readonly name: string }[]>
   readonly childrenOfRun: ManyById<Run>
   readonly answerOfRun: OneById<string>
   readonly steps: DataLoader<StepKey, Step | undefined, string>
   readonly stepsOfRun: ManyById<Step>
-  readonly messages: OneById<Message>
-  readonly messagesOfStep: DataLoader<StepKey, readonly Message[], string>
-  readonly toolCalls: OneById<ToolCall>
-  readonly callsOfStep: DataLoader<StepKey, readonly ToolCall[], string>
-  readonly pendingCallsOfRun: ManyById<ToolCall>
+  readonly messages: OneById<MessageOutline>
+  readonly messagesOfStep: DataLoader<StepKey, readonly MessageOutline[], string>
+  readonly contentOfMessage: OneById<ShownContent>
+  readonly toolCalls: OneById<ToolCallOutline>
+  readonly argumentsOfCall: OneById<ToolCallArguments>
+  readonly resultOfCall: OneById<ToolResult>
+  readonly callsOfStep: DataLoader<StepKey, readonly ToolCallOutline[], string>
+  readonly pendingCallsOfRun: ManyById<ToolCallOutline>
   readonly toolByName: OneById<Tool>
   readonly conversationHeads: OneById<ConversationHead>
   readonly queueOfConversation: ManyById<Run>
@@ -57,10 +80,13 @@ export interface RunLoaders {
   readonly apiKeys: OneById<ApiKey>
 }
 
-/** Batches of everything that comes of runs. Every statement is filtered by the tenant. */
+/** Loads runs and what belongs to them, in batches. Every statement is filtered by the tenant. */
 export function createRunLoaders(db: CommandContext['db'], tenantId: string): RunLoaders {
   return {
     runs: loaderById((ids) => findRuns(db, tenantId, ids)),
+    inputOfRun: loaderOfMap((ids) => findRunInputs(db, tenantId, ids)),
+    metadataOfRun: loaderOfMap((ids) => findRunMetadata(db, tenantId, ids)),
+    clientToolsOfRun: loaderOfMap((ids) => findClientToolNames(db, tenantId, ids)),
     childrenOfRun: loaderByOwner(
       (runIds) => listChildrenOfRuns(db, tenantId, runIds),
       ({ parentId, run }) => [parentId, run],
@@ -76,7 +102,10 @@ export function createRunLoaders(db: CommandContext['db'], tenantId: string): Ru
     ),
     messages: loaderById((ids) => findMessages(db, tenantId, ids)),
     messagesOfStep: loaderByStep(async (keys) => groupBySteps(keys, await listMessagesOfSteps(db, tenantId, keys))),
+    contentOfMessage: loaderOfMap((ids) => findMessageContents(db, tenantId, ids)),
     toolCalls: loaderById((ids) => findToolCalls(db, tenantId, ids)),
+    argumentsOfCall: loaderOfMap((ids) => findToolCallArguments(db, tenantId, ids)),
+    resultOfCall: loaderOfMap((ids) => findToolResults(db, tenantId, ids)),
     callsOfStep: loaderByStep(async (keys) => groupBySteps(keys, await listCallsOfSteps(db, tenantId, keys))),
     pendingCallsOfRun: loaderByOwner(
       (runIds) => listPendingCallsOfRuns(db, tenantId, runIds),

@@ -51,7 +51,7 @@ Run.implement({
     input: t.field({
       type: [GivenMessage],
       description: 'The messages it was given, as they were given: kept also where the run never started.',
-      resolve: (run) => [...run.request.messages],
+      resolve: async (run, _args, context) => [...(await loadExisting(context.loaders.inputOfRun, 'Run', run.id))],
     }),
     messages: t.field({
       type: MessageConnection,
@@ -106,7 +106,11 @@ Run.implement({
         run.status === 'FAILED' &&
         canRetry(run, await loadExisting(context.loaders.conversationHeads, 'Conversation', run.conversationId)),
     }),
-    metadata: t.expose('metadata', { type: 'JSON', description: 'What the client attached to it: a JSON object.' }),
+    metadata: t.field({
+      type: 'JSON',
+      description: 'The JSON object that the client sent with the run. Empty if it sent none.',
+      resolve: (run, _args, context) => loadExisting(context.loaders.metadataOfRun, 'Run', run.id),
+    }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was accepted.' }),
     updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'When anything of it last changed.' }),
     startedAt: t.expose('startedAt', {

@@ -1,11 +1,28 @@
 import type {
   ApprovalScope as DomainApprovalScope,
   Decision,
-  ToolCall as DomainToolCall,
+  ToolCallArguments,
+  ToolCallOutline,
   ToolResult,
 } from '../domain/tool-call.ts'
+import type { Json } from '../util/json.ts'
 import { builder } from './builder.ts'
+import type { Context } from './context.ts'
+import { loadExisting } from './load-existing.ts'
 import { encodeId } from './node.ts'
+
+export function argumentsOf(call: ToolCallOutline, context: Context): Promise<ToolCallArguments> {
+  return loadExisting(context.loaders.argumentsOfCall, 'ToolCall', call.id)
+}
+
+/** Only of a call that shows a decision: arguments that were edited after the call was read are not shown with it. */
+export async function editedArgumentsOf(call: ToolCallOutline, _args: object, context: Context): Promise<Json> {
+  return isDecided(call) ? (await argumentsOf(call, context)).editedArguments : null
+}
+
+function resultOf(call: ToolCallOutline, context: Context): Promise<ToolResult> {
+  return loadExisting(context.loaders.resultOfCall, 'ToolCall', call.id)
+}
 
 export const ToolReturnStatus = builder.enumType('ToolReturnStatus', {
   description: 'Whether a tool did what it was asked to.',
@@ -35,9 +52,9 @@ const ApprovalDecisionKind = builder.enumType('ApprovalDecisionKind', {
   } satisfies Record<Decision['kind'], { description: string }>,
 })
 
-type DecidedCall = DomainToolCall & { readonly decision: Decision; readonly decidedAt: Date }
+type DecidedCall = ToolCallOutline & { readonly decision: Decision; readonly decidedAt: Date }
 
-export function isDecided(call: DomainToolCall): call is DecidedCall {
+export function isDecided(call: ToolCallOutline): call is DecidedCall {
   return call.decision !== null && call.decidedAt !== null
 }
 
@@ -66,18 +83,18 @@ ApprovalDecision.implement({
       type: 'JSON',
       nullable: true,
       description: 'APPROVED: what the arguments were changed to. Null where they were not.',
-      resolve: (call) => call.editedArguments,
+      resolve: editedArgumentsOf,
     }),
     toolReturn: t.string({
       nullable: true,
       description: 'CLIENT_RETURN: the output that the client sent.',
-      resolve: (call) => clientResult(call)?.output,
+      resolve: async (call, _args, context) => (await clientResult(call, context))?.output,
     }),
     status: t.field({
       type: ToolReturnStatus,
       nullable: true,
       description: 'CLIENT_RETURN: whether the tool did what it was asked to.',
-      resolve: (call) => clientResult(call)?.status,
+      resolve: async (call, _args, context) => (await clientResult(call, context))?.status,
     }),
     decidedBy: t.exposeString('decidedBy', {
       nullable: true,
@@ -87,17 +104,12 @@ ApprovalDecision.implement({
   }),
 })
 
-function clientResult(call: DecidedCall): ToolResult | null {
-  return call.decision.kind === 'CLIENT_RETURN' ? call.result : null
+async function clientResult(call: DecidedCall, context: Context): Promise<ToolResult | null> {
+  return call.decision.kind === 'CLIENT_RETURN' ? resultOf(call, context) : null
 }
 
-type ReturnedCall = DomainToolCall & { readonly result: ToolResult }
-
-export function isReturned(call: DomainToolCall): call is ReturnedCall {
-  return call.result !== null
-}
-
-export const ToolReturn = builder.objectRef<ReturnedCall>('ToolReturn')
+/** Of a call that has a result. */
+export const ToolReturn = builder.objectRef<ToolCallOutline>('ToolReturn')
 ToolReturn.implement({
   description: 'What a tool call came to, as the model is told.',
   fields: (t) => ({
@@ -107,25 +119,28 @@ ToolReturn.implement({
     status: t.field({
       type: ToolReturnStatus,
       description: 'Whether the tool did what it was asked to.',
-      resolve: (call) => call.result.status,
+      resolve: async (call, _args, context) => (await resultOf(call, context)).status,
     }),
-    output: t.string({ description: 'What it returned, or what went wrong.', resolve: (call) => call.result.output }),
+    output: t.string({
+      description: 'What the tool returned, or the error message.',
+      resolve: async (call, _args, context) => (await resultOf(call, context)).output,
+    }),
     stdout: t.stringList({
       description: 'What it wrote to its standard output, line by line.',
-      resolve: (call) => [...call.result.stdout],
+      resolve: async (call, _args, context) => [...(await resultOf(call, context)).stdout],
     }),
     stderr: t.stringList({
       description: 'What it wrote to its standard error, line by line.',
-      resolve: (call) => [...call.result.stderr],
+      resolve: async (call, _args, context) => [...(await resultOf(call, context)).stderr],
     }),
     truncated: t.boolean({
       description: "Whether the output was longer than the tool's limit and was cut.",
-      resolve: (call) => call.result.truncated,
+      resolve: async (call, _args, context) => (await resultOf(call, context)).truncated,
     }),
     durationMs: t.float({
       nullable: true,
       description: 'How long it ran. Null where the server did not run it.',
-      resolve: (call) => call.result.durationMs,
+      resolve: async (call, _args, context) => (await resultOf(call, context)).durationMs,
     }),
   }),
 })

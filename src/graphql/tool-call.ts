@@ -1,6 +1,6 @@
 import type {
-  ToolCall as DomainToolCall,
   ToolCallNeed as DomainToolCallNeed,
+  ToolCallOutline,
   ToolCallStatus as DomainToolCallStatus,
 } from '../domain/tool-call.ts'
 import { findClientTool } from '../domain/run-state.ts'
@@ -15,7 +15,7 @@ import { loadExisting } from './load-existing.ts'
 import { encodeId, Node, registerNode, uuidsOfFilter } from './node.ts'
 import { Run, Step, ToolCall } from './run-refs.ts'
 import { loadStep } from './step.ts'
-import { ApprovalDecision, isDecided, isReturned, ToolReturn } from './tool-call-outcome.ts'
+import { ApprovalDecision, argumentsOf, editedArgumentsOf, isDecided, ToolReturn } from './tool-call-outcome.ts'
 import { Tool } from './tool.ts'
 
 export const ToolCallStatus = builder.enumType('ToolCallStatus', {
@@ -50,16 +50,22 @@ ToolCall.implement({
     }),
     providerCallId: t.exposeString('providerCallId', { description: 'The id the model gave the call.' }),
     name: t.exposeString('name', { description: 'The name of the tool.' }),
-    argumentsText: t.exposeString('argumentsText', { description: 'The arguments as the model wrote them.' }),
-    arguments: t.expose('arguments', {
-      type: 'JSON',
-      nullable: true,
-      description: "The arguments as they are used, prefilled ones included. Null where the model's text is not JSON.",
+    argumentsText: t.string({
+      description: 'The arguments as the model wrote them.',
+      resolve: async (call, _args, context) => (await argumentsOf(call, context)).argumentsText,
     }),
-    editedArguments: t.expose('editedArguments', {
+    arguments: t.field({
       type: 'JSON',
       nullable: true,
-      description: 'What a person changed the arguments to, where one did.',
+      description:
+        "The arguments that the tool gets unless a person edits them, prefilled ones included. Null if the model's text is not JSON.",
+      resolve: async (call, _args, context) => (await argumentsOf(call, context)).arguments,
+    }),
+    editedArguments: t.field({
+      type: 'JSON',
+      nullable: true,
+      description: 'The arguments as a person edited them on approval. Null if nobody did.',
+      resolve: editedArgumentsOf,
     }),
     status: t.expose('status', { type: ToolCallStatus, description: 'Where it stands.' }),
     needs: t.expose('needs', {
@@ -108,7 +114,7 @@ ToolCall.implement({
       type: ToolReturn,
       nullable: true,
       description: 'What it came to. Null until it has a result.',
-      resolve: (call) => (isReturned(call) ? call : null),
+      resolve: (call) => (call.hasResult ? call : null),
     }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the model made it.' }),
     expiresAt: t.expose('expiresAt', {
@@ -129,9 +135,9 @@ ToolCall.implement({
   }),
 })
 
-async function findTool(call: DomainToolCall, _args: object, context: Context): Promise<DomainTool | undefined> {
-  const run = await loadExisting(context.loaders.runs, 'Run', call.runId)
-  return findClientTool(run.request, call.name) ? undefined : context.loaders.toolByName.load(call.name)
+async function findTool(call: ToolCallOutline, _args: object, context: Context): Promise<DomainTool | undefined> {
+  const clientTools = await loadExisting(context.loaders.clientToolsOfRun, 'Run', call.runId)
+  return findClientTool({ clientTools }, call.name) ? undefined : context.loaders.toolByName.load(call.name)
 }
 
 registerNode('ToolCall', { load: (context, id) => context.loaders.toolCalls.load(id.uuid) })

@@ -1,12 +1,12 @@
-import type { ToolCall, ToolCallNeed } from '../domain/tool-call.ts'
+import type { ToolCallNeed, ToolCallOutline } from '../domain/tool-call.ts'
 import { findToolCalls, listWaitingCalls, type WaitingCall } from '../store/tool-calls.ts'
 import type { FollowContext } from './follow-run.ts'
 import type { Hub } from './hub.ts'
 import { PulledIterator } from './pulled-iterator.ts'
 
 export type InboxEvent =
-  | { readonly type: 'InboxSnapshot'; readonly toolCalls: readonly ToolCall[]; readonly totalCount: number }
-  | { readonly type: 'InboxAdded' | 'InboxRemoved'; readonly toolCall: ToolCall }
+  | { readonly type: 'InboxSnapshot'; readonly toolCalls: readonly ToolCallOutline[]; readonly totalCount: number }
+  | { readonly type: 'InboxAdded' | 'InboxRemoved'; readonly toolCall: ToolCallOutline }
 
 export interface InboxFilter {
   readonly agentIds: readonly string[] | undefined
@@ -201,7 +201,7 @@ class InboxWatcher extends PulledIterator<InboxEvent> {
     }
   }
 
-  async #load(ids: readonly string[]): Promise<ToolCall[]> {
+  async #load(ids: readonly string[]): Promise<ToolCallOutline[]> {
     const calls = ids.length > 0 ? await findToolCalls(this.#context.db, this.#shared.tenantId, ids) : []
     const byId = new Map(calls.map((call) => [call.id, call]))
     return ids.flatMap((id) => byId.get(id) ?? [])

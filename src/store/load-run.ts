@@ -68,6 +68,8 @@ export async function loadRun(
     state: {
       run: {
         ...toRun(row),
+        request: row.request,
+        metadata: row.metadata,
         lease: row.lease,
         workerId: row.worker_id,
         fruitlessAttempts: row.fruitless_attempts,

@@ -1,6 +1,6 @@
 import { sql, type Kysely, type Selectable } from 'kysely'
 
-import type { Message, MessageType } from '../domain/message.ts'
+import type { Message, MessageContents, MessageOutline, MessageType } from '../domain/message.ts'
 import { readPage, type Page, type PageArguments } from './page.ts'
 import type { Database } from './schema.ts'
 import { isOneOfSteps, type StepKey } from './steps.ts'
@@ -9,6 +9,11 @@ import { ofTenant } from './tenant-scope.ts'
 type MessageRow = Omit<Selectable<Database['messages']>, 'run_number'> & { readonly run_id: string }
 
 export function toMessage(row: MessageRow): Message {
+  // The content of a stored message was written as its type's content.
+  return { ...toMessageOutline(row), content: row.content } as unknown as Message
+}
+
+function toMessageOutline(row: Omit<MessageRow, 'content'>): MessageOutline {
   return {
     id: row.id,
     conversationId: row.conversation_id,
@@ -19,9 +24,7 @@ export function toMessage(row: MessageRow): Message {
     excluded: row.excluded,
     createdAt: row.created_at,
     type: row.type,
-    content: row.content,
-    // What is stored under a type was written as that type's content.
-  } as unknown as Message
+  }
 }
 
 /** A conversation's messages, or those of one of its runs. */
@@ -33,11 +36,32 @@ export interface MessageList {
   readonly types?: readonly MessageType[] | null | undefined
 }
 
-export async function findMessages(db: Kysely<Database>, tenantId: string, ids: readonly string[]): Promise<Message[]> {
+export async function findMessages(
+  db: Kysely<Database>,
+  tenantId: string,
+  ids: readonly string[],
+): Promise<MessageOutline[]> {
   const rows = await messagesOfTenant(db, tenantId)
     .where(sql<boolean>`messages.id = any(${ids}::uuid[])`)
+    .select(messageColumns)
     .execute()
-  return rows.map(toMessage)
+  return rows.map(toMessageOutline)
+}
+
+/** What a message's type says, without what only its provider can read. */
+export type ShownContent<Type extends MessageType = MessageType> = Omit<MessageContents[Type], 'provider'>
+
+/** By message. */
+export async function findMessageContents(
+  db: Kysely<Database>,
+  tenantId: string,
+  ids: readonly string[],
+): Promise<Map<string, ShownContent>> {
+  const rows = await messagesOfTenant(db, tenantId)
+    .where(sql<boolean>`messages.id = any(${ids}::uuid[])`)
+    .select(['messages.id', sql<ShownContent>`messages.content - 'provider'`.as('content')])
+    .execute()
+  return new Map(rows.map((row) => [row.id, row.content]))
 }
 
 /** Oldest first: in the order of their positions. */
@@ -46,7 +70,7 @@ export function listMessagesPage(
   tenantId: string,
   list: MessageList,
   page: PageArguments,
-): Promise<Page<Message>> {
+): Promise<Page<MessageOutline>> {
   let query = messagesOfTenant(db, tenantId).where('messages.conversation_id', '=', list.conversationId)
   if (list.range) {
     query = query
@@ -54,12 +78,12 @@ export function listMessagesPage(
       .where('messages.position', '<', list.range.before ?? 0)
   }
   if (list.types) query = query.where(sql<boolean>`messages.type = any(${list.types}::text[])`)
-  return readPage(query, page, {
+  return readPage(query.select(messageColumns), page, {
     key: 'messages.position',
     kind: 'integer',
     order: 'oldest first',
     keyOf: (row) => row.position,
-    toNode: toMessage,
+    toNode: toMessageOutline,
   })
 }
 
@@ -67,7 +91,7 @@ export async function listMessagesOfSteps(
   db: Kysely<Database>,
   tenantId: string,
   keys: readonly StepKey[],
-): Promise<Message[]> {
+): Promise<MessageOutline[]> {
   const rows = await messagesOfTenant(db, tenantId)
     .where(sql<boolean>`runs.id = any(${keys.map((key) => key.runId)}::uuid[])`)
     .where(isOneOfSteps('runs.id', 'messages.step_index', keys))
@@ -76,8 +100,9 @@ export async function listMessagesOfSteps(
     .whereRef('messages.position', '<', 'runs.next_position')
     .orderBy('messages.conversation_id')
     .orderBy('messages.position')
+    .select(messageColumns)
     .execute()
-  return rows.map(toMessage)
+  return rows.map(toMessageOutline)
 }
 
 /** The text of the last assistant message of each run that has one. */
@@ -108,16 +133,16 @@ function messagesOfTenant(db: Kysely<Database>, tenantId: string) {
         .onRef('runs.number', '=', 'messages.run_number'),
     )
     .where(ofTenant('runs', tenantId))
-    .select([
-      'messages.id',
-      'messages.conversation_id',
-      'messages.position',
-      'messages.step_index',
-      'messages.type',
-      'messages.excluded',
-      'messages.created_at',
-      'messages.client_id',
-      'messages.content',
-      'runs.id as run_id',
-    ])
 }
+
+const messageColumns = [
+  'messages.id',
+  'messages.conversation_id',
+  'messages.position',
+  'messages.step_index',
+  'messages.type',
+  'messages.excluded',
+  'messages.created_at',
+  'messages.client_id',
+  'runs.id as run_id',
+] as const

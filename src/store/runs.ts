@@ -1,12 +1,15 @@
 import { sql, type Kysely, type RawBuilder, type Selectable } from 'kysely'
 
+import type { GivenMessage } from '../domain/message.ts'
 import { shownStatus, type Run, type RunStatus, type StopReason, type StoredRunStatus } from '../domain/run.ts'
+import type { JsonObject } from '../util/json.ts'
 import { childrenNamed, tellsStatus } from './log-entries.ts'
 import { readPage, type Page, type PageArguments } from './page.ts'
 import type { Database } from './schema.ts'
 import { ofTenant } from './tenant-scope.ts'
 
-export const runColumns = [
+/** A run without its contents: `request` and `metadata` are as large as clients make them. */
+const runColumns = [
   'runs.id',
   'runs.tenant_id',
   'runs.agent_id',
@@ -18,8 +21,6 @@ export const runColumns = [
   'runs.max_steps',
   'runs.max_total_tokens',
   'runs.created_at',
-  'runs.request',
-  'runs.metadata',
   'runs.status',
   'runs.stop_reason',
   'runs.next_seq',
@@ -56,8 +57,6 @@ export function toRun(row: RunRow): Run {
     parentId: row.parent_id,
     maxSteps: row.max_steps,
     maxTotalTokens: row.max_total_tokens,
-    request: row.request,
-    metadata: row.metadata,
     status: row.status,
     stopReason: row.stop_reason,
     error: row.error,
@@ -97,6 +96,39 @@ export async function findRuns(db: Kysely<Database>, tenantId: string, ids: read
     .select(runColumns)
     .execute()
   return rows.map(toRun)
+}
+
+/** The messages that clients sent with these runs, by run. */
+export function findRunInputs(db: Kysely<Database>, tenantId: string, ids: readonly string[]) {
+  return findOfRuns<readonly GivenMessage[]>(db, tenantId, ids, sql`runs.request -> 'messages'`)
+}
+
+export function findRunMetadata(db: Kysely<Database>, tenantId: string, ids: readonly string[]) {
+  return findOfRuns<JsonObject>(db, tenantId, ids, sql`runs.metadata`)
+}
+
+/** The names of the tools that clients sent with these runs, by run. */
+export function findClientToolNames(db: Kysely<Database>, tenantId: string, ids: readonly string[]) {
+  return findOfRuns<readonly { readonly name: string }[]>(
+    db,
+    tenantId,
+    ids,
+    sql`(select coalesce(jsonb_agg(jsonb_build_object('name', tool -> 'name')), '[]')
+      from jsonb_array_elements(runs.request -> 'clientTools') tool)`,
+  )
+}
+
+async function findOfRuns<Value>(
+  db: Kysely<Database>,
+  tenantId: string,
+  ids: readonly string[],
+  part: RawBuilder<unknown>,
+): Promise<Map<string, Value>> {
+  const rows = await runsOfTenant(db, tenantId)
+    .where(sql<boolean>`runs.id = any(${ids}::uuid[])`)
+    .select(['runs.id', sql<Value>`${part}`.as('value')])
+    .execute()
+  return new Map(rows.map((row) => [row.id, row.value as Value]))
 }
 
 /** Newest first. */

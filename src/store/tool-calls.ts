@@ -1,6 +1,13 @@
 import { sql, type Kysely, type Selectable } from 'kysely'
 
-import type { ToolCall, ToolCallNeed, ToolCallStatus } from '../domain/tool-call.ts'
+import type {
+  ToolCall,
+  ToolCallArguments,
+  ToolCallNeed,
+  ToolCallOutline,
+  ToolCallStatus,
+  ToolResult,
+} from '../domain/tool-call.ts'
 import type { Tool } from '../domain/tool.ts'
 import { readPage, type Page, type PageArguments } from './page.ts'
 import type { Database } from './schema.ts'
@@ -8,7 +15,45 @@ import { isOneOfSteps, type StepKey } from './steps.ts'
 import { ofTenant } from './tenant-scope.ts'
 import { toTool } from './tools.ts'
 
-export function toToolCall(row: Selectable<Database['tool_calls']>): ToolCall {
+type ToolCallRow = Selectable<Database['tool_calls']>
+
+export function toToolCall(row: ToolCallRow): ToolCall {
+  return { ...toParts(row), ...toArguments(row), result: row.result }
+}
+
+function toOutline(row: PartsRow & { readonly has_result: boolean }): ToolCallOutline {
+  return { ...toParts(row), hasResult: row.has_result }
+}
+
+function toArguments(row: Pick<ToolCallRow, 'arguments_text' | 'arguments' | 'edited_arguments'>): ToolCallArguments {
+  return { argumentsText: row.arguments_text, arguments: row.arguments, editedArguments: row.edited_arguments }
+}
+
+/** What a whole call and its outline have in common. */
+const partsColumns = [
+  'tool_calls.id',
+  'tool_calls.tenant_id',
+  'tool_calls.run_id',
+  'tool_calls.step_index',
+  'tool_calls.ordinal',
+  'tool_calls.provider_call_id',
+  'tool_calls.name',
+  'tool_calls.needs',
+  'tool_calls.status',
+  'tool_calls.decision',
+  'tool_calls.decided_by',
+  'tool_calls.decided_at',
+  'tool_calls.created_at',
+  'tool_calls.expires_at',
+  'tool_calls.started_at',
+  'tool_calls.finished_at',
+] as const
+const outlineColumns = [...partsColumns, sql<boolean>`tool_calls.result is not null`.as('has_result')] as const
+
+type ColumnOf<Qualified> = Qualified extends `tool_calls.${infer Column}` ? Column : never
+type PartsRow = Pick<ToolCallRow, ColumnOf<(typeof partsColumns)[number]> & keyof ToolCallRow>
+
+function toParts(row: PartsRow): Omit<ToolCallOutline, 'hasResult'> {
   return {
     id: row.id,
     tenantId: row.tenant_id,
@@ -17,15 +62,11 @@ export function toToolCall(row: Selectable<Database['tool_calls']>): ToolCall {
     ordinal: row.ordinal,
     providerCallId: row.provider_call_id,
     name: row.name,
-    argumentsText: row.arguments_text,
-    arguments: row.arguments,
-    editedArguments: row.edited_arguments,
     needs: row.needs,
     status: row.status,
     decision: row.decision,
     decidedBy: row.decided_by,
     decidedAt: row.decided_at,
-    result: row.result,
     createdAt: row.created_at,
     expiresAt: row.expires_at,
     startedAt: row.started_at,
@@ -46,12 +87,38 @@ export async function findToolCalls(
   db: Kysely<Database>,
   tenantId: string,
   ids: readonly string[],
-): Promise<ToolCall[]> {
+): Promise<ToolCallOutline[]> {
   const rows = await callsOfTenant(db, tenantId)
     .where(sql<boolean>`tool_calls.id = any(${ids}::uuid[])`)
-    .selectAll('tool_calls')
+    .select(outlineColumns)
     .execute()
-  return rows.map(toToolCall)
+  return rows.map(toOutline)
+}
+
+/** By call. */
+export async function findToolCallArguments(
+  db: Kysely<Database>,
+  tenantId: string,
+  ids: readonly string[],
+): Promise<Map<string, ToolCallArguments>> {
+  const rows = await callsOfTenant(db, tenantId)
+    .where(sql<boolean>`tool_calls.id = any(${ids}::uuid[])`)
+    .select(['id', 'arguments_text', 'arguments', 'edited_arguments'])
+    .execute()
+  return new Map(rows.map((row) => [row.id, toArguments(row)]))
+}
+
+/** By call, for those that have a result. */
+export async function findToolResults(
+  db: Kysely<Database>,
+  tenantId: string,
+  ids: readonly string[],
+): Promise<Map<string, ToolResult>> {
+  const rows = await callsOfTenant(db, tenantId)
+    .where(sql<boolean>`tool_calls.id = any(${ids}::uuid[])`)
+    .select(['id', 'result'])
+    .execute()
+  return new Map(rows.flatMap((row) => (row.result ? [[row.id, row.result]] : [])))
 }
 
 /** All calls of these steps, in the order in which the model made them. */
@@ -59,15 +126,15 @@ export async function listCallsOfSteps(
   db: Kysely<Database>,
   tenantId: string,
   keys: readonly StepKey[],
-): Promise<ToolCall[]> {
+): Promise<ToolCallOutline[]> {
   const rows = await callsOfTenant(db, tenantId)
     .where(isOneOfSteps('tool_calls.run_id', 'tool_calls.step_index', keys))
-    .selectAll('tool_calls')
+    .select(outlineColumns)
     .orderBy('tool_calls.run_id')
     .orderBy('tool_calls.step_index')
     .orderBy('tool_calls.ordinal')
     .execute()
-  return rows.map(toToolCall)
+  return rows.map(toOutline)
 }
 
 /** What these runs wait for: only a paused run waits. */
@@ -75,18 +142,18 @@ export async function listPendingCallsOfRuns(
   db: Kysely<Database>,
   tenantId: string,
   runIds: readonly string[],
-): Promise<ToolCall[]> {
+): Promise<ToolCallOutline[]> {
   const rows = await callsOfTenant(db, tenantId)
     .innerJoin('runs', 'runs.id', 'tool_calls.run_id')
     .where(sql<boolean>`tool_calls.run_id = any(${runIds}::uuid[])`)
     .where('runs.status', '=', 'AWAITING_APPROVAL')
     .where(sql<boolean>`tool_calls.pending`)
-    .selectAll('tool_calls')
+    .select(outlineColumns)
     .orderBy('tool_calls.run_id')
     .orderBy('tool_calls.step_index')
     .orderBy('tool_calls.ordinal')
     .execute()
-  return rows.map(toToolCall)
+  return rows.map(toOutline)
 }
 
 /** The runs that wait for calls whose time is over, of all tenants; the longest overdue first. */
@@ -118,13 +185,13 @@ export function listToolCallsPage(
   db: Kysely<Database>,
   tenantId: string,
   options: { readonly filter: ToolCallFilter; readonly page: PageArguments },
-): Promise<Page<ToolCall>> {
-  return readPage(filteredCalls(db, tenantId, options.filter).selectAll('tool_calls'), options.page, {
+): Promise<Page<ToolCallOutline>> {
+  return readPage(filteredCalls(db, tenantId, options.filter).select(outlineColumns), options.page, {
     key: 'tool_calls.id',
     kind: 'uuid',
     order: 'oldest first',
     keyOf: (row) => row.id,
-    toNode: toToolCall,
+    toNode: toOutline,
   })
 }
 

@@ -225,7 +225,8 @@ describe('messages', () => {
     const one = await api.statements(query, variables)
     for (let more = 0; more < 9; more += 1) await createTurn(conversation)
     expect(await api.statements(query, variables)).toBe(one)
-    expect(one).toBeLessThanOrEqual(8)
+    // Two of them load what the messages and the returns say.
+    expect(one).toBeLessThanOrEqual(10)
   })
 
   it('[MSG5] another tenant’s message is not found', async () => {
