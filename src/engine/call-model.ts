@@ -1,9 +1,11 @@
+import { AnswerMeter } from '../domain/answer-limits.ts'
 import type { Answer } from '../domain/answer.ts'
 import { writeText, type LiveItem, type LiveStep } from '../domain/live-step.ts'
 import type { ModelPart, ModelRequest } from '../domain/model-request.ts'
 import type { RunError, StopReason } from '../domain/run.ts'
 import { storableJson, storableText } from '../util/json.ts'
 import type { EngineContext } from './engine-context.ts'
+import { SilentModelError, withIdleLimit } from './idle-limit.ts'
 
 export type ModelOutcome =
   | { readonly outcome: 'answer'; readonly answer: Answer }
@@ -25,12 +27,15 @@ export async function callModel(
   const startedAt = performance.now()
   let firstTokenAt: number | null = null
   const writer = new ItemWriter(context, live)
+  const meter = new AnswerMeter(() => performance.now())
   // However this ends, the connection ends with it: a provider that hangs would not hear of it otherwise.
   const connection = new AbortController()
   const either = AbortSignal.any([signal, connection.signal])
   try {
     for await (const part of withIdleLimit(openStream(context, request, either), context.modelIdleMs, signal)) {
       if (signal.aborted) break
+      const excess = meter.excessOf(part)
+      if (excess) return tooLarge(excess)
       if (part.type === 'alive') continue
       if (part.type === 'failure') {
         return { outcome: 'failure', error: part.error, stopReason: part.stopReason ?? 'LLM_API_ERROR' }
@@ -87,8 +92,6 @@ class UnknownModelError extends Error {
   }
 }
 
-class SilentModelError extends Error {}
-
 function failureOf(context: EngineContext, runId: string, error: unknown): ModelOutcome {
   if (error instanceof SilentModelError) {
     return {
@@ -112,6 +115,20 @@ function failureOf(context: EngineContext, runId: string, error: unknown): Model
     error: {
       type: 'INTERNAL_ERROR',
       message: 'The server failed while it asked the model.',
+      detail: null,
+      retryable: true,
+    },
+  }
+}
+
+/** The model, or the server that speaks for it, does not stop by itself. Another attempt may go better. */
+function tooLarge(excess: string): ModelOutcome {
+  return {
+    outcome: 'failure',
+    stopReason: 'INVALID_LLM_RESPONSE',
+    error: {
+      type: 'LLM_ERROR',
+      message: `The model's answer was stopped because ${excess}.`,
       detail: null,
       retryable: true,
     },
@@ -191,36 +208,4 @@ function complete(item: LiveItem): void {
 
 function withoutNul(text: string): string {
   return text.includes('\u0000') ? text.replaceAll('\u0000', '') : text
-}
-
-/**
- * Ends with an error where nothing comes for so long (an SDK's timeout does not cover a body that stalls), and quietly
- * once the signal is aborted, whatever the source is waiting for. One timer and one listener serve the whole stream:
- * chunks come by the thousand.
- */
-async function* withIdleLimit<T>(
-  source: AsyncIterable<T>,
-  idleMs: number,
-  signal: AbortSignal,
-): AsyncGenerator<T, void> {
-  const iterator = source[Symbol.asyncIterator]()
-  let waiting: PromiseWithResolvers<IteratorResult<T> | undefined> | undefined
-  const timer = setTimeout(() => waiting?.reject(new SilentModelError(`Nothing came for ${idleMs} ms.`)), idleMs)
-  const onAbort = () => waiting?.resolve(undefined)
-  signal.addEventListener('abort', onAbort, { once: true })
-  try {
-    while (!signal.aborted) {
-      timer.refresh()
-      waiting = Promise.withResolvers()
-      iterator.next().then(waiting.resolve, waiting.reject)
-      const result = await waiting.promise
-      if (!result || result.done) return
-      yield result.value
-    }
-  } finally {
-    clearTimeout(timer)
-    signal.removeEventListener('abort', onAbort)
-    // Not awaited: a source that is stuck would hold us too.
-    iterator.return?.(undefined)?.catch(() => undefined)
-  }
 }

@@ -1,31 +1,29 @@
-/** Where a provider's API is and the key for it; undefined: the provider's own address, no key. */
+import { limitResponse } from './response-limits.ts'
+
+/** Address and key of a provider's API. Undefined means the provider's own address, or no key. */
 export interface Access {
   readonly apiKey: string | undefined
   readonly baseUrl: string | undefined
 }
 
-/** What both SDKs are made with. They retry what may pass (429, 5xx, no connection) until the first byte came. */
+/** Options of both SDKs. They retry temporary failures (429, 5xx, no connection) until the first byte has come. */
 export const sdkOptions = {
   maxRetries: 2,
-  // They would log request headers at the debug level, which their own variables turn on.
+  // The SDKs' own variables would turn on logs that contain request headers.
   logLevel: 'off',
-  fetch: fetchWithoutLongWaits,
+  fetch: guardedFetch,
 } as const
 
 const longestWaitMs = 30_000
 
 /**
- * A provider may ask to be left alone for an hour. That is an error for the run's owner to see, not a wait: a run
- * that waits tells nobody why.
+ * `fetch` with limits on what it brings back. A provider may also ask to be left alone for an hour: that is an error for
+ * the run's owner to see and not a wait, because a run that waits tells nobody why.
  */
-async function fetchWithoutLongWaits(input: string | URL | Request, init?: RequestInit): Promise<Response> {
-  const response = await fetch(input, init)
-  if (response.ok || !(askedWaitMs(response.headers) > longestWaitMs)) return response
-  const headers = new Headers(response.headers)
-  headers.set('x-should-retry', 'false')
-  // What fetch has already unpacked must not be announced as packed.
-  headers.delete('content-encoding')
-  return new Response(response.body, { status: response.status, statusText: response.statusText, headers })
+async function guardedFetch(input: string | URL | Request, init?: RequestInit): Promise<Response> {
+  const response = limitResponse(await fetch(input, init))
+  if (!response.ok && askedWaitMs(response.headers) > longestWaitMs) response.headers.set('x-should-retry', 'false')
+  return response
 }
 
 function askedWaitMs(headers: Headers): number {
@@ -35,7 +33,7 @@ function askedWaitMs(headers: Headers): number {
   return /^[\d.]+$/.test(after) ? Number(after) * 1000 : Date.parse(after) - Date.now()
 }
 
-/** Settles with the promise, or rejects once the signal is aborted: an SDK's wait between retries may not look at it. */
+/** Settles with the promise, or rejects once the signal is aborted: an SDK may not watch it between two retries. */
 export async function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise: aborted, reject } = Promise.withResolvers<never>()
   const onAbort = () => reject(signal.reason)

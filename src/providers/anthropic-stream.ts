@@ -4,9 +4,11 @@ import type {
   RawMessageStreamEvent,
 } from '@anthropic-ai/sdk/resources/messages'
 
+import { answerLimits } from '../domain/answer-limits.ts'
 import type { ModelPart } from '../domain/model-request.ts'
 import type { Json } from '../util/json.ts'
 import { UnfitPieceError, unusable } from './errors.ts'
+import { ResponseTooLargeError } from './response-limits.ts'
 
 interface Counts {
   input_tokens?: number | null
@@ -86,7 +88,7 @@ class OpenBlock {
     if (delta.type === 'text_delta') yield* this.#say('text', delta.text)
     else if (delta.type === 'thinking_delta') yield* this.#say('reasoning', delta.thinking)
     else if (delta.type === 'input_json_delta') yield* this.#say('arguments', delta.partial_json)
-    else if (delta.type === 'signature_delta') this.#signature += delta.signature
+    else if (delta.type === 'signature_delta') this.#sign(delta.signature)
   }
 
   *stop(model: string): Generator<ModelPart, void> {
@@ -104,6 +106,13 @@ class OpenBlock {
       }
       yield { type: 'done', item }
     }
+  }
+
+  /** Nobody is shown a signature, so nobody else would notice that one does not end. */
+  #sign(piece: string): void {
+    this.#signature += piece
+    if (this.#signature.length > answerLimits.providerDataCharacters)
+      throw new ResponseTooLargeError(`A signature has more than ${answerLimits.providerDataCharacters} characters.`)
   }
 
   *#say(type: 'text' | 'reasoning' | 'arguments', text: string): Generator<ModelPart, void> {

@@ -1,6 +1,7 @@
 import type { ModelPart } from '../domain/model-request.ts'
 import type { RunError, RunErrorType } from '../domain/run.ts'
 import { isJsonObject } from '../util/json.ts'
+import { ResponseTooLargeError } from './response-limits.ts'
 
 export type Failure = Extract<ModelPart, { type: 'failure' }>
 
@@ -43,6 +44,8 @@ export class UnfitPieceError extends Error {}
 /** What an SDK threw, or what an error inside a stream said. */
 export function failureOf(error: unknown, { secret }: { readonly secret: string | undefined }): Failure {
   if (error instanceof SyntaxError) return unusable('The model provider sent something that is not JSON.', null)
+  const tooLarge = causeOf(error, ResponseTooLargeError)
+  if (tooLarge) return unusable("The model provider's response is too large.", tooLarge.message)
   if (error instanceof UnfitPieceError) return unusable('The model provider sent pieces that make no answer.', null)
   const facts = factsOf(error)
   const kind = kindOf(facts)
@@ -86,6 +89,13 @@ function factsOf(error: unknown): Facts {
     code: text(inner['code']) || text(inner['type']),
     message: [text(inner['message']) || text(thrown['message']), ...causesOf(error)].filter(Boolean).join(': '),
   }
+}
+
+function causeOf<T extends Error>(error: unknown, type: new (message: string) => T): T | undefined {
+  for (let cause = error, depth = 0; cause instanceof Error && depth < 5; cause = cause.cause, depth += 1) {
+    if (cause instanceof type) return cause
+  }
+  return undefined
 }
 
 /** The SDKs wrap what fetch threw, and fetch what the socket did. */

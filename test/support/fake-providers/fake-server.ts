@@ -29,6 +29,8 @@ export interface Exchange extends ReceivedRequest {
   /** The connection breaks. */
   cut(): void
   refuse(refusal: Refusal): void
+  /** For answers that no real provider would give. */
+  readonly response: ServerResponse
 }
 
 export interface FakeServer {
@@ -95,6 +97,7 @@ function openExchange(request: ReceivedRequest, response: ServerResponse): Excha
   }
   return {
     ...request,
+    response,
     closed: closed.promise,
     send(data, event) {
       open()

@@ -1,0 +1,83 @@
+import type { ModelPart } from './model-request.ts'
+
+/** Limits on one answer of a model: far above what models write, and low enough to harm nobody. */
+export const answerLimits = {
+  /** Text and reasoning together. */
+  textCharacters: 2_000_000,
+  /** Arguments of all calls together. */
+  argumentCharacters: 2_000_000,
+  /** What the provider wants back with its reasoning, of the whole answer. */
+  providerDataCharacters: 8_000_000,
+  calls: 1_000,
+  /** Texts, pieces of reasoning and calls. */
+  items: 5_000,
+  /** A call's name, and its id. */
+  nameCharacters: 1_000,
+  /** Chunks in a row that say nothing. Some servers send one for each token of hidden reasoning. */
+  emptyChunks: 50_000,
+  minutes: 360,
+} as const
+
+/** Counts what a model has said, and tells when the answer passes a limit. */
+export class AnswerMeter {
+  readonly #startedAt: number
+  readonly #now: () => number
+  #text = 0
+  #arguments = 0
+  #providerData = 0
+  #calls = 0
+  #emptyChunks = 0
+  readonly #items = new Set<string>()
+
+  constructor(now: () => number) {
+    this.#now = now
+    this.#startedAt = now()
+  }
+
+  /** How the answer passes a limit with this part, as a clause about the answer; undefined while it passes none. */
+  excessOf(part: ModelPart): string | undefined {
+    this.#emptyChunks = part.type === 'alive' ? this.#emptyChunks + 1 : 0
+    if (this.#emptyChunks > answerLimits.emptyChunks) {
+      return `it has more than ${shown('emptyChunks')} chunks in a row without content`
+    }
+    if (this.#now() - this.#startedAt > answerLimits.minutes * 60_000)
+      return `it took more than ${answerLimits.minutes} minutes`
+    if (!('item' in part)) return undefined
+    this.#items.add(part.item)
+    if (this.#items.size > answerLimits.items) return `it has more than ${shown('items')} pieces of text and calls`
+    return this.#excessOfContent(part)
+  }
+
+  #excessOfContent(part: Extract<ModelPart, { readonly item: string }>): string | undefined {
+    switch (part.type) {
+      case 'text':
+      case 'reasoning':
+        this.#text += part.text.length
+        return this.#text > answerLimits.textCharacters
+          ? `it has more than ${shown('textCharacters')} characters of text and reasoning`
+          : undefined
+      case 'arguments':
+        this.#arguments += part.text.length
+        return this.#arguments > answerLimits.argumentCharacters
+          ? `it has more than ${shown('argumentCharacters')} characters of tool arguments`
+          : undefined
+      case 'call':
+        this.#calls += 1
+        if (this.#calls > answerLimits.calls) return `it has more than ${shown('calls')} tool calls`
+        return Math.max(part.name.length, part.callId.length) > answerLimits.nameCharacters
+          ? `it has a tool call whose name or id has more than ${shown('nameCharacters')} characters`
+          : undefined
+      case 'done':
+        if (part.provider) this.#providerData += JSON.stringify(part.provider.data).length
+        return this.#providerData > answerLimits.providerDataCharacters
+          ? `it has more than ${shown('providerDataCharacters')} characters of reasoning data`
+          : undefined
+      default:
+        return part satisfies never
+    }
+  }
+}
+
+function shown(limit: keyof typeof answerLimits): string {
+  return answerLimits[limit].toLocaleString('en')
+}

@@ -1,0 +1,107 @@
+/** A provider's response was cut off because it passed a limit. The message is for the run's owner. */
+export class ResponseTooLargeError extends Error {}
+
+const megabyte = 1024 ** 2
+/** All of a response once unpacked. A long answer takes a few hundred bytes for every token. */
+const maxBytes = 128 * megabyte
+/** One event of a stream, or a body that is none. The last event of a response may repeat the whole answer. */
+const maxEventBytes = 16 * megabyte
+const maxErrorBytes = megabyte
+const newline = 10
+const carriageReturn = 13
+
+/**
+ * The response with a limited body. A stream of events is passed on in whole events: an SDK may copy an event that is
+ * not complete with every chunk that is added to it.
+ */
+export function limitResponse(response: Response): Response {
+  if (!response.body) return response
+  const { status, statusText } = response
+  const body = response.body.pipeThrough(response.ok ? wholeEvents() : atMost(maxErrorBytes))
+  const headers = new Headers(response.headers)
+  // fetch has unpacked the body: it is neither packed nor of that length any more.
+  headers.delete('content-encoding')
+  headers.delete('content-length')
+  return new Response(body, { status, statusText, headers })
+}
+
+function atMost(limit: number): TransformStream<Uint8Array, Uint8Array> {
+  let left = limit
+  return new TransformStream({
+    transform(chunk, controller) {
+      left -= chunk.length
+      if (left < 0) throw new ResponseTooLargeError(tooLarge('an error response', limit))
+      controller.enqueue(chunk)
+    },
+  })
+}
+
+function wholeEvents(): TransformStream<Uint8Array, Uint8Array> {
+  let bytes = 0
+  const pending = new PendingBytes()
+  const boundary = new EventBoundary()
+  return new TransformStream({
+    transform(chunk, controller) {
+      bytes += chunk.length
+      if (bytes > maxBytes) throw new ResponseTooLargeError(tooLarge('a response', maxBytes))
+      const end = boundary.endIn(chunk)
+      pending.add(chunk.subarray(0, end))
+      if (end > 0) controller.enqueue(pending.take())
+      pending.add(chunk.subarray(end))
+      if (pending.length > maxEventBytes) throw new ResponseTooLargeError(tooLarge('an event', maxEventBytes))
+    },
+    flush(controller) {
+      if (pending.length > 0) controller.enqueue(pending.take())
+    },
+  })
+}
+
+/** Finds the blank lines that end events, in text that comes in chunks. */
+class EventBoundary {
+  #lineIsEmpty = true
+
+  /** Where the last event that this chunk completes ends, behind its blank line; 0 if it completes none. */
+  endIn(chunk: Uint8Array): number {
+    let end = 0
+    let start = 0
+    for (let place = chunk.indexOf(newline); place !== -1; place = chunk.indexOf(newline, start)) {
+      if (this.#lineIsEmpty && isBlank(chunk, start, place)) end = place + 1
+      this.#lineIsEmpty = true
+      start = place + 1
+    }
+    if (!isBlank(chunk, start, chunk.length)) this.#lineIsEmpty = false
+    return end
+  }
+}
+
+function isBlank(chunk: Uint8Array, start: number, end: number): boolean {
+  return start === end || (start + 1 === end && chunk[start] === carriageReturn)
+}
+
+/** Bytes that wait for the rest of their event. Doubles its room, so that adding takes linear time in all. */
+class PendingBytes {
+  #room = Buffer.alloc(0)
+  length = 0
+
+  add(bytes: Uint8Array): void {
+    const needed = this.length + bytes.length
+    if (needed > this.#room.length) {
+      const room = Buffer.allocUnsafe(Math.max(needed, 2 * this.#room.length))
+      this.#room.copy(room, 0, 0, this.length)
+      this.#room = room
+    }
+    this.#room.set(bytes, this.length)
+    this.length = needed
+  }
+
+  take(): Uint8Array {
+    const taken = this.#room.subarray(0, this.length)
+    this.#room = Buffer.alloc(0)
+    this.length = 0
+    return taken
+  }
+}
+
+function tooLarge(what: string, limit: number): string {
+  return `The limit for ${what} is ${limit / megabyte} MB.`
+}

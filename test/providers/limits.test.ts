@@ -1,0 +1,157 @@
+import { once } from 'node:events'
+import { gzipSync } from 'node:zlib'
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+
+import { answerLimits, AnswerMeter } from '../../src/domain/answer-limits.ts'
+import type { LiveStep } from '../../src/domain/live-step.ts'
+import { callModel, type ModelOutcome } from '../../src/engine/call-model.ts'
+import type { EngineContext } from '../../src/engine/engine-context.ts'
+import { createHub } from '../../src/live/hub.ts'
+import { createCatalog } from '../../src/providers/catalog.ts'
+import { systemClock } from '../../src/util/clock.ts'
+import { createIdSource } from '../../src/util/ids.ts'
+import { createLog } from '../../src/util/log.ts'
+import type { FakeCall, FakeProvider } from '../support/fake-providers/fake-model.ts'
+import type { Exchange } from '../support/fake-providers/fake-server.ts'
+import { aRequest, fakes } from './speakers.ts'
+
+/** Writes for as long as the client reads, and no faster. Returns when the client has hung up. */
+async function writeEndlessly({ response }: Exchange, chunk: string | Buffer, headers: object = {}): Promise<void> {
+  response.on('error', () => undefined)
+  response.writeHead(200, { 'content-type': 'text/event-stream', ...headers })
+  const closed = once(response, 'close')
+  while (!response.destroyed) {
+    if (response.write(chunk)) continue
+    const drained = new AbortController()
+    await Promise.race([once(response, 'drain', drained), closed])
+    drained.abort()
+  }
+}
+
+const tooLarge = (message: RegExp) => ({
+  outcome: 'failure',
+  stopReason: 'INVALID_LLM_RESPONSE',
+  error: { type: 'LLM_ERROR', retryable: true, message: expect.stringMatching(message) },
+})
+
+describe.each(Object.entries(fakes))('limits on an answer of %s', (name, start) => {
+  let fake: FakeProvider
+  beforeAll(async () => {
+    fake = await start()
+  })
+  afterAll(() => fake.stop())
+
+  async function answer(speak: (call: FakeCall) => unknown, { idleMs = 60_000 } = {}): Promise<ModelOutcome> {
+    const context = {
+      ids: createIdSource(systemClock),
+      hub: createHub(),
+      catalog: createCatalog([fake.provider]),
+      log: createLog('fatal'),
+      modelIdleMs: idleMs,
+    } as unknown as EngineContext
+    const live: LiveStep = { seq: 1, stepIndex: 0, items: [] }
+    const { signal } = new AbortController()
+    const outcome = callModel(context, 'run', aRequest(fake.handle, 'hello'), live, signal)
+    const call = await fake.nextCall()
+    const [result] = await Promise.all([outcome, speak(call)])
+    return result
+  }
+
+  test('[PRV35] text that does not end is stopped, and the error says which limit', async () => {
+    const outcome = await answer((call) => {
+      for (let said = 0; said <= answerLimits.textCharacters; said += 100_000) call.say('x'.repeat(100_000))
+    })
+    expect(outcome).toMatchObject(tooLarge(/more than 2,000,000 characters of text/))
+  })
+
+  test('[PRV35] reasoning counts as text', async () => {
+    const outcome = await answer((call) => {
+      for (let said = 0; said <= answerLimits.textCharacters; said += 100_000) call.think('x'.repeat(100_000))
+    })
+    expect(outcome).toMatchObject(tooLarge(/more than 2,000,000 characters of text and reasoning/))
+  })
+
+  test('[PRV35] a thousand calls are an answer, one more is not', async () => {
+    const calls = (call: FakeCall, count: number) => {
+      for (let made = 0; made < count; made += 1) call.call('echo', '{}')
+      call.finish()
+    }
+    const outcome = await answer((call) => calls(call, answerLimits.calls))
+    expect(outcome).toMatchObject({ outcome: 'answer' })
+    expect(outcome.outcome === 'answer' && outcome.answer.items).toHaveLength(answerLimits.calls)
+    expect(await answer((call) => calls(call, answerLimits.calls + 1))).toMatchObject(tooLarge(/1,000 tool calls/))
+  })
+
+  test('[PRV35] arguments and names that are too long are stopped', async () => {
+    const long = JSON.stringify({ text: 'x'.repeat(answerLimits.argumentCharacters) })
+    expect(await answer((call) => call.call('echo', long))).toMatchObject(tooLarge(/characters of tool arguments/))
+    expect(await answer((call) => call.call('e'.repeat(2_000), '{}'))).toMatchObject(tooLarge(/name or id/))
+  })
+
+  test('[PRV36] a line that does not end is cut off', async () => {
+    const outcome = await answer(({ exchange }) => writeEndlessly(exchange, 'x'.repeat(1_000_000)))
+    expect(outcome).toMatchObject(tooLarge(/response is too large/))
+    expect(outcome).toMatchObject({ error: { detail: 'The limit for an event is 16 MB.' } })
+  })
+
+  test('[PRV36] an event of lines that do not end is cut off', async () => {
+    const outcome = await answer(({ exchange }) => writeEndlessly(exchange, `data: ${'x'.repeat(100_000)}\r\n`))
+    expect(outcome).toMatchObject({ error: { detail: 'The limit for an event is 16 MB.' } })
+  })
+
+  test('[PRV36] a compressed response is cut off by its unpacked size', async () => {
+    // One member of a gzip file may follow another: a kilobyte on the wire for each megabyte.
+    const member = gzipSync(`: ${'x'.repeat(1024 ** 2)}\n\n`)
+    const outcome = await answer(({ exchange }) => writeEndlessly(exchange, member, { 'content-encoding': 'gzip' }))
+    expect(outcome).toMatchObject({ error: { detail: 'The limit for a response is 128 MB.' } })
+  })
+
+  test('[PRV36] an error response is cut off', async () => {
+    const outcome = await answer(({ exchange: { response } }) => {
+      response.writeHead(400, { 'content-type': 'application/json', 'content-encoding': 'gzip' })
+      response.end(gzipSync('x'.repeat(50 * 1024 ** 2)))
+    })
+    expect(outcome).toMatchObject({ error: { type: 'LLM_BAD_REQUEST' } })
+    expect(JSON.stringify(outcome).length).toBeLessThan(2_000)
+  })
+
+  const empty = {
+    openai: { type: 'response.in_progress', response: {} },
+    'openai-chat': { choices: [{ index: 0, delta: {}, finish_reason: null }] },
+    anthropic: { type: 'message_delta', delta: {}, usage: {} },
+  }[name]!
+  const event = `${'type' in empty ? `event: ${empty.type}\n` : ''}data: ${JSON.stringify(empty)}\n\n`
+
+  test('[PRV37] chunks without content end the step, however many come and however slowly', async () => {
+    const many = await answer(({ exchange }) => writeEndlessly(exchange, event.repeat(100)))
+    expect(many).toMatchObject(tooLarge(/more than 50,000 chunks in a row without content/))
+    const slow = await answer(
+      async ({ exchange }) => {
+        const timer = setInterval(() => exchange.raw(event), 20)
+        await exchange.closed
+        clearInterval(timer)
+      },
+      { idleMs: 200 },
+    )
+    expect(slow).toMatchObject({
+      outcome: 'failure',
+      stopReason: 'LLM_API_ERROR',
+      error: { type: 'LLM_TIMEOUT', detail: 'Only chunks without content came for 600 ms.', retryable: true },
+    })
+  })
+})
+
+test('[PRV35] an answer that takes hours, or consists of thousands of pieces, is stopped', () => {
+  let now = 0
+  const slow = new AnswerMeter(() => now)
+  expect(slow.excessOf({ type: 'text', item: 'a', text: 'x' })).toBeUndefined()
+  now = answerLimits.minutes * 60_000 + 1
+  expect(slow.excessOf({ type: 'text', item: 'a', text: 'x' })).toBe('it took more than 360 minutes')
+  const many = new AnswerMeter(() => 0)
+  const excess = Array.from({ length: answerLimits.items + 1 }, (_, item) =>
+    many.excessOf({ type: 'text', item: `${item}`, text: 'x' }),
+  )
+  expect(excess.at(-2)).toBeUndefined()
+  expect(excess.at(-1)).toMatch(/^it has more than 5,000 pieces/)
+})
