@@ -87,7 +87,7 @@ async function startWorker(env: Readonly<Record<string, string>>): Promise<Child
     env: { PATH: process.env['PATH'], LOG_LEVEL: 'error', ...env },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
-  await once(worker.stdout!, 'data')
+  await once(worker.stdout, 'data')
   return worker
 }
 

@@ -21,10 +21,10 @@ const client = new ApolloClient({
 
 await tellStory({
   async query(document, variables) {
-    return (await client.query<any>({ query: gql(document), variables, fetchPolicy: 'network-only' })).data
+    return (await client.query({ query: gql(document), variables, fetchPolicy: 'network-only' })).data
   },
   async mutate(document, variables) {
-    return (await client.mutate<any>({ mutation: gql(document), variables })).data
+    return (await client.mutate({ mutation: gql(document), variables })).data
   },
   follow(runId, after, onEvent) {
     return new Promise((resolve, reject) => {
@@ -39,7 +39,7 @@ await tellStory({
         })
         .subscribe({
           next({ data, error }) {
-            if (error) reject(error)
+            if (error) reject(new Error(error.message))
             if (data) onEvent(data.runEvents)
           },
           error: reject,

@@ -45,7 +45,9 @@ export function createDemoClient(url: string): DemoClient {
       }
       return (await client.ask(`query ($id: ID!) { run(id: $id) { ${runFields} } }`, { id: runId })).run
     },
-    close: async () => void (await socket.dispose()),
+    async close() {
+      await socket.dispose()
+    },
   }
   return client
 }

@@ -36,7 +36,7 @@ async function main(args: readonly string[]): Promise<void> {
     case 'signing-secret':
       return withDatabase(async ({ database }) => print(await findSigningSecret(database, command.tenant)))
     case 'migrate':
-      return withDatabase(async ({ migrated }) =>
+      return withDatabase(({ migrated }) =>
         print(migrated.length > 0 ? `migrated ${migrated.join(' ')}` : 'up to date'),
       )
     default:
@@ -57,17 +57,18 @@ async function withDatabase(work: (parts: Parts, closers: Closers) => Promise<vo
   const config = readConfig()
   const log = createLog(config.logLevel)
   const stop = watchForStop({ log, watchParent: config.underNpm })
+  const stopped = () => stop.signal.aborted
   const closers: Closers = []
   try {
     const url = config.databaseUrl ?? (await startDatabase(config, log, closers))
-    if (stop.signal.aborted) return
+    if (stopped()) return
     const database = await openDatabase(url, { log })
     closers.push(() => database.close())
     const migrated = await prepareDatabase(database, { log })
-    if (stop.signal.aborted) return
+    if (stopped()) return
     await work({ config, log, stop, database, migrated }, closers)
   } finally {
-    for (const close of closers.reverse()) {
+    for (const close of closers.toReversed()) {
       await close().catch((error: unknown) => {
         log.error({ err: error }, 'something did not stop in order')
         process.exitCode = 1
@@ -151,6 +152,8 @@ try {
 } catch (error) {
   process.exitCode = 1
   complain(
-    error instanceof StartError ? error.message : `this is a bug: ${error instanceof Error ? error.stack : error}`,
+    error instanceof StartError
+      ? error.message
+      : `this is a bug: ${error instanceof Error ? error.stack : String(error)}`,
   )
 }

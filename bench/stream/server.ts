@@ -67,7 +67,9 @@ const relay = new WebSocketServer({ port: 0, host: '127.0.0.1', perMessageDeflat
 await once(relay, 'listening')
 relay.on('connection', () => (bare = [...relay.clients]))
 
-process.on('message', async (message: ToServer) => {
+process.on('message', (message: ToServer) => void obey(message))
+
+async function obey(message: ToServer): Promise<void> {
   switch (message.type) {
     case 'go':
       return begun.get(message.id)!()
@@ -81,7 +83,8 @@ process.on('message', async (message: ToServer) => {
       globalThis.gc!()
       await nextTurn()
       globalThis.gc!()
-      return say({ type: 'memory', bytes: process.memoryUsage().heapUsed + process.memoryUsage().external })
+      say({ type: 'memory', bytes: process.memoryUsage().heapUsed + process.memoryUsage().external })
+      return
     case 'stop':
       relay.close()
       for (const socket of relay.clients) socket.terminate()
@@ -90,5 +93,5 @@ process.on('message', async (message: ToServer) => {
     default:
       message satisfies never
   }
-})
+}
 say({ type: 'ready', url: server.url, relayUrl: `ws://127.0.0.1:${(relay.address() as AddressInfo).port}` })

@@ -7,6 +7,7 @@ import { insertMcpServer } from '../store/mcp-servers.ts'
 import type { Json } from '../util/json.ts'
 import type { CommandContext } from './command-context.ts'
 import { keepMcpTools } from './keep-mcp-tools.ts'
+import { errorMessage } from '../util/error-message.ts'
 
 export interface AddMcpServerInput {
   readonly name: string
@@ -29,8 +30,8 @@ export async function addMcpServer(
     lastError: null,
     createdAt: context.clock.now(),
   }
-  const listed = await context.tools.listMcpTools(server).catch((error: Error) => {
-    throw badUserInput('input.url', `The server cannot be reached there: ${error.message}`)
+  const listed = await context.tools.listMcpTools(server).catch((error: unknown) => {
+    throw badUserInput('input.url', `The server cannot be reached there: ${errorMessage(error)}`)
   })
   await context.db.transaction().execute(async (trx) => {
     if (!(await insertMcpServer(trx, server)))

@@ -4,6 +4,7 @@ import { findMcpServers, lockMcpServer, setMcpServerError } from '../store/mcp-s
 import type { CommandContext } from './command-context.ts'
 import { found } from './found.ts'
 import { keepMcpTools } from './keep-mcp-tools.ts'
+import { errorMessage } from '../util/error-message.ts'
 
 /** Asks the server for its tools again. Where it cannot be reached, its tools stay and `lastError` says why. */
 export async function refreshMcpServer(
@@ -15,7 +16,7 @@ export async function refreshMcpServer(
   const { url, headers } = found('McpServer', input.id, asked)
   const answer = await context.tools.listMcpTools({ url, headers }).then(
     (listed) => ({ listed, lastError: null }),
-    (error: Error) => ({ listed: undefined, lastError: error.message }),
+    (error: unknown) => ({ listed: undefined, lastError: errorMessage(error) }),
   )
   return context.db.transaction().execute(async (trx) => {
     const server = found('McpServer', input.id, await lockMcpServer(trx, viewer.tenantId, input.id))

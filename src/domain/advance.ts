@@ -129,7 +129,7 @@ export function endRun(draft: Draft, { stopReason, error }: Ending): void {
   if (status === 'AWAITING_APPROVAL') throw new Error('A run that waits for approval has not ended.')
 
   const step = lastStep(draft.state)
-  if (step && step.finishedAt === null) {
+  if (step?.finishedAt === null) {
     for (const call of callsOfStep(draft.state, step.index)) {
       if (!isSettled(call)) draft.settleCall(call.id, 'CANCELLED', unfinishedResult(call, stopReason))
     }

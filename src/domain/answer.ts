@@ -112,15 +112,15 @@ function addTexts(
   { interrupted }: { readonly interrupted: boolean },
 ): void {
   const stepIndex = lastStep(draft.state)!.index
-  items.forEach((item, place) => {
-    if (!item) return
+  for (const [place, item] of items.entries()) {
+    if (!item) continue
     const options = { id: item.id, stepIndex, items: [place] }
     if (item.kind === 'REASONING') {
       draft.addMessage('REASONING', { text: item.text, redacted: item.redacted, provider: item.provider }, options)
     } else if (item.kind === 'ASSISTANT' && item.text !== '') {
       draft.addMessage('ASSISTANT', { text: item.text, interrupted, provider: item.provider }, options)
     }
-  })
+  }
 }
 
 /** All the calls, or only the first where the agent allows one at a time and the provider did not listen. */

@@ -19,7 +19,7 @@ export type IdKind = keyof typeof idPrefixes
 
 /** As a reader would say it: 'agent', 'mcp server' … */
 export function nounOf(kind: IdKind): string {
-  return kind.replace(/(?<=[a-z])(?=[A-Z])/g, ' ').toLowerCase()
+  return kind.replaceAll(/(?<=[a-z])(?=[A-Z])/g, ' ').toLowerCase()
 }
 
 const kindsByPrefix = new Map(Object.entries(idPrefixes).map(([kind, prefix]) => [prefix as string, kind as IdKind]))

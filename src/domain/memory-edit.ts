@@ -12,6 +12,7 @@ export type MemoryEdit =
 
 export interface MemoryCall {
   readonly name: MemoryToolName
+  /** Checked against the schema of the tool. */
   readonly args: JsonObject
   /** The agent's blocks as they are now. */
   readonly blocks: readonly Block[]
@@ -22,18 +23,18 @@ export interface MemoryCall {
 export function editMemory({ name, args, blocks, isAsSeen }: MemoryCall): MemoryEdit {
   if (name === 'memory_finish_edits') return { ok: true, output: 'The edits are finished.' }
   const block = blocks.find(({ label }) => label === args['label'])
-  if (!block) return failed(`There is no memory block labelled ${shown(String(args['label']))}. ${labels(blocks)}`)
+  if (!block) return failed(`There is no memory block labelled ${shown(args['label'] as string)}. ${labels(blocks)}`)
   if (block.readOnly) return failed(`The memory block ${block.label} is read-only. ${labels(blocks)}`)
 
   switch (name) {
     case 'memory_insert':
-      return insert(block, String(args['new_string']), Number(args['insert_line'] ?? -1))
+      return insert(block, args['new_string'] as string, Number(args['insert_line'] ?? -1))
     case 'memory_replace':
-      return replace(block, storableText(String(args['old_string'])), String(args['new_string']))
+      return replace(block, storableText(args['old_string'] as string), args['new_string'] as string)
     case 'memory_rethink':
       // It takes the place of everything, also of what the model knows nothing of.
       return isAsSeen(block)
-        ? written(block, String(args['new_memory']))
+        ? written(block, args['new_memory'] as string)
         : failed(
             `The memory block ${block.label} was changed by someone else meanwhile, and nothing was written. It now holds:\n${block.value}`,
           )

@@ -21,7 +21,7 @@ export function compileSystemPrompt(
 }
 
 function compileBlock(block: Block): string {
-  const size = [...block.value].length
+  const size = Array.from(block.value).length
   const access = block.readOnly ? ' read_only="true"' : ''
   const description = block.description ? `\n<description>${block.description}</description>` : ''
   return `<block label="${block.label}" characters="${size}" limit="${block.charLimit}"${access}>${description}\n<value>\n${block.value}\n</value>\n</block>`

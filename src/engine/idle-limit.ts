@@ -41,6 +41,6 @@ export async function* withIdleLimit(
     clearTimeout(emptiness)
     signal.removeEventListener('abort', onAbort)
     // Not awaited: a source that is stuck would hold us too.
-    iterator.return?.(undefined)?.catch(() => undefined)
+    iterator.return?.(undefined).catch(() => undefined)
   }
 }

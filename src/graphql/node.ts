@@ -32,7 +32,7 @@ const sources = new Map<NodeKind, NodeSource<never>>()
 
 /** Each noun says how `node` finds it. */
 export function registerNode<Kind extends NodeKind>(kind: Kind, source: NodeSource<Kind>): void {
-  sources.set(kind, source as NodeSource<never>)
+  sources.set(kind, source)
 }
 
 async function loadNode(context: Context, id: string): Promise<object | null> {

@@ -12,8 +12,8 @@ export function operationCost(operation: OperationDefinitionNode, args: Executio
     { kind: Kind.DOCUMENT, definitions: [operation, ...fragments] },
     {
       schema: args.schema,
-      ctx: (args.contextValue ?? {}) as object,
-      variables: (args.variableValues ?? {}) as Record<string, unknown>,
+      ctx: args.contextValue ?? {},
+      variables: args.variableValues ?? {},
     },
   )
   return complexity

@@ -13,7 +13,7 @@ export function payloadType<Node>(
     description: `What \`${mutationOf(name)}\` answers with.`,
     fields: (t) => ({
       [field]: t.field({
-        type: node as ObjectRef<BuilderTypes, Node>,
+        type: node,
         description: 'As it is now.',
         resolve: (source) => source as never,
       }),

@@ -3,8 +3,8 @@ import type {
   RunErrorType,
   StopReason as DomainStopReason,
   Usage as DomainUsage,
+  RunStatus as DomainRunStatus,
 } from '../domain/run.ts'
-import type { RunStatus as DomainRunStatus } from '../domain/run.ts'
 import { builder } from './builder.ts'
 
 type Described<Value extends string> = Readonly<Record<Value, { readonly description: string }>>

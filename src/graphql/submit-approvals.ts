@@ -169,7 +169,7 @@ function toDecision(field: string, input: Input['decisions'][number], ids: CallI
     const text = checkedText(`${field}.deny.reason`, reason ?? '', { max: maxReasonCharacters })
     return { kind: 'DENIED', toolCallId: ids.uuid(toolCallId), reason: text === '' ? null : text }
   }
-  const { toolCallId, status, output, stdout, stderr } = input.toolReturn!
+  const { toolCallId, status, output, stdout, stderr } = input.toolReturn
   return {
     kind: 'CLIENT_RETURN',
     toolCallId: ids.uuid(toolCallId),

@@ -1,7 +1,6 @@
 import { deleteTool } from '../commands/delete-tool.ts'
 import { updateTool } from '../commands/update-tool.ts'
 import { upsertTool } from '../commands/upsert-tool.ts'
-import type { ToolImplementationInput as ToolImplementation } from '../domain/tool-input.ts'
 import { toolDefaults } from '../domain/tool.ts'
 import { builder } from './builder.ts'
 import { requireUuid } from './node.ts'
@@ -109,7 +108,7 @@ builder.mutationFields((t) => ({
       upsertTool(context, context.viewer, {
         ...input,
         // Exactly one of them is there: GraphQL has seen to it.
-        implementation: input.implementation as ToolImplementation,
+        implementation: input.implementation,
       }),
   }),
   updateTool: t.field({
@@ -121,7 +120,7 @@ builder.mutationFields((t) => ({
       updateTool(context, context.viewer, {
         ...input,
         id: requireUuid('Tool', input.id),
-        implementation: input.implementation as ToolImplementation | null | undefined,
+        implementation: input.implementation,
       }),
   }),
   deleteTool: t.field({

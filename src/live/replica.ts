@@ -67,7 +67,7 @@ export class Replica implements ShownStep {
   }
 
   get items(): readonly ShownItem[] {
-    return this.#items as readonly ShownItem[]
+    return this.#items
   }
 
   /** Where it goes on. */

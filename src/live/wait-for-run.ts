@@ -15,7 +15,7 @@ export async function waitForRun(
 ): Promise<void> {
   if (waitMs <= 0) return
   let poked = deferred()
-  let over = false
+  let over = false as boolean
   let heard = 0
   const stopListening = context.hub.listen(runId, (what) => {
     const tail = context.hub.tail(runId)

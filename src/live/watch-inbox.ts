@@ -81,7 +81,7 @@ class SharedInbox {
 
   /** What waits, by a reading later than the `since`-th; throws where it failed. */
   latest(since: number): Waiting | undefined {
-    if (this.#failure !== undefined) throw this.#failure
+    if (this.#failure !== undefined) throw this.#failure as Error
     return this.#readings > since ? this.#waiting : undefined
   }
 
@@ -132,7 +132,7 @@ class InboxWatcher extends PulledIterator<InboxEvent> {
   /** What the client has been told of, once all of `#changes` is delivered. */
   #told: Waiting | undefined
   #changes: Iterator<Change> | undefined
-  #loaded: InboxEvent[] = []
+  readonly #loaded: InboxEvent[] = []
 
   constructor(context: FollowContext, shared: SharedInbox, filter: InboxFilter, onRelease: () => void) {
     super()
@@ -175,7 +175,7 @@ class InboxWatcher extends PulledIterator<InboxEvent> {
     this.#changes = ids
       .slice(listed)
       .map((id): Change => ({ type: 'InboxAdded', id }))
-      [Symbol.iterator]()
+      .values()
   }
 
   async #loadChanges(changes: Iterator<Change>): Promise<void> {

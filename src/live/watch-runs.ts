@@ -123,12 +123,12 @@ class RunWatcher extends PulledIterator<Run> {
   readonly #since: Date
   readonly #filter: RunChangesFilter
   readonly #leave: () => void
-  #changed = new Set<string>()
+  readonly #changed = new Set<string>()
   /** What changed since then is being read, page by page from the run after `after` on. */
   #catchUp: { readonly since: Date; readonly after: string | undefined } | undefined
   /** When it was last known that nothing was left to be read. */
   #caughtUpAt: Date
-  #loaded: Run[] = []
+  readonly #loaded: Run[] = []
 
   constructor(
     context: FollowContext,

@@ -6,7 +6,6 @@ import type {
 
 import { answerLimits } from '../domain/answer-limits.ts'
 import type { ModelPart } from '../domain/model-request.ts'
-import type { Json } from '../util/json.ts'
 import { UnfitPieceError, unusable } from './errors.ts'
 import { ResponseTooLargeError } from './response-limits.ts'
 
@@ -131,7 +130,7 @@ function withoutNulls<T extends object>(counts: T): Partial<T> {
 }
 
 function detailsOf(delta: { readonly stop_details?: unknown }): string | null {
-  const details = delta.stop_details as { category?: Json; explanation?: Json } | null | undefined
+  const details = delta.stop_details as { category?: string | null; explanation?: string | null } | null | undefined
   return [details?.category, details?.explanation].filter(Boolean).join(': ') || null
 }
 

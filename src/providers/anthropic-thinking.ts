@@ -6,7 +6,7 @@ import { modelName } from './models.ts'
 
 /** What a Claude model takes follows from its version: 4.6 in claude-sonnet-4-6, 5 in claude-opus-5, 3.7 in claude-3-7-sonnet. */
 export function claudeVersion(name: string): number {
-  if (/^claude-mythos-preview/.test(name)) return 4.6
+  if (name.startsWith('claude-mythos-preview')) return 4.6
   const [, major, minor] = /^claude-(?:[a-z]+-)?(\d+)(?:-(\d{1,2})(?!\d))?/.exec(name) ?? []
   return Number(`${major ?? 0}.${minor ?? 0}`)
 }

@@ -111,13 +111,13 @@ function kindOf({ status, code, message }: Facts): Kind {
   if (/insufficient_quota|billing|credit/.test(code) || status === 402) return 'credit'
   // Anthropic has no code for it.
   if (/credit balance is too low/i.test(message)) return 'credit'
-  if (status === 429 || /^rate_limit/.test(code)) return 'rate limit'
+  if (status === 429 || code.startsWith('rate_limit')) return 'rate limit'
   if (status === 401 || status === 403 || /authentication|permission|invalid_api_key/.test(code)) {
     return 'authentication'
   }
   if (status === 413 || /context_(length|window|size)|request_too_large|string_above_max/.test(code)) return 'context'
-  if (status === 408 || status === 504 || /timeout/.test(code)) return 'timeout'
-  if (status === 503 || status === 529 || /overloaded/.test(code)) return 'overload'
+  if (status === 408 || status === 504 || code.includes('timeout')) return 'timeout'
+  if (status === 503 || status === 529 || code.includes('overloaded')) return 'overload'
   if (tooLong.test(message)) return 'context'
   if (status !== undefined && status >= 500) return 'server'
   if (status !== undefined || /^invalid_|^image_|_policy/.test(code)) {
@@ -132,5 +132,5 @@ const keyLike = /\b(?:sk|pk|rk|key|Bearer)[-_ ][\w*.-]{6,}/g
 
 function withoutSecrets(text: string, secret: string | undefined): string {
   const cleaned = secret ? text.replaceAll(secret, '***') : text
-  return cleaned.replace(keyLike, '***').slice(0, 1000).toWellFormed()
+  return cleaned.replaceAll(keyLike, '***').slice(0, 1000).toWellFormed()
 }

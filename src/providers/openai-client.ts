@@ -16,7 +16,7 @@ export function lazyOpenAI(access: Access): () => Promise<OpenAI> {
 
 /** These refuse a temperature, and some of them parallel_tool_calls; they take a reasoning effort. */
 export function isReasoningModel(name: string): boolean {
-  return /^(o\d|codex|gpt-oss|gpt-(?:[5-9]|\d\d))/.test(name) && !/-chat/.test(name)
+  return /^(o\d|codex|gpt-oss|gpt-(?:[5-9]|\d\d))/.test(name) && !name.includes('-chat')
 }
 
 export function takesParallelSwitch(name: string): boolean {

@@ -95,8 +95,8 @@ function reasoningItem(data: JsonObject): ResponseInputItem {
   const summary = Array.isArray(data['summary']) ? data['summary'] : []
   return {
     type: 'reasoning',
-    id: String(data['id']),
+    id: data['id'] as string,
     summary: summary.map((text) => ({ type: 'summary_text' as const, text: String(text) })),
-    encrypted_content: String(data['encrypted_content']),
+    encrypted_content: data['encrypted_content'] as string,
   }
 }

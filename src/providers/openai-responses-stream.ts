@@ -1,4 +1,5 @@
 import type {
+  ResponseError,
   Response as ModelResponse,
   ResponseOutputItem,
   ResponseReasoningItem,
@@ -55,7 +56,7 @@ export async function* readResponse(
       case 'response.incomplete':
         return yield incomplete(event.response)
       case 'response.failed':
-        throw event.response.error ?? new Error('The provider gave no reason.')
+        throw failureOf(event.response)
       default:
         yield { type: 'alive' }
     }
@@ -102,4 +103,11 @@ function usageOf({ usage }: ModelResponse): Usage {
     cachedInputTokens: usage?.input_tokens_details?.cached_tokens ?? 0,
     reasoningTokens: usage?.output_tokens_details?.reasoning_tokens ?? 0,
   }
+}
+
+/** With the provider's code, by which the failure is classified. */
+function failureOf({ error }: { readonly error: ResponseError | null }): Error {
+  return error
+    ? Object.assign(new Error(error.message), { code: error.code })
+    : new Error('The provider gave no reason.')
 }

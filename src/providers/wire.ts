@@ -45,7 +45,7 @@ export function withWireIds(messages: readonly ModelMessage[], maxLength: number
 
 /** A model may call what does not exist by a name that cannot exist; the next request must be able to say so. */
 function wireName(name: string): string {
-  return name.replace(/[^\w-]/g, '_').slice(0, 64) || '_'
+  return name.replaceAll(/[^\w-]/g, '_').slice(0, 64) || '_'
 }
 
 /**

@@ -12,7 +12,7 @@ export function useErrorCodes(log: Log): Plugin {
       : toClientError(error, log)
   return {
     onParse: () => (hook) => {
-      if (hook.result instanceof Error) hook.replaceParseResult(coded(hook.result, 'GRAPHQL_PARSE_FAILED') as never)
+      if (hook.result instanceof Error) hook.replaceParseResult(coded(hook.result, 'GRAPHQL_PARSE_FAILED'))
     },
     onValidate: () => (hook) => {
       if (!hook.valid) hook.setResult(hook.result.map((error) => coded(error, 'GRAPHQL_VALIDATION_FAILED')))

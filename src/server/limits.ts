@@ -74,12 +74,12 @@ export function documentLimits(limits: Limits): Plugin[] {
     ],
   }
   return [
-    maxTokensPlugin({ n: limits.tokens, ...throwIt }) as Plugin,
+    maxTokensPlugin({ n: limits.tokens, ...throwIt }),
     // Flattened: a fragment is no level of its own, and unions and interfaces need many.
-    maxDepthPlugin({ n: limits.depth, flattenFragments: true, ...report }) as Plugin,
+    maxDepthPlugin({ n: limits.depth, flattenFragments: true, ...report }),
     // An empty allowList, or aliases of __typename go uncounted.
-    maxAliasesPlugin({ n: limits.aliases, allowList: [], ...report }) as Plugin,
-    maxDirectivesPlugin({ n: limits.directives, ...report }) as Plugin,
+    maxAliasesPlugin({ n: limits.aliases, allowList: [], ...report }),
+    maxDirectivesPlugin({ n: limits.directives, ...report }),
   ]
 }
 

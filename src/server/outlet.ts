@@ -52,7 +52,8 @@ export function createOutlet(socket: WebSocket, connection: Socket): Outlet {
     write(text) {
       if (socket.bufferedAmount < waitingBytes) {
         gather()
-        return void socket.send(text)
+        socket.send(text)
+        return undefined
       }
       return send(socket, text)
     },

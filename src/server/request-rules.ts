@@ -1,6 +1,7 @@
 import type { Plugin } from 'graphql-yoga'
 
 import { ClientError } from '../graphql/errors.ts'
+import { isJsonObject } from '../util/json.ts'
 
 /**
  * JSON in; JSON or events out. Told before anything is read or run, so that no mutation takes effect whose answer nobody
@@ -52,7 +53,9 @@ export function accepts(request: Request, type: (typeof answerTypes)[number]): b
 export function useKnownParameters(): Plugin {
   return {
     onParams({ params, setParams }) {
-      if (typeof params !== 'object' || params === null || Array.isArray(params)) return
+      // As the client sent it: yoga has not checked it yet.
+      const given: unknown = params
+      if (!isJsonObject(given)) return
       const { query, variables, operationName, extensions } = params
       setParams({
         ...(query !== undefined && { query }),

@@ -157,7 +157,7 @@ function inner(document: DocumentNode, operationName: string | null | undefined)
     },
     Variable: ({ name }) => void names.add(name.value),
   })
-  return [...names].sort()
+  return [...names].toSorted()
 }
 
 function collect(node: Parameters<typeof visit>[0], names: Set<string>): void {

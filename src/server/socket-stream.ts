@@ -15,7 +15,8 @@ export function sendResults(
   { outlet, id }: { readonly outlet: Outlet; readonly id: string },
 ): AsyncIterableIterator<never> {
   const before = `{"id":${JSON.stringify(id)},"type":"next","payload":`
-  let over = false
+  let over = false as boolean
+  const isOver = () => over
   const end = async (): Promise<IteratorReturnResult<undefined>> => {
     over = true
     await source.return?.()
@@ -29,7 +30,7 @@ export function sendResults(
       const shared = stream.textOf(value)
       // Most texts are there: no turn of the queue is lost on them.
       const text = typeof shared === 'string' ? shared : await shared
-      if (over || !outlet.open) return
+      if (isOver() || !outlet.open) return
       const waiting = outlet.write(`${before}${text}}`)
       if (waiting) await waiting
     }

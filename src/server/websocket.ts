@@ -71,9 +71,8 @@ export function createWebSocketEndpoint<Viewer>(options: WebSocketOptions<Viewer
 
   const protocol = makeServer<Record<string, unknown>, Connection<Viewer>>({
     async onConnect({ connectionParams, extra }) {
-      const { Authorization, authorization = Authorization } = connectionParams ?? {}
       try {
-        const key = authorization === undefined || authorization === null ? null : String(authorization)
+        const key = keyOf(connectionParams ?? {})
         extra.viewer = await identify(key, extra.request.headers.host)
         if (key !== null) {
           const { socket } = extra
@@ -160,7 +159,9 @@ export function createWebSocketEndpoint<Viewer>(options: WebSocketOptions<Viewer
         send: (data) => send(socket, data),
         close: (code, reason) => socket.close(code, reason),
         onMessage: (handle) =>
-          socket.on('message', (data) => handle(String(data)).catch((error: unknown) => fail(socket, data, error))),
+          socket.on('message', (data) => {
+            handle(textOf(data)).catch((error: unknown) => fail(socket, data, error))
+          }),
       },
       { request, socket, outlet: createOutlet(socket, request.socket) },
     )
@@ -170,9 +171,12 @@ export function createWebSocketEndpoint<Viewer>(options: WebSocketOptions<Viewer
     })
   }
 
+  /** ws gives a message as one Buffer unless it is told otherwise. */
+  const textOf = (data: RawData) => (data as Buffer).toString()
+
   /** What graphql-ws itself could not handle: a result that can't be written as JSON, or a message that only servers send. */
   async function fail(socket: WebSocket, data: RawData, error: unknown): Promise<void> {
-    const message = JSON.parse(String(data)) as { type: string; id?: string }
+    const message = JSON.parse(textOf(data)) as { type: string; id?: string }
     if (message.type !== MessageType.Subscribe) return socket.close(CloseCode.BadRequest, 'Invalid message received')
     const payload = [toClientError(error, log).toJSON()]
     await send(socket, stringifyMessage({ type: MessageType.Error, id: message.id ?? '', payload })).catch(() => {})
@@ -227,4 +231,8 @@ function refuse(socket: Duplex, status: string, message: string): void {
 function tooManyOperations({ operationsPerSocket }: Limits): ClientError {
   const message = `This socket has ${operationsPerSocket} operations under way, the limit. Complete one, or open another socket.`
   return new ClientError('TOO_MANY_OPERATIONS', message)
+}
+
+function keyOf({ Authorization = null, authorization = Authorization }: Record<string, unknown>): string | null {
+  return authorization === null || typeof authorization === 'string' ? authorization : JSON.stringify(authorization)
 }

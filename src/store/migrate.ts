@@ -6,11 +6,12 @@ import type pg from 'pg'
 
 import { StartError } from '../util/start-error.ts'
 import type { Database } from './schema.ts'
+import { errorMessage } from '../util/error-message.ts'
 
 const migrationsFolder = new URL('../../migrations/', import.meta.url)
 
 // 'hold' as a number, and which of our locks it is.
-const migrationLock = `${0x686f6c64}, 2`
+const migrationLock = [0x686f6c64, 2].join()
 
 /**
  * Lets one process at a time change the database's shape; the others wait, and then find nothing left to do. Whoever
@@ -34,7 +35,7 @@ export async function migrate(db: Kysely<Database>, folder: URL = migrationsFold
   const { error, results = [] } = await migrator.migrateToLatest()
   if (error !== undefined) {
     const failed = results.find((result) => result.status === 'Error')?.migrationName
-    const reason = error instanceof Error ? error.message : String(error)
+    const reason = errorMessage(error)
     const line =
       failed === undefined
         ? `The database cannot be migrated (${reason}): it may have been migrated by a newer version of Holdpoint.`
@@ -45,7 +46,7 @@ export async function migrate(db: Kysely<Database>, folder: URL = migrationsFold
 }
 
 async function readMigrations(folder: URL): Promise<Record<string, Migration>> {
-  const files = (await readdir(folder)).filter((file) => file.endsWith('.ts')).sort()
+  const files = (await readdir(folder)).filter((file) => file.endsWith('.ts')).toSorted()
   const named = files.map(
     async (file) => [file.slice(0, -'.ts'.length), await import(new URL(file, folder).href)] as const,
   )

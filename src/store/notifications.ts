@@ -20,7 +20,7 @@ export async function openListener(
 ): Promise<Listener> {
   const client = new pg.Client({ ...connection, connectionString: databaseUrl, query_timeout: checkMs })
   let opened = false
-  let over = false
+  let over = false as boolean
   const end = () => {
     if (over) return false
     over = true
@@ -32,7 +32,7 @@ export async function openListener(
     client.end().catch(() => {})
     if (opened) handlers.onLost()
   }
-  const timer = setInterval(() => client.query('select 1').catch(lose), checkMs)
+  const timer = setInterval(() => void client.query('select 1').catch(lose), checkMs)
   client.on('error', lose)
   client.on('end', lose)
   client.on('notification', ({ payload }) => {

@@ -4,6 +4,7 @@ import pg from 'pg'
 import type { Log } from '../util/log.ts'
 import { StartError, errorCode } from '../util/start-error.ts'
 import type { Database } from './schema.ts'
+import { errorMessage } from '../util/error-message.ts'
 
 export interface OpenDatabase {
   readonly db: Kysely<Database>
@@ -85,7 +86,7 @@ function describePlace(url: string): Place {
 
 function explain(error: unknown, { address, user, database }: Place): StartError {
   const code = errorCode(error)
-  const message = error instanceof Error ? error.message : String(error)
+  const message = errorMessage(error)
   const told = (line: string) => new StartError(line, { cause: error })
   switch (code) {
     case '28P01':
@@ -107,6 +108,7 @@ function explain(error: unknown, { address, user, database }: Place): StartError
       )
     case '57P03':
       return told(`Postgres at ${address} is not ready (${message}): try again in a moment.`)
+    default:
   }
   // pg finds out by itself that the server wants a password and there is none to give.
   if (message.includes('password must be a')) {

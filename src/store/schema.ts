@@ -1,14 +1,13 @@
 import type { ColumnType, Generated, GeneratedAlways, JSONColumnType } from 'kysely'
 
 import type { CompactionSettings, ModelSettings } from '../domain/agent.ts'
-import type { MessageType } from '../domain/message.ts'
+import type { MessageType, GivenMessage } from '../domain/message.ts'
 import type { Reading } from '../domain/run-state.ts'
 import type { RunError, RunKind, RunRequest, StopReason, StoredRunStatus } from '../domain/run.ts'
 import type { StepStatus } from '../domain/step.ts'
 import type { Decision, ToolCallNeed, ToolCallStatus, ToolResult } from '../domain/tool-call.ts'
 import type { ToolRule } from '../domain/tool-rules.ts'
 import type { ToolKind } from '../domain/tool.ts'
-import type { GivenMessage } from '../domain/message.ts'
 import type { ApiScope } from '../domain/viewer.ts'
 import type { Json, JsonObject } from '../util/json.ts'
 
@@ -176,7 +175,7 @@ export interface Database {
     output_tokens: Generated<number>
     cached_input_tokens: Generated<number>
     reasoning_tokens: Generated<number>
-    follow_ups: JSONColumnType<GivenMessage[], string | undefined, string>
+    follow_ups: JSONColumnType<GivenMessage[], string | undefined>
     approved_tools: Generated<string[]>
     reading: NullableJsonb<Reading>
     error: NullableJsonb<RunError>

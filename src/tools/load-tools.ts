@@ -12,7 +12,7 @@ import { defineTool, type ToolDefinition } from './registry.ts'
 export async function loadTools(path: string): Promise<ToolDefinition[]> {
   const found = await stat(path).catch(() => undefined)
   if (!found) throw new StartError(`HOLDPOINT_TOOLS is "${path}", where there is neither a module nor a folder.`)
-  const files = found.isDirectory() ? (await readdir(path)).filter(isModule).sort() : ['']
+  const files = found.isDirectory() ? (await readdir(path)).filter(isModule).toSorted() : ['']
   const tools = await Promise.all(files.map((file) => loadModule(join(path, file))))
   return tools.flat()
 }

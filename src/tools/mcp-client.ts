@@ -45,7 +45,7 @@ export class McpClient {
     const opened = new McpClient(client, transport)
     try {
       // Its sessionId is optional in a way that exactOptionalPropertyTypes does not take.
-      await client.connect(transport as Parameters<Client['connect']>[0], { timeout: connectMs })
+      await client.connect(transport, { timeout: connectMs })
       return opened
     } catch (error) {
       await opened.close()
@@ -117,7 +117,7 @@ function isLostSession(error: Error): boolean {
 }
 
 function textOf(result: CallToolResult): string {
-  const parts = (result.content ?? []).map((part) => {
+  const parts = result.content.map((part) => {
     switch (part.type) {
       case 'text':
         return part.text

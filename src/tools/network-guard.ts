@@ -51,7 +51,7 @@ for (const family of ['ipv4', 'ipv6'] as const) {
 
 /** Whether an address belongs to the public internet. IPv4 written as IPv6 counts as what it is. */
 export function isPublicAddress(address: string): boolean {
-  const plain = address.replace(/^\[|\]$/g, '').replace(/%.*$/, '')
+  const plain = address.replaceAll(/^\[|\]$/g, '').replace(/%.*$/, '')
   const family = isIP(plain)
   return family !== 0 && !closed.check(plain, family === 4 ? 'ipv4' : 'ipv6')
 }
@@ -100,7 +100,7 @@ export function createNetworkGuard({ allowPrivate, lookup = systemLookup }: Guar
   async function guardedFetch(given: string | URL, init: RequestInit = {}): Promise<Response> {
     const url = new URL(given)
     if (url.protocol !== 'http:' && url.protocol !== 'https:') throw new Error(`${url.protocol} is not HTTP.`)
-    const literal = url.hostname.replace(/^\[|\]$/g, '')
+    const literal = url.hostname.replaceAll(/^\[|\]$/g, '')
     // An address that is written out is never looked up.
     if (isIP(literal) !== 0 && !allowPrivate && !isPublicAddress(literal)) throw new PrivateAddressError(literal)
     init.signal?.throwIfAborted()

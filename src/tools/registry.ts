@@ -12,7 +12,7 @@ export interface ToolContext {
 }
 
 /** A string is returned as it is, any other value as JSON; what it throws, the model reads. */
-export type ToolFunction<Arguments = JsonObject> = (args: Arguments, context: ToolContext) => Promise<unknown> | unknown
+export type ToolFunction<Arguments = JsonObject> = (args: Arguments, context: ToolContext) => unknown
 
 /** A tool whose function is part of the server's own code. */
 export interface ToolDefinition {

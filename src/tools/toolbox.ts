@@ -19,6 +19,7 @@ import { McpConnections, McpUnreachableError } from './mcp.ts'
 import type { GuardedNetwork } from './network-guard.ts'
 import type { ToolContext, ToolRegistry } from './registry.ts'
 import { Sandbox } from './sandbox/sandbox.ts'
+import { errorMessage } from '../util/error-message.ts'
 
 /** A script's time begins when it has a thread, and it stops itself when that is over. It waits as long at the most. */
 const sandboxGraceMs = 3_000
@@ -84,7 +85,7 @@ export class Toolbox implements ToolAccess {
     try {
       return await withinTime(execution.signal, limitMs, tool, (signal) => this.#run(execution, tool, args, signal))
     } catch (error) {
-      return { ok: false, output: error instanceof Error ? error.message : String(error) }
+      return { ok: false, output: errorMessage(error) }
     }
   }
 
@@ -120,7 +121,7 @@ export class Toolbox implements ToolAccess {
     const run = registry.get(name)
     if (!run) throw new Error(`This server has no function for ${name} any more.`)
     const value = await run(args, context)
-    return succeeded(typeof value === 'string' ? value : (JSON.stringify(value) ?? 'null'))
+    return succeeded(typeof value === 'string' ? value : JSON.stringify(value ?? null))
   }
 
   async #runJavaScript(tool: Tool, args: JsonObject, signal: AbortSignal): Promise<ToolOutput> {
@@ -148,7 +149,7 @@ export class Toolbox implements ToolAccess {
     } catch (error) {
       if (!(error instanceof McpUnreachableError)) throw error
       await setMcpServerError(db, server.id, error.message)
-      throw new Error(`The MCP server ${server.name} cannot be reached: ${error.message}`)
+      throw new Error(`The MCP server ${server.name} cannot be reached: ${error.message}`, { cause: error })
     }
   }
 }

@@ -3,6 +3,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import { RE2JS } from 're2js'
 
 import { isJsonObject, type Json } from './json.ts'
+import { errorMessage } from './error-message.ts'
 
 export interface SchemaProblem {
   /** A JSON Pointer into what was checked; empty for the whole of it. */
@@ -77,7 +78,8 @@ function evaluate(schema: Json, value: Json): { problems: SchemaProblem[]; failu
 function compile(schema: Json): CompiledSchema {
   if (typeof schema !== 'boolean' && !isJsonObject(schema))
     return { ok: false, problem: { path: '', message: 'must be an object or a boolean' } }
-  const ajv = isJsonObject(schema) && /draft-0[4-7]/.test(String(schema.$schema)) ? draft7 : latest
+  const ajv =
+    isJsonObject(schema) && typeof schema.$schema === 'string' && /draft-0[4-7]/.test(schema.$schema) ? draft7 : latest
   const subject = withOwnIdentity(schema)
   try {
     if (ajv.validateSchema(subject) !== true) return { ok: false, problem: problemsOf(ajv.errors)[0]! }
@@ -85,7 +87,7 @@ function compile(schema: Json): CompiledSchema {
     return { ok: true, validate: (value) => problemsWith(validate, value) }
   } catch (error) {
     // An unknown $ref, a pattern that is no regular expression, or nesting that no stack holds.
-    return { ok: false, problem: { path: '', message: error instanceof Error ? error.message : String(error) } }
+    return { ok: false, problem: { path: '', message: errorMessage(error) } }
   } finally {
     // Ajv would keep it for ever.
     if (isJsonObject(subject)) ajv.removeSchema(subject)

@@ -41,7 +41,7 @@ export function canonicalJson(value: Json): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
   if (isJsonObject(value)) {
     const entries = Object.keys(value)
-      .sort()
+      .toSorted()
       .map((key) => `${JSON.stringify(key)}:${canonicalJson(value[key]!)}`)
     return `{${entries.join(',')}}`
   }

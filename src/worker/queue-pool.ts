@@ -36,7 +36,9 @@ export function createQueuePool(pool: pg.Pool, isOver: () => boolean): pg.Pool {
 
   return new Proxy(pool, {
     get(target, key) {
-      if (key === 'connect') return (callback?: never) => (callback ? pool.connect(callback) : Promise.resolve(lend()))
+      if (key === 'connect')
+        return (callback?: unknown) =>
+          callback === undefined ? Promise.resolve(lend()) : pool.connect(callback as never)
       const value: unknown = Reflect.get(target, key, target)
       return typeof value === 'function' ? value.bind(target) : value
     },

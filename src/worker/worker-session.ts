@@ -44,7 +44,7 @@ export async function openSession(options: WorkerOptions, onLost: () => void): P
   const stuck = new Map<string, string>()
   const lastChances = new Mutex()
   const registered = deferred()
-  let over = false
+  let over = false as boolean
 
   let open = false
 
@@ -111,7 +111,9 @@ export async function openSession(options: WorkerOptions, onLost: () => void): P
   async function startRunner(): Promise<{ readonly runner: Runner; readonly pool: WorkerPool }> {
     const events: WorkerEvents = new EventEmitter()
     let pool: WorkerPool | undefined
-    events.on('pool:create', ({ workerPool }) => (pool = workerPool))
+    events.on('pool:create', ({ workerPool }) => {
+      pool = workerPool
+    })
     const runner = await run({
       pgPool: createQueuePool(database.pool, () => over),
       events,

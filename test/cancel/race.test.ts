@@ -41,12 +41,12 @@ const provider: Provider = {
 /** What a statement of a run is called; undefined for those that look after other things. */
 function nameOf(statement: string): string | undefined {
   if (/^(begin|commit)$/.test(statement)) return statement
-  if (/insert into runs/.test(statement)) return 'admission'
+  if (statement.includes('insert into runs')) return 'admission'
   if (/update runs set\s+status/.test(statement)) return 'checkpoint'
-  if (/as conversation_position/.test(statement)) return 'load run'
-  if (/for update of runs/.test(statement)) return 'lock'
-  if (/from messages join runs/.test(statement)) return 'load context'
-  if (/ as agent,/.test(statement)) return 'load configuration'
+  if (statement.includes('as conversation_position')) return 'load run'
+  if (statement.includes('for update of runs')) return 'lock'
+  if (statement.includes('from messages join runs')) return 'load context'
+  if (statement.includes(' as agent,')) return 'load configuration'
   return undefined
 }
 
@@ -113,7 +113,7 @@ describe.each(['one process', 'two processes'])('%s', (processes) => {
 
   /** The cancel is stored, or waits for whoever holds the lock, or there was nothing to cancel. */
   async function underWay(cancelling: Promise<unknown>): Promise<void> {
-    let answered = false
+    let answered = false as boolean
     void cancelling.then(() => (answered = true))
     while (!answered) {
       const { rows } = await database.pool.query(
@@ -179,7 +179,11 @@ describe.each(['one process', 'two processes'])('%s', (processes) => {
         : (['after'] as const)
       for (const point of points) {
         const what = `${point} ${name} (${place})`
-        ends.add(await cancelAt(point, place).catch((error) => Promise.reject(new Error(what, { cause: error }))))
+        ends.add(
+          await cancelAt(point, place).catch((error: unknown) => {
+            throw new Error(what, { cause: error })
+          }),
+        )
       }
     }
     expect(ends).toEqual(new Set(['CANCELLED', 'COMPLETED']))

@@ -22,7 +22,7 @@ export function createStubbornTool(name: string) {
         void end.promise.then(() => resolve('ended by itself'))
         signal.addEventListener('abort', () => {
           if (when === 'finishes') resolve('finished in time')
-          if (when === 'throws') reject(signal.reason)
+          if (when === 'throws') reject(signal.reason as Error)
         })
       })
     },

@@ -67,7 +67,7 @@ describe('the solver', () => {
 
   /** Written from the contract's sentences, one after the other, without sharing anything with the solver. */
   function naivelyAllowed(rules: readonly ToolRule[], past: readonly PastCall[], tool: string): boolean {
-    const before = past.length > 0 ? past[past.length - 1]! : null
+    const before = past.length > 0 ? past.at(-1)! : null
     let firsts = 0
     let isFirst = false
     for (const each of rules) {

@@ -47,7 +47,7 @@ afterEach(async () => {
   await settle()
   const { runId } = await send('afterwards')
   await settle()
-  expect(await statusOf(runId!)).toBe('COMPLETED')
+  expect(await statusOf(runId)).toBe('COMPLETED')
   const told = { conversationId, sent: [], followUps: [], executions: new Map() }
   const faults = await brokenPromises(ground.database.db, told)
   expect(faults.filter((fault) => !fault.includes('never executed'))).toEqual([])
@@ -137,7 +137,7 @@ async function begin() {
   conversationId = (await ground.createAgent()).conversationId
   const { runId } = await send('go')
   const driving = work()
-  return { runId: runId!, call: await model.nextCall(), driving }
+  return { runId, call: await model.nextCall(), driving }
 }
 
 /** A run that waits for so many approvals. */
@@ -232,9 +232,9 @@ describe('[ENG13] two at once, in either order', () => {
       }
       const enqueue = () => send('next', 'ENQUEUE')
       const next = endIsFirst ? (await inOrder(end, enqueue))[1] : (await inOrder(enqueue, end))[0]
-      expect([await statusOf(runId), await statusOf(next.runId!), await jobs()]).toEqual(['COMPLETED', 'QUEUED', 1])
+      expect([await statusOf(runId), await statusOf(next.runId), await jobs()]).toEqual(['COMPLETED', 'QUEUED', 1])
       await settle()
-      expect(await statusOf(next.runId!)).toBe('COMPLETED')
+      expect(await statusOf(next.runId)).toBe('COMPLETED')
     }
   })
 
@@ -248,7 +248,7 @@ describe('[ENG13] two at once, in either order', () => {
       const interrupt = () => send('next', 'INTERRUPT')
       const next = endIsFirst ? (await inOrder(end, interrupt))[1] : (await inOrder(interrupt, end))[0]
       expect(await statusOf(runId)).toBe(endIsFirst ? 'COMPLETED' : 'CANCELLED')
-      expect([await statusOf(next.runId!), await jobs()]).toEqual(['QUEUED', 1])
+      expect([await statusOf(next.runId), await jobs()]).toEqual(['QUEUED', 1])
       await settle()
     }
   })
@@ -256,7 +256,7 @@ describe('[ENG13] two at once, in either order', () => {
   test('a cancel of a run that waits, and the end of the one before it: the conversation is free', async () => {
     for (const endIsFirst of [true, false]) {
       const { runId, call, driving } = await begin()
-      const waiting = (await send('waits', 'ENQUEUE')).runId!
+      const waiting = (await send('waits', 'ENQUEUE')).runId
       const end = () => {
         call.finish()
         return driving

@@ -12,7 +12,7 @@ const apiOnly = { HOLDPOINT_WORKERS: '0' }
 const toStop: (() => Promise<void>)[] = []
 
 afterEach(async () => {
-  for (const stop of toStop.splice(0).reverse()) await stop()
+  for (const stop of toStop.splice(0).toReversed()) await stop()
   model.assertAllTaken()
 })
 

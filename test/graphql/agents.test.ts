@@ -86,24 +86,24 @@ describe('createAgent', () => {
     const agent = await createAgent({
       blocks: [{ label: 'persona', value: 'kind' }],
       blockIds: [shared.id],
-      tools: [{ toolId: two!.id }, { toolId: one!.id, approvalOverride: true }],
+      tools: [{ toolId: two.id }, { toolId: one.id, approvalOverride: true }],
       toolRules: [
-        { kind: 'TERMINAL', tool: one!.name },
-        { kind: 'CONDITIONAL', tool: two!.name, outputMapping: { yes: one!.name } },
+        { kind: 'TERMINAL', tool: one.name },
+        { kind: 'CONDITIONAL', tool: two.name, outputMapping: { yes: one.name } },
       ],
       includeBaseTools: false,
     })
     expect(agent.blocks.map((block: any) => block.label)).toEqual(['persona', 'shared'])
     expect(agent.tools).toMatchObject([
-      { tool: { id: two!.id }, requiresApproval: true, approvalOverride: null },
-      { tool: { id: one!.id }, requiresApproval: true, approvalOverride: true },
+      { tool: { id: two.id }, requiresApproval: true, approvalOverride: null },
+      { tool: { id: one.id }, requiresApproval: true, approvalOverride: true },
     ])
     expect(agent.toolRules[1]).toEqual({
       kind: 'CONDITIONAL',
-      tool: two!.name,
+      tool: two.name,
       children: null,
       maxCalls: null,
-      outputMapping: { yes: one!.name },
+      outputMapping: { yes: one.name },
       defaultChild: null,
       requireMapping: false,
       prefilledArguments: null,
@@ -208,19 +208,19 @@ describe('createAgent', () => {
 describe('tool rules', () => {
   it('[AGT7] take exactly the fields of their kind, and name only tools that the agent has', async () => {
     const [one, two] = [await createTool(), await createTool()]
-    const rule = (kind: string, rest: Record<string, unknown> = {}) => ({ kind, tool: one!.name, ...rest })
+    const rule = (kind: string, rest: Record<string, unknown> = {}) => ({ kind, tool: one.name, ...rest })
     const good = [
       rule('RUN_FIRST', { prefilledArguments: { a: 1 } }),
-      rule('CHILDREN', { children: [two!.name] }),
-      rule('PARENT', { children: [two!.name] }),
-      rule('CONDITIONAL', { outputMapping: { 1: two!.name }, defaultChild: one!.name, requireMapping: true }),
+      rule('CHILDREN', { children: [two.name] }),
+      rule('PARENT', { children: [two.name] }),
+      rule('CONDITIONAL', { outputMapping: { 1: two.name }, defaultChild: one.name, requireMapping: true }),
       rule('CONTINUE'),
       rule('TERMINAL'),
       rule('MAX_CALLS', { maxCalls: 1 }),
       rule('REQUIRED_BEFORE_EXIT'),
       rule('REQUIRES_APPROVAL'),
     ]
-    const tools = [{ toolId: one!.id }, { toolId: two!.id }]
+    const tools = [{ toolId: one.id }, { toolId: two.id }]
     expect((await createAgent({ tools, toolRules: good })).toolRules).toHaveLength(9)
 
     const bad: [Record<string, unknown>, string, RegExp][] = [
@@ -229,12 +229,12 @@ describe('tool rules', () => {
       [rule('MAX_CALLS', { maxCalls: 0 }), 'maxCalls', /0 is too few/],
       [rule('CHILDREN'), 'children', /missing/],
       [rule('CHILDREN', { children: [] }), 'children', /empty/],
-      [rule('CHILDREN', { children: [two!.name, two!.name] }), 'children', /twice/],
-      [rule('CHILDREN', { children: [two!.name, 'none'] }), 'children.1', /no tool named "none"/],
+      [rule('CHILDREN', { children: [two.name, two.name] }), 'children', /twice/],
+      [rule('CHILDREN', { children: [two.name, 'none'] }), 'children.1', /no tool named "none"/],
       [rule('CONDITIONAL', { outputMapping: {} }), 'outputMapping', /one entry/],
       [rule('CONDITIONAL', { outputMapping: { a: 1 } }), 'outputMapping', /name of a tool/],
       [rule('CONDITIONAL', { outputMapping: { a: 'none' } }), 'outputMapping', /no tool named "none"/],
-      [rule('CONDITIONAL', { outputMapping: { a: two!.name }, defaultChild: 'none' }), 'defaultChild', /"none"/],
+      [rule('CONDITIONAL', { outputMapping: { a: two.name }, defaultChild: 'none' }), 'defaultChild', /"none"/],
       [rule('RUN_FIRST', { prefilledArguments: [1] }), 'prefilledArguments', /JSON object/],
       [rule('REQUIRES_APPROVAL', { prefilledArguments: {} }), 'prefilledArguments', /no use/],
     ]
@@ -253,21 +253,21 @@ describe('tool rules', () => {
   it('[AGT8] keep the tools that they name: attached, and undeleted', async () => {
     const [one, two] = [await createTool(), await createTool()]
     const agent = await createAgent({
-      tools: [{ toolId: one!.id }, { toolId: two!.id }],
-      toolRules: [{ kind: 'CHILDREN', tool: one!.name, children: [two!.name] }],
+      tools: [{ toolId: one.id }, { toolId: two.id }],
+      toolRules: [{ kind: 'CHILDREN', tool: one.name, children: [two.name] }],
     })
     const detach = 'mutation ($input: DetachToolInput!) { detachTool(input: $input) { agent { id } } }'
     const remove = 'mutation ($input: DeleteToolInput!) { deleteTool(input: $input) { deletedId } }'
-    expect(await refused(detach, { agentId: agent.id, toolId: two!.id })).toMatchObject({
+    expect(await refused(detach, { agentId: agent.id, toolId: two.id })).toMatchObject({
       code: 'BAD_USER_INPUT',
       field: 'input.toolId',
     })
-    expect(await refused(remove, { id: two!.id })).toMatchObject({ code: 'BAD_USER_INPUT', field: 'input.id' })
-    const without = await refused(update, { id: agent.id, tools: [{ toolId: one!.id }] })
+    expect(await refused(remove, { id: two.id })).toMatchObject({ code: 'BAD_USER_INPUT', field: 'input.id' })
+    const without = await refused(update, { id: agent.id, tools: [{ toolId: one.id }] })
     expect(without).toMatchObject({ code: 'BAD_USER_INPUT', field: 'input.tools' })
-    expect(without.message).toMatch(new RegExp(`${two!.name}`))
-    await updateAgent({ id: agent.id, tools: [{ toolId: one!.id }], toolRules: null })
-    await ground.run(remove, { input: { id: two!.id } })
+    expect(without.message).toMatch(new RegExp(two.name))
+    await updateAgent({ id: agent.id, tools: [{ toolId: one.id }], toolRules: null })
+    await ground.run(remove, { input: { id: two.id } })
   })
 })
 
@@ -283,7 +283,7 @@ describe('updateAgent', () => {
       tags: ['a'],
       metadata: { a: 1 },
       timezone: 'Asia/Kolkata',
-      tools: [{ toolId: one!.id, approvalOverride: true }],
+      tools: [{ toolId: one.id, approvalOverride: true }],
       blockIds: [blockOne.id],
       includeBaseTools: false,
     })
@@ -295,7 +295,7 @@ describe('updateAgent', () => {
       modelSettings: { temperature: null, contextWindow: 4000 },
       compaction: { keepRatio: 0.2 },
       tags: ['b', 'c'],
-      tools: [{ toolId: two!.id }, { toolId: one!.id }],
+      tools: [{ toolId: two.id }, { toolId: one.id }],
       blockIds: [blockTwo.id, blockOne.id],
     })
     expect(changed).toMatchObject({
@@ -307,8 +307,8 @@ describe('updateAgent', () => {
       metadata: { a: 1 },
       timezone: 'Asia/Kolkata',
       tools: [
-        { tool: { id: two!.id }, approvalOverride: null },
-        { id: agent.tools[0].id, tool: { id: one!.id }, approvalOverride: null },
+        { tool: { id: two.id }, approvalOverride: null },
+        { id: agent.tools[0].id, tool: { id: one.id }, approvalOverride: null },
       ],
       blocks: [{ id: blockTwo.id }, { id: blockOne.id }],
       createdAt: agent.createdAt,

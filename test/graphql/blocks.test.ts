@@ -82,7 +82,7 @@ describe('a block', () => {
       (await updateBlock({ id, value: null, description: null, charLimit: null, readOnly: null })).block,
     ).toMatchObject({ value: '', description: null, charLimit: 20_000, readOnly: false, version: 3 })
     const racing = await Promise.all(['a', 'b', 'c'].map((value) => updateBlock({ id, value, expectedVersion: 3 })))
-    expect(racing.map((result) => result.__typename).sort()).toEqual([
+    expect(racing.map((result) => result.__typename).toSorted()).toEqual([
       'BlockChangedRefusal',
       'BlockChangedRefusal',
       'UpdateBlockSuccess',

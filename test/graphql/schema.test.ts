@@ -8,7 +8,6 @@ import {
   isObjectType,
   lexicographicSortSchema,
   printSchema,
-  type GraphQLNamedType,
   type GraphQLScalarType,
 } from 'graphql'
 import { describe, expect, it } from 'vitest'
@@ -17,7 +16,7 @@ import { schema } from '../../src/graphql/schema.ts'
 
 /** Every schema coordinate of ours, with its description. */
 function* coordinates(): Generator<[coordinate: string, description: string | null | undefined]> {
-  for (const type of Object.values(schema.getTypeMap()) as GraphQLNamedType[]) {
+  for (const type of Object.values(schema.getTypeMap())) {
     if (type.name.startsWith('__') || ['ID', 'Int', 'Float', 'String', 'Boolean'].includes(type.name)) continue
     yield [type.name, type.description]
     if (isEnumType(type)) for (const value of type.getValues()) yield [`${type.name}.${value.name}`, value.description]
@@ -53,7 +52,7 @@ describe('the schema', () => {
       ])
     }
     const oneOf = Object.values(schema.getTypeMap()).filter((type) => isInputObjectType(type) && type.isOneOf)
-    expect(oneOf.map((type) => type.name).sort()).toEqual([
+    expect(oneOf.map((type) => type.name).toSorted()).toEqual([
       'ApprovalDecisionInput',
       'CancelRunInput',
       'ContentPartInput',
@@ -95,7 +94,7 @@ describe('the schema', () => {
     const stored = JSON.parse(await readFile(new URL('../../possible-types.json', import.meta.url), 'utf8'))
     const made = introspectionFromSchema(schema).__schema.types.flatMap((type) =>
       type.kind === 'INTERFACE' || type.kind === 'UNION'
-        ? [[type.name, type.possibleTypes.map(({ name }) => name).sort()]]
+        ? [[type.name, type.possibleTypes.map(({ name }) => name).toSorted()]]
         : [],
     )
     expect(stored, 'run `npm run schema` and commit the result').toEqual(Object.fromEntries(made))

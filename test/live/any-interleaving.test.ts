@@ -66,7 +66,7 @@ const operation: fc.Arbitrary<Operation> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ do: fc.constant('pause and approve') }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('replace the worker') }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('wait') }) },
-) as fc.Arbitrary<Operation>
+)
 
 /** A client that may be slow: what it asked for stays asked for until it comes. */
 class SlowReader {
@@ -237,5 +237,5 @@ const numRuns = Number(process.env['STREAM_RUNS'] ?? 12)
 test('[STR1] writes, pauses, drops, resumptions, slow reads and switches of process give the text of the messages query', async () => {
   const property = fc.asyncProperty(fc.array(operation, { minLength: 5, maxLength: 40, size: 'max' }), play)
   // A smaller example is worth the time only where someone asked for many.
-  await fc.assert(property, { numRuns, timeout: 15_000, endOnFailure: true })
+  await fc.assert(property, { numRuns, plugins: [fc.timeout(15_000)], endOnFailure: true })
 }, 600_000)

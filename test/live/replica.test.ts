@@ -30,7 +30,7 @@ test('[BUS8] a copy becomes the original, whatever is lost, repeated or overtake
           if (how === 'comes late') late.push(patch)
           if (how === 'arrives' || how === 'comes twice') receive(patch)
           if (how === 'comes twice') receive(patch)
-          if (fates.next().value === 'comes late') late.splice(0).forEach(receive)
+          if (fates.next().value === 'comes late') for (const each of late.splice(0)) receive(each)
         }
       }
       for (const [index, chunks] of written.entries()) {
@@ -44,11 +44,11 @@ test('[BUS8] a copy becomes the original, whatever is lost, repeated or overtake
         sendAll(false)
       }
       // After a silence it is asked for once more.
-      sent = replica ? (replica as Replica).position : { item: 0, offset: 0 }
+      sent = replica ? replica.position : { item: 0, offset: 0 }
       sendAll(true)
       const shown = (all: readonly { readonly id: string; readonly text: string }[]) =>
         all.filter((item) => item.text !== '').map(({ id, text }) => [id, text])
-      expect(shown(replica ? (replica as Replica).items : [])).toEqual(shown(step.items))
+      expect(shown(replica ? replica.items : [])).toEqual(shown(step.items))
     }),
   )
 })

@@ -33,7 +33,11 @@ function answered(answer: readonly ModelPart[]): ModelMessage[] {
     if (item.type === 'call') {
       return { type: 'call', callId: String(callId), name: String(name), argumentsText: text }
     }
-    return { type: item.type === 'text' ? 'text' : 'reasoning', text, provider: (item['provider'] as never) ?? null }
+    return {
+      type: item.type === 'text' ? 'text' : 'reasoning',
+      text,
+      provider: (item['provider'] ?? null) as never,
+    }
   })
   const calls = parts.flatMap((part) => (part.type === 'call' ? [part] : []))
   const returns = calls.map(({ callId, name }, place) => ({
@@ -202,8 +206,8 @@ test.each(names)('[PRV17] what %s was sent before is the beginning of what it is
   const body = (messages: readonly ModelMessage[]) =>
     JSON.stringify(provider.requestBody(aRequest(handle, '', { messages })))
   const marks = /,"cache_control":{"type":"ephemeral"}/g
-  const before = body([user('hello')]).replace(marks, '')
-  const after = body([user('hello'), ...answeredText('hi'), user('more')]).replace(marks, '')
+  const before = body([user('hello')]).replaceAll(marks, '')
+  const after = body([user('hello'), ...answeredText('hi'), user('more')]).replaceAll(marks, '')
   // But for the end of the list and of the body.
   expect(after.startsWith(before.replace(/\]}$/, ''))).toBe(true)
 })

@@ -137,6 +137,7 @@ function createTestSchema(ground: Ground): GraphQLSchema {
     if (kind === 'input') throw badUserInput('input.name', 'must not be empty')
     if (kind === 'missing') throw notFound('agent', 'agent_1')
     if (kind === 'database') throw new Error('Connection terminated unexpectedly')
+    // oxlint-disable-next-line typescript/only-throw-error -- what a careless library might throw
     if (kind === 'string') throw 'just text with a secret'
     throw new Error(`secret: ${kind}`)
   }

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 
-import { buildSchema, parse, validate } from 'graphql'
+import { buildSchema, Kind, parse, validate } from 'graphql'
 import { describe, expect, it } from 'vitest'
 
 import { tour } from '../../src/server/graphiql-tour.ts'
@@ -39,8 +39,8 @@ describe('GraphiQL', () => {
     const definition = document.definitions[0]!
     expect(definition).toHaveProperty('name.value')
     const names =
-      'variableDefinitions' in definition
-        ? definition.variableDefinitions!.map(({ variable }: any) => variable.name.value)
+      definition.kind === Kind.OPERATION_DEFINITION
+        ? definition.variableDefinitions!.map(({ variable }) => variable.name.value)
         : []
     for (const name of Object.keys(JSON.parse(variables ?? '{}'))) expect(names).toContain(name)
   })

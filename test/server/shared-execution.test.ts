@@ -119,7 +119,7 @@ it('[SRV25] what is executed without graphql-js comes to the same', () => {
     for (const event of events) {
       for (const operationName of text.includes('One') ? ['One', 'Two'] : [undefined]) {
         const args = { schema: realSchema, document: parse(text), operationName, contextValue, rootValue: event }
-        const result = preparePlainExecution(args as ExecutionArgs)(event)
+        const result = preparePlainExecution(args)(event)
         if (!result) continue
         plain += 1
         expect(JSON.stringify(result)).toBe(JSON.stringify(execute(args as ExecutionArgs)))

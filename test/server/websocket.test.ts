@@ -82,7 +82,7 @@ describe('operations of one socket', () => {
       }),
     )
     await expect.poll(() => ground.gates.size).toBe(400)
-    for (const [name, gate] of [...ground.gates].reverse()) gate.resolve(`${name} done`)
+    for (const [name, gate] of [...ground.gates].toReversed()) gate.resolve(`${name} done`)
     await Promise.all(asked)
     expect(ground.contexts).toHaveLength(400)
     await Promise.all(sockets.map((socket) => socket.dispose()))

@@ -173,7 +173,7 @@ test(
           if (drives) effect = advance(draft)
           expect(await writeCheckpoint(context.db, draft.checkpoint())).toBe(true)
           state = draft.state
-          const { agent, tools: agentTools, inFlight, nextPosition, ...stored } = await load(runId)
+          const { agent, tools: agentTools, inFlight: _, nextPosition, ...stored } = await load(runId)
           expect(state).toEqual({
             agent,
             tools: agentTools,

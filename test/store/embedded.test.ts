@@ -60,9 +60,9 @@ async function startInOtherProcess(): Promise<{ child: ChildProcess; url: string
     stdio: ['pipe', 'pipe', 'inherit'],
   })
   children.push(child)
-  const [url] = (await once(createInterface(child.stdout!), 'line')) as [string]
+  const [url] = (await once(createInterface(child.stdout), 'line')) as [string]
   const leave = async () => {
-    child.stdin!.end()
+    child.stdin.end()
     const [code] = await once(child, 'exit')
     expect(code).toBe(0)
   }

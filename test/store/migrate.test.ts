@@ -41,7 +41,7 @@ test('[MIG1] pools that migrate an empty database at once all succeed, and each 
   await Promise.all(others.map((other) => other.close()))
   const { rows } = await database.pool.query<{ name: string }>('select name from kysely_migration order by name')
   expect(rows.length).toBeGreaterThan(0)
-  expect(ran.flat().sort()).toEqual(rows.map((row) => row.name))
+  expect(ran.flat().toSorted()).toEqual(rows.map((row) => row.name))
   const queue = await database.pool.query("select to_regclass('graphile_worker.migrations') is not null as there")
   expect(queue.rows).toEqual([{ there: true }])
 })

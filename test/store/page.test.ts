@@ -43,7 +43,7 @@ async function createList(size: number) {
 async function refusal(promise: Promise<unknown>) {
   return promise.then(
     () => 'no refusal',
-    (error: { code: string; message: string }) => `${error.code} ${error.message}`,
+    (error: unknown) => `${(error as { code: string }).code} ${(error as Error).message}`,
   )
 }
 
@@ -79,7 +79,7 @@ describe('a page', () => {
 
   it('[PAGE3] lists newest first where the list says so, with cursors that mean the same', async () => {
     const list = await createList(5)
-    const newest = [...list.ids].reverse()
+    const newest = list.ids.toReversed()
     const first = await list.read({ first: 2 }, 'newest first')
     expect(first).toMatchObject({ nodes: newest.slice(0, 2), hasNextPage: true, hasPreviousPage: false })
     const rest = await list.read({ after: first.cursors[1]! }, 'newest first')
@@ -107,7 +107,7 @@ describe('a page', () => {
         fc.constantFrom('oldest first' as const, 'newest first' as const),
         async (size, pageSize, order) => {
           const list = await createList(size)
-          const expected = order === 'oldest first' ? list.ids : [...list.ids].reverse()
+          const expected = order === 'oldest first' ? list.ids : list.ids.toReversed()
           const forwards: string[] = []
           let page = await list.read({ first: pageSize }, order)
           forwards.push(...page.nodes)
@@ -152,7 +152,7 @@ describe('a page', () => {
                 ? { first: pageSize, ...(cursor && { after: cursor }) }
                 : { last: pageSize, ...(cursor && { before: cursor }) },
             )
-            seen.push(...(forwards ? page.nodes : [...page.nodes].reverse()))
+            seen.push(...(forwards ? page.nodes : page.nodes.toReversed()))
             cursor = (forwards ? page.cursors.at(-1) : page.cursors[0]) ?? cursor
             if (!(forwards ? page.hasNextPage : page.hasPreviousPage)) break
             // Ids of several processes arrive out of order: an earlier one may be inserted later.
@@ -164,10 +164,10 @@ describe('a page', () => {
             }
           }
           expect(new Set(seen).size).toBe(seen.length)
-          const sorted = [...seen].sort()
-          expect(seen).toEqual(forwards ? sorted : sorted.reverse())
+          const sorted = seen.toSorted()
+          expect(seen).toEqual(forwards ? sorted : sorted.toReversed())
           const stayed = list.ids.filter((id) => !removed.has(id))
-          expect(seen.filter((id) => stayed.includes(id)).sort()).toEqual(stayed)
+          expect(seen.filter((id) => stayed.includes(id)).toSorted()).toEqual(stayed)
         },
       ),
       { numRuns: 20 },

@@ -56,8 +56,8 @@ export class CrashCluster {
     const ended = once(child, 'exit').then(() => {
       if (this.#servers[name]?.child === child) this.#servers[name] = undefined
     })
-    child.stdin!.on('error', () => {})
-    const [line] = (await Promise.race([once(child.stdout!, 'data'), ended.then(() => [])])) as [Buffer?]
+    child.stdin.on('error', () => {})
+    const [line] = (await Promise.race([once(child.stdout, 'data'), ended.then(() => [])])) as [Buffer?]
     if (!line) throw new Error('a server ended before it was ready')
     const { url, workerId } = JSON.parse(line.toString()) as { readonly url: string; readonly workerId: string }
     this.#servers[name] = { child, client: createGraphQLClient(url), workerId, ended }

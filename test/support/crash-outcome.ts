@@ -36,7 +36,7 @@ export async function settle(
       accepted.map(({ runId }) => runId),
     )
     stuck += runs.filter((run) => !['COMPLETED', 'FAILED'].includes(run.status)).length
-    givenUp += runs.filter((run) => run.status === 'FAILED' && /given up/.test(run.error!.message)).length
+    givenUp += runs.filter((run) => run.status === 'FAILED' && run.error!.message.includes('given up')).length
   }
   return { stuck, givenUp }
 }

@@ -24,20 +24,18 @@ function reach(point: KillPoint): void {
 }
 
 const admits = /^\s*with c as \(\s*update conversations/
-const storesAnswer = /insert into tool_calls/
-const ends = /release_conversation/
 
 const log = createLog('fatal')
 const database = await openDatabase(process.env['DATABASE_URL']!, { log })
 const db = hookDatabase(database.pool, {
   before(statement, parameters) {
     if (statement.includes('insert into workers')) workerId = parameters?.[0]
-    if (ends.test(statement)) reach('before the end')
+    if (statement.includes('release_conversation')) reach('before the end')
   },
   after(statement) {
     if (admits.test(statement)) reach('after admission')
-    if (storesAnswer.test(statement)) reach('answer stored')
-    if (ends.test(statement)) reach('after the end')
+    if (statement.includes('insert into tool_calls')) reach('answer stored')
+    if (statement.includes('release_conversation')) reach('after the end')
   },
 })
 
@@ -111,8 +109,10 @@ const { url } = await app.start()
 console.log(JSON.stringify({ url, workerId }))
 
 createInterface({ input: process.stdin }).on('line', (line) => (armed = line as KillPoint))
-process.on('SIGTERM', async () => {
+process.on('SIGTERM', () => void stop())
+
+async function stop(): Promise<void> {
   await app.stop()
   await database.close()
   process.exit(0)
-})
+}

@@ -71,7 +71,11 @@ export function createGraphQLClient(url: string, { authorization }: { authorizat
         method: 'POST',
         body: JSON.stringify({ query, variables }),
         ...init,
-        headers: { accept: 'application/graphql-response+json', ...headers, ...init.headers },
+        headers: {
+          accept: 'application/graphql-response+json',
+          ...headers,
+          ...(init.headers as Record<string, string>),
+        },
       })
       const text = await response.text()
       const body = response.headers.get('content-type')?.includes('json') ? JSON.parse(text) : { text }

@@ -145,13 +145,13 @@ async function faultsOfCalls(
       faults.push(`${call.name} succeeded and was never executed`)
     }
   }
-  steps.forEach((step, index) => {
+  for (const [index, step] of steps.entries()) {
     if (step.index !== index) faults.push(`step ${index} is numbered ${step.index}`)
     if (step.finished_at === null) faults.push(`step ${index} is not finished`)
     const expected = calls.some((call) => call.step_index === index) ? 1 : 0
     const returned = own.filter((message) => message.type === 'TOOL_RETURN' && message.step_index === index).length
     if (returned !== expected) faults.push(`step ${index} has ${returned} messages of returns`)
-  })
+  }
   const answered = steps.filter((step) => step.model_ms !== null).length
   if (run.steps !== answered) faults.push(`${answered} steps were answered, and ${run.steps} counted`)
   return faults

@@ -26,7 +26,7 @@ export const secretTools: readonly ToolDefinition[] = [
 ]
 
 export function secretOf(text: string): string {
-  return [...text].reverse().join('')
+  return Array.from(text).toReversed().join('')
 }
 
 export const secretAgent = { tools: [{ name: 'get_secret_code', approvalOverride: true }, 'roll_dice'] }

@@ -36,8 +36,8 @@ export function spawnMain(
   })
   let stdout = ''
   let stderr = ''
-  child.stdout!.on('data', (data) => (stdout += data))
-  child.stderr!.on('data', (data) => (stderr += data))
+  child.stdout.on('data', (data) => (stdout += data))
+  child.stderr.on('data', (data) => (stderr += data))
   const ended = once(child, 'close').then(([code, signal]) => ({ code, signal }))
   return {
     child,
@@ -48,7 +48,7 @@ export function spawnMain(
       const over = ended.then(({ code }) => {
         throw new Error(`ended with ${code} before it was ready: ${stderr}`)
       })
-      while (!stdout.includes('\n')) await Promise.race([once(child.stdout!, 'data'), over])
+      while (!stdout.includes('\n')) await Promise.race([once(child.stdout, 'data'), over])
       over.catch(() => {})
       return /^ready (\S+)\n$/.exec(stdout)![1]!
     },

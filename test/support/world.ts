@@ -143,11 +143,11 @@ export class World {
   }
 
   async #park(process: SmallProcess, statement: string): Promise<void> {
-    if (process.dead) throw new Crash()
+    assertAlive(process)
     const gate = deferred()
     this.#parked.push({ process, statement, gate })
     await gate.promise
-    if (process.dead) throw new Crash()
+    assertAlive(process)
   }
 
   /** Waits until nothing moves by itself any more: what is executing waits for a lock that someone parked holds. */
@@ -473,4 +473,8 @@ export async function createSharedWorld(): Promise<SharedWorld> {
       await ground.close()
     },
   }
+}
+
+function assertAlive(process: SmallProcess): void {
+  if (process.dead) throw new Crash()
 }

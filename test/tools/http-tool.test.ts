@@ -1,6 +1,8 @@
 import { createHmac } from 'node:crypto'
+import type { LookupAddress } from 'node:dns'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 
@@ -32,11 +34,11 @@ let handler: Handler = (_received, response) => void response.end('ok')
 const received: Received[] = []
 
 beforeAll(async () => {
-  server = createServer(async (request, response) => {
-    let body = ''
-    for await (const chunk of request) body += chunk
-    received.push({ request, body })
-    handler({ request, body }, response)
+  server = createServer((request, response) => {
+    void text(request).then((body) => {
+      received.push({ request, body })
+      handler({ request, body }, response)
+    })
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
@@ -199,7 +201,7 @@ describe('the network', () => {
     const answers = ['93.184.216.34', '127.0.0.1']
     const asked: string[] = []
     const { port } = server.address() as AddressInfo
-    const lookup = (host: string, _options: object, callback: Function) => {
+    const lookup = (host: string, _options: object, callback: (error: null, found: LookupAddress[]) => void) => {
       asked.push(host)
       callback(null, [{ address: answers[asked.length - 1] ?? '127.0.0.1', family: 4 }])
     }

@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import { createServer, type Server } from 'node:http'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js'
-import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
 
 /** A Model Context Protocol server of the SDK, over streamable HTTP, with sessions. */
 export interface TestMcpServer {
@@ -23,7 +22,8 @@ export async function startMcpServer(
 ): Promise<TestMcpServer> {
   const sessions = new Map<string, StreamableHTTPServerTransport>()
   const headers: TestMcpServer['headers'] = []
-  const http: Server = createServer(async (request, response) => {
+  const http: Server = createServer((request, response) => void handle(request, response))
+  async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     headers.push(request.headers)
     const id = request.headers['mcp-session-id'] as string | undefined
     let transport = id === undefined ? undefined : sessions.get(id)
@@ -36,10 +36,10 @@ export async function startMcpServer(
       })
       const server = new McpServer({ name: 'test', version: '1' })
       register(server)
-      await server.connect(transport as Transport)
+      await server.connect(transport)
     }
     await transport.handleRequest(request, response)
-  })
+  }
   await new Promise<void>((resolve) => http.listen(port, '127.0.0.1', resolve))
   return {
     url: `http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`,

@@ -144,7 +144,7 @@ test('[MCP6] a refresh keeps what is still there, with its settings, and drops w
   })
   await ground.app.database.pool.query('update mcp_servers set url = $1', [server.url])
   const { tools } = (await refresh(id)).refreshMcpServer.server
-  expect(tools.map((tool: any) => tool.name).sort()).toEqual(['add', 'subtract', 'wait_for-ever'])
+  expect(tools.map((tool: any) => tool.name).toSorted()).toEqual(['add', 'subtract', 'wait_for-ever'])
   expect(tools.find((tool: any) => tool.name === 'add').description).toBe('Adds better.')
   const { tool } = await ground.app.data('query ($id: ID!) { tool(id: $id) { requiresApproval } }', { id: toolId })
   expect(tool.requiresApproval).toBe(true)

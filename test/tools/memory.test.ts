@@ -148,7 +148,7 @@ describe('memory in a run', () => {
     expect(next.request.messages.at(-1)).toMatchObject({
       returns: [{ failed: true, output: expect.stringContaining('It now holds:\nAda, a countess') }],
     })
-    await talk.submit(runId, [approve((await talk.pending(runId))[0]!)])
+    await talk.submit(runId, [approve((await talk.pending(runId))[0])])
     await ground.answer('done')
     await talk.settled(runId)
     expect(await blocksOf(agent)).toMatchObject([{ value: 'Ada, a countess. Grace.' }])
@@ -227,7 +227,7 @@ describe('conversation_search', () => {
     expect(found).toContain('My dog is called Waldemar.')
     expect(await search({ query: 'xylophone' })).toEqual(['No message was found.'])
     for (const query of ["'; drop table messages --", ':* & | !', '"', "o'neil & (", '\\'])
-      expect(await search({ query: `${query}`, end_date: '2026-05-01' })).toEqual(['No message was found.'])
+      expect(await search({ query, end_date: '2026-05-01' })).toEqual(['No message was found.'])
   })
 
   test('[SEA3] by role and by date, in the agent’s time zone, with a limit, newest first without words', async () => {

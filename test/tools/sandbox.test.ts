@@ -139,7 +139,7 @@ describe('a hostile script', () => {
     expect(hostile.length).toBeGreaterThanOrEqual(20)
     const delay = monitorEventLoopDelay({ resolution: 10 })
     delay.enable()
-    let over = false
+    let over = false as boolean
     /** Another tenant, who goes on working all the time. */
     const neighbour = (async () => {
       let calls = 0

@@ -1,5 +1,20 @@
-import { access, chmod, chown, constants, mkdir, mkdtemp, readFile, readdir, readlink } from 'node:fs/promises'
-import { realpath, rename, rm, stat, symlink, unlink } from 'node:fs/promises'
+import {
+  access,
+  chmod,
+  chown,
+  constants,
+  mkdir,
+  mkdtemp,
+  readFile,
+  readdir,
+  readlink,
+  realpath,
+  rename,
+  rm,
+  stat,
+  symlink,
+  unlink,
+} from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 
 import type { Log } from '../../util/log.ts'

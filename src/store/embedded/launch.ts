@@ -42,6 +42,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   let held = await useServer(cluster, await findFreePort())
   const url = addressOf(held, database)
   let stopping: Promise<void> | undefined
+  const isStopping = () => stopping !== undefined
   try {
     await createDatabase(held.lease)
   } catch (error) {
@@ -51,13 +52,13 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   const keeping = keepServer()
 
   async function keepServer(): Promise<void> {
-    while (stopping === undefined) {
+    while (!isStopping()) {
       await held.lease.lost
-      if (stopping !== undefined) return
+      if (isStopping()) return
       log.warn('the embedded Postgres has ended; starting it again')
       try {
         held = await useServer(cluster, held.port)
-        if (stopping !== undefined) await leaveServer(cluster, held.lease)
+        if (isStopping()) await leaveServer(cluster, held.lease)
       } catch (error) {
         log.error({ err: error }, 'the embedded Postgres cannot be started again')
         await sleep(1_000)

@@ -18,7 +18,7 @@ export interface Lease {
 }
 
 // 'hold' as a number, and which of our locks it is.
-const lock = `${0x686f6c64}, 1`
+const lock = [0x686f6c64, 1].join()
 
 /** Undefined: the server is starting, stopping or gone; try again. */
 export async function takeLease(url: string): Promise<Lease | undefined> {

@@ -26,7 +26,7 @@ export async function searchConversation(
   { run, agent }: Execution,
 ): Promise<ToolOutput> {
   const roles = (args['roles'] as readonly string[] | undefined) ?? Object.keys(typesOfRole)
-  const query = String(args['query'] ?? '').trim()
+  const query = ((args['query'] as string | undefined) ?? '').trim()
   const found = await searchMessages(db, {
     conversationId: run.conversationId,
     before: run.firstPosition ?? lastPosition,

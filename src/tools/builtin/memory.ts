@@ -29,5 +29,5 @@ export async function runMemoryTool(
     isAsSeen: ({ id, version, updatedAt }) =>
       seenBlocks.has(id) ? seenBlocks.get(id) === version : updatedAt <= step.createdAt,
   })
-  return { ok, output, writes: 'write' in edit && edit.write ? [edit.write] : [] }
+  return { ok, output, writes: 'write' in edit ? [edit.write] : [] }
 }

@@ -9,7 +9,8 @@ import { engine, runScript, type ScriptJob } from './script.ts'
 yieldToServer()
 await engine
 parentPort!.postMessage('ready')
-parentPort!.on('message', async (job: ScriptJob) => parentPort!.postMessage(await runScript(job)))
+// A job that breaks the engine ends the thread, which is how the pool learns of it.
+parentPort!.on('message', (job: ScriptJob) => void runScript(job).then((outcome) => parentPort!.postMessage(outcome)))
 
 /** Scripts may take every core there is; the threads that serve come first. Only Linux knows priorities of threads. */
 function yieldToServer(): void {

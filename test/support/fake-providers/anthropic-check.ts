@@ -120,12 +120,12 @@ function badBlock(block: any, { role, calls, ids }: { role: string; calls: strin
     ids.add(block.id)
     return undefined
   }
-  return role === 'assistant' && /thinking$/.test(block.type) ? undefined : `unexpected block ${block.type}`
+  return role === 'assistant' && block.type.endsWith('thinking') ? undefined : `unexpected block ${block.type}`
 }
 
 function badThinking(body: any, place: number, issued: IssuedThinking): string | undefined {
   const { content } = body.messages[place]
-  if (/thinking$/.test(content.at(-1).type)) return 'The final block in an assistant message cannot be `thinking`.'
+  if (content.at(-1).type.endsWith('thinking')) return 'The final block in an assistant message cannot be `thinking`.'
   for (const block of content) {
     if (block.type === 'redacted_thinking' && !issued.redacted.has(block.data)) return 'Invalid `data`'
     if (block.type !== 'thinking') continue
@@ -137,7 +137,7 @@ function badThinking(body: any, place: number, issued: IssuedThinking): string |
     }
   }
   const answered = place === body.messages.length - 2 && content.some(({ type }: any) => type === 'tool_use')
-  if (body.thinking?.type === 'enabled' && answered && !/thinking$/.test(content[0].type)) {
+  if (body.thinking?.type === 'enabled' && answered && !content[0].type.endsWith('thinking')) {
     return 'Expected `thinking` or `redacted_thinking`, but found `tool_use`.'
   }
   return undefined

@@ -48,7 +48,8 @@ export async function startFakeServer(check: (request: ReceivedRequest) => Refus
   const refused: string[] = []
   let waiting: Deferred<void> | undefined
 
-  const server = createServer(async (incoming, response) => {
+  const server = createServer((incoming, response) => void receive(incoming, response))
+  async function receive(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
     const bodyText = await readAll(incoming)
     const request: ReceivedRequest = {
       method: incoming.method ?? '',
@@ -65,7 +66,7 @@ export async function startFakeServer(check: (request: ReceivedRequest) => Refus
     }
     made.push(exchange)
     waiting?.resolve()
-  })
+  }
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
 
   return {

@@ -50,12 +50,12 @@ function openCall(exchange: Exchange, issued: Set<string>): FakeCall {
     issued.add(encrypted)
     const item = { id, type: 'reasoning', summary: [] as object[] }
     send('response.output_item.added', { output_index: place, item })
-    texts.forEach((text, index) => {
+    for (const [index, text] of texts.entries()) {
       const at = { item_id: id, output_index: place, summary_index: index }
       send('response.reasoning_summary_part.added', { ...at, part: { type: 'summary_text', text: '' } })
       for (const delta of halves(text)) send('response.reasoning_summary_text.delta', { ...at, delta })
       send('response.reasoning_summary_text.done', { ...at, text })
-    })
+    }
     const summary = texts.map((text) => ({ type: 'summary_text', text }))
     send('response.output_item.done', { output_index: place, item: { ...item, summary, encrypted_content: encrypted } })
   }
