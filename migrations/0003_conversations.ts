@@ -77,8 +77,8 @@ export async function up(db: Kysely<never>): Promise<void> {
       first_position integer,
       next_position integer,
       attempts integer not null default 0,
-      -- Take-ups since the last checkpoint: three deaths in a row make a run poison.
-      fruitless_attempts integer not null default 0,
+      -- Workers that died while they drove the run, since its last checkpoint. Three make it poison.
+      deaths integer not null default 0,
       lease uuid,
       worker_id uuid,
       cancel_requested_at timestamptz(3),
@@ -103,6 +103,8 @@ export async function up(db: Kysely<never>): Promise<void> {
   await sql`create index runs_agent on runs (agent_id, id)`.execute(db)
   await sql`create index runs_parent on runs (parent_id) where parent_id is not null`.execute(db)
   await sql`create index runs_unfinished on runs (id) where not ended`.execute(db)
+  // The runs that a worker drives now: never more than the workers have places.
+  await sql`create index runs_driven on runs (worker_id) where worker_id is not null`.execute(db)
 
   await sql`alter table messages add foreign key (conversation_id, run_number)
     references runs (conversation_id, number) on delete cascade`.execute(db)

@@ -19,6 +19,7 @@ import { createOpenAIChat } from './providers/openai-chat.ts'
 import { createOpenAIResponses } from './providers/openai-responses.ts'
 import type { Provider } from './providers/provider.ts'
 import { createHttpServer } from './server/http.ts'
+import { startDatabaseClock } from './store/database-clock.ts'
 import { answers, type OpenDatabase } from './store/open-database.ts'
 import { ensureDefaultTenant } from './store/tenants.ts'
 import { upsertBuiltinTools } from './store/tools.ts'
@@ -26,7 +27,7 @@ import { checkTools, loadTools } from './tools/load-tools.ts'
 import { createNetworkGuard } from './tools/network-guard.ts'
 import { createToolRegistry, type ToolDefinition } from './tools/registry.ts'
 import { Toolbox } from './tools/toolbox.ts'
-import { systemClock, type Clock } from './util/clock.ts'
+import type { Clock } from './util/clock.ts'
 import { createIdSource, type IdSource } from './util/ids.ts'
 import type { Log } from './util/log.ts'
 import { RunWorker } from './worker/run-worker.ts'
@@ -42,6 +43,7 @@ export interface AppOptions {
   readonly tools?: readonly ToolDefinition[]
   /** Models beside those that ship. */
   readonly providers?: readonly Provider[]
+  /** Defaults to the database's time. */
   readonly clock?: Clock
   readonly ids?: IdSource
 }
@@ -57,7 +59,8 @@ export interface App {
 export async function createApp(options: AppOptions): Promise<App> {
   const { config, database, log, role } = options
   const { db } = database
-  const clock = options.clock ?? systemClock
+  const databaseClock = options.clock ? undefined : await startDatabaseClock(db)
+  const clock = options.clock ?? databaseClock!
   const ids = options.ids ?? createIdSource(clock)
   const tools = [...(options.tools ?? []), ...(config.toolsPath ? await loadTools(config.toolsPath) : [])]
   checkTools(tools)
@@ -123,6 +126,7 @@ export async function createApp(options: AppOptions): Promise<App> {
         await toolbox.close()
         await relay.stop()
         await poll.stop()
+        databaseClock?.stop()
       })()
       return stopping
     },

@@ -35,7 +35,7 @@ export async function retryRun(
     await reopenRun(trx, runId)
     const draft = new Draft(loaded.state, context)
     draft.setStatus('QUEUED')
-    draft.changeRun({ finishedAt: null, fruitlessAttempts: 0, cancelRequestedAt: null })
+    draft.changeRun({ finishedAt: null, cancelRequestedAt: null })
     const checkpoint = draft.checkpoint()
     await writeCheckpoint(trx, checkpoint, { wake: true })
     announce = () => context.hub.stored(checkpoint)

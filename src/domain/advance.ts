@@ -32,7 +32,7 @@ export function advance(draft: Draft): Effect {
       case 'pause':
         draft.changeStep({ status: 'PAUSED' })
         draft.setStatus('AWAITING_APPROVAL', { stopReason: 'REQUIRES_APPROVAL' })
-        draft.changeRun({ lease: null, workerId: null, fruitlessAttempts: 0 })
+        draft.changeRun({ lease: null, workerId: null })
         return { type: 'stop' }
       case 'run tools': {
         const calls = refuseUnfit(draft, action.calls)
@@ -144,7 +144,7 @@ export function endRun(draft: Draft, { stopReason, error }: Ending): void {
     })
   }
   storeFollowUps(draft)
-  draft.changeRun({ lease: null, workerId: null, finishedAt: draft.at })
+  draft.changeRun({ lease: null, workerId: null, deaths: 0, finishedAt: draft.at })
   draft.setStatus(status, { stopReason, ...(error ? { error } : {}) })
 }
 

@@ -64,7 +64,7 @@ const silentFailure = 'The tool failed without saying why.'
 export function unansweredInput(
   context: readonly ContextMessage[],
   runId: string,
-  { refused }: { readonly refused: boolean },
+  { withReturns }: { readonly withReturns: boolean },
 ): number[] {
   const positions: number[] = []
   for (const { message } of context.toReversed()) {
@@ -72,7 +72,7 @@ export function unansweredInput(
     if (message.runId !== runId) break
     if (type === 'USER' || type === 'SYSTEM') positions.push(position)
     else {
-      if (refused && type === 'TOOL_RETURN') positions.push(position)
+      if (withReturns && type === 'TOOL_RETURN') positions.push(position)
       break
     }
   }

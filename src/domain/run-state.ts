@@ -12,7 +12,8 @@ export type Reading = Readonly<Record<string, number>>
 export interface DrivenRun extends Run, RunContents {
   readonly lease: string | null
   readonly workerId: string | null
-  readonly fruitlessAttempts: number
+  /** Workers that died while they drove the run, since its last checkpoint. */
+  readonly deaths: number
   readonly followUps: readonly GivenMessage[]
   readonly approvedTools: readonly string[]
   /** SLEEPTIME: what it was given to read, once it has begun. */

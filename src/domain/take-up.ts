@@ -2,30 +2,32 @@ import { endRun } from './advance.ts'
 import type { Draft } from './draft.ts'
 import type { DrivenRun } from './run-state.ts'
 
-/** A run whose worker died so often in a row, with no checkpoint in between, is not given to another. */
-export const poisonAfter = 3
+/** A run that so many workers died of, with no checkpoint in between, is not given to another. */
+const poisonAfter = 3
 
-/** A worker takes the run. The first time, its input becomes messages. */
+/** A run that so many workers died of is driven apart from others like it, so that a further death tells them apart. */
+export const suspectAfter = poisonAfter - 1
+
+/** A worker takes the run. The first time, the run's input becomes messages. */
 export function takeUp(draft: Draft, holder: { readonly lease: string; readonly workerId: string }): void {
   const { run } = draft.state
-  draft.changeRun({
-    ...holder,
-    attempts: run.attempts + 1,
-    fruitlessAttempts: run.fruitlessAttempts + 1,
-    startedAt: run.startedAt ?? draft.at,
-  })
+  draft.changeRun({ ...holder, attempts: run.attempts + 1, startedAt: run.startedAt ?? draft.at })
   if (run.status === 'QUEUED') {
     draft.setStatus('RUNNING')
     if (run.firstPosition === null) draft.addGivenMessages(run.request.messages)
   }
 }
 
-/** Should its worker die once more, the run is given up. */
-export function isLastChance(run: Pick<DrivenRun, 'fruitlessAttempts'>): boolean {
-  return run.fruitlessAttempts === poisonAfter - 1
+/** If its worker dies once more, the run is given up. */
+export function isSuspect({ deaths }: Pick<DrivenRun, 'deaths'>): boolean {
+  return deaths === suspectAfter
 }
 
-/** Fails a run that kills its workers. It can be retried; what it was given leaves the context. */
+export function isPoison({ deaths }: Pick<DrivenRun, 'deaths'>): boolean {
+  return deaths >= poisonAfter
+}
+
+/** Fails a run that kills its workers. It can be retried. What the model has not answered leaves the context. */
 export function failPoisonedRun(draft: Draft, { unanswered }: { readonly unanswered: readonly number[] }): void {
   draft.excludeFromContext(unanswered)
   endRun(draft, {

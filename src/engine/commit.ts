@@ -6,13 +6,14 @@ import type { RunState } from '../domain/run-state.ts'
 import { hasEnded } from '../domain/run.ts'
 import type { ToolCall } from '../domain/tool-call.ts'
 import { announceEnd } from '../live/announce-end.ts'
-import { writeCheckpoint, writeLoneEnd } from '../store/checkpoint.ts'
+import { isCheckpointStored, writeCheckpoint, writeLoneEnd } from '../store/checkpoint.ts'
 import { CheckpointRefusedError, storeEnd } from '../store/end-run.ts'
 import { lockRun, type LockedRun } from '../store/lock-run.ts'
 import { retryDeadlocks } from '../store/retry-deadlocks.ts'
 import { findRunHold } from '../store/runs.ts'
 import type { Database } from '../store/schema.ts'
 import type { EngineContext } from './engine-context.ts'
+import { whileHeld } from './while-held.ts'
 
 /** Another worker holds the run, or it is gone: what is in hand is thrown away, and the job must fail, not succeed. */
 export class LeaseLostError extends Error {
@@ -39,25 +40,41 @@ export interface Committed {
 /**
  * Stores a change of a run that this worker holds, together with all that follows from it by thinking alone. A cancel
  * that was stored meanwhile makes the fence refuse: then the same change is thought through again, knowing of it.
+ * Transient failures of the database are waited out until `release` is aborted.
  */
 export async function commit(
   context: EngineContext,
   state: RunState,
   change: (draft: Draft) => void,
+  { release }: { readonly release: AbortSignal },
 ): Promise<Committed> {
   for (;;) {
     const draft = new Draft(state, context)
-    // A worker that gets this far was not killed by the run; should it die now, that is the first time since.
-    draft.changeRun({ fruitlessAttempts: 1 })
+    // A worker that gets this far was not killed by the run.
+    draft.changeRun({ deaths: 0 })
     change(draft)
     const effect = advance(draft)
     const checkpoint = draft.checkpoint()
-    if (await store(context, checkpoint)) return { state: draft.state, effect, checkpoint }
+    if (await storeHeld(context, checkpoint, release)) return { state: draft.state, effect, checkpoint }
     const known = state.run.cancelRequestedAt
-    state = await refreshCancel(context, state)
+    const current = state
+    state = await whileHeld(release, () => refreshCancel(context, current))
     const isNew = (known === null) !== (state.run.cancelRequestedAt === null)
     if (!isNew && checkpoint.blocks.length > 0) throw new BlockChangedError(state.run.id)
   }
+}
+
+/** A statement whose connection broke may have been committed all the same: then it is not made again. */
+function storeHeld(context: EngineContext, checkpoint: Checkpoint, release: AbortSignal): Promise<boolean> {
+  let isInDoubt = false
+  return whileHeld(release, async () => {
+    if (isInDoubt && (await isCheckpointStored(context.db, checkpoint))) {
+      context.hub.stored(checkpoint)
+      return true
+    }
+    isInDoubt = true
+    return store(context, checkpoint)
+  })
 }
 
 /**
@@ -72,7 +89,7 @@ export async function handBack(
   for (;;) {
     const draft = new Draft(state, context)
     for (const call of unstarted) draft.changeCall(call.id, { status: 'READY', startedAt: null })
-    draft.changeRun({ lease: null, workerId: null, fruitlessAttempts: 0 })
+    draft.changeRun({ lease: null, workerId: null })
     if (await writeCheckpoint(context.db, draft.checkpoint(), { wake: true })) return
     state = await refreshCancel(context, state)
   }

@@ -21,6 +21,7 @@ import type { EngineContext } from './engine-context.ts'
 import type { Holder } from './holder.ts'
 import { RunningTools, type FinishedCall } from './run-tools.ts'
 import { takeUpRun, type TakenRun } from './take-up-run.ts'
+import { whileHeld } from './while-held.ts'
 
 /** How often one step's context is compacted before its run gives up. */
 const maxCompactions = 3
@@ -149,13 +150,15 @@ class RunDriver {
   /** What the model is to be sent, of what is stored now. */
   async #prepare() {
     const { db, catalog, clock } = this.#context
-    const configuration = this.#fresh ?? (await loadConfiguration(db, this.#state.agent.id))
+    const { release } = this.#holder
+    const { agent, run } = this.#state
+    const configuration = this.#fresh ?? (await whileHeld(release, () => loadConfiguration(db, agent.id)))
     this.#fresh = undefined
     if (!configuration) throw new LeaseLostError(this.#runId)
     const { blocks, ...current } = configuration
     for (const { id, version } of blocks) this.#seenBlocks.set(id, version)
     this.#committed = { ...this.#committed, state: { ...this.#state, ...current } }
-    this.#history ??= await loadContext(db, this.#state.run.conversationId, this.#bounds)
+    this.#history ??= await whileHeld(release, () => loadContext(db, run.conversationId, this.#bounds))
     const window = contextWindowOf(this.#state.agent, catalog)
     const request = buildModelRequest(this.#state, blocks, this.#history, { window, now: clock.now() })
     return { blocks, window, request }
@@ -165,8 +168,8 @@ class RunDriver {
     await this.#commit((draft) => {
       // A cancel that was stored stands, also where the model fails at the same moment.
       if (draft.state.run.cancelRequestedAt) return addInterruptedAnswer(draft, live?.items ?? [])
-      const refused = error.type === 'LLM_BAD_REQUEST'
-      draft.excludeFromContext(unansweredInput(this.#history ?? [], this.#runId, { refused }))
+      const withReturns = error.type === 'LLM_BAD_REQUEST'
+      draft.excludeFromContext(unansweredInput(this.#history ?? [], this.#runId, { withReturns }))
       endRun(draft, { stopReason, error })
     })
   }
@@ -241,7 +244,7 @@ class RunDriver {
   }
 
   async #commit(change: (draft: Draft) => void): Promise<void> {
-    this.#committed = await commit(this.#context, this.#state, change)
+    this.#committed = await commit(this.#context, this.#state, change, this.#holder)
     this.#onProgress()
     this.#history?.push(...newMessages(this.#state, this.#committed.checkpoint))
   }

@@ -9,6 +9,6 @@ export interface Holder {
   readonly draining: AbortSignal
   /** Aborted when what is running is to be let go: the grace of a drain is over, or the worker lost its lock. */
   readonly release: AbortSignal
-  /** Of the runs here that are given up if the process dies once more, one goes on at a time, until it gets somewhere. */
-  readonly lastChances: Mutex
+  /** Of the runs that are given up if their worker dies once more, this process drives one at a time until it stores something. */
+  readonly suspects: Mutex
 }

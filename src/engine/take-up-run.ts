@@ -9,7 +9,7 @@ import { contextWindowOf } from '../domain/model.ts'
 import type { DrivenRun } from '../domain/run-state.ts'
 import { hasEnded } from '../domain/run.ts'
 import { readingOf, sleeptimeInput } from '../domain/sleeptime.ts'
-import { failPoisonedRun, isLastChance, poisonAfter, takeUp } from '../domain/take-up.ts'
+import { failPoisonedRun, isPoison, isSuspect, takeUp } from '../domain/take-up.ts'
 import { weighRequest } from '../domain/tokens.ts'
 import { loadContext, loadRun, type LoadedRun } from '../store/load-run.ts'
 import { lockRun } from '../store/lock-run.ts'
@@ -38,9 +38,9 @@ export async function takeUpRun(context: EngineContext, runId: string, holder: H
   try {
     for (;;) {
       const loaded = await loadRun(context.db, runId)
-      if (!loaded || !(await isFree(context, loaded))) return undefined
-      if (!leave && isLastChance(loaded.state.run)) {
-        leave = await holder.lastChances.enter(holder.draining)
+      if (!loaded || !isFree(loaded)) return undefined
+      if (!leave && isSuspect(loaded.state.run)) {
+        leave = await holder.suspects.enter(holder.draining)
         continue
       }
       const taken = isUnreadSleeptime(loaded.state.run)
@@ -59,9 +59,9 @@ export async function takeUpRun(context: EngineContext, runId: string, holder: H
   }
 }
 
-async function isFree(context: EngineContext, { holds, state: { run } }: LoadedRun): Promise<boolean> {
-  if (!holds || run.status === 'AWAITING_APPROVAL' || hasEnded(run.status)) return false
-  return run.workerId === null || isWorkerGone(context.db, run.workerId)
+/** The runs of workers that are gone are freed by the sweep. */
+function isFree({ holds, state: { run } }: LoadedRun): boolean {
+  return holds && run.lease === null && run.status !== 'AWAITING_APPROVAL' && !hasEnded(run.status)
 }
 
 async function takeUpLoadedRun(
@@ -71,9 +71,9 @@ async function takeUpLoadedRun(
 ): Promise<Taken | undefined> {
   const { run } = state
   const draft = new Draft(state, context)
-  if (run.fruitlessAttempts >= poisonAfter && !run.cancelRequestedAt) {
+  if (isPoison(run) && !run.cancelRequestedAt) {
     const history = await loadContext(context.db, run.conversationId, bounds)
-    failPoisonedRun(draft, { unanswered: unansweredInput(history, run.id, { refused: false }) })
+    failPoisonedRun(draft, { unanswered: unansweredInput(history, run.id, { withReturns: true }) })
   } else takeUp(draft, { lease, workerId })
   const effect = advance(draft)
   const checkpoint = draft.checkpoint()

@@ -85,13 +85,25 @@ async function write(
   return rows.length > 0
 }
 
+/** Whether this very checkpoint was committed, for a writer that lost the connection before it heard the outcome. */
+export async function isCheckpointStored(db: Kysely<Database>, { before, at }: Checkpoint): Promise<boolean> {
+  const row = await db
+    .selectFrom('run_log')
+    .where('run_id', '=', before.id)
+    .where('first_seq', '=', before.nextSeq)
+    .where('at', '=', at)
+    .select('run_id')
+    .executeTakeFirst()
+  return row !== undefined
+}
+
 /** Every column that changes, whether it did or not: one statement text, and the row is rewritten anyway. */
 function updateRun(before: DrivenRun, after: DrivenRun, at: Date) {
   return sql`
     update runs set
       status = ${after.status}, stop_reason = ${after.stopReason}, error = ${jsonOrNull(after.error)}::jsonb,
       next_seq = ${after.nextSeq}, first_position = ${after.firstPosition}, next_position = ${after.nextPosition},
-      attempts = ${after.attempts}, fruitless_attempts = ${after.fruitlessAttempts},
+      attempts = ${after.attempts}, deaths = ${after.deaths},
       lease = ${after.lease}, worker_id = ${after.workerId}, cancel_requested_at = ${after.cancelRequestedAt},
       updated_at = ${at}, started_at = ${after.startedAt}, finished_at = ${after.finishedAt},
       steps = ${after.steps}, input_tokens = ${after.usage.inputTokens}, output_tokens = ${after.usage.outputTokens},

@@ -44,8 +44,17 @@ export async function insertIdempotencyKey(
   return rows.length > 0
 }
 
+const deletedAtOnce = 1_000
+
+/** Deletes keys that are free again, the oldest first, a limited number at a time. */
 export async function deleteOldIdempotencyKeys(db: Kysely<Database>, now: Date): Promise<void> {
-  await db.deleteFrom('idempotency_keys').where('created_at', '<=', expiredBefore(now)).execute()
+  for (;;) {
+    const { numAffectedRows } = await sql`
+      delete from idempotency_keys where ctid = any(array(
+        select ctid from idempotency_keys where created_at <= ${expiredBefore(now)} order by created_at
+        limit ${deletedAtOnce} for update skip locked))`.execute(db)
+    if (Number(numAffectedRows) < deletedAtOnce) return
+  }
 }
 
 function expiredBefore(now: Date): Date {

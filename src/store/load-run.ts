@@ -72,7 +72,7 @@ export async function loadRun(
         metadata: row.metadata,
         lease: row.lease,
         workerId: row.worker_id,
-        fruitlessAttempts: row.fruitless_attempts,
+        deaths: row.deaths,
         followUps: row.follow_ups,
         approvedTools: row.approved_tools,
         reading: row.reading,

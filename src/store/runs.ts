@@ -311,16 +311,6 @@ export async function findRunHold(
   )
 }
 
-/** Lets go of a run that this lease holds, if it still does. */
-export async function clearLease(db: Kysely<Database>, runId: string, lease: string): Promise<void> {
-  await db
-    .updateTable('runs')
-    .set({ lease: null, worker_id: null })
-    .where('id', '=', runId)
-    .where('lease', '=', lease)
-    .execute()
-}
-
 /** Of these runs, those that were asked to stop. */
 export async function listCancelledRuns(db: Kysely<Database>, runIds: readonly string[]): Promise<string[]> {
   const rows = await db

@@ -163,7 +163,7 @@ export interface Database {
     first_position: number | null
     next_position: number | null
     attempts: Generated<number>
-    fruitless_attempts: Generated<number>
+    deaths: Generated<number>
     lease: string | null
     worker_id: string | null
     cancel_requested_at: Date | null

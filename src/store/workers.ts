@@ -1,6 +1,7 @@
 import { sql, type Kysely } from 'kysely'
 import pg from 'pg'
 
+import { freeRunsOfTheDead } from './leases.ts'
 import type { Database } from './schema.ts'
 
 /**
@@ -26,13 +27,17 @@ export async function beatHeart(db: Kysely<Database>, workerId: string): Promise
   return result.numUpdatedRows > 0n
 }
 
-/** Gives a worker up: its jobs are free for others, who are woken, and its runs may be taken. */
+/** Gives a worker up: its runs are free, and so are its jobs, for others, who are woken. */
 export async function giveUpWorker(db: Kysely<Database>, workerId: string): Promise<void> {
+  const { rows } = await sql<{ pool_id: string }>`delete from workers where id = ${workerId} returning pool_id`.execute(
+    db,
+  )
+  await freeRunsOfTheDead(db)
+  const poolId = rows[0]?.pool_id
+  if (poolId === undefined) return
   await sql`
-    with gone as (delete from workers where id = ${workerId} returning pool_id)
-    select graphile_worker.force_unlock_workers(array[pool_id]), pg_notify('jobs:insert', json_build_object('count', (
-      select count(*) from graphile_worker._private_jobs jobs where jobs.locked_by = gone.pool_id))::text)
-    from gone`.execute(db)
+    select graphile_worker.force_unlock_workers(array[${poolId}]), pg_notify('jobs:insert', json_build_object('count', (
+      select count(*) from graphile_worker._private_jobs jobs where jobs.locked_by = ${poolId}))::text)`.execute(db)
 }
 
 export async function isWorkerGone(db: Kysely<Database>, workerId: string): Promise<boolean> {

@@ -1,4 +1,4 @@
-/** Where time comes from. Tests hand in one that they move by hand. */
+/** Where time comes from: the database's clock in a server, one that is moved by hand in some tests. */
 export interface Clock {
   now(): Date
 }

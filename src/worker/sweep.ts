@@ -1,6 +1,8 @@
 import { stopAbandonedRuns } from '../commands/cancel-run.ts'
 import { expireApprovals } from '../commands/expire-approvals.ts'
 import { addMissingRunJobs, countDueRunJobs, freeOrphanedRunJobs, hastenRunJobs } from '../store/run-jobs.ts'
+import { deleteOldIdempotencyKeys } from '../store/idempotency-keys.ts'
+import { freeRunsOfTheDead } from '../store/leases.ts'
 import { listCancelledRuns } from '../store/runs.ts'
 import { giveUpWorker, listSuspects } from '../store/workers.ts'
 import type { WorkerOptions } from './worker-options.ts'
@@ -11,6 +13,7 @@ const intervalMs = 500
 const silenceMs = 30_000
 /** What is rarer or dearer is done every so many rounds. */
 const slowRounds = 4
+const rareRounds = 20
 const missingJobAfterMs = 2_000
 
 /**
@@ -56,6 +59,7 @@ export class Sweep {
       ...(this.#round % slowRounds === 0
         ? [() => this.#session()?.clearStuckLeases(), () => stopAbandonedRuns(engine), () => this.#tendJobs()]
         : []),
+      ...(this.#round % rareRounds === 0 ? [() => deleteOldIdempotencyKeys(engine.db, engine.clock.now())] : []),
     ]
     // What fails in one must not keep the others from being done.
     const failures: unknown[] = []
@@ -77,6 +81,7 @@ export class Sweep {
       this.#options.log.warn({ workerId: id }, 'a worker died: its runs go on elsewhere')
       await giveUpWorker(db, id)
     }
+    await freeRunsOfTheDead(db)
     this.#suspects = new Set(suspects.map(({ id }) => id))
   }
 

@@ -5,7 +5,8 @@ import { Logger, run, type Runner, type WorkerEvents, type WorkerPool } from 'gr
 import { driveRun } from '../engine/drive-run.ts'
 import { LeaseLostError } from '../engine/commit.ts'
 import { freeLostRunJobs, runTask } from '../store/run-jobs.ts'
-import { clearLease } from '../store/runs.ts'
+import { clearLease, clearLeasesOf } from '../store/leases.ts'
+import { isTransientFailure } from '../store/transient-failure.ts'
 import { beatHeart, giveUpWorker, holdWorkerLock, insertWorker } from '../store/workers.ts'
 import { deferred } from '../util/deferred.ts'
 import { Mutex } from '../util/mutex.ts'
@@ -33,6 +34,12 @@ export interface WorkerSession {
   freeLostJobs(): Promise<void>
 }
 
+/** A run that could not be let go of, and whether driving it had failed for a reason of its own. */
+interface StuckRun {
+  readonly runId: string
+  readonly counts: boolean
+}
+
 export async function openSession(options: WorkerOptions, onLost: () => void): Promise<WorkerSession> {
   const { engine, database, log } = options
   const { db } = engine
@@ -41,8 +48,8 @@ export async function openSession(options: WorkerOptions, onLost: () => void): P
   const release = new AbortController()
   /** By lease: a run that was let go of may be driven again before its last driver is gone. */
   const driven = new Map<string, string>()
-  const stuck = new Map<string, string>()
-  const lastChances = new Mutex()
+  const stuck = new Map<string, StuckRun>()
+  const suspects = new Mutex()
   const registered = deferred()
   let over = false as boolean
 
@@ -85,12 +92,14 @@ export async function openSession(options: WorkerOptions, onLost: () => void): P
     driven.set(lease, runId)
     try {
       const signals = { draining: draining.signal, release: release.signal }
-      await driveRun(engine, runId, { workerId, lease, lastChances, ...signals })
+      await driveRun(engine, runId, { workerId, lease, suspects, ...signals })
     } catch (error) {
       // Others may have given us up: then no run is ours any more.
       if (error instanceof LeaseLostError) await beat()
       else log.error({ err: error, runId }, 'a run could not be driven on')
-      await letGo(runId, lease)
+      // A fault of the database is not the run's. Any other error may come again wherever the run is driven.
+      const counts = !(error instanceof LeaseLostError) && !isTransientFailure(error)
+      await letGo(lease, { runId, counts })
       // The job must fail: one that succeeds is deleted by its id, and it may be another worker's by now.
       throw error
     } finally {
@@ -99,12 +108,12 @@ export async function openSession(options: WorkerOptions, onLost: () => void): P
   }
 
   /** Whoever drives the run next must not find our lease on it: we live, but nobody here drives it. */
-  async function letGo(runId: string, lease: string): Promise<void> {
+  async function letGo(lease: string, run: StuckRun): Promise<void> {
     try {
-      await clearLease(db, runId, lease)
+      await clearLease(db, run.runId, lease, run)
       stuck.delete(lease)
     } catch {
-      stuck.set(lease, runId)
+      stuck.set(lease, run)
     }
   }
 
@@ -131,6 +140,8 @@ export async function openSession(options: WorkerOptions, onLost: () => void): P
     over = true
     clearInterval(heartbeat)
     await runner.stop()
+    // Whoever stops in order has not died: its runs are not to be counted as if it had.
+    await clearLeasesOf(db, workerId).catch(() => undefined)
     await giveUpWorker(db, workerId).catch(() => undefined)
     await lock.release()
   }
@@ -153,7 +164,7 @@ export async function openSession(options: WorkerOptions, onLost: () => void): P
       await end()
     },
     async clearStuckLeases() {
-      for (const [lease, runId] of stuck) await letGo(runId, lease)
+      for (const [lease, run] of stuck) await letGo(lease, run)
     },
     freeLostJobs: () => freeLostRunJobs(db, pool.id, [...driven.values()]),
   }

@@ -40,7 +40,7 @@ const run: DrivenRun = {
   finishedAt: null,
   lease: 'lease',
   workerId: 'worker',
-  fruitlessAttempts: 0,
+  deaths: 0,
   followUps: [],
   approvedTools: [],
   reading: null,

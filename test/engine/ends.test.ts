@@ -213,9 +213,7 @@ test('[ENG33] a run that is given up leaves nothing in the context that would ki
   const run = await talk.start(agent, 'deadly')
   const held = await model.nextCall()
   // As if three workers had died, of which this was the last.
-  await app.database.pool.query(
-    'update runs set fruitless_attempts = 3, lease = null, worker_id = null where not ended',
-  )
+  await app.database.pool.query('update runs set deaths = 3, lease = null, worker_id = null where not ended')
   held.finish()
   expect(await talk.settled(run)).toMatchObject({
     status: 'FAILED',

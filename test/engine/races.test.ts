@@ -91,7 +91,7 @@ async function work(): Promise<void> {
       lease,
       draining: signal,
       release: signal,
-      lastChances: new Mutex(),
+      suspects: new Mutex(),
     })
 }
 

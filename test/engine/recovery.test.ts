@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from 'vitest'
+import { afterEach, expect, test, vi } from 'vitest'
 
 import type { OpenDatabase } from '../../src/store/open-database.ts'
 import { defineTool } from '../../src/tools/registry.ts'
@@ -119,8 +119,8 @@ test('[ENG24] a drained run is handed back and resumes at once, and neither its 
   for (const run of [asking, running]) {
     expect(await api.settled(run)).toMatchObject({ status: 'COMPLETED', attempts: 2 })
   }
-  const { rows } = await database.pool.query('select distinct fruitless_attempts from runs')
-  expect(rows).toEqual([{ fruitless_attempts: 1 }])
+  const { rows } = await database.pool.query('select distinct deaths from runs')
+  expect(rows).toEqual([{ deaths: 0 }])
 })
 
 async function toolRuns(database: OpenDatabase): Promise<void> {
@@ -152,7 +152,7 @@ test('[ENG25] a worker that loses its lock lets go of its runs, and begins anew'
   expect(after).not.toEqual(before)
 })
 
-test('[ENG26] a connection that breaks under a checkpoint costs time, and nothing else', async () => {
+test('[ENG26] connections that break under a checkpoint, again and again, cost time and nothing else', async () => {
   const database = await openDatabase()
   const api = converse(await start(database))
   const run = await api.start(await api.createAgent(), 'hello')
@@ -160,37 +160,26 @@ test('[ENG26] a connection that breaks under a checkpoint costs time, and nothin
   const locker = await lockRows(database, 'runs')
   call.say('yes')
   call.finish()
-  await locker.breakWaiting()
+  for (let count = 0; count < 4; count += 1) await locker.breakWaiting()
   await locker.unlock()
-  const again = await model.nextCall()
-  again.say('yes')
-  again.finish()
-  const ended = await api.settled(run)
-  expect(ended).toMatchObject({ status: 'COMPLETED', answer: 'yes', attempts: 2 })
+  // A connection that just broke may be handed to the query too, which then says that it should be tried again.
+  const ended = await vi.waitUntil(() => api.settled(run).catch(() => undefined), { timeout: 15_000 })
+  expect(ended).toMatchObject({ status: 'COMPLETED', answer: 'yes', attempts: 1 })
   expect(ended.messages.nodes).toHaveLength(2)
 })
 
-test('[ENG35] a connection that breaks while a job is finished, or put back after a failure, keeps no run from going on', async () => {
+test('[ENG35] a connection that breaks while a job is finished keeps no run from going on', async () => {
   const database = await openDatabase()
   const api = converse(await start(database))
   const agent = await api.createAgent()
 
-  const failing = await api.start(agent, 'hello')
+  const run = await api.start(agent, 'hello')
   const call = await model.nextCall()
-  const jobs = await lockRows(database, 'graphile_worker._private_jobs')
-  const runs = await lockRows(database, 'runs')
-  call.finish()
-  await runs.breakWaiting()
-  await runs.unlock()
-  await jobs.breakWaiting()
-  await jobs.unlock()
-  const again = await model.nextCall()
-
   const completing = await lockRows(database, 'graphile_worker._private_jobs')
-  again.finish()
+  call.finish()
   await completing.breakWaiting()
   await completing.unlock()
-  expect(await api.settled(failing)).toMatchObject({ status: 'COMPLETED', attempts: 2 })
+  expect(await api.settled(run)).toMatchObject({ status: 'COMPLETED', attempts: 1 })
   await expect
     .poll(async () => (await database.pool.query('select from graphile_worker._private_jobs')).rowCount)
     .toBe(0)
@@ -233,14 +222,17 @@ async function lockRows(database: OpenDatabase, table: string) {
   const locker = await database.pool.connect()
   await locker.query('begin')
   await locker.query(`select from ${table} for update`)
+  const broken: number[] = []
   return {
+    /** Breaks connections that were not broken before. */
     async breakWaiting() {
-      for (let broken = 0; broken === 0;) {
-        const { rows } = await locker.query(
-          `select pg_terminate_backend(pid) from pg_stat_activity
-           where datname = current_database() and pg_backend_pid() = any(pg_blocking_pids(pid))`,
+      for (let before = broken.length; broken.length === before;) {
+        const { rows } = await locker.query<{ pid: number }>(
+          `select pid, pg_terminate_backend(pid) from pg_stat_activity
+           where datname = current_database() and pg_backend_pid() = any(pg_blocking_pids(pid)) and pid <> all($1)`,
+          [broken],
         )
-        broken = rows.length
+        broken.push(...rows.map(({ pid }) => pid))
       }
     },
     async unlock() {

@@ -312,7 +312,7 @@ export class World {
       try {
         const lease = this.#shared.ids.next()
         const signals = { draining: draining.signal, release: release.signal }
-        const holder = { workerId, lease, lastChances: new Mutex(), ...signals }
+        const holder = { workerId, lease, suspects: new Mutex(), ...signals }
         await driveRun(process.context, job.payload.runId, holder)
         if (process.dead) return
         await sql`delete from graphile_worker._private_jobs where id = ${job.id}`.execute(db)

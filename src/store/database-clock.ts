@@ -1,0 +1,41 @@
+import { sql, type Kysely } from 'kysely'
+
+import type { Clock } from '../util/clock.ts'
+import type { Database } from './schema.ts'
+
+const compareMs = 5_000
+
+/** A clock that shows the database's time. It has to be stopped. */
+export interface DatabaseClock extends Clock {
+  stop(): void
+}
+
+/**
+ * Every process that shares a database shares its time: a machine whose own clock is wrong expires no approval early,
+ * frees no idempotency key, and creates no run that seems older or newer than those of the other processes.
+ *
+ * The clock adds a measured difference to a timer that nobody can set. It compares the two every few seconds, because a
+ * machine that sleeps stops that timer.
+ */
+export async function startDatabaseClock(db: Kysely<Database>): Promise<DatabaseClock> {
+  let differenceMs: number | undefined
+
+  async function compare(): Promise<void> {
+    const before = performance.now()
+    const { rows } = await sql<{ now: Date }>`select clock_timestamp() as now`.execute(db)
+    const after = performance.now()
+    const databaseMs = rows[0]!.now.getTime()
+    // The database read its clock somewhere between the two. A difference that fits is left alone: no time jumps.
+    const [least, most] = [databaseMs - after, databaseMs - before + 1]
+    if (differenceMs === undefined || differenceMs < least || differenceMs > most) differenceMs = (least + most) / 2
+  }
+
+  await compare()
+  // While the database is away, the timer goes on by itself.
+  const timer = setInterval(() => void compare().catch(() => undefined), compareMs)
+  timer.unref()
+  return {
+    now: () => new Date(performance.now() + differenceMs!),
+    stop: () => clearInterval(timer),
+  }
+}

@@ -1,0 +1,40 @@
+import { sql, type Kysely } from 'kysely'
+
+import { suspectAfter } from '../domain/take-up.ts'
+import type { Database } from './schema.ts'
+
+/** Lets go of a run that this lease holds, if it still does. `counts` says that driving the run failed. */
+export async function clearLease(
+  db: Kysely<Database>,
+  runId: string,
+  lease: string,
+  { counts }: { readonly counts: boolean },
+): Promise<void> {
+  await sql`
+    update runs set lease = null, worker_id = null, deaths = deaths + ${counts ? 1 : 0}
+    where id = ${runId} and lease = ${lease}`.execute(db)
+}
+
+/**
+ * Frees the runs whose workers are gone. Each of them counts a death, because one of them may have caused it; but where
+ * a suspect was among a worker's runs, the others are not counted: they only happened to be beside it.
+ */
+export async function freeRunsOfTheDead(db: Kysely<Database>): Promise<string[]> {
+  const { rows } = await sql<{ id: string }>`
+    with orphans as materialized (
+      select id, worker_id, deaths from runs
+      where worker_id is not null and not exists (select from workers where workers.id = runs.worker_id)
+      for no key update skip locked
+    )
+    update runs set lease = null, worker_id = null,
+      deaths = runs.deaths + (orphans.deaths >= ${suspectAfter} or not exists (
+        select from orphans beside where beside.worker_id = orphans.worker_id and beside.deaths >= ${suspectAfter}))::integer
+    from orphans where runs.id = orphans.id
+    returning runs.id`.execute(db)
+  return rows.map((row) => row.id)
+}
+
+/** Lets go of all runs of a worker that stops in order. */
+export async function clearLeasesOf(db: Kysely<Database>, workerId: string): Promise<void> {
+  await sql`update runs set lease = null, worker_id = null where worker_id = ${workerId}`.execute(db)
+}
