@@ -2,11 +2,17 @@ import type { Transaction } from 'kysely'
 
 import { requireScope } from '../auth/require-scope.ts'
 import { refusalOf, type DecisionRefusal } from '../domain/decision-refusal.ts'
-import { applyDecisions, denyExpired, resumeIfDecided, type GivenDecision } from '../domain/decisions.ts'
+import {
+  applyDecisions,
+  denyExpired,
+  resumeIfDecided,
+  withCalls,
+  type DecisionInput,
+  type GivenDecision,
+} from '../domain/decisions.ts'
 import { Draft, type Checkpoint } from '../domain/draft.ts'
 import { notFound } from '../domain/errors.ts'
 import { encodeId } from '../domain/ids.ts'
-import type { GivenMessage } from '../domain/message.ts'
 import { findTool, type RunState } from '../domain/run-state.ts'
 import type { Viewer } from '../domain/viewer.ts'
 import { setApprovalOverride } from '../store/agent-tools.ts'
@@ -21,10 +27,8 @@ import { findEarlierRun, keyedInput, rememberRun } from './idempotency.ts'
 
 export type { GivenDecision, SchemaProblem as ArgumentProblem }
 
-export interface SubmitApprovalsInput {
+export interface SubmitApprovalsInput extends DecisionInput {
   readonly runId: string
-  readonly decisions: readonly GivenDecision[]
-  readonly followUp: readonly GivenMessage[]
   readonly idempotencyKey: string | null
 }
 
@@ -56,7 +60,7 @@ export async function submitApprovals(
     if (keyed && (await findEarlierRun(trx, keyed, context.clock.now()))) return { outcome: 'accepted' }
 
     const draft = new Draft(loaded.state, context)
-    // What is over its time is not to be had any more, whether a sweep came by yet or not.
+    // An expired call can no longer be approved, even if no sweep has denied it yet.
     const expired = denyExpired(draft)
     const refusal = refusalOf(draft.state, input)
     if (refusal && !expired) return refusal
@@ -88,13 +92,13 @@ export async function storeDecisions(trx: Transaction<Database>, draft: Draft): 
 }
 
 /**
- * Deciding what waits for approval takes APPROVE. A client tool waits for whoever runs it, so its result takes RUN,
- * and either may turn it down. A follow-up is a message, and an approval for the agent changes the agent.
+ * Deciding about a call that waits for approval requires APPROVE. A client tool waits for the client that runs it, so
+ * its result requires RUN, and either scope may deny it. A follow-up is a message, and an approval for the agent
+ * changes the agent.
  */
 function requireScopes(viewer: Viewer, state: RunState, { decisions, followUp }: SubmitApprovalsInput): void {
-  const ofClient = new Set(state.calls.filter((call) => call.needs === 'CLIENT_EXECUTION').map((call) => call.id))
-  for (const given of decisions) {
-    if (given.kind !== 'APPROVED' && ofClient.has(given.toolCallId)) {
+  for (const { given, call } of withCalls(state, decisions)) {
+    if (given.kind !== 'APPROVED' && call?.needs === 'CLIENT_EXECUTION') {
       if (given.kind === 'CLIENT_RETURN') requireScope(viewer, ['RUN'], 'Giving the result of a client tool')
       else requireScope(viewer, ['RUN', 'APPROVE'], 'Denying a call of a client tool')
     } else {
@@ -107,12 +111,11 @@ function requireScopes(viewer: Viewer, state: RunState, { decisions, followUp }:
   if (followUp.length > 0) requireScope(viewer, ['RUN'], 'Sending a follow-up')
 }
 
-/** The agent's tools that are to need no approval from now on. */
+/** The agent's tools that need no approval from now on. */
 function toolsApprovedForAgent(state: RunState, { decisions }: SubmitApprovalsInput): string[] {
-  const calls = decisions.flatMap((given) =>
-    given.kind === 'APPROVED' && given.scope === 'AGENT'
-      ? state.calls.filter((call) => call.id === given.toolCallId && call.status === 'PENDING')
+  return withCalls(state, decisions).flatMap(({ given, call }) =>
+    given.kind === 'APPROVED' && given.scope === 'AGENT' && call?.status === 'PENDING'
+      ? (findTool(state, call.name)?.id ?? [])
       : [],
   )
-  return calls.flatMap((call) => findTool(state, call.name)?.id ?? [])
 }

@@ -1,14 +1,15 @@
 import type { SchemaProblem } from '../util/json-schema.ts'
 import { isJsonObject, type Json } from '../util/json.ts'
 import { problemsOfEdit } from './call-check.ts'
-import { hashOfFollowUp, isSameDecision, type GivenDecision } from './decisions.ts'
+import { hashOfFollowUp, isSameDecision, withCalls, type DecisionInput, type GivenDecision } from './decisions.ts'
 import { encodeId } from './ids.ts'
 import type { GivenMessage } from './message.ts'
 import type { RunState } from './run-state.ts'
-import type { ToolCall } from './tool-call.ts'
+import type { Decision, ToolCall } from './tool-call.ts'
 
+/** `invalidIds` and `expectedIds` are public ids, because clients may send anything. */
 export type DecisionRefusal =
-  | { readonly outcome: 'nothing pending' }
+  | { readonly outcome: 'nothing pending'; readonly message: string }
   | {
       readonly outcome: 'invalid ids'
       readonly message: string
@@ -18,86 +19,92 @@ export type DecisionRefusal =
   | { readonly outcome: 'already decided'; readonly message: string; readonly toolCallIds: readonly string[] }
   | {
       readonly outcome: 'invalid arguments'
+      readonly message: string
       readonly toolCallId: string
       readonly problems: readonly SchemaProblem[]
     }
 
-export interface GivenDecisions {
-  readonly decisions: readonly GivenDecision[]
-  readonly followUp: readonly GivenMessage[]
+interface Deciding {
+  readonly given: GivenDecision
+  readonly call: ToolCall | undefined
 }
 
 /**
- * Why decisions are not taken, none of them. They are compared with what is stored before the run's state is looked
- * at: who decides the same again is not refused, however far the run has come since.
+ * Why decisions are refused, all of them. They are compared with what is stored before the run's state is looked at:
+ * the same decision again is never refused, however far the run has come since.
  */
-export function refusalOf(state: RunState, { decisions, followUp }: GivenDecisions): DecisionRefusal | undefined {
-  const byId = new Map(state.calls.map((call) => [call.id, call]))
+export function refusalOf(state: RunState, { decisions, followUp }: DecisionInput): DecisionRefusal | undefined {
+  const all: readonly Deciding[] = withCalls(state, decisions)
   const ids = decisions.map((given) => given.toolCallId)
   const twice = ids.filter((id, index) => ids.indexOf(id) !== index)
-  const open = decisions.filter((given) => {
-    const call = byId.get(given.toolCallId)
-    return !call || !isSameDecision(given, call)
-  })
-  if (open.length === 0 && twice.length === 0) return refusalOfFollowUp(ids, followUp, byId)
+  const open = all.filter(({ given, call }) => !call || !isSameDecision(given, call))
+  if (open.length === 0 && twice.length === 0) return refusalOfFollowUp(calls(all), followUp)
 
   const pending = state.calls.filter((call) => call.status === 'PENDING')
-  if (pending.length === 0) return { outcome: 'nothing pending' }
-  const invalid = open.filter(({ toolCallId }) => {
-    const call = byId.get(toolCallId)
-    return !call || (call.status !== 'PENDING' && !call.decision)
-  })
+  if (pending.length === 0) return refusalOfLate(calls(open))
+  const invalid = open.filter(({ call }) => !call || (call.status !== 'PENDING' && !call.decision))
   if (invalid.length > 0 || twice.length > 0) {
-    return invalidIds([...new Set([...invalid.map((given) => given.toolCallId), ...twice])], pending)
+    return invalidIds([...new Set([...invalid.map(({ given }) => given.toolCallId), ...twice])], pending)
   }
-  const decided = open.filter((given) => byId.get(given.toolCallId)!.decision)
-  if (decided.length > 0) {
-    return {
-      outcome: 'already decided',
-      message: 'A different decision was already taken. Nothing was applied.',
-      toolCallIds: decided.map((given) => given.toolCallId),
-    }
-  }
-  return refusalOfContent(state, open, byId)
+  const decided = calls(open).filter(isDecided)
+  return decided.length > 0 ? alreadyDecided(decided) : refusalOfContent(state, open)
+}
+
+/** Nothing waits any more. A call that a person decided has that decision; any other has nothing to be told. */
+function refusalOfLate(open: readonly ToolCall[]): DecisionRefusal {
+  const decided = open.filter(isDecided).filter((call) => call.decidedBy !== null)
+  return decided.length > 0
+    ? alreadyDecided(decided)
+    : { outcome: 'nothing pending', message: 'No tool call is currently awaiting approval.' }
+}
+
+type DecidedCall = ToolCall & { readonly decision: Decision; readonly decidedAt: Date }
+
+function isDecided(call: ToolCall): call is DecidedCall {
+  return call.decision !== null && call.decidedAt !== null
+}
+
+function alreadyDecided(decided: readonly DecidedCall[]): DecisionRefusal {
+  const told = decided.map((call) => `${publicId(call)} was ${toldDecision(call)}`).join('; ')
+  const message = `A different decision was already made: ${told}. Nothing was changed.`
+  return { outcome: 'already decided', message, toolCallIds: decided.map((call) => call.id) }
+}
+
+function toldDecision({ decision, decidedBy, decidedAt }: DecidedCall): string {
+  const verbs = { APPROVED: 'approved', DENIED: 'denied', CLIENT_RETURN: 'answered' } as const
+  const who = decidedBy === null ? 'because its approval expired' : `by ${decidedBy}`
+  return `${verbs[decision.kind]} ${who} at ${decidedAt.toISOString()}`
 }
 
 /**
- * A follow-up comes with a decision. Where all of them were taken before, it either came with them then, or it has no
- * place: the model may have been asked already. It is refused rather than lost.
+ * A follow-up comes with a decision. If all decisions were made before, it either came with one of them then, or it
+ * comes too late: the model may have been called already. It is refused rather than lost.
  */
 function refusalOfFollowUp(
-  ids: readonly string[],
+  decided: readonly ToolCall[],
   followUp: readonly GivenMessage[],
-  byId: ReadonlyMap<string, ToolCall>,
 ): DecisionRefusal | undefined {
   const hash = hashOfFollowUp(followUp)
-  if (hash === undefined || ids.some((id) => byId.get(id)!.decision!.followUpHash === hash)) return undefined
-  return {
-    outcome: 'already decided',
-    message:
-      'These decisions were already taken, without this follow-up. It was not applied: send it with `sendMessage`, or with the decision about a call that still waits.',
-    toolCallIds: ids,
-  }
+  if (hash === undefined || decided.some((call) => call.decision?.followUpHash === hash)) return undefined
+  const message =
+    'These decisions were already made, without this follow-up, so it was not stored. Send it with `sendMessage`, or with the decision about a call that still waits.'
+  return { outcome: 'already decided', message, toolCallIds: decided.map((call) => call.id) }
 }
 
-function refusalOfContent(
-  state: RunState,
-  decisions: readonly GivenDecision[],
-  byId: ReadonlyMap<string, ToolCall>,
-): DecisionRefusal | undefined {
-  const approved = decisions.filter((given) => given.kind === 'APPROVED')
-  const ofClient = approved.map((given) => byId.get(given.toolCallId)!).filter(isOfClient)
+function refusalOfContent(state: RunState, open: readonly Deciding[]): DecisionRefusal | undefined {
+  const approved = open.flatMap(({ given, call }) => (given.kind === 'APPROVED' && call ? [{ given, call }] : []))
+  const ofClient = approved.map(({ call }) => call).filter(isOfClient)
   if (ofClient.length > 0) return clientMustReturn(state, ofClient)
 
-  for (const given of approved) {
-    const call = byId.get(given.toolCallId)!
+  for (const { given, call } of approved) {
     const problems = given.arguments === undefined ? [] : problemsOfArguments(state, call, given.arguments)
-    if (problems.length > 0) return { outcome: 'invalid arguments', toolCallId: call.id, problems }
+    const message = `The edited arguments of ${publicId(call)} do not match the tool's schema or the tool rules. Nothing was changed.`
+    if (problems.length > 0) return { outcome: 'invalid arguments', message, toolCallId: call.id, problems }
   }
   return undefined
 }
 
-/** A tool takes an object, also where its schema does not say so. */
+/** A tool takes an object, even if its schema does not say so. */
 function problemsOfArguments(state: RunState, call: ToolCall, edited: Json): readonly SchemaProblem[] {
   if (!isJsonObject(edited)) return [{ path: '', message: 'must be object' }]
   return problemsOfEdit(state, { ...call, arguments: edited })
@@ -107,26 +114,32 @@ function isOfClient(call: ToolCall): boolean {
   return call.needs === 'CLIENT_EXECUTION'
 }
 
-/** A call of a client tool cannot be approved: nobody here could run it. */
-function clientMustReturn(state: RunState, calls: readonly ToolCall[]): DecisionRefusal {
-  const names = [...new Set(calls.map((call) => call.name))].join(', ')
+/** A call of a client tool cannot be approved, because the server cannot run it. */
+function clientMustReturn(state: RunState, ofClient: readonly ToolCall[]): DecisionRefusal {
+  const names = [...new Set(ofClient.map((call) => call.name))].join(', ')
+  const ids = ofClient.map(publicId)
   return {
     outcome: 'invalid ids',
-    message: `Invalid tool call IDs: ${show(calls)}. The client runs ${names} itself: send what came of it as \`toolReturn\`, or \`deny\` the call.`,
-    invalidIds: calls.map((call) => call.id),
-    expectedIds: state.calls.filter((call) => call.status === 'PENDING' && !isOfClient(call)).map((call) => call.id),
+    message: `Invalid tool call IDs: ${ids.join(', ')}. The client runs ${names} itself: send the result as \`toolReturn\`, or \`deny\` the call.`,
+    invalidIds: ids,
+    expectedIds: state.calls.filter((call) => call.status === 'PENDING' && !isOfClient(call)).map(publicId),
   }
 }
 
 function invalidIds(ids: readonly string[], pending: readonly ToolCall[]): DecisionRefusal {
+  const expectedIds = pending.map(publicId)
   return {
     outcome: 'invalid ids',
-    message: `Invalid tool call IDs: ${show(ids.map((id) => ({ id })))}. Expected each once, out of: ${show(pending)}.`,
+    message: `Invalid tool call IDs: ${ids.map((id) => id.slice(0, 100)).join(', ')}. Expected each of these at most once: ${expectedIds.join(', ')}.`,
     invalidIds: ids,
-    expectedIds: pending.map((call) => call.id),
+    expectedIds,
   }
 }
 
-function show(calls: readonly { readonly id: string }[]): string {
-  return calls.map(({ id }) => encodeId('ToolCall', id)).join(', ')
+function calls(deciding: readonly Deciding[]): ToolCall[] {
+  return deciding.flatMap(({ call }) => call ?? [])
+}
+
+function publicId(call: ToolCall): string {
+  return encodeId('ToolCall', call.id)
 }

@@ -3,17 +3,18 @@ import { sameJson, type Json } from '../util/json.ts'
 import { addDecisions, errorResult } from './advance.ts'
 import type { Draft } from './draft.ts'
 import type { GivenMessage } from './message.ts'
-import { findTool } from './run-state.ts'
+import { encodeId } from './ids.ts'
+import { findTool, type RunState } from './run-state.ts'
 import { toolDefaults } from './tool.ts'
 import { truncateResult } from './tool-output.ts'
 import type { ApprovalScope, Decision, ToolCall, ToolReturnStatus } from './tool-call.ts'
 
-/** What a client says about one call that waits. */
+/** A decision as a client gives it. `toolCallId` is what the client sent, which may be no id at all. */
 export type GivenDecision =
   | {
       readonly kind: 'APPROVED'
       readonly toolCallId: string
-      /** Undefined: as the model wrote them. */
+      /** Undefined means the model's arguments. */
       readonly arguments: Json | undefined
       readonly scope: ApprovalScope
     }
@@ -27,10 +28,26 @@ export type GivenDecision =
       readonly stderr: readonly string[]
     }
 
-/** Whether the same thing was decided before: then deciding it again succeeds and changes nothing. */
-export function isSameDecision(given: GivenDecision, call: Pick<ToolCall, 'decision' | 'editedArguments'>): boolean {
+export interface DecisionInput {
+  readonly decisions: readonly GivenDecision[]
+  readonly followUp: readonly GivenMessage[]
+}
+
+/** Each decision with the call of the run that it is about. Undefined if the run has no such call. */
+export function withCalls(
+  state: Pick<RunState, 'calls'>,
+  decisions: readonly GivenDecision[],
+): { readonly given: GivenDecision; readonly call: ToolCall | undefined }[] {
+  const byPublicId = new Map(state.calls.map((call) => [encodeId('ToolCall', call.id), call]))
+  return decisions.map((given) => ({ given, call: byPublicId.get(given.toolCallId) }))
+}
+
+type DecidableCall = Pick<ToolCall, 'decision' | 'decidedBy' | 'editedArguments'>
+
+/** Whether a person made the same decision before: then making it again succeeds and changes nothing. */
+export function isSameDecision(given: GivenDecision, call: DecidableCall): boolean {
   const { decision } = call
-  if (!decision || decision.kind !== given.kind) return false
+  if (!decision || call.decidedBy === null || decision.kind !== given.kind) return false
   switch (given.kind) {
     case 'APPROVED':
       return decision.scope === given.scope && sameJson(given.arguments ?? null, call.editedArguments)
@@ -51,24 +68,18 @@ export function hashOfFollowUp(followUp: readonly GivenMessage[]): string | unde
   return followUp.length === 0 ? undefined : jsonHash(followUp as unknown as Json)
 }
 
-/** Takes what was given about calls that wait. What was decided before stays as it is. */
-export function applyDecisions(
-  draft: Draft,
-  given: { readonly decisions: readonly GivenDecision[]; readonly followUp: readonly GivenMessage[] },
-  decidedBy: string,
-): void {
-  const followUpHash = hashOfFollowUp(given.followUp)
-  const calls = new Map(draft.state.calls.map((call) => [call.id, call]))
-  const repeated = given.decisions.some(({ toolCallId }) => {
-    return followUpHash !== undefined && calls.get(toolCallId)?.decision?.followUpHash === followUpHash
-  })
-  for (const decision of given.decisions) {
-    const call = calls.get(decision.toolCallId)!
-    if (call.status !== 'PENDING') continue
-    applyDecision(draft, call, decision, { decidedBy, ...(followUpHash === undefined ? {} : { followUpHash }) })
+/** Stores the decisions about calls that wait, none of which is refused. Decisions made before stay as they are. */
+export function applyDecisions(draft: Draft, { decisions, followUp }: DecisionInput, decidedBy: string): void {
+  const followUpHash = hashOfFollowUp(followUp)
+  const deciding = withCalls(draft.state, decisions)
+  const repeated =
+    followUpHash !== undefined && deciding.some(({ call }) => call?.decision?.followUpHash === followUpHash)
+  for (const { given, call } of deciding) {
+    if (call?.status !== 'PENDING') continue
+    applyDecision(draft, call, given, { decidedBy, ...(followUpHash === undefined ? {} : { followUpHash }) })
   }
-  if (given.followUp.length > 0 && !repeated) {
-    draft.changeRun({ followUps: [...draft.state.run.followUps, ...given.followUp] })
+  if (followUp.length > 0 && !repeated) {
+    draft.changeRun({ followUps: [...draft.state.run.followUps, ...followUp] })
   }
 }
 

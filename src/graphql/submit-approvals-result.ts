@@ -40,12 +40,12 @@ const AlreadyDecidedRefusal = builder.objectRef<{
   readonly toolCallIds: readonly string[]
 }>('AlreadyDecidedRefusal')
 AlreadyDecidedRefusal.implement({
-  description: 'A different decision was already taken. Nothing was applied.',
+  description: 'A different decision was already made. The same decision again is not refused.',
   interfaces: [Refusal],
   fields: (t) => ({
     decisions: t.field({
       type: [ApprovalDecision],
-      description: 'The decisions that stand.',
+      description: 'The decisions that stand: what was decided, by whom and when.',
       resolve: async ({ toolCallIds }, _args, { loaders }) => {
         const calls = await Promise.all(toolCallIds.map((id) => loadExisting(loaders.toolCalls, 'ToolCall', id)))
         return calls.filter(isDecided)

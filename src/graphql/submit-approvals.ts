@@ -1,5 +1,3 @@
-import { createHash } from 'node:crypto'
-
 import { submitApprovals, type GivenDecision } from '../commands/submit-approvals.ts'
 import { badUserInput } from '../domain/errors.ts'
 import { checkedCount, checkedText } from '../domain/input.ts'
@@ -8,7 +6,7 @@ import { storableText } from '../util/json.ts'
 import { builder } from './builder.ts'
 import type { Context } from './context.ts'
 import { NewMessageInput } from './given-message.ts'
-import { encodeId, requireUuid, uuidOf } from './node.ts'
+import { requireUuid } from './node.ts'
 import { checkedMessages, checkedToken, checkedWait } from './run-input.ts'
 import { SubmitApprovalsResult } from './submit-approvals-result.ts'
 import { ApprovalScope, ToolReturnStatus } from './tool-call-outcome.ts'
@@ -111,12 +109,11 @@ builder.mutationField('submitApprovals', (t) =>
 type Input = typeof SubmitApprovalsInput.$inferInput
 
 async function submit(context: Context, runId: string, input: Input) {
-  if (input.decisions.length === 0) throw badUserInput('input.decisions', 'It is empty. It takes one decision or more.')
+  if (input.decisions.length === 0) throw badUserInput('input.decisions', 'It is empty. Expected 1 to 200 decisions.')
   checkedCount('input.decisions', input.decisions, { max: maxDecisions })
-  const ids = new CallIds()
   const outcome = await submitApprovals(context, context.viewer, {
     runId,
-    decisions: input.decisions.map((decision, index) => toDecision(`input.decisions.${index}`, decision, ids)),
+    decisions: input.decisions.map((decision, index) => toDecision(`input.decisions.${index}`, decision)),
     followUp: checkedMessages('input.followUp', input.followUp ?? []),
     idempotencyKey: checkedToken('input.idempotencyKey', input.idempotencyKey),
   })
@@ -124,42 +121,24 @@ async function submit(context: Context, runId: string, input: Input) {
     case 'accepted':
       return { type: 'SubmitApprovalsSuccess' as const, runId }
     case 'nothing pending':
-      return {
-        type: 'NoPendingApprovalRefusal' as const,
-        runId,
-        message: 'No tool call is currently awaiting approval.',
-      }
+      return { ...outcome, type: 'NoPendingApprovalRefusal' as const, runId }
     case 'invalid ids':
-      return {
-        type: 'InvalidToolCallIdsRefusal' as const,
-        message: ids.restored(outcome.message),
-        invalidIds: outcome.invalidIds.map((id) => ids.shown(id)),
-        expectedIds: outcome.expectedIds.map((id) => ids.shown(id)),
-      }
+      return { ...outcome, type: 'InvalidToolCallIdsRefusal' as const }
     case 'already decided':
-      return {
-        type: 'AlreadyDecidedRefusal' as const,
-        message: outcome.message,
-        toolCallIds: outcome.toolCallIds,
-      }
+      return { ...outcome, type: 'AlreadyDecidedRefusal' as const }
     case 'invalid arguments':
-      return {
-        type: 'InvalidArgumentsRefusal' as const,
-        message: 'The edited arguments do not fit. Nothing was applied.',
-        toolCallId: outcome.toolCallId,
-        problems: outcome.problems,
-      }
+      return { ...outcome, type: 'InvalidArgumentsRefusal' as const }
     default:
       return outcome satisfies never
   }
 }
 
-function toDecision(field: string, input: Input['decisions'][number], ids: CallIds): GivenDecision {
+function toDecision(field: string, input: Input['decisions'][number]): GivenDecision {
   if (input.approve) {
     const { toolCallId, arguments: edited, scope } = input.approve
     return {
       kind: 'APPROVED',
-      toolCallId: ids.uuid(toolCallId),
+      toolCallId,
       arguments: edited ?? undefined,
       scope: scope ?? 'ONCE',
     }
@@ -167,44 +146,15 @@ function toDecision(field: string, input: Input['decisions'][number], ids: CallI
   if (input.deny) {
     const { toolCallId, reason } = input.deny
     const text = checkedText(`${field}.deny.reason`, reason ?? '', { max: maxReasonCharacters })
-    return { kind: 'DENIED', toolCallId: ids.uuid(toolCallId), reason: text === '' ? null : text }
+    return { kind: 'DENIED', toolCallId, reason: text === '' ? null : text }
   }
   const { toolCallId, status, output, stdout, stderr } = input.toolReturn
   return {
     kind: 'CLIENT_RETURN',
-    toolCallId: ids.uuid(toolCallId),
+    toolCallId,
     status,
     output: storableText(output),
     stdout: (stdout ?? []).map(storableText),
     stderr: (stderr ?? []).map(storableText),
   }
-}
-
-/**
- * Which refusal an id that cannot be a call's gets depends on whether anything waits, as for any other id. So it is
- * handed on as one that no call has, the same each time, and shown as it was given.
- */
-class CallIds {
-  readonly #given = new Map<string, string>()
-
-  uuid(id: string): string {
-    const uuid = uuidOf('ToolCall', id) ?? impossibleUuid(id)
-    this.#given.set(uuid, id)
-    return uuid
-  }
-
-  shown(uuid: string): string {
-    return this.#given.get(uuid) ?? encodeId('ToolCall', uuid)
-  }
-
-  restored(message: string): string {
-    const ids = this.#given.entries()
-    return ids.reduce((text, [uuid, id]) => text.replaceAll(encodeId('ToolCall', uuid), () => id), message)
-  }
-}
-
-/** Of version 8, which our ids never are. */
-function impossibleUuid(text: string): string {
-  const hex = createHash('sha256').update(text).digest('hex')
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`
 }

@@ -68,7 +68,7 @@ test('[APR31] of two different decisions about one call at the same moment, one 
     const [approved, denied] = answers.map((answer) => answer.__typename)
     await ground.answer('done')
     const [call] = (await talk.settled(runId)).steps[0].toolCalls
-    expect([approved, denied].toSorted()).toEqual(['NoPendingApprovalRefusal', 'SubmitApprovalsSuccess'])
+    expect([approved, denied].toSorted()).toEqual(['AlreadyDecidedRefusal', 'SubmitApprovalsSuccess'])
     expect(call.decision.kind).toBe(approved === 'SubmitApprovalsSuccess' ? 'APPROVED' : 'DENIED')
     expect(executions).toHaveLength(approved === 'SubmitApprovalsSuccess' ? 1 : 0)
   }

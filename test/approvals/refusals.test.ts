@@ -49,30 +49,53 @@ test('[APR18] ids that are not pending in this run are refused together, and not
   expect((await talk.messages(runId)).map((message) => message.__typename)).not.toContain('ApprovalResponseMessage')
 })
 
-test('[APR19] while something waits another decision about a decided call is AlreadyDecided; where nothing waits, NoPendingApproval', async () => {
+test('[APR19] a different decision is AlreadyDecidedRefusal with the decision, who made it and when, however far the run has come', async () => {
   const agent = await talk.createAgent(secretAgent)
   const { runId, calls } = await ground.ask(agent, two)
   await talk.submit(runId, [deny(calls[0], 'no')])
-  for (const other of [approve(calls[0]), deny(calls[0]), deny(calls[0], 'never'), giveReturn(calls[0], 'x')]) {
-    expect(await talk.submit(runId, [approve(calls[1]), other])).toMatchObject({
-      __typename: 'AlreadyDecidedRefusal',
-      decisions: [{ toolCallId: calls[0].id, kind: 'DENIED', reason: 'no', decidedBy: 'open' }],
-    })
+  const others = [approve(calls[0]), deny(calls[0]), deny(calls[0], 'never'), giveReturn(calls[0], 'x')]
+  const stands = {
+    __typename: 'AlreadyDecidedRefusal',
+    message: expect.stringMatching(new RegExp(`${calls[0].id} was denied by open at \\d{4}-`)),
+    decisions: [
+      { toolCallId: calls[0].id, kind: 'DENIED', reason: 'no', decidedBy: 'open', decidedAt: expect.any(String) },
+    ],
   }
+  for (const other of others) expect(await talk.submit(runId, [approve(calls[1]), other])).toMatchObject(stands)
   expect((await talk.run(runId)).pendingToolCalls).toEqual([{ id: calls[1].id }])
 
   await talk.submit(runId, [deny(calls[0], 'no'), approve(calls[1])])
-  const nothing = { __typename: 'NoPendingApprovalRefusal', message: 'No tool call is currently awaiting approval.' }
   const next = await ground.model.nextCall()
-  expect(await talk.submit(runId, [approve(calls[0])])).toMatchObject(nothing)
+  for (const other of others) expect(await talk.submit(runId, [other])).toMatchObject(stands)
   next.finish()
   await talk.settled(runId)
-  expect(await talk.submit(runId, [approve(calls[0])])).toMatchObject(nothing)
-  expect(await talk.submit(runId, [approve({ id: 'nonsense' })])).toMatchObject(nothing)
+  const log = await talk.log(runId)
+  for (const other of others) {
+    expect(await talk.submit(runId, [other])).toMatchObject(stands)
+    expect(await talk.submit(runId, [other, approve({ id: 'nonsense' })])).toMatchObject(stands)
+    expect(await talk.submit(runId, [other], { followUp: [{ text: 'late' }] })).toMatchObject(stands)
+  }
+  expect(await talk.submit(runId, [deny(calls[1])])).toMatchObject({
+    __typename: 'AlreadyDecidedRefusal',
+    decisions: [{ toolCallId: calls[1].id, kind: 'APPROVED', decidedBy: 'open' }],
+  })
+  expect(await talk.log(runId)).toEqual(log)
+})
 
-  const cancelled = await ground.ask(agent)
-  await talk.cancel({ runId: cancelled.runId })
-  expect(await talk.submit(cancelled.runId, [approve(cancelled.calls[0])])).toMatchObject(nothing)
+test('[APR37] where nothing waits, calls that never waited, expired or were cancelled are NoPendingApprovalRefusal', async () => {
+  const nothing = { __typename: 'NoPendingApprovalRefusal', message: 'No tool call is currently awaiting approval.' }
+  const agent = await talk.createAgent(secretAgent)
+  const { runId, calls } = await ground.ask(agent, [...two, ['roll_dice', { sides: 6 }]])
+  const held = (await talk.run(runId)).steps[0].toolCalls[2]
+  await talk.submit(runId, [approve(calls[0])])
+  await talk.cancel({ runId })
+  for (const call of [calls[1], held, { id: 'nonsense' }]) {
+    expect(await talk.submit(runId, [approve(call)])).toMatchObject(nothing)
+    expect(await talk.submit(runId, [deny(call)])).toMatchObject(nothing)
+  }
+  // A decision that was made before the cancel stands.
+  expect(await talk.submit(runId, [approve(calls[0])])).toMatchObject({ __typename: 'SubmitApprovalsSuccess' })
+  expect(await talk.submit(runId, [deny(calls[0])])).toMatchObject({ __typename: 'AlreadyDecidedRefusal' })
 })
 
 test('[APR20] the same decision again succeeds and changes nothing, while the run waits, goes on and has ended', async () => {

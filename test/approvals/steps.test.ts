@@ -136,7 +136,7 @@ test('[APR14] scope RUN reaches the later calls of the tool in this run, scope A
   expect(await talk.settled(second.runId)).toMatchObject({ status: 'COMPLETED' })
   expect(await talk.submit(second.runId, toAgent)).toMatchObject({ __typename: 'SubmitApprovalsSuccess' })
   expect(await talk.submit(second.runId, [approve(second.calls[0])])).toMatchObject({
-    __typename: 'NoPendingApprovalRefusal',
+    __typename: 'AlreadyDecidedRefusal',
   })
 
   const third = await talk.start(agent, 'once more')

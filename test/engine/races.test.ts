@@ -7,6 +7,7 @@ import { expireApprovals } from '../../src/commands/expire-approvals.ts'
 import { retryRun } from '../../src/commands/retry-run.ts'
 import { sendMessage, type SendMessageInput } from '../../src/commands/send-message.ts'
 import { submitApprovals } from '../../src/commands/submit-approvals.ts'
+import { encodeId } from '../../src/domain/ids.ts'
 import { driveRun } from '../../src/engine/drive-run.ts'
 import { insertWorker } from '../../src/store/workers.ts'
 import { defineTool } from '../../src/tools/registry.ts'
@@ -71,7 +72,8 @@ function send(text: string, whenBusy: SendMessageInput['whenBusy'] = 'REJECT') {
 const cancel = (runId: string) => cancelRun(context, ground.viewer, { runId })
 const retry = (runId: string) => retryRun(context, ground.viewer, { runId })
 
-function approve(runId: string, toolCallId: string) {
+function approve(runId: string, callId: string) {
+  const toolCallId = encodeId('ToolCall', callId)
   const decisions = [{ kind: 'APPROVED', toolCallId, arguments: undefined, scope: 'ONCE' }] as const
   return submitApprovals(context, ground.viewer, { runId, decisions, followUp: [], idempotencyKey: null })
 }

@@ -5,6 +5,7 @@ import { advance, endRun, type Effect } from '../../src/domain/advance.ts'
 import { addAnswer, addInterruptedAnswer } from '../../src/domain/answer.ts'
 import { applyDecisions, resumeIfDecided, type GivenDecision } from '../../src/domain/decisions.ts'
 import { Draft } from '../../src/domain/draft.ts'
+import { encodeId } from '../../src/domain/ids.ts'
 import type { LiveItem } from '../../src/domain/live-step.ts'
 import type { RunState } from '../../src/domain/run-state.ts'
 import { hasEnded, storedRunStatuses, transitions } from '../../src/domain/run.ts'
@@ -217,7 +218,7 @@ test(
             const call = pending[next.place % pending.length]!
             await commit(
               (draft) => {
-                applyDecisions(draft, decisionOf(next, call.id), 'someone')
+                applyDecisions(draft, decisionOf(next, encodeId('ToolCall', call.id)), 'someone')
                 resumeIfDecided(draft)
               },
               { drives: false },

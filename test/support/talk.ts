@@ -97,7 +97,7 @@ export function talkTo(client: GraphQLClient): Talk {
         `mutation ($input: SubmitApprovalsInput!) { submitApprovals(input: $input) { __typename
           ... on SubmitApprovalsSuccess { run { ${runFields} } } ... on Refusal { message }
           ... on NoPendingApprovalRefusal { run { id } } ... on InvalidToolCallIdsRefusal { invalidIds expectedIds }
-          ... on AlreadyDecidedRefusal { decisions { toolCallId kind reason decidedBy } }
+          ... on AlreadyDecidedRefusal { decisions { toolCallId kind reason decidedBy decidedAt } }
           ... on InvalidArgumentsRefusal { toolCall { id status } problems { path message } } } }`,
         { input: { runId, decisions, ...options } },
       )

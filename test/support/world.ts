@@ -10,6 +10,7 @@ import type { AdmissionOutcome } from '../../src/commands/admit.ts'
 import { sendMessage, type SendMessageInput } from '../../src/commands/send-message.ts'
 import { submitApprovals } from '../../src/commands/submit-approvals.ts'
 import type { GivenDecision } from '../../src/domain/decisions.ts'
+import { encodeId } from '../../src/domain/ids.ts'
 import { LeaseLostError } from '../../src/engine/commit.ts'
 import { driveRun } from '../../src/engine/drive-run.ts'
 import type { EngineContext } from '../../src/engine/engine-context.ts'
@@ -252,7 +253,7 @@ export class World {
   ): Promise<boolean> {
     const call = among(await this.#pendingCalls(), choice)
     if (!call) return false
-    const toolCallId = call.id
+    const toolCallId = encodeId('ToolCall', call.id)
     const decisions: Record<GivenDecision['kind'], GivenDecision> = {
       APPROVED: { kind: 'APPROVED', toolCallId, arguments: undefined, scope: 'ONCE' },
       DENIED: { kind: 'DENIED', toolCallId, reason: 'no' },
