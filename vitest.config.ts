@@ -3,7 +3,8 @@ import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 
 export default defineConfig({
-  // Node loads graphql's index.js; Vite would pick index.mjs beside it, and two copies of graphql don't know each other's classes.
+  // Node loads graphql's index.js; Vite would pick index.mjs beside it, and two copies of graphql don't know each
+  // other's classes.
   resolve: { alias: [{ find: /^graphql$/, replacement: 'graphql/index.js' }] },
   test: {
     include: ['test/**/*.test.ts'],

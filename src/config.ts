@@ -85,7 +85,7 @@ export function readConfig(env: Environment = process.env): Config {
 const hourMs = 3_600_000
 const webProtocols = ['http:', 'https:']
 
-export function isLoopback(host: string): boolean {
+function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'))
 }
 

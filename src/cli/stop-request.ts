@@ -15,9 +15,9 @@ const sameRequestMs = 1_000
 const parentCheckMs = 500
 
 /**
- * SIGINT and SIGTERM ask the process to stop in order. A second signal, from someone who does not want to wait, ends it at
- * once. An npm that was killed forwards no signal, so with `watchParent` the end of the parent process counts as a request
- * to stop. (`npm start` uses `exec`, so that there is no shell between npm and this process.)
+ * SIGINT and SIGTERM ask the process to stop in order. A second signal, from someone who does not want to wait, ends it
+ * at once. An npm that was killed forwards no signal, so with `watchParent` the end of the parent process counts as a
+ * request to stop. (`npm start` uses `exec`, so that there is no shell between npm and this process.)
  */
 export function watchForStop({ log, watchParent }: { log: Log; watchParent: boolean }): StopRequest {
   const controller = new AbortController()
@@ -43,8 +43,8 @@ export function watchForStop({ log, watchParent }: { log: Log; watchParent: bool
 }
 
 /**
- * A rejected promise that nobody listens to is a bug of one request or run: it is logged, and the others go on. After an
- * exception that nothing caught, the state of the process is unknown: it stops in order and exits with status 1.
+ * A rejected promise that nobody listens to is a bug of one request or run: it is logged, and the others go on. After
+ * an exception that nothing caught, the state of the process is unknown: it stops in order and exits with status 1.
  */
 function watchForBugs({ log, stop }: { log: Log; stop: () => void }): void {
   process.on('unhandledRejection', (reason) => {

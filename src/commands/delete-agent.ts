@@ -11,8 +11,8 @@ import type { CommandContext } from './command-context.ts'
 import { found } from './found.ts'
 
 /**
- * With its conversations, their runs and messages, and the agents that were made to work for it; blocks and tools stay. A
- * worker that drives one of the runs finds its row gone at its next checkpoint, and stops.
+ * With its conversations, their runs and messages, and the agents that were made to work for it; blocks and tools stay.
+ * A worker that drives one of the runs finds its row gone at its next checkpoint, and stops.
  */
 export async function deleteAgent(context: CommandContext, viewer: Viewer, input: { id: string }): Promise<void> {
   const { tenantId } = viewer
@@ -27,7 +27,9 @@ export async function deleteAgent(context: CommandContext, viewer: Viewer, input
   stopRemovedRuns(context, runIds)
 }
 
-/** Of agents that were made for a group, each with the block that was made for it. Returns the runs that were not over. */
+/**
+ * Of agents that were made for a group, each with the block that was made for it. Returns the runs that were not over.
+ */
 export async function removeAgents(
   trx: Transaction<Database>,
   tenantId: string,

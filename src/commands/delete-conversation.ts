@@ -4,7 +4,10 @@ import { deleteConversation as deleteConversationRow, lockConversationsToDelete 
 import type { CommandContext } from './command-context.ts'
 import { found } from './found.ts'
 
-/** With its runs and messages. A worker that drives one of the runs finds its row gone at its next checkpoint, and stops. */
+/**
+ * With its runs and messages. A worker that drives one of the runs finds its row gone at its next checkpoint, and
+ * stops.
+ */
 export async function deleteConversation(
   context: CommandContext,
   viewer: Viewer,

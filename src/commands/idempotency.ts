@@ -35,7 +35,8 @@ export async function rememberRun(
   { key, hash }: KeyedInput,
   taken: { readonly runId: string; readonly now: Date },
 ): Promise<void> {
-  // Whoever asks the same waits for the same lock and finds the key: someone who took it at this moment asked otherwise.
+  // Whoever asks the same waits for the same lock and finds the key: someone who took it at this moment asked
+  // otherwise.
   if (!(await insertIdempotencyKey(trx, key, { inputHash: hash, ...taken }))) throw conflict(key.key)
 }
 

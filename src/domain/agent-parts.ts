@@ -9,8 +9,8 @@ export interface AgentToolInput {
   readonly approvalOverride?: Given<boolean>
 }
 
-export const maxToolsPerAgent = 200
-export const maxBlocksPerAgent = 100
+const maxToolsPerAgent = 200
+const maxBlocksPerAgent = 100
 
 export function checkAgentTools(field: string, inputs: readonly AgentToolInput[]): void {
   checkToolCount(field, inputs.length)

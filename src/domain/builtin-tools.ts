@@ -16,8 +16,9 @@ export interface BuiltinTool {
 const label = { type: 'string', description: 'The label of the memory block.' }
 
 /**
- * Memory tools write our own tables in the checkpoint that stores their result: one that a crash left without a result has written
- * nothing, and is safe to run again. They run one after another, because each sees what the one before it wrote.
+ * Memory tools write our own tables in the checkpoint that stores their result: one that a crash left without a result
+ * has written nothing, and is safe to run again. They run one after another, because each sees what the one before it
+ * wrote.
  */
 export const builtinTools: readonly BuiltinTool[] = [
   {

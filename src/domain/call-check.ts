@@ -28,18 +28,18 @@ export interface CallInQuestion {
 }
 
 /** The run's calls that really ran, over all its steps, pauses and workers. */
-export function historyOf(state: Pick<PromptState, 'calls'>): PastCall[] {
+function historyOf(state: Pick<PromptState, 'calls'>): PastCall[] {
   return state.calls.filter(hasRun).map((call) => ({ name: call.name, output: call.result?.output ?? '' }))
 }
 
 /** The agent's tools and the request's, by name. */
-export function toolNamesOf(state: PromptState): string[] {
+function toolNamesOf(state: PromptState): string[] {
   const names = [...state.tools.map(({ tool }) => tool.name), ...state.run.request.clientTools.map(({ name }) => name)]
   return [...new Set(names)]
 }
 
 /** The parameters of the tool that a call of this name means. */
-export function parametersOf(state: RunState, name: string): JsonObject | undefined {
+function parametersOf(state: RunState, name: string): JsonObject | undefined {
   return (findClientTool(state.run.request, name) ?? findTool(state, name)?.tool)?.parameters
 }
 
@@ -124,7 +124,9 @@ function prefilledFor(state: RunState, name: string): JsonObject | undefined {
   return looksAtHistory(toolRules) ? prefilledArguments(toolRules, historyOf(state), name) : undefined
 }
 
-/** Calls of the step that are going to run and have not yet: they count, so that no limit is passed by several at once. */
+/**
+ * Calls of the step that are going to run and have not yet: they count, so that no limit is passed by several at once.
+ */
 function underWay(state: RunState, { ordinal }: CallInQuestion): string[] {
   const step = lastStep(state)?.index
   return state.calls

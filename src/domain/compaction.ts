@@ -80,8 +80,8 @@ export interface CompactionPlan {
 }
 
 /**
- * Where to cut. A sliding window evicts the oldest share, then a tenth more at a time until the rest fits well; where it
- * cannot, and in mode ALL, everything goes that may. Undefined where nothing may go, or where it would be of no use.
+ * Where to cut. A sliding window evicts the oldest share, then a tenth more at a time until the rest fits well; where
+ * it cannot, and in mode ALL, everything goes that may. Undefined where nothing may go, or where it would be of no use.
  */
 export function planCompaction(task: CompactionTask): CompactionPlan | undefined {
   if (task.firstToStay === 0) return undefined

@@ -134,7 +134,7 @@ function deny(
 }
 
 /** What the model reads of a call that was not allowed. */
-export function denialText(reason: string | null): string {
+function denialText(reason: string | null): string {
   return reason === null || reason === ''
     ? 'The request to call this tool was denied.'
     : `The request to call this tool was denied. Reason: ${reason}`

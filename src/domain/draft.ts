@@ -3,10 +3,10 @@ import type { IdSource } from '../util/ids.ts'
 import type { BlockWrite } from './block.ts'
 import type { GivenMessage, MessageContents, MessageType, NewMessage } from './message.ts'
 import type { LogEntry } from './run-event.ts'
-import { callsOfStep, lastStep, type DrivenRun, type RunState } from './run-state.ts'
+import { lastStep, type DrivenRun, type RunState } from './run-state.ts'
 import { transitions, type RunError, type StopReason, type StoredRunStatus, type Usage } from './run.ts'
 import type { Step } from './step.ts'
-import { isSettled, type Decision, type ToolCall, type ToolResult } from './tool-call.ts'
+import type { Decision, ToolCall, ToolResult } from './tool-call.ts'
 
 export interface PositionedMessage {
   readonly message: NewMessage
@@ -281,11 +281,6 @@ export class Draft {
   /** One message with every return of the step, and before it what was decided, where something was. */
   returnResults(stepIndex: number): void {
     this.addMessage('TOOL_RETURN', {}, { stepIndex })
-  }
-
-  hasUnsettledCalls(): boolean {
-    const step = lastStep(this.#state)
-    return step !== undefined && callsOfStep(this.#state, step.index).some((call) => !isSettled(call))
   }
 
   /** Changed in place: an answer may have a thousand calls, and copying all of them for each would take seconds. */

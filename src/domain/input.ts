@@ -3,8 +3,8 @@ import { isJsonObject, storableText, type Json, type JsonObject } from '../util/
 import { badUserInput } from './errors.ts'
 
 /**
- * Checks of single values that a client gave. Each returns the value as it is to be stored, or throws BAD_USER_INPUT that names the
- * field by its path, says what is wrong with the value and what the field takes.
+ * Checks of single values that a client gave. Each returns the value as it is to be stored, or throws BAD_USER_INPUT
+ * that names the field by its path, says what is wrong with the value and what the field takes.
  */
 
 /** A field of an input: absent and null mean different things. */

@@ -83,7 +83,7 @@ export interface LivePosition {
 }
 
 /** What of an item can be shown and kept: all but half a surrogate pair, whose other half is still to come. */
-export function sendableLength(item: ShownText): number {
+function sendableLength(item: ShownText): number {
   const { length } = item.text
   return !item.complete && isHigh(sliceText(item, length - 1, length)) ? length - 1 : length
 }

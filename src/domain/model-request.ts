@@ -30,7 +30,9 @@ export interface ModelTool {
   readonly parameters: JsonObject
 }
 
-/** 'required': some tool must be called. A model that cannot be forced is left to choose among the tools it is given. */
+/**
+ * 'required': some tool must be called. A model that cannot be forced is left to choose among the tools it is given.
+ */
 export type ToolChoice = 'auto' | 'required' | { readonly tool: string }
 
 export interface ModelRequest {

@@ -77,7 +77,9 @@ export interface Run {
   readonly conversationId: string
   /** Its place among the conversation's runs: 1, 2, 3 … in the order in which they were accepted. */
   readonly number: number
-  /** Its place among the runs that held the conversation; null while it waits, and for ever if it was cancelled then. */
+  /**
+   * Its place among the runs that held the conversation; null while it waits, and for ever if it was cancelled then.
+   */
   readonly hold: number | null
   readonly kind: RunKind
   readonly parentId: string | null
@@ -128,11 +130,6 @@ export const transitions: Readonly<Record<StoredRunStatus, readonly StoredRunSta
   COMPLETED: [],
   FAILED: ['QUEUED'],
   CANCELLED: [],
-}
-
-/** The statuses from which `to` may be reached, itself included where staying is no change. */
-export function statusesBefore(to: StoredRunStatus): StoredRunStatus[] {
-  return storedRunStatuses.filter((from) => transitions[from].includes(to))
 }
 
 export function statusOfStopReason(reason: StopReason): EndedStatus | 'AWAITING_APPROVAL' {

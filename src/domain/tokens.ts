@@ -9,7 +9,9 @@ import type { AssistantPart, ModelMessage, ModelRequest, ModelTool } from './mod
 
 /** The counter's time grows with the square of a word's length, and some scripts know no spaces: it gets pieces. */
 const pieceLength = 400
-/** A text of more pieces is counted by so many of them, evenly spread: a megabyte would hold the process up for seconds. */
+/**
+ * A text of more pieces is counted by so many of them, evenly spread: a megabyte would hold the process up for seconds.
+ */
 const countedPieces = 125
 /** Words such as <|endoftext|> are what someone wrote, and weigh what they are written with. */
 const plainText = { disallowedSpecial: new Set<string>() }
@@ -61,7 +63,9 @@ function lengthWithin(text: string, tokens: number): number {
 
 export type CountTokens = (text: string) => number
 
-/** Remembers what texts weigh that it was asked lately: a context is weighed before every step, and most of it stays. */
+/**
+ * Remembers what texts weigh that it was asked lately: a context is weighed before every step, and most of it stays.
+ */
 export function createTokenCounter({ maxCharacters = 4_000_000 } = {}): CountTokens {
   const counted = new Map<string, number>()
   let characters = 0

@@ -44,7 +44,9 @@ export function uncalledTools(rules: readonly ToolRule[], history: readonly Past
   return [...new Set(required)].filter((tool) => !history.some((call) => call.name === tool))
 }
 
-/** The arguments that rules fix for a call of `tool` that is made now. Where two fix the same one, the later rule wins. */
+/**
+ * The arguments that rules fix for a call of `tool` that is made now. Where two fix the same one, the later rule wins.
+ */
 export function prefilledArguments(
   rules: readonly ToolRule[],
   history: readonly PastCall[],
@@ -135,7 +137,9 @@ function childFor(rule: ToolRule, output: string): { readonly tool: string } | '
   return rule.defaultChild === null ? 'any' : { tool: rule.defaultChild }
 }
 
-/** Equal values have equal texts: 5 and 5.0, true and True, JSON in any order of keys, a string with and without quotes. */
+/**
+ * Equal values have equal texts: 5 and 5.0, true and True, JSON in any order of keys, a string with and without quotes.
+ */
 function comparable(text: string): string {
   const trimmed = text.trim()
   try {

@@ -55,8 +55,8 @@ export interface RuleProblem {
 }
 
 /**
- * What is wrong with the shape of rules: exactly the fields of its kind are set. What rules make of each other is not looked for
- * here.
+ * What is wrong with the shape of rules: exactly the fields of its kind are set. What rules make of each other is not
+ * looked for here.
  */
 export function shapeProblems(rules: readonly ToolRule[]): RuleProblem[] {
   return rules.flatMap((rule, index) =>

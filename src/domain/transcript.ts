@@ -7,7 +7,7 @@ import type { ToolCall } from './tool-call.ts'
  * A conversation told to a model that was not part of it: each entry says whose words follow, and every line of them is
  * quoted, so that nobody can speak in another's name, or to the reader, from inside a quotation.
  */
-export function transcriptOf(
+function transcriptOf(
   messages: readonly ContextMessage[],
   options: { readonly returnCharLimit?: number } = {},
 ): string {

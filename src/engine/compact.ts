@@ -37,9 +37,9 @@ export type CompactionOutcome =
   | { readonly outcome: 'aborted' }
 
 /**
- * Has the oldest part of a context summarised. Nothing is stored here, so a crash in the middle leaves the context as it
- * was. Where the summary fails, everything that may go is summarised by the agent's own model, which works if the agent
- * works at all.
+ * Has the oldest part of a context summarised. Nothing is stored here, so a crash in the middle leaves the context as
+ * it was. Where the summary fails, everything that may go is summarised by the agent's own model, which works if the
+ * agent works at all.
  */
 export async function compact(context: EngineContext, subject: CompactionSubject): Promise<CompactionOutcome> {
   const { settings, state } = subject

@@ -11,7 +11,7 @@ import { Node, registerNode, requireUuid } from './node.ts'
 import { payloadType } from './payload.ts'
 import { Tool } from './tool.ts'
 
-export const AgentTool = builder.objectRef<AgentToolShape>('AgentTool')
+const AgentTool = builder.objectRef<AgentToolShape>('AgentTool')
 AgentTool.implement({
   description: 'A tool as one agent has it.',
   interfaces: [Node],

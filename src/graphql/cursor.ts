@@ -12,7 +12,9 @@ export function beginningOf(conversationId: string): RunCursor {
   return { runId: conversationId, seq: 0, item: 0, offset: 0 }
 }
 
-/** A cursor that a client gave for this run. One past the end of an ended run has nothing after it, which is no fault. */
+/**
+ * A cursor that a client gave for this run. One past the end of an ended run has nothing after it, which is no fault.
+ */
 export function requireCursor(run: Run, text: string): RunCursor {
   const cursor = requireDecoded(text)
   if (cursor.runId !== run.id) throw badCursor('The cursor belongs to another run. Pass one that this run gave.')
@@ -22,7 +24,9 @@ export function requireCursor(run: Run, text: string): RunCursor {
   return cursor
 }
 
-/** A cursor that a client gave for this conversation: undefined for its beginning, else with the run that it lies in. */
+/**
+ * A cursor that a client gave for this conversation: undefined for its beginning, else with the run that it lies in.
+ */
 export async function requireConversationCursor(
   conversation: { readonly id: string },
   text: string,

@@ -8,7 +8,7 @@ import type { Context } from './context.ts'
 /** What `node` may return. */
 export type NodeKind = Exclude<IdKind, 'Tenant'>
 
-export const maxNodes = 100
+const maxNodes = 100
 
 export const Node = builder.interfaceRef<object>('Node')
 Node.implement({

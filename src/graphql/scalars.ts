@@ -34,7 +34,9 @@ builder.scalarType('JSON', {
 
 const maxJsonDepth = 100
 
-/** Whatever walks a value does so by recursion: one that is nested without end would end at the stack, somewhere later. */
+/**
+ * Whatever walks a value does so by recursion: one that is nested without end would end at the stack, somewhere later.
+ */
 function withinDepth(value: Json): Json {
   let level: readonly Json[] = [value]
   for (let depth = 0; level.length > 0; depth += 1) {

@@ -32,8 +32,8 @@ export function useAuthentication<Viewer>(identify: Identify<Viewer>): Plugin<ob
 
 /**
  * A server without keys is open to every program on its machine. A web page must not use that by way of a name that its
- * owner points to this server, so a client without a key must use an IP address, `localhost` or a configured name. A server
- * with keys refuses such clients anyway.
+ * owner points to this server, so a client without a key must use an IP address, `localhost` or a configured name. A
+ * server with keys refuses such clients anyway.
  */
 export function createIdentify<Viewer>(authenticate: Authenticate<Viewer>, origins: Origins): Identify<Viewer> {
   return async (authorization, host) => {

@@ -29,8 +29,9 @@ function isHostName(text: string): boolean {
 }
 
 /**
- * Whether the client used an IP address or a loopback name. A hostile site can make its own name resolve to 127.0.0.1 and
- * then call this server as its own origin (DNS rebinding). It cannot do that with an IP address or with `localhost`.
+ * Whether the client used an IP address or a loopback name. A hostile site can make its own name resolve to 127.0.0.1
+ * and then call this server as its own origin (DNS rebinding). It cannot do that with an IP address or with
+ * `localhost`.
  */
 export function isAddress({ name }: Host): boolean {
   return name === 'localhost' || name.endsWith('.localhost') || isIPv4(name) || isIPv6(name)

@@ -3,8 +3,8 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:
 import { isAddress, parseHost } from './host.ts'
 
 /**
- * Which web pages may use the API. A browser lets any page send requests to any server, and says where the page came from.
- * Clients that are not browsers send neither `Origin` nor `Sec-Fetch-Site`.
+ * Which web pages may use the API. A browser lets any page send requests to any server, and says where the page came
+ * from. Clients that are not browsers send neither `Origin` nor `Sec-Fetch-Site`.
  */
 export interface Origins {
   /** Why the request is refused, or undefined if its page may use the API. */

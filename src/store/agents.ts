@@ -87,8 +87,8 @@ export async function countAgents(db: Kysely<Database>, tenantId: string, filter
 }
 
 /**
- * Locks against every other change of the agents and of what they have, and lets runs be added meanwhile. Whoever locks blocks
- * or tools too locks them before, so that no two commands wait for each other.
+ * Locks against every other change of the agents and of what they have, and lets runs be added meanwhile. Whoever locks
+ * blocks or tools too locks them before, so that no two commands wait for each other.
  */
 export async function lockAgents(trx: Kysely<Database>, tenantId: string, ids: readonly string[]): Promise<Agent[]> {
   if (ids.length === 0) return []

@@ -5,7 +5,7 @@ import { readPage, type Page, type PageArguments } from './page.ts'
 import type { Database } from './schema.ts'
 import { ofTenant } from './tenant-scope.ts'
 
-export function toConversation(row: Selectable<Database['conversations']>): Conversation {
+function toConversation(row: Selectable<Database['conversations']>): Conversation {
   return {
     id: row.id,
     tenantId: row.tenant_id,
@@ -120,9 +120,9 @@ export async function setConversation(
 }
 
 /**
- * Locks conversations and then their unfinished runs, in the order of all who decide, before they are deleted. A worker's
- * checkpoint holds its run and reaches for the conversation by foreign key: this lock lets it, and then waits for it at the
- * run, where a bare delete would hold the conversation, wait for the run, and be a deadlock.
+ * Locks conversations and then their unfinished runs, in the order of all who decide, before they are deleted. A
+ * worker's checkpoint holds its run and reaches for the conversation by foreign key: this lock lets it, and then waits
+ * for it at the run, where a bare delete would hold the conversation, wait for the run, and be a deadlock.
  */
 export async function lockConversationsToDelete(
   trx: Kysely<Database>,

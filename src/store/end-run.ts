@@ -116,8 +116,8 @@ async function countTurn(
 }
 
 /**
- * The run that will read the turn anyway. It is locked: a worker that takes it up holds the same lock while it reads, so
- * either the run is seen to have begun, or it reads what is stored here.
+ * The run that will read the turn anyway. It is locked: a worker that takes it up holds the same lock while it reads,
+ * so either the run is seen to have begun, or it reads what is stored here.
  */
 async function findWaitingRun(
   trx: Transaction<Database>,

@@ -3,14 +3,16 @@ import { sql, type Transaction } from 'kysely'
 import type { Database } from './schema.ts'
 
 export interface LockedRun {
-  /** Whether other agents work for its agent in the background: most agents have none, and nothing more is asked then. */
+  /**
+   * Whether other agents work for its agent in the background: most agents have none, and nothing more is asked then.
+   */
   readonly hasSleeptime: boolean
 }
 
 /**
  * Locks a run's conversation and then the run, always in that order, and reads nothing that decides: what is read after
- * this statement is as of now, what was read before it may be stale. Undefined where there is no such run. `no key`, because a
- * worker that stores a message holds its run and then shares the conversation's key: it must not wait for us.
+ * this statement is as of now, what was read before it may be stale. Undefined where there is no such run. `no key`,
+ * because a worker that stores a message holds its run and then shares the conversation's key: it must not wait for us.
  */
 export async function lockRun(trx: Transaction<Database>, runId: string): Promise<LockedRun | undefined> {
   const { rows } = await sql<{ has_sleeptime: boolean }>`

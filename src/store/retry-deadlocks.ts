@@ -2,8 +2,8 @@ const deadlockDetected = '40P01'
 const attempts = 5
 
 /**
- * Does a transaction again where Postgres ended it for a deadlock: two agents may work for each other in the background,
- * and then the ends of their turns lock each other's conversations in either order.
+ * Does a transaction again where Postgres ended it for a deadlock: two agents may work for each other in the
+ * background, and then the ends of their turns lock each other's conversations in either order.
  */
 export async function retryDeadlocks<Result>(transact: () => Promise<Result>): Promise<Result> {
   for (let attempt = 1; ; attempt += 1) {

@@ -137,8 +137,8 @@ export async function lockTool(trx: Kysely<Database>, tenantId: string, id: stri
 }
 
 /**
- * Inserts it, or replaces what the tenant has under that name, which keeps its id. Nothing where that is a tool that does not
- * come from a client.
+ * Inserts it, or replaces what the tenant has under that name, which keeps its id. Nothing where that is a tool that
+ * does not come from a client.
  */
 export async function upsertTool(db: Kysely<Database>, tool: Tool): Promise<Tool | undefined> {
   const columns = settableColumns(tool)
@@ -184,8 +184,8 @@ export async function deleteTool(trx: Kysely<Database>, tenantId: string, id: st
 }
 
 /**
- * Makes the tenant's tools of kind BUILTIN what the code says. What a client may set on them stays; a name that the tenant
- * has given to a tool of its own stays that tool's. Writes nothing where nothing changed.
+ * Makes the tenant's tools of kind BUILTIN what the code says. What a client may set on them stays; a name that the
+ * tenant has given to a tool of its own stays that tool's. Writes nothing where nothing changed.
  */
 export async function upsertBuiltinTools(
   db: Kysely<Database>,

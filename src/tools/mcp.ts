@@ -22,7 +22,9 @@ interface Connection {
   idle: NodeJS.Timeout | undefined
 }
 
-/** Connections to Model Context Protocol servers: made when a tool is called, kept for the next call, closed when idle. */
+/**
+ * Connections to Model Context Protocol servers: made when a tool is called, kept for the next call, closed when idle.
+ */
 export class McpConnections {
   readonly #network: GuardedNetwork
   readonly #connections = new Map<string, Connection>()

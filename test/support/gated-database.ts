@@ -3,7 +3,10 @@ import type pg from 'pg'
 
 import type { Database } from '../../src/store/schema.ts'
 
-/** Called around every statement, those that begin and commit transactions included. What it throws, the statement throws. */
+/**
+ * Called around every statement, those that begin and commit transactions included. What it throws, the statement
+ * throws.
+ */
 export interface StatementHooks {
   before?(statement: string, parameters?: readonly unknown[]): Promise<void> | void
   /** The statement was executed: what is thrown here is the loss of its answer. */

@@ -15,7 +15,10 @@ export interface CommandResult {
   readonly stderr: string
 }
 
-/** What every Postgres process is started with: no inherited environment, no locale surprises, a folder anyone may enter. */
+/**
+ * What every Postgres process is started with: no inherited environment, no locale surprises, a folder anyone may
+ * enter.
+ */
 export const cleanSurroundings = { cwd: '/', env: { LC_ALL: 'C', TZ: 'UTC' } } as const
 
 /** Runs a command to its end under `account`; undefined is our own account. Failure is data. */

@@ -75,7 +75,10 @@ export async function launchPostmaster(cluster: Cluster, port: number): Promise<
   }
 }
 
-/** Fast: sessions are ended, nothing that was committed is lost. Immediate, if that takes a minute, only means recovery at the next start. */
+/**
+ * Fast: sessions are ended, nothing that was committed is lost. Immediate, if that takes a minute, only means recovery
+ * at the next start.
+ */
 export async function stopPostmaster({ folder, account, binaries }: Cluster): Promise<void> {
   const stop = (mode: string) =>
     runAs(account, join(binaries.folder, 'pg_ctl'), ['stop', '-D', folder, '-s', '-w', '-m', mode])

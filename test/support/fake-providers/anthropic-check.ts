@@ -43,7 +43,7 @@ function version(model: string): number {
   return Number(`${major ?? 0}.${minor ?? 0}`)
 }
 
-export function isBound(model: string): boolean {
+function isBound(model: string): boolean {
   return version(model) > 5
 }
 
