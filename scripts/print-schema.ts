@@ -2,17 +2,38 @@ import { readFile, writeFile } from 'node:fs/promises'
 
 import { isAbstractType, lexicographicSortSchema, printSchema } from 'graphql'
 
-import { schema } from '../src/graphql/schema.ts'
+import { format, resolveConfig } from 'prettier'
 
-/** Writes what is made from the schema; with `--check`, only says whether it is what the code makes. */
+import { schema } from '../src/graphql/schema.ts'
+import { printDocuments, printSchemaTypes } from './typed-documents.ts'
+
+/** Writes the files that are made from the schema. With `--check`, writes nothing and fails if a file is out of date. */
 const sorted = lexicographicSortSchema(schema)
 
-/** What implements each interface and belongs to each union, as Apollo Client's cache wants to be told. */
+/** The members of each interface and union, in the form that Apollo Client's cache takes. */
 const possibleTypes = Object.values(sorted.getTypeMap())
   .filter(isAbstractType)
   .map((type) => [type.name, sorted.getPossibleTypes(type).map(({ name }) => name)])
 
+const read = (name: string): Promise<string> => readFile(new URL(`../${name}`, import.meta.url), 'utf8')
+const prettier = { ...(await resolveConfig(new URL(import.meta.url))), parser: 'typescript' }
+const clientDocuments = await read('client/documents.graphql')
+const consoleDocuments = await read('console/data/documents.graphql')
+
 const files = {
+  'client/schema-types.ts': await format(printSchemaTypes(sorted), prettier),
+  'client/documents.ts': await format(
+    printDocuments(sorted, clientDocuments, { schemaTypes: './schema-types.ts', typedDocument: './typed-document.ts' }),
+    prettier,
+  ),
+  'console/data/documents.ts': await format(
+    printDocuments(sorted, consoleDocuments, {
+      schemaTypes: '../../client/schema-types.ts',
+      typedDocument: '../../client/typed-document.ts',
+      shared: clientDocuments,
+    }),
+    prettier,
+  ),
   'schema.graphql': `${printSchema(sorted)}\n`,
   'possible-types.json': `${JSON.stringify(Object.fromEntries(possibleTypes), null, 2)}\n`,
 }
@@ -22,7 +43,7 @@ for (const [name, text] of Object.entries(files)) {
   if (!process.argv.includes('--check')) {
     await writeFile(file, text)
   } else if ((await readFile(file, 'utf8').catch(() => '')) !== text) {
-    console.error(`${name} is not what the code makes: run \`npm run schema\` and commit the result`)
+    console.error(`${name} is out of date: run \`npm run schema\` and commit the result`)
     process.exitCode = 1
   }
 }

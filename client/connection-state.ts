@@ -1,0 +1,31 @@
+/** Whether events arrive: CONNECTING before the first, RECONNECTING while a lost connection is tried again. */
+export type ConnectionStatus = 'CONNECTING' | 'CONNECTED' | 'RECONNECTING'
+
+export interface ConnectionState {
+  readonly status: ConnectionStatus
+  /** Calls the listener after each change. Returns a function that ends this. */
+  onChange(listener: () => void): () => void
+  opened(): void
+  lost(): void
+}
+
+export function createConnectionState(): ConnectionState {
+  const listeners = new Set<() => void>()
+  let status: ConnectionStatus = 'CONNECTING'
+  function change(next: ConnectionStatus): void {
+    if (status === next) return
+    status = next
+    for (const listener of [...listeners]) listener()
+  }
+  return {
+    get status() {
+      return status
+    },
+    onChange(listener) {
+      listeners.add(listener)
+      return () => void listeners.delete(listener)
+    },
+    opened: () => change('CONNECTED'),
+    lost: () => change('RECONNECTING'),
+  }
+}

@@ -1,0 +1,516 @@
+// Generated from schema.graphql by `npm run schema`. Do not edit.
+
+import type {
+  ApprovalDecisionKind,
+  ApprovalScope,
+  CancelRunInput,
+  DeltaKind,
+  MessageRole,
+  RetryRunInput,
+  RunErrorType,
+  RunStatus,
+  SendMessageInput,
+  StopReason,
+  SubmitApprovalsInput,
+  ToolCallNeed,
+  ToolCallStatus,
+  ToolReturnStatus,
+} from './schema-types.ts'
+import type { TypedDocument } from './typed-document.ts'
+
+export type UsageFields = {
+  readonly steps: number
+  readonly inputTokens: number
+  readonly outputTokens: number
+  readonly totalTokens: number
+  readonly cachedInputTokens: number
+  readonly reasoningTokens: number
+  readonly costUsd?: undefined
+}
+
+export type RunErrorFields = {
+  readonly type: RunErrorType
+  readonly message: string
+  readonly detail: string | null
+  readonly retryable: boolean
+}
+
+export type RunFields = {
+  readonly id: string
+  readonly status: RunStatus
+  readonly stopReason: StopReason | null
+  readonly canRetry: boolean
+  readonly createdAt: string
+  readonly startedAt: string | null
+  readonly finishedAt: string | null
+  readonly error: RunErrorFields | null
+  readonly usage: UsageFields
+}
+
+export type QueuedRunFields = {
+  readonly id: string
+  readonly status: RunStatus
+  readonly createdAt: string
+  readonly input: readonly { readonly role: MessageRole; readonly text: string; readonly clientId: string | null }[]
+}
+
+export type DecisionFields = {
+  readonly toolCallId: string
+  readonly kind: ApprovalDecisionKind
+  readonly reason: string | null
+  readonly scope: ApprovalScope | null
+  readonly editedArguments: unknown
+  readonly toolReturn: string | null
+  readonly status: ToolReturnStatus | null
+  readonly decidedBy: string | null
+  readonly decidedAt: string
+  readonly note?: undefined
+}
+
+export type ToolCallFields = {
+  readonly id: string
+  readonly name: string
+  readonly argumentsText: string
+  readonly arguments: unknown
+  readonly editedArguments: unknown
+  readonly status: ToolCallStatus
+  readonly needs: ToolCallNeed
+  readonly createdAt: string
+  readonly startedAt: string | null
+  readonly finishedAt: string | null
+  readonly expiresAt: string | null
+  readonly run: { readonly id: string }
+  readonly decision: DecisionFields | null
+  readonly result: {
+    readonly status: ToolReturnStatus
+    readonly output: string
+    readonly stdout: readonly string[]
+    readonly stderr: readonly string[]
+    readonly truncated: boolean
+    readonly durationMs: number | null
+  } | null
+  readonly approvalsRequired?: undefined
+}
+
+export type MessageFields =
+  | {
+      readonly __typename: 'ApprovalRequestMessage' | 'ToolCallMessage'
+      readonly id: string
+      readonly position: number
+      readonly clientId: string | null
+      readonly inContext: boolean
+      readonly createdAt: string
+      readonly run: { readonly id: string } | null
+      readonly toolCalls: readonly ToolCallFields[]
+    }
+  | {
+      readonly __typename: 'ApprovalResponseMessage' | 'ToolReturnMessage'
+      readonly id: string
+      readonly position: number
+      readonly clientId: string | null
+      readonly inContext: boolean
+      readonly createdAt: string
+      readonly run: { readonly id: string } | null
+    }
+  | {
+      readonly __typename: 'AssistantMessage'
+      readonly id: string
+      readonly position: number
+      readonly clientId: string | null
+      readonly inContext: boolean
+      readonly createdAt: string
+      readonly run: { readonly id: string } | null
+      readonly text: string
+      readonly interrupted: boolean
+    }
+  | {
+      readonly __typename: 'ReasoningMessage'
+      readonly id: string
+      readonly position: number
+      readonly clientId: string | null
+      readonly inContext: boolean
+      readonly createdAt: string
+      readonly run: { readonly id: string } | null
+      readonly text: string
+      readonly redacted: boolean
+    }
+  | {
+      readonly __typename: 'SummaryMessage' | 'SystemMessage'
+      readonly id: string
+      readonly position: number
+      readonly clientId: string | null
+      readonly inContext: boolean
+      readonly createdAt: string
+      readonly run: { readonly id: string } | null
+      readonly text: string
+    }
+  | {
+      readonly __typename: 'UserMessage'
+      readonly id: string
+      readonly position: number
+      readonly clientId: string | null
+      readonly inContext: boolean
+      readonly createdAt: string
+      readonly run: { readonly id: string } | null
+      readonly text: string
+      readonly content: readonly { readonly text: string | null; readonly imageUrl: string | null }[]
+      readonly sentBy?: undefined
+    }
+
+export type RunEventFields =
+  | {
+      readonly __typename: 'ChildRunStarted'
+      readonly cursor: string
+      readonly runId: string
+      readonly at: string
+      readonly seq: number
+      readonly child: { readonly id: string }
+    }
+  | {
+      readonly __typename: 'MessageAdded'
+      readonly cursor: string
+      readonly runId: string
+      readonly at: string
+      readonly seq: number
+      readonly message: MessageFields
+    }
+  | {
+      readonly __typename: 'RunStatusChanged'
+      readonly cursor: string
+      readonly runId: string
+      readonly at: string
+      readonly seq: number
+      readonly status: RunStatus
+      readonly stopReason: StopReason | null
+      readonly error: RunErrorFields | null
+      readonly usage: UsageFields
+    }
+  | {
+      readonly __typename: 'StepFinished'
+      readonly cursor: string
+      readonly runId: string
+      readonly at: string
+      readonly seq: number
+    }
+  | {
+      readonly __typename: 'StepRestarted'
+      readonly cursor: string
+      readonly runId: string
+      readonly at: string
+      readonly seq: number
+      readonly stepId: string
+      readonly attempt: number
+    }
+  | {
+      readonly __typename: 'StepStarted'
+      readonly cursor: string
+      readonly runId: string
+      readonly at: string
+      readonly seq: number
+      readonly stepId: string
+      readonly index: number
+    }
+  | {
+      readonly __typename: 'TextDelta'
+      readonly cursor: string
+      readonly runId: string
+      readonly at: string
+      readonly stepId: string
+      readonly messageId: string
+      readonly kind: DeltaKind
+      readonly offset: number
+      readonly text: string
+    }
+  | {
+      readonly __typename: 'ToolCallChanged'
+      readonly cursor: string
+      readonly runId: string
+      readonly at: string
+      readonly seq: number
+      readonly toolCallStatus: ToolCallStatus
+      readonly toolCall: ToolCallFields
+    }
+  | {
+      readonly __typename: 'ToolCallDelta'
+      readonly cursor: string
+      readonly runId: string
+      readonly at: string
+      readonly stepId: string
+      readonly toolCallId: string
+      readonly name: string
+      readonly offset: number
+      readonly argumentsText: string
+    }
+
+export type RunSnapshotData = {
+  readonly run: {
+    readonly id: string
+    readonly status: RunStatus
+    readonly stopReason: StopReason | null
+    readonly canRetry: boolean
+    readonly createdAt: string
+    readonly startedAt: string | null
+    readonly finishedAt: string | null
+    readonly error: RunErrorFields | null
+    readonly usage: UsageFields
+    readonly lastCursor: string
+    readonly conversation: { readonly id: string }
+    readonly agent: { readonly id: string; readonly name: string }
+  } | null
+}
+export type RunSnapshotVariables = { readonly id: string }
+export const RunSnapshot =
+  'query RunSnapshot($id:ID!){run(id:$id){...RunFields lastCursor conversation{id}agent{id name}}}fragment RunFields on Run{id status stopReason canRetry createdAt startedAt finishedAt error{...RunErrorFields}usage{...UsageFields}}fragment RunErrorFields on RunError{type message detail retryable}fragment UsageFields on Usage{steps inputTokens outputTokens totalTokens cachedInputTokens reasoningTokens}' as TypedDocument<
+    RunSnapshotData,
+    RunSnapshotVariables
+  >
+
+export type ConversationSnapshotData = {
+  readonly conversation: {
+    readonly id: string
+    readonly title: string | null
+    readonly lastCursor: string
+    readonly agent: { readonly id: string; readonly name: string }
+    readonly activeRun: RunFields | null
+    readonly queue: readonly QueuedRunFields[]
+    readonly runs: { readonly nodes: readonly RunFields[] }
+    readonly messages: {
+      readonly nodes: readonly MessageFields[]
+      readonly pageInfo: { readonly hasPreviousPage: boolean; readonly startCursor: string | null }
+    }
+  } | null
+}
+export type ConversationSnapshotVariables = { readonly id: string; readonly last: number }
+export const ConversationSnapshot =
+  'query ConversationSnapshot($id:ID!$last:Int!){conversation(id:$id){id title lastCursor agent{id name}activeRun{...RunFields}queue{...QueuedRunFields}runs(first:1){nodes{...RunFields}}messages(last:$last){nodes{...MessageFields}pageInfo{hasPreviousPage startCursor}}}}fragment RunFields on Run{id status stopReason canRetry createdAt startedAt finishedAt error{...RunErrorFields}usage{...UsageFields}}fragment RunErrorFields on RunError{type message detail retryable}fragment UsageFields on Usage{steps inputTokens outputTokens totalTokens cachedInputTokens reasoningTokens}fragment QueuedRunFields on Run{id status createdAt input{role text clientId}}fragment MessageFields on Message{__typename id position clientId inContext createdAt run{id}...on SystemMessage{text}...on UserMessage{text content{text imageUrl}}...on ReasoningMessage{text redacted}...on AssistantMessage{text interrupted}...on SummaryMessage{text}...on ToolCallMessage{toolCalls{...ToolCallFields}}...on ApprovalRequestMessage{toolCalls{...ToolCallFields}}}fragment ToolCallFields on ToolCall{id name argumentsText arguments editedArguments status needs createdAt startedAt finishedAt expiresAt run{id}decision{...DecisionFields}result{status output stdout stderr truncated durationMs}}fragment DecisionFields on ApprovalDecision{toolCallId kind reason scope editedArguments toolReturn status decidedBy decidedAt}' as TypedDocument<
+    ConversationSnapshotData,
+    ConversationSnapshotVariables
+  >
+
+export type ConversationOlderData = {
+  readonly conversation: {
+    readonly messages: {
+      readonly nodes: readonly MessageFields[]
+      readonly pageInfo: { readonly hasPreviousPage: boolean; readonly startCursor: string | null }
+    }
+  } | null
+}
+export type ConversationOlderVariables = {
+  readonly id: string
+  readonly last: number
+  readonly before?: string | null | undefined
+}
+export const ConversationOlder =
+  'query ConversationOlder($id:ID!$last:Int!$before:String){conversation(id:$id){messages(last:$last before:$before){nodes{...MessageFields}pageInfo{hasPreviousPage startCursor}}}}fragment MessageFields on Message{__typename id position clientId inContext createdAt run{id}...on SystemMessage{text}...on UserMessage{text content{text imageUrl}}...on ReasoningMessage{text redacted}...on AssistantMessage{text interrupted}...on SummaryMessage{text}...on ToolCallMessage{toolCalls{...ToolCallFields}}...on ApprovalRequestMessage{toolCalls{...ToolCallFields}}}fragment ToolCallFields on ToolCall{id name argumentsText arguments editedArguments status needs createdAt startedAt finishedAt expiresAt run{id}decision{...DecisionFields}result{status output stdout stderr truncated durationMs}}fragment DecisionFields on ApprovalDecision{toolCallId kind reason scope editedArguments toolReturn status decidedBy decidedAt}' as TypedDocument<
+    ConversationOlderData,
+    ConversationOlderVariables
+  >
+
+export type RunEventsData = { readonly runEvents: RunEventFields }
+export type RunEventsVariables = { readonly runId: string; readonly after?: string | null | undefined }
+export const RunEvents =
+  'subscription RunEvents($runId:ID!$after:EventCursor){runEvents(runId:$runId after:$after){...RunEventFields}}fragment RunEventFields on RunEvent{__typename cursor runId at ...on RunEntry{seq}...on RunStatusChanged{status stopReason error{...RunErrorFields}usage{...UsageFields}}...on StepStarted{stepId index}...on StepRestarted{stepId attempt}...on TextDelta{stepId messageId kind offset text}...on ToolCallDelta{stepId toolCallId name offset argumentsText}...on MessageAdded{message{...MessageFields}}...on ToolCallChanged{toolCallStatus toolCall{...ToolCallFields}}...on ChildRunStarted{child{id}}}fragment RunErrorFields on RunError{type message detail retryable}fragment UsageFields on Usage{steps inputTokens outputTokens totalTokens cachedInputTokens reasoningTokens}fragment MessageFields on Message{__typename id position clientId inContext createdAt run{id}...on SystemMessage{text}...on UserMessage{text content{text imageUrl}}...on ReasoningMessage{text redacted}...on AssistantMessage{text interrupted}...on SummaryMessage{text}...on ToolCallMessage{toolCalls{...ToolCallFields}}...on ApprovalRequestMessage{toolCalls{...ToolCallFields}}}fragment ToolCallFields on ToolCall{id name argumentsText arguments editedArguments status needs createdAt startedAt finishedAt expiresAt run{id}decision{...DecisionFields}result{status output stdout stderr truncated durationMs}}fragment DecisionFields on ApprovalDecision{toolCallId kind reason scope editedArguments toolReturn status decidedBy decidedAt}' as TypedDocument<
+    RunEventsData,
+    RunEventsVariables
+  >
+
+export type ConversationEventsData = {
+  readonly conversationEvents:
+    | {
+        readonly __typename: 'ChildRunStarted'
+        readonly cursor: string
+        readonly runId: string
+        readonly at: string
+        readonly seq: number
+        readonly child: { readonly id: string }
+      }
+    | {
+        readonly __typename: 'MessageAdded'
+        readonly cursor: string
+        readonly runId: string
+        readonly at: string
+        readonly seq: number
+        readonly message: MessageFields
+      }
+    | {
+        readonly __typename: 'RunStatusChanged'
+        readonly cursor: string
+        readonly runId: string
+        readonly at: string
+        readonly seq: number
+        readonly status: RunStatus
+        readonly stopReason: StopReason | null
+        readonly error: RunErrorFields | null
+        readonly usage: UsageFields
+      }
+    | {
+        readonly __typename: 'StepFinished'
+        readonly cursor: string
+        readonly runId: string
+        readonly at: string
+        readonly seq: number
+      }
+    | {
+        readonly __typename: 'StepRestarted'
+        readonly cursor: string
+        readonly runId: string
+        readonly at: string
+        readonly seq: number
+        readonly stepId: string
+        readonly attempt: number
+      }
+    | {
+        readonly __typename: 'StepStarted'
+        readonly cursor: string
+        readonly runId: string
+        readonly at: string
+        readonly seq: number
+        readonly stepId: string
+        readonly index: number
+      }
+    | {
+        readonly __typename: 'TextDelta'
+        readonly cursor: string
+        readonly runId: string
+        readonly at: string
+        readonly stepId: string
+        readonly messageId: string
+        readonly kind: DeltaKind
+        readonly offset: number
+        readonly text: string
+      }
+    | {
+        readonly __typename: 'ToolCallChanged'
+        readonly cursor: string
+        readonly runId: string
+        readonly at: string
+        readonly seq: number
+        readonly toolCallStatus: ToolCallStatus
+        readonly toolCall: ToolCallFields
+      }
+    | {
+        readonly __typename: 'ToolCallDelta'
+        readonly cursor: string
+        readonly runId: string
+        readonly at: string
+        readonly stepId: string
+        readonly toolCallId: string
+        readonly name: string
+        readonly offset: number
+        readonly argumentsText: string
+      }
+}
+export type ConversationEventsVariables = { readonly conversationId: string; readonly after: string }
+export const ConversationEvents =
+  'subscription ConversationEvents($conversationId:ID!$after:EventCursor!){conversationEvents(conversationId:$conversationId after:$after){__typename cursor ...on RunEvent{...RunEventFields}}}fragment RunEventFields on RunEvent{__typename cursor runId at ...on RunEntry{seq}...on RunStatusChanged{status stopReason error{...RunErrorFields}usage{...UsageFields}}...on StepStarted{stepId index}...on StepRestarted{stepId attempt}...on TextDelta{stepId messageId kind offset text}...on ToolCallDelta{stepId toolCallId name offset argumentsText}...on MessageAdded{message{...MessageFields}}...on ToolCallChanged{toolCallStatus toolCall{...ToolCallFields}}...on ChildRunStarted{child{id}}}fragment RunErrorFields on RunError{type message detail retryable}fragment UsageFields on Usage{steps inputTokens outputTokens totalTokens cachedInputTokens reasoningTokens}fragment MessageFields on Message{__typename id position clientId inContext createdAt run{id}...on SystemMessage{text}...on UserMessage{text content{text imageUrl}}...on ReasoningMessage{text redacted}...on AssistantMessage{text interrupted}...on SummaryMessage{text}...on ToolCallMessage{toolCalls{...ToolCallFields}}...on ApprovalRequestMessage{toolCalls{...ToolCallFields}}}fragment ToolCallFields on ToolCall{id name argumentsText arguments editedArguments status needs createdAt startedAt finishedAt expiresAt run{id}decision{...DecisionFields}result{status output stdout stderr truncated durationMs}}fragment DecisionFields on ApprovalDecision{toolCallId kind reason scope editedArguments toolReturn status decidedBy decidedAt}' as TypedDocument<
+    ConversationEventsData,
+    ConversationEventsVariables
+  >
+
+export type InboxCallFields = {
+  readonly id: string
+  readonly name: string
+  readonly argumentsText: string
+  readonly arguments: unknown
+  readonly editedArguments: unknown
+  readonly status: ToolCallStatus
+  readonly needs: ToolCallNeed
+  readonly createdAt: string
+  readonly startedAt: string | null
+  readonly finishedAt: string | null
+  readonly expiresAt: string | null
+  readonly run: { readonly id: string }
+  readonly decision: DecisionFields | null
+  readonly result: {
+    readonly status: ToolReturnStatus
+    readonly output: string
+    readonly stdout: readonly string[]
+    readonly stderr: readonly string[]
+    readonly truncated: boolean
+    readonly durationMs: number | null
+  } | null
+  readonly agent: { readonly id: string; readonly name: string }
+  readonly conversation: { readonly id: string; readonly title: string | null }
+  readonly tool: { readonly id: string; readonly description: string; readonly parameters: unknown } | null
+  readonly approvals?: undefined
+  readonly approvalsRequired?: undefined
+}
+
+export type InboxData = {
+  readonly approvalInbox:
+    | { readonly __typename: 'InboxAdded'; readonly toolCall: InboxCallFields }
+    | { readonly __typename: 'InboxRemoved'; readonly toolCall: { readonly id: string } }
+    | {
+        readonly __typename: 'InboxSnapshot'
+        readonly totalCount: number
+        readonly toolCalls: readonly InboxCallFields[]
+      }
+}
+export type InboxVariables = { readonly needs: readonly ToolCallNeed[] }
+export const Inbox =
+  'subscription Inbox($needs:[ToolCallNeed!]!){approvalInbox(needs:$needs){__typename ...on InboxSnapshot{totalCount toolCalls{...InboxCallFields}}...on InboxAdded{toolCall{...InboxCallFields}}...on InboxRemoved{toolCall{id}}}}fragment InboxCallFields on ToolCall{...ToolCallFields agent{id name}conversation{id title}tool{id description parameters}}fragment ToolCallFields on ToolCall{id name argumentsText arguments editedArguments status needs createdAt startedAt finishedAt expiresAt run{id}decision{...DecisionFields}result{status output stdout stderr truncated durationMs}}fragment DecisionFields on ApprovalDecision{toolCallId kind reason scope editedArguments toolReturn status decidedBy decidedAt}' as TypedDocument<
+    InboxData,
+    InboxVariables
+  >
+
+export type SendMessageData = {
+  readonly sendMessage:
+    | { readonly __typename: 'ConversationBusyRefusal' | 'PendingApprovalRefusal'; readonly message: string }
+    | { readonly __typename: 'SendMessageSuccess'; readonly run: RunFields }
+    | null
+}
+export type SendMessageVariables = { readonly input: SendMessageInput }
+export const SendMessage =
+  'mutation SendMessage($input:SendMessageInput!){sendMessage(input:$input){__typename ...on SendMessageSuccess{run{...RunFields}}...on Refusal{message}}}fragment RunFields on Run{id status stopReason canRetry createdAt startedAt finishedAt error{...RunErrorFields}usage{...UsageFields}}fragment RunErrorFields on RunError{type message detail retryable}fragment UsageFields on Usage{steps inputTokens outputTokens totalTokens cachedInputTokens reasoningTokens}' as TypedDocument<
+    SendMessageData,
+    SendMessageVariables
+  >
+
+export type SubmitApprovalsData = {
+  readonly submitApprovals:
+    | {
+        readonly __typename: 'AlreadyDecidedRefusal'
+        readonly message: string
+        readonly decisions: readonly DecisionFields[]
+      }
+    | {
+        readonly __typename: 'InvalidArgumentsRefusal'
+        readonly message: string
+        readonly problems: readonly { readonly path: string; readonly message: string }[]
+      }
+    | { readonly __typename: 'InvalidToolCallIdsRefusal' | 'NoPendingApprovalRefusal'; readonly message: string }
+    | { readonly __typename: 'SubmitApprovalsSuccess'; readonly run: RunFields }
+    | null
+}
+export type SubmitApprovalsVariables = { readonly input: SubmitApprovalsInput }
+export const SubmitApprovals =
+  'mutation SubmitApprovals($input:SubmitApprovalsInput!){submitApprovals(input:$input){__typename ...on SubmitApprovalsSuccess{run{...RunFields}}...on Refusal{message}...on AlreadyDecidedRefusal{decisions{...DecisionFields}}...on InvalidArgumentsRefusal{problems{path message}}}}fragment RunFields on Run{id status stopReason canRetry createdAt startedAt finishedAt error{...RunErrorFields}usage{...UsageFields}}fragment RunErrorFields on RunError{type message detail retryable}fragment UsageFields on Usage{steps inputTokens outputTokens totalTokens cachedInputTokens reasoningTokens}fragment DecisionFields on ApprovalDecision{toolCallId kind reason scope editedArguments toolReturn status decidedBy decidedAt}' as TypedDocument<
+    SubmitApprovalsData,
+    SubmitApprovalsVariables
+  >
+
+export type CancelRunData = {
+  readonly cancelRun:
+    | { readonly __typename: 'CancelRunSuccess'; readonly run: RunFields }
+    | { readonly __typename: 'NothingToCancelRefusal' | 'RunFinishedRefusal'; readonly message: string }
+    | null
+}
+export type CancelRunVariables = { readonly input: CancelRunInput }
+export const CancelRun =
+  'mutation CancelRun($input:CancelRunInput!){cancelRun(input:$input){__typename ...on CancelRunSuccess{run{...RunFields}}...on Refusal{message}}}fragment RunFields on Run{id status stopReason canRetry createdAt startedAt finishedAt error{...RunErrorFields}usage{...UsageFields}}fragment RunErrorFields on RunError{type message detail retryable}fragment UsageFields on Usage{steps inputTokens outputTokens totalTokens cachedInputTokens reasoningTokens}' as TypedDocument<
+    CancelRunData,
+    CancelRunVariables
+  >
+
+export type RetryRunData = {
+  readonly retryRun:
+    | { readonly __typename: 'ConversationBusyRefusal' | 'RunNotRetryableRefusal'; readonly message: string }
+    | { readonly __typename: 'RetryRunSuccess'; readonly run: RunFields }
+    | null
+}
+export type RetryRunVariables = { readonly input: RetryRunInput }
+export const RetryRun =
+  'mutation RetryRun($input:RetryRunInput!){retryRun(input:$input){__typename ...on RetryRunSuccess{run{...RunFields}}...on Refusal{message}}}fragment RunFields on Run{id status stopReason canRetry createdAt startedAt finishedAt error{...RunErrorFields}usage{...UsageFields}}fragment RunErrorFields on RunError{type message detail retryable}fragment UsageFields on Usage{steps inputTokens outputTokens totalTokens cachedInputTokens reasoningTokens}' as TypedDocument<
+    RetryRunData,
+    RetryRunVariables
+  >

@@ -1,0 +1,112 @@
+import { HoldpointError, type Client } from './client.ts'
+import { ConversationEvents, ConversationOlder, ConversationSnapshot } from './documents.ts'
+import type { Follower, FollowOptions } from './follow-run.ts'
+import { keepSubscribed } from './keep-subscribed.ts'
+import { createTranscript, type TranscriptEvent } from './transcript.ts'
+
+export interface FollowConversationOptions extends FollowOptions {
+  /** How many of the newest messages to load, and how many more with each `loadOlder`. Defaults to 50, which is near the server's limit. */
+  readonly pageSize?: number
+}
+
+export interface ConversationFollower extends Follower {
+  readonly info:
+    { readonly title: string | null; readonly agent: { readonly id: string; readonly name: string } } | undefined
+  /** Whether messages exist that are older than those in the transcript. */
+  readonly hasOlder: boolean
+  loadOlder(): Promise<void>
+}
+
+/**
+ * Shows a conversation and everything that happens in it: the newest messages by a query, then the events after its cursor. It starts
+ * over from a query when another branch becomes current, and when the server no longer knows its cursor.
+ */
+export function followConversation(
+  client: Client,
+  conversationId: string,
+  options: FollowConversationOptions = {},
+): ConversationFollower {
+  const last = options.pageSize ?? 50
+  const transcript = createTranscript()
+  let info: ConversationFollower['info']
+  let older: { readonly hasPreviousPage: boolean; readonly startCursor: string | null } | undefined
+  let isStopped = false
+  let unsubscribe: () => void = () => {}
+  let attempts = 0
+
+  const changed = (): void => options.onChange?.(transcript)
+
+  async function load(): Promise<void> {
+    unsubscribe()
+    const { conversation } = await client.request(ConversationSnapshot, { id: conversationId, last })
+    if (isStopped) return
+    if (!conversation) throw notFound(conversationId)
+    info = { title: conversation.title, agent: conversation.agent }
+    older = conversation.messages.pageInfo
+    const run = conversation.activeRun ?? conversation.runs.nodes[0]
+    transcript.load({
+      messages: conversation.messages.nodes,
+      runs: run ? [run] : [],
+      queue: conversation.queue,
+      cursor: conversation.lastCursor,
+    })
+    changed()
+    subscribe(conversation.lastCursor)
+  }
+
+  function subscribe(lastCursor: string): void {
+    unsubscribe = keepSubscribed(client, {
+      document: ConversationEvents,
+      variables: () => ({ conversationId, after: transcript.state.cursor ?? lastCursor }),
+      next({ conversationEvents }) {
+        const event = conversationEvents as TranscriptEvent
+        if (!transcript.apply(event)) return
+        if (event.__typename !== 'QueueChanged' && event.__typename !== 'BranchChanged') options.onEvent?.(event)
+        changed()
+        if (event.__typename === 'BranchChanged') start()
+      },
+      refused: (error) => (error.code === 'BAD_CURSOR' ? start() : options.onError?.(error)),
+    })
+  }
+
+  function start(): void {
+    load().then(
+      () => (attempts = 0),
+      (error: unknown) => {
+        if (isStopped) return
+        if (error instanceof HoldpointError) return options.onError?.(error)
+        client.connection.lost()
+        setTimeout(() => !isStopped && start(), Math.min(250 * 2 ** attempts++, 5_000))
+      },
+    )
+  }
+
+  start()
+  return {
+    transcript,
+    get info() {
+      return info
+    },
+    get hasOlder() {
+      return older?.hasPreviousPage ?? false
+    },
+    async loadOlder() {
+      if (!older?.hasPreviousPage) return
+      const before = older.startCursor
+      const { conversation } = await client.request(ConversationOlder, { id: conversationId, last, before })
+      // A second call, or a change of branch, may have been quicker.
+      if (!conversation || isStopped || older.startCursor !== before) return
+      older = conversation.messages.pageInfo
+      transcript.addMessages(conversation.messages.nodes)
+      changed()
+    },
+    stop() {
+      isStopped = true
+      unsubscribe()
+    },
+  }
+}
+
+function notFound(id: string): HoldpointError {
+  return new HoldpointError([{ message: `There is no conversation ${id}.`, extensions: { code: 'NOT_FOUND' } }])
+}

@@ -1,0 +1,403 @@
+// Generated from schema.graphql by `npm run schema`. Do not edit.
+
+export type ApiScope = 'APPROVE' | 'MANAGE' | 'READ' | 'RUN'
+
+export type ApprovalDecisionKind = 'APPROVED' | 'CLIENT_RETURN' | 'DENIED'
+
+export type ApprovalScope = 'AGENT' | 'ONCE' | 'RUN'
+
+export type CompactionMode = 'ALL' | 'SLIDING_WINDOW'
+
+export type DeltaKind = 'ASSISTANT' | 'REASONING'
+
+export type MessageRole = 'SYSTEM' | 'USER'
+
+export type MessageType =
+  | 'APPROVAL_REQUEST'
+  | 'APPROVAL_RESPONSE'
+  | 'ASSISTANT'
+  | 'REASONING'
+  | 'SUMMARY'
+  | 'SYSTEM'
+  | 'TOOL_CALL'
+  | 'TOOL_RETURN'
+  | 'USER'
+
+export type ReasoningEffort = 'HIGH' | 'LOW' | 'MEDIUM' | 'MINIMAL'
+
+export type RunErrorType =
+  | 'INTERNAL_ERROR'
+  | 'LLM_AUTHENTICATION'
+  | 'LLM_BAD_REQUEST'
+  | 'LLM_CONTEXT_WINDOW'
+  | 'LLM_ERROR'
+  | 'LLM_RATE_LIMIT'
+  | 'LLM_TIMEOUT'
+
+export type RunStatus = 'AWAITING_APPROVAL' | 'CANCELLED' | 'CANCELLING' | 'COMPLETED' | 'FAILED' | 'QUEUED' | 'RUNNING'
+
+export type StepStatus = 'CANCELLED' | 'COMPLETED' | 'FAILED' | 'PAUSED' | 'RUNNING'
+
+export type StopReason =
+  | 'BUDGET_EXCEEDED'
+  | 'CANCELLED'
+  | 'CONTEXT_WINDOW_OVERFLOW_IN_SYSTEM_PROMPT'
+  | 'END_TURN'
+  | 'ERROR'
+  | 'INVALID_LLM_RESPONSE'
+  | 'INVALID_TOOL_CALL'
+  | 'LLM_API_ERROR'
+  | 'MAX_STEPS'
+  | 'MAX_TOKENS_EXCEEDED'
+  | 'REQUIRES_APPROVAL'
+  | 'TOOL_RULE'
+
+export type ToolCallNeed = 'APPROVAL' | 'CLIENT_EXECUTION' | 'NOTHING'
+
+export type ToolCallStatus = 'CANCELLED' | 'DENIED' | 'FAILED' | 'PENDING' | 'READY' | 'RUNNING' | 'SUCCEEDED'
+
+export type ToolKind = 'BUILTIN' | 'CLIENT' | 'HTTP' | 'JAVASCRIPT' | 'MCP'
+
+export type ToolReturnStatus = 'ERROR' | 'SUCCESS'
+
+export type ToolRuleKind =
+  | 'CHILDREN'
+  | 'CONDITIONAL'
+  | 'CONTINUE'
+  | 'MAX_CALLS'
+  | 'PARENT'
+  | 'REQUIRED_BEFORE_EXIT'
+  | 'REQUIRES_APPROVAL'
+  | 'RUN_FIRST'
+  | 'TERMINAL'
+
+export type WhenBusy = 'ENQUEUE' | 'INTERRUPT' | 'REJECT'
+
+export interface AddMcpServerInput {
+  readonly headers?: unknown
+  readonly name: string
+  readonly url: string
+}
+
+export interface AgentFilter {
+  readonly nameContains?: string | null | undefined
+  readonly tags?: readonly string[] | null | undefined
+}
+
+export interface AgentToolInput {
+  readonly approvalOverride?: boolean | null | undefined
+  readonly toolId: string
+}
+
+export type ApprovalDecisionInput =
+  { readonly approve: ApproveInput } | { readonly deny: DenyInput } | { readonly toolReturn: ClientToolReturnInput }
+
+export interface ApproveInput {
+  readonly arguments?: unknown
+  readonly scope?: ApprovalScope | undefined
+  readonly toolCallId: string
+}
+
+export interface AttachBlockInput {
+  readonly agentId: string
+  readonly blockId: string
+}
+
+export interface AttachToolInput {
+  readonly agentId: string
+  readonly approvalOverride?: boolean | null | undefined
+  readonly toolId: string
+}
+
+export interface BlockFilter {
+  readonly label?: string | null | undefined
+}
+
+export type CancelRunInput =
+  { readonly agentId: string } | { readonly conversationId: string } | { readonly runId: string }
+
+export interface ClientToolInput {
+  readonly description?: string | null | undefined
+  readonly name: string
+  readonly parameters?: unknown
+}
+
+export interface ClientToolReturnInput {
+  readonly output: string
+  readonly status: ToolReturnStatus
+  readonly stderr?: readonly string[] | null | undefined
+  readonly stdout?: readonly string[] | null | undefined
+  readonly toolCallId: string
+}
+
+export interface CompactConversationInput {
+  readonly compaction?: CompactionSettingsInput | null | undefined
+  readonly conversationId: string
+  readonly waitMs?: number | undefined
+  readonly whenBusy?: WhenBusy | undefined
+}
+
+export interface CompactionSettingsInput {
+  readonly keepRatio?: number | null | undefined
+  readonly mode?: CompactionMode | null | undefined
+  readonly model?: string | null | undefined
+  readonly prompt?: string | null | undefined
+}
+
+export type ContentPartInput = { readonly imageUrl: string } | { readonly text: string }
+
+export interface CreateAgentInput {
+  readonly blockIds?: readonly string[] | null | undefined
+  readonly blocks?: readonly CreateBlockInput[] | null | undefined
+  readonly compaction?: CompactionSettingsInput | null | undefined
+  readonly description?: string | null | undefined
+  readonly includeBaseTools?: boolean | undefined
+  readonly instructions?: string | undefined
+  readonly metadata?: unknown
+  readonly model: string
+  readonly modelSettings?: ModelSettingsInput | null | undefined
+  readonly name: string
+  readonly tags?: readonly string[] | null | undefined
+  readonly timezone?: string | null | undefined
+  readonly toolRules?: readonly ToolRuleInput[] | null | undefined
+  readonly tools?: readonly AgentToolInput[] | null | undefined
+}
+
+export interface CreateApiKeyInput {
+  readonly name: string
+  readonly scopes: readonly ApiScope[]
+}
+
+export interface CreateBlockInput {
+  readonly charLimit?: number | null | undefined
+  readonly description?: string | null | undefined
+  readonly label: string
+  readonly readOnly?: boolean | null | undefined
+  readonly value: string
+}
+
+export interface CreateConversationInput {
+  readonly agentId: string
+  readonly metadata?: unknown
+  readonly title?: string | null | undefined
+}
+
+export interface CreateSleeptimeGroupInput {
+  readonly agentId: string
+  readonly frequency?: number | undefined
+  readonly sleeptimeAgentIds?: readonly string[] | null | undefined
+}
+
+export interface DeleteAgentInput {
+  readonly id: string
+}
+
+export interface DeleteBlockInput {
+  readonly id: string
+}
+
+export interface DeleteConversationInput {
+  readonly id: string
+}
+
+export interface DeleteSleeptimeGroupInput {
+  readonly id: string
+}
+
+export interface DeleteToolInput {
+  readonly id: string
+}
+
+export interface DenyInput {
+  readonly reason?: string | null | undefined
+  readonly toolCallId: string
+}
+
+export interface DetachBlockInput {
+  readonly agentId: string
+  readonly blockId: string
+}
+
+export interface DetachToolInput {
+  readonly agentId: string
+  readonly toolId: string
+}
+
+export interface HttpToolInput {
+  readonly headers?: unknown
+  readonly url: string
+}
+
+export interface JavaScriptToolInput {
+  readonly source: string
+}
+
+export interface MessageFilter {
+  readonly types?: readonly MessageType[] | null | undefined
+}
+
+export interface ModelSettingsInput {
+  readonly contextWindow?: number | null | undefined
+  readonly maxOutputTokens?: number | null | undefined
+  readonly parallelToolCalls?: boolean | null | undefined
+  readonly reasoningBudget?: number | null | undefined
+  readonly reasoningEffort?: ReasoningEffort | null | undefined
+  readonly responseSchema?: unknown
+  readonly temperature?: number | null | undefined
+}
+
+export interface NewMessageInput {
+  readonly clientId?: string | null | undefined
+  readonly content?: readonly ContentPartInput[] | null | undefined
+  readonly role?: MessageRole | undefined
+  readonly text?: string | null | undefined
+}
+
+export interface RefreshMcpServerInput {
+  readonly id: string
+}
+
+export interface RemoveMcpServerInput {
+  readonly id: string
+}
+
+export interface RetryRunInput {
+  readonly runId: string
+}
+
+export interface RevokeApiKeyInput {
+  readonly id: string
+}
+
+export interface RunFilter {
+  readonly agentIds?: readonly string[] | null | undefined
+  readonly background?: boolean | null | undefined
+  readonly conversationId?: string | null | undefined
+  readonly createdAfter?: string | null | undefined
+  readonly createdBefore?: string | null | undefined
+  readonly statuses?: readonly RunStatus[] | null | undefined
+  readonly stopReasons?: readonly StopReason[] | null | undefined
+}
+
+export interface SendMessageInput {
+  readonly clientTools?: readonly ClientToolInput[] | null | undefined
+  readonly idempotencyKey?: string | null | undefined
+  readonly maxSteps?: number | null | undefined
+  readonly maxTotalTokens?: number | null | undefined
+  readonly messages: readonly NewMessageInput[]
+  readonly metadata?: unknown
+  readonly to: SendMessageTarget
+  readonly waitMs?: number | undefined
+  readonly whenBusy?: WhenBusy | undefined
+}
+
+export type SendMessageTarget = { readonly agentId: string } | { readonly conversationId: string }
+
+export interface SetToolApprovalInput {
+  readonly agentId: string
+  readonly requiresApproval?: boolean | null | undefined
+  readonly toolId: string
+}
+
+export interface SubmitApprovalsInput {
+  readonly decisions: readonly ApprovalDecisionInput[]
+  readonly followUp?: readonly NewMessageInput[] | null | undefined
+  readonly idempotencyKey?: string | null | undefined
+  readonly runId: string
+  readonly waitMs?: number | undefined
+}
+
+export interface ToolCallFilter {
+  readonly agentIds?: readonly string[] | null | undefined
+  readonly decidedBy?: string | null | undefined
+  readonly needs?: readonly ToolCallNeed[] | null | undefined
+  readonly statuses?: readonly ToolCallStatus[] | null | undefined
+  readonly toolNames?: readonly string[] | null | undefined
+}
+
+export interface ToolFilter {
+  readonly kinds?: readonly ToolKind[] | null | undefined
+  readonly nameContains?: string | null | undefined
+}
+
+export type ToolImplementationInput =
+  { readonly client: boolean } | { readonly http: HttpToolInput } | { readonly javascript: JavaScriptToolInput }
+
+export interface ToolRuleInput {
+  readonly children?: readonly string[] | null | undefined
+  readonly defaultChild?: string | null | undefined
+  readonly kind: ToolRuleKind
+  readonly maxCalls?: number | null | undefined
+  readonly outputMapping?: unknown
+  readonly prefilledArguments?: unknown
+  readonly requireMapping?: boolean | null | undefined
+  readonly tool: string
+}
+
+export interface UpdateAgentInput {
+  readonly blockIds?: readonly string[] | null | undefined
+  readonly compaction?: CompactionSettingsInput | null | undefined
+  readonly description?: string | null | undefined
+  readonly id: string
+  readonly instructions?: string | null | undefined
+  readonly metadata?: unknown
+  readonly model?: string | null | undefined
+  readonly modelSettings?: ModelSettingsInput | null | undefined
+  readonly name?: string | null | undefined
+  readonly tags?: readonly string[] | null | undefined
+  readonly timezone?: string | null | undefined
+  readonly toolRules?: readonly ToolRuleInput[] | null | undefined
+  readonly tools?: readonly AgentToolInput[] | null | undefined
+}
+
+export interface UpdateBlockInput {
+  readonly charLimit?: number | null | undefined
+  readonly description?: string | null | undefined
+  readonly expectedVersion?: number | null | undefined
+  readonly id: string
+  readonly label?: string | null | undefined
+  readonly readOnly?: boolean | null | undefined
+  readonly value?: string | null | undefined
+}
+
+export interface UpdateConversationInput {
+  readonly id: string
+  readonly metadata?: unknown
+  readonly title?: string | null | undefined
+}
+
+export interface UpdateSleeptimeGroupInput {
+  readonly frequency?: number | null | undefined
+  readonly id: string
+  readonly sleeptimeAgentIds?: readonly string[] | null | undefined
+}
+
+export interface UpdateToolInput {
+  readonly approvalCondition?: unknown
+  readonly approvalTimeoutMs?: number | null | undefined
+  readonly description?: string | null | undefined
+  readonly id: string
+  readonly idempotent?: boolean | null | undefined
+  readonly implementation?: ToolImplementationInput | null | undefined
+  readonly parallel?: boolean | null | undefined
+  readonly parameters?: unknown
+  readonly requiresApproval?: boolean | null | undefined
+  readonly returnCharLimit?: number | null | undefined
+  readonly tags?: readonly string[] | null | undefined
+  readonly timeoutMs?: number | null | undefined
+}
+
+export interface UpsertToolInput {
+  readonly approvalCondition?: unknown
+  readonly approvalTimeoutMs?: number | null | undefined
+  readonly description?: string | null | undefined
+  readonly idempotent?: boolean | null | undefined
+  readonly implementation: ToolImplementationInput
+  readonly name: string
+  readonly parallel?: boolean | null | undefined
+  readonly parameters?: unknown
+  readonly requiresApproval?: boolean | null | undefined
+  readonly returnCharLimit?: number | null | undefined
+  readonly tags?: readonly string[] | null | undefined
+  readonly timeoutMs?: number | null | undefined
+}

@@ -1,0 +1,281 @@
+import {
+  getNamedType,
+  isAbstractType,
+  isEnumType,
+  isInputObjectType,
+  isListType,
+  isNonNullType,
+  isObjectType,
+  Kind,
+  parse,
+  print,
+  stripIgnoredCharacters,
+  typeFromAST,
+  validate,
+  visit,
+  type DocumentNode,
+  type FieldNode,
+  type FragmentDefinitionNode,
+  type GraphQLNamedType,
+  type GraphQLObjectType,
+  type GraphQLOutputType,
+  type GraphQLSchema,
+  type GraphQLType,
+  type OperationDefinitionNode,
+  type SelectionSetNode,
+  TypeInfo,
+  visitWithTypeInfo,
+} from 'graphql'
+
+const scalars: Readonly<Record<string, string>> = {
+  ID: 'string',
+  String: 'string',
+  Int: 'number',
+  Float: 'number',
+  Boolean: 'boolean',
+  DateTime: 'string',
+  EventCursor: 'string',
+  JSON: 'unknown',
+}
+
+/** TypeScript for every enum and input type of the schema. Documents import their variables from here. */
+export function printSchemaTypes(schema: GraphQLSchema): string {
+  const types = Object.values(schema.getTypeMap()).filter(({ name }) => !name.startsWith('__'))
+  const enums = types.filter(isEnumType).map(
+    (type) =>
+      `export type ${type.name} = ${type
+        .getValues()
+        .map(({ name }) => `'${name}'`)
+        .join(' | ')}`,
+  )
+  const inputs = types.filter(isInputObjectType).map((type) => {
+    const fields = Object.values(type.getFields())
+    if (type.isOneOf) {
+      const members = fields.map(({ name, type: of }) => `{ readonly ${name}: ${inputType(of)} }`)
+      return `export type ${type.name} = ${members.join(' | ')}`
+    }
+    const lines = fields.map((field) => {
+      const isOptional = !isNonNullType(field.type) || field.defaultValue !== undefined
+      const type = inputType(field.type)
+      const absent = isNonNullType(field.type) ? ' | undefined' : ' | null | undefined'
+      return `  readonly ${field.name}${isOptional ? '?' : ''}: ${type}${isOptional && type !== 'unknown' ? absent : ''}`
+    })
+    return `export interface ${type.name} {\n${lines.join('\n')}\n}`
+  })
+  return `${banner}\n${[...enums, ...inputs].join('\n\n')}\n`
+}
+
+const banner = '// Generated from schema.graphql by `npm run schema`. Do not edit.\n'
+
+function inputType(type: GraphQLType): string {
+  if (isNonNullType(type)) return inputType(type.ofType)
+  if (isListType(type)) {
+    const item = inputType(type.ofType)
+    return `readonly ${item.includes(' ') ? `(${item})` : item}[]`
+  }
+  return scalars[type.name] ?? type.name
+}
+
+/**
+ * TypeScript for a file of GraphQL documents: the type of each fragment, and for each operation its text with the types of its
+ * result and variables. A selection marked `@optional` is left out while the schema does not have it; its type is then `undefined`.
+ */
+export function printDocuments(
+  schema: GraphQLSchema,
+  source: string,
+  options: { readonly schemaTypes: string; readonly typedDocument: string; readonly shared?: string },
+): string {
+  const own = parse(source)
+  const known = parse(`${options.shared ?? ''}\n${source}`)
+  const { document, missing } = dropMissing(schema, known)
+  const problems = validate(schema, document).filter(({ message }) => !/^Fragment ".*" is never used/.test(message))
+  if (problems.length > 0) throw new Error(problems.map(String).join('\n\n'))
+
+  const fragments = new Map(
+    document.definitions.flatMap((one) => (one.kind === Kind.FRAGMENT_DEFINITION ? [[one.name.value, one]] : [])),
+  )
+  const printer = createTypePrinter(schema, fragments, missing)
+  const ownNames = new Set(
+    own.definitions.flatMap((one) => (one.kind === Kind.OPERATION_DEFINITION ? [one.name?.value] : [])),
+  )
+  const parts: string[] = []
+  for (const definition of document.definitions) {
+    if (definition.kind === Kind.FRAGMENT_DEFINITION) {
+      parts.push(`export type ${definition.name.value} = ${printer.fragment(definition)}`)
+    } else if (definition.kind === Kind.OPERATION_DEFINITION && ownNames.has(definition.name!.value)) {
+      parts.push(printer.operation(definition))
+    }
+  }
+  const body = parts.join('\n\n')
+  const used = Object.keys(schema.getTypeMap()).filter((name) => {
+    const type = schema.getType(name)
+    return (isEnumType(type) || isInputObjectType(type)) && new RegExp(`\\b${name}\\b(?!')`).test(body)
+  })
+  return [
+    banner,
+    ...(used.length > 0 ? [`import type { ${used.join(', ')} } from '${options.schemaTypes}'`] : []),
+    `import type { TypedDocument } from '${options.typedDocument}'\n`,
+    `${body}\n`,
+  ].join('\n')
+}
+
+interface Missing {
+  readonly fields: ReadonlyMap<SelectionSetNode, readonly string[]>
+}
+
+/** Removes `@optional` selections that the schema does not have yet, and the directive from the others. */
+function dropMissing(schema: GraphQLSchema, document: DocumentNode): { document: DocumentNode; missing: Missing } {
+  const info = new TypeInfo(schema)
+  const isOptional = (node: { readonly directives?: readonly { name: { value: string } }[] }): boolean =>
+    node.directives?.some(({ name }) => name.value === 'optional') ?? false
+  const withoutMissing = visit(
+    document,
+    visitWithTypeInfo(info, {
+      Field(node) {
+        if (!isOptional(node)) return undefined
+        if (info.getFieldDef()) return { ...node, directives: [] }
+        // A marker that the second pass turns into a list of missing fields.
+        return {
+          ...node,
+          directives: [],
+          selectionSet: undefined,
+          name: { ...node.name, value: `missing_${node.name.value}` },
+        }
+      },
+      InlineFragment(node) {
+        if (!isOptional(node)) return undefined
+        return node.typeCondition && schema.getType(node.typeCondition.name.value) ? { ...node, directives: [] } : null
+      },
+      FragmentDefinition(node) {
+        if (!isOptional(node)) return undefined
+        return schema.getType(node.typeCondition.name.value) ? { ...node, directives: [] } : null
+      },
+    }),
+  )
+  const fields = new Map<SelectionSetNode, string[]>()
+  const cleaned = visit(withoutMissing, {
+    SelectionSet: {
+      leave(node) {
+        const gone = node.selections.flatMap((one) =>
+          one.kind === Kind.FIELD && one.name.value.startsWith('missing_') ? [one.name.value.slice(8)] : [],
+        )
+        if (gone.length === 0) return undefined
+        const kept = {
+          ...node,
+          selections: node.selections.filter(
+            (one) => one.kind !== Kind.FIELD || !one.name.value.startsWith('missing_'),
+          ),
+        }
+        fields.set(kept, gone)
+        return kept
+      },
+    },
+  })
+  return { document: cleaned, missing: { fields } }
+}
+
+interface TypePrinter {
+  fragment(definition: FragmentDefinitionNode): string
+  operation(definition: OperationDefinitionNode): string
+}
+
+function createTypePrinter(
+  schema: GraphQLSchema,
+  fragments: ReadonlyMap<string, FragmentDefinitionNode>,
+  missing: Missing,
+): TypePrinter {
+  interface Collected {
+    readonly fields: Map<string, FieldNode[]>
+    readonly absent: Set<string>
+  }
+
+  function collect(type: GraphQLObjectType, sets: readonly SelectionSetNode[], into: Collected): Collected {
+    for (const set of sets) {
+      for (const name of missing.fields.get(set) ?? []) into.absent.add(name)
+      for (const selection of set.selections) {
+        if (selection.kind === Kind.FIELD) {
+          const key = selection.alias?.value ?? selection.name.value
+          into.fields.set(key, [...(into.fields.get(key) ?? []), selection])
+          continue
+        }
+        const fragment = selection.kind === Kind.INLINE_FRAGMENT ? selection : fragments.get(selection.name.value)!
+        const condition = fragment.typeCondition && schema.getType(fragment.typeCondition.name.value)
+        const applies =
+          !condition || condition === type || (isAbstractType(condition) && schema.isSubType(condition, type))
+        if (applies) collect(type, [fragment.selectionSet], into)
+      }
+    }
+    return into
+  }
+
+  function objectType(type: GraphQLObjectType, sets: readonly SelectionSetNode[]): { typename: boolean; body: string } {
+    const { fields, absent } = collect(type, sets, { fields: new Map(), absent: new Set() })
+    const lines: string[] = []
+    for (const [key, nodes] of fields) {
+      if (key === '__typename') continue
+      const field = type.getFields()[nodes[0]!.name.value]!
+      const inner = nodes.flatMap((node) => (node.selectionSet ? [node.selectionSet] : []))
+      lines.push(`readonly ${key}: ${outputType(field.type, inner)}`)
+    }
+    for (const name of absent) if (!fields.has(name)) lines.push(`readonly ${name}?: undefined`)
+    return { typename: fields.has('__typename'), body: lines.join('; ') }
+  }
+
+  function selectionType(type: GraphQLNamedType, sets: readonly SelectionSetNode[]): string {
+    const only = sets.length === 1 && sets[0]!.selections.length === 1 ? sets[0]!.selections[0]! : undefined
+    if (only?.kind === Kind.FRAGMENT_SPREAD && fragments.get(only.name.value)!.typeCondition.name.value === type.name)
+      return only.name.value
+    const possible = isAbstractType(type) ? schema.getPossibleTypes(type) : isObjectType(type) ? [type] : []
+    const byBody = Map.groupBy(possible, (one) => JSON.stringify(objectType(one, sets)))
+    const members = [...byBody].map(([key, types]) => {
+      const { typename, body } = JSON.parse(key) as { typename: boolean; body: string }
+      const name = typename ? `readonly __typename: ${types.map((one) => `'${one.name}'`).join(' | ')}` : ''
+      return `{ ${[name, body].filter(Boolean).join('; ')} }`
+    })
+    return members.join(' | ')
+  }
+
+  function outputType(type: GraphQLOutputType, sets: readonly SelectionSetNode[], nullable = true): string {
+    if (isNonNullType(type)) return outputType(type.ofType, sets, false)
+    const text = isListType(type)
+      ? `readonly (${outputType(type.ofType, sets)})[]`
+      : (scalars[type.name] ?? (isEnumType(type) ? type.name : selectionType(getNamedType(type), sets)))
+    return nullable && text !== 'unknown' ? `${text} | null` : text
+  }
+
+  /** The operation with the fragments it needs, as one line. */
+  function textOf(definition: OperationDefinitionNode): string {
+    const needed = new Set<string>()
+    const need = (node: OperationDefinitionNode | FragmentDefinitionNode): void =>
+      void visit(node, {
+        FragmentSpread({ name: { value } }) {
+          if (needed.has(value)) return
+          needed.add(value)
+          need(fragments.get(value)!)
+        },
+      })
+    need(definition)
+    return stripIgnoredCharacters(
+      [definition, ...[...needed].map((name) => fragments.get(name)!)].map(print).join('\n'),
+    )
+  }
+
+  return {
+    fragment: (definition) =>
+      selectionType(schema.getType(definition.typeCondition.name.value)!, [definition.selectionSet]),
+    operation(definition) {
+      const name = definition.name!.value
+      const root = schema.getRootType(definition.operation)!
+      const variables = (definition.variableDefinitions ?? []).map((variable) => {
+        const type = typeFromAST(schema, variable.type as never)! as GraphQLType
+        const optional = !isNonNullType(type) || variable.defaultValue !== undefined
+        return `readonly ${variable.variable.name.value}${optional ? '?' : ''}: ${inputType(type)}${optional ? ' | null | undefined' : ''}`
+      })
+      return [
+        `export type ${name}Data = ${selectionType(root, [definition.selectionSet])}`,
+        `export type ${name}Variables = ${variables.length > 0 ? `{ ${variables.join('; ')} }` : 'Record<string, never>'}`,
+        `export const ${name} = ${JSON.stringify(textOf(definition))} as TypedDocument<${name}Data, ${name}Variables>`,
+      ].join('\n')
+    },
+  }
+}

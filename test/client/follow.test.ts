@@ -1,0 +1,226 @@
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+
+import { createClient, HoldpointError } from '../../client/client.ts'
+import { RunSnapshot, SendMessage, SubmitApprovals } from '../../client/documents.ts'
+import { followConversation } from '../../client/follow-conversation.ts'
+import { followRun } from '../../client/follow-run.ts'
+import { followInbox } from '../../client/inbox.ts'
+import type { Transcript } from '../../client/transcript.ts'
+import type { OpenDatabase } from '../../src/store/open-database.ts'
+import { startTestApp, type TestApp } from '../support/app.ts'
+import { createTestDatabase } from '../support/database.ts'
+import { createGatedModel, gatedHandle, type GatedModel } from '../support/gated-model.ts'
+import { createGraphQLClient } from '../support/graphql-client.ts'
+import { spawnMain } from '../support/server-process.ts'
+import { talkTo } from '../support/talk.ts'
+import { createWatch, openEventClient, openSocketClient, type TestClient } from './ground.ts'
+
+const textOf = ({ state }: Transcript): string[] =>
+  state.entries.map((entry) =>
+    entry.kind === 'call' ? entry.call.name : entry.kind === 'live' ? entry.text : entry.message.text,
+  )
+
+describe.each([
+  ['graphql-ws', openSocketClient],
+  ['event streams', openEventClient],
+])('following over %s', (_name, open) => {
+  let server: TestApp
+  let model: GatedModel
+  let opened: TestClient
+
+  beforeAll(async () => {
+    model = createGatedModel()
+    server = await startTestApp({ providers: [model.provider] })
+    opened = open(server.url)
+  })
+  afterAll(async () => {
+    await opened.close()
+    await server.stop()
+  })
+
+  async function send(conversationId: string, text: string): Promise<string> {
+    const { sendMessage } = await opened.client.request(SendMessage, {
+      input: { to: { conversationId }, messages: [{ text, clientId: text }] },
+    })
+    if (sendMessage?.__typename !== 'SendMessageSuccess') throw new Error(sendMessage?.message)
+    return sendMessage.run.id
+  }
+
+  async function startConversation(): Promise<string> {
+    const id = await talkTo(server).createAgent({ model: gatedHandle })
+    const { agent } = await server.data('query ($id: ID!) { agent(id: $id) { mainConversation { id } } }', { id })
+    return agent.mainConversation.id
+  }
+
+  test('[LIB7] a run goes on after a cut connection where it was, without a gap or a repeat', async () => {
+    const conversation = await startConversation()
+    const run = await send(conversation, 'go')
+    const call = await model.nextCall()
+    const watch = createWatch()
+    const events: string[] = []
+    const ended = Promise.withResolvers<void>()
+    const { transcript, stop } = followRun(opened.client, run, {
+      onChange: watch.look,
+      onEvent: ({ __typename, cursor }) => void events.push(`${__typename} ${cursor}`),
+      onEnd: () => ended.resolve(),
+    })
+    call.say('One ')
+    await watch.until(() => textOf(transcript).at(-1) === 'One ')
+    opened.cut()
+    call.say('two ')
+    await watch.until(() => textOf(transcript).at(-1) === 'One two ')
+    call.say('three.')
+    call.finish()
+    await ended.promise
+    expect(textOf(transcript)).toEqual(['go', 'One two three.'])
+    expect(transcript.state.latestRun).toMatchObject({ id: run, status: 'COMPLETED', stopReason: 'END_TURN' })
+    expect(new Set(events).size).toBe(events.length)
+    stop()
+  })
+
+  test('[LIB8] a conversation is opened in mid-answer, followed through cuts and several runs, and its older messages load', async () => {
+    const conversation = await startConversation()
+    for (const word of ['a', 'b', 'c']) {
+      const run = await send(conversation, word)
+      const call = await model.nextCall()
+      call.say(`${word}!`)
+      call.finish()
+      await server.data('query ($id: ID!) { run(id: $id, waitMs: 60000) { id } }', { id: run })
+    }
+    await send(conversation, 'd')
+    const call = await model.nextCall()
+    call.say('Half ')
+
+    const watch = createWatch()
+    const follower = followConversation(opened.client, conversation, { pageSize: 4, onChange: watch.look })
+    await watch.until(() => textOf(follower.transcript).at(-1) === 'Half ')
+    expect(follower.hasOlder).toBe(true)
+    opened.cut()
+    call.say('whole.')
+    call.finish()
+    await watch.until(() => follower.transcript.state.latestRun?.status === 'COMPLETED')
+    opened.cut()
+    await send(conversation, 'e')
+    const last = await model.nextCall()
+    last.fail({ message: 'The model is on strike.', retryable: true })
+    await watch.until(() => follower.transcript.state.latestRun?.status === 'FAILED')
+    expect(follower.transcript.state.latestRun?.error?.message).toBe('The model is on strike.')
+
+    while (follower.hasOlder) await follower.loadOlder()
+    expect(textOf(follower.transcript)).toEqual(['a', 'a!', 'b', 'b!', 'c', 'c!', 'd', 'Half whole.', 'e'])
+    follower.stop()
+  })
+
+  test('[LIB9] the inbox shows what waits, and a decision reaches everyone who follows', async () => {
+    const { createAgent, start } = talkTo(server)
+    const name = 'sign'
+    const implementation = { javascript: { source: "export default () => 'signed'" } }
+    await server.data('mutation ($input: UpsertToolInput!) { upsertTool(input: $input) { tool { id } } }', {
+      input: { name, requiresApproval: true, implementation },
+    })
+    const agent = await createAgent({ model: 'demo/scripted', tools: [name] })
+    const watch = createWatch()
+    const inbox = followInbox(opened.client, { onChange: watch.look })
+    await watch.until(() => inbox.state.isLoaded)
+    const run = await start(agent, `call ${name} {}`)
+    await watch.until(() => inbox.state.calls.some((call) => call.name === name))
+    const waiting = inbox.state.calls.find((call) => call.name === name)!
+    const follower = followRun(opened.client, run, { onChange: watch.look })
+    await watch.until(() => follower.transcript.state.pendingCalls.length === 1)
+    await opened.client.request(SubmitApprovals, {
+      input: { runId: run, decisions: [{ approve: { toolCallId: waiting.id } }] },
+    })
+    await watch.until(() => follower.transcript.state.latestRun?.status === 'COMPLETED')
+    expect(follower.transcript.state.pendingCalls).toEqual([])
+    const call = follower.transcript.state.entries.find((entry) => entry.kind === 'call')
+    expect(call?.call).toMatchObject({ status: 'SUCCEEDED', result: { output: 'signed' } })
+    await watch.until(() => inbox.state.calls.length === 0)
+    expect(inbox.state.totalCount).toBe(0)
+    inbox.stop()
+    follower.stop()
+  })
+
+  test('[LIB10] a refusal of the server ends the following with its code; it is not tried again', async () => {
+    const refused = Promise.withResolvers<Error>()
+    followRun(opened.client, 'run_00000000000000000000000000', { onError: refused.resolve })
+    expect(await refused.promise).toBeInstanceOf(HoldpointError)
+    const missing = Promise.withResolvers<Error>()
+    followConversation(opened.client, 'conv_0', { onError: missing.resolve })
+    expect(await missing.promise).toMatchObject({ code: expect.stringMatching(/NOT_FOUND|BAD_USER_INPUT/) })
+  })
+})
+
+describe('a server that is killed', () => {
+  let database: OpenDatabase
+  beforeAll(async () => {
+    database = await createTestDatabase()
+  })
+  afterAll(async () => database.close())
+
+  test('[LIB11] is followed through its death in mid-answer: the answer is made again, and is whole', async () => {
+    const port = String(await freePort())
+    const env = { DATABASE_URL: database.url, PORT: port, LOG_LEVEL: 'fatal' }
+    const first = spawnMain([], env)
+    const url = await first.ready()
+    const talk = talkTo(createGraphQLClient(url))
+    const agent = await talk.createAgent({ model: 'demo/scripted' })
+    const words = Array.from({ length: 60 }, (_, index) => `word${index}`).join(' ')
+    const run = await talk.start(agent, `slow 15\nsay ${words}`)
+
+    const watch = createWatch()
+    const clients = [openSocketClient(url), openEventClient(url)]
+    const followers = clients.map(({ client }) => followRun(client, run, { onChange: watch.look }))
+    const every = (holds: (transcript: Transcript) => boolean): Promise<void> =>
+      watch.until(() => followers.every(({ transcript }) => holds(transcript)))
+    await every((transcript) => (textOf(transcript).at(-1) ?? '').includes('word3'))
+    first.child.kill('SIGKILL')
+    await first.ended
+
+    const second = spawnMain([], env)
+    await every(({ state }) => state.latestRun?.status === 'COMPLETED')
+    for (const [index, { transcript, stop }] of followers.entries()) {
+      expect(textOf(transcript)).toEqual([`slow 15\nsay ${words}`, words])
+      expect(clients[index]!.client.connection.status).toBe('CONNECTED')
+      stop()
+      await clients[index]!.close()
+    }
+    second.child.kill('SIGTERM')
+    await second.ended
+  })
+})
+
+test('[LIB12] a request that the server refuses rejects with its code and field, and a bad key ends a subscription', async () => {
+  const server = await startTestApp({ env: { HOLDPOINT_API_KEY: 'hp_secret' } })
+  const denied = createClient({ url: server.url })
+  await expect(denied.request(RunSnapshot, { id: 'run_0' })).rejects.toMatchObject({ code: 'UNAUTHENTICATED' })
+  for (const open of [openSocketClient, openEventClient]) {
+    const opened = open(server.url, 'hp_wrong')
+    const refused = Promise.withResolvers<Error>()
+    followInbox(opened.client, { onError: refused.resolve })
+    expect(await refused.promise).toMatchObject({ code: 'UNAUTHENTICATED' })
+    await opened.close()
+  }
+  let key = 'hp_wrong'
+  const client = createClient({ url: server.url, key: () => key })
+  await expect(client.request(RunSnapshot, { id: 'run_0' })).rejects.toMatchObject({ code: 'UNAUTHENTICATED' })
+  key = 'hp_secret'
+  await expect(client.request(RunSnapshot, { id: 'run_0' })).resolves.toEqual({ run: null })
+  const input = { to: { agentId: 'agent_0' }, messages: [] }
+  await expect(client.request(SendMessage, { input })).rejects.toMatchObject({
+    code: 'BAD_USER_INPUT',
+    field: 'input.messages',
+  })
+  await server.stop()
+})
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as { port: number }
+  server.close()
+  await once(server, 'close')
+  return port
+}

@@ -1,0 +1,78 @@
+import { createClient as createSocketClient, type Client as Socket } from 'graphql-ws'
+import { WebSocket } from 'ws'
+
+import { createClient, type Client } from '../../client/client.ts'
+
+export interface TestClient {
+  readonly client: Client
+  /** Cuts the connection as a network does: no close frame, no `complete`. */
+  cut(): void
+  close(): Promise<void>
+}
+
+/** A client on a real WebSocket that a test can cut. */
+export function openSocketClient(url: string, key?: string): TestClient {
+  let open: WebSocket | undefined
+  const socket: Socket = createSocketClient({
+    url: url.replace(/^http/, 'ws'),
+    retryAttempts: 0,
+    webSocketImpl: WebSocket,
+    on: { opened: (opened) => void (open = opened as WebSocket) },
+    ...(key && { connectionParams: { Authorization: `Bearer ${key}` } }),
+  })
+  return {
+    client: createClient({ url, socket, key }),
+    cut: () => open?.terminate(),
+    close: async () => socket.dispose(),
+  }
+}
+
+/** A client on event streams that a test can cut. */
+export function openEventClient(url: string, key?: string): TestClient {
+  let abort = new AbortController()
+  const cuttableFetch: typeof fetch = async (input, init) => {
+    const cut = abort.signal
+    const response = await fetch(input, init)
+    if (!response.body || !response.headers.get('content-type')?.startsWith('text/event-stream')) return response
+    const source = response.body.getReader()
+    const body = new ReadableStream<Uint8Array>({
+      start: (controller) =>
+        cut.addEventListener('abort', () => {
+          controller.error(new Error('cut'))
+          source.cancel().catch(() => {})
+        }),
+      async pull(controller) {
+        const { done, value } = await source.read()
+        if (cut.aborted) return
+        if (done) controller.close()
+        else controller.enqueue(value)
+      },
+      cancel: () => source.cancel(),
+    })
+    return new Response(body, response)
+  }
+  const cut = (): void => {
+    abort.abort()
+    abort = new AbortController()
+  }
+  return { client: createClient({ url, key, fetch: cuttableFetch }), cut, close: async () => cut() }
+}
+
+/** Resolves when the condition holds, which is looked at after each call of `look`. */
+export function createWatch(): { look(): void; until(condition: () => boolean): Promise<void> } {
+  const waiting = new Set<{ condition: () => boolean; resolve: () => void }>()
+  return {
+    look() {
+      for (const one of [...waiting]) {
+        if (!one.condition()) continue
+        waiting.delete(one)
+        one.resolve()
+      }
+    },
+    until: (condition) =>
+      new Promise((resolve) => {
+        if (condition()) resolve()
+        else waiting.add({ condition, resolve })
+      }),
+  }
+}
