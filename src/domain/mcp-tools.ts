@@ -5,9 +5,14 @@ import type { ListedTool } from './tool-access.ts'
 import { unsetTool } from './tool-input.ts'
 import type { Tool } from './tool.ts'
 
-/** What an MCP server says of one of its tools, as it is kept. All else about the tool is the tenant's to set. */
+const maxDescription = 10_000
+const maxSchema = 256 * 1024
+
+/** The settings of a tool that its MCP server decides, as they are stored. The tenant sets everything else. */
 export function settingsOfListed({ description, parameters }: ListedTool): Pick<Tool, 'description' | 'parameters'> {
-  return { description: storableText(description).slice(0, 10_000), parameters: usableSchema(parameters) }
+  const text = storableText(description)
+  const cut = text.length > maxDescription ? `${text.slice(0, maxDescription).toWellFormed()} …` : text
+  return { description: cut, parameters: usableSchema(parameters) }
 }
 
 export function newMcpTool(
@@ -30,8 +35,8 @@ export function newMcpTool(
 }
 
 /**
- * The names that a tool may get here, the one to be tried first at the front: its own, and where another tool has that,
- * its own behind the server's. What tool names here don't allow becomes an underscore.
+ * The names that a tool may get here, best first: its own name; if another tool has that, the same with the server's name
+ * in front; then numbered ones. Characters that tool names must not contain become underscores.
  */
 export function namesForMcpTool(server: Pick<McpServer, 'name'>, tool: Pick<ListedTool, 'name'>): string[] {
   const own = usableName(tool.name)
@@ -44,8 +49,18 @@ function usableName(name: string): string {
   return name.replaceAll(/[^a-zA-Z0-9_-]/g, '_').slice(0, 64) || '_'
 }
 
-/** The server checks the arguments too: where its schema is none, anything is passed on. */
+/**
+ * The schema as it is stored, or one that takes any object where a model could not use it: it is not valid, or it is too
+ * deep or too large. The MCP server checks the arguments too.
+ */
 function usableSchema(schema: JsonObject): JsonObject {
-  const stored = storableJson(schema)
-  return stored.type === 'object' && compileSchema(stored).ok ? stored : { type: 'object' }
+  const any = { type: 'object' }
+  try {
+    const stored = storableJson(schema)
+    if (stored.type !== 'object' || JSON.stringify(stored).length > maxSchema) return any
+    return compileSchema(stored).ok ? stored : any
+  } catch {
+    // It is nested deeper than can be stored.
+    return any
+  }
 }

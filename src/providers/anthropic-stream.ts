@@ -7,6 +7,7 @@ import type {
 import { answerLimits } from '../domain/answer-limits.ts'
 import type { ModelPart } from '../domain/model-request.ts'
 import { UnfitPieceError, unusable } from './errors.ts'
+import { readEvents } from './read-events.ts'
 import { ResponseTooLargeError } from './response-limits.ts'
 
 interface Counts {
@@ -28,11 +29,10 @@ export async function* readMessage(
   let counts: Counts = {}
   let stop: { readonly reason: string; readonly details: string | null } | undefined
 
-  for await (const event of events) {
+  yield* readEvents(events, function* (event): Generator<ModelPart, void> {
     switch (event.type) {
       case 'message_start':
         counts = event.message.usage ?? {}
-        yield { type: 'alive' }
         break
       case 'content_block_start': {
         const block = new OpenBlock(String(event.index), event.content_block)
@@ -48,18 +48,17 @@ export async function* readMessage(
         yield* blocks.get(event.index)?.stop(model) ?? []
         break
       case 'message_delta':
-        // What it leaves out, or has as null, stands as it was. A compatible server may count nothing.
+        // A count that is missing or null stays as it was. A compatible server may count nothing.
         counts = { ...counts, ...withoutNulls(event.usage ?? {}) }
         if (event.delta.stop_reason) stop = { reason: event.delta.stop_reason, details: detailsOf(event.delta) }
-        yield { type: 'alive' }
         break
       case 'message_stop':
         if (stop) yield endOf(stop, counts)
-        return
+        break
       default:
         event satisfies never
     }
-  }
+  })
 }
 
 class OpenBlock {
@@ -79,7 +78,6 @@ class OpenBlock {
     if (block.type === 'tool_use') yield { type: 'call', item, callId: block.id, name: block.name }
     else if (block.type === 'text' && block.text) yield* this.#say('text', block.text)
     else if (block.type === 'thinking' && block.thinking) yield* this.#say('reasoning', block.thinking)
-    else yield { type: 'alive' }
     if (block.type === 'thinking') this.#signature = block.signature ?? ''
   }
 

@@ -46,7 +46,9 @@ export function failureOf(error: unknown, { secret }: { readonly secret: string 
   if (error instanceof SyntaxError) return unusable('The model provider sent something that is not JSON.', null)
   const tooLarge = causeOf(error, ResponseTooLargeError)
   if (tooLarge) return unusable("The model provider's response is too large.", tooLarge.message)
-  if (error instanceof UnfitPieceError) return unusable('The model provider sent pieces that make no answer.', null)
+  if (error instanceof UnfitPieceError || isReadingError(error)) {
+    return unusable('The model provider sent pieces that make no answer.', null)
+  }
   const facts = factsOf(error)
   const kind = kindOf(facts)
   // What a provider says of a key may repeat it.
@@ -87,8 +89,15 @@ function factsOf(error: unknown): Facts {
   return {
     status: typeof thrown['status'] === 'number' ? thrown['status'] : undefined,
     code: text(inner['code']) || text(inner['type']),
-    message: [text(inner['message']) || text(thrown['message']), ...causesOf(error)].filter(Boolean).join(': '),
+    message: [text(error) || text(inner['message']) || text(thrown['message']), ...causesOf(error)]
+      .filter(Boolean)
+      .join(': '),
   }
+}
+
+/** A value of the wrong shape that an SDK tripped over. When a connection breaks, fetch throws a TypeError with a cause. */
+function isReadingError(error: unknown): boolean {
+  return error instanceof TypeError && error.cause === undefined
 }
 
 function causeOf<T extends Error>(error: unknown, type: new (message: string) => T): T | undefined {

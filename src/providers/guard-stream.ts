@@ -2,7 +2,7 @@ import type { ModelPart } from '../domain/model-request.ts'
 import type { Usage } from '../domain/run.ts'
 import { failureOf, UnfitPieceError, unusable } from './errors.ts'
 
-/** Holds what the port promises: pieces that fit, counts that are counts, one end, no exception, silence after an abort. */
+/** Keeps the promises of a provider: pieces that fit, sensible counts, one end, no exception, nothing after an abort. */
 export async function* guardStream(
   parts: AsyncIterable<ModelPart>,
   { signal, secret }: { readonly signal: AbortSignal; readonly secret: string | undefined },
@@ -19,26 +19,28 @@ export async function* guardStream(
     if (!signal.aborted) yield failureOf(error, { secret })
     return
   }
-  // An SDK ends its loop quietly where the body ends early, and where the signal was aborted.
+  // An SDK's loop ends without an error when the body ends early, and when the signal is aborted.
   if (signal.aborted) return
   yield unusable('The model stopped in the middle of its answer.', 'The stream ended without saying why.')
 }
 
 type ItemKind = 'text' | 'reasoning' | 'call'
 
-/** An item is one thing from its first piece to its last, and arguments are a call's that has begun. */
+/** An item has one kind from its first piece to its last, arguments belong to a call that has begun, and text is text. */
 function checkItem(part: ModelPart, kinds: Map<string, ItemKind>): void {
   if (!('item' in part) || part.type === 'done') return
+  const texts: unknown[] = part.type === 'call' ? [part.name, part.callId] : [part.text]
+  if (!texts.every((text) => typeof text === 'string')) throw new UnfitPieceError()
   const known = kinds.get(part.item)
   const fits = part.type === 'arguments' ? known === 'call' : known === undefined || known === part.type
   if (!fits || (part.type === 'call' && known)) throw new UnfitPieceError()
   if (part.type !== 'arguments') kinds.set(part.item, part.type)
 }
 
-/** Far above every window there is, and far below what the database counts to. */
+/** Far above every context window, and far below the largest integer of the database. */
 const mostTokens = 20_000_000
 
-/** What is no count of tokens counts for nothing: it is for information, and must not cost the answer. */
+/** A value that is no count of tokens counts as 0: usage is for information, and must not cost the answer. */
 function countable(usage: Usage): Usage {
   const count = (value: unknown) =>
     Number.isInteger(value) && Number(value) >= 0 && Number(value) <= mostTokens ? Number(value) : 0

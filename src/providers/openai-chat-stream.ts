@@ -2,12 +2,22 @@ import type { ChatCompletionChunk } from 'openai/resources/chat/completions/comp
 
 import type { ModelPart } from '../domain/model-request.ts'
 import { noUsage, type Usage } from '../domain/run.ts'
+import { isJsonObject } from '../util/json.ts'
 import { unusable } from './errors.ts'
+import { readEvents } from './read-events.ts'
 
-type Delta = ChatCompletionChunk.Choice.Delta & {
-  /** Not OpenAI's: two names under which compatible servers send what a model thinks. */
+/** A delta as servers really send it: compatible servers differ from OpenAI in names and types. */
+type Delta = Omit<ChatCompletionChunk.Choice.Delta, 'content'> & {
+  readonly content?: string | readonly ContentPart[] | null
+  /** Two names under which servers send what a model thinks. */
   readonly reasoning_content?: string | null
   readonly reasoning?: string | null
+}
+
+interface ContentPart {
+  readonly type?: string
+  readonly text?: string
+  readonly thinking?: string | readonly ContentPart[]
 }
 
 /** The format has no items: text, reasoning and calls are told apart here by what follows what. */
@@ -19,14 +29,13 @@ export async function* readChat(
   let finishReason: string | null = null
   let usage: Usage = noUsage
 
-  for await (const { choices, usage: counted } of chunks) {
+  yield* readEvents(chunks, ({ choices, usage: counted }) => {
     // The counts come last, in a chunk of their own, after the finish reason.
     if (counted) usage = usageOf(counted)
     const [choice] = choices ?? []
-    const parts = choice?.delta ? [...answer.read(choice.delta)] : []
-    yield* parts.length > 0 ? parts : [{ type: 'alive' as const }]
     finishReason ??= choice?.finish_reason ?? null
-  }
+    return choice?.delta ? answer.read(choice.delta) : []
+  })
   if (finishReason === null) return
   if (finishReason === 'content_filter') {
     return yield unusable('The model provider withheld the answer.', 'content_filter', { retryable: false })
@@ -51,9 +60,19 @@ class ChatAnswer {
   *read(delta: Delta): Generator<ModelPart, void> {
     const field = delta.reasoning_content ? 'reasoning_content' : 'reasoning'
     yield* this.#write('reasoning', delta.reasoning_content || delta.reasoning, field)
-    yield* this.#write('text', delta.content, 'content')
+    yield* this.#content(delta.content)
     yield* this.#write('text', delta.refusal, 'content')
     for (const call of delta.tool_calls ?? []) yield* this.#call(call)
+  }
+
+  /** Some servers send a list of parts instead of text. */
+  *#content(content: Delta['content']): Generator<ModelPart, void> {
+    if (!Array.isArray(content)) return yield* this.#write('text', content as string | null | undefined, 'content')
+    for (const { text, thinking } of content as readonly ContentPart[]) {
+      const thought = Array.isArray(thinking) ? thinking.map((part: ContentPart) => part.text ?? '').join('') : thinking
+      yield* this.#write('reasoning', thought as string | undefined, 'content')
+      yield* this.#write('text', text, 'content')
+    }
   }
 
   /** Calls may be interleaved to the last, so none of them is done before. */
@@ -92,7 +111,9 @@ class ChatAnswer {
       this.#callItems.push(call.item)
       yield { type: 'call', item: call.item, callId: this.#newCallId(piece.id), name: name ?? '' }
     }
-    const text = piece.function?.arguments
+    const given: unknown = piece.function?.arguments
+    // Some servers send them as an object, whole.
+    const text = isJsonObject(given) ? JSON.stringify(given) : (given as string | null | undefined)
     if (text) yield { type: 'arguments', item: call.item, text }
   }
 

@@ -9,6 +9,7 @@ import type {
 import type { ModelPart } from '../domain/model-request.ts'
 import type { Usage } from '../domain/run.ts'
 import { unusable } from './errors.ts'
+import { readEvents } from './read-events.ts'
 
 /** Items of an answer are told apart by their place in it; each begins, goes on and is done in events of its own. */
 export async function* readResponse(
@@ -16,19 +17,19 @@ export async function* readResponse(
   model: string,
 ): AsyncGenerator<ModelPart, void> {
   const begun = new Set<string>()
-  /** Calls whose arguments were streamed; a compatible server may send them, or the whole call, only with its end. */
+  /** Calls whose arguments were streamed. A compatible server may send them, or the whole call, only at the end. */
   const written = new Set<string>()
   /** Summaries of one reasoning item come in several pieces of text; a blank line stands between them. */
   const summaries = new Map<string, number>()
 
-  for await (const event of events) {
+  yield* readEvents(events, function* (event): Generator<ModelPart, void> {
     switch (event.type) {
       case 'response.output_item.added':
         if (event.item.type === 'function_call') {
           const { call_id: callId, name } = event.item
           yield { type: 'call', item: String(event.output_index), callId, name }
           begun.add(String(event.output_index))
-        } else yield { type: 'alive' }
+        }
         break
       case 'response.output_text.delta':
       case 'response.refusal.delta':
@@ -52,15 +53,13 @@ export async function* readResponse(
         yield* done(event.item, String(event.output_index), { model, begun, written })
         break
       case 'response.completed':
-        return yield { type: 'finish', reason: 'end', usage: usageOf(event.response) }
       case 'response.incomplete':
-        return yield incomplete(event.response)
       case 'response.failed':
-        throw failureOf(event.response)
+        yield endOf(event.response, event.type)
+        break
       default:
-        yield { type: 'alive' }
     }
-  }
+  })
 }
 
 function* done(
@@ -86,6 +85,15 @@ function* done(
 
 function reasoningData({ id, summary, encrypted_content }: ResponseReasoningItem) {
   return { id, summary: summary.map(({ text }) => text), encrypted_content: encrypted_content ?? null }
+}
+
+/** Compatible servers may end with "completed" and say in the response that it is not. */
+function endOf(response: ModelResponse, type: 'response.completed' | 'response.incomplete' | 'response.failed') {
+  if (type === 'response.failed' || response.status === 'failed') {
+    throw failureOf(response)
+  }
+  if (type === 'response.incomplete' || response.status === 'incomplete') return incomplete(response)
+  return { type: 'finish', reason: 'end', usage: usageOf(response) } as const
 }
 
 function incomplete(response: ModelResponse): ModelPart {

@@ -26,6 +26,7 @@ const closedRanges = {
   // Those that carry an IPv4 address inside (translated, 6to4, Teredo) are closed as a whole.
   ipv6: [
     '::/96',
+    '::ffff:0:0:0/96',
     '64:ff9b::/96',
     '64:ff9b:1::/48',
     '100::/64',

@@ -80,6 +80,86 @@ test.each([
   })
 })
 
+const noAnswer = {
+  type: 'failure',
+  stopReason: 'INVALID_LLM_RESPONSE',
+  error: { type: 'LLM_ERROR', message: 'The model provider sent pieces that make no answer.' },
+}
+
+const delta = (value: unknown) => ({ choices: [{ index: 0, delta: value }] })
+const start = (content_block: unknown) => ({ type: 'content_block_start', index: 0, content_block })
+
+test.each<[Name, unknown]>([
+  ['openai-chat', null],
+  ['openai-chat', 5],
+  ['openai-chat', []],
+  ['openai-chat', { choices: 5 }],
+  ['openai-chat', { choices: [{ index: 0, delta: 'x' }, null] }],
+  ['openai-chat', delta({ content: 5 })],
+  ['openai-chat', delta({ content: { text: 'x' } })],
+  ['openai-chat', delta({ content: [null] })],
+  ['openai-chat', delta({ content: [{ type: 'text', text: 5 }] })],
+  ['openai-chat', delta({ reasoning: true })],
+  ['openai-chat', delta({ tool_calls: 5 })],
+  ['openai-chat', delta({ tool_calls: [null] })],
+  ['openai-chat', delta({ tool_calls: [{ index: 0, id: 'c', function: { name: 5 } }] })],
+  ['openai-chat', delta({ tool_calls: [{ index: 0, id: 7, function: { name: 'echo' } }] })],
+  ['openai-chat', delta({ tool_calls: [{ index: 0, id: 'c', function: { name: 'echo', arguments: 5 } }] })],
+  ['openai', { type: 'response.output_text.delta', output_index: 0, content_index: 0, delta: 5 }],
+  ['openai', { type: 'response.output_item.added', output_index: 0, item: null }],
+  [
+    'openai',
+    { type: 'response.output_item.added', output_index: 0, item: { type: 'function_call', call_id: 'c', name: 5 } },
+  ],
+  [
+    'openai',
+    { type: 'response.output_item.done', output_index: 0, item: { type: 'reasoning', encrypted_content: 'x' } },
+  ],
+  ['openai', { type: 'response.completed', response: null }],
+  ['anthropic', { type: 'message_start', message: null }],
+  ['anthropic', start(null)],
+  ['anthropic', start({ type: 'text', text: 5 })],
+  ['anthropic', start({ type: 'tool_use', id: 'c', name: 5, input: {} })],
+  ['anthropic', { type: 'message_delta', delta: null }],
+])('[PRV38] a chunk of %s that has the wrong shape is no answer: %j', async (name, event) => {
+  const parts = await answer(name, ({ exchange }) => {
+    exchange.send(event, (event as { type?: string } | null)?.type)
+    exchange.end()
+  })
+  expect(parts.at(-1)).toMatchObject(noAnswer)
+})
+
+test('[PRV38] choices that are null say nothing, content may be a list of parts, and arguments an object', async () => {
+  const parts = await answer(
+    'openai-chat',
+    sendAll([
+      { choices: null },
+      delta({ content: [{ type: 'thinking', thinking: [{ type: 'text', text: 'hm' }] }] }),
+      delta({ content: [{ type: 'text', text: 'hi ' }, { type: 'text', text: 'there' }, { type: 'reference' }] }),
+      delta({ tool_calls: [{ index: 0, id: 'c', function: { name: 'echo', arguments: { text: 'x' } } }] }),
+      { choices: [{ index: 0, delta: {}, finish_reason: 'tool_calls' }] },
+    ]),
+  )
+  expect(itemsOf(parts)).toMatchObject([
+    { type: 'reasoning', text: 'hm' },
+    { type: 'text', text: 'hi there' },
+    { type: 'call', name: 'echo', text: '{"text":"x"}' },
+  ])
+  expect(parts.at(-1)).toMatchObject({ type: 'finish', reason: 'end' })
+})
+
+test.each([
+  ['incomplete', { incomplete_details: { reason: 'max_output_tokens' } }, { type: 'finish', reason: 'length' }],
+  [
+    'failed',
+    { error: { code: 'server_error', message: 'It broke.' } },
+    { type: 'failure', error: { type: 'LLM_ERROR' } },
+  ],
+])('[PRV39] a response that completes with the status %s is no finished answer', async (status, more, expected) => {
+  const completed = { type: 'response.completed', response: { status, ...more } }
+  expect((await answer('openai', sendAll([hi.openai()[0]!, completed]))).at(-1)).toMatchObject(expected)
+})
+
 test('[PRV29] a call that comes whole with its end is a call', async () => {
   const item = { type: 'function_call', call_id: 'c', name: 'echo', arguments: '{"text":"x"}' }
   const done = { type: 'response.output_item.done', output_index: 1, item }

@@ -178,6 +178,8 @@ describe('the network', () => {
       '::ffff:127.0.0.1',
       '::ffff:a9fe:a9fe',
       '::127.0.0.1',
+      '::ffff:0:127.0.0.1',
+      '::ffff:0:7f00:1',
       '64:ff9b::7f00:1',
       '2002:7f00:1::',
       'no address',

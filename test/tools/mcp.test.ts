@@ -1,4 +1,5 @@
 import type { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
+import { ListToolsRequestSchema } from '@modelcontextprotocol/sdk/types.js'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 
@@ -171,4 +172,25 @@ test('[MCP7] a server that cannot be reached, or a name that is taken, adds noth
   expect((await add({ name: 'x', url: server.url })).errors).toBeUndefined()
   expect(await codes({ name: 'x', url: server.url })).toEqual(['input.name'])
   expect((await ground.app.data('{ mcpServers { name } }')).mcpServers).toEqual([{ name: 'x' }])
+})
+
+test('[MCP8] a schema that is too deep or too large, and a long description, are stored as something usable', async () => {
+  const deep = (levels: number): object =>
+    levels === 0 ? { type: 'string' } : { type: 'object', properties: { a: deep(levels - 1) } }
+  const wide = { type: 'object', description: 'x'.repeat(300_000) }
+  const odd = await startMcpServer((mcp) => {
+    mcp.registerTool('odd', {}, () => ({ content: [] }))
+    const tools = [
+      { name: 'deep', inputSchema: deep(1_000) },
+      { name: 'wide', inputSchema: wide },
+      { name: 'wordy', description: '👋'.repeat(20_000), inputSchema: { type: 'object' } },
+    ]
+    mcp.server.setRequestHandler(ListToolsRequestSchema, () => ({ tools }))
+  })
+  const { data, errors } = await add({ name: 'Odd', url: odd.url })
+  await odd.stop()
+  expect(errors).toBeUndefined()
+  const [first, second, third] = data.addMcpServer.server.tools
+  expect([first.parameters, second.parameters]).toEqual([{ type: 'object' }, { type: 'object' }])
+  expect(third.description).toMatch(/^(👋){5000} …$/u)
 })

@@ -70,6 +70,16 @@ describe('a script', () => {
     expect(await run('export default () => { throw "a string" }')).toMatchObject({ ok: false, output: 'a string' })
   })
 
+  test('[JST11] may return, print and throw NUL: nothing after it is lost', async () => {
+    const source = `export default ({ how }) => {
+      console.log('a\\0b')
+      if (how === 'throw') throw new RangeError('c\\0d')
+      return how === 'string' ? 'c\\0d' : { c: '\\0d' } }`
+    const outcomes = await Promise.all(['string', 'object', 'throw'].map((how) => run(source, { how })))
+    expect(outcomes.map(({ output }) => output)).toEqual(['c\0d', '{"c":"\\u0000d"}', 'RangeError: c\0d'])
+    for (const { stdout } of outcomes) expect(stdout).toEqual(['a\0b'])
+  })
+
   test('[JST5] cannot leave anything behind for the next', async () => {
     await run('globalThis.left = 1; Object.prototype.left = 1; JSON.parse = () => 1; export default () => 1')
     const next = await run('export default (a) => `${typeof left} ${typeof {}.left} ${a.x}`', { x: 2 })

@@ -116,24 +116,38 @@ function execute(scope: Scope, context: QuickJSContext, job: ScriptJob, printed:
   const settled = (handle: QuickJSHandle) => keep(settle(runtime, context, handle))
 
   const print = context.newFunction('print', (stream, text) => {
-    if (context.typeof(text) === 'string') printed.add(context.getNumber(stream), context.getString(text))
+    if (context.typeof(text) === 'string') printed.add(context.getNumber(stream), jsonText(context, text))
   })
   const prepare = unwrap(context.evalCode(prelude, 'prelude.js'))
   // Taken before the script runs, so that it gets to change none of it.
-  const call = unwrap(context.callFunction(prepare, context.undefined, keep(print)))
+  const limit = keep(context.newNumber(job.charLimit + 1))
+  const call = unwrap(context.callFunction(prepare, context.undefined, keep(print), limit))
 
   const module = settled(unwrap(context.evalCode(job.source, 'tool.js', { type: 'module' })))
   const run = keep(context.getProp(module, 'default'))
   if (context.typeof(run) !== 'function') throw new ScriptError('The module has no default export that is a function.')
   if (job.argumentsText === null) return ''
   const text = keep(context.newString(job.argumentsText))
-  return context.getString(settled(unwrap(context.callFunction(call, context.undefined, run, text))))
+  const outcome = settled(unwrap(context.callFunction(call, context.undefined, run, text)))
+  const { output, error } = JSON.parse(context.getString(outcome)) as { output?: string; error?: ThrownValue }
+  if (error) throw errorOf(error)
+  return output ?? ''
 }
 
-/** Makes `console`, and gives the function that calls the tool's own with arguments and a result as text. */
-const prelude = `(print) => {
+/** Text crosses the border of the sandbox as JSON: as a C string it would end at its first NUL. */
+function jsonText(context: QuickJSContext, handle: QuickJSHandle): string {
+  return JSON.parse(context.getString(handle)) as string
+}
+
+/**
+ * Makes `console`, and returns the function that calls the tool's own: arguments go in as JSON, and the result, or what
+ * was thrown, comes out as JSON. It takes what it needs before the script can change it.
+ */
+const prelude = `(print, limit) => {
   const { parse, stringify } = JSON
   const { map, join } = Array.prototype
+  const { call } = Function.prototype
+  const slice = call.bind(String.prototype.slice)
   const toText = String
   const show = (value) => {
     if (typeof value === 'string') return value
@@ -143,12 +157,23 @@ const prelude = `(print) => {
       return '[object]'
     }
   }
-  const log = (stream) => (...values) => print(stream, join.call(map.call(values, show), ' '))
+  const cut = (text) => slice(text, 0, limit)
+  const log = (stream) => (...values) => print(stream, stringify(cut(join.call(map.call(values, show), ' '))))
   const [out, err] = [log(0), log(1)]
   globalThis.console = { log: out, info: out, debug: out, dir: out, warn: err, error: err, trace: err }
+  const describe = (error) => {
+    if (typeof error !== 'object' || error === null) return { message: cut(toText(error)) }
+    const { name, message, stack } = error
+    if (typeof message !== 'string') return { message: cut(show(error)) }
+    return { name: toText(name), message: cut(message), stack: toText(stack) }
+  }
   return async (run, text) => {
-    const value = await run(parse(text))
-    return typeof value === 'string' ? value : (stringify(value) ?? 'null')
+    try {
+      const value = await run(parse(text))
+      return stringify({ output: cut(typeof value === 'string' ? value : (stringify(value) ?? 'null')) })
+    } catch (error) {
+      return stringify({ error: describe(error) })
+    }
   }
 }`
 
@@ -164,11 +189,20 @@ function settle(runtime: QuickJSRuntime, context: QuickJSContext, handle: QuickJ
   }
 }
 
+/** What a script threw: an error, or some other value as text. */
+interface ThrownValue {
+  readonly name?: unknown
+  readonly message?: unknown
+  readonly stack?: unknown
+}
+
 function thrown(context: QuickJSContext, handle: QuickJSHandle): ScriptError {
   const value: unknown = context.dump(handle)
-  if (typeof value !== 'object' || value === null) return new ScriptError(String(value))
-  const { name, message, stack } = value as { name?: unknown; message?: unknown; stack?: unknown }
-  if (typeof message !== 'string') return new ScriptError(JSON.stringify(value).slice(0, 10_000))
+  return typeof value === 'object' && value !== null ? errorOf(value) : new ScriptError(String(value))
+}
+
+function errorOf({ name, message, stack }: ThrownValue): ScriptError {
+  if (typeof message !== 'string') return new ScriptError('The script threw a value that is no error.')
   const place = name === 'SyntaxError' && typeof stack === 'string' ? /tool\.js:(\d+):(\d+)/.exec(stack) : null
   const where = place ? ` (line ${place[1]}, column ${place[2]})` : ''
   return new ScriptError(`${name === 'Error' || typeof name !== 'string' ? '' : `${name}: `}${message}${where}`)

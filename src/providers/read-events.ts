@@ -1,0 +1,26 @@
+import type { ModelPart } from '../domain/model-request.ts'
+import { isJsonObject } from '../util/json.ts'
+import { UnfitPieceError } from './errors.ts'
+
+/**
+ * The parts that `read` makes of each event; a sign of life for an event that says nothing. Readers trust the types of
+ * the SDKs, which nobody checks: an event of another shape makes them throw a TypeError, and is no answer.
+ */
+export async function* readEvents<Event>(
+  events: AsyncIterable<Event>,
+  read: (event: Event) => Iterable<ModelPart>,
+): AsyncGenerator<ModelPart, void> {
+  for await (const event of events) {
+    if (!isJsonObject(event)) throw new UnfitPieceError()
+    const parts = partsOf(event, read)
+    yield* parts.length > 0 ? parts : [{ type: 'alive' as const }]
+  }
+}
+
+function partsOf<Event>(event: Event, read: (event: Event) => Iterable<ModelPart>): ModelPart[] {
+  try {
+    return [...read(event)]
+  } catch (error) {
+    throw error instanceof TypeError ? new UnfitPieceError() : error
+  }
+}
