@@ -145,7 +145,7 @@ export function createHub(): Hub {
     listen: (runId, listener) =>
       add(listeners, runId, listener, {
         onFirst() {
-          tails.set(runId, new RunTail())
+          tails.set(runId, new RunTail(() => wake(runId, 'stored')))
           link?.topicOpened(runId, 'run')
         },
         onLast() {

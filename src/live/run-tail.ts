@@ -28,6 +28,11 @@ export class RunTail {
   #covered = -1
   #end = 0
   #reading: { readonly news: number; readonly after: number; readonly result: Promise<TailRead> } | undefined
+  readonly #wakeReaders: () => void
+
+  constructor(wakeReaders: () => void) {
+    this.#wakeReaders = wakeReaders
+  }
 
   /** How many read the run here. */
   readers = 0
@@ -52,14 +57,18 @@ export class RunTail {
     if (seq > this.lastSeq) this.#news += 1
   }
 
-  /** Adds entries that are stored. What does not join the end replaces what was there, if it is newer. */
-  add(events: readonly EntryEvent[]): void {
+  /**
+   * Adds stored entries, and says whether any of them was new. Entries that do not follow the last known one directly
+   * replace what was here.
+   */
+  add(events: readonly EntryEvent[]): boolean {
     const { lastSeq } = this
     const fresh = events.filter(({ seq }) => seq > lastSeq)
-    if (fresh.length === 0) return
+    if (fresh.length === 0) return false
     if (fresh[0]!.seq !== lastSeq + 1) this.#events = []
     this.#events.push(...fresh)
     this.#events.splice(0, this.#events.length - keptEntries)
+    return true
   }
 
   /** The entries after `seq`, if what is here reaches back that far; nothing says that there are no later ones. */
@@ -83,7 +92,8 @@ export class RunTail {
     if (this.#reading?.news === news && this.#reading.after === after) return this.#reading.result
     const result = load().then((read) => {
       const joins = after >= this.lastSeq
-      this.add(read.events)
+      // The other readers may be waiting: nobody else will tell them of what this read found.
+      if (this.add(read.events)) this.#wakeReaders()
       if (joins && !read.cut && !read.finished && news > this.#covered) {
         this.#covered = news
         this.#end = read.events.at(-1)?.seq ?? after

@@ -144,6 +144,30 @@ test('[STR10] a reader at the end does not hide the beginning from one that star
   await parked
 })
 
+test('[STR11] a reader that waits gets what another reader of the run finds, although nobody announced it', async () => {
+  const { run } = await writtenRun()
+  const places = [
+    { item: 0, offset: 0 },
+    { item: 1, offset: 2 },
+  ]
+  const readers = places.map((place) =>
+    followRun(ground.context, run.id, { after: { runId: run.id, seq: 1, ...place }, deltas: true }),
+  )
+  const waiting = readers.map((reader) => seqsOf(reader, 3))
+  // Joins the read that both have under way: when it is over, both wait.
+  await ground.context.hub.tail(run.id)!.read(1, async () => ({ events: [], cut: false, finished: false }))
+  // The step is restarted and the run ends, in one packed row.
+  await make.log(run, 2, [{ type: 'stepRestarted', index: 0, attempt: 2 }, ending])
+  const ended = { status: 'COMPLETED', finished_at: ground.context.clock.now() } as const
+  await ground.db.updateTable('runs').set(ended).where('id', '=', run.id).execute()
+  const other = followRun(ground.context, run.id, { after: undefined, deltas: true })
+  expect(await seqsOf(other, 4)).toEqual([1, 2, 3])
+  expect(await Promise.all(waiting)).toEqual([
+    [2, 3],
+    [2, 3],
+  ])
+})
+
 test('[STR9] 10,000 subscribers of every kind that are opened and dropped leave nothing behind', async () => {
   const { run, conversation, write } = await writtenRun()
   write('half a message')

@@ -154,13 +154,25 @@ function openWebSocket(url: string, { authorization, headers, retryAttempts = 0 
     closed: closed.promise,
     stream(query, variables) {
       const results = client.iterate<any>({ query, variables: variables ?? null })
+      // graphql-ws forgets an error that comes before the first result is asked for, so it is asked for at once.
+      let first: Promise<IteratorResult<unknown>> | undefined = results.next()
+      first.catch(() => {})
+      const next = (): Promise<IteratorResult<GraphQLResult>> => {
+        const asked = first ?? results.next()
+        first = undefined
+        return asErrors(asked) as Promise<IteratorResult<GraphQLResult>>
+      }
+      const close = async (): Promise<void> => void (await results.return!(undefined))
       return {
         next: async () => {
-          const { done, value } = await asErrors(results.next())
-          return done ? undefined : (value as GraphQLResult)
+          const { done, value } = await next()
+          return done ? undefined : value
         },
-        close: async () => void (await results.return!(undefined)),
-        [Symbol.asyncIterator]: () => results as AsyncIterator<GraphQLResult>,
+        close,
+        [Symbol.asyncIterator]: () => ({
+          next,
+          return: async () => (await close(), { done: true as const, value: undefined }),
+        }),
       }
     },
     async request(query, variables, operationName) {
