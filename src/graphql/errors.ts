@@ -109,6 +109,11 @@ export function toClientError(error: unknown, log: Log): ClientError {
   })
 }
 
+/** Whether the database failed for a transient reason, so that executing the same field later may succeed. */
+export function isTransientError(error: unknown): boolean {
+  return isTransientFailure(rootCause(error))
+}
+
 /** A value of a variable that does not fit its type: `field` is the path to it, such as `input.blocks[0].label`. */
 export function toVariableError(error: GraphQLError): ClientError {
   const variable = /^Variable "\$(\w+)"/.exec(error.message)?.[1]

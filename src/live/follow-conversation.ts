@@ -79,7 +79,7 @@ class ConversationFollower extends PulledIterator<RunEvent> {
   }
 
   async #findNext(): Promise<void> {
-    const found = await findNextInConversation(this.#context.db, this.#conversationId, this.#hold)
+    const found = await this.read(() => findNextInConversation(this.#context.db, this.#conversationId, this.#hold))
     if (!found) this.#gone = true
     // A run that was retried has more to tell before the next one has its turn.
     else if (found.current && this.#cursor && found.current.nextSeq - 1 > this.#cursor.seq) {

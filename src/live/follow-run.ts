@@ -102,7 +102,7 @@ export class RunFollower extends PulledIterator<RunEvent> {
   async #readStored(): Promise<void> {
     this.#heard = this.#tail.news
     const after = this.#cursor.seq
-    const read = await this.#tail.read(after, () => this.#load(after))
+    const read = await this.read(() => this.#tail.read(after, () => this.#load(after)))
     // No news will come of what is there already.
     if (read.cut) this.#heard = -1
     await this.#accept(read)
@@ -136,7 +136,7 @@ export class RunFollower extends PulledIterator<RunEvent> {
       if (entry.type !== 'message') return undefined
       const place = entry.items?.indexOf(item) ?? -1
       if (place < 0) continue
-      const streamed = await findStreamedItem(this.#context.db, this.#runId, entry.id, place)
+      const streamed = await this.read(() => findStreamedItem(this.#context.db, this.#runId, entry.id, place))
       const piece = streamed && pieceBeyond([streamed], { item: 0, offset })
       return piece && this.#delta({ ...piece, item }, streamed.stepIndex)
     }

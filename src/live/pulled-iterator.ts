@@ -1,26 +1,42 @@
+import { isTransientFailure } from '../store/transient-failure.ts'
+import { retryTransient } from '../util/retry.ts'
+
+/** How long a stream waits for a database that is unavailable. Then the stream ends with an error. */
+const patienceMs = 30_000
+
 /**
- * An iterator that looks for its next value whenever it is asked for one, and parks where there is none until it is
- * woken. It is no generator, because one that is parked on a promise cannot be returned from: here `return()` answers
- * at once, and everything is released, whatever `next()` is waiting for. A thousand readers may be woken for every
- * word of a model, so between the waking and the reader's hands lies one promise.
+ * An iterator that looks for its next value when it is asked for one, and waits to be woken when there is none. It is
+ * not a generator, because `return()` of a generator waits for the promise that its body awaits: here `return()`
+ * answers at once and releases everything, whatever `next()` is waiting for. A single word of a model may wake a
+ * thousand readers, so there is only one promise between `wake()` and the reader.
  */
 export abstract class PulledIterator<Value extends object> implements AsyncIterableIterator<Value> {
-  /** Who asked and waits to be woken. */
+  /** A call of `next()` that waits to be woken. */
   #parked: Asker<Value> | undefined
   #closed = false
+  #closing: AbortController | undefined
 
-  /** A value; or what must happen before there can be one. */
+  /**
+   * The next value if there is one; 'wait' until `wake()` is called; 'end'; or a promise after which to call `take()`
+   * again. A failure ends the iterator.
+   */
   protected abstract take(): Value | 'wait' | 'end' | Promise<void>
 
-  /** Called once. */
+  /** Closes what the iterator has open. Called once. */
   protected abstract release(): void
 
-  /** Nothing is to be opened any more. */
+  /** True after the end, a failure or `return()`: nothing may be opened any more. */
   protected get closed(): boolean {
     return this.#closed
   }
 
-  /** Looks again, where someone waits for it. What it is woken for must be there by now. */
+  /** Reads from the database. A database that is unavailable delays the stream instead of ending it. */
+  protected read<Result>(load: () => Promise<Result>): Promise<Result> {
+    this.#closing ??= new AbortController()
+    return retryTransient(load, { isTransient: isTransientFailure, patienceMs, signal: this.#closing.signal })
+  }
+
+  /** Looks for a value again if `next()` is waiting. The value must be there before this is called. */
   protected wake(): void {
     const asker = this.#parked
     this.#parked = undefined
@@ -64,6 +80,8 @@ export abstract class PulledIterator<Value extends object> implements AsyncItera
   }
 
   #fail(asker: Asker<Value>, error: unknown): void {
+    // A reader that left is not interested in why the read that was under way failed.
+    if (this.#closed) return asker.resolve({ done: true, value: undefined })
     this.#close()
     asker.reject(error)
   }
@@ -71,6 +89,7 @@ export abstract class PulledIterator<Value extends object> implements AsyncItera
   #close(): void {
     if (this.#closed) return
     this.#closed = true
+    this.#closing?.abort()
     this.release()
     this.wake()
   }

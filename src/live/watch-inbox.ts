@@ -1,5 +1,6 @@
 import type { ToolCallNeed, ToolCallOutline } from '../domain/tool-call.ts'
 import { findToolCalls, listWaitingCalls, type WaitingCall } from '../store/tool-calls.ts'
+import { isTransientFailure } from '../store/transient-failure.ts'
 import type { FollowContext } from './follow-run.ts'
 import type { Hub } from './hub.ts'
 import { PulledIterator } from './pulled-iterator.ts'
@@ -113,12 +114,11 @@ class SharedInbox {
       const known = this.#waiting
       const changed = !known || known.size !== calls.length || calls.some((call) => !known.has(call.id))
       if (changed) this.#waiting = new Map(calls.map((call) => [call.id, call]))
-      this.#failure = undefined
+      this.#readings += 1
     } catch (error) {
-      // Who has a list keeps it: the next reading is a second away. Who has none cannot begin.
-      if (!this.#waiting) this.#failure = error
+      // The next reading, a second from now, makes up for one that found the database unavailable.
+      if (!isTransientFailure(error)) this.#failure = error
     }
-    this.#readings += 1
     for (const wake of this.#subscribers) wake()
   }
 }
@@ -202,7 +202,8 @@ class InboxWatcher extends PulledIterator<InboxEvent> {
   }
 
   async #load(ids: readonly string[]): Promise<ToolCallOutline[]> {
-    const calls = ids.length > 0 ? await findToolCalls(this.#context.db, this.#shared.tenantId, ids) : []
+    if (ids.length === 0) return []
+    const calls = await this.read(() => findToolCalls(this.#context.db, this.#shared.tenantId, ids))
     const byId = new Map(calls.map((call) => [call.id, call]))
     return ids.flatMap((id) => byId.get(id) ?? [])
   }

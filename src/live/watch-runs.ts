@@ -177,7 +177,9 @@ class RunWatcher extends PulledIterator<Run> {
 
   async #loadPage(page: { readonly since: Date; readonly after: string | undefined }): Promise<void> {
     await this.#feed.ready()
-    const runs = await listChangedRuns(this.#context.db, this.#feed.tenantId, { ...page, limit: pageSize })
+    const runs = await this.read(() =>
+      listChangedRuns(this.#context.db, this.#feed.tenantId, { ...page, limit: pageSize }),
+    )
     // Where it was told to start over meanwhile, that stands.
     if (this.#catchUp === page) {
       this.#catchUp = runs.length < pageSize ? undefined : { since: page.since, after: runs.at(-1)!.id }
@@ -188,7 +190,7 @@ class RunWatcher extends PulledIterator<Run> {
   async #loadChanged(): Promise<void> {
     const ids = [...this.#changed].slice(0, pageSize)
     for (const id of ids) this.#changed.delete(id)
-    const runs = await findRuns(this.#context.db, this.#feed.tenantId, ids)
+    const runs = await this.read(() => findRuns(this.#context.db, this.#feed.tenantId, ids))
     const byId = new Map(runs.map((run) => [run.id, run]))
     this.#loaded.push(...ids.flatMap((id) => byId.get(id) ?? []).filter((run) => this.#isShown(run)))
   }

@@ -48,7 +48,7 @@ export function createHttpServer<Viewer>(options: HttpServerOptions<Viewer>): Ht
   const { schema, authenticate, createContext, log, ready } = options
   const limits: Limits = { ...defaultLimits, ...options.limits }
   const eventStreams = new Set<ServerResponse>()
-  const sharedExecution = createSharedExecution(log)
+  const sharedExecution = createSharedExecution(log, { patienceMs: limits.unavailableMs })
   const keyWatch = createKeyWatch(authenticate, { everyMs: limits.keyCheckMs, log })
   const origins = createOrigins(options.allowedOrigins ?? [])
   const shared = { identify: createIdentify(authenticate, origins), log, limits, sharedExecution, keyWatch }

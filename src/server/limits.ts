@@ -28,6 +28,8 @@ export interface Limits {
   readonly operationsPerSocket: number
   /** How long a WebSocket may take nothing of what it is sent. */
   readonly stalledSocketMs: number
+  /** How long a stream waits for a database that is unavailable, before it ends with UNAVAILABLE. */
+  readonly unavailableMs: number
   /** How long what was opened with a key may outlive it. */
   readonly keyCheckMs: number
   /** Of queries and mutations; `waitMs` may hold one for five minutes. */
@@ -48,6 +50,7 @@ export const defaultLimits: Limits = {
   requestBytes: 256 * 1024,
   operationsPerSocket: 50,
   stalledSocketMs: 60_000,
+  unavailableMs: 30_000,
   keyCheckMs: 5_000,
   executionMs: 330_000,
 }

@@ -6,21 +6,34 @@ import {
   type DocumentNode,
   type ExecutionArgs,
   type ExecutionResult,
+  type GraphQLError,
 } from 'graphql'
 import type { Plugin } from 'graphql-yoga'
 
-import { toClientError } from '../graphql/errors.ts'
+import { isTransientError, toClientError } from '../graphql/errors.ts'
 import type { Log } from '../util/log.ts'
+import { retryTransient } from '../util/retry.ts'
 import { preparePlainExecution } from './plain-execution.ts'
 
-/** The results of a subscription, and the same as JSON. */
+/**
+ * The results of a subscription: as objects, or one by one as JSON. An event whose execution finds the database
+ * unavailable is executed again; when patience runs out, the stream fails. No event is ever skipped, so a client that
+ * resumes at the cursor of the last event that it got misses nothing.
+ */
 export class SharedStream implements AsyncIterableIterator<ExecutionResult> {
   readonly #events: AsyncIterator<unknown>
   readonly #execute: (event: unknown) => Executed | Promise<Executed>
+  readonly #patienceMs: number
+  readonly #closing = new AbortController()
 
-  constructor(events: AsyncIterable<unknown>, execute: (event: unknown) => Executed | Promise<Executed>) {
+  constructor(
+    events: AsyncIterable<unknown>,
+    execute: (event: unknown) => Executed | Promise<Executed>,
+    { patienceMs }: { readonly patienceMs: number },
+  ) {
     this.#events = events[Symbol.asyncIterator]()
     this.#execute = execute
+    this.#patienceMs = patienceMs
   }
 
   nextEvent(): Promise<IteratorResult<unknown>> {
@@ -30,55 +43,89 @@ export class SharedStream implements AsyncIterableIterator<ExecutionResult> {
   /** The result of an event as JSON. */
   textOf(event: unknown): string | Promise<string> {
     const executed = this.#execute(event)
-    return executed instanceof Promise ? executed.then(({ text }) => text) : executed.text
+    if (!(executed instanceof Promise) && executed.failure === undefined) return executed.text
+    return this.#retry(event, executed).then(({ text }) => text)
   }
 
   async next(): Promise<IteratorResult<ExecutionResult, undefined>> {
+    // yoga asks again after a failure: what follows the event that failed must not be delivered.
+    if (this.#closing.signal.aborted) return { done: true, value: undefined }
     const { done, value } = await this.#events.next()
-    return done ? { done, value: undefined } : { done: false, value: (await this.#execute(value)).result }
+    if (done) return { done, value: undefined }
+    const { result } = await this.#retry(value, this.#execute(value))
+    return { done: false, value: result }
   }
 
   async return(): Promise<IteratorResult<ExecutionResult, undefined>> {
-    await this.#events.return?.()
+    await this.#close()
     return { done: true, value: undefined }
   }
 
   async throw(error: unknown): Promise<IteratorResult<ExecutionResult, undefined>> {
-    await this.#events.return?.()
+    await this.#close()
     throw error
   }
 
   [Symbol.asyncIterator](): this {
     return this
   }
+
+  /** Waits for the first execution, and executes the event again for as long as the database is unavailable. */
+  async #retry(event: unknown, first: Executed | Promise<Executed>): Promise<Executed> {
+    let attempt: Executed | Promise<Executed> | undefined = first
+    const work = async (): Promise<Executed> => {
+      const executed = await (attempt ?? this.#execute(event))
+      attempt = undefined
+      if (executed.failure !== undefined) throw executed.failure
+      return executed
+    }
+    const options = { isTransient: isTransientError, patienceMs: this.#patienceMs, signal: this.#closing.signal }
+    try {
+      return await retryTransient(work, options)
+    } catch (error) {
+      await this.#close()
+      throw error
+    }
+  }
+
+  async #close(): Promise<void> {
+    this.#closing.abort()
+    await this.#events.return?.()
+  }
 }
 
-/** What came of an event for an operation. Written as JSON once, where anyone asks for it. */
+/** The result of one event for one operation. */
 class Executed {
   readonly result: ExecutionResult
+  /** Set when the database was unavailable: the result may not be delivered, and the event is executed again. */
+  readonly failure: GraphQLError | undefined
   readonly at = performance.now()
   #text: string | undefined
 
-  constructor(result: ExecutionResult) {
-    this.result = result
+  constructor(result: ExecutionResult, log: Log) {
+    this.failure = result.errors?.find(isTransientError)
+    this.result = result.errors
+      ? { ...result, errors: result.errors.map((error) => toClientError(error, log)) }
+      : result
   }
 
+  /** The result as JSON, written when it is first asked for. */
   get text(): string {
     return (this.#text ??= JSON.stringify(this.result))
   }
 }
 
-/** Entities are shown as they are now: what was executed longer ago than this is not shown to others. */
+/** Events show entities as they are now, so a result that is older than this is not shared. */
 const freshMs = 50
-/** So many events are remembered. Not weakly: a weak map of as many as there are would keep the collector busy. */
+/** How many events to remember. A WeakMap with an entry for every event would keep the garbage collector busy. */
 const keptEvents = 256
 
 /**
- * Subscribers that are given the same event, ask for the same fields and have the same rights share one execution
- * of it. The arguments of the subscription itself do not count: they decide which events there are, and a cursor
- * is different for everyone.
+ * Subscribers that get the same event, ask for the same fields and have the same rights share one execution of it.
+ * The arguments of the subscription itself make no difference: they decide which events there are, and every
+ * subscriber has its own cursor.
  */
-export function createSharedExecution(log: Log) {
+export function createSharedExecution(log: Log, options: { readonly patienceMs: number }) {
   const streams = new WeakMap<object, SharedStream>()
   const executions = new Map<object, Map<string, Executed | Promise<Executed>>>()
   const documents = new WeakMap<DocumentNode, { readonly number: number; readonly variables: readonly string[] }>()
@@ -89,7 +136,7 @@ export function createSharedExecution(log: Log) {
     if (!(Symbol.asyncIterator in events)) return events
     const key = keyOf(args)
     const executeOnce = executor(args)
-    const stream = new SharedStream(events, (event) => executeShared(event, key, executeOnce))
+    const stream = new SharedStream(events, (event) => executeShared(event, key, executeOnce), options)
     streams.set(args.contextValue as object, stream)
     return stream
   }
@@ -99,7 +146,7 @@ export function createSharedExecution(log: Log) {
     key: string,
     executeOnce: (event: unknown) => Executed | Promise<Executed>,
   ): Executed | Promise<Executed> {
-    // Only objects can be told apart from others that look the same.
+    // Two objects with equal contents are two events; two equal numbers or texts cannot be told apart.
     if (typeof event !== 'object' || event === null) return executeOnce(event)
     const known = executions.get(event) ?? new Map<string, Executed | Promise<Executed>>()
     const earlier = known.get(key)
@@ -107,7 +154,12 @@ export function createSharedExecution(log: Log) {
     const executed = executeOnce(event)
     executions.set(event, known.set(key, executed))
     if (executions.size > keptEvents) executions.delete(executions.keys().next().value!)
-    if (executed instanceof Promise) executed.then((settled) => known.set(key, settled)).catch(() => {})
+    if (executed instanceof Promise) {
+      executed.then(
+        (settled) => (settled.failure === undefined ? known.set(key, settled) : known.delete(key)),
+        () => known.delete(key),
+      )
+    }
     return executed
   }
 
@@ -116,19 +168,15 @@ export function createSharedExecution(log: Log) {
     return (event) => {
       const result = executePlain(event) ?? execute({ ...args, rootValue: event })
       return result instanceof Promise
-        ? result.then((settled) => new Executed(withCodes(settled)))
-        : new Executed(withCodes(result))
+        ? result.then((settled) => new Executed(settled, log))
+        : new Executed(result, log)
     }
-  }
-
-  function withCodes(result: ExecutionResult): ExecutionResult {
-    return result.errors ? { ...result, errors: result.errors.map((error) => toClientError(error, log)) } : result
   }
 
   function keyOf({ document, operationName, variableValues, contextValue }: ExecutionArgs): string {
     const known = documents.get(document) ?? { number: (documentCount += 1), variables: inner(document, operationName) }
     documents.set(document, known)
-    // Named, because one that is left out takes its default, and null does not.
+    // With their names: a variable that is omitted takes its default, and null does not.
     const values = known.variables.map((name) => ({ [name]: variableValues?.[name] }))
     return JSON.stringify([known.number, operationName, values, (contextValue as { viewer?: unknown }).viewer])
   }
@@ -136,14 +184,14 @@ export function createSharedExecution(log: Log) {
   const plugin: Plugin = { onSubscribe: ({ setSubscribeFn }) => setSubscribeFn(subscribe) }
   return {
     plugin,
-    /** The stream that was opened in this context, as it is below whatever has been wrapped around it. */
+    /** The stream that was opened in this context, without the wrappers that plugins put around it. */
     streamOf: (context: unknown): SharedStream | undefined => streams.get(context as object),
   }
 }
 
 export type SharedExecution = ReturnType<typeof createSharedExecution>
 
-/** The variables that a document uses anywhere but in the arguments of the subscription itself. */
+/** The variables that an operation uses anywhere except in the arguments of the subscription itself. */
 function inner(document: DocumentNode, operationName: string | null | undefined): string[] {
   const operation = getOperationAST(document, operationName)
   const names = new Set<string>()

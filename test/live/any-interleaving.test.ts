@@ -11,6 +11,7 @@ import type { OpenDatabase } from '../../src/store/open-database.ts'
 import { defineTool } from '../../src/tools/registry.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { createTestDatabase } from '../support/database.ts'
+import { createFailingDatabase, type FailingDatabase } from '../support/failing-database.ts'
 import { createGatedModel, type ModelCall } from '../support/gated-model.ts'
 import { talkTo, type Talk } from '../support/talk.ts'
 import { openRunEvents, Reader, storedTexts, type OpenStream } from './reader.ts'
@@ -18,6 +19,10 @@ import { openRunEvents, Reader, storedTexts, type OpenStream } from './reader.ts
 const model = createGatedModel()
 const ask = defineTool({ name: 'ask', description: 'Waits.', parameters: { type: 'object' }, run: () => 'asked' })
 let database: OpenDatabase
+/** Of the first process, which serves readers alone: all of its statements may fail. */
+let readersDatabase: FailingDatabase
+/** Of the second process: only the statements that readers alone make may fail. */
+let mixedDatabase: FailingDatabase
 /** Readers come to either of the first two; the last two drive runs. */
 let apps: TestApp[]
 let talk: Talk
@@ -25,13 +30,17 @@ let agent: string
 
 beforeAll(async () => {
   database = await createTestDatabase()
-  const options = { database, providers: [model.provider], tools: [ask] }
+  readersDatabase = createFailingDatabase(database)
+  mixedDatabase = createFailingDatabase(database, (statement) =>
+    statement.includes('select first_seq, at, entries from run_log'),
+  )
+  const options = { providers: [model.provider], tools: [ask] }
   apps = [
-    await startTestApp({ ...options, env: { HOLDPOINT_WORKERS: '0' } }),
-    await startTestApp({ ...options, env: { HOLDPOINT_WORKERS: '8' } }),
-    await startTestApp({ ...options, role: 'worker', env: { HOLDPOINT_WORKERS: '8' } }),
+    await startTestApp({ ...options, database: readersDatabase, env: { HOLDPOINT_WORKERS: '0' } }),
+    await startTestApp({ ...options, database: mixedDatabase, env: { HOLDPOINT_WORKERS: '8' } }),
+    await startTestApp({ ...options, database, role: 'worker', env: { HOLDPOINT_WORKERS: '8' } }),
   ]
-  talk = talkTo(apps[0]!)
+  talk = talkTo(apps[1]!)
   agent = await talk.createAgent({ tools: [{ name: 'ask', approvalOverride: true }] })
 })
 afterAll(async () => {
@@ -46,6 +55,7 @@ type Operation =
   | { readonly do: 'drop'; readonly reader: number; readonly process: number }
   | { readonly do: 'pause and approve' }
   | { readonly do: 'replace the worker' }
+  | { readonly do: 'fail statements'; readonly process: number; readonly count: number }
   | { readonly do: 'wait' }
 
 const readers = 3
@@ -65,6 +75,14 @@ const operation: fc.Arbitrary<Operation> = fc.oneof(
   { weight: 4, arbitrary: fc.record({ do: fc.constant('drop'), reader, process: fc.nat({ max: 1 }) }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('pause and approve') }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('replace the worker') }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      do: fc.constant('fail statements'),
+      process: fc.nat({ max: 1 }),
+      count: fc.integer({ min: 1, max: 5 }),
+    }),
+  },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('wait') }) },
 )
 
@@ -72,23 +90,26 @@ const operation: fc.Arbitrary<Operation> = fc.oneof(
 class SlowReader {
   readonly reader = new Reader()
   readonly #run: string
+  #app: TestApp
   #stream: OpenStream
   #next: Promise<any> | undefined
 
   constructor(run: string, app: TestApp) {
     this.#run = run
+    this.#app = app
     this.#stream = openRunEvents(app, { run })
   }
 
   /** Gives up waiting after a moment; false at the end. */
   async read(events: number, waitMs: number): Promise<boolean> {
     for (let count = 0; count < events; count += 1) {
-      this.#next ??= this.#stream.next()
+      this.#next ??= this.#stream.next().catch(asUnavailable)
       const event = await Promise.race([this.#next, delay(waitMs, 'nothing')])
       if (event === 'nothing') return true
       this.#next = undefined
       if (event === undefined) return false
-      this.reader.apply(event)
+      if (event === 'unavailable') await this.drop(this.#app)
+      else this.reader.apply(event)
     }
     return true
   }
@@ -99,12 +120,19 @@ class SlowReader {
     this.#next = undefined
     await this.#stream.cut()
     if (this.reader.end !== undefined) return
+    this.#app = app
     this.#stream = openRunEvents(app, { run: this.#run, after: this.reader.cursor })
   }
 
   async close(): Promise<void> {
     await this.#stream.socket.dispose()
   }
+}
+
+/** A subscription, or a socket, that could not be opened because the database was unavailable. */
+function asUnavailable(error: Error): 'unavailable' {
+  if (!error.message.includes('UNAVAILABLE')) throw error
+  return 'unavailable'
 }
 
 class Writer {
@@ -185,7 +213,7 @@ class Writer {
 
 async function play(operations: readonly Operation[]): Promise<void> {
   // A conversation of its own: a run that was replaced may be in nobody's way.
-  const { createConversation } = await apps[0]!.data(
+  const { createConversation } = await apps[1]!.data(
     'mutation ($agent: ID!) { createConversation(input: { agentId: $agent }) { conversation { id } } }',
     { agent },
   )
@@ -212,6 +240,9 @@ async function play(operations: readonly Operation[]): Promise<void> {
       case 'replace the worker':
         await writer.replace()
         break
+      case 'fail statements':
+        ;[readersDatabase, mixedDatabase][operation.process]!.failNext(operation.count)
+        break
       case 'wait':
         await delay(10)
         break
@@ -220,11 +251,12 @@ async function play(operations: readonly Operation[]): Promise<void> {
     }
   }
   await writer.finish()
+  for (const database of [readersDatabase, mixedDatabase]) database.recover()
   for (const client of clients) {
     while (await client.read(100, 5_000)) if (client.reader.end) break
     await client.close()
   }
-  const stored = await storedTexts(apps[0]!, run)
+  const stored = await storedTexts(apps[1]!, run)
   for (const client of clients) {
     expect(client.reader.end).toBe('COMPLETED')
     expect(client.reader.stored).toEqual(stored)
@@ -234,7 +266,7 @@ async function play(operations: readonly Operation[]): Promise<void> {
 
 const numRuns = Number(process.env['STREAM_RUNS'] ?? 12)
 
-test('[STR1] writes, pauses, drops, resumptions, slow reads and switches of process give the text of the messages query', async () => {
+test('[STR1] writes, pauses, drops, resumptions, slow reads, failing statements and switches of process give the text of the messages query', async () => {
   const property = fc.asyncProperty(fc.array(operation, { minLength: 5, maxLength: 40, size: 'max' }), play)
   // A smaller example is worth the time only where someone asked for many.
   await fc.assert(property, { numRuns, plugins: [fc.timeout(15_000)], endOnFailure: true })

@@ -20,7 +20,8 @@ import { startServer } from './fixture.ts'
 /** Subscribers that all get the same event objects; counts how often one is executed. */
 function createBroadcast() {
   const waiting = new Set<(event: object) => void>()
-  const counted = { executions: 0 }
+  /** `failures` is how many more executions find the database unavailable. */
+  const counted = { executions: 0, failures: 0 }
   const Event = new GraphQLObjectType({
     name: 'Event',
     fields: {
@@ -30,6 +31,7 @@ function createBroadcast() {
         args: { prefix: { type: GraphQLString } },
         resolve: (_event, { prefix }, { viewer }) => {
           counted.executions += 1
+          if (counted.failures-- > 0) throw Object.assign(new Error('statement timeout'), { code: '57014' })
           return `${prefix ?? ''}${viewer.keyName}`
         },
       },
@@ -93,6 +95,50 @@ it('[SRV24] subscribers with the same fields and rights share one execution of a
   expect(broadcast.counted.executions).toBe(8)
   for (const socket of sockets) await socket.dispose()
 })
+
+it.each(['WebSocket', 'SSE'])(
+  '[STR13] %s: subscribers share the executions of an event that is retried',
+  async (transport) => {
+    const broadcast = createBroadcast()
+    const { client } = await startServer({ schema: broadcast.schema })
+    const query = 'subscription { events { value keyName } }'
+    const socket = client.webSocket()
+    const open = async () => (transport === 'SSE' ? client.events(query) : socket.stream(query))
+    const streams = [await open(), await open(), await open()]
+    broadcast.counted.failures = 2
+    for (const value of [1, 2]) {
+      const results = Promise.all(streams.map((stream) => stream.next()))
+      await broadcast.publish({ value }, streams.length)
+      const result = { data: { events: { value, keyName: 'open' } } }
+      expect(await results).toEqual([result, result, result])
+    }
+    // The first event was executed three times, the second once.
+    expect(broadcast.counted.executions).toBe(4)
+    for (const stream of streams) await stream.close()
+    await socket.dispose()
+  },
+)
+
+it.each(['WebSocket', 'SSE'])(
+  '[STR13] %s: a database that stays unavailable ends the stream with an error',
+  async (transport) => {
+    const { client, ground } = await startServer({ limits: { unavailableMs: 100 } })
+    const query = 'subscription { ticks(each: "database") }'
+    const socket = client.webSocket()
+    const stream = transport === 'SSE' ? await client.events(query) : socket.stream(query)
+    const first = stream.next()
+    await expect.poll(() => ground.sources.size).toBe(1)
+    // The second event fails for ever; the third must not be delivered in its place.
+    for (const value of [1, 2, 3]) [...ground.sources][0]!.push(value)
+    expect(await first).toEqual({ data: { ticks: 1 } })
+    expect(await stream.next()).toEqual({
+      errors: [expect.objectContaining({ extensions: { code: 'UNAVAILABLE' } })],
+    })
+    expect(await stream.next()).toBeUndefined()
+    expect(ground.sources.size).toBe(0)
+    await socket.dispose()
+  },
+)
 
 it('[SRV25] what is executed without graphql-js comes to the same', () => {
   const id = '01a1e2ee-743d-75d7-91fa-9a6eb33f9e7c'

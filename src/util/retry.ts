@@ -1,0 +1,29 @@
+import { setTimeout as delay } from 'node:timers/promises'
+
+export interface RetryOptions {
+  /** Whether the same work may succeed later. Any other failure is thrown at once. */
+  readonly isTransient: (error: unknown) => boolean
+  /** How long to go on retrying after the first failure. */
+  readonly patienceMs: number
+  /** Ends the wait between two attempts: the last failure is thrown. */
+  readonly signal: AbortSignal
+}
+
+const delayMs = { first: 50, most: 1_000 } as const
+
+/** Repeats `work` until it succeeds, with longer and longer delays. Throws its last failure when patience runs out. */
+export async function retryTransient<Result>(work: () => Promise<Result>, options: RetryOptions): Promise<Result> {
+  const { isTransient, patienceMs, signal } = options
+  let failedAt: number | undefined
+  for (let waitMs: number = delayMs.first; ; waitMs = Math.min(waitMs * 2, delayMs.most)) {
+    try {
+      return await work()
+    } catch (error) {
+      const now = performance.now()
+      failedAt ??= now
+      if (!isTransient(error) || now + waitMs > failedAt + patienceMs) throw error
+      await delay(waitMs, undefined, { signal }).catch(() => {})
+      if (signal.aborted) throw error
+    }
+  }
+}
