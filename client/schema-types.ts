@@ -1,5 +1,7 @@
 // Generated from schema.graphql by `npm run schema`. Do not edit.
 
+export type ActorKind = 'KEY' | 'OPEN' | 'PERSON'
+
 export type ApiScope = 'APPROVE' | 'MANAGE' | 'READ' | 'RUN'
 
 export type ApprovalDecisionKind = 'APPROVED' | 'CLIENT_RETURN' | 'DENIED'

@@ -58,6 +58,8 @@ export async function up(db: Kysely<never>): Promise<void> {
       number integer not null,
       kind text not null check (kind in ('TURN', 'COMPACTION', 'SLEEPTIME')),
       parent_id uuid references runs on delete set null,
+      -- The actor who started it; null for background runs.
+      sent_by jsonb,
       -- An INTERRUPT goes before what waits already.
       urgent boolean not null,
       max_steps integer not null check (max_steps > 0),
@@ -153,6 +155,7 @@ export async function up(db: Kysely<never>): Promise<void> {
       finished_at timestamptz(3),
       edited_arguments jsonb,
       decision jsonb,
+      -- Id of the actor in the decision, for lists.
       decided_by text,
       decided_at timestamptz(3),
       result jsonb,

@@ -1,5 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 
+import { openActor } from '../domain/actor.ts'
 import { HoldpointError } from '../domain/errors.ts'
 import { apiScopes, type Viewer } from '../domain/viewer.ts'
 
@@ -8,8 +9,8 @@ import { apiScopes, type Viewer } from '../domain/viewer.ts'
  * why it listens on loopback alone then.
  */
 export function createAuthenticate(options: { readonly tenantId: string; readonly apiKey: string | undefined }) {
-  const viewer: Viewer = { tenantId: options.tenantId, keyId: null, keyName: 'HOLDPOINT_API_KEY', scopes: apiScopes }
-  const open: Viewer = { ...viewer, keyName: 'open' }
+  const open: Viewer = { tenantId: options.tenantId, actor: openActor, scopes: apiScopes }
+  const viewer: Viewer = { ...open, actor: { kind: 'KEY', id: 'HOLDPOINT_API_KEY', name: 'HOLDPOINT_API_KEY' } }
   return async function authenticate(authorization: string | null): Promise<Viewer> {
     if (options.apiKey === undefined && authorization === null) return open
     const [, given] = /^Bearer (\S+)$/i.exec(authorization ?? '') ?? []

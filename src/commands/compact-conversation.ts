@@ -35,6 +35,7 @@ export async function compactConversation(
       tenantId,
       kind: 'COMPACTION',
       parentId: null,
+      sentBy: viewer.actor,
       urgent: whenBusy === 'INTERRUPT',
       maxSteps: runDefaults.maxSteps,
       maxTotalTokens: null,

@@ -36,6 +36,7 @@ export function sendMessage(
       tenantId,
       kind: 'TURN',
       parentId: null,
+      sentBy: viewer.actor,
       urgent: input.whenBusy === 'INTERRUPT',
       maxSteps: input.maxSteps ?? runDefaults.maxSteps,
       maxTotalTokens: input.maxTotalTokens,

@@ -66,7 +66,7 @@ export async function submitApprovals(
     if (refusal && !expired) return refusal
     if (!refusal) {
       const ofAgent = toolsApprovedForAgent(draft.state, input)
-      applyDecisions(draft, input, viewer.keyName)
+      applyDecisions(draft, input, viewer.actor)
       for (const agentToolId of ofAgent) await setApprovalOverride(trx, agentToolId, false)
       if (keyed) await rememberRun(trx, keyed, { runId, now: draft.at })
     }

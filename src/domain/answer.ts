@@ -48,7 +48,6 @@ export function addAnswer(draft: Draft, answer: Answer): void {
       needs,
       status: denied ? 'DENIED' : needs === 'NOTHING' ? 'READY' : 'PENDING',
       decision: null,
-      decidedBy: null,
       decidedAt: null,
       result: denied ? errorResult(deniedInBackground) : null,
       createdAt: draft.at,

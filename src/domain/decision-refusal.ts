@@ -52,7 +52,7 @@ export function refusalOf(state: RunState, { decisions, followUp }: DecisionInpu
 
 /** Nothing waits any more. A call that a person decided has that decision; any other has nothing to be told. */
 function refusalOfLate(open: readonly ToolCall[]): DecisionRefusal {
-  const decided = open.filter(isDecided).filter((call) => call.decidedBy !== null)
+  const decided = open.filter(isDecided).filter(({ decision }) => decision.actor !== null)
   return decided.length > 0
     ? alreadyDecided(decided)
     : { outcome: 'nothing pending', message: 'No tool call is currently awaiting approval.' }
@@ -70,9 +70,9 @@ function alreadyDecided(decided: readonly DecidedCall[]): DecisionRefusal {
   return { outcome: 'already decided', message, toolCallIds: decided.map((call) => call.id) }
 }
 
-function toldDecision({ decision, decidedBy, decidedAt }: DecidedCall): string {
+function toldDecision({ decision, decidedAt }: DecidedCall): string {
   const verbs = { APPROVED: 'approved', DENIED: 'denied', CLIENT_RETURN: 'answered' } as const
-  const who = decidedBy === null ? 'because its approval expired' : `by ${decidedBy}`
+  const who = decision.actor === null ? 'because its approval expired' : `by ${decision.actor.name}`
   return `${verbs[decision.kind]} ${who} at ${decidedAt.toISOString()}`
 }
 

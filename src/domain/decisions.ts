@@ -1,5 +1,6 @@
 import { jsonHash } from '../util/json-hash.ts'
 import { sameJson, type Json } from '../util/json.ts'
+import type { Actor } from './actor.ts'
 import { addDecisions, errorResult } from './advance.ts'
 import type { Draft } from './draft.ts'
 import type { GivenMessage } from './message.ts'
@@ -42,12 +43,12 @@ export function withCalls(
   return decisions.map((given) => ({ given, call: byPublicId.get(given.toolCallId) }))
 }
 
-type DecidableCall = Pick<ToolCall, 'decision' | 'decidedBy' | 'editedArguments'>
+type DecidableCall = Pick<ToolCall, 'decision' | 'editedArguments'>
 
 /** Whether a person made the same decision before: then making it again succeeds and changes nothing. */
 export function isSameDecision(given: GivenDecision, call: DecidableCall): boolean {
   const { decision } = call
-  if (!decision || call.decidedBy === null || decision.kind !== given.kind) return false
+  if (!decision || decision.actor === null || decision.kind !== given.kind) return false
   switch (given.kind) {
     case 'APPROVED':
       return decision.scope === given.scope && sameJson(given.arguments ?? null, call.editedArguments)
@@ -69,14 +70,14 @@ export function hashOfFollowUp(followUp: readonly GivenMessage[]): string | unde
 }
 
 /** Stores the decisions about calls that wait, none of which is refused. Decisions made before stay as they are. */
-export function applyDecisions(draft: Draft, { decisions, followUp }: DecisionInput, decidedBy: string): void {
+export function applyDecisions(draft: Draft, { decisions, followUp }: DecisionInput, actor: Actor): void {
   const followUpHash = hashOfFollowUp(followUp)
   const deciding = withCalls(draft.state, decisions)
   const repeated =
     followUpHash !== undefined && deciding.some(({ call }) => call?.decision?.followUpHash === followUpHash)
   for (const { given, call } of deciding) {
     if (call?.status !== 'PENDING') continue
-    applyDecision(draft, call, given, { decidedBy, ...(followUpHash === undefined ? {} : { followUpHash }) })
+    applyDecision(draft, call, given, { actor, ...(followUpHash === undefined ? {} : { followUpHash }) })
   }
   if (followUp.length > 0 && !repeated) {
     draft.changeRun({ followUps: [...draft.state.run.followUps, ...followUp] })
@@ -87,29 +88,37 @@ function applyDecision(
   draft: Draft,
   call: ToolCall,
   given: GivenDecision,
-  { decidedBy, ...hash }: { readonly decidedBy: string } & Pick<Decision, 'followUpHash'>,
+  by: { readonly actor: Actor } & Pick<Decision, 'followUpHash'>,
 ): void {
   switch (given.kind) {
     case 'APPROVED':
-      draft.decideCall(call.id, { kind: 'APPROVED', reason: null, scope: given.scope, ...hash }, decidedBy, {
-        status: 'READY',
-        editedArguments: given.arguments ?? null,
-      })
+      draft.decideCall(
+        call.id,
+        { kind: 'APPROVED', reason: null, scope: given.scope, ...by },
+        {
+          status: 'READY',
+          editedArguments: given.arguments ?? null,
+        },
+      )
       if (given.scope !== 'ONCE') {
         const { approvedTools } = draft.state.run
         draft.changeRun({ approvedTools: [...new Set([...approvedTools, call.name])] })
       }
       return
     case 'DENIED':
-      return deny(draft, call, { reason: given.reason, decidedBy, ...hash })
+      return deny(draft, call, { reason: given.reason, ...by })
     case 'CLIENT_RETURN': {
       const limit = findTool(draft.state, call.name)?.tool.returnCharLimit ?? toolDefaults.returnCharLimit
-      const decision: Decision = { kind: 'CLIENT_RETURN', reason: null, scope: null, ...hash }
-      draft.decideCall(call.id, { ...decision, givenHash: hashOfReturn(given) }, decidedBy, {
-        status: given.status === 'SUCCESS' ? 'SUCCEEDED' : 'FAILED',
-        result: { ...truncateResult(given, limit), durationMs: null },
-        finishedAt: draft.at,
-      })
+      const decision: Decision = { kind: 'CLIENT_RETURN', reason: null, scope: null, ...by }
+      draft.decideCall(
+        call.id,
+        { ...decision, givenHash: hashOfReturn(given) },
+        {
+          status: given.status === 'SUCCESS' ? 'SUCCEEDED' : 'FAILED',
+          result: { ...truncateResult(given, limit), durationMs: null },
+          finishedAt: draft.at,
+        },
+      )
       return
     }
     default:
@@ -117,20 +126,16 @@ function applyDecision(
   }
 }
 
-function deny(
-  draft: Draft,
-  call: ToolCall,
-  {
-    reason,
-    decidedBy,
-    ...hash
-  }: { readonly reason: string | null; readonly decidedBy: string | null } & Pick<Decision, 'followUpHash'>,
-): void {
-  draft.decideCall(call.id, { kind: 'DENIED', reason, scope: null, ...hash }, decidedBy, {
-    status: 'DENIED',
-    result: errorResult(denialText(reason)),
-    finishedAt: draft.at,
-  })
+function deny(draft: Draft, call: ToolCall, denial: Pick<Decision, 'reason' | 'actor' | 'followUpHash'>): void {
+  draft.decideCall(
+    call.id,
+    { kind: 'DENIED', scope: null, ...denial },
+    {
+      status: 'DENIED',
+      result: errorResult(denialText(denial.reason)),
+      finishedAt: draft.at,
+    },
+  )
 }
 
 /** What the model reads of a call that was not allowed. */
@@ -147,7 +152,7 @@ export function denyExpired(draft: Draft): boolean {
   const expired = draft.state.calls.filter(
     (call) => call.status === 'PENDING' && call.expiresAt !== null && call.expiresAt <= draft.at,
   )
-  for (const call of expired) deny(draft, call, { reason: expiredReason, decidedBy: null })
+  for (const call of expired) deny(draft, call, { reason: expiredReason, actor: null })
   return expired.length > 0
 }
 

@@ -269,13 +269,8 @@ export class Draft {
     this.#blocks.push(...writes)
   }
 
-  decideCall(
-    id: string,
-    decision: Decision,
-    decidedBy: string | null,
-    change: Partial<ToolCall> & Pick<ToolCall, 'status'>,
-  ): void {
-    this.changeCall(id, { ...change, decision, decidedBy, decidedAt: this.#at })
+  decideCall(id: string, decision: Decision, change: Partial<ToolCall> & Pick<ToolCall, 'status'>): void {
+    this.changeCall(id, { ...change, decision, decidedAt: this.#at })
   }
 
   /** One message with every return of the step, and before it what was decided, where something was. */

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../util/json.ts'
+import type { Actor } from './actor.ts'
 import type { CompactionSettings } from './agent.ts'
 import type { GivenMessage } from './message.ts'
 
@@ -83,6 +84,8 @@ export interface Run {
   readonly hold: number | null
   readonly kind: RunKind
   readonly parentId: string | null
+  /** Who started the run. Null for background runs. */
+  readonly sentBy: Actor | null
   readonly maxSteps: number
   readonly maxTotalTokens: number | null
   readonly status: StoredRunStatus

@@ -1,4 +1,5 @@
 import type { Json } from '../util/json.ts'
+import type { Actor } from './actor.ts'
 
 export const toolCallStatuses = ['PENDING', 'READY', 'RUNNING', 'SUCCEEDED', 'FAILED', 'DENIED', 'CANCELLED'] as const
 export type ToolCallStatus = (typeof toolCallStatuses)[number]
@@ -21,11 +22,13 @@ export interface ToolResult {
   readonly durationMs: number | null
 }
 
-/** What someone decided. Edited arguments and a client's result are on the call itself. */
+/** What was decided. Edited arguments and a client's result are on the call itself. */
 export interface Decision {
   readonly kind: 'APPROVED' | 'DENIED' | 'CLIENT_RETURN'
   readonly reason: string | null
   readonly scope: ApprovalScope | null
+  /** Null if the approval expired. */
+  readonly actor: Actor | null
   /** CLIENT_RETURN: the hash of what the client sent, as what is kept of it may have been cut. */
   readonly givenHash?: string
   /** The hash of the follow-up that came with it. */
@@ -48,7 +51,6 @@ export interface ToolCall {
   readonly needs: ToolCallNeed
   readonly status: ToolCallStatus
   readonly decision: Decision | null
-  readonly decidedBy: string | null
   readonly decidedAt: Date | null
   readonly result: ToolResult | null
   readonly createdAt: Date

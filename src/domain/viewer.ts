@@ -1,11 +1,11 @@
+import type { Actor } from './actor.ts'
+
 export const apiScopes = ['READ', 'RUN', 'APPROVE', 'MANAGE'] as const
 export type ApiScope = (typeof apiScopes)[number]
 
-/** Who asks: one tenant's key, or the open loopback viewer. */
+/** Who is asking, and what they may do. */
 export interface Viewer {
   readonly tenantId: string
-  /** Null for the open loopback viewer, who came without a key. */
-  readonly keyId: string | null
-  readonly keyName: string
+  readonly actor: Actor
   readonly scopes: readonly ApiScope[]
 }

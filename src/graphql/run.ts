@@ -1,6 +1,7 @@
 import { canRetry } from '../domain/retry.ts'
 import { shownStatus, type Run as DomainRun } from '../domain/run.ts'
 import { listMessagesPage } from '../store/messages.ts'
+import { Actor } from './actor.ts'
 import { Agent } from './agent.ts'
 import { pageArguments, pageComplexity } from './connection.ts'
 import { Conversation } from './conversation.ts'
@@ -105,6 +106,11 @@ Run.implement({
       resolve: async (run, _args, context) =>
         run.status === 'FAILED' &&
         canRetry(run, await loadExisting(context.loaders.conversationHeads, 'Conversation', run.conversationId)),
+    }),
+    sentBy: t.expose('sentBy', {
+      type: Actor,
+      nullable: true,
+      description: 'Who started the run. Null for background runs.',
     }),
     metadata: t.field({
       type: 'JSON',

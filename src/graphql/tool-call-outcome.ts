@@ -6,6 +6,7 @@ import type {
   ToolResult,
 } from '../domain/tool-call.ts'
 import type { Json } from '../util/json.ts'
+import { Actor } from './actor.ts'
 import { builder } from './builder.ts'
 import type { Context } from './context.ts'
 import { loadExisting } from './load-existing.ts'
@@ -96,9 +97,16 @@ ApprovalDecision.implement({
       description: 'CLIENT_RETURN: whether the tool did what it was asked to.',
       resolve: async (call, _args, context) => (await clientResult(call, context))?.status,
     }),
-    decidedBy: t.exposeString('decidedBy', {
+    actor: t.field({
+      type: Actor,
       nullable: true,
-      description: 'The API key or user that decided. Null where nobody did and the time ran out.',
+      description: 'Who decided. Null if the approval expired.',
+      resolve: (call) => call.decision.actor,
+    }),
+    decidedBy: t.string({
+      nullable: true,
+      description: 'Same as `actor.name`. Null if the approval expired.',
+      resolve: (call) => call.decision.actor?.name,
     }),
     decidedAt: t.expose('decidedAt', { type: 'DateTime', description: 'When it was decided.' }),
   }),

@@ -151,7 +151,7 @@ const ToolCallFilter = builder.inputType('ToolCallFilter', {
     statuses: t.field({ type: [ToolCallStatus], description: 'Only calls that stand like this now.' }),
     needs: t.field({ type: [ToolCallNeed], description: 'Only calls that need or needed this.' }),
     toolNames: t.stringList({ description: 'Only calls of tools with these names.' }),
-    decidedBy: t.string({ description: 'Only calls that this API key or user decided.' }),
+    decidedBy: t.string({ description: 'Calls that the actor with this id decided.' }),
   }),
 })
 

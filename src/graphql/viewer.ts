@@ -1,30 +1,43 @@
 import { encodeId } from '../domain/ids.ts'
 import type { Viewer as ViewerShape } from '../domain/viewer.ts'
+import { Actor } from './actor.ts'
 import { builder } from './builder.ts'
 
 export const ApiScope = builder.enumType('ApiScope', {
-  description: 'What a key may do.',
+  description: 'A permission of a key or token.',
   values: {
-    READ: { description: 'Read everything, and watch it.' },
-    RUN: { description: 'Send, cancel, retry, and give results of client tools.' },
-    APPROVE: { description: 'Decide what waits for approval.' },
-    MANAGE: { description: 'Agents, tools, blocks, keys.' },
+    READ: { description: 'Read and subscribe.' },
+    RUN: {
+      description:
+        'Send, edit and regenerate messages, cancel and retry runs, manage conversations, upload files, run client tools.',
+    },
+    APPROVE: { description: 'Approve and deny tool calls.' },
+    MANAGE: { description: 'Manage agents, tools, blocks, MCP servers, keys and tokens, and read the audit log.' },
   } as const,
 })
 
 const Viewer = builder.objectRef<ViewerShape>('Viewer')
 Viewer.implement({
-  description: 'Who asks.',
+  description: 'Who is asking, and what they may do.',
   fields: (t) => ({
+    actor: t.expose('actor', { type: Actor, description: 'The key or person that is asking.' }),
     tenantId: t.id({
-      description: 'Whose data it is. Nothing of another tenant can be seen.',
+      description: 'Tenant of the viewer. Objects of other tenants are not found.',
       resolve: (viewer) => encodeId('Tenant', viewer.tenantId),
     }),
-    keyName: t.exposeString('keyName', { description: 'The name of the key that was used.' }),
-    scopes: t.field({ type: [ApiScope], description: 'What it may do.', resolve: (viewer) => [...viewer.scopes] }),
+    keyName: t.string({
+      description: 'Same as `actor.name`.',
+      deprecationReason: 'Use `actor.name`.',
+      resolve: (viewer) => viewer.actor.name,
+    }),
+    scopes: t.field({
+      type: [ApiScope],
+      description: 'Scopes of the key or token.',
+      resolve: (viewer) => [...viewer.scopes],
+    }),
   }),
 })
 
 builder.queryField('viewer', (t) =>
-  t.field({ type: Viewer, description: 'Who asks.', resolve: (_root, _args, context) => context.viewer }),
+  t.field({ type: Viewer, description: 'Who is asking.', resolve: (_root, _args, context) => context.viewer }),
 )

@@ -1,5 +1,6 @@
 import { sql, type Kysely, type Transaction } from 'kysely'
 
+import type { Actor } from '../domain/actor.ts'
 import { notFound, type HoldpointError } from '../domain/errors.ts'
 import { encodeId } from '../domain/ids.ts'
 import type { RunKind, RunRequest } from '../domain/run.ts'
@@ -12,6 +13,7 @@ export interface NewRun {
   readonly tenantId: string
   readonly kind: RunKind
   readonly parentId: string | null
+  readonly sentBy: Actor | null
   readonly urgent: boolean
   readonly maxSteps: number
   readonly maxTotalTokens: number | null
@@ -44,9 +46,10 @@ export async function admitRun(
       returning id, agent_id, next_run_number - 1 as number, active_run_id = ${run.id} as holds,
         case when active_run_id = ${run.id} then next_hold - 1 end as hold
     ), r as (
-      insert into runs (id, tenant_id, agent_id, conversation_id, number, hold, kind, parent_id, urgent, max_steps,
+      insert into runs (id, tenant_id, agent_id, conversation_id, number, hold, kind, parent_id, sent_by, urgent, max_steps,
         max_total_tokens, created_at, request, metadata, status, next_seq, updated_at)
-      select ${run.id}, ${run.tenantId}, agent_id, id, number, hold, ${run.kind}, ${run.parentId}::uuid, ${run.urgent}, ${run.maxSteps},
+      select ${run.id}, ${run.tenantId}, agent_id, id, number, hold, ${run.kind}, ${run.parentId}::uuid,
+        ${run.sentBy && JSON.stringify(run.sentBy)}::jsonb, ${run.urgent}, ${run.maxSteps},
         ${run.maxTotalTokens}::integer, ${run.createdAt}, ${JSON.stringify(run.request)}::jsonb, ${JSON.stringify(run.metadata)}::jsonb,
         'QUEUED', 2, ${run.createdAt} from c
     )

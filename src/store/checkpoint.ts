@@ -270,7 +270,7 @@ function changingColumns(call: ToolCall) {
     finished_at: call.finishedAt,
     edited_arguments: call.editedArguments,
     decision: call.decision,
-    decided_by: call.decidedBy,
+    decided_by: call.decision?.actor?.id ?? null,
     decided_at: call.decidedAt,
     result: call.result,
   }

@@ -78,6 +78,7 @@ async function startSleeptimeRuns(
       tenantId: run.tenantId,
       kind: 'SLEEPTIME',
       parentId: run.id,
+      sentBy: null,
       urgent: false,
       maxSteps: runDefaults.maxSteps,
       maxTotalTokens: null,

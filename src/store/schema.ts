@@ -1,5 +1,6 @@
 import type { ColumnType, Generated, GeneratedAlways, JSONColumnType } from 'kysely'
 
+import type { Actor } from '../domain/actor.ts'
 import type { CompactionSettings, ModelSettings } from '../domain/agent.ts'
 import type { MessageType, GivenMessage } from '../domain/message.ts'
 import type { Reading } from '../domain/run-state.ts'
@@ -150,6 +151,7 @@ export interface Database {
     hold: number | null
     kind: RunKind
     parent_id: string | null
+    sent_by: NullableJsonb<Actor>
     urgent: boolean
     max_steps: number
     max_total_tokens: number | null

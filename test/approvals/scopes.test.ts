@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
+import type { Actor } from '../../src/domain/actor.ts'
 import { encodeId } from '../../src/domain/ids.ts'
 import type { ApiScope, Viewer } from '../../src/domain/viewer.ts'
 import { createGround, type Ground } from '../support/execute.ts'
@@ -70,6 +71,30 @@ test('[APR34] deciding takes APPROVE, a client tool’s result RUN, scope AGENT 
       expect(after.pendingToolCalls, what).toHaveLength(2)
     }
   }
+})
+
+test('[APR38] a run shows who started it, and a decision who made it', async () => {
+  const grace: Actor = { kind: 'PERSON', id: 'grace', name: 'Grace' }
+  const { runId, call } = await createPausedRun()
+  await ground.run(submit, { input: { runId, decisions: [deny(call)] } }, { ...ground.viewer, actor: grace })
+  const actor = 'actor { kind id name }'
+  const { toolCalls } = await ground.run(
+    `{ toolCalls(filter: { decidedBy: "grace" }) { nodes { id decision { ${actor} decidedBy } run { agent { id } } } } }`,
+  )
+  expect(toolCalls.nodes).toMatchObject([{ id: call.id, decision: { actor: grace, decidedBy: 'Grace' } }])
+
+  const [{ run }] = toolCalls.nodes
+  const { createConversation } = await ground.run(
+    'mutation ($agent: ID!) { createConversation(input: { agentId: $agent }) { conversation { id } } }',
+    { agent: run.agent.id },
+  )
+  const { sendMessage } = await ground.run(
+    `mutation ($to: ID!) { sendMessage(input: { to: { conversationId: $to }, messages: [{ text: "hi" }] }) {
+      ... on SendMessageSuccess { run { sentBy { kind id name } } } } }`,
+    { to: createConversation.conversation.id },
+    { ...ground.viewer, actor: grace },
+  )
+  expect(sendMessage.run.sentBy).toEqual(grace)
 })
 
 test('[APR35] another tenant can neither see what waits nor decide it', async () => {

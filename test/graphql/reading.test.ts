@@ -186,10 +186,13 @@ describe('another tenant', () => {
 
 describe('viewer and models', () => {
   it('[VIW1] tell who asks, and what the server can reach', async () => {
-    const data = await ground.run('{ viewer { tenantId keyName scopes } models { handle provider contextWindow } }')
+    const data = await ground.run(
+      '{ viewer { tenantId actor { kind id name } keyName scopes } models { handle provider contextWindow } }',
+    )
     expect(data).toEqual({
       viewer: {
         tenantId: `tenant_${ground.viewer.tenantId.replaceAll('-', '')}`,
+        actor: { kind: 'KEY', id: 'default', name: 'default' },
         keyName: 'default',
         scopes: ['READ', 'RUN', 'APPROVE', 'MANAGE'],
       },

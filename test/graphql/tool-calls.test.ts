@@ -22,6 +22,7 @@ async function createTenant() {
   return { tenantId, agent, conversation, api: createExecutor(ground, tenantId) }
 }
 
+const grace = { kind: 'PERSON', id: 'grace', name: 'Grace' }
 const shownCall = (call: { readonly id: string }) => encodeId('ToolCall', call.id)
 
 describe('tool calls', () => {
@@ -39,8 +40,8 @@ describe('tool calls', () => {
       edited_arguments: '{"sum":5}',
       needs: 'APPROVAL',
       status: 'SUCCEEDED',
-      decision: JSON.stringify({ kind: 'APPROVED', reason: null, scope: 'RUN' }),
-      decided_by: 'Grace',
+      decision: JSON.stringify({ kind: 'APPROVED', reason: null, scope: 'RUN', actor: grace }),
+      decided_by: grace.id,
       decided_at: new Date('2026-01-01T00:00:00Z'),
       result: JSON.stringify({
         status: 'SUCCESS',
@@ -54,7 +55,7 @@ describe('tool calls', () => {
     const data = await api.data(`{ node(id: "${shownCall(call)}") { ... on ToolCall {
       id providerCallId name argumentsText arguments editedArguments status needs expiresAt startedAt
       tool { id } agent { id } conversation { id } run { id } step { id }
-      decision { toolCallId kind scope reason editedArguments toolReturn status decidedBy }
+      decision { toolCallId kind scope reason editedArguments toolReturn status decidedBy actor { kind id name } }
       result { toolCallId output stderr truncated durationMs } } } }`)
     expect(data.node).toEqual({
       id: shownCall(call),
@@ -82,6 +83,7 @@ describe('tool calls', () => {
         toolReturn: null,
         status: null,
         decidedBy: 'Grace',
+        actor: grace,
       },
       result: { toolCallId: shownCall(call), output: 'paid', stderr: ['careful'], truncated: true, durationMs: 1.5 },
     })
@@ -115,8 +117,8 @@ describe('tool calls', () => {
       name: 'pay',
       status: 'READY',
       needs: 'APPROVAL',
-      decision: JSON.stringify({ kind: 'APPROVED', reason: null, scope: 'ONCE' }),
-      decided_by: 'Grace',
+      decision: JSON.stringify({ kind: 'APPROVED', reason: null, scope: 'ONCE', actor: grace }),
+      decided_by: grace.id,
       decided_at: new Date(),
     })
     const list = async (filter: object, first = 50) => {
@@ -136,7 +138,7 @@ describe('tool calls', () => {
     expect(await list({ statuses: [] })).toEqual([0])
     expect(await list({ agentIds: [encodeId('Agent', agent.id)] })).toEqual([2, ...[waiting, decided].map(shownCall)])
     expect(await list({ toolNames: ['pay', 'nothing'] })).toEqual([1, shownCall(decided)])
-    expect(await list({ decidedBy: 'Grace' })).toEqual([1, shownCall(decided)])
+    expect(await list({ decidedBy: grace.id })).toEqual([1, shownCall(decided)])
     const query = 'query ($filter: ToolCallFilter) { toolCalls(filter: $filter) { totalCount } }'
     expect(await api.error(query, { filter: { agentIds: ['x'] } })).toMatchObject({
       code: 'BAD_USER_INPUT',

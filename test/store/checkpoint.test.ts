@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
+import { openActor } from '../../src/domain/actor.ts'
 import { advance, endRun, type Effect } from '../../src/domain/advance.ts'
 import { addAnswer, addInterruptedAnswer } from '../../src/domain/answer.ts'
 import { applyDecisions, resumeIfDecided, type GivenDecision } from '../../src/domain/decisions.ts'
@@ -47,6 +48,7 @@ async function admit(): Promise<string> {
       tenantId: ground.viewer.tenantId,
       kind: 'TURN',
       parentId: null,
+      sentBy: openActor,
       urgent: false,
       maxSteps: 4,
       maxTotalTokens: null,
@@ -218,7 +220,7 @@ test(
             const call = pending[next.place % pending.length]!
             await commit(
               (draft) => {
-                applyDecisions(draft, decisionOf(next, encodeId('ToolCall', call.id)), 'someone')
+                applyDecisions(draft, decisionOf(next, encodeId('ToolCall', call.id)), openActor)
                 resumeIfDecided(draft)
               },
               { drives: false },
