@@ -1,3 +1,4 @@
+import { argumentsThatRan, notesOf } from './call-notes.ts'
 import { callsOfMessage, textOf, type Message } from './message.ts'
 import type { AssistantPart, ModelMessage } from './model-request.ts'
 import type { ToolCall } from './tool-call.ts'
@@ -9,8 +10,9 @@ export interface ContextMessage {
 }
 
 /**
- * The exchange as a model sees it, out of the messages that are in the context. The parts of one step become one
- * assistant turn; all its returns one tool turn. Decisions are told by the returns, so their message is left out.
+ * The exchange as a model sees it, made from the messages that are in the context. The parts of one step become one
+ * assistant turn, all its returns one tool turn. A call shows the arguments that it ran with. What was decided about it,
+ * and who changed its arguments, is told with its return, so the message with the decisions is left out.
  */
 export function toModelMessages(context: readonly ContextMessage[]): ModelMessage[] {
   const messages: ModelMessage[] = []
@@ -38,12 +40,14 @@ export function toModelMessages(context: readonly ContextMessage[]): ModelMessag
         role: 'tool',
         returns: callsOfStep.map((call) => {
           const failed = message.excluded || call.result?.status !== 'SUCCESS'
+          const notes = message.excluded ? [] : notesOf(call)
           const output = message.excluded ? withheld : (call.result?.output ?? '')
           return {
             callId: call.providerCallId,
             name: call.name,
             failed,
             output: failed && output.trim() === '' ? silentFailure : output,
+            ...(notes.length > 0 && { notes }),
           }
         }),
       })
@@ -91,8 +95,8 @@ function assistantParts(message: Message, callsOfStep: readonly ToolCall[], plac
     case 'TOOL_CALL':
     case 'APPROVAL_REQUEST':
       return callsOfMessage(message.type, callsOfStep).map((call) => {
-        const { providerCallId: callId, name, argumentsText } = call
-        const part: AssistantPart = { type: 'call', callId, name, argumentsText }
+        const { providerCallId: callId, name } = call
+        const part: AssistantPart = { type: 'call', callId, name, argumentsText: argumentsThatRan(call) }
         places.set(part, call.ordinal)
         return part
       })

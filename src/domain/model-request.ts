@@ -22,6 +22,8 @@ export interface ModelToolReturn {
   readonly name: string
   readonly failed: boolean
   readonly output: string
+  /** What the model must know about its call beside the result: who changed its arguments, and why. */
+  readonly notes?: readonly string[]
 }
 
 export interface ModelTool {

@@ -123,7 +123,7 @@ function weighContent(message: ModelMessage, count: CountTokens): number {
     case 'assistant':
       return sum(message.parts, (part) => weighPart(part, count))
     case 'tool':
-      return sum(message.returns, ({ output }) => frame + count(output))
+      return sum(message.returns, ({ output, notes = [] }) => frame + count(output) + sum(notes, count))
     default:
       return message satisfies never
   }

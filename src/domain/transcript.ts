@@ -1,3 +1,4 @@
+import { changedArguments } from './call-notes.ts'
 import type { ContextMessage } from './context.ts'
 import { callsOfMessage, type ContentPart } from './message.ts'
 import { cutFromTokens, cutToTokens, countTokens } from './tokens.ts'
@@ -27,9 +28,9 @@ function entriesOf({ message, callsOfStep }: ContextMessage, returnCharLimit: nu
     case 'SUMMARY':
       return [entry('summary of what came before', message.content.text)]
     case 'TOOL_CALL':
-      return calls.map((call) => entry(`assistant calls ${call.name}`, argumentsOf(call)))
+      return calls.flatMap((call) => callEntries('calls', call))
     case 'APPROVAL_REQUEST':
-      return calls.map((call) => entry(`assistant asks to call ${call.name}`, argumentsOf(call)))
+      return calls.flatMap((call) => callEntries('asks to call', call))
     case 'APPROVAL_RESPONSE':
       return calls.map((call) => entry(`decision about ${call.name}`, decisionOf(call)))
     case 'TOOL_RETURN':
@@ -50,8 +51,13 @@ function textWithImages(content: readonly ContentPart[]): string {
   return content.map((part) => ('text' in part ? part.text : '[an image]')).join('\n')
 }
 
-function argumentsOf(call: ToolCall): string {
-  return call.editedArguments === null ? call.argumentsText : JSON.stringify(call.editedArguments)
+/** What the assistant wrote, and what the call ran with where that is something else. */
+function callEntries(verb: string, call: ToolCall): string[] {
+  const changed = changedArguments(call)
+  return [
+    entry(`assistant ${verb} ${call.name}`, call.argumentsText),
+    ...(changed ? [entry(`${changed.by} changed the arguments of ${call.name}, which ran with`, changed.ran)] : []),
+  ]
 }
 
 function decisionOf({ decision }: ToolCall): string {

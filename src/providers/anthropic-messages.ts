@@ -3,7 +3,7 @@ import type { Base64ImageSource, ContentBlockParam } from '@anthropic-ai/sdk/res
 import type { ContentPart } from '../domain/message.ts'
 import type { AssistantPart, ModelMessage, ModelRequest } from '../domain/model-request.ts'
 import { ownData } from './reasoning.ts'
-import { argumentsObject, withWireIds } from './wire.ts'
+import { argumentsObject, returnText, withWireIds } from './wire.ts'
 
 export interface Turn {
   readonly role: 'user' | 'assistant'
@@ -47,12 +47,15 @@ function blocksOf(
         return partOf(part, request, { keepsThinking: thinks && followed })
       })
     case 'tool':
-      return message.returns.map(({ callId, output, failed }) => ({
-        type: 'tool_result',
-        tool_use_id: callId,
-        ...(output.trim() !== '' && { content: output }),
-        ...(failed && { is_error: true }),
-      }))
+      return message.returns.map((one) => {
+        const content = returnText(one)
+        return {
+          type: 'tool_result',
+          tool_use_id: one.callId,
+          ...(content.trim() !== '' && { content }),
+          ...(one.failed && { is_error: true }),
+        }
+      })
     default:
       return message satisfies never
   }

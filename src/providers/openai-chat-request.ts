@@ -12,7 +12,7 @@ import { modelName } from './models.ts'
 import { effortOf, isReasoningModel, takesParallelSwitch } from './openai-client.ts'
 import { ownData } from './reasoning.ts'
 import { isStrictSchema } from './strict-schema.ts'
-import { argumentsText, withWireIds } from './wire.ts'
+import { argumentsText, returnText, withWireIds } from './wire.ts'
 
 /** Only what was asked for is sent: a compatible server may know none of the rest. */
 export function chatBody(request: ModelRequest): ChatCompletionCreateParamsStreaming {
@@ -82,7 +82,7 @@ function messageOf(
     case 'assistant':
       return assistantOf(message.parts, request, { current })
     case 'tool':
-      return message.returns.map(({ callId, output }) => ({ role: 'tool', tool_call_id: callId, content: output }))
+      return message.returns.map((one) => ({ role: 'tool', tool_call_id: one.callId, content: returnText(one) }))
     default:
       return message satisfies never
   }

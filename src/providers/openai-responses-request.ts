@@ -11,7 +11,7 @@ import { modelName } from './models.ts'
 import { effortOf, isReasoningModel, takesParallelSwitch } from './openai-client.ts'
 import { ownData } from './reasoning.ts'
 import { isStrictSchema } from './strict-schema.ts'
-import { argumentsText, withWireIds } from './wire.ts'
+import { argumentsText, returnText, withWireIds } from './wire.ts'
 
 /** What changes least comes first, so that OpenAI's prompt cache finds what it has seen. */
 export function responsesBody(request: ModelRequest): ResponseCreateParamsStreaming {
@@ -64,7 +64,11 @@ function itemsOf(message: ModelMessage, request: ModelRequest): ResponseInputIte
     case 'assistant':
       return message.parts.flatMap((part, place) => itemOf(part, message.parts.slice(place + 1), request))
     case 'tool':
-      return message.returns.map(({ callId, output }) => ({ type: 'function_call_output', call_id: callId, output }))
+      return message.returns.map((one) => ({
+        type: 'function_call_output',
+        call_id: one.callId,
+        output: returnText(one),
+      }))
     default:
       return message satisfies never
   }

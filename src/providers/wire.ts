@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 
-import type { AssistantPart, ModelMessage } from '../domain/model-request.ts'
+import type { AssistantPart, ModelMessage, ModelToolReturn } from '../domain/model-request.ts'
 import { isJsonObject, storableJson, type Json, type JsonObject } from '../util/json.ts'
 
 /**
@@ -22,7 +22,9 @@ export function withWireIds(messages: readonly ModelMessage[], maxLength: number
   const wirePart = (part: AssistantPart): AssistantPart => {
     if (part.type !== 'call') return part
     const callId = newId(part.callId)
-    turn.set(part.callId, [...(turn.get(part.callId) ?? []), callId])
+    const ids = turn.get(part.callId)
+    if (ids) ids.push(callId)
+    else turn.set(part.callId, [callId])
     return { ...part, callId, name: wireName(part.name) }
   }
 
@@ -67,4 +69,9 @@ export function argumentsObject(text: string): JsonObject {
 export function argumentsText(text: string): string {
   const value = argumentsObject(text)
   return text.trim() !== '' && !('unparsable' in value) ? text : JSON.stringify(value)
+}
+
+/** A return as text, with the notes about its call in front of it: no format has a place of their own for them. */
+export function returnText({ output, notes = [] }: ModelToolReturn): string {
+  return [...notes.map((note) => `[Note: ${note}]`), output].join('\n')
 }

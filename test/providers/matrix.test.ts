@@ -270,3 +270,67 @@ test.each(names)('[PRV33] a tool that fails without a word is told to %s as a fa
   two.finish()
   expect(await talk.settled(run)).toMatchObject({ status: 'COMPLETED' })
 })
+
+test.each(names)('[PRV40] %s is shown the arguments that ran, and who changed them', async (name) => {
+  const fake = started[name]
+  const agent = await createAgent(name)
+  const run = await talk.start(agent, 'pay')
+  const first = await fake.nextCall()
+  first.call('pay', { text: '500 EUR' })
+  first.finish()
+  const [pending] = await talk.pending(run)
+  await talk.submit(run, [{ approve: { toolCallId: pending.id, arguments: { text: '5 EUR' } } }])
+  const second = await fake.nextCall()
+  expect(wireCalls(second.body)).toEqual([{ text: '5 EUR' }])
+  const note =
+    '[Note: The arguments of this call were changed by a person before it ran: it ran with {"text":"5 EUR"}. You had written {"text":"500 EUR"}.]'
+  expect(wireReturns(second.body)).toEqual([`${note}\npay: 5 EUR`])
+  second.finish()
+  await talk.settled(run)
+  // The next turn is told the same.
+  const next = await talk.start(agent, 'and?')
+  const third = await fake.nextCall()
+  expect(wireReturns(third.body)).toEqual([`${note}\npay: 5 EUR`])
+  third.finish()
+  await talk.settled(next)
+})
+
+test.each(names)('[PRV40] %s is shown the arguments that a tool rule set', async (name) => {
+  const fake = started[name]
+  const toolRules = [{ kind: 'RUN_FIRST', tool: 'echo', prefilledArguments: { text: 'fixed' } }]
+  const run = await talk.start(await talk.createAgent({ model: fake.handle, tools: ['echo'], toolRules }), 'go')
+  const first = await fake.nextCall()
+  first.call('echo', {})
+  first.finish()
+  const second = await fake.nextCall()
+  expect(wireCalls(second.body)).toEqual([{ text: 'fixed' }])
+  expect(wireReturns(second.body)[0]).toMatch(
+    /^\[Note: .* changed by a tool rule .*\{"text":"fixed"\}.*\]\necho: fixed$/,
+  )
+  second.finish()
+  await talk.settled(run)
+})
+
+/** The arguments of every call in a request, whatever its format. */
+function wireCalls(body: any): unknown[] {
+  const inputs = (body.input ?? []).flatMap((item: any) => (item.type === 'function_call' ? [item.arguments] : []))
+  const messages = (body.messages ?? []).flatMap((message: any) => [
+    ...(message.tool_calls ?? []).map((call: any) => call.function.arguments),
+    ...(Array.isArray(message.content) ? message.content : []).flatMap((part: any) =>
+      part.type === 'tool_use' ? [part.input] : [],
+    ),
+  ])
+  return [...inputs, ...messages].map((args) => (typeof args === 'string' ? JSON.parse(args) : args))
+}
+
+function wireReturns(body: any): unknown[] {
+  const inputs = (body.input ?? []).flatMap((item: any) => (item.type === 'function_call_output' ? [item.output] : []))
+  const messages = (body.messages ?? []).flatMap((message: any) =>
+    message.role === 'tool'
+      ? [message.content]
+      : (Array.isArray(message.content) ? message.content : []).flatMap((part: any) =>
+          part.type === 'tool_result' ? [part.content] : [],
+        ),
+  )
+  return [...inputs, ...messages]
+}

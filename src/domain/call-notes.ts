@@ -1,0 +1,50 @@
+import { sameJson, storableJson, type Json } from '../util/json.ts'
+import type { ToolCall } from './tool-call.ts'
+
+/** How a call differs from what its model wrote. */
+export interface ChangedArguments {
+  readonly by: 'a person' | 'a tool rule'
+  /** The arguments that the call ran with. */
+  readonly ran: string
+}
+
+type Call = Pick<ToolCall, 'argumentsText' | 'arguments' | 'editedArguments'>
+
+/** Undefined where the call runs with the arguments that its model wrote. */
+export function changedArguments(call: Call): ChangedArguments | undefined {
+  const { argumentsText, arguments: used, editedArguments } = call
+  const written = parsed(argumentsText)
+  if (editedArguments !== null && !sameJson(editedArguments, written)) {
+    return { by: 'a person', ran: JSON.stringify(editedArguments) }
+  }
+  // Text that is no JSON has no arguments: nothing was changed about them.
+  if (used === null || sameJson(used, written)) return undefined
+  return { by: 'a tool rule', ran: JSON.stringify(used) }
+}
+
+/** The arguments that the call ran with, or runs with if nobody changes them any more. */
+export function argumentsThatRan(call: Call): string {
+  return changedArguments(call)?.ran ?? call.argumentsText
+}
+
+/** What the model must know about its call beside the result, in whole sentences. */
+export function notesOf(call: Pick<ToolCall, 'decision'> & Call): string[] {
+  const changed = changedArguments(call)
+  const note = call.decision?.kind === 'APPROVED' ? call.decision.reason : null
+  return [
+    ...(changed
+      ? [
+          `The arguments of this call were changed by ${changed.by} before it ran: it ran with ${changed.ran}. You had written ${call.argumentsText.trim() || 'no arguments'}.`,
+        ]
+      : []),
+    ...(note ? [`The person who approved this call says: ${note}`] : []),
+  ]
+}
+
+function parsed(text: string): Json | undefined {
+  try {
+    return text.trim() === '' ? {} : storableJson(JSON.parse(text) as Json)
+  } catch {
+    return undefined
+  }
+}
