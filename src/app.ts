@@ -20,7 +20,7 @@ import { createOpenAIResponses } from './providers/openai-responses.ts'
 import type { Provider } from './providers/provider.ts'
 import { createHttpServer } from './server/http.ts'
 import { startDatabaseClock } from './store/database-clock.ts'
-import { answers, type OpenDatabase } from './store/open-database.ts'
+import { isWritable, type OpenDatabase } from './store/open-database.ts'
 import { ensureDefaultTenant } from './store/tenants.ts'
 import { upsertBuiltinTools } from './store/tools.ts'
 import { checkTools, loadTools } from './tools/load-tools.ts'
@@ -104,8 +104,8 @@ export async function createApp(options: AppOptions): Promise<App> {
           log,
           graphiql: true,
           allowedOrigins: config.allowedOrigins,
-          // While it drains, it takes no more work: a load balancer should look elsewhere.
-          ready: async () => stopping === undefined && answers(db),
+          // A process that drains accepts no more work: a load balancer should use another.
+          ready: async () => stopping === undefined && (await isWritable(database.pool)),
         })
       : undefined
 

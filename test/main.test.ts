@@ -96,7 +96,7 @@ describe('[CLI4] a start that fails prints one line and ends with status 1', () 
   test('a wrong password', async () => {
     const url = new URL(inject('postgres').url)
     url.password = 'wrong'
-    expect(await failure({ DATABASE_URL: url.href })).toContain('does not let "holdpoint" in')
+    expect(await failure({ DATABASE_URL: url.href })).toContain('refused the user "holdpoint"')
   })
 
   test('a data folder that cannot be written', async () => {

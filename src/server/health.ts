@@ -8,15 +8,26 @@ export function sendLiveness(response: ServerResponse): void {
   sendJson(response, 200, { status: 'ok' })
 }
 
-/** It can do its work, too: else a load balancer should look elsewhere. */
-export async function sendReadiness(
-  response: ServerResponse,
+/** Tells a load balancer whether this process can do its work. However many ask at once, one check is made. */
+export function createReadiness(
   ready: () => Promise<boolean>,
   { log }: { readonly log: Log },
-): Promise<void> {
-  const isReady = await ready().catch((error: unknown) => {
-    log.warn({ err: error }, 'not ready')
-    return false
-  })
-  sendJson(response, isReady ? 200 : 503, { status: isReady ? 'ok' : 'unavailable' })
+): (response: ServerResponse) => Promise<void> {
+  let checking: Promise<boolean> | undefined
+
+  async function check(): Promise<boolean> {
+    try {
+      return await ready()
+    } catch (error) {
+      log.warn({ err: error }, 'not ready')
+      return false
+    } finally {
+      checking = undefined
+    }
+  }
+
+  return async (response) => {
+    const isReady = await (checking ??= check())
+    sendJson(response, isReady ? 200 : 503, { status: isReady ? 'ok' : 'unavailable' })
+  }
 }

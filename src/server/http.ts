@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 
 import type { GraphQLSchema } from 'graphql'
 
@@ -7,7 +7,7 @@ import { toClientError } from '../graphql/errors.ts'
 import type { Log } from '../util/log.ts'
 import { createIdentify, type Authenticate } from './authentication.ts'
 import { asksForPage, createGraphiQL } from './graphiql.ts'
-import { sendLiveness, sendReadiness } from './health.ts'
+import { createReadiness, sendLiveness } from './health.ts'
 import { sendHomePage } from './home-page.ts'
 import { badHost, parseHost } from './host.ts'
 import { createKeyWatch } from './key-watch.ts'
@@ -21,7 +21,7 @@ import { createGraphQLServer } from './yoga.ts'
 export interface HttpServerOptions<Viewer> {
   readonly schema: GraphQLSchema
   readonly authenticate: Authenticate<Viewer>
-  /** Called once for each operation, on every transport. */
+  /** Called once per operation, on every transport. */
   readonly createContext: (viewer: Viewer) => object
   readonly log: Log
   readonly limits?: Partial<Limits>
@@ -32,16 +32,16 @@ export interface HttpServerOptions<Viewer> {
 }
 
 export interface HttpServer {
-  /** Port 0 takes a free one. Rejects with Node's own error where the address can't be had. */
+  /** Port 0 takes a free port. Rejects with Node's own error if the address is not available. */
   listen(host: string, port: number): Promise<{ port: number }>
   /**
-   * Takes nothing new, tells WebSockets to come back (1012), cuts event streams (without a `complete`, which would say that they
-   * had ended), waits a little for requests under way, then cuts those too. May be called twice.
+   * Accepts nothing new, tells WebSocket clients to reconnect (1012), cuts event streams (without a `complete`, which would say
+   * that they had ended), waits a little for open requests, then cuts those too. May be called twice.
    */
   close(): Promise<void>
 }
 
-/** How long a client may take to hear the end of its request once we close. */
+/** How long an open request may take once the server closes. */
 const closeGraceMs = 2_000
 
 export function createHttpServer<Viewer>(options: HttpServerOptions<Viewer>): HttpServer {
@@ -55,6 +55,7 @@ export function createHttpServer<Viewer>(options: HttpServerOptions<Viewer>): Ht
   const yoga = createGraphQLServer({ ...shared, schema, createContext, eventStreams })
   const webSockets = createWebSocketEndpoint({ ...shared, yoga, origins })
   const sendGraphiQL = createGraphiQL()
+  const sendReadiness = createReadiness(ready, { log })
 
   async function route(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const path = request.url?.split('?')[0]
@@ -69,7 +70,7 @@ export function createHttpServer<Viewer>(options: HttpServerOptions<Viewer>): Ht
     }
     if (!isRead(request, response)) return
     if (path === '/healthz') return sendLiveness(response)
-    if (path === '/readyz') return sendReadiness(response, ready, { log })
+    if (path === '/readyz') return sendReadiness(response)
     return sendHomePage(response)
   }
 
@@ -83,14 +84,19 @@ export function createHttpServer<Viewer>(options: HttpServerOptions<Viewer>): Ht
     sendError(response, 403, refusal, 'FORBIDDEN')
   }
 
-  // Some clients offer HTTP/2 with every first request (`Upgrade: h2c`): those are answered as they are.
+  // Some clients offer HTTP/2 with their first request (`Upgrade: h2c`). They get an answer over HTTP/1.1.
   const shouldUpgradeCallback = ({ headers }: IncomingMessage): boolean =>
     headers.upgrade?.toLowerCase() === 'websocket'
 
-  const server = createServer({ shouldUpgradeCallback }, (request, response) => {
+  const timeouts = { headersTimeout: limits.requestHeadMs, connectionsCheckingInterval: limits.requestHeadMs / 4 }
+  const server = createServer({ shouldUpgradeCallback, ...timeouts }, (request, response) => {
     for (const [name, value] of Object.entries(securityHeaders)) response.setHeader(name, value)
-    // A connection that is kept alive would hold the closing server open.
-    response.once('close', () => closing && server.closeIdleConnections())
+    answering.add(request.socket)
+    response.once('close', () => {
+      answering.delete(request.socket)
+      // A connection that is kept alive would hold the closing server open.
+      if (closing) server.closeIdleConnections()
+    })
     route(request, response).catch((error: unknown) => {
       const shown = toClientError(error, log)
       if (response.headersSent) response.destroy()
@@ -98,6 +104,16 @@ export function createHttpServer<Viewer>(options: HttpServerOptions<Viewer>): Ht
     })
   })
   server.on('upgrade', webSockets.upgrade)
+
+  /** Connections whose request has no complete response yet. */
+  const answering = new WeakSet<Socket>()
+  // Nothing moved on a connection for this long. A response that is still being made is no reason to close it; one that the
+  // client does not read is.
+  server.setTimeout(limits.stalledSocketMs, (socket) => {
+    if (answering.has(socket) && socket.writableLength === 0) return
+    if (answering.has(socket)) log.debug('closed a connection whose client did not read its response')
+    socket.destroy()
+  })
 
   async function shutDown(): Promise<void> {
     const closed = new Promise<void>((resolve) => server.close(() => resolve()))

@@ -11,35 +11,41 @@ import {
 } from 'graphql'
 import type { Plugin } from 'graphql-yoga'
 
-import { operationCost } from '../graphql/operation-cost.ts'
 import { ClientError, toVariableError } from '../graphql/errors.ts'
+import { introspectionCost } from '../graphql/introspection-cost.ts'
+import { operationCost } from '../graphql/operation-cost.ts'
 
-/** One set for HTTP, server-sent events and WebSockets. */
+/** The same limits hold for HTTP, server-sent events and WebSockets. */
 export interface Limits {
-  /** Levels of fields, fragments not counted. */
+  /** Levels of fields. A fragment is no level. */
   readonly depth: number
-  /** Fields that an answer (or one event of a subscription) may have where every list is full. */
+  /** Fields that a result, or one event of a subscription, may have if every list is full. */
   readonly cost: number
   readonly aliases: number
   readonly directives: number
   readonly tokens: number
-  /** Of an HTTP body and of a WebSocket frame. */
+  /** The size of an HTTP body or a WebSocket frame. */
   readonly requestBytes: number
   readonly operationsPerSocket: number
-  /** How long a WebSocket may take nothing of what it is sent. */
+  /** How long a connection may take to send the head of its first or next request. */
+  readonly requestHeadMs: number
+  /** How long a client may read nothing of what it is sent. */
   readonly stalledSocketMs: number
   /** How long a stream waits for a database that is unavailable, before it ends with UNAVAILABLE. */
   readonly unavailableMs: number
-  /** How long what was opened with a key may outlive it. */
+  /** How long sockets and event streams may stay open after their key was revoked. */
   readonly keyCheckMs: number
-  /** Of queries and mutations; `waitMs` may hold one for five minutes. */
+  /** How long a query or mutation may take. `waitMs` alone may take five minutes. */
   readonly executionMs: number
+  /** The memory for documents that were parsed and validated. */
+  readonly documentCacheBytes: number
 }
 
 /**
- * Cost: a page of 200 messages with the fields of every kind of message counts 30,000 (kinds are added up, though a message is of one kind), 200
- * agents with their tools and blocks 11,000; agents with runs with agents with runs, at 50 a page, 130,000. As plain fields 50,000 keep the process busy
- * for about a tenth of a second (20,000: 15 to 50 ms, measured on 2 cores). Introspection counts 1: graphql-js bounds it by itself.
+ * About the cost: a page of 200 messages with the fields of every kind of message costs 30,000 (all kinds are counted, though
+ * a message is of one kind). 200 agents with their tools and blocks cost 11,000. Agents with runs with agents with runs, 50
+ * per page, cost 130,000. 50,000 plain fields keep the process busy for about a tenth of a second (20,000 took 15 to 50 ms on
+ * 2 cores).
  */
 export const defaultLimits: Limits = {
   depth: 15,
@@ -49,19 +55,21 @@ export const defaultLimits: Limits = {
   tokens: 2_000,
   requestBytes: 256 * 1024,
   operationsPerSocket: 50,
+  requestHeadMs: 20_000,
   stalledSocketMs: 60_000,
   unavailableMs: 30_000,
   keyCheckMs: 5_000,
   executionMs: 330_000,
+  documentCacheBytes: 48 * 1024 * 1024,
 }
 
 function tooComplex(message: string): ClientError {
   return new ClientError('OPERATION_TOO_COMPLEX', message)
 }
 
-/** Told of the document alone, so that the answer can be kept with it. */
+/** Limits that depend on the document alone, so that the result of the check can be cached with it. */
 export function documentLimits(limits: Limits): Plugin[] {
-  // Reported, not thrown: what is thrown in validation comes out as an internal error.
+  // Reported, not thrown: an exception during validation would become an internal error.
   const report = {
     propagateOnRejection: false,
     onReject: [
@@ -72,21 +80,21 @@ export function documentLimits(limits: Limits): Plugin[] {
   const throwIt = {
     onReject: [
       () => {
-        throw tooComplex(`Token limit of ${limits.tokens} exceeded: reading stopped there.`)
+        throw tooComplex(`Token limit of ${limits.tokens} exceeded. Use variables, or send several operations.`)
       },
     ],
   }
   return [
     maxTokensPlugin({ n: limits.tokens, ...throwIt }),
-    // Flattened: a fragment is no level of its own, and unions and interfaces need many.
+    // Fragments are flattened: they are no levels, and unions and interfaces need many of them.
     maxDepthPlugin({ n: limits.depth, flattenFragments: true, ...report }),
-    // An empty allowList, or aliases of __typename go uncounted.
+    // Without this empty allowList, aliases of __typename are not counted.
     maxAliasesPlugin({ n: limits.aliases, allowList: [], ...report }),
     maxDirectivesPlugin({ n: limits.directives, ...report }),
   ]
 }
 
-/** Told before anything of the operation runs: which operation it is, its variables, and what it would cost. */
+/** Checks the operation's name, its variables and its cost before any resolver runs. */
 export function useOperationCheck(limits: Limits): Plugin {
   const check = ({ args, setResultAndStopExecution }: OperationHook): void => {
     const errors = operationErrors(args, limits)
@@ -107,20 +115,27 @@ function operationErrors(args: ExecutionArgs, limits: Limits): ClientError[] {
   const { errors } = getVariableValues(args.schema, definitions, args.variableValues ?? {}, { maxErrors: 10 })
   if (errors) return errors.map(toVariableError)
   const cost = operationCost(operation, args)
-  if (cost <= limits.cost) return []
+  if (cost > limits.cost)
+    return [
+      tooComplex(`The operation costs ${cost}, the limit is ${limits.cost}. Ask for smaller pages or fewer fields.`),
+    ]
+  const introspection = introspectionCost(args.schema, operation, args.document)
+  if (introspection.cost <= introspection.limit) return []
   return [
-    tooComplex(`The operation costs ${cost}, the limit is ${limits.cost}. Ask for smaller pages or fewer fields.`),
+    tooComplex(
+      'The operation asks for more than twice as much as a full introspection query. Remove aliases or nested lists.',
+    ),
   ]
 }
 
 export function unknownOperation(): ClientError {
   return new ClientError(
     'OPERATION_RESOLUTION_FAILURE',
-    'Could not tell which operation to execute: `operationName` must name one of the document where it has several.',
+    'Could not tell which operation to execute. If the document has several operations, `operationName` must name one of them.',
   )
 }
 
-/** Answers in time. It does not undo: a mutation that was under way may still take effect. */
+/** Answers in time. It does not undo anything: a mutation that has started may still take effect. */
 export function useExecutionTimeout(limits: Limits): Plugin {
   return {
     onExecute({ executeFn, setExecuteFn }) {

@@ -60,10 +60,13 @@ export function createOutlet(socket: WebSocket, connection: Socket): Outlet {
   }
 }
 
-/** Resolves once the data has left, so that a slow reader slows its own streams; at once where the socket is closed. */
+/**
+ * Resolves once the data has left, so that a slow reader slows its own streams, and at once if the socket is closed. It
+ * never rejects: a client that has left is no fault, and the socket's `close` event tells the rest.
+ */
 export function send(socket: WebSocket, data: string): Promise<void> {
-  return new Promise((resolve, reject) => {
+  return new Promise((resolve) => {
     if (socket.readyState !== socket.OPEN) return resolve()
-    socket.send(data, (error) => (error ? reject(error) : resolve()))
+    socket.send(data, () => resolve())
   })
 }

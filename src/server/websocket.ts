@@ -179,7 +179,7 @@ export function createWebSocketEndpoint<Viewer>(options: WebSocketOptions<Viewer
     const message = JSON.parse(textOf(data)) as { type: string; id?: string }
     if (message.type !== MessageType.Subscribe) return socket.close(CloseCode.BadRequest, 'Invalid message received')
     const payload = [toClientError(error, log).toJSON()]
-    await send(socket, stringifyMessage({ type: MessageType.Error, id: message.id ?? '', payload })).catch(() => {})
+    await send(socket, stringifyMessage({ type: MessageType.Error, id: message.id ?? '', payload }))
   }
 
   const sockets = new WebSocketServer({

@@ -6,6 +6,7 @@ import { createYoga, type YogaServerInstance } from 'graphql-yoga'
 import { toClientError } from '../graphql/errors.ts'
 import type { Log } from '../util/log.ts'
 import { useAuthentication, type Identify, type ServerContext } from './authentication.ts'
+import { useDocumentCache } from './document-cache.ts'
 import { useErrorCodes } from './error-codes.ts'
 import { useEventStreams } from './event-streams.ts'
 import { documentLimits, useExecutionTimeout, useOperationCheck, type Limits } from './limits.ts'
@@ -21,15 +22,15 @@ interface YogaOptions<Viewer> {
   readonly createContext: (viewer: Viewer) => object
   readonly log: Log
   readonly limits: Limits
-  /** Every answer that is an event stream, while it is open. */
+  /** The open responses that are event streams. */
   readonly eventStreams: Set<ServerResponse>
   readonly sharedExecution: SharedExecution
   readonly keyWatch: KeyWatch
 }
 
 /**
- * The GraphQL server as an ordered list. The first three plugins are about HTTP requests and do not run on WebSockets; the rest
- * run on every transport, because the WebSocket takes parse, validate, execute and subscribe from here.
+ * The GraphQL server as an ordered list of plugins. The first three are for HTTP requests and do not run on WebSockets. The
+ * rest run on every transport, because the WebSocket endpoint takes parse, validate, execute and subscribe from here.
  */
 export function createGraphQLServer<Viewer>(options: YogaOptions<Viewer>): Yoga<Viewer> {
   const { schema, identify, createContext, log, limits, eventStreams, sharedExecution, keyWatch } = options
@@ -40,6 +41,7 @@ export function createGraphQLServer<Viewer>(options: YogaOptions<Viewer>): Yoga<
       useContentTypes(),
       useAuthentication(identify),
       useKnownParameters(),
+      useDocumentCache({ maxBytes: limits.documentCacheBytes }),
       ...documentLimits(limits),
       useErrorCodes(log),
       useOperationCheck(limits),
@@ -52,13 +54,15 @@ export function createGraphQLServer<Viewer>(options: YogaOptions<Viewer>): Yoga<
     graphqlEndpoint: '/graphql',
     // `origin.ts` answers for CORS. Yoga's default would allow every origin, with credentials.
     cors: false,
+    // `useDocumentCache` does it. Yoga's own cache counts entries, whatever their size.
+    parserAndValidationCache: false,
     batching: false,
     multipart: false,
     graphiql: false,
     landingPage: false,
-    // yoga answers every URL that ends like this, also one with a query; no URL ends in a line break.
+    // Yoga would answer every URL that ends in its health check's path. No URL ends in a line break.
     healthCheckEndpoint: '\n',
-    // toClientError logs what is worth logging.
+    // `toClientError` logs errors.
     logging: false,
   })
 }

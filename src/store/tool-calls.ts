@@ -9,6 +9,7 @@ import type {
   ToolResult,
 } from '../domain/tool-call.ts'
 import type { Tool } from '../domain/tool.ts'
+import { storableText } from '../util/json.ts'
 import { readPage, type Page, type PageArguments } from './page.ts'
 import type { Database } from './schema.ts'
 import { isOneOfSteps, type StepKey } from './steps.ts'
@@ -233,7 +234,9 @@ function filteredCalls(db: Kysely<Database>, tenantId: string, filter: ToolCallF
     if (filter.statuses.every((status) => status === 'PENDING')) query = query.where(sql<boolean>`tool_calls.pending`)
   }
   if (filter.needs) query = query.where(sql<boolean>`tool_calls.needs = any(${filter.needs}::text[])`)
-  if (filter.toolNames) query = query.where(sql<boolean>`tool_calls.name = any(${filter.toolNames}::text[])`)
-  if (typeof filter.decidedBy === 'string') query = query.where('tool_calls.decided_by', '=', filter.decidedBy)
+  if (filter.toolNames)
+    query = query.where(sql<boolean>`tool_calls.name = any(${filter.toolNames.map(storableText)}::text[])`)
+  if (typeof filter.decidedBy === 'string')
+    query = query.where('tool_calls.decided_by', '=', storableText(filter.decidedBy))
   return query
 }

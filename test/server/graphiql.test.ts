@@ -1,10 +1,23 @@
+import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
+import { connect, type Socket } from 'node:net'
 
 import { buildSchema, Kind, parse, validate } from 'graphql'
 import { describe, expect, it } from 'vitest'
 
 import { tour } from '../../src/server/graphiql-tour.ts'
 import { startServer } from './fixture.ts'
+
+/** Asks for the page without compression, and reads no more than the first bytes of it. */
+async function requestPage(url: string): Promise<Socket> {
+  const { port, host } = new URL(url)
+  const socket = connect(Number(port), '127.0.0.1')
+  socket.on('error', () => {})
+  socket.write(`GET /graphql HTTP/1.1\r\nHost: ${host}\r\nAccept: text/html\r\n\r\n`)
+  await once(socket, 'data')
+  socket.pause()
+  return socket
+}
 
 const schemaFile = new URL('../../schema.graphql', import.meta.url)
 
@@ -24,6 +37,24 @@ describe('GraphiQL', () => {
     const unpacked = await fetch(client.url, { headers: { ...headers, 'accept-encoding': 'identity' } })
     expect(unpacked.headers.get('content-encoding')).toBeNull()
     expect((await unpacked.text()).length).toBe(html.length)
+  })
+
+  it('[SRV32] is sent from one buffer to clients that do not read it', async () => {
+    const { client } = await startServer()
+    await (await fetch(client.url, { headers: { accept: 'text/html', 'accept-encoding': 'identity' } })).arrayBuffer()
+    const before = process.memoryUsage().arrayBuffers
+    const sockets = await Promise.all(Array.from({ length: 50 }, () => requestPage(client.url)))
+    const page = 9_000_000
+    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(20 * page)
+    for (const socket of sockets) socket.destroy()
+  })
+
+  it('[SRV32] is cut off if the client reads nothing for too long', async () => {
+    const { client, ground } = await startServer({ limits: { stalledSocketMs: 300 } })
+    const socket = await requestPage(client.url)
+    const closed = 'closed a connection whose client did not read its response'
+    await expect.poll(() => ground.logged.map(({ msg }) => msg), { timeout: 20_000 }).toContain(closed)
+    socket.destroy()
   })
 
   it('[SRV21] is not shown where it is turned off', async () => {

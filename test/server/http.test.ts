@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http'
+import { connect } from 'node:net'
 
 import { describe, expect, it } from 'vitest'
 
@@ -257,6 +258,18 @@ describe('other addresses', () => {
     expect([unready.status, await unready.json()]).toEqual([503, { status: 'unavailable' }])
   })
 
+  it('[SRV11] makes one check however many ask at once whether it is ready', async () => {
+    const gate = Promise.withResolvers<boolean>()
+    let checks = 0
+    const { origin } = await startServer({ ready: () => ((checks += 1), gate.promise) })
+    const asked = Array.from({ length: 10 }, () => fetch(`${origin}/readyz`))
+    await expect.poll(() => checks).toBe(1)
+    await Promise.all(Array.from({ length: 5 }, () => fetch(`${origin}/healthz`)))
+    gate.resolve(true)
+    expect((await Promise.all(asked)).map(({ status }) => status)).toEqual(asked.map(() => 200))
+    expect(checks).toBe(1)
+  })
+
   it('[SRV11] shows a page at /, and 404 in JSON anywhere else', async () => {
     const { origin } = await startServer()
     const home = await fetch(origin)
@@ -297,6 +310,26 @@ describe('opening and closing', () => {
     const second = createHttpServer({ ...unused, log: { level: 'silent' } as never })
     await expect(second.listen('127.0.0.1', Number(new URL(origin).port))).rejects.toMatchObject({ code: 'EADDRINUSE' })
     await second.close()
+  })
+
+  it.each(['', 'GET /graphql HTTP/1.1\r\nHo', '\r\n'])(
+    '[SRV35] closes a connection that sends no whole request head: %j',
+    async (start) => {
+      const { origin } = await startServer({ limits: { requestHeadMs: 200 } })
+      const socket = connect(Number(new URL(origin).port), '127.0.0.1')
+      socket.write(start)
+      socket.resume()
+      await once(socket, 'close')
+    },
+  )
+
+  it('[SRV35] keeps a connection whose request takes longer than a client may read nothing', async () => {
+    const { client, ground } = await startServer({ limits: { stalledSocketMs: 50 } })
+    const answer = client.request('{ wait(gate: "slow") }')
+    await expect.poll(() => ground.gates.has('slow')).toBe(true)
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    ground.gates.get('slow')!.resolve('done')
+    expect((await answer).data).toEqual({ wait: 'done' })
   })
 
   it('[SRV13] lets a request that is under way end, takes no new one, and may be closed twice', async () => {

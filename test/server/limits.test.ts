@@ -1,5 +1,7 @@
 import { request as httpRequest } from 'node:http'
 import { text } from 'node:stream/consumers'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 
 import { getIntrospectionQuery } from 'graphql'
 import { describe, expect, it } from 'vitest'
@@ -11,6 +13,9 @@ const nested = (levels: number): string =>
   `{ person ${'{ friends(first: 1) '.repeat(levels)}{ name }${' }'.repeat(levels)} }`
 const many = (count: number, one: (index: number) => string): string =>
   Array.from({ length: count }, (_, i) => one(i)).join(' ')
+
+/** As much as a full introspection query asks for of each type. */
+const typeFragment = `${getIntrospectionQuery().replace(/^[\s\S]*?fragment FullType/, 'fragment FullType')} fragment Type on __Type { ...FullType }`
 
 const tooComplex = [
   { limit: 'depth', query: nested(14), message: 'Query depth limit of 15 exceeded, found 16.' },
@@ -83,6 +88,23 @@ describe.each(transportNames)('limits over %s', (transport) => {
     expect(data.__schema.queryType.name).toBe('Query')
   })
 
+  it.each([
+    `{ ${many(3, (i) => `a${i}: __schema { types { ...Type } }`)} } ${typeFragment}`,
+    `{ __schema { ${many(3, (i) => `a${i}: types { ...Type }`)} } } ${typeFragment}`,
+    `{ ...A ...B ...C } ${['A', 'B', 'C'].map((name) => `fragment ${name} on Query { a${name}: __schema { types { ...Type } } }`).join(' ')} ${typeFragment}`,
+  ])('[SRV33] refuses introspection that is larger than twice the full query: %#', async (query) => {
+    const { client } = await startServer()
+    const { data, errors } = await ask(client, { query })
+    expect(data).toBeUndefined()
+    expect(errors![0]!.extensions.code).toBe('OPERATION_TOO_COMPLEX')
+  })
+
+  it('[SRV33] lets small introspection pass', async () => {
+    const { client } = await startServer()
+    const query = '{ __type(name: "Person") { fields { name type { name } } } __schema { types { name } } __typename }'
+    expect((await ask(client, { query })).errors).toBeUndefined()
+  })
+
   it('[SRV2] answers TIMEOUT when a query takes too long', async () => {
     const { client } = await startServer({ limits: { executionMs: 50 } })
     const { errors } = await ask(client, { query: '{ wait(gate: "never") }' })
@@ -132,3 +154,30 @@ describe('the size of requests', () => {
     await bystander.dispose()
   })
 })
+
+describe('the cache of documents', () => {
+  it.each(['HTTP', 'WebSocket'] as const)(
+    '[SRV34] is bounded by the memory that documents take, over %s',
+    async (name) => {
+      const { client } = await startServer({ limits: { documentCacheBytes: 4 * megabyte } })
+      const socket = client.webSocket()
+      const ask = (query: string) => (name === 'HTTP' ? client.request(query) : socket.request(query))
+      const large = (i: number) => `query Q${i} { greet(input: { names: [${'{name:""}'.repeat(390)}] }) }`
+      for (let i = 0; i < 20; i += 1) await ask(large(i))
+      const before = await liveHeap()
+      for (let i = 20; i < 100; i += 1) expect(await ask(large(i))).toMatchObject({ data: { greet: ','.repeat(389) } })
+      // Without the limit, these 80 documents take 39 MB.
+      expect((await liveHeap()) - before).toBeLessThan(16 * megabyte)
+      await socket.dispose()
+    },
+  )
+})
+
+const megabyte = 1024 * 1024
+
+/** The memory in use after a full garbage collection. */
+async function liveHeap(): Promise<number> {
+  setFlagsFromString('--expose-gc')
+  ;(runInNewContext('gc') as () => void)()
+  return process.memoryUsage().heapUsed
+}

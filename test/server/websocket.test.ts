@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import type { Socket } from 'node:net'
 
 import { describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
@@ -167,6 +168,23 @@ describe('sockets', () => {
     socket.send(message)
     const [closed] = await once(socket, 'close')
     expect(closed).toBe(code)
+  })
+
+  it('[SRV31] whose client has left before the answer are not logged as a lost database', async () => {
+    const { origin, ground } = await startServer()
+    const socket = new WebSocket(`${origin.replace('http', 'ws')}/graphql`, 'graphql-transport-ws')
+    socket.on('error', () => {})
+    await once(socket, 'open')
+    socket.send('{"type":"connection_init"}')
+    await once(socket, 'message')
+    socket.send('{"type":"subscribe","id":"1","payload":{"query":"{ wait(gate: \\"a\\") }"}}')
+    await expect.poll(() => ground.gates.has('a')).toBe(true)
+    // The answer is written in the same turn, before the server can notice that the connection is gone.
+    ;(socket as unknown as { _socket: Socket })._socket.resetAndDestroy()
+    ground.gates.get('a')!.resolve('done')
+    await once(socket, 'close')
+    await new Promise(setImmediate)
+    expect(ground.logged.filter(({ level }) => level >= 40)).toEqual([])
   })
 
   it('[SRV18] are told to come back (1012) when the server closes, and their streams are released', async () => {

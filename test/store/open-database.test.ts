@@ -2,10 +2,11 @@ import { createServer, type AddressInfo, type Server, type Socket } from 'node:n
 
 import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest'
 
-import { openDatabase, type OpenDatabase } from '../../src/store/open-database.ts'
+import { isWritable, openDatabase, type OpenDatabase } from '../../src/store/open-database.ts'
 import { createLog } from '../../src/util/log.ts'
 import { StartError } from '../../src/util/start-error.ts'
 import { createTestDatabase } from '../support/database.ts'
+import { havePgBouncer, startPgBouncer } from '../support/pgbouncer.ts'
 
 const log = createLog('silent')
 
@@ -51,6 +52,45 @@ describe('a database that can be opened', () => {
   })
 })
 
+describe('[DB5] whether a database can be written to', () => {
+  let database: OpenDatabase
+  beforeAll(async () => {
+    database = await createTestDatabase()
+  })
+  afterAll(() => database.close())
+
+  test('it can', async () => {
+    expect(await isWritable(database.pool)).toBe(true)
+    // The settings of the probe are its own.
+    const { rows } = await database.pool.query("select current_setting('work_mem') as memory")
+    expect(rows[0].memory).not.toBe('64kB')
+  })
+
+  test('the probe needs space on the disk', async () => {
+    const client = await database.pool.connect()
+    await client.query("set log_temp_files = 0; set client_min_messages = 'log'")
+    const notices: (string | undefined)[] = []
+    client.on('notice', ({ message }) => notices.push(message))
+    await isWritable({ query: client.query.bind(client) } as never)
+    expect(notices).toContainEqual(expect.stringMatching(/^temporary file: .* size \d{5,}$/))
+    client.release(true)
+  })
+
+  test('it is read-only', async () => {
+    const name = new URL(database.url).pathname.slice(1)
+    await database.pool.query(`alter database ${name} set default_transaction_read_only = on`)
+    const late = await openDatabase(database.url, { log })
+    expect(await isWritable(late.pool)).toBe(false)
+    await late.close()
+  })
+
+  test('it is gone', async () => {
+    const gone = await openDatabase(inject('postgres').url, { log })
+    await gone.close()
+    await expect(isWritable(gone.pool)).rejects.toThrow()
+  })
+})
+
 describe('[DB4] what cannot be opened is told in one line that names the fault and the remedy', () => {
   let server: Server | undefined
   afterEach(() => server?.close())
@@ -59,7 +99,7 @@ describe('[DB4] what cannot be opened is told in one line that names the fault a
     const url = new URL(inject('postgres').url)
     url.password = 'not-this-one'
     const message = await failToOpen(url.href)
-    expect(message).toContain(`Postgres at ${url.host} does not let "holdpoint" in`)
+    expect(message).toContain(`Postgres at ${url.host} refused the user "holdpoint"`)
     expect(message).toContain('DATABASE_URL')
     expect(message).not.toContain('not-this-one')
   })
@@ -67,7 +107,7 @@ describe('[DB4] what cannot be opened is told in one line that names the fault a
   test('no password where one is needed', async () => {
     const url = new URL(inject('postgres').url)
     url.password = ''
-    expect(await failToOpen(url.href)).toContain('wants a password for "holdpoint"')
+    expect(await failToOpen(url.href)).toContain('asks for a password for "holdpoint"')
   })
 
   test('a database that is not there', async () => {
@@ -110,6 +150,35 @@ describe('[DB4] what cannot be opened is told in one line that names the fault a
     expect(await failToOpen(`postgres://u:p@127.0.0.1:${port}/x`)).toContain('read-only standby')
   })
 
+  test('PgBouncer, which refuses a setting of the connection', async () => {
+    const { port } = await listen((socket) => {
+      const fields = [`SFATAL`, `C08P01`, `Munsupported startup parameter: idle_in_transaction_session_timeout`]
+      socket.once('data', () => socket.end(message('E', ...fields.map(text), Buffer.from([0]))))
+    })
+    const line = await failToOpen(`postgres://u:p@127.0.0.1:${port}/x`)
+    expect(line).toContain(`At 127.0.0.1:${port} there is a connection pooler (unsupported startup parameter`)
+    expect(line).toContain('set DATABASE_URL to Postgres itself, or set pool_mode = session')
+  })
+
+  describe.runIf(havePgBouncer)('PgBouncer', () => {
+    test('in transaction mode', async () => {
+      const url = await startPgBouncer('transaction')
+      expect(await failToOpen(url)).toBe(
+        `At ${new URL(url).host} there is a connection pooler in transaction mode, such as PgBouncer, and Holdpoint needs a session for each connection: set DATABASE_URL to Postgres itself, or set pool_mode = session.`,
+      )
+    })
+
+    test('in statement mode', async () => {
+      expect(await failToOpen(await startPgBouncer('statement'))).toContain('set pool_mode = session')
+    })
+
+    test('in session mode it is opened', async () => {
+      const database = await openDatabase(await startPgBouncer('session'), { log })
+      expect(await isWritable(database.pool)).toBe(true)
+      await database.close()
+    })
+  })
+
   async function listen(onConnection: (socket: Socket) => void) {
     const listening = createServer(onConnection)
     server = listening
@@ -121,10 +190,6 @@ describe('[DB4] what cannot be opened is told in one line that names the fault a
 
 /** As much of Postgres's protocol as answers one simple query with one row. */
 function answerAs([number, version, standby]: [string, string, string]) {
-  const message = (type: string, ...parts: Buffer[]) => {
-    const body = Buffer.concat(parts)
-    return Buffer.concat([Buffer.from(type), int32(body.length + 4), body])
-  }
   const columns = [
     ['number', number, 25],
     ['version', version, 25],
@@ -145,6 +210,11 @@ function answerAs([number, version, standby]: [string, string, string]) {
       })
     })
   }
+}
+
+function message(type: string, ...parts: Buffer[]): Buffer {
+  const body = Buffer.concat(parts)
+  return Buffer.concat([Buffer.from(type), int32(body.length + 4), body])
 }
 
 function int32(value: number): Buffer {

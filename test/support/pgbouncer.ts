@@ -1,0 +1,59 @@
+import { spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createServer, type AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { inject, onTestFinished } from 'vitest'
+
+const program = '/usr/sbin/pgbouncer'
+
+/** The tests with a real PgBouncer run where it is installed, as `apt-get install pgbouncer` does. */
+export const havePgBouncer = existsSync(program)
+
+/** Starts a PgBouncer before the Postgres of the tests, until the test has finished. Resolves with its address. */
+export async function startPgBouncer(mode: 'session' | 'transaction' | 'statement'): Promise<string> {
+  const { hostname, port, username, password, pathname } = new URL(inject('postgres').url)
+  const folder = await mkdtemp(join(tmpdir(), 'pgbouncer-'))
+  const listenPort = await freePort()
+  const settings = join(folder, 'pgbouncer.ini')
+  await writeFile(
+    settings,
+    `[databases]
+* = host=${hostname} port=${port} user=${username} password=${password}
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = ${listenPort}
+unix_socket_dir =
+auth_type = any
+pool_mode = ${mode}
+ignore_startup_parameters = extra_float_digits,idle_in_transaction_session_timeout
+`,
+  )
+  await chmod(folder, 0o755)
+  // It refuses to run as root.
+  const user = process.getuid?.() === 0 ? ['-u', 'nobody'] : []
+  const child = spawn(program, [...user, settings], { stdio: ['ignore', 'ignore', 'pipe'] })
+  onTestFinished(async () => {
+    child.kill('SIGKILL')
+    await rm(folder, { recursive: true })
+  })
+  await new Promise<void>((resolve, reject) => {
+    let written = ''
+    child.stderr.on('data', (data) => {
+      written += data
+      if (written.includes('process up')) resolve()
+    })
+    child.once('exit', () => reject(new Error(`PgBouncer ended: ${written}`)))
+  })
+  return `postgres://${username}@127.0.0.1:${listenPort}${pathname}`
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}
