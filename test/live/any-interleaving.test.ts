@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 
 import fc from 'fast-check'
@@ -141,7 +140,6 @@ class Writer {
   #items = 0
   #kind = ''
   #calls = 0
-  #replacements = 0
   readonly #replaced: ModelCall[] = []
 
   constructor(run: string, call: ModelCall) {
@@ -181,17 +179,12 @@ class Writer {
     )
     this.#call = await model.nextCall()
     this.#calls = 0
-    this.#replacements = 0
   }
 
   /** As if its worker had been given up: another takes the run, while the first goes on writing. */
   async replace(): Promise<void> {
-    // A third one in a row would be taken for the run's fault.
-    if ((this.#replacements += 1) > 2) return
     const { uuid } = decodeId(this.#run) as { uuid: string }
-    await sql`update runs set lease = ${randomUUID()}, worker_id = ${randomUUID()} where id = ${uuid}`.execute(
-      database.db,
-    )
+    await sql`update runs set lease = null, worker_id = null where id = ${uuid}`.execute(database.db)
     await sql`select ${addRunJob(uuid)}`.execute(database.db)
     this.#replaced.push(this.#call)
     this.#call = await model.nextCall()
