@@ -13,6 +13,7 @@ import { contextWindowOf } from '../domain/model.ts'
 import { weighRequest } from '../domain/tokens.ts'
 import type { ToolCall } from '../domain/tool-call.ts'
 import { loadConfiguration, loadContext, type Configuration } from '../store/load-run.ts'
+import { onAbort } from '../util/abort.ts'
 import { deferred } from '../util/deferred.ts'
 import { callModel } from './call-model.ts'
 import { compact } from './compact.ts'
@@ -52,6 +53,7 @@ class RunDriver {
   readonly #stop = new AbortController()
   /** Resolves when what is running is to be let go. */
   readonly #released = deferred<undefined>()
+  readonly #stopAwaitingRelease: () => void
   readonly #stopListening: () => void
   readonly #tools: RunningTools
   #committed: Committed
@@ -77,19 +79,16 @@ class RunDriver {
     this.#holder = holder
     this.#runId = committed.state.run.id
     this.#stopListening = context.hub.onStop(this.#runId, () => this.#stop.abort())
-    holder.release.addEventListener('abort', this.#onRelease, { once: true })
-    if (holder.release.aborted) this.#onRelease()
+    this.#stopAwaitingRelease = onAbort(holder.release, () => {
+      this.#stop.abort()
+      this.#released.resolve(undefined)
+    })
     this.#tools = new RunningTools(context, this.#stop.signal)
-  }
-
-  readonly #onRelease = () => {
-    this.#stop.abort()
-    this.#released.resolve(undefined)
   }
 
   close(): void {
     this.#stopListening()
-    this.#holder.release.removeEventListener('abort', this.#onRelease)
+    this.#stopAwaitingRelease()
     if (this.#live) this.#context.hub.endLiveStep(this.#runId, this.#live)
     // Tools that were let go of hear of it.
     this.#stop.abort()

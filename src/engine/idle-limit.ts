@@ -1,4 +1,5 @@
 import type { ModelPart } from '../domain/model-request.ts'
+import { onAbort } from '../util/abort.ts'
 
 /** The model sent nothing for too long, or nothing but signs of life. */
 export class SilentModelError extends Error {}
@@ -24,8 +25,7 @@ export async function* withIdleLimit(
     () => giveUp(`Only chunks without content came for ${emptyFactor * idleMs} ms.`),
     emptyFactor * idleMs,
   )
-  const onAbort = () => waiting?.resolve(undefined)
-  signal.addEventListener('abort', onAbort, { once: true })
+  const stopListening = onAbort(signal, () => waiting?.resolve(undefined))
   try {
     while (!signal.aborted) {
       silence.refresh()
@@ -39,7 +39,7 @@ export async function* withIdleLimit(
   } finally {
     clearTimeout(silence)
     clearTimeout(emptiness)
-    signal.removeEventListener('abort', onAbort)
+    stopListening()
     // Not awaited: a source that is stuck would hold us too.
     iterator.return?.(undefined).catch(() => undefined)
   }

@@ -3,6 +3,7 @@ import type { BlockWrite } from '../domain/block.ts'
 import { findTool, type RunState } from '../domain/run-state.ts'
 import type { ToolCall, ToolResult } from '../domain/tool-call.ts'
 import type { Executed } from '../tools/toolbox.ts'
+import { onAbort } from '../util/abort.ts'
 import type { EngineContext } from './engine-context.ts'
 
 export interface FinishedCall {
@@ -63,14 +64,14 @@ export class RunningTools {
   async #withinGrace(execution: Promise<Executed>): Promise<Executed | undefined> {
     const { promise: givenUp, resolve } = Promise.withResolvers<undefined>()
     let timer: NodeJS.Timeout | undefined
-    const onAbort = () => (timer = setTimeout(() => resolve(undefined), this.#context.toolGraceMs))
-    this.#signal.addEventListener('abort', onAbort, { once: true })
-    if (this.#signal.aborted) onAbort()
+    const stopListening = onAbort(this.#signal, () => {
+      timer = setTimeout(() => resolve(undefined), this.#context.toolGraceMs)
+    })
     try {
       return await Promise.race([execution, givenUp])
     } finally {
       clearTimeout(timer)
-      this.#signal.removeEventListener('abort', onAbort)
+      stopListening()
     }
   }
 }

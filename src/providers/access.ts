@@ -6,7 +6,10 @@ export interface Access {
   readonly baseUrl: string | undefined
 }
 
-/** Options of both SDKs. They retry temporary failures (429, 5xx, no connection) until the first byte has come. */
+/**
+ * Options of both SDKs. They retry temporary failures (429, 5xx, no connection) until the first byte has come. They do not
+ * watch the abort signal between two attempts, so every call of theirs is wrapped in `abortable`.
+ */
 export const sdkOptions = {
   maxRetries: 2,
   // The SDKs' own variables would turn on logs that contain request headers.
@@ -31,18 +34,4 @@ function askedWaitMs(headers: Headers): number {
   if (ms !== null) return Number(ms)
   const after = headers.get('retry-after') ?? ''
   return /^[\d.]+$/.test(after) ? Number(after) * 1000 : Date.parse(after) - Date.now()
-}
-
-/** Settles with the promise, or rejects once the signal is aborted: an SDK may not watch it between two retries. */
-export async function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  const { promise: aborted, reject } = Promise.withResolvers<never>()
-  const onAbort = () => reject(signal.reason)
-  signal.addEventListener('abort', onAbort, { once: true })
-  if (signal.aborted) onAbort()
-  promise.catch(() => undefined)
-  try {
-    return await Promise.race([promise, aborted])
-  } finally {
-    signal.removeEventListener('abort', onAbort)
-  }
 }

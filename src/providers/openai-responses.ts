@@ -1,6 +1,7 @@
 import type { ModelPart, ModelRequest } from '../domain/model-request.ts'
 import type { JsonObject } from '../util/json.ts'
-import { abortable, type Access } from './access.ts'
+import { abortable } from '../util/abort.ts'
+import type { Access } from './access.ts'
 import { missingKey } from './errors.ts'
 import { guardStream } from './guard-stream.ts'
 import { knownModels, openaiWindows } from './models.ts'

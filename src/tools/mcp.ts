@@ -1,5 +1,6 @@
 import type { McpServer } from '../domain/mcp-server.ts'
 import type { ListedTool } from '../domain/tool-access.ts'
+import { abortable } from '../util/abort.ts'
 import type { McpCall, McpClient } from './mcp-client.ts'
 import type { GuardedNetwork } from './network-guard.ts'
 
@@ -48,7 +49,7 @@ export class McpConnections {
   /** What the tool returned, as text; throws what it failed with. */
   async callTool(server: McpServer, call: McpCall): Promise<string> {
     for (let attempt = 1; ; attempt += 1) {
-      const client = await aborting(this.#connected(server), call.signal)
+      const client = await abortable(this.#connected(server), call.signal)
       const answer = await client.callTool(call)
       if (answer.outcome === 'returned') return answer.text
       if (answer.outcome === 'failed') throw answer.error
@@ -97,17 +98,5 @@ async function connect(network: GuardedNetwork, server: Address): Promise<McpCli
     return await McpClient.connect(network, server)
   } catch (error) {
     throw new McpUnreachableError(error)
-  }
-}
-
-async function aborting<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  signal.throwIfAborted()
-  const { promise: aborted, reject } = Promise.withResolvers<never>()
-  const onAbort = () => reject(signal.reason as Error)
-  signal.addEventListener('abort', onAbort, { once: true })
-  try {
-    return await Promise.race([promise, aborted])
-  } finally {
-    signal.removeEventListener('abort', onAbort)
   }
 }

@@ -19,6 +19,7 @@ import { McpConnections, McpUnreachableError } from './mcp.ts'
 import type { GuardedNetwork } from './network-guard.ts'
 import type { ToolContext, ToolRegistry } from './registry.ts'
 import { Sandbox } from './sandbox/sandbox.ts'
+import { onAbort } from '../util/abort.ts'
 import { errorMessage } from '../util/error-message.ts'
 
 /** A script's time begins when it has a thread, and it stops itself when that is over. It waits as long at the most. */
@@ -176,13 +177,11 @@ async function withinTime<T>(
     reject(error)
     controller.abort(error)
   }, limitMs)
-  const onAbort = () => controller.abort(outer.reason)
-  outer.addEventListener('abort', onAbort, { once: true })
-  if (outer.aborted) onAbort()
+  const stopListening = onAbort(outer, (reason) => controller.abort(reason))
   try {
     return await Promise.race([work(controller.signal), late])
   } finally {
     clearTimeout(timer)
-    outer.removeEventListener('abort', onAbort)
+    stopListening()
   }
 }

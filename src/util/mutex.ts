@@ -1,25 +1,20 @@
+import { abortable } from './abort.ts'
 import { deferred } from './deferred.ts'
 
-/** Lets one in at a time, in the order of asking. */
+/** Lets one caller in at a time, in the order in which they asked. */
 export class Mutex {
   #last: Promise<unknown> = Promise.resolve()
 
-  /** Resolves with what lets the next one in, and may be called twice. Rejects once the signal is aborted. */
+  /** Resolves with a function that lets the next caller in and may be called twice. Rejects if the signal is aborted first. */
   async enter(signal: AbortSignal): Promise<() => void> {
     const before = this.#last
     const left = deferred()
     this.#last = before.then(() => left.promise)
-    const given = deferred<never>()
-    const giveUp = () => given.reject(signal.reason)
-    signal.addEventListener('abort', giveUp, { once: true })
-    if (signal.aborted) giveUp()
     try {
-      await Promise.race([before, given.promise])
+      await abortable(before, signal)
     } catch (error) {
       left.resolve()
       throw error
-    } finally {
-      signal.removeEventListener('abort', giveUp)
     }
     return left.resolve
   }

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 
+import { onAbort } from '../../util/abort.ts'
 import type { ScriptJob, ScriptOutcome } from './script.ts'
 
 /** Threads at the most, and how many of them one tenant may have at once: the others' scripts don't wait for its. */
@@ -66,16 +67,15 @@ export class Sandbox {
     if (this.#hasRoom(tenantId)) return this.#take(tenantId)
     const { promise, resolve, reject } = Promise.withResolvers<Thread>()
     const waiting: Waiting = { tenantId, start: resolve, giveUp: reject }
-    const onAbort = () => {
-      remove(this.#queue, waiting)
-      reject(signal.reason as Error)
-    }
     this.#queue.push(waiting)
-    signal.addEventListener('abort', onAbort, { once: true })
+    const stopListening = onAbort(signal, (reason) => {
+      remove(this.#queue, waiting)
+      reject(reason)
+    })
     try {
       return await promise
     } finally {
-      signal.removeEventListener('abort', onAbort)
+      stopListening()
     }
   }
 
@@ -145,7 +145,6 @@ async function runIn({ worker, ready }: Thread, job: ScriptJob, signal: AbortSig
   const onMessage = (outcome: ScriptOutcome) => resolve(outcome)
   const onError = (error: Error) => reject(new Error(`The sandbox broke down: ${error.message}`))
   const onExit = () => reject(new Error('The sandbox broke down.'))
-  const onAbort = () => reject(signal.reason as Error)
   const late: ScriptOutcome = {
     ok: false,
     output: 'It did not finish in time.',
@@ -165,8 +164,7 @@ async function runIn({ worker, ready }: Thread, job: ScriptJob, signal: AbortSig
   let over = false
   worker.once('error', onError)
   worker.once('exit', onExit)
-  signal.addEventListener('abort', onAbort, { once: true })
-  if (signal.aborted) onAbort()
+  const stopListening = onAbort(signal, reject)
   ready.then(() => over || onReady()).catch(() => undefined)
   try {
     return await promise
@@ -174,6 +172,6 @@ async function runIn({ worker, ready }: Thread, job: ScriptJob, signal: AbortSig
     over = true
     clearTimeout(timer)
     worker.off('message', onMessage).off('error', onError).off('exit', onExit)
-    signal.removeEventListener('abort', onAbort)
+    stopListening()
   }
 }
