@@ -1,4 +1,4 @@
-/** The operations. They are plain text, which every client takes (Apollo Client by way of its `gql`). */
+/** The operations, as plain text. Every client library takes them (Apollo Client through its `gql`). */
 export const upsertTool = /* GraphQL */ `
   mutation UpsertTool($input: UpsertToolInput!) {
     upsertTool(input: $input) {
@@ -74,6 +74,7 @@ export const runEvents = /* GraphQL */ `
     runEvents(runId: $runId, after: $after) {
       __typename
       cursor
+      runId
       ... on RunEntry {
         seq
       }
@@ -111,12 +112,19 @@ export const runEvents = /* GraphQL */ `
   }
 `
 
-/** What `runEvents` above sends: a delta, or an entry of the run's log, which has a `seq`. */
-export type RunEvent = TextDelta | (RunEntry & { readonly seq: number; readonly cursor: string })
+/**
+ * What `runEvents` above sends: a delta, or an entry of the run's log, which has a `seq`. `conversationEvents` sends the
+ * same events, of one run after another.
+ */
+export type RunEvent = TextDelta | (RunEntry & EventBase & { readonly seq: number })
 
-export interface TextDelta {
-  readonly __typename: 'TextDelta'
+interface EventBase {
   readonly cursor: string
+  readonly runId: string
+}
+
+export interface TextDelta extends EventBase {
+  readonly __typename: 'TextDelta'
   readonly kind: 'ASSISTANT' | 'REASONING'
   readonly messageId: string
   readonly offset: number
@@ -136,34 +144,57 @@ export interface ToolCall {
   readonly result: { readonly output: string } | null
 }
 
-/** What the model said in a run, put together from the run's events. */
+/** What the model said in a run or a conversation, built from its events. */
 export interface Transcript {
-  /** Of the last event: what to resubscribe with. */
+  /** The cursor of the last event that changed something. Resubscribe with it. */
   readonly cursor: string | undefined
-  /** False for what was there already: libraries repeat events, and resubscribe with old variables. */
+  /** False if the event changed nothing: libraries repeat events, and resubscribe with old variables. */
   apply(event: RunEvent): boolean
   text(): string
 }
 
-const ended = ['COMPLETED', 'FAILED', 'CANCELLED']
+const endedStatuses = ['COMPLETED', 'FAILED', 'CANCELLED']
 
+/**
+ * Events of several runs may be mixed, as long as each run's own events stay in order. Every run counts its entries from
+ * 1, so a `seq` means nothing without its `runId`.
+ */
 export function createTranscript(): Transcript {
-  /** By message, in the order in which they were begun. */
-  const texts = new Map<string, string>()
-  const stored = new Set<string>()
-  let seq = 0
+  /** The assistant's messages, in the order in which they were begun. */
+  const messages = new Map<string, { readonly runId: string; readonly text: string; readonly isStored: boolean }>()
+  /** Messages that were streamed and never stored. Their deltas may come again, and are ignored then. */
+  const voided = new Set<string>()
+  const lastSeq = new Map<string, number>()
   let cursor: string | undefined
 
-  /** What was streamed and has not been stored by now will not come. */
-  function dropVoid(): void {
-    for (const id of texts.keys()) if (!stored.has(id)) texts.delete(id)
+  function applyDelta({ runId, kind, messageId, offset, text }: TextDelta): boolean {
+    const known = messages.get(messageId)
+    const before = known?.text ?? ''
+    if (kind !== 'ASSISTANT' || known?.isStored || voided.has(messageId)) return false
+    if (offset > before.length || offset + text.length <= before.length) return false
+    messages.set(messageId, { runId, text: before.slice(0, offset) + text, isStored: false })
+    return true
   }
 
-  function applyDelta({ kind, messageId, offset, text }: TextDelta): boolean {
-    const known = texts.get(messageId) ?? ''
-    if (kind !== 'ASSISTANT' || stored.has(messageId) || offset + text.length <= known.length) return false
-    texts.set(messageId, known.slice(0, offset) + text)
+  function applyEntry(event: Exclude<RunEvent, TextDelta>): boolean {
+    const { runId, seq } = event
+    if (seq <= (lastSeq.get(runId) ?? 0)) return false
+    lastSeq.set(runId, seq)
+    if (event.__typename === 'MessageAdded' && event.message.__typename === 'AssistantMessage') {
+      messages.set(event.message.id, { runId, text: event.message.text ?? '', isStored: true })
+    }
+    const isEnd = event.__typename === 'RunStatusChanged' && endedStatuses.includes(event.status)
+    if (isEnd || event.__typename === 'StepRestarted' || event.__typename === 'StepFinished') dropUnstored(runId)
     return true
+  }
+
+  /** What the run has streamed and not stored by now will never be stored. */
+  function dropUnstored(runId: string): void {
+    for (const [id, message] of messages) {
+      if (message.runId !== runId || message.isStored) continue
+      messages.delete(id)
+      voided.add(id)
+    }
   }
 
   return {
@@ -171,18 +202,10 @@ export function createTranscript(): Transcript {
       return cursor
     },
     apply(event) {
-      if (event.__typename !== 'TextDelta' && event.seq <= seq) return false
-      cursor = event.cursor
-      if (event.__typename === 'TextDelta') return applyDelta(event)
-      seq = event.seq
-      if (event.__typename === 'MessageAdded' && event.message.__typename === 'AssistantMessage') {
-        texts.set(event.message.id, event.message.text ?? '')
-        stored.add(event.message.id)
-      }
-      const isEnd = event.__typename === 'RunStatusChanged' && ended.includes(event.status)
-      if (isEnd || event.__typename === 'StepRestarted' || event.__typename === 'StepFinished') dropVoid()
-      return true
+      const isChanged = event.__typename === 'TextDelta' ? applyDelta(event) : applyEntry(event)
+      if (isChanged) cursor = event.cursor
+      return isChanged
     },
-    text: () => [...texts.values()].join('\n'),
+    text: () => [...messages.values()].map(({ text }) => text).join('\n'),
   }
 }

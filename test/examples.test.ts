@@ -2,9 +2,11 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 
+import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 import { createTranscript, type RunEvent } from '../examples/shared.ts'
+import { interleavedRuns } from './client/run-script.ts'
 import { startTestApp, type TestApp } from './support/app.ts'
 
 describe('the example programs', () => {
@@ -42,15 +44,20 @@ describe('the example programs', () => {
   )
 })
 
-describe('the transcript of the examples', () => {
-  const delta = (messageId: string, offset: number, text: string): RunEvent => {
-    return { __typename: 'TextDelta', kind: 'ASSISTANT', cursor: `${messageId}.${offset}`, messageId, offset, text }
+describe("the examples' transcript", () => {
+  const delta = (messageId: string, offset: number, text: string, runId = 'run'): RunEvent => {
+    const cursor = `${messageId}.${offset}`
+    return { __typename: 'TextDelta', kind: 'ASSISTANT', cursor, runId, messageId, offset, text }
   }
-  const added = (seq: number, id: string, text: string): RunEvent => {
-    return { __typename: 'MessageAdded', cursor: `${seq}`, seq, message: { __typename: 'AssistantMessage', id, text } }
+  const added = (seq: number, id: string, text: string, runId = 'run'): RunEvent => {
+    const message = { __typename: 'AssistantMessage', id, text }
+    return { __typename: 'MessageAdded', cursor: `${seq}`, runId, seq, message }
   }
   const entry = (seq: number, __typename: 'StepRestarted' | 'StepFinished'): RunEvent => {
-    return { __typename, cursor: `${seq}`, seq }
+    return { __typename, cursor: `${seq}`, runId: 'run', seq }
+  }
+  const status = (seq: number, to: string, runId = 'run'): RunEvent => {
+    return { __typename: 'RunStatusChanged', cursor: `${seq}`, runId, seq, status: to, stopReason: null }
   }
 
   it('[EXA2] is the same after the stream was sent again from the beginning', () => {
@@ -65,17 +72,52 @@ describe('the transcript of the examples', () => {
     expect(transcript.text()).toBe('one \ntwo three four')
   })
 
-  it('[EXA3] loses what was streamed and never stored', () => {
+  it('[EXA3] drops what was streamed and never stored, also when its deltas come again', () => {
     const transcript = createTranscript()
     transcript.apply(delta('a', 0, 'kept'))
     transcript.apply(added(1, 'a', 'kept'))
     transcript.apply(delta('b', 0, 'void, and longer than what follows'))
     transcript.apply(entry(2, 'StepRestarted'))
     expect(transcript.text()).toBe('kept')
-    transcript.apply(delta('b', 0, 'again'))
+    expect(transcript.apply(delta('b', 0, 'void, and longer than what follows'))).toBe(false)
+    // A step that is made again uses new message ids.
+    transcript.apply(delta('c', 0, 'again'))
     expect(transcript.text()).toBe('kept\nagain')
     transcript.apply(entry(3, 'StepFinished'))
     expect(transcript.text()).toBe('kept')
+  })
+
+  it('[EXA4] keeps the answer of a second run, and drops the text of one that failed', () => {
+    const transcript = createTranscript()
+    for (const event of [delta('a', 0, 'first', 'one'), added(5, 'a', 'first', 'one'), status(7, 'COMPLETED', 'one')]) {
+      transcript.apply(event)
+    }
+    transcript.apply(added(2, 'b', 'second', 'two'))
+    expect(transcript.text()).toBe('first\nsecond')
+    transcript.apply(delta('c', 0, 'half an answer', 'three'))
+    transcript.apply(status(4, 'FAILED', 'three'))
+    expect(transcript.text()).toBe('first\nsecond')
+  })
+
+  it('[EXA4] any mix of runs ends with the stored answers, whatever is repeated on the way', () => {
+    fc.assert(
+      fc.property(interleavedRuns, fc.array(fc.nat(19), { size: 'medium' }), (events, rewinds) => {
+        const transcript = createTranscript()
+        for (const [index, event] of events.entries()) {
+          transcript.apply(event as RunEvent)
+          // A library resubscribed with an old cursor: everything from there on comes again.
+          const from = Math.max(0, index - (rewinds[index] ?? 0))
+          for (const again of events.slice(from, index + 1)) transcript.apply(again as RunEvent)
+        }
+        const answers = events.flatMap((event) =>
+          event.__typename === 'MessageAdded' && event.message.__typename === 'AssistantMessage'
+            ? [event.message.text]
+            : [],
+        )
+        expect(transcript.text().split('\n').toSorted()).toEqual(answers.join('\n').split('\n').toSorted())
+      }),
+      { numRuns: Number(process.env['HOLDPOINT_TEST_RUNS'] ?? 300) },
+    )
   })
 })
 

@@ -4,12 +4,12 @@ import type { MessageFields, RunEventFields, ToolCallFields } from '../../client
 import type { RunStatus, ToolCallStatus } from '../../client/schema-types.ts'
 
 /** One thing that happens in a run, as a test draws it. */
-export type Action =
+type Action =
   | { readonly type: 'say' | 'think'; readonly pieces: readonly string[]; readonly isStored: boolean }
   | { readonly type: 'call'; readonly pieces: readonly string[]; readonly statuses: readonly ToolCallStatus[] }
   | { readonly type: 'restart' }
 
-export const action: fc.Arbitrary<Action> = fc.oneof(
+const action: fc.Arbitrary<Action> = fc.oneof(
   fc.record({
     type: fc.constantFrom('say' as const, 'think' as const),
     pieces: fc.array(fc.string({ minLength: 1, maxLength: 4 }), { minLength: 1, maxLength: 4 }),
@@ -126,6 +126,25 @@ export function planRun(runId: string, actions: readonly Action[], end: RunStatu
   status(end)
   return planned
 }
+
+/** Events of up to four runs, mixed at random; each run's own order is kept. */
+export const interleavedRuns: fc.Arbitrary<readonly RunEventFields[]> = fc
+  .array(
+    fc.record({
+      actions: fc.array(action, { maxLength: 5 }),
+      end: fc.constantFrom<RunStatus>('COMPLETED', 'FAILED', 'CANCELLED', 'AWAITING_APPROVAL'),
+    }),
+    { minLength: 1, maxLength: 4 },
+  )
+  .chain((drawn) => {
+    const runs = drawn.map(({ actions, end }, index) => planRun(`run_${index}`, actions, end))
+    const turns = runs.flatMap((planned, index) => planned.map(() => index))
+    return fc.shuffledSubarray(turns, { minLength: turns.length }).map((order) => {
+      let position = 0
+      const next = runs.map(() => 0)
+      return order.map((run) => runs[run]![next[run]!++]!(() => ++position))
+    })
+  })
 
 /** As the server sends it: fields of the call may be newer than the event. */
 function toolCall(

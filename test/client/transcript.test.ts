@@ -2,28 +2,8 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 
 import type { MessageFields, RunEventFields } from '../../client/documents.ts'
-import type { RunStatus } from '../../client/schema-types.ts'
 import { createTranscript, type Transcript, type TranscriptEntry } from '../../client/transcript.ts'
-import { action, planRun } from './run-script.ts'
-
-/** Events of up to four runs, mixed at random; each run's own order is kept. */
-const interleaving: fc.Arbitrary<readonly RunEventFields[]> = fc
-  .array(
-    fc.record({
-      actions: fc.array(action, { maxLength: 5 }),
-      end: fc.constantFrom<RunStatus>('COMPLETED', 'FAILED', 'CANCELLED', 'AWAITING_APPROVAL'),
-    }),
-    { minLength: 1, maxLength: 4 },
-  )
-  .chain((drawn) => {
-    const runs = drawn.map(({ actions, end }, index) => planRun(`run_${index}`, actions, end))
-    const turns = runs.flatMap((planned, index) => planned.map(() => index))
-    return fc.shuffledSubarray(turns, { minLength: turns.length }).map((order) => {
-      let position = 0
-      const next = runs.map(() => 0)
-      return order.map((run) => runs[run]![next[run]!++]!(() => ++position))
-    })
-  })
+import { interleavedRuns, planRun } from './run-script.ts'
 
 const shown = ({ state }: Transcript): unknown => ({
   entries: state.entries.map(describe),
@@ -59,7 +39,7 @@ function storedView(events: readonly RunEventFields[]): unknown[] {
 
 test('[LIB1] any mix of runs ends as the stored messages, whatever is repeated on the way', () => {
   fc.assert(
-    fc.property(interleaving, fc.array(fc.nat(19), { size: 'medium' }), (events, rewinds) => {
+    fc.property(interleavedRuns, fc.array(fc.nat(19), { size: 'medium' }), (events, rewinds) => {
       const once = createTranscript()
       for (const event of events) once.apply(event)
       expect((shown(once) as { entries: unknown[] }).entries).toEqual(storedView(events))
@@ -80,7 +60,7 @@ test('[LIB1] any mix of runs ends as the stored messages, whatever is repeated o
 
 test('[LIB2] live text only grows, except where its step starts again, and merged deltas read the same', () => {
   fc.assert(
-    fc.property(interleaving, (events) => {
+    fc.property(interleavedRuns, (events) => {
       const transcript = createTranscript()
       const texts = new Map<string, string>()
       for (const event of events) {
@@ -111,7 +91,7 @@ function mergeDeltas(events: readonly RunEventFields[]): RunEventFields[] {
 
 test('[LIB3] a snapshot in mid-stream and the events after its cursor leave no gap', () => {
   fc.assert(
-    fc.property(interleaving, fc.nat(), (events, at) => {
+    fc.property(interleavedRuns, fc.nat(), (events, at) => {
       const cut = at % (events.length + 1)
       const before = createTranscript()
       for (const event of events.slice(0, cut)) before.apply(event)
