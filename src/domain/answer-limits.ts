@@ -36,7 +36,7 @@ export class AnswerMeter {
 
   /** How the answer passes a limit with this part, as a clause about the answer; undefined while it passes none. */
   excessOf(part: ModelPart): string | undefined {
-    this.#emptyChunks = part.type === 'alive' ? this.#emptyChunks + 1 : 0
+    this.#emptyChunks = saysNothing(part) ? this.#emptyChunks + 1 : 0
     if (this.#emptyChunks > answerLimits.emptyChunks) {
       return `it has more than ${shown('emptyChunks')} chunks in a row without content`
     }
@@ -76,6 +76,11 @@ export class AnswerMeter {
         return part satisfies never
     }
   }
+}
+
+/** A sign of life, or counts: no progress of the answer itself. */
+export function saysNothing(part: ModelPart): boolean {
+  return part.type === 'alive' || part.type === 'usage'
 }
 
 function shown(limit: keyof typeof answerLimits): string {

@@ -4,18 +4,24 @@ import type { LiveItem } from './live-step.ts'
 import { withPrefilled } from './call-check.ts'
 import { errorResult } from './advance.ts'
 import { findTool, lastStep, type RunState } from './run-state.ts'
-import type { StopReason, Usage } from './run.ts'
+import { sumOfUsage, type StopReason, type Usage } from './run.ts'
 import { looksAtHistory } from './tool-rule-solver.ts'
 import { needOf } from './tool-call-need.ts'
 import type { ToolCall } from './tool-call.ts'
 
-/** What a model came back with. */
-export interface Answer {
-  readonly items: readonly LiveItem[]
+/** What a request to a model took, whatever came of it. */
+export interface Measured {
+  /** As the provider counted; estimated where it did not get to tell. */
   readonly usage: Usage
-  readonly stopReason: Extract<StopReason, 'END_TURN' | 'MAX_TOKENS_EXCEEDED'>
+  /** Null if nothing was streamed. */
   readonly timeToFirstTokenMs: number | null
   readonly modelMs: number
+}
+
+/** A model's complete answer. */
+export interface Answer extends Measured {
+  readonly items: readonly LiveItem[]
+  readonly stopReason: Extract<StopReason, 'END_TURN' | 'MAX_TOKENS_EXCEEDED'>
 }
 
 /**
@@ -67,14 +73,18 @@ export function addAnswer(draft: Draft, answer: Answer): void {
   }
   for (const { call } of calls) if (call.status !== 'READY') draft.announceCall(call)
 
-  draft.addUsage(answer.usage)
-  const measured = {
-    usage: answer.usage,
-    timeToFirstTokenMs: answer.timeToFirstTokenMs === null ? null : toTenths(answer.timeToFirstTokenMs),
-    modelMs: toTenths(answer.modelMs),
-  }
-  if (calls.length > 0) draft.changeStep(measured)
-  else draft.finishStep({ ...measured, status: 'COMPLETED', stopReason: answer.stopReason })
+  addMeasured(draft, answer)
+  if (calls.length === 0) draft.finishStep({ status: 'COMPLETED', stopReason: answer.stopReason })
+}
+
+/** Adds what a request took to its step and to the run. The tokens of earlier attempts at the step stay counted. */
+export function addMeasured(draft: Draft, { usage, timeToFirstTokenMs, modelMs }: Measured): void {
+  draft.addUsage(usage)
+  draft.changeStep({
+    usage: sumOfUsage(lastStep(draft.state)!.usage, usage),
+    timeToFirstTokenMs: timeToFirstTokenMs === null ? null : toTenths(timeToFirstTokenMs),
+    modelMs: toTenths(modelMs),
+  })
 }
 
 const deniedInBackground =
@@ -90,7 +100,8 @@ function expiryOf(draft: Draft, name: string): Date | null {
  * Stores what a cancelled model had said: its text so far, exactly as it was streamed. Half a tool call is dropped,
  * and so is reasoning that a provider would not take back: unsigned, or with nothing said after it.
  */
-export function addInterruptedAnswer(draft: Draft, items: readonly LiveItem[]): void {
+export function addInterruptedAnswer(draft: Draft, items: readonly LiveItem[], measured: Measured): void {
+  addMeasured(draft, measured)
   const said = items.map((item) => (item.complete ? item : { ...item, text: withoutHalfCharacter(item.text) }))
   const lastText = said.findLastIndex((item) => item.kind === 'ASSISTANT' && item.text !== '')
   const kept = said.map((item, place) =>

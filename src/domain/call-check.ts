@@ -1,6 +1,6 @@
 import { checkSchema, type SchemaProblem } from '../util/json-schema.ts'
 import { isJsonObject, sameJson, type Json, type JsonObject } from '../util/json.ts'
-import { findClientTool, findTool, lastStep, type PromptState, type RunState } from './run-state.ts'
+import { findClientTool, findTool, isAnswered, lastStep, type PromptState, type RunState } from './run-state.ts'
 import { hasRun } from './tool-call.ts'
 import {
   allowedTools,
@@ -63,7 +63,7 @@ function wasReminded(state: PromptState): boolean {
   const before = state.steps.at(-2)
   return (
     before !== undefined &&
-    before.modelMs !== null &&
+    isAnswered(before) &&
     !state.calls.some((call) => call.stepIndex === before.index) &&
     missingCalls(state).length > 0
   )

@@ -4,7 +4,15 @@ import type { BlockWrite } from './block.ts'
 import type { GivenMessage, MessageContents, MessageType, NewMessage } from './message.ts'
 import type { LogEntry } from './run-event.ts'
 import { lastStep, type DrivenRun, type RunState } from './run-state.ts'
-import { transitions, type RunError, type StopReason, type StoredRunStatus, type Usage } from './run.ts'
+import {
+  noUsage,
+  sumOfUsage,
+  transitions,
+  type RunError,
+  type StopReason,
+  type StoredRunStatus,
+  type Usage,
+} from './run.ts'
 import type { Step } from './step.ts'
 import type { Decision, ToolCall, ToolResult } from './tool-call.ts'
 
@@ -181,7 +189,7 @@ export class Draft {
       model,
       status: 'RUNNING',
       stopReason: null,
-      usage: { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0, reasoningTokens: 0 },
+      usage: noUsage,
       timeToFirstTokenMs: null,
       modelMs: null,
       toolsMs: null,
@@ -197,7 +205,15 @@ export class Draft {
   /** The model is asked again for the last step: what its deltas built so far is void. */
   restartStep(model: string): void {
     const step = lastStep(this.#state)!
-    this.changeStep({ attempt: step.attempt + 1, model, status: 'RUNNING', error: null, finishedAt: null })
+    this.changeStep({
+      attempt: step.attempt + 1,
+      model,
+      status: 'RUNNING',
+      timeToFirstTokenMs: null,
+      modelMs: null,
+      error: null,
+      finishedAt: null,
+    })
     this.#log({ type: 'stepRestarted', index: step.index, attempt: step.attempt + 1 })
   }
 
@@ -213,23 +229,10 @@ export class Draft {
     this.#log({ type: 'stepFinished', index: lastStep(this.#state)!.index })
   }
 
-  /** Of a step's answer. */
+  /** Counts one request to a model, whatever came of it and whatever it was for. */
   addUsage(usage: Usage): void {
-    this.addSideUsage(usage)
-    this.changeRun({ steps: this.#state.run.steps + 1 })
-  }
-
-  /** Of a model that was asked for something else than a step: a summary. */
-  addSideUsage(usage: Usage): void {
-    const total = this.#state.run.usage
-    this.changeRun({
-      usage: {
-        inputTokens: total.inputTokens + usage.inputTokens,
-        outputTokens: total.outputTokens + usage.outputTokens,
-        cachedInputTokens: total.cachedInputTokens + usage.cachedInputTokens,
-        reasoningTokens: total.reasoningTokens + usage.reasoningTokens,
-      },
-    })
+    const { run } = this.#state
+    this.changeRun({ usage: sumOfUsage(run.usage, usage), steps: run.steps + 1 })
   }
 
   // ── calls ──

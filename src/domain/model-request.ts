@@ -68,6 +68,8 @@ export type ModelPart =
     }
   /** Something came that says nothing: the model is at work. */
   | { readonly type: 'alive' }
+  /** What is counted so far, for requests that don't get to their end. */
+  | { readonly type: 'usage'; readonly usage: Usage }
   | { readonly type: 'finish'; readonly reason: 'end' | 'length'; readonly usage: Usage }
   /** `stopReason` is set where an answer came that cannot be used; else the call itself failed. */
   | { readonly type: 'failure'; readonly error: RunError; readonly stopReason?: 'INVALID_LLM_RESPONSE' }

@@ -60,8 +60,9 @@ export function nextAction(state: RunState): Action {
   return limit ? { type: 'end', stopReason: limit } : { type: 'call model' }
 }
 
-function limitReached({ run }: RunState): StopReason | undefined {
-  if (run.steps >= run.maxSteps) return 'MAX_STEPS'
+function limitReached({ run, steps }: RunState): StopReason | undefined {
+  // Requests that failed, and those for summaries, are no steps.
+  if (steps.filter(isAnswered).length >= run.maxSteps) return 'MAX_STEPS'
   const spent = run.usage.inputTokens + run.usage.outputTokens
   return run.maxTotalTokens !== null && spent >= run.maxTotalTokens ? 'BUDGET_EXCEEDED' : undefined
 }

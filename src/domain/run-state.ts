@@ -50,12 +50,14 @@ export function callsOfStep(state: Pick<RunState, 'calls'>, index: number): Tool
   return state.calls.slice(start, end)
 }
 
-/** The step has its answer: until then a crash means that the model is asked again. */
+/**
+ * Whether the model has answered. Until then the step is made again, after a crash as after a failure. A step that
+ * failed has an answer only if it has calls, and then the time that they took is known.
+ */
 export function isAnswered(step: Step): boolean {
-  return step.modelMs !== null
+  return step.modelMs !== null && (step.status !== 'FAILED' || step.toolsMs !== null)
 }
 
-/** The agent's tool that a call of this name means. Undefined if a client tool hides it, or if there is none. */
 export function findTool(state: Pick<PromptState, 'tools' | 'run'>, name: string): AgentTool | undefined {
   if (findClientTool(state.run.request, name)) return undefined
   return state.tools.find((agentTool) => agentTool.tool.name === name)

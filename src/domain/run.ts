@@ -51,6 +51,15 @@ export interface Usage {
 
 export const noUsage: Usage = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0, reasoningTokens: 0 }
 
+export function sumOfUsage(one: Usage, other: Usage): Usage {
+  return {
+    inputTokens: one.inputTokens + other.inputTokens,
+    outputTokens: one.outputTokens + other.outputTokens,
+    cachedInputTokens: one.cachedInputTokens + other.cachedInputTokens,
+    reasoningTokens: one.reasoningTokens + other.reasoningTokens,
+  }
+}
+
 export interface ClientTool {
   readonly name: string
   readonly description: string

@@ -1,17 +1,19 @@
 import { AnswerMeter } from '../domain/answer-limits.ts'
-import type { Answer } from '../domain/answer.ts'
+import type { Answer, Measured } from '../domain/answer.ts'
+import type { RunFailure } from '../domain/context-overflow.ts'
 import { writeText, type LiveItem, type LiveStep } from '../domain/live-step.ts'
 import type { ModelPart, ModelRequest } from '../domain/model-request.ts'
-import type { RunError, StopReason } from '../domain/run.ts'
+import { noUsage, type Usage } from '../domain/run.ts'
+import { weighRequest } from '../domain/tokens.ts'
 import { storableJson, storableText } from '../util/json.ts'
 import type { EngineContext } from './engine-context.ts'
 import { SilentModelError, withIdleLimit } from './idle-limit.ts'
 
 export type ModelOutcome =
   | { readonly outcome: 'answer'; readonly answer: Answer }
-  | { readonly outcome: 'failure'; readonly error: RunError; readonly stopReason: StopReason }
+  | ({ readonly outcome: 'failure'; readonly measured: Measured } & RunFailure)
   /** The signal was aborted; `items` is what had been said. */
-  | { readonly outcome: 'aborted'; readonly items: readonly LiveItem[] }
+  | { readonly outcome: 'aborted'; readonly items: readonly LiveItem[]; readonly measured: Measured }
 
 /**
  * Asks the model, and writes what it says into the live step as it comes. Nothing of it is stored here. Every way in
@@ -24,55 +26,116 @@ export async function callModel(
   live: LiveStep,
   signal: AbortSignal,
 ): Promise<ModelOutcome> {
-  const startedAt = performance.now()
-  let firstTokenAt: number | null = null
-  const writer = new ItemWriter(context, live)
-  const meter = new AnswerMeter(() => performance.now())
+  const measure = new RequestMeasure(context, request, live)
   // However this ends, the connection ends with it: a provider that hangs would not hear of it otherwise.
   const connection = new AbortController()
   const either = AbortSignal.any([signal, connection.signal])
   try {
-    for await (const part of withIdleLimit(openStream(context, request, either), context.modelIdleMs, signal)) {
-      if (signal.aborted) break
-      const excess = meter.excessOf(part)
-      if (excess) return tooLarge(excess)
-      if (part.type === 'alive') continue
-      if (part.type === 'failure') {
-        return { outcome: 'failure', error: part.error, stopReason: part.stopReason ?? 'LLM_API_ERROR' }
+    const parts = withIdleLimit(openStream(context, request, either), context.modelIdleMs, signal)
+    const end = await readAnswer(context, runId, parts, { live, measure, signal })
+    if (end?.type === 'finish') {
+      return {
+        outcome: 'answer',
+        answer: {
+          ...measure.taken({ usage: end.usage }),
+          items: live.items,
+          stopReason: end.reason === 'length' ? 'MAX_TOKENS_EXCEEDED' : 'END_TURN',
+        },
       }
-      if (part.type === 'finish') {
-        writer.completeAll()
-        context.hub.poke(runId, 'live')
-        return {
-          outcome: 'answer',
-          answer: {
-            items: live.items,
-            usage: part.usage,
-            stopReason: part.reason === 'length' ? 'MAX_TOKENS_EXCEEDED' : 'END_TURN',
-            timeToFirstTokenMs: firstTokenAt === null ? null : firstTokenAt - startedAt,
-            modelMs: performance.now() - startedAt,
-          },
-        }
-      }
-      firstTokenAt ??= performance.now()
-      writer.write(part)
-      context.hub.poke(runId, 'live')
     }
+    if (end) return { outcome: 'failure', ...end.failure, measured: measure.taken() }
   } catch (error) {
-    if (!signal.aborted) return failureOf(context, runId, error)
+    if (!signal.aborted) return { outcome: 'failure', ...failureOf(context, runId, error), measured: measure.taken() }
   } finally {
     connection.abort()
   }
-  if (signal.aborted) return { outcome: 'aborted', items: live.items }
-  return {
-    outcome: 'failure',
-    stopReason: 'INVALID_LLM_RESPONSE',
-    error: {
-      type: 'LLM_ERROR',
-      message: 'The model stopped in the middle of its answer.',
-      detail: 'The stream ended without saying why.',
-      retryable: true,
-    },
+  return { outcome: 'aborted', items: live.items, measured: measure.taken({ aborted: true }) }
+}
+
+type AnswerEnd =
+  Extract<ModelPart, { readonly type: 'finish' }> | { readonly type: 'failure'; readonly failure: RunFailure }
+
+/** How the answer ended; undefined where the signal was aborted. */
+async function readAnswer(
+  context: EngineContext,
+  runId: string,
+  parts: AsyncIterable<ModelPart>,
+  { live, measure, signal }: { live: LiveStep; measure: RequestMeasure; signal: AbortSignal },
+): Promise<AnswerEnd | undefined> {
+  const writer = new ItemWriter(context, live)
+  const meter = new AnswerMeter(() => performance.now())
+  for await (const part of parts) {
+    if (signal.aborted) return undefined
+    const excess = meter.excessOf(part)
+    if (excess) return { type: 'failure', failure: tooLarge(excess) }
+    if (part.type === 'alive') continue
+    if (part.type === 'usage') {
+      measure.reported = part.usage
+      continue
+    }
+    if (part.type === 'failure') {
+      return { type: 'failure', failure: { error: part.error, stopReason: part.stopReason ?? 'LLM_API_ERROR' } }
+    }
+    if (part.type === 'finish') writer.completeAll()
+    else {
+      measure.begun()
+      writer.write(part)
+    }
+    context.hub.poke(runId, 'live')
+    if (part.type === 'finish') return part
+  }
+  return signal.aborted ? undefined : { type: 'failure', failure: brokenOff }
+}
+
+const brokenOff: RunFailure = {
+  stopReason: 'INVALID_LLM_RESPONSE',
+  error: {
+    type: 'LLM_ERROR',
+    message: 'The model stopped in the middle of its answer.',
+    detail: 'The stream ended without saying why.',
+    retryable: true,
+  },
+}
+
+/** How long one request takes and what it uses. */
+class RequestMeasure {
+  readonly #context: EngineContext
+  readonly #request: ModelRequest
+  readonly #live: LiveStep
+  readonly #startedAt = performance.now()
+  #firstTokenAt: number | null = null
+  /** What the provider has counted so far, if it says so before the end. */
+  reported: Usage | undefined
+
+  constructor(context: EngineContext, request: ModelRequest, live: LiveStep) {
+    this.#context = context
+    this.#request = request
+    this.#live = live
+  }
+
+  begun(): void {
+    this.#firstTokenAt ??= performance.now()
+  }
+
+  taken({ usage, aborted = false }: { readonly usage?: Usage; readonly aborted?: boolean } = {}): Measured {
+    return {
+      usage: usage ?? this.#estimate(aborted),
+      timeToFirstTokenMs: this.#firstTokenAt === null ? null : this.#firstTokenAt - this.#startedAt,
+      modelMs: performance.now() - this.#startedAt,
+    }
+  }
+
+  /** Only the end of an answer tells what it used. A request that was refused used nothing, one that was let go did. */
+  #estimate(aborted: boolean): Usage {
+    if (this.#firstTokenAt === null && !aborted && !this.reported) return noUsage
+    const { countTokens } = this.#context
+    const written = this.#live.items.reduce((total, { text }) => total + countTokens(text), 0)
+    const reported = this.reported ?? noUsage
+    return {
+      ...reported,
+      inputTokens: reported.inputTokens || weighRequest(this.#request, countTokens).total,
+      outputTokens: Math.max(reported.outputTokens, written),
+    }
   }
 }
 
@@ -92,17 +155,15 @@ class UnknownModelError extends Error {
   }
 }
 
-function failureOf(context: EngineContext, runId: string, error: unknown): ModelOutcome {
+function failureOf(context: EngineContext, runId: string, error: unknown): RunFailure {
   if (error instanceof SilentModelError) {
     return {
-      outcome: 'failure',
       stopReason: 'LLM_API_ERROR',
       error: { type: 'LLM_TIMEOUT', message: 'The model went silent.', detail: error.message, retryable: true },
     }
   }
   if (error instanceof UnknownModelError) {
     return {
-      outcome: 'failure',
       stopReason: 'LLM_API_ERROR',
       error: { type: 'LLM_BAD_REQUEST', message: error.message, detail: null, retryable: true },
     }
@@ -110,7 +171,6 @@ function failureOf(context: EngineContext, runId: string, error: unknown): Model
   // A provider never throws once started: this is a bug of ours, and the run must end all the same.
   context.log.error({ err: error, runId }, 'a provider threw')
   return {
-    outcome: 'failure',
     stopReason: 'ERROR',
     error: {
       type: 'INTERNAL_ERROR',
@@ -122,9 +182,8 @@ function failureOf(context: EngineContext, runId: string, error: unknown): Model
 }
 
 /** The model, or the server that speaks for it, does not stop by itself. Another attempt may go better. */
-function tooLarge(excess: string): ModelOutcome {
+function tooLarge(excess: string): RunFailure {
   return {
-    outcome: 'failure',
     stopReason: 'INVALID_LLM_RESPONSE',
     error: {
       type: 'LLM_ERROR',
@@ -146,7 +205,7 @@ class ItemWriter {
     this.#live = live
   }
 
-  write(part: Exclude<ModelPart, { type: 'finish' | 'failure' | 'alive' }>): void {
+  write(part: Extract<ModelPart, { readonly item: string }>): void {
     switch (part.type) {
       case 'text':
       case 'reasoning': {

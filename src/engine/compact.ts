@@ -21,6 +21,8 @@ export interface CompactionSubject {
   /** What system prompt and tools weigh. */
   readonly fixed: number
   readonly signal: AbortSignal
+  /** Called for every request to a model, whatever comes of it. */
+  readonly onRequest: (usage: Usage) => void
 }
 
 export type CompactionOutcome =
@@ -29,7 +31,6 @@ export type CompactionOutcome =
       readonly text: string
       /** The position of the first message that stays; null where none does. */
       readonly keptFrom: number | null
-      readonly usage: Usage
     }
   /** There is nothing that may be put into a summary, or it would be of no use. */
   | { readonly outcome: 'nothing to do' }
@@ -89,6 +90,7 @@ async function summarise(
   })
   const live = { seq: 0, stepIndex: 0, items: [] }
   const answer = await callModel(context, subject.state.run.id, request, live, subject.signal)
+  subject.onRequest(answer.outcome === 'answer' ? answer.answer.usage : answer.measured.usage)
   if (answer.outcome === 'aborted') return { outcome: 'aborted' }
   if (answer.outcome === 'failure') return failed(answer)
   const text = answer.answer.items.flatMap((item) => (item.kind === 'ASSISTANT' ? [item.text] : [])).join('\n')
@@ -97,7 +99,6 @@ async function summarise(
     outcome: 'compacted',
     text: cutSummary(text, plan.summaryTokens),
     keptFrom: units[plan.evict]?.[0]?.message.position ?? null,
-    usage: answer.answer.usage,
   }
 }
 

@@ -1,4 +1,4 @@
-import { addAnswer, addInterruptedAnswer } from '../domain/answer.ts'
+import { addAnswer, addInterruptedAnswer, addMeasured, type Measured } from '../domain/answer.ts'
 import { endRun } from '../domain/advance.ts'
 import { buildModelRequest } from '../domain/build-model-request.ts'
 import type { CompactionSettings } from '../domain/agent.ts'
@@ -9,6 +9,7 @@ import type { Checkpoint, ContextBounds, Draft } from '../domain/draft.ts'
 import type { LiveStep } from '../domain/live-step.ts'
 import type { Message } from '../domain/message.ts'
 import { callsOfStep, lastStep, type RunState } from '../domain/run-state.ts'
+import type { Usage } from '../domain/run.ts'
 import { contextWindowOf } from '../domain/model.ts'
 import { weighRequest } from '../domain/tokens.ts'
 import type { ToolCall } from '../domain/tool-call.ts'
@@ -65,6 +66,8 @@ class RunDriver {
   #history: ContextMessage[] | undefined
   #bounds: ContextBounds
   #live: LiveStep | undefined
+  /** What requests used that are no step's answer (summaries, a context that was too long), until it is stored. */
+  #spent: Usage[] = []
   /** How often the context was compacted for the step. */
   #compactions = { step: -1, count: 0 }
 
@@ -132,17 +135,19 @@ class RunDriver {
     const outcome = await callModel(this.#context, this.#runId, request, live, this.#stop.signal)
     if (outcome.outcome === 'aborted' && this.#holder.release.aborted) return
     if (outcome.outcome === 'failure') {
-      if (outcome.error.type !== 'LLM_CONTEXT_WINDOW') return this.#fail(outcome, live)
+      if (outcome.error.type !== 'LLM_CONTEXT_WINDOW') return this.#fail(outcome, { live, ...outcome })
+      this.#spent.push(outcome.measured.usage)
       // The provider counts otherwise than we do: what we sent is more than it takes.
       this.#context.hub.endLiveStep(this.#runId, live)
       const weight = weigh()
       const fit = { window: Math.min(window, weight.total), fixed: weight.systemPrompt + weight.tools }
       const { moved, failure } = await this.#compact(fit)
-      return moved ? undefined : this.#fail(failure ?? outcome, live)
+      return moved ? undefined : this.#fail(failure ?? outcome)
     }
     await this.#commit((draft) => {
       if (outcome.outcome === 'answer') addAnswer(draft, outcome.answer)
-      else addInterruptedAnswer(draft, live.items)
+      // Without a stored cancel nothing ends here: the step is made again.
+      else if (draft.state.run.cancelRequestedAt) addInterruptedAnswer(draft, live.items, outcome.measured)
     })
   }
 
@@ -163,10 +168,15 @@ class RunDriver {
     return { blocks, window, request }
   }
 
-  async #fail({ error, stopReason }: RunFailure, live?: LiveStep): Promise<void> {
+  /** `asked` is what the step's model had said, and what that took, where it was asked. */
+  async #fail({ error, stopReason }: RunFailure, asked?: { live: LiveStep; measured: Measured }): Promise<void> {
     await this.#commit((draft) => {
       // A cancel that was stored stands, also where the model fails at the same moment.
-      if (draft.state.run.cancelRequestedAt) return addInterruptedAnswer(draft, live?.items ?? [])
+      if (draft.state.run.cancelRequestedAt) {
+        if (asked) addInterruptedAnswer(draft, asked.live.items, asked.measured)
+        return
+      }
+      if (asked) addMeasured(draft, asked.measured)
       const withReturns = error.type === 'LLM_BAD_REQUEST'
       draft.excludeFromContext(unansweredInput(this.#history ?? [], this.#runId, { withReturns }))
       endRun(draft, { stopReason, error })
@@ -201,6 +211,7 @@ class RunDriver {
       state: this.#state,
       history: this.#history!,
       signal: this.#stop.signal,
+      onRequest: (usage) => void this.#spent.push(usage),
     })
     if (outcome.outcome === 'nothing to do') return { moved: false }
     if (outcome.outcome === 'failure') return { moved: false, failure: outcome }
@@ -210,7 +221,6 @@ class RunDriver {
     }
     await this.#commit((draft) => {
       draft.compact(outcome.text, outcome.keptFrom)
-      draft.addSideUsage(outcome.usage)
     })
     this.#bounds = this.#committed.checkpoint.context!
     this.#history = undefined
@@ -243,7 +253,13 @@ class RunDriver {
   }
 
   async #commit(change: (draft: Draft) => void): Promise<void> {
-    this.#committed = await commit(this.#context, this.#state, change, this.#holder)
+    const spent = this.#spent
+    const counted = (draft: Draft) => {
+      for (const usage of spent) draft.addUsage(usage)
+      change(draft)
+    }
+    this.#committed = await commit(this.#context, this.#state, counted, this.#holder)
+    this.#spent = this.#spent.slice(spent.length)
     this.#onProgress()
     this.#history?.push(...newMessages(this.#state, this.#committed.checkpoint))
   }

@@ -1,3 +1,4 @@
+import { saysNothing } from '../domain/answer-limits.ts'
 import type { ModelPart } from '../domain/model-request.ts'
 import { onAbort } from '../util/abort.ts'
 
@@ -33,7 +34,7 @@ export async function* withIdleLimit(
       iterator.next().then(waiting.resolve, waiting.reject)
       const result = await waiting.promise
       if (!result || result.done) return
-      if (result.value.type !== 'alive') emptiness.refresh()
+      if (!saysNothing(result.value)) emptiness.refresh()
       yield result.value
     }
   } finally {

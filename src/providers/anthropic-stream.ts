@@ -6,6 +6,7 @@ import type {
 
 import { answerLimits } from '../domain/answer-limits.ts'
 import type { ModelPart } from '../domain/model-request.ts'
+import type { Usage } from '../domain/run.ts'
 import { UnfitPieceError, unusable } from './errors.ts'
 import { readEvents } from './read-events.ts'
 import { ResponseTooLargeError } from './response-limits.ts'
@@ -33,6 +34,7 @@ export async function* readMessage(
     switch (event.type) {
       case 'message_start':
         counts = event.message.usage ?? {}
+        yield { type: 'usage', usage: usageOf(counts) }
         break
       case 'content_block_start': {
         const block = new OpenBlock(String(event.index), event.content_block)
@@ -135,15 +137,16 @@ function detailsOf(delta: { readonly stop_details?: unknown }): string | null {
 function endOf({ reason, details }: { reason: string; details: string | null }, counts: Counts): ModelPart {
   // What was refused must leave the context, so this is no answer.
   if (reason === 'refusal') return unusable('The model refused to answer.', details, { retryable: false })
+  const cut = reason === 'max_tokens' || reason === 'model_context_window_exceeded'
+  return { type: 'finish', reason: cut ? 'length' : 'end', usage: usageOf(counts) }
+}
+
+function usageOf(counts: Counts): Usage {
   const cached = counts.cache_read_input_tokens ?? 0
   return {
-    type: 'finish',
-    reason: reason === 'max_tokens' || reason === 'model_context_window_exceeded' ? 'length' : 'end',
-    usage: {
-      inputTokens: (counts.input_tokens ?? 0) + (counts.cache_creation_input_tokens ?? 0) + cached,
-      outputTokens: counts.output_tokens ?? 0,
-      cachedInputTokens: cached,
-      reasoningTokens: counts.output_tokens_details?.thinking_tokens ?? 0,
-    },
+    inputTokens: (counts.input_tokens ?? 0) + (counts.cache_creation_input_tokens ?? 0) + cached,
+    outputTokens: counts.output_tokens ?? 0,
+    cachedInputTokens: cached,
+    reasoningTokens: counts.output_tokens_details?.thinking_tokens ?? 0,
   }
 }

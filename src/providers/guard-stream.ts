@@ -12,7 +12,7 @@ export async function* guardStream(
     for await (const part of parts) {
       if (signal.aborted) return
       checkItem(part, kinds)
-      yield part.type === 'finish' ? { ...part, usage: countable(part.usage) } : part
+      yield 'usage' in part ? { ...part, usage: countable(part.usage) } : part
       if (part.type === 'finish' || part.type === 'failure') return
     }
   } catch (error) {

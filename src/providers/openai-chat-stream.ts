@@ -30,11 +30,14 @@ export async function* readChat(
   let usage: Usage = noUsage
 
   yield* readEvents(chunks, ({ choices, usage: counted }) => {
-    // The counts come last, in a chunk of their own, after the finish reason.
+    // The counts come last, in a chunk of their own, after the finish reason. Some servers send them with every chunk.
     if (counted) usage = usageOf(counted)
     const [choice] = choices ?? []
     finishReason ??= choice?.finish_reason ?? null
-    return choice?.delta ? answer.read(choice.delta) : []
+    return [
+      ...(counted && finishReason === null ? [{ type: 'usage' as const, usage }] : []),
+      ...(choice?.delta ? answer.read(choice.delta) : []),
+    ]
   })
   if (finishReason === null) return
   if (finishReason === 'content_filter') {

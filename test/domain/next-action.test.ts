@@ -241,12 +241,12 @@ const table: readonly [string, Given, object][] = [
   ],
   [
     'the step limit is used up',
-    { run: { steps: 5 }, steps: [finished], calls: [call(0, 'serial', 'SUCCEEDED')] },
+    { run: { maxSteps: 1 }, steps: [finished], calls: [call(0, 'serial', 'SUCCEEDED')] },
     { type: 'end', stopReason: 'MAX_STEPS' },
   ],
   [
     'the step limit is used up by an answer without calls',
-    { run: { steps: 5 }, steps: [finished] },
+    { run: { maxSteps: 1 }, steps: [finished] },
     { type: 'end', stopReason: 'END_TURN' },
   ],
   [

@@ -92,8 +92,8 @@ test('[CMP4] a context above nine tenths of the window is compacted before the m
   expect(JSON.stringify(summary!.messages)).toContain('user:\\n> turn 0: word')
   expect(JSON.stringify(answer!.messages[0])).toContain('The user counts turns.')
   expect(weighRequest(answer!).total).toBeLessThan(1_400)
-  // A summary costs tokens, and is no step.
-  expect(run.usage).toMatchObject({ steps: 1 })
+  // The request for a summary is counted like any other.
+  expect(run.usage).toMatchObject({ steps: 2 })
   expect(run.usage.totalTokens).toBeGreaterThan(700)
   expect(await talk.log(run.id)).toEqual([
     'RunStatusChanged QUEUED',
@@ -146,7 +146,7 @@ test('[CMP6] a provider that says "too long" is believed: compact and ask again,
     return refused++ < 2 ? { text: 'half', failure: { type: 'LLM_CONTEXT_WINDOW', retryable: false } } : undefined
   }
   const run = await say(agent, 'and now?')
-  expect(run).toMatchObject({ status: 'COMPLETED', answer: 'Understood.', usage: { steps: 1 } })
+  expect(run).toMatchObject({ status: 'COMPLETED', answer: 'Understood.', usage: { steps: 5 } })
   const log = await talk.log(run.id)
   expect(log.filter((line) => line === 'StepRestarted')).toHaveLength(2)
 
@@ -219,7 +219,7 @@ test('[CMP10] compactConversation is a run without input, with settings for this
 
   answers = (request) => (isSummary(request) ? { text: `by ${request.model}` } : undefined)
   const half = await compact(id, { compaction: { keepRatio: 0.5 } })
-  expect(half.run).toMatchObject({ status: 'COMPLETED', stopReason: 'END_TURN', usage: { steps: 0 } })
+  expect(half.run).toMatchObject({ status: 'COMPLETED', stopReason: 'END_TURN', usage: { steps: 1 } })
   expect(half.run.usage.totalTokens).toBeGreaterThan(0)
   expect(half.run.messages.nodes).toEqual([{ __typename: 'SummaryMessage' }])
   let conversation = await contextOf(agent)

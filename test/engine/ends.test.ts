@@ -78,7 +78,7 @@ test('[ENG2] retryRun goes on from the last stored step, with the input back in 
   again.say('done')
   again.finish()
   const ended = await talk.settled(run)
-  expect(ended).toMatchObject({ status: 'COMPLETED', answer: 'done', attempts: 2, error: null, usage: { steps: 2 } })
+  expect(ended).toMatchObject({ status: 'COMPLETED', answer: 'done', attempts: 2, error: null, usage: { steps: 3 } })
   expect(ended.messages.nodes.map((message) => message.__typename)).toEqual([
     'UserMessage',
     'ToolCallMessage',

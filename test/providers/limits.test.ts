@@ -7,6 +7,7 @@ import { answerLimits, AnswerMeter } from '../../src/domain/answer-limits.ts'
 import type { LiveStep } from '../../src/domain/live-step.ts'
 import { callModel, type ModelOutcome } from '../../src/engine/call-model.ts'
 import type { EngineContext } from '../../src/engine/engine-context.ts'
+import { countTokens } from '../../src/domain/tokens.ts'
 import { createHub } from '../../src/live/hub.ts'
 import { createCatalog } from '../../src/providers/catalog.ts'
 import { systemClock } from '../../src/util/clock.ts'
@@ -48,6 +49,7 @@ describe.each(Object.entries(fakes))('limits on an answer of %s', (name, start) 
       hub: createHub(),
       catalog: createCatalog([fake.provider]),
       log: createLog('fatal'),
+      countTokens,
       modelIdleMs: idleMs,
     } as unknown as EngineContext
     const live: LiveStep = { seq: 1, stepIndex: 0, items: [] }

@@ -109,10 +109,10 @@ export function aRequest(model: string, text: string, more: Partial<ModelRequest
   }
 }
 
-/** All that a stream says, but for the signs of life. */
+/** All that a stream says, except signs of life and counts that come before the end. */
 export async function collect(parts: AsyncIterable<ModelPart>): Promise<ModelPart[]> {
   const all: ModelPart[] = []
-  for await (const part of parts) if (part.type !== 'alive') all.push(part)
+  for await (const part of parts) if (part.type !== 'alive' && part.type !== 'usage') all.push(part)
   return all
 }
 

@@ -9,7 +9,7 @@ import { Draft } from '../../src/domain/draft.ts'
 import { encodeId } from '../../src/domain/ids.ts'
 import type { LiveItem } from '../../src/domain/live-step.ts'
 import type { RunState } from '../../src/domain/run-state.ts'
-import { hasEnded, storedRunStatuses, transitions } from '../../src/domain/run.ts'
+import { hasEnded, noUsage, storedRunStatuses, transitions } from '../../src/domain/run.ts'
 import { takeUp } from '../../src/domain/take-up.ts'
 import { admitRun } from '../../src/store/admission.ts'
 import { writeCheckpoint } from '../../src/store/checkpoint.ts'
@@ -234,7 +234,11 @@ test(
               (draft) => {
                 if (draft.state.run.status === 'AWAITING_APPROVAL') endRun(draft, { stopReason: 'CANCELLED' })
                 else if (effect.type === 'call model')
-                  addInterruptedAnswer(draft, itemsOf({ calls: ['plain'], text: 'half' }, context))
+                  addInterruptedAnswer(draft, itemsOf({ calls: ['plain'], text: 'half' }, context), {
+                    usage: noUsage,
+                    timeToFirstTokenMs: 1,
+                    modelMs: 2,
+                  })
               },
               { drives: true },
             )
