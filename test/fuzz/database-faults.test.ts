@@ -1,0 +1,179 @@
+import { randomUUID } from 'node:crypto'
+
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+
+import { factor, startFuzzedServer, type FuzzedServer } from './server.ts'
+
+/** What a client is told while the database fails, and after which it tries again. */
+const transient = new Set(['UNAVAILABLE', 'TIMEOUT'])
+const clients = 5
+const faultMs = 700 * factor
+
+let server: FuzzedServer
+let admin: pg.Client
+let name: string
+
+beforeAll(async () => {
+  server = await startFuzzedServer()
+  name = new URL(server.database.url).pathname.slice(1)
+  admin = new pg.Client({ connectionString: inject('postgres').url })
+  await admin.connect()
+})
+afterAll(async () => {
+  await admin.end()
+  await server.stop()
+})
+
+const cutConnections = () =>
+  admin.query('select pg_terminate_backend(pid) from pg_stat_activity where datname = $1', [name])
+
+/** A setting that every new connection gets; those that are open are cut, so that it holds at once. */
+async function setForAll(setting: string): Promise<void> {
+  await admin.query(`alter database ${name} set ${setting}`)
+  await cutConnections()
+}
+
+/** Refuses every second write of a run or a message, as a disk does that is full now and then. */
+async function fillDisk(): Promise<void> {
+  await server.database.pool.query(`
+    create function no_space() returns trigger language plpgsql as $$
+      begin
+        if random() < 0.5 then raise exception 'could not extend file: No space left on device' using errcode = '53100'; end if;
+        return new;
+      end $$;
+    create trigger no_space before insert or update on runs for each row execute function no_space();
+    create trigger no_space before insert on messages for each row execute function no_space();`)
+}
+
+const faults = [
+  {
+    what: 'connections are cut again and again',
+    begin: async () => {
+      for (let cut = 0; cut < 8; cut += 1) {
+        await cutConnections()
+        await pause(faultMs / 8)
+      }
+    },
+    end: () => Promise.resolve(),
+  },
+  {
+    what: 'statements time out',
+    begin: () => setForAll(`statement_timeout = '2ms'`),
+    end: () => setForAll('statement_timeout = default'),
+  },
+  {
+    what: 'the database is read-only',
+    begin: () => setForAll('default_transaction_read_only = on'),
+    end: () => setForAll('default_transaction_read_only = off'),
+  },
+  {
+    what: 'the disk is full now and then',
+    begin: fillDisk,
+    end: async () => void (await server.database.pool.query('drop function no_space cascade')),
+  },
+]
+
+describe('under load', () => {
+  test.each(faults)(
+    '[FUZ4] nothing is lost or doubled while $what',
+    async ({ begin, end }) => {
+      const load = startLoad()
+      await pause(200)
+      await begin()
+      await pause(faultMs)
+      await end()
+      await pause(200)
+      const conversations = await load.stop()
+      for (const { agentId, accepted } of conversations) {
+        expect(await outcomeOf(agentId, accepted)).toEqual(accepted.map(({ text }) => `COMPLETED ${text}`))
+      }
+      expect(conversations.flatMap(({ accepted }) => accepted).length).toBeGreaterThan(clients)
+      expect(load.faults).toEqual([])
+      await server.assertSound({ besidesErrors: true })
+    },
+    600_000,
+  )
+})
+
+interface Accepted {
+  readonly text: string
+  readonly runId: string
+}
+
+/** Clients that send one message after another, and again under the same key until it is accepted. */
+function startLoad() {
+  let stopped = false as boolean
+  const codes: string[] = []
+  const sending = Array.from({ length: clients }, async () => {
+    const created = await persist(
+      'mutation ($input: CreateAgentInput!) { createAgent(input: $input) { agent { id } } }',
+      {
+        name: 'under load',
+        model: 'demo/scripted',
+      },
+    )
+    const agentId: string = created.createAgent.agent.id
+    const accepted: Accepted[] = []
+    while (!stopped) {
+      const text = `message ${accepted.length}`
+      const { sendMessage } = await persist(sendMessageDocument, {
+        to: { agentId },
+        messages: [{ text }],
+        idempotencyKey: randomUUID(),
+        whenBusy: 'ENQUEUE',
+        waitMs: accepted.length % 3 === 0 ? 0 : 1_000,
+      })
+      accepted.push({ text, runId: sendMessage.run.id })
+    }
+    return { agentId, accepted }
+  })
+
+  async function persist(document: string, input: object): Promise<any> {
+    for (;;) {
+      const { data, errors = [] } = await server.client.request(document, { input })
+      if (errors.length === 0) return data
+      codes.push(...errors.map((error) => error.extensions.code).filter((code) => !transient.has(code)))
+      await pause(20)
+    }
+  }
+
+  return {
+    /** Codes that do not ask to try again. */
+    faults: codes,
+    stop() {
+      stopped = true
+      return Promise.all(sending)
+    },
+  }
+}
+
+const sendMessageDocument = `mutation ($input: SendMessageInput!) { sendMessage(input: $input) {
+  __typename ... on SendMessageSuccess { run { id } } ... on Refusal { message } } }`
+
+/** How each accepted run ended, and the messages of users that the conversation has: each of them once, in order. */
+async function outcomeOf(agentId: string, accepted: readonly Accepted[]): Promise<string[]> {
+  const ends = new Map<string, string>()
+  for (const { runId } of accepted) {
+    const { run } = await server.client.data(
+      'query ($id: ID!) { run(id: $id, waitMs: 60000) { status error { message } } }',
+      {
+        id: runId,
+      },
+    )
+    ends.set(runId, run.error ? `${run.status}: ${run.error.message}` : run.status)
+  }
+  const { agent } = await server.client.data(
+    `query ($id: ID!) { agent(id: $id) { conversations(first: 1) { nodes { messages(first: 200) { nodes {
+      __typename ... on UserMessage { text run { id } } } } } } } }`,
+    { id: agentId },
+  )
+  const messages: any[] = agent.conversations.nodes[0]?.messages.nodes ?? []
+  return messages
+    .filter(({ __typename }) => __typename === 'UserMessage')
+    .map(({ text, run }) => `${ends.get(run.id)} ${text}`)
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms))
+}
