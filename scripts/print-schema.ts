@@ -5,9 +5,10 @@ import { isAbstractType, lexicographicSortSchema, printSchema } from 'graphql'
 import { format, resolveConfig } from 'prettier'
 
 import { schema } from '../src/graphql/schema.ts'
+import { settings } from '../src/settings.ts'
 import { printDocuments, printSchemaTypes } from './typed-documents.ts'
 
-/** Writes the files that are made from the schema. With `--check`, writes nothing and fails if a file is out of date. */
+/** Writes the files that are made from the schema and the settings. With `--check`, writes nothing and fails if a file is out of date. */
 const sorted = lexicographicSortSchema(schema)
 
 /** The members of each interface and union, in the form that Apollo Client's cache takes. */
@@ -19,6 +20,15 @@ const read = (name: string): Promise<string> => readFile(new URL(`../${name}`, i
 const prettier = { ...(await resolveConfig(new URL(import.meta.url))), parser: 'typescript' }
 const clientDocuments = await read('client/documents.graphql')
 const consoleDocuments = await read('console/data/documents.graphql')
+
+/** The table between the two marks in the README. */
+function withSettings(readme: string): string {
+  const rows = Object.entries(settings).map(
+    ([name, { meaning, shownDefault }]) => `| \`${name}\` | ${meaning} | ${shownDefault} |`,
+  )
+  const table = ['| variable | meaning | default |', '| --- | --- | --- |', ...rows].join('\n')
+  return readme.replace(/(<!-- settings -->\n)[^]*?(\n<!-- \/settings -->)/, (_all, start, end) => start + table + end)
+}
 
 const files = {
   'client/schema-types.ts': await format(printSchemaTypes(sorted), prettier),
@@ -35,6 +45,7 @@ const files = {
     prettier,
   ),
   'schema.graphql': `${printSchema(sorted)}\n`,
+  'README.md': await format(withSettings(await read('README.md')), { ...prettier, parser: 'markdown' }),
   'possible-types.json': `${JSON.stringify(Object.fromEntries(possibleTypes), null, 2)}\n`,
 }
 

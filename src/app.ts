@@ -104,6 +104,7 @@ export async function createApp(options: AppOptions): Promise<App> {
           log,
           graphiql: true,
           allowedOrigins: config.allowedOrigins,
+          limits: { requestBytes: config.maxBodyBytes },
           // A process that drains accepts no more work: a load balancer should use another.
           ready: async () => stopping === undefined && (await isWritable(database.pool)),
         })

@@ -5,6 +5,7 @@ import { helpText } from './cli/help.ts'
 import { watchForStop, type StopRequest } from './cli/stop-request.ts'
 import { readConfig, type Config } from './config.ts'
 import { prepareDatabase } from './prepare-database.ts'
+import { settings } from './settings.ts'
 import { startEmbeddedPostgres } from './store/embedded/launch.ts'
 import { openDatabase, type OpenDatabase } from './store/open-database.ts'
 import { findTenantSecret } from './store/tenants.ts'
@@ -20,7 +21,7 @@ async function main(args: readonly string[]): Promise<void> {
   const command = parseCommand(args)
   switch (command.name) {
     case 'help':
-      return print(helpText(readVersion()))
+      return print(helpText(readVersion(), settings))
     case 'version':
       return print(readVersion())
     case 'keys':

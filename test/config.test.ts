@@ -1,6 +1,10 @@
+import { readFileSync } from 'node:fs'
+
 import { describe, expect, test } from 'vitest'
 
+import { helpText } from '../src/cli/help.ts'
 import { readConfig, type Environment } from '../src/config.ts'
+import { settings } from '../src/settings.ts'
 import { StartError } from '../src/util/start-error.ts'
 
 describe('readConfig', () => {
@@ -15,6 +19,7 @@ describe('readConfig', () => {
       workers: 64,
       apiKey: undefined,
       allowedOrigins: [],
+      maxBodyBytes: 10 * 1024 * 1024,
       openai: { apiKey: undefined, baseUrl: undefined },
       openaiChat: { apiKey: undefined, baseUrl: undefined },
       anthropic: { apiKey: undefined, baseUrl: undefined },
@@ -22,7 +27,7 @@ describe('readConfig', () => {
       logLevel: 'info',
       otlpEndpoint: undefined,
       toolGraceMs: 5_000,
-      drainMs: 10_000,
+      drainMs: 60_000,
       modelIdleMs: 600_000,
       underNpm: false,
     })
@@ -38,41 +43,61 @@ describe('readConfig', () => {
   })
 
   test.each<[Environment, string]>([
-    [{ PORT: 'http' }, 'PORT is "http", and takes a whole number from 0 to 65535.'],
-    [{ PORT: '65536' }, 'PORT is "65536", and takes a whole number from 0 to 65535.'],
-    [{ HOST: 'my host' }, 'HOST is "my host", and takes an IP address or a host name.'],
+    [{ PORT: 'http' }, 'PORT is "http", but must be a whole number from 0 to 65535.'],
+    [{ PORT: '65536' }, 'PORT is "65536", but must be a whole number from 0 to 65535.'],
+    [{ HOST: 'my host' }, 'HOST is "my host", but must be an IP address or a host name.'],
     [
       { DATABASE_URL: 'mysql://u:secret@h/d' },
-      'DATABASE_URL is "mysql://u:***@h/d", and takes an address that begins with postgres:// or postgresql://.',
+      'DATABASE_URL is "mysql://u:***@h/d", but must be an address that begins with postgres:// or postgresql://.',
     ],
     [
       { DATABASE_URL: 'mysql://u:sec@ret@h/d' },
-      'DATABASE_URL is "mysql://u:***@h/d", and takes an address that begins with postgres:// or postgresql://.',
+      'DATABASE_URL is "mysql://u:***@h/d", but must be an address that begins with postgres:// or postgresql://.',
     ],
     [
       { REDIS_URL: 'localhost:6379' },
-      'REDIS_URL is "localhost:6379", and takes an address that begins with redis:// or rediss://.',
+      'REDIS_URL is "localhost:6379", but must be an address that begins with redis:// or rediss://.',
     ],
-    [{ HOLDPOINT_WORKERS: '-1' }, 'HOLDPOINT_WORKERS is "-1", and takes a whole number from 0 to 10000.'],
-    [
-      { HOLDPOINT_API_KEY: 'my key' },
-      'HOLDPOINT_API_KEY is "***", and takes a key of printable characters without spaces.',
-    ],
-    [{ OPENAI_BASE_URL: 'x' }, 'OPENAI_BASE_URL is "x", and takes an address that begins with http:// or https://.'],
-    [{ HOLDPOINT_ALLOW_PRIVATE_NETWORK: 'yes' }, 'HOLDPOINT_ALLOW_PRIVATE_NETWORK is "yes", and takes one of 0, 1.'],
-    [{ LOG_LEVEL: 'loud' }, 'LOG_LEVEL is "loud", and takes one of trace, debug, info, warn, error, fatal, silent.'],
+    [{ HOLDPOINT_WORKERS: '-1' }, 'HOLDPOINT_WORKERS is "-1", but must be a whole number from 0 to 10000.'],
+    [{ HOLDPOINT_API_KEY: 'my key' }, 'HOLDPOINT_API_KEY is "***", but must be printable characters without spaces.'],
+    [{ OPENAI_BASE_URL: 'x' }, 'OPENAI_BASE_URL is "x", but must be an address that begins with http:// or https://.'],
+    [{ HOLDPOINT_ALLOW_PRIVATE_NETWORK: 'yes' }, 'HOLDPOINT_ALLOW_PRIVATE_NETWORK is "yes", but must be one of 0, 1.'],
+    [{ LOG_LEVEL: 'loud' }, 'LOG_LEVEL is "loud", but must be one of trace, debug, info, warn, error, fatal, silent.'],
     ...['*', 'app.example', 'https://app.example/path', 'ftp://app.example'].map((origin): [Environment, string] => [
       { HOLDPOINT_ALLOWED_ORIGINS: `https://good.example, ${origin}` },
-      `HOLDPOINT_ALLOWED_ORIGINS is "${origin}", and takes origins such as https://app.example.com, separated by commas.`,
+      `HOLDPOINT_ALLOWED_ORIGINS is "${origin}", but must be origins such as https://app.example.com, separated by commas.`,
     ]),
-    [{ HOLDPOINT_DRAIN_MS: '1.5' }, 'HOLDPOINT_DRAIN_MS is "1.5", and takes a whole number from 0 to 3600000.'],
-  ])('[CFG3] a bad value is told with the variable, the value and what it takes: %j', (env, line) => {
+    [
+      { HOLDPOINT_MAX_BODY: '1gb' },
+      'HOLDPOINT_MAX_BODY is "1gb", but must be a size from 1kb to 100mb, such as 512kb or 10mb.',
+    ],
+    [{ HOLDPOINT_DRAIN_MS: '1.5' }, 'HOLDPOINT_DRAIN_MS is "1.5", but must be a whole number from 0 to 3600000.'],
+  ])('[CFG3] a bad value is told with the variable, the value and what was expected: %j', (env, line) => {
     expect(() => readConfig(env)).toThrow(new StartError(line))
   })
 
   test('[CFG5] allowed origins are separated by commas, and a final slash is left out', () => {
     const { allowedOrigins } = readConfig({ HOLDPOINT_ALLOWED_ORIGINS: 'https://one.example/, http://localhost:5173,' })
     expect(allowedOrigins).toEqual(['https://one.example', 'http://localhost:5173'])
+  })
+
+  test('[CFG6] a size is in bytes, kilobytes or megabytes', () => {
+    const sizes = ['4096', '512kb', '10MB', '2 mb'].map((size) => readConfig({ HOLDPOINT_MAX_BODY: size }).maxBodyBytes)
+    expect(sizes).toEqual([4096, 512 * 1024, 10 * 1024 ** 2, 2 * 1024 ** 2])
+  })
+
+  test('[CFG7] the README and --help show every setting, and readConfig reads no other', () => {
+    const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
+    const help = helpText('1.0.0', settings)
+    const read = new Set<string>()
+    readConfig(new Proxy({}, { get: (_target, name) => void read.add(String(name)) }))
+    for (const [name, { meaning }] of Object.entries(settings)) {
+      expect(help).toMatch(new RegExp(`^  ${name} `, 'm'))
+      expect(help).toContain(meaning)
+      expect(readme).toContain(`\`${name}\``)
+      read.delete(name)
+    }
+    expect([...read]).toEqual(['npm_lifecycle_event'])
   })
 
   test('[CFG4] an address that others can reach needs a key', () => {

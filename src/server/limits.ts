@@ -53,7 +53,7 @@ export const defaultLimits: Limits = {
   aliases: 30,
   directives: 10,
   tokens: 2_000,
-  requestBytes: 256 * 1024,
+  requestBytes: 10 * 1024 * 1024,
   operationsPerSocket: 50,
   requestHeadMs: 20_000,
   stalledSocketMs: 60_000,

@@ -116,15 +116,15 @@ describe.each(transportNames)('limits over %s', (transport) => {
 describe('the size of requests', () => {
   const large = JSON.stringify({ query: '{ hello }', variables: { text: 'x'.repeat(256 * 1024) } })
 
-  it('[SRV3] refuses a body above 256 KB with 413', async () => {
-    const { client } = await startServer()
+  it('[SRV3] refuses a body above the limit with 413', async () => {
+    const { client } = await startServer({ limits: { requestBytes: 256 * 1024 } })
     const { status, errors } = await client.request('', {}, { body: large })
     expect(status).toBe(413)
     expect(errors![0]!.extensions.code).toBe('BAD_REQUEST')
   })
 
   it('[SRV3] counts a body that comes in chunks', async () => {
-    const { client } = await startServer()
+    const { client } = await startServer({ limits: { requestBytes: 256 * 1024 } })
     const { promise, resolve } = Promise.withResolvers<{ status: number; body: string }>()
     const headers = { 'content-type': 'application/json', 'transfer-encoding': 'chunked' }
     const request = httpRequest(client.url, { method: 'POST', headers }, (response) => {
@@ -139,13 +139,13 @@ describe('the size of requests', () => {
   })
 
   it('[SRV3] takes a body just below the limit', async () => {
-    const { client } = await startServer()
+    const { client } = await startServer({ limits: { requestBytes: 256 * 1024 } })
     const { data } = await client.request('{ hello }', { text: 'x'.repeat(255 * 1024) })
     expect(data).toEqual({ hello: 'world' })
   })
 
-  it('[SRV3] closes a socket whose frame is above 256 KB with 1009, and no other', async () => {
-    const { client } = await startServer()
+  it('[SRV3] closes a socket whose frame is above the limit with 1009, and no other', async () => {
+    const { client } = await startServer({ limits: { requestBytes: 256 * 1024 } })
     const [bystander, offender] = [client.webSocket(), client.webSocket()]
     await bystander.request('{ hello }')
     await offender.request('{ hello }', { text: 'x'.repeat(256 * 1024) }).catch(() => {})

@@ -1,0 +1,181 @@
+import { resolve } from 'node:path'
+
+import { logLevels } from './util/log.ts'
+import { StartError } from './util/start-error.ts'
+
+/** One environment variable. `--help`, the table of the README and the checks at the start all come from here. */
+export interface Setting<Value> {
+  readonly meaning: string
+  /** The default as `--help` and the README show it. */
+  readonly shownDefault: string
+  /** `given` is undefined if the variable is unset or empty. Throws a StartError if the value is bad. */
+  readonly read: (given: string | undefined, name: string) => Value
+}
+
+const hourMs = 3_600_000
+const webProtocols = ['http:', 'https:']
+
+/** Every environment variable that the server reads. */
+export const settings = {
+  PORT: integer('port of the API; 0 takes a free port', { default: 4000, least: 0, most: 65_535 }),
+  HOST: text('address that the API listens on', {
+    default: '127.0.0.1',
+    pattern: /^[\w.:-]+$/,
+    expected: 'an IP address or a host name',
+  }),
+  DATABASE_URL: url('a Postgres 14 or later', ['postgres:', 'postgresql:'], 'an embedded Postgres'),
+  HOLDPOINT_DATA_DIR: path('folder of the embedded Postgres', '.holdpoint'),
+  HOLDPOINT_WORKERS: integer('runs driven at the same time by this process; 0: API only', {
+    default: 64,
+    least: 0,
+    most: 10_000,
+  }),
+  HOLDPOINT_API_KEY: secret('a key with every scope; required unless HOST is loopback'),
+  HOLDPOINT_ALLOWED_ORIGINS: origins('other sites whose pages may use the API, separated by commas'),
+  HOLDPOINT_MAX_BODY: bytes('largest request body and WebSocket frame', { default: '10mb', most: '100mb' }),
+  OPENAI_API_KEY: secret('key for the models openai/…'),
+  OPENAI_BASE_URL: url('address of the Responses API', webProtocols, "the SDK's"),
+  OPENAI_CHAT_API_KEY: secret('key for the models openai-chat/…', 'OPENAI_API_KEY'),
+  OPENAI_CHAT_BASE_URL: url('a server that speaks Chat Completions', webProtocols, 'OPENAI_BASE_URL'),
+  ANTHROPIC_API_KEY: secret('key for the models anthropic/…'),
+  ANTHROPIC_BASE_URL: url('address of the Messages API', webProtocols, "the SDK's"),
+  HOLDPOINT_ALLOW_PRIVATE_NETWORK: choice('1 lets HTTP and MCP tools reach private addresses', ['0', '1'], '0'),
+  HOLDPOINT_TOOLS: path('a module, or a folder of modules, with tools in code'),
+  HOLDPOINT_TOOL_GRACE_MS: integer('how long a cancelled tool may go on', { default: 5_000, least: 0, most: hourMs }),
+  HOLDPOINT_MODEL_IDLE_MS: integer('how long a model may send nothing', { default: 600_000, least: 1, most: hourMs }),
+  HOLDPOINT_DRAIN_MS: integer('how long running steps may go on at a stop', {
+    default: 60_000,
+    least: 0,
+    most: hourMs,
+  }),
+  LOG_LEVEL: choice(logLevels.join(', '), logLevels, 'info'),
+  REDIS_URL: url('bus for live text (not in this version)', ['redis:', 'rediss:'], 'Postgres does it'),
+  OTEL_EXPORTER_OTLP_ENDPOINT: url('where traces go (not in this version)', webProtocols, 'none'),
+} as const satisfies Record<string, Setting<unknown>>
+
+export type SettingName = keyof typeof settings
+export type SettingValues = { readonly [Name in SettingName]: ReturnType<(typeof settings)[Name]['read']> }
+
+/** Reads every setting. An empty value counts as unset. */
+export function readSettings(env: Readonly<Record<string, string | undefined>>): SettingValues {
+  const entries = Object.entries(settings).map(([name, { read }]) => [name, read(env[name] || undefined, name)])
+  return Object.fromEntries(entries) as SettingValues
+}
+
+function wrong(name: string, given: string, expected: string): StartError {
+  return new StartError(`${name} is "${given}", but must be ${expected}.`)
+}
+
+function integer(meaning: string, range: { default: number; least: number; most: number }): Setting<number> {
+  const { least, most } = range
+  return {
+    meaning,
+    shownDefault: String(range.default),
+    read(given, name) {
+      if (given === undefined) return range.default
+      const number = /^\d+$/.test(given) ? Number(given) : Number.NaN
+      if (number >= least && number <= most) return number
+      throw wrong(name, given, `a whole number from ${least} to ${most}`)
+    },
+  }
+}
+
+const units: Readonly<Record<string, number>> = { '': 1, b: 1, kb: 1024, mb: 1024 ** 2 }
+
+function toBytes(given: string): number | undefined {
+  const [, digits, unit] = /^(\d{1,12})\s*(b|kb|mb|)$/i.exec(given) ?? []
+  return digits === undefined ? undefined : Number(digits) * units[unit!.toLowerCase()]!
+}
+
+function bytes(meaning: string, range: { default: string; most: string }): Setting<number> {
+  return {
+    meaning,
+    shownDefault: range.default,
+    read(given = range.default, name) {
+      const size = toBytes(given)
+      if (size !== undefined && size >= 1024 && size <= toBytes(range.most)!) return size
+      throw wrong(name, given, `a size from 1kb to ${range.most}, such as 512kb or 10mb`)
+    },
+  }
+}
+
+function choice<Choice extends string>(meaning: string, choices: readonly Choice[], initial: Choice): Setting<Choice> {
+  return {
+    meaning,
+    shownDefault: initial,
+    read(given = initial, name) {
+      const chosen = choices.find((one) => one === given)
+      if (chosen === undefined) throw wrong(name, given, `one of ${choices.join(', ')}`)
+      return chosen
+    },
+  }
+}
+
+function text(meaning: string, rule: { default: string; pattern: RegExp; expected: string }): Setting<string> {
+  return {
+    meaning,
+    shownDefault: rule.default,
+    read(given = rule.default, name) {
+      if (!rule.pattern.test(given)) throw wrong(name, given, rule.expected)
+      return given
+    },
+  }
+}
+
+/** With a default, the setting is never undefined. */
+function path(meaning: string, initial: string): Setting<string>
+function path(meaning: string): Setting<string | undefined>
+function path(meaning: string, initial?: string): Setting<string | undefined> {
+  return {
+    meaning,
+    shownDefault: initial ?? 'none',
+    read: (given = initial) => (given === undefined ? undefined : resolve(given)),
+  }
+}
+
+/** No message shows the value. */
+function secret(meaning: string, shownDefault = 'none'): Setting<string | undefined> {
+  return {
+    meaning,
+    shownDefault,
+    read(given, name) {
+      if (given === undefined || /^[\x21-\x7e]+$/.test(given)) return given
+      throw wrong(name, '***', 'printable characters without spaces')
+    },
+  }
+}
+
+function url(meaning: string, protocols: readonly string[], shownDefault: string): Setting<string | undefined> {
+  return {
+    meaning,
+    shownDefault,
+    read(given, name) {
+      if (given === undefined) return undefined
+      if (URL.canParse(given) && protocols.includes(new URL(given).protocol)) return given
+      const starts = protocols.map((protocol) => `${protocol}//`).join(' or ')
+      // The password is not shown. It may contain an @ itself.
+      const shown = given.replace(/^([a-z]+:\/\/)?([^:@]*:)?.*@/is, '$1$2***@')
+      throw wrong(name, shown, `an address that begins with ${starts}`)
+    },
+  }
+}
+
+function origins(meaning: string): Setting<readonly string[]> {
+  return {
+    meaning,
+    shownDefault: 'none',
+    read(given = '', name) {
+      const list = given.split(',').map((one) => one.trim().replace(/\/$/, ''))
+      const named = list.filter((origin) => origin !== '')
+      const bad = named.find((origin) => !isOrigin(origin))
+      if (bad !== undefined) throw wrong(name, bad, 'origins such as https://app.example.com, separated by commas')
+      return Object.freeze(named)
+    },
+  }
+}
+
+function isOrigin(value: string): boolean {
+  if (!URL.canParse(value)) return false
+  const { protocol, origin } = new URL(value)
+  return webProtocols.includes(protocol) && origin === value
+}
