@@ -24,7 +24,7 @@ const toStop: (() => Promise<void>)[] = []
 
 afterEach(async () => {
   vi.useRealTimers()
-  for (const stop of toStop.splice(0).reverse()) await stop()
+  for (const stop of toStop.splice(0).toReversed()) await stop()
   model.assertAllTaken()
   executions = 0
 })

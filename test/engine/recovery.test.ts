@@ -226,7 +226,8 @@ async function lockRows(database: OpenDatabase, table: string) {
   return {
     /** Breaks connections that were not broken before. */
     async breakWaiting() {
-      for (let before = broken.length; broken.length === before;) {
+      const before = broken.length
+      while (broken.length === before) {
         const { rows } = await locker.query<{ pid: number }>(
           `select pid, pg_terminate_backend(pid) from pg_stat_activity
            where datname = current_database() and pg_backend_pid() = any(pg_blocking_pids(pid)) and pid <> all($1)`,

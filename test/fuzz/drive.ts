@@ -26,7 +26,7 @@ export interface Outcome {
 }
 
 /** An answer that no operation may get. */
-export class Fault extends Error {
+class Fault extends Error {
   override readonly name = 'Fault'
 }
 
