@@ -35,6 +35,7 @@ export async function up(db: Kysely<never>): Promise<void> {
       updated_at timestamptz(3) not null
     )`.execute(db)
   await sql`create index blocks_tenant on blocks (tenant_id, id)`.execute(db)
+  await sql`create index blocks_label on blocks (tenant_id, label, id)`.execute(db)
 
   await sql`
     create table agent_blocks (

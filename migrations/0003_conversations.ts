@@ -2,8 +2,9 @@ import { sql, type Kysely } from 'kysely'
 
 /**
  * The hot tables. Each turn writes them a dozen times, so every index here must serve a list of the API or a
- * foreign key that is walked, and no column of an index changes while a run goes on (updates stay HOT). What a
- * partial index asks about is a generated column that changes once, when a run ends or a call is decided.
+ * foreign key that is walked, and no column of an index changes while a run goes on (updates stay HOT). Indexes by
+ * status use generated columns, which change only when a run pauses, resumes or ends, or when a call leaves its usual
+ * course.
  *
  * A run holds its conversation alone, so its messages are one unbroken range of positions: the run counts them
  * (`next_position`) and gives the number back to the conversation when it lets go of it.
@@ -47,6 +48,9 @@ export async function up(db: Kysely<never>): Promise<void> {
       content jsonb not null,
       unique (conversation_id, position)
     )`.execute(db)
+  // For lists of one type. Types that every turn has are found soon without an index.
+  await sql`create index messages_rare on messages (conversation_id, type, position)
+    where type in ('SYSTEM', 'APPROVAL_REQUEST', 'APPROVAL_RESPONSE', 'SUMMARY')`.execute(db)
 
   await sql`
     create table runs (
@@ -72,6 +76,9 @@ export async function up(db: Kysely<never>): Promise<void> {
       status text not null
         check (status in ('QUEUED', 'RUNNING', 'AWAITING_APPROVAL', 'COMPLETED', 'FAILED', 'CANCELLED')),
       ended boolean not null generated always as (status in ('COMPLETED', 'FAILED', 'CANCELLED')) stored,
+      -- ACTIVE while the run is queued or running, else why it paused or ended. Lists of runs are read by it.
+      outcome text not null generated always as (
+        case when status in ('QUEUED', 'RUNNING') then 'ACTIVE' else coalesce(stop_reason, 'ERROR') end) stored,
       stop_reason text check (stop_reason in ('END_TURN', 'REQUIRES_APPROVAL', 'CANCELLED', 'MAX_STEPS',
         'MAX_TOKENS_EXCEEDED', 'TOOL_RULE', 'INVALID_TOOL_CALL', 'INVALID_LLM_RESPONSE', 'LLM_API_ERROR',
         'CONTEXT_WINDOW_OVERFLOW_IN_SYSTEM_PROMPT', 'BUDGET_EXCEEDED', 'ERROR')),
@@ -101,8 +108,13 @@ export async function up(db: Kysely<never>): Promise<void> {
       check ((lease is null) = (worker_id is null)),
       check (finished_at is not null or status not in ('COMPLETED', 'FAILED', 'CANCELLED'))
     ) with (fillfactor = 70)`.execute(db)
-  await sql`create index runs_tenant on runs (tenant_id, id)`.execute(db)
-  await sql`create index runs_agent on runs (agent_id, id)`.execute(db)
+  // Lists of runs (store/run-list.ts). Active runs are in as few of them as possible, because they are updated most.
+  await sql`create index runs_active on runs (tenant_id, id) where outcome = 'ACTIVE'`.execute(db)
+  await sql`create index runs_tenant on runs (tenant_id, outcome, id) where outcome <> 'ACTIVE'`.execute(db)
+  await sql`create index runs_agent on runs (agent_id, outcome, id) where outcome <> 'ACTIVE'`.execute(db)
+  await sql`create index runs_conversation on runs (conversation_id, outcome, id)
+    where outcome <> 'ACTIVE'`.execute(db)
+  await sql`create index runs_background on runs (tenant_id, id) where kind = 'SLEEPTIME'`.execute(db)
   await sql`create index runs_parent on runs (parent_id) where parent_id is not null`.execute(db)
   await sql`create index runs_unfinished on runs (id) where not ended`.execute(db)
   // The runs that a worker drives now: never more than the workers have places.
@@ -150,7 +162,8 @@ export async function up(db: Kysely<never>): Promise<void> {
       expires_at timestamptz(3),
       status text not null
         check (status in ('PENDING', 'READY', 'RUNNING', 'SUCCEEDED', 'FAILED', 'DENIED', 'CANCELLED')),
-      pending boolean not null generated always as (status = 'PENDING') stored,
+      -- Null for the usual course of a call, so that its updates stay HOT.
+      exception text generated always as (case when status not in ('RUNNING', 'SUCCEEDED') then status end) stored,
       started_at timestamptz(3),
       finished_at timestamptz(3),
       edited_arguments jsonb,
@@ -163,7 +176,14 @@ export async function up(db: Kysely<never>): Promise<void> {
       unique (run_id, step_index, ordinal)
     ) with (fillfactor = 80)`.execute(db)
   await sql`create index tool_calls_tenant on tool_calls (tenant_id, id)`.execute(db)
-  await sql`create index tool_calls_pending on tool_calls (tenant_id, id) where pending`.execute(db)
+  await sql`create index tool_calls_name on tool_calls (tenant_id, name, id)`.execute(db)
+  await sql`create index tool_calls_exception on tool_calls (tenant_id, exception, id)
+    where exception is not null`.execute(db)
+  await sql`create index tool_calls_needs on tool_calls (tenant_id, needs, id) where needs <> 'NOTHING'`.execute(db)
+  await sql`create index tool_calls_decider on tool_calls (tenant_id, decided_by, id)
+    where decided_by is not null`.execute(db)
+  await sql`create index tool_calls_expiry on tool_calls (expires_at)
+    where exception = 'PENDING' and expires_at is not null`.execute(db)
 
   // A run's stream: one row per checkpoint, its entries packed in order from first_seq on (store/log-entries.ts).
   await sql`

@@ -1,21 +1,27 @@
 import { sql, type Kysely } from 'kysely'
 
 /**
- * The words of conversations. Only what people and models said is indexed, not calls and returns, which are most of
- * what is written: the index costs a turn about as much as its words are long. Without stemming, since nobody knows
- * which language they are in; and only so much of a message as a tsvector surely holds, or it could not be stored.
+ * The words of conversations. Only what people and models said is indexed, not tool calls and returns, which are most
+ * of what is written: the index costs a turn about as much as its words are long. Words are not stemmed, because their
+ * language is unknown. Only the part of a message that surely fits a tsvector is indexed, or a long message could not be
+ * stored. Each message also has a word that names its conversation and that no text contains: a search looks at one
+ * conversation, and words that are common in others cost it nothing.
  */
 export async function up(db: Kysely<never>): Promise<void> {
-  // With bodies that are bound now: an index is made and restored with no search path.
+  // The bodies are bound now, because an index is made and restored with an empty search path.
   await sql`
     create function message_text(content jsonb) returns text language sql immutable parallel safe
     return coalesce(content ->> 'text', (
       select string_agg(part ->> 'text', E'\\n' order by ordinal)
       from jsonb_array_elements(content -> 'content') with ordinality as parts(part, ordinal)), '')`.execute(db)
   await sql`
-    create function message_words(content jsonb) returns tsvector language sql immutable parallel safe
-    return to_tsvector('pg_catalog.simple'::regconfig, left(message_text(content), 100000))`.execute(db)
+    create function conversation_word(conversation_id uuid) returns text language sql immutable parallel safe
+    return '@' || right(conversation_id::text, 12)`.execute(db)
   await sql`
-    create index messages_words on messages using gin (message_words(content))
+    create function message_words(conversation_id uuid, content jsonb) returns tsvector language sql immutable parallel safe
+    return to_tsvector('pg_catalog.simple'::regconfig, left(message_text(content), 100000))
+      || array_to_tsvector(array[conversation_word(conversation_id)])`.execute(db)
+  await sql`
+    create index messages_words on messages using gin (message_words(conversation_id, content))
     where type in ('USER', 'ASSISTANT', 'SYSTEM', 'SUMMARY')`.execute(db)
 }

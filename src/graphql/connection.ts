@@ -1,6 +1,6 @@
 import type { ObjectRef, InterfaceRef, ImplementableObjectRef } from '@pothos/core'
 
-import { defaultPageSize, maxPageSize, type Page, type PageArguments } from '../store/page.ts'
+import { defaultPageSize, maxCount, maxPageSize, type Page, type PageArguments } from '../store/page.ts'
 import { builder, type BuilderTypes } from './builder.ts'
 
 type NodeRef<Node> =
@@ -81,7 +81,7 @@ export function countedConnectionType<Node>(name: string, node: NodeRef<Node>) {
   const Connection = connectionType<Node, CountedPage<Node>>(name, node)
   builder.objectField(Connection, 'totalCount', (t) =>
     t.int({
-      description: 'How many the whole list holds, with the filter applied.',
+      description: `Number of items on all pages together, after filtering. Exact up to ${maxCount}, where counting stops.`,
       complexity: 10,
       resolve: (page) => page.countAll(),
     }),

@@ -1,7 +1,7 @@
 import type { Run as DomainRun } from '../domain/run.ts'
 import { waitForRun } from '../live/wait-for-run.ts'
 import type { PageArguments } from '../store/page.ts'
-import { countRuns, listRunsPage, type RunFilter as StoredRunFilter } from '../store/runs.ts'
+import { countRuns, listRunsPage, type RunFilter as StoredRunFilter } from '../store/run-list.ts'
 import { builder } from './builder.ts'
 import { countedConnectionType, pageArguments, pageComplexity, type CountedPage } from './connection.ts'
 import type { Context } from './context.ts'

@@ -5,7 +5,7 @@ import type {
 } from '../domain/tool-call.ts'
 import { findClientTool } from '../domain/run-state.ts'
 import type { Tool as DomainTool } from '../domain/tool.ts'
-import { countToolCalls, listToolCallsPage } from '../store/tool-calls.ts'
+import { countToolCalls, listToolCallsPage } from '../store/tool-call-list.ts'
 import { Agent } from './agent.ts'
 import { builder } from './builder.ts'
 import { countedConnectionType, pageArguments, pageComplexity } from './connection.ts'

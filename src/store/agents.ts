@@ -2,7 +2,7 @@ import { sql, type Kysely, type Selectable } from 'kysely'
 
 import type { Agent } from '../domain/agent.ts'
 import { storableText } from '../util/json.ts'
-import { readPage, type Page, type PageArguments } from './page.ts'
+import { countRows, readPage, type Page, type PageArguments } from './page.ts'
 import type { Database } from './schema.ts'
 import { ofTenant } from './tenant-scope.ts'
 
@@ -79,11 +79,8 @@ export function listAgentsPage(
   })
 }
 
-export async function countAgents(db: Kysely<Database>, tenantId: string, filter: AgentFilter): Promise<number> {
-  const row = await selectAgents(db, tenantId, filter)
-    .select((eb) => eb.fn.countAll<number>().as('count'))
-    .executeTakeFirstOrThrow()
-  return row.count
+export function countAgents(db: Kysely<Database>, tenantId: string, filter: AgentFilter): Promise<number> {
+  return countRows(db, selectAgents(db, tenantId, filter).select('agents.id'))
 }
 
 /**

@@ -1,4 +1,4 @@
-import { sql, type SelectQueryBuilder } from 'kysely'
+import { sql, type Expression, type Kysely, type RawBuilder, type SelectQueryBuilder, type SqlBool } from 'kysely'
 
 import { badCursor, badUserInput } from '../domain/errors.ts'
 
@@ -63,47 +63,70 @@ function pageSize(page: PageArguments): number {
   return page.first ?? page.last ?? defaultPageSize
 }
 
+/** How a page is cut out of its list: the conditions of its cursors, the direction to read in, and how much to read. */
+export interface PagePlan {
+  readonly within: RawBuilder<SqlBool>
+  readonly direction: 'asc' | 'desc'
+  /** One more than the page holds, to know whether more follows. */
+  readonly limit: number
+  readonly backwards: boolean
+}
+
+export interface ListOrder extends ListKey {
+  readonly order: 'oldest first' | 'newest first'
+}
+
+export function planPage(page: PageArguments, list: ListOrder): PagePlan {
+  const limit = pageSize(page) + 1
+  const backwards = typeof page.last === 'number' || (typeof page.before === 'string' && typeof page.first !== 'number')
+  const bounds = (['after', 'before'] as const).flatMap((field) => {
+    const cursor = page[field]
+    if (cursor === null || cursor === undefined) return []
+    const value = decodeCursor(field, cursor, list)
+    const above = (field === 'after') === (list.order === 'oldest first')
+    return [sql`${sql.ref(list.key)} ${sql.raw(above ? '>' : '<')} ${value}::${sql.raw(list.kind)}`]
+  })
+  return {
+    within: sql<SqlBool>`${bounds.length > 0 ? sql.join(bounds, sql` and `) : sql`true`}`,
+    direction: (list.order === 'oldest first') !== backwards ? 'asc' : 'desc',
+    limit,
+    backwards,
+  }
+}
+
 /**
- * One page by keyset, both ways: `query` selects from everything in the list, `key` is a column that is unique in it
- * and in whose order it is shown. Rows that are inserted meanwhile move no page: a page is what lies beyond a key.
+ * One page by keyset, in both directions: `query` selects the whole list, and `key` is a unique column in whose order
+ * the list is shown. A page is what lies beyond a key, so rows that are inserted meanwhile move no page.
  */
 export async function readPage<DB, TB extends keyof DB, Row, Node>(
   query: SelectQueryBuilder<DB, TB, Row>,
   page: PageArguments,
-  options: ListKey & {
-    readonly order: 'oldest first' | 'newest first'
+  options: ListOrder & {
     readonly keyOf: (row: Row) => string | number
     readonly toNode: (row: Row) => Node
   },
 ): Promise<Page<Node>> {
-  const size = pageSize(page)
-  const backwards = typeof page.last === 'number' || (typeof page.before === 'string' && typeof page.first !== 'number')
-  const ascending = (options.order === 'oldest first') !== backwards
-  const key = sql.ref(options.key)
-  const cast = sql.raw(options.kind)
-
-  let bounded = query
-  for (const field of ['after', 'before'] as const) {
-    const cursor = page[field]
-    if (cursor === null || cursor === undefined) continue
-    const value = decodeCursor(field, cursor, options)
-    const above = (field === 'after') === (options.order === 'oldest first')
-    bounded = bounded.where(sql<boolean>`${key} ${sql.raw(above ? '>' : '<')} ${value}::${cast}`)
-  }
-
-  const rows = await bounded
-    .orderBy(key, ascending ? 'asc' : 'desc')
-    .limit(size + 1)
-    .execute()
-  const more = rows.length > size
-  const shown = rows.slice(0, size)
-  if (backwards) shown.reverse()
+  const plan = planPage(page, options)
+  const rows = await query.where(plan.within).orderBy(sql.ref(options.key), plan.direction).limit(plan.limit).execute()
+  const more = rows.length === plan.limit
+  const shown = rows.slice(0, plan.limit - 1)
+  if (plan.backwards) shown.reverse()
 
   return {
     nodes: shown.map(options.toNode),
     cursors: shown.map((row) => encodeCursor(options, String(options.keyOf(row)))),
-    // What lies behind the starting point is known to exist by the cursor that names it.
-    hasNextPage: backwards ? typeof page.before === 'string' : more,
-    hasPreviousPage: backwards ? more : typeof page.after === 'string',
+    // A cursor names an item, so something lies on its other side.
+    hasNextPage: plan.backwards ? typeof page.before === 'string' : more,
+    hasPreviousPage: plan.backwards ? more : typeof page.after === 'string',
   }
+}
+
+/** `totalCount` is exact up to this number and stops there. */
+export const maxCount = 10_000
+
+/** How many rows `query` selects, up to `maxCount`. */
+export async function countRows<DB>(db: Kysely<DB>, query: Expression<unknown>): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select count(*)::integer as count from (${query} limit ${maxCount}) counted`.execute(db)
+  return rows[0]!.count
 }

@@ -2,14 +2,17 @@ import { sql, type Kysely, type RawBuilder, type Selectable } from 'kysely'
 
 import type { GivenMessage } from '../domain/message.ts'
 import { shownStatus, type Run, type RunStatus, type StopReason, type StoredRunStatus } from '../domain/run.ts'
+import { firstIdAt } from '../util/ids.ts'
 import type { JsonObject } from '../util/json.ts'
 import { childrenNamed, tellsStatus } from './log-entries.ts'
-import { readPage, type Page, type PageArguments } from './page.ts'
 import type { Database } from './schema.ts'
 import { ofTenant } from './tenant-scope.ts'
 
+/** Ids hold the time at which they were made, which differs from `created_at` by this much at most. */
+export const idSlackMs = 60_000
+
 /** A run without its contents: `request` and `metadata` are as large as clients make them. */
-const runColumns = [
+export const runColumns = [
   'runs.id',
   'runs.tenant_id',
   'runs.agent_id',
@@ -81,17 +84,6 @@ export function toRun(row: RunRow): Run {
   }
 }
 
-/** What is left out filters nothing; an empty list leaves nothing. */
-export interface RunFilter {
-  readonly agentIds?: readonly string[] | null | undefined
-  readonly conversationIds?: readonly string[] | null | undefined
-  readonly statuses?: readonly RunStatus[] | null | undefined
-  readonly stopReasons?: readonly StopReason[] | null | undefined
-  readonly createdAfter?: Date | null | undefined
-  readonly createdBefore?: Date | null | undefined
-  readonly background?: boolean | null | undefined
-}
-
 export async function findRuns(db: Kysely<Database>, tenantId: string, ids: readonly string[]): Promise<Run[]> {
   const rows = await runsOfTenant(db, tenantId)
     .where(sql<boolean>`runs.id = any(${ids}::uuid[])`)
@@ -131,28 +123,6 @@ async function findOfRuns<Value>(
     .select(['runs.id', sql<Value>`${part}`.as('value')])
     .execute()
   return new Map(rows.map((row) => [row.id, row.value as Value]))
-}
-
-/** Newest first. */
-export function listRunsPage(
-  db: Kysely<Database>,
-  tenantId: string,
-  options: { readonly filter: RunFilter; readonly page: PageArguments },
-): Promise<Page<Run>> {
-  return readPage(filteredRuns(db, tenantId, options.filter).select(runColumns), options.page, {
-    key: 'runs.id',
-    kind: 'uuid',
-    order: 'newest first',
-    keyOf: (row) => row.id,
-    toNode: toRun,
-  })
-}
-
-export async function countRuns(db: Kysely<Database>, tenantId: string, filter: RunFilter): Promise<number> {
-  const { count } = await filteredRuns(db, tenantId, filter)
-    .select(sql<number>`count(*)::integer`.as('count'))
-    .executeTakeFirstOrThrow()
-  return count
 }
 
 /**
@@ -240,30 +210,8 @@ function latestStop(which: RawBuilder<unknown>, age: RawBuilder<unknown>) {
     order by stopped_at desc, age desc limit 1`
 }
 
-function runsOfTenant(db: Kysely<Database>, tenantId: string) {
+export function runsOfTenant(db: Kysely<Database>, tenantId: string) {
   return db.selectFrom('runs').where(ofTenant('runs', tenantId))
-}
-
-function filteredRuns(db: Kysely<Database>, tenantId: string, filter: RunFilter) {
-  let query = runsOfTenant(db, tenantId)
-  if (filter.agentIds) query = query.where(sql<boolean>`runs.agent_id = any(${filter.agentIds}::uuid[])`)
-  if (filter.conversationIds) {
-    query = query.where(sql<boolean>`runs.conversation_id = any(${filter.conversationIds}::uuid[])`)
-  }
-  if (filter.statuses) query = query.where(hasStatus(filter.statuses))
-  if (filter.stopReasons) query = query.where(sql<boolean>`runs.stop_reason = any(${filter.stopReasons}::text[])`)
-  if (filter.createdAfter) query = query.where('runs.created_at', '>', filter.createdAfter)
-  if (filter.createdBefore) query = query.where('runs.created_at', '<', filter.createdBefore)
-  if (typeof filter.background === 'boolean') {
-    query = query.where('runs.kind', filter.background ? '=' : '<>', 'SLEEPTIME')
-  }
-  return query
-}
-
-/** Statuses as they are shown: CANCELLING is stored as RUNNING, with the time of the cancel. */
-function hasStatus(statuses: readonly RunStatus[]) {
-  return sql<boolean>`case when runs.status = 'RUNNING' and runs.cancel_requested_at is not null
-    then 'CANCELLING' else runs.status end = any(${statuses}::text[])`
 }
 
 /** How far a run is, whoever asks: for readers that were let in already. Undefined where it was deleted. */
@@ -325,26 +273,31 @@ export async function listCancelledRuns(db: Kysely<Database>, runIds: readonly s
 }
 
 /**
- * The tenant's runs whose status changed at or after `since`, in the order of their ids. The time of the last change
- * has no column that is indexed, as each checkpoint would have to move it: runs that have ended are found by when they
- * did, and of the others, which are few, each is asked for its log.
+ * The tenant's runs whose status changed at or after `since`, in the order of their ids. The time of the last change has
+ * no indexed column, because every checkpoint would have to move it. Runs that have ended are found by when they did,
+ * runs that wait by the calls that they wait for, and the log of each active run is asked.
  */
 export async function listChangedRuns(
   db: Kysely<Database>,
   tenantId: string,
   options: { readonly since: Date; readonly after: string | undefined; readonly limit: number },
 ): Promise<Run[]> {
+  const { since, limit } = options
+  const after = options.after === undefined ? sql`true` : sql`runs.id > ${options.after}::uuid`
+  const changed = (which: RawBuilder<unknown>) => sql`
+    (select runs.id from runs where ${ofTenant('runs', tenantId)} and ${after} and ${which} order by runs.id limit ${limit})`
   const rows = await runsOfTenant(db, tenantId)
     .where(
-      sql<boolean>`(ended and finished_at >= ${options.since} or not ended and (
-        runs.created_at >= ${options.since} or cancel_requested_at >= ${options.since} or exists (
-          select from run_log where run_id = runs.id and at >= ${options.since}
-            and ${tellsStatus(sql`entries`)})))`,
+      sql<boolean>`runs.id in (
+        ${changed(sql`runs.ended and runs.finished_at >= ${since}`)}
+        union all ${changed(sql`runs.outcome = 'REQUIRES_APPROVAL' and ${waitsSince(tenantId, since)}`)}
+        union all ${changed(sql`runs.outcome = 'ACTIVE' and (
+          runs.created_at >= ${since} or runs.cancel_requested_at >= ${since} or exists (
+            select from run_log where run_id = runs.id and at >= ${since} and ${tellsStatus(sql`entries`)}))`)})`,
     )
-    .where(sql<boolean>`(${options.after ?? null}::uuid is null or runs.id > ${options.after ?? null}::uuid)`)
     .select(runColumns)
     .orderBy('runs.id')
-    .limit(options.limit)
+    .limit(limit)
     .execute()
   return rows.map(toRun)
 }
@@ -355,13 +308,25 @@ export async function listRecentStatuses(
   tenantId: string,
   since: Date,
 ): Promise<Map<string, RunStatus>> {
+  const recent = (which: RawBuilder<unknown>) => sql`
+    (select runs.id from runs where ${ofTenant('runs', tenantId)} and ${which})`
   const rows = await runsOfTenant(db, tenantId)
     .where(
-      sql<boolean>`(ended and finished_at >= ${since} or not ended and greatest(updated_at, cancel_requested_at) >= ${since})`,
+      sql<boolean>`runs.id in (
+        ${recent(sql`runs.ended and runs.finished_at >= ${since}`)}
+        union all ${recent(sql`runs.outcome = 'REQUIRES_APPROVAL' and ${waitsSince(tenantId, since)}`)}
+        union all ${recent(sql`runs.outcome = 'ACTIVE' and greatest(runs.updated_at, runs.cancel_requested_at) >= ${since}`)})`,
     )
     .select(['runs.id', 'runs.status', 'runs.cancel_requested_at'])
     .execute()
   return new Map(
     rows.map((row) => [row.id, shownStatus({ status: row.status, cancelRequestedAt: row.cancel_requested_at })]),
   )
+}
+
+/** Whether a run that waits began to at or after `since`: its calls were stored when it paused. */
+function waitsSince(tenantId: string, since: Date): RawBuilder<unknown> {
+  return sql`exists (select from tool_calls where ${ofTenant('tool_calls', tenantId)} and tool_calls.run_id = runs.id
+    and tool_calls.exception = 'PENDING' and tool_calls.created_at >= ${since}
+    and tool_calls.id >= ${firstIdAt(new Date(since.getTime() - idSlackMs))}::uuid)`
 }

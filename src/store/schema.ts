@@ -160,6 +160,7 @@ export interface Database {
     metadata: Jsonb<JsonObject>
     status: StoredRunStatus
     ended: GeneratedAlways<boolean>
+    outcome: GeneratedAlways<StopReason | 'ACTIVE'>
     stop_reason: StopReason | null
     next_seq: number
     first_position: number | null
@@ -214,7 +215,7 @@ export interface Database {
     created_at: Date
     expires_at: Date | null
     status: ToolCallStatus
-    pending: GeneratedAlways<boolean>
+    exception: GeneratedAlways<ToolCallStatus | null>
     started_at: Date | null
     finished_at: Date | null
     edited_arguments: NullableJsonb<Json>

@@ -8,12 +8,12 @@ export type SearchedType = Extract<MessageType, 'USER' | 'ASSISTANT' | 'SYSTEM' 
 
 export interface MessageSearch {
   readonly conversationId: string
-  /** Only what came before this position. */
+  /** Only messages before this position. */
   readonly before: number
-  /** Words, "a phrase", or -not; null: any message. */
+  /** Words, "a phrase", or -not. Null matches every message. */
   readonly query: string | null
   readonly types: readonly SearchedType[]
-  /** A day or an instant; without an offset it is one of `timezone`. Both days and instants are included. */
+  /** A day or an instant, in `timezone` if it has no offset. Both ends are included. */
   readonly from: string | null
   readonly to: string | null
   readonly timezone: string
@@ -26,38 +26,72 @@ export interface FoundMessage {
   readonly createdAt: Date
 }
 
+/** The end of the conversation is looked at message by message before the index of words is asked. */
+const recentPositions = 400
+/** A word that so many messages there hold is common: the index would find it everywhere, and the newest will do. */
+const commonMatches = 20
+/** Of the messages that the index finds, only the newest are compared, because comparing means reading their text. */
+const maxCompared = 100
+
 /**
- * Messages that hold all the words; where none does, those that hold any of them or a word that begins like one. The
- * best first, or the newest where there is nothing to compare by.
+ * Messages that hold all the words. If there are none, messages that hold any of them or a word that begins like one.
+ * The best of the newest matches come first, or the newest messages if there is no query.
  */
 export async function searchMessages(db: Kysely<Database>, search: MessageSearch): Promise<FoundMessage[]> {
-  if (search.query === null) return find(db, search, undefined)
+  if (search.query === null) return (await find(db, search, { recent: false })).messages
   const query = storableText(search.query)
-  const all = await find(db, search, sql`websearch_to_tsquery('simple', ${query})`)
+  const all = await findMatches(db, search, sql`websearch_to_tsquery('simple', ${query})`)
   if (all.length > 0) return all
-  return find(
+  return findMatches(
     db,
     search,
     sql`regexp_replace(replace(plainto_tsquery('simple', ${query})::text, ' & ', ' | '), '''( |$)', ''':*\\1', 'g')::tsquery`,
   )
 }
 
+async function findMatches(
+  db: Kysely<Database>,
+  search: MessageSearch,
+  query: RawBuilder<unknown>,
+): Promise<FoundMessage[]> {
+  const inRecent = await find(db, search, { query, recent: true })
+  if (inRecent.matches >= Math.max(commonMatches, search.limit)) return inRecent.messages
+  return (await find(db, search, { query, recent: false })).messages
+}
+
 async function find(
   db: Kysely<Database>,
-  { conversationId, before, types, from, to, timezone, limit }: MessageSearch,
-  query: RawBuilder<unknown> | undefined,
-): Promise<FoundMessage[]> {
-  const { rows } = await sql<{ type: SearchedType; text: string; created_at: Date }>`
-    select type, message_text(content) as text, created_at
-    from messages
-    where conversation_id = ${conversationId} and position < ${before}
-      and type in ('USER', 'ASSISTANT', 'SYSTEM', 'SUMMARY') and type = any(${types}::text[])
-      ${from === null ? sql`` : sql`and created_at >= ${instant(from, timezone)}`}
-      ${to === null ? sql`` : sql`and created_at ${isDay(to) ? sql`<` : sql`<=`} ${instant(to, timezone, { dayAfter: true })}`}
-      ${query === undefined ? sql`` : sql`and message_words(content) @@ ${query}`}
-    order by ${query === undefined ? sql`` : sql`ts_rank_cd(message_words(content), ${query}) desc,`} position desc
+  search: MessageSearch,
+  { query, recent }: { readonly query?: RawBuilder<unknown>; readonly recent: boolean },
+): Promise<{ readonly messages: FoundMessage[]; readonly matches: number }> {
+  const { conversationId, before, limit } = search
+  const words = sql`message_words(conversation_id, content)`
+  const inConversation = sql`quote_literal(conversation_word(${conversationId}::uuid))::tsquery`
+  const asked = sql`select * from messages
+    where conversation_id = ${conversationId} and position < ${before} and ${isAsked(search)}`
+  // `offset 0` keeps the planner from asking the index of words for what is looked at message by message.
+  const compared = query === undefined ? limit : Math.max(limit, maxCompared)
+  const { rows } = await sql<{ type: SearchedType; text: string; created_at: Date; matches: number }>`
+    with newest as materialized (
+      ${recent ? sql`select * from (${asked} and position >= ${before - recentPositions} offset 0) messages where true` : asked}
+        ${query === undefined ? sql`` : sql`and numnode(${query}) > 0 and ${words} @@ (${inConversation} && ${query})`}
+      order by position desc limit ${compared}
+    )
+    select type, message_text(content) as text, created_at, (select count(*)::integer from newest) as matches
+    from newest
+    order by ${query === undefined ? sql`` : sql`ts_rank_cd(${words}, ${query}) desc,`} position desc
     limit ${limit}`.execute(db)
-  return rows.map((row) => ({ type: row.type, text: row.text, createdAt: row.created_at }))
+  return {
+    messages: rows.map((row) => ({ type: row.type, text: row.text, createdAt: row.created_at })),
+    matches: rows[0]?.matches ?? 0,
+  }
+}
+
+/** Whether a message is of the types and the time that are asked for. */
+function isAsked({ types, from, to, timezone }: MessageSearch): RawBuilder<unknown> {
+  return sql`type in ('USER', 'ASSISTANT', 'SYSTEM', 'SUMMARY') and type = any(${types}::text[])
+    ${from === null ? sql`` : sql`and created_at >= ${instant(from, timezone)}`}
+    ${to === null ? sql`` : sql`and created_at ${isDay(to) ? sql`<` : sql`<=`} ${instant(to, timezone, { dayAfter: true })}`}`
 }
 
 function isDay(text: string): boolean {

@@ -1,16 +1,7 @@
 import { sql, type Kysely, type Selectable } from 'kysely'
 
-import type {
-  ToolCall,
-  ToolCallArguments,
-  ToolCallNeed,
-  ToolCallOutline,
-  ToolCallStatus,
-  ToolResult,
-} from '../domain/tool-call.ts'
+import type { ToolCall, ToolCallArguments, ToolCallNeed, ToolCallOutline, ToolResult } from '../domain/tool-call.ts'
 import type { Tool } from '../domain/tool.ts'
-import { storableText } from '../util/json.ts'
-import { readPage, type Page, type PageArguments } from './page.ts'
 import type { Database } from './schema.ts'
 import { isOneOfSteps, type StepKey } from './steps.ts'
 import { ofTenant } from './tenant-scope.ts'
@@ -22,7 +13,7 @@ export function toToolCall(row: ToolCallRow): ToolCall {
   return { ...toParts(row), ...toArguments(row), result: row.result }
 }
 
-function toOutline(row: PartsRow & { readonly has_result: boolean }): ToolCallOutline {
+export function toOutline(row: PartsRow & { readonly has_result: boolean }): ToolCallOutline {
   return { ...toParts(row), hasResult: row.has_result }
 }
 
@@ -48,7 +39,7 @@ const partsColumns = [
   'tool_calls.started_at',
   'tool_calls.finished_at',
 ] as const
-const outlineColumns = [...partsColumns, sql<boolean>`tool_calls.result is not null`.as('has_result')] as const
+export const outlineColumns = [...partsColumns, sql<boolean>`tool_calls.result is not null`.as('has_result')] as const
 
 type ColumnOf<Qualified> = Qualified extends `tool_calls.${infer Column}` ? Column : never
 type PartsRow = Pick<ToolCallRow, ColumnOf<(typeof partsColumns)[number]> & keyof ToolCallRow>
@@ -71,15 +62,6 @@ function toParts(row: PartsRow): Omit<ToolCallOutline, 'hasResult'> {
     startedAt: row.started_at,
     finishedAt: row.finished_at,
   }
-}
-
-/** What is left out filters nothing; an empty list leaves nothing. */
-export interface ToolCallFilter {
-  readonly agentIds?: readonly string[] | null | undefined
-  readonly statuses?: readonly ToolCallStatus[] | null | undefined
-  readonly needs?: readonly ToolCallNeed[] | null | undefined
-  readonly toolNames?: readonly string[] | null | undefined
-  readonly decidedBy?: string | null | undefined
 }
 
 export async function findToolCalls(
@@ -146,7 +128,7 @@ export async function listPendingCallsOfRuns(
     .innerJoin('runs', 'runs.id', 'tool_calls.run_id')
     .where(sql<boolean>`tool_calls.run_id = any(${runIds}::uuid[])`)
     .where('runs.status', '=', 'AWAITING_APPROVAL')
-    .where(sql<boolean>`tool_calls.pending`)
+    .where('tool_calls.exception', '=', 'PENDING')
     .select(outlineColumns)
     .orderBy('tool_calls.run_id')
     .orderBy('tool_calls.step_index')
@@ -155,10 +137,12 @@ export async function listPendingCallsOfRuns(
   return rows.map(toOutline)
 }
 
-/** The runs that wait for calls whose time is over, of all tenants; the longest overdue first. */
+/** The runs of all tenants that wait for calls whose time is over, the longest overdue first. */
 export async function listRunsWithExpiredCalls(db: Kysely<Database>, now: Date): Promise<string[]> {
   const { rows } = await sql<{ run_id: string }>`
-    select run_id from tool_calls where pending and expires_at <= ${now}
+    select run_id from (
+      select run_id, expires_at from tool_calls where exception = 'PENDING' and expires_at <= ${now}
+      order by expires_at limit 500) expired
     group by run_id order by min(expires_at) limit 100`.execute(db)
   return rows.map((row) => row.run_id)
 }
@@ -169,9 +153,10 @@ export interface WaitingCall {
   readonly needs: ToolCallNeed
 }
 
-/** Everything in the tenant that waits, oldest first: `listToolCallsPage` of what is PENDING, without its contents. */
+/** Every call in the tenant that waits, oldest first. */
 export async function listWaitingCalls(db: Kysely<Database>, tenantId: string): Promise<WaitingCall[]> {
-  const rows = await filteredCalls(db, tenantId, { statuses: ['PENDING'] })
+  const rows = await callsOfTenant(db, tenantId)
+    .where('tool_calls.exception', '=', 'PENDING')
     .innerJoin('runs', 'runs.id', 'tool_calls.run_id')
     .select(['tool_calls.id', 'runs.agent_id', 'tool_calls.needs'])
     .orderBy('tool_calls.id')
@@ -179,29 +164,7 @@ export async function listWaitingCalls(db: Kysely<Database>, tenantId: string): 
   return rows.map((row) => ({ id: row.id, agentId: row.agent_id, needs: row.needs }))
 }
 
-/** Oldest first. */
-export function listToolCallsPage(
-  db: Kysely<Database>,
-  tenantId: string,
-  options: { readonly filter: ToolCallFilter; readonly page: PageArguments },
-): Promise<Page<ToolCallOutline>> {
-  return readPage(filteredCalls(db, tenantId, options.filter).select(outlineColumns), options.page, {
-    key: 'tool_calls.id',
-    kind: 'uuid',
-    order: 'oldest first',
-    keyOf: (row) => row.id,
-    toNode: toOutline,
-  })
-}
-
-export async function countToolCalls(db: Kysely<Database>, tenantId: string, filter: ToolCallFilter): Promise<number> {
-  const { count } = await filteredCalls(db, tenantId, filter)
-    .select(sql<number>`count(*)::integer`.as('count'))
-    .executeTakeFirstOrThrow()
-  return count
-}
-
-/** What calls lead to: they know their tool by name. */
+/** The tools that calls refer to. A call knows its tool by name. */
 export async function findToolsByName(
   db: Kysely<Database>,
   tenantId: string,
@@ -216,27 +179,6 @@ export async function findToolsByName(
   return rows.map(toTool)
 }
 
-function callsOfTenant(db: Kysely<Database>, tenantId: string) {
+export function callsOfTenant(db: Kysely<Database>, tenantId: string) {
   return db.selectFrom('tool_calls').where(ofTenant('tool_calls', tenantId))
-}
-
-function filteredCalls(db: Kysely<Database>, tenantId: string, filter: ToolCallFilter) {
-  let query = callsOfTenant(db, tenantId)
-  if (filter.agentIds) {
-    query = query.where(
-      sql<boolean>`exists (select from runs where runs.id = tool_calls.run_id
-        and runs.agent_id = any(${filter.agentIds}::uuid[]))`,
-    )
-  }
-  if (filter.statuses) {
-    query = query.where(sql<boolean>`tool_calls.status = any(${filter.statuses}::text[])`)
-    // Said in the words of the partial index, which is there for exactly this list.
-    if (filter.statuses.every((status) => status === 'PENDING')) query = query.where(sql<boolean>`tool_calls.pending`)
-  }
-  if (filter.needs) query = query.where(sql<boolean>`tool_calls.needs = any(${filter.needs}::text[])`)
-  if (filter.toolNames)
-    query = query.where(sql<boolean>`tool_calls.name = any(${filter.toolNames.map(storableText)}::text[])`)
-  if (typeof filter.decidedBy === 'string')
-    query = query.where('tool_calls.decided_by', '=', storableText(filter.decidedBy))
-  return query
 }

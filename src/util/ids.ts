@@ -7,6 +7,13 @@ export interface IdSource {
   next(): string
 }
 
+/** Not after any id that is made at or after this time. */
+export function firstIdAt(time: Date): string {
+  const ms = Math.min(Math.max(time.getTime(), 0), 2 ** 48 - 1)
+  const hex = ms.toString(16).padStart(12, '0')
+  return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`
+}
+
 /** Ids of one source are strictly increasing, also within one millisecond (RFC 9562, section 6.2, method 1). */
 export function createIdSource(clock: Clock): IdSource {
   let lastMs = 0

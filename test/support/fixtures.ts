@@ -3,6 +3,7 @@ import type { Insertable, Kysely } from 'kysely'
 import type { MessageContents, MessageType } from '../../src/domain/message.ts'
 import { defaultCompaction, defaultModelSettings } from '../../src/domain/agent.ts'
 import type { LogEntry } from '../../src/domain/run-event.ts'
+import type { StopReason, StoredRunStatus } from '../../src/domain/run.ts'
 import { packEntries } from '../../src/store/log-entries.ts'
 import type { Database } from '../../src/store/schema.ts'
 import { systemClock } from '../../src/util/clock.ts'
@@ -31,6 +32,18 @@ export interface Fixtures {
   call(run: Row<'runs'>, given: Given<'tool_calls', 'step_index' | 'ordinal'>): Promise<Row<'tool_calls'>>
   /** One checkpoint. The run's `next_seq` becomes what follows it. */
   log(run: Row<'runs'>, firstSeq: number, entries: readonly LogEntry[]): Promise<void>
+}
+
+const usualStopReasons: Partial<Record<StoredRunStatus, StopReason>> = {
+  AWAITING_APPROVAL: 'REQUIRES_APPROVAL',
+  COMPLETED: 'END_TURN',
+  FAILED: 'ERROR',
+  CANCELLED: 'CANCELLED',
+}
+
+/** Ids hold the time at which their row is made. */
+function idAt(time: Date): string {
+  return createIdSource({ ...systemClock, now: () => time }).next()
 }
 
 export function createFixtures(db: Kysely<Database>): Fixtures {
@@ -100,7 +113,7 @@ export function createFixtures(db: Kysely<Database>): Fixtures {
         .returning((eb) => [eb('next_run_number', '-', 1).as('number'), eb('next_hold', '-', 1).as('hold')])
         .executeTakeFirstOrThrow()
       const row = {
-        id: ids.next(),
+        id: given.created_at ? idAt(new Date(given.created_at)) : ids.next(),
         tenant_id: conversation.tenant_id,
         agent_id: conversation.agent_id,
         conversation_id: conversation.id,
@@ -116,6 +129,7 @@ export function createFixtures(db: Kysely<Database>): Fixtures {
         next_seq: 2,
         updated_at: now(),
         ...(['COMPLETED', 'FAILED', 'CANCELLED'].includes(status) && { finished_at: now() }),
+        stop_reason: usualStopReasons[status] ?? null,
         ...given,
       }
       await db.insertInto('runs').values(row).execute()

@@ -252,7 +252,7 @@ describe('conversation_search', () => {
       await client.query('begin; set local enable_seqscan = off')
       const { rows } = await client.query(
         `explain select 1 from messages where type in ('USER', 'ASSISTANT', 'SYSTEM', 'SUMMARY')
-         and message_words(content) @@ websearch_to_tsquery('simple', 'dog')`,
+         and message_words(conversation_id, content) @@ websearch_to_tsquery('simple', 'dog')`,
       )
       expect(JSON.stringify(rows)).toContain('messages_words')
     } finally {

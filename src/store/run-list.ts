@@ -1,0 +1,128 @@
+import { sql, type Kysely, type RawBuilder, type Selectable, type SqlBool } from 'kysely'
+
+import { statusOfStopReason, stopReasons, type Run, type RunStatus, type StopReason } from '../domain/run.ts'
+import { firstIdAt } from '../util/ids.ts'
+import { countRows, maxCount, planPage, readPage, type ListOrder, type Page, type PageArguments } from './page.ts'
+import { idSlackMs, runColumns, runsOfTenant, toRun } from './runs.ts'
+import type { Database } from './schema.ts'
+import { ofTenant } from './tenant-scope.ts'
+
+/** All given fields must match. A field that is omitted filters nothing; an empty list matches nothing. */
+export interface RunFilter {
+  readonly agentIds?: readonly string[] | null | undefined
+  readonly conversationIds?: readonly string[] | null | undefined
+  readonly statuses?: readonly RunStatus[] | null | undefined
+  readonly stopReasons?: readonly StopReason[] | null | undefined
+  readonly createdAfter?: Date | null | undefined
+  readonly createdBefore?: Date | null | undefined
+  readonly background?: boolean | null | undefined
+}
+
+const order: ListOrder = { key: 'runs.id', kind: 'uuid', order: 'newest first' }
+
+/** Newest first. */
+export function listRunsPage(
+  db: Kysely<Database>,
+  tenantId: string,
+  { filter, page }: { readonly filter: RunFilter; readonly page: PageArguments },
+): Promise<Page<Run>> {
+  const { within, direction, limit } = planPage(page, order)
+  const sorted = (key: string) => sql`order by ${sql.ref(key)} ${sql.raw(direction)} limit ${limit}`
+  const ids = sql`${selectRunIds(tenantId, filter, sql`and ${within} ${sorted('runs.id')}`)} ${sorted('id')}`
+  const query = runsOfTenant(db, tenantId)
+    .where(sql<SqlBool>`runs.id in (${ids})`)
+    .select(runColumns)
+  return readPage(query, page, { ...order, keyOf: (row) => row.id, toNode: toRun })
+}
+
+export function countRuns(db: Kysely<Database>, tenantId: string, filter: RunFilter): Promise<number> {
+  return countRows(db, selectRunIds(tenantId, filter, sql`order by runs.id limit ${maxCount}`))
+}
+
+/**
+ * The ids of the runs that pass a filter, of which `cut` takes a part. Lists are read by index whatever they filter:
+ * an index holds the runs of a tenant, an agent or a conversation that have the same outcome, in the order of their
+ * ids. So a list is put together from a range of that index for each owner and outcome, and each range is cut.
+ */
+function selectRunIds(tenantId: string, filter: RunFilter, cut: RawBuilder<unknown>): RawBuilder<unknown> {
+  const { column, ids } = ownersOf(tenantId, filter)
+  const idsWhere = (...conditions: RawBuilder<unknown>[]) => sql`
+    (select runs.id from runs
+    where ${sql.join([ofTenant('runs', tenantId), ...conditions, ...conditionsOf(filter)], sql` and `)} ${cut})`
+  // Background runs have an index of their own.
+  const ranges =
+    filter.background && column === 'tenant_id'
+      ? [idsWhere(...statusConditions(filter))]
+      : outcomesOf(filter).map((outcome) => {
+          const ofOwner = (owner: RawBuilder<unknown>) =>
+            idsWhere(
+              sql`runs.${sql.ref(column)} = ${owner} and ${hasOutcome(outcome)}`,
+              // Any other outcome says all that the filter asks. A condition too many would mislead the planner.
+              ...(outcome === 'ACTIVE' ? statusConditions(filter) : []),
+            )
+          if (ids.length === 1) return ofOwner(sql`${ids[0]}`)
+          return sql`(select id from unnest(${[...new Set(ids)]}::uuid[]) as owner (owner_id)
+            cross join lateral ${ofOwner(sql`owner_id`)} of_owner)`
+        })
+  if (ranges.length === 0) return sql`select null::uuid as id where false`
+  return sql`select id from (${sql.join(ranges, sql` union all `)}) listed`
+}
+
+/** The value is part of the statement's text, so that the planner knows which partial indexes hold it. */
+function hasOutcome(outcome: Outcome): RawBuilder<SqlBool> {
+  return sql`runs.outcome = ${sql.lit(outcome)} and ${outcome === 'ACTIVE' ? sql`not runs.ended` : sql`true`}`
+}
+
+function ownersOf(tenantId: string, { agentIds, conversationIds }: RunFilter) {
+  if (conversationIds) return { column: 'conversation_id', ids: conversationIds } as const
+  if (agentIds) return { column: 'agent_id', ids: agentIds } as const
+  return { column: 'tenant_id', ids: [tenantId] } as const
+}
+
+type Outcome = Selectable<Database['runs']>['outcome']
+
+/** The outcomes that a run which passes the filter can have. */
+function outcomesOf({ statuses, stopReasons: reasons }: RunFilter): Outcome[] {
+  const all: Outcome[] = ['ACTIVE', ...stopReasons]
+  return all.filter((outcome) => {
+    if (outcome === 'ACTIVE') {
+      const isActive = !statuses || statuses.some((status) => activeStatuses.includes(status))
+      // A run that continues after an approval still has the reason of its pause.
+      return isActive && (!reasons || reasons.includes('REQUIRES_APPROVAL'))
+    }
+    return (!statuses || statuses.includes(statusOfStopReason(outcome))) && (!reasons || reasons.includes(outcome))
+  })
+}
+
+const activeStatuses: readonly RunStatus[] = ['QUEUED', 'RUNNING', 'CANCELLING']
+
+/** What the filter asks beside the owner and the outcome. */
+function conditionsOf(filter: RunFilter): RawBuilder<SqlBool>[] {
+  const conditions: RawBuilder<SqlBool>[] = []
+  if (filter.agentIds && filter.conversationIds) conditions.push(sql`runs.agent_id = any(${filter.agentIds}::uuid[])`)
+  if (filter.createdAfter) {
+    const earliest = firstIdAt(new Date(filter.createdAfter.getTime() - idSlackMs))
+    conditions.push(sql`runs.created_at > ${filter.createdAfter} and runs.id >= ${earliest}::uuid`)
+  }
+  if (filter.createdBefore) {
+    const latest = firstIdAt(new Date(filter.createdBefore.getTime() + idSlackMs))
+    conditions.push(sql`runs.created_at < ${filter.createdBefore} and runs.id < ${latest}::uuid`)
+  }
+  if (typeof filter.background === 'boolean') {
+    conditions.push(filter.background ? sql`runs.kind = 'SLEEPTIME'` : sql`runs.kind <> 'SLEEPTIME'`)
+  }
+  return conditions
+}
+
+function statusConditions({ statuses, stopReasons: reasons }: RunFilter): RawBuilder<SqlBool>[] {
+  return [
+    ...(statuses ? [hasStatus(statuses)] : []),
+    ...(reasons ? [sql<SqlBool>`runs.stop_reason = any(${reasons}::text[])`] : []),
+  ]
+}
+
+/** Statuses as they are shown: CANCELLING is stored as RUNNING, with the time of the cancel. */
+function hasStatus(statuses: readonly RunStatus[]): RawBuilder<SqlBool> {
+  return sql`case when runs.status = 'RUNNING' and runs.cancel_requested_at is not null
+    then 'CANCELLING' else runs.status end = any(${statuses}::text[])`
+}

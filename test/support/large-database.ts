@@ -1,0 +1,124 @@
+import type pg from 'pg'
+
+import { createTestDatabase } from './database.ts'
+import type { OpenDatabase } from '../../src/store/open-database.ts'
+
+/** One tenant with much of everything, and the ids of what lists are filtered by. */
+export interface LargeDatabase extends OpenDatabase {
+  readonly tenantId: string
+  /** Has most of the runs. */
+  readonly agentId: string
+  /** Has a few runs, among the oldest. */
+  readonly quietAgentId: string
+  /** Has one in ten of all runs and messages. */
+  readonly longConversationId: string
+}
+
+const counts = { conversations: 500, runs: 20_000 }
+
+/** When the first run was made; each further one is made a second later. */
+export const firstRunAt = new Date('2026-01-01T00:00:00.000Z')
+
+/**
+ * A database as after months of use, made in seconds. Most runs have completed; of every 5,000 there is one of each
+ * rare kind, and one in ten waits for approval. The rows refer to each other, but only as much as lists look at.
+ */
+export async function createLargeDatabase(): Promise<LargeDatabase> {
+  const database = await createTestDatabase()
+  const client = await database.pool.connect()
+  try {
+    // Checks of foreign keys take most of the time, and the rows refer to each other by construction.
+    await client.query(`set session_replication_role = replica`)
+    const ids = await fill(client)
+    await client.query('reset session_replication_role')
+    await client.query('vacuum analyze')
+    return { ...database, ...ids }
+  } finally {
+    client.release()
+  }
+}
+
+async function fill(client: pg.PoolClient) {
+  // The nth id of a kind, made so many seconds after the first run. Ids increase with n.
+  await client.query(
+    `
+    create function pg_temp.nth_id(kind integer, n integer) returns uuid language sql immutable as $$
+      select (lpad(to_hex((extract(epoch from $3::timestamptz)::bigint + n) * 1000), 12, '0') || '7' || lpad(to_hex(kind), 3, '0')
+        || '8' || lpad(to_hex(n), 15, '0'))::uuid $$`.replace('$3', `'${firstRunAt.toISOString()}'`),
+  )
+  const { rows } = await client.query<{ tenant: string; agent: string; quiet: string; long: string }>(
+    `select pg_temp.nth_id(1, 0) as tenant, pg_temp.nth_id(2, 0) as agent, pg_temp.nth_id(2, 1) as quiet,
+       pg_temp.nth_id(3, 0) as long`,
+  )
+  const { tenant, agent, quiet, long } = rows[0]!
+  const at = (n: string) => `('${firstRunAt.toISOString()}'::timestamptz + ${n} * interval '1 second')`
+
+  // The conversation of the nth run, and the position of its first message. Those of the long one have no gaps.
+  const place = `(select case when n % 10 = 0 then 0 when n in (1, 2, 3) then 1 else 2 + n % ${counts.conversations - 2} end as c,
+    case when n % 10 = 0 then n / 5 + 1 else n * 2 + 1 end as position)`
+
+  await client.query(`insert into tenants (id, name, created_at) values ($1, 'large', now())`, [tenant])
+  await client.query(
+    `insert into agents (id, tenant_id, name, instructions, model, model_settings, tool_rules, compaction, tags, metadata,
+       timezone, created_at, updated_at)
+     select id, $1, 'Ada', '', 'demo/scripted', '{}', '[]', '{}', '{}', '{}', 'UTC', now(), now()
+     from unnest($2::uuid[]) id`,
+    [tenant, [agent, quiet]],
+  )
+  await client.query(
+    `insert into conversations (id, tenant_id, agent_id, is_main, metadata, created_at, updated_at, next_run_number,
+       next_position, next_hold)
+     select pg_temp.nth_id(3, n), $1, case when n = 1 then $3::uuid else $2::uuid end, n < 2, '{}', now(), now(), 100000, 50000, 100000
+     from generate_series(0, ${counts.conversations - 1}) n`,
+    [tenant, agent, quiet],
+  )
+  // Every tenth run is in the long conversation; the quiet agent's are among the first.
+  await client.query(
+    `insert into runs (id, tenant_id, agent_id, conversation_id, number, hold, kind, urgent, max_steps, created_at, request,
+       metadata, status, stop_reason, next_seq, first_position, next_position, updated_at, started_at, finished_at)
+     select pg_temp.nth_id(4, n), $1, case when c = 1 then $3::uuid else $2::uuid end, pg_temp.nth_id(3, c), n + 1, n + 1,
+       case when n % 5000 = 7 then 'SLEEPTIME' else 'TURN' end, false, 50, ${at('n')},
+       '{"messages":[],"clientTools":[]}', '{}', status, stop_reason, 4, position, position + 2, ${at('n')}, ${at('n')},
+       case when status in ('COMPLETED', 'FAILED', 'CANCELLED') then ${at('n')} end
+     from generate_series(0, ${counts.runs - 1}) n,
+       lateral ${place} c,
+       lateral (select
+         case when n % 5000 = 1 then 'FAILED' when n % 5000 = 2 then 'CANCELLED' when n % 5000 = 3 then 'RUNNING'
+           when n % 5000 = 4 then 'QUEUED' when n % 10 = 5 then 'AWAITING_APPROVAL' else 'COMPLETED' end as status,
+         case when n % 5000 = 1 then 'LLM_API_ERROR' when n % 5000 = 2 then 'CANCELLED' when n % 5000 in (3, 4) then null
+           when n % 10 = 5 then 'REQUIRES_APPROVAL' when n % 5000 = 6 then 'MAX_STEPS' else 'END_TURN' end as stop_reason) s`,
+    [tenant, agent, quiet],
+  )
+  await client.query(
+    `insert into steps (run_id, index, attempt, model, created_at, status)
+     select id, 0, 1, 'demo/scripted', created_at, 'COMPLETED' from runs`,
+  )
+  await client.query(
+    `insert into run_log (run_id, first_seq, at, entries) select id, 2, created_at, '[["s","RUNNING"],["b",0]]' from runs`,
+  )
+  // Every message holds the word "common", one in 5,000 the word "rare".
+  await client.query(
+    `insert into messages (id, conversation_id, position, run_number, step_index, type, created_at, content)
+     select pg_temp.nth_id(5 + part, n), pg_temp.nth_id(3, c), position + part, n + 1, case part when 1 then 0 end,
+       case when n % 5000 = 10 and part = 1 then 'SUMMARY' when part = 0 then 'USER' else 'ASSISTANT' end, ${at('n')},
+       case part when 0 then jsonb_build_object('content', jsonb_build_array(jsonb_build_object('text', words)))
+         else jsonb_build_object('text', words) end
+     from generate_series(0, ${counts.runs - 1}) n, generate_series(0, 1) part,
+       lateral ${place} c,
+       lateral (select 'common ' || n || case when n % 5000 = 10 then ' rare' else '' end as words) w`,
+  )
+  await client.query(
+    `insert into tool_calls (id, tenant_id, run_id, step_index, ordinal, provider_call_id, name, arguments_text, arguments,
+       needs, created_at, expires_at, status, finished_at, decision, decided_by, decided_at, result)
+     select pg_temp.nth_id(7, n), $1, pg_temp.nth_id(4, n), 0, 0, 'call', case when n % 5000 = 8 then 'seldom' else 'look_up' end,
+       '{}', '{}', case when n % 10 = 5 then 'APPROVAL' when n % 5000 = 9 then 'CLIENT_EXECUTION' else 'NOTHING' end, ${at('n')},
+       case when n % 10 = 5 then now() + interval '1 year' end, status, ${at('n')},
+       case when n % 5000 = 11 then '{"kind":"APPROVED"}'::jsonb end, case when n % 5000 = 11 then 'ann' end,
+       case when n % 5000 = 11 then now() end, '{"status":"SUCCESS","output":""}'
+     from generate_series(0, ${counts.runs - 1}) n, lateral (select
+       case when n % 10 = 5 then 'PENDING' when n % 5000 = 1 then 'FAILED' when n % 5000 = 2 then 'DENIED'
+         when n % 5000 = 3 then 'RUNNING' when n % 5000 = 4 then 'READY' else 'SUCCEEDED' end as status) s`,
+    [tenant],
+  )
+  return { tenantId: tenant, agentId: agent, quietAgentId: quiet, longConversationId: long }
+}
