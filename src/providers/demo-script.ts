@@ -21,18 +21,27 @@ export interface DemoScript {
 }
 
 /**
- * Reads the script out of the last user message, line by line; the rest of the message is answered with a sentence
- * that repeats it. After tool returns the model says what each tool returned, as slowly as it was told to speak.
+ * Reads the script from the last user message, line by line; the rest of the message is answered with a sentence that
+ * repeats it. A script is followed once: after tool returns the model says what each tool returned, and what the server
+ * says after that it only notes.
  */
 export function readScript(messages: readonly ModelMessage[]): DemoScript {
-  const last = messages.at(-1)
+  const last = messages.findLastIndex(({ role }) => role !== 'system')
   const lastUser = messages.findLast((message) => message.role === 'user')
   const script = lastUser ? scriptOf(textOf(lastUser.content)) : scriptOf('')
-  if (last?.role !== 'tool') return script
-  const text = last.returns
-    .map(({ name, failed, output }) => `${name} ${failed ? 'failed' : 'returned'}: ${output}`)
-    .join('\n')
-  return { slowMs: script.slowMs, reasoning: '', text, failure: null, calls: [] }
+  const text = answerAfter(messages[last], messages.slice(last + 1))
+  return text === undefined ? script : { slowMs: script.slowMs, reasoning: '', text, failure: null, calls: [] }
+}
+
+/** What to say where the script of the last user message has been followed already. */
+function answerAfter(last: ModelMessage | undefined, told: readonly ModelMessage[]): string | undefined {
+  if (last?.role === 'tool') {
+    return last.returns
+      .map(({ name, failed, output }) => `${name} ${failed ? 'failed' : 'returned'}: ${output}`)
+      .join('\n')
+  }
+  const notes = told.flatMap((message) => (message.role === 'system' ? [message.text] : []))
+  return last?.role === 'assistant' && notes.length > 0 ? `Noted: ${notes.join('\n')}` : undefined
 }
 
 function scriptOf(message: string): DemoScript {
@@ -51,6 +60,8 @@ function scriptOf(message: string): DemoScript {
     else if (command === 'think') thought.push(argument)
     else if (command === 'slow' && /^\d+$/.test(argument.trim())) slowMs = Number(argument)
     else if (command === 'fail' && kind) failure = kind
+    else if (command === 'fail')
+      said.push(`There is no failure "${argument.trim()}". Use one of: ${demoFailures.join(', ')}.`)
     else if (command === 'call' && call) calls.push({ name: call[1]!, argumentsText: call[2] || '{}' })
     else rest.push(line)
   }

@@ -1,3 +1,6 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { Readable } from 'node:stream'
+
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport, StreamableHTTPError } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { ErrorCode, McpError, type CallToolResult } from '@modelcontextprotocol/sdk/types.js'
@@ -18,6 +21,12 @@ export interface McpCall {
   readonly timeoutMs: number
 }
 
+/** A call that waits for its answer, for the stream that would bring it. */
+interface WaitingCall {
+  /** The answer will not come any more. */
+  readonly fail: (error: Error) => void
+}
+
 export type McpAnswer =
   | { readonly outcome: 'returned'; readonly text: string }
   /** By the tool itself, or because it was told to stop. */
@@ -26,31 +35,73 @@ export type McpAnswer =
   | { readonly outcome: 'session lost'; readonly error: Error }
   | { readonly outcome: 'unreachable'; readonly error: Error }
 
+/** The server went away while a call waited for its answer. Whether the call took effect is unknown. */
+class ConnectionLostError extends Error {
+  constructor(reason: string) {
+    super(`The connection was lost while the call was running: ${reason}`)
+    this.name = 'ConnectionLostError'
+  }
+}
+
+/** A stream that ends without an error may still hold the answer: it is read a moment later. */
+const answerGraceMs = 1_000
+
 /** A conversation with one Model Context Protocol server, over streamable HTTP. */
 export class McpClient {
-  readonly #client: Client
+  readonly #client = new Client({ name: 'holdpoint', version: '1' })
   readonly #transport: StreamableHTTPClientTransport
+  readonly #waiting = new Set<WaitingCall>()
+  /** The call on whose behalf a request is made. */
+  readonly #call = new AsyncLocalStorage<WaitingCall>()
 
-  private constructor(client: Client, transport: StreamableHTTPClientTransport) {
-    this.#client = client
-    this.#transport = transport
+  private constructor(network: GuardedNetwork, { url, headers }: Pick<McpServer, 'url' | 'headers'>) {
+    this.#transport = new StreamableHTTPClientTransport(new URL(url), {
+      requestInit: { headers },
+      fetch: async (target, init) => this.#watched(await network.fetch(target, init)),
+    })
+    // The SDK reconnects to streams that can be resumed, and says nothing to the calls that wait once it gives up.
+    const onerror = (error: Error) => {
+      if (!error.message.includes('Maximum reconnection attempts')) return
+      for (const { fail } of this.#waiting) fail(new ConnectionLostError(error.message))
+    }
+    Object.assign(this.#client, { onerror })
   }
 
-  static async connect(network: GuardedNetwork, { url, headers }: Pick<McpServer, 'url' | 'headers'>) {
-    const client = new Client({ name: 'holdpoint', version: '1' })
-    const transport = new StreamableHTTPClientTransport(new URL(url), {
-      requestInit: { headers },
-      fetch: async (target, init) => limited(await network.fetch(target, init)),
-    })
-    const opened = new McpClient(client, transport)
+  static async connect(network: GuardedNetwork, server: Pick<McpServer, 'url' | 'headers'>): Promise<McpClient> {
+    const opened = new McpClient(network, server)
     try {
-      // Its sessionId is optional in a way that exactOptionalPropertyTypes does not take.
-      await client.connect(transport, { timeout: connectMs })
+      await opened.#client.connect(opened.#transport, { timeout: connectMs })
       return opened
     } catch (error) {
       await opened.close()
       throw error
     }
+  }
+
+  /** The response with a limited body. The SDK would let a call wait for its whole time once this stream has broken. */
+  #watched(response: Response): Response {
+    const call = this.#call.getStore()
+    const { body, status, statusText, headers } = response
+    if (!body) return response
+    const read = async function* (): AsyncGenerator<Uint8Array, void> {
+      let left = maxAnswerBytes
+      let resumable = false
+      try {
+        for await (const chunk of body) {
+          left -= chunk.length
+          if (left < 0) throw new Error('The server answered with more than 20 MB.')
+          resumable ||= /^id:/m.test(Buffer.from(chunk).toString('latin1'))
+          yield chunk
+        }
+      } catch (error) {
+        if (!resumable) call?.fail(new ConnectionLostError(messageOf(error)))
+        throw error
+      }
+      const ended = () => call?.fail(new ConnectionLostError('The server closed the stream without an answer.'))
+      if (call && !resumable) setTimeout(ended, answerGraceMs).unref()
+    }
+    const readable = Readable.toWeb(Readable.from(read())) as ReadableStream<Uint8Array<ArrayBuffer>>
+    return new Response(readable, { status, statusText, headers })
   }
 
   /** The client remembers what was listed: not to be called on one that is kept for calls. */
@@ -59,8 +110,11 @@ export class McpClient {
     let cursor: string | undefined
     for (let page = 0; page < maxPages; page += 1) {
       const answer = await this.#client.listTools(cursor === undefined ? {} : { cursor }, { timeout: connectMs })
-      for (const { name, description, inputSchema } of answer.tools)
+      for (const { name, description, inputSchema, execution } of answer.tools) {
+        // A tool that runs only as a task can't be called and answered in one go.
+        if (execution?.taskSupport === 'required') continue
         tools.push({ name, description: description ?? '', parameters: inputSchema as JsonObject })
+      }
       cursor = answer.nextCursor
       if (cursor === undefined) break
     }
@@ -68,14 +122,23 @@ export class McpClient {
   }
 
   async callTool({ name, args, signal, timeoutMs }: McpCall): Promise<McpAnswer> {
+    const lost = Promise.withResolvers<never>()
+    const call: WaitingCall = { fail: lost.reject }
+    lost.promise.catch(() => undefined)
+    this.#waiting.add(call)
     let result: CallToolResult
     try {
-      const options = { signal, timeout: timeoutMs }
-      result = (await this.#client.callTool({ name, arguments: { ...args } }, undefined, options)) as CallToolResult
+      const answer = this.#call.run(call, () =>
+        this.#client.callTool({ name, arguments: { ...args } }, undefined, { signal, timeout: timeoutMs }),
+      )
+      answer.catch(() => undefined)
+      result = (await Promise.race([answer, lost.promise])) as CallToolResult
     } catch (thrown) {
       const error = thrown instanceof Error ? thrown : new Error(String(thrown))
       if (signal.aborted || !isTransportError(error)) return { outcome: 'failed', error }
       return { outcome: isLostSession(error) ? 'session lost' : 'unreachable', error }
+    } finally {
+      this.#waiting.delete(call)
     }
     const text = textOf(result)
     if (!result.isError) return { outcome: 'returned', text }
@@ -92,19 +155,8 @@ export class McpClient {
   }
 }
 
-/** An answer that never ends is cut off. */
-function limited(response: Response): Response {
-  if (!response.body) return response
-  let left = maxAnswerBytes
-  const counting = new TransformStream<Uint8Array, Uint8Array>({
-    transform(chunk, controller) {
-      left -= chunk.length
-      if (left < 0) controller.error(new Error('The server answered with more than 20 MB.'))
-      else controller.enqueue(chunk)
-    },
-  })
-  const { status, statusText, headers } = response
-  return new Response(response.body.pipeThrough(counting), { status, statusText, headers })
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
 }
 
 function isTransportError(error: Error): boolean {

@@ -1,14 +1,12 @@
 import type { McpServer } from '../domain/mcp-server.ts'
 import type { ListedTool } from '../domain/tool-access.ts'
 import { abortable } from '../util/abort.ts'
-import type { McpCall, McpClient } from './mcp-client.ts'
+import type { McpAnswer, McpCall, McpClient } from './mcp-client.ts'
 import type { GuardedNetwork } from './network-guard.ts'
-
-const idleMs = 60_000
 
 type Address = Pick<McpServer, 'url' | 'headers'>
 
-/** The server cannot be reached, or not be talked to. */
+/** The server cannot be reached, or does not speak the protocol. */
 export class McpUnreachableError extends Error {
   constructor(cause: unknown) {
     super(cause instanceof Error ? cause.message : String(cause), { cause })
@@ -20,6 +18,9 @@ interface Connection {
   /** Where it goes and as whom: a server that was changed is connected to anew. */
   readonly address: string
   readonly client: Promise<McpClient>
+  /** How many calls are running on it. It is not closed while there are any, unless it is broken. */
+  calls: number
+  /** Closes the connection when nobody has used it for a while. */
   idle: NodeJS.Timeout | undefined
 }
 
@@ -28,10 +29,12 @@ interface Connection {
  */
 export class McpConnections {
   readonly #network: GuardedNetwork
+  readonly #idleMs: number
   readonly #connections = new Map<string, Connection>()
 
-  constructor(network: GuardedNetwork) {
+  constructor(network: GuardedNetwork, { idleMs = 60_000 }: { readonly idleMs?: number } = {}) {
     this.#network = network
+    this.#idleMs = idleMs
   }
 
   /** On a connection of its own, which is not kept. */
@@ -49,44 +52,59 @@ export class McpConnections {
   /** What the tool returned, as text; throws what it failed with. */
   async callTool(server: McpServer, call: McpCall): Promise<string> {
     for (let attempt = 1; ; attempt += 1) {
-      const client = await abortable(this.#connected(server), call.signal)
-      const answer = await client.callTool(call)
+      const answer = await this.#callOnce(server, call)
       if (answer.outcome === 'returned') return answer.text
       if (answer.outcome === 'failed') throw answer.error
-      void this.#forget(server.id)
       if (answer.outcome === 'unreachable' || attempt > 1) throw new McpUnreachableError(answer.error)
     }
   }
 
   async closeAll(): Promise<void> {
-    await Promise.all([...this.#connections.keys()].map((id) => this.#forget(id)))
+    await Promise.all([...this.#connections].map(([id, connection]) => this.#close(id, connection)))
   }
 
-  async #connected(server: McpServer): Promise<McpClient> {
+  async #callOnce(server: McpServer, call: McpCall): Promise<McpAnswer> {
+    const connection = this.#connectionTo(server)
+    connection.calls += 1
+    clearTimeout(connection.idle)
+    let broken = false
+    try {
+      const client = await abortable(connection.client, call.signal)
+      const answer = await client.callTool(call)
+      broken = answer.outcome === 'unreachable' || answer.outcome === 'session lost'
+      return answer
+    } catch (error) {
+      broken = error instanceof McpUnreachableError
+      throw error
+    } finally {
+      connection.calls -= 1
+      if (broken) void this.#close(server.id, connection)
+      else if (connection.calls === 0) this.#closeWhenIdle(server.id, connection)
+    }
+  }
+
+  #connectionTo(server: McpServer): Connection {
     const address = JSON.stringify([server.url, server.headers])
     const known = this.#connections.get(server.id)
-    if (known && known.address !== address) void this.#forget(server.id)
-    const connection = this.#connections.get(server.id) ?? {
-      address,
-      client: connect(this.#network, server),
-      idle: undefined,
-    }
+    if (known?.address === address) return known
+    const connection = { address, client: connect(this.#network, server), calls: 0, idle: undefined }
+    // Whoever calls next hears why it failed.
+    connection.client.catch(() => undefined)
     this.#connections.set(server.id, connection)
-    clearTimeout(connection.idle)
-    connection.idle = setTimeout(() => void this.#forget(server.id), idleMs).unref()
-    try {
-      return await connection.client
-    } catch (error) {
-      if (this.#connections.get(server.id) === connection) void this.#forget(server.id)
-      throw error
-    }
+    // Calls that are running on the old connection finish there.
+    if (known?.calls === 0) void this.#close(server.id, known)
+    return connection
   }
 
-  async #forget(serverId: string): Promise<void> {
-    const connection = this.#connections.get(serverId)
-    this.#connections.delete(serverId)
-    clearTimeout(connection?.idle)
-    const client = await connection?.client.catch(() => undefined)
+  #closeWhenIdle(serverId: string, connection: Connection): void {
+    if (this.#connections.get(serverId) !== connection) return void this.#close(serverId, connection)
+    connection.idle = setTimeout(() => void this.#close(serverId, connection), this.#idleMs).unref()
+  }
+
+  async #close(serverId: string, connection: Connection): Promise<void> {
+    if (this.#connections.get(serverId) === connection) this.#connections.delete(serverId)
+    clearTimeout(connection.idle)
+    const client = await connection.client.catch(() => undefined)
     await client?.close()
   }
 }

@@ -1,8 +1,15 @@
+import { spawn } from 'node:child_process'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+
 import type { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
 import { ListToolsRequestSchema } from '@modelcontextprotocol/sdk/types.js'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 
+import type { McpServer as StoredMcpServer } from '../../src/domain/mcp-server.ts'
+import { McpConnections } from '../../src/tools/mcp.ts'
+import { createNetworkGuard } from '../../src/tools/network-guard.ts'
 import { deferred, type Deferred } from '../../src/util/deferred.ts'
 import { startGround, type Ground } from '../approvals/ground.ts'
 import type { Talk } from '../support/talk.ts'
@@ -193,4 +200,95 @@ test('[MCP8] a schema that is too deep or too large, and a long description, are
   const [first, second, third] = data.addMcpServer.server.tools
   expect([first.parameters, second.parameters]).toEqual([{ type: 'object' }, { type: 'object' }])
   expect(third.description).toMatch(/^(👋){5000} …$/u)
+})
+
+const address = (url: string) => ({ id: 's', url, headers: {} }) as unknown as StoredMcpServer
+const slowCall = { name: 'slow', args: {}, signal: new AbortController().signal, timeoutMs: 600_000 }
+
+test('[MCP9] a connection in use is not closed as idle, however long the call takes', async () => {
+  const running = deferred()
+  const gate = deferred()
+  const slow = await startMcpServer((mcp) => {
+    mcp.registerTool('slow', {}, async () => {
+      running.resolve()
+      await gate.promise
+      return { content: [{ type: 'text', text: 'done' }] }
+    })
+  })
+  // Anything that counts from the start of a call would close the connection at once.
+  const connections = new McpConnections(createNetworkGuard({ allowPrivate: true }), { idleMs: 0 })
+  const answer = connections.callTool(address(slow.url), slowCall)
+  await running.promise
+  const second = connections.callTool(address(slow.url), slowCall)
+  await new Promise((resolve) => setImmediate(resolve))
+  gate.resolve()
+  expect(await Promise.all([answer, second])).toEqual(['done', 'done'])
+  await connections.closeAll()
+  await slow.stop()
+})
+
+test('[MCP10] a server that dies in the middle of a call fails the call at once and sets its lastError', async () => {
+  const script = fileURLToPath(new URL('mcp-process.ts', import.meta.url))
+  const child = spawn(process.execPath, [script], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
+  const { data } = await add({ name: 'Mortal', url: (await lines.next()).value })
+  const agent = await talk.createAgent({ tools: ['hang'] })
+  const runId = await talk.start(agent, 'go')
+  await ground.call(['hang', {}])
+  expect((await lines.next()).value).toBe('running')
+  child.kill('SIGKILL')
+  await ground.answer('done')
+  const run = await talk.settled(runId)
+  expect(run.steps[0].toolCalls[0]).toMatchObject({
+    status: 'FAILED',
+    result: { output: expect.stringMatching(/^The MCP server Mortal cannot be reached: /) },
+  })
+  const { node } = await ground.app.data('query ($id: ID!) { node(id: $id) { ... on McpServer { lastError } } }', {
+    id: data.addMcpServer.server.id,
+  })
+  expect(node.lastError).toMatch(/./)
+})
+
+test('[MCP10] an answer whose stream breaks is not waited for', async () => {
+  const answering = deferred()
+  const guard = createNetworkGuard({ allowPrivate: true })
+  const network = {
+    ...guard,
+    fetch: async (...given: Parameters<typeof guard.fetch>) => {
+      const response = await guard.fetch(...given)
+      if (String(given[1]?.body).includes('tools/call')) answering.resolve()
+      return response
+    },
+  }
+  const broken = await startMcpServer((mcp) => {
+    mcp.registerTool('slow', {}, async (extra) => {
+      await extra.sendNotification({ method: 'notifications/progress', params: { progressToken: 1, progress: 0 } })
+      return new Promise(() => {})
+    })
+  })
+  const connections = new McpConnections(network)
+  const answer = connections.callTool(address(broken.url), slowCall)
+  await answering.promise
+  const [outcome] = await Promise.allSettled([answer, broken.stop()])
+  expect(outcome).toMatchObject({
+    status: 'rejected',
+    reason: { name: 'McpUnreachableError', message: expect.stringMatching(/^The connection was lost while the call/) },
+  })
+  await connections.closeAll()
+})
+
+test('[MCP11] tools that run only as tasks are not offered', async () => {
+  const tasks = await startMcpServer((mcp) => {
+    mcp.registerTool('plain', {}, () => ({ content: [] }))
+    const inputSchema = { type: 'object' as const }
+    const tools = [
+      { name: 'plain', inputSchema },
+      { name: 'either', inputSchema, execution: { taskSupport: 'optional' as const } },
+      { name: 'task_only', inputSchema, execution: { taskSupport: 'required' as const } },
+    ]
+    mcp.server.setRequestHandler(ListToolsRequestSchema, () => ({ tools }))
+  })
+  const { data } = await add({ name: 'Tasks', url: tasks.url })
+  expect(data.addMcpServer.server.tools.map(({ name }: { name: string }) => name)).toEqual(['plain', 'either'])
+  await tasks.stop()
 })
