@@ -3,6 +3,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 
+import Negotiator from 'negotiator'
+
 import { tour } from './graphiql-tour.ts'
 import { icon, iconUrl } from './icon.ts'
 import { contentSecurityPolicy } from './pages.ts'
@@ -28,7 +30,7 @@ export function createGraphiQL(): (request: IncomingMessage, response: ServerRes
     response.setHeader('cache-control', 'no-cache')
     response.setHeader('vary', 'accept, accept-encoding')
     if (request.headers['if-none-match'] === etag) return void response.writeHead(304).end()
-    const acceptsGzip = /\bgzip\b/.test(String(request.headers['accept-encoding']))
+    const acceptsGzip = new Negotiator(request).encoding(['gzip', 'identity']) === 'gzip'
     const body = acceptsGzip ? gzipped : html
     response.writeHead(200, {
       'content-type': 'text/html; charset=utf-8',
@@ -41,7 +43,8 @@ export function createGraphiQL(): (request: IncomingMessage, response: ServerRes
 
 export function asksForPage(request: IncomingMessage): boolean {
   const isRead = request.method === 'GET' || request.method === 'HEAD'
-  return isRead && (request.headers.accept?.includes('text/html') ?? false)
+  // A program that accepts anything (`*/*`) gets JSON.
+  return isRead && new Negotiator(request).mediaType(['application/json', 'text/html']) === 'text/html'
 }
 
 /**

@@ -1,11 +1,12 @@
 import type { Plugin } from 'graphql-yoga'
+import Negotiator from 'negotiator'
 
 import { ClientError } from '../graphql/errors.ts'
 import { isJsonObject } from '../util/json.ts'
 
 /**
- * JSON in; JSON or events out. Told before anything is read or run, so that no mutation takes effect whose answer nobody
- * can be given. A form or plain text, which a page of any site can post without asking, gets nowhere.
+ * Requests are JSON, answers are JSON or events. Anything else is refused before the body is read, so that no mutation takes
+ * effect whose answer cannot be sent. A page of any site can post a form or plain text without asking, so both are refused.
  */
 export function useContentTypes(): Plugin {
   return {
@@ -18,7 +19,7 @@ export function useContentTypes(): Plugin {
       }
       const type = request.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase()
       if (request.method === 'POST' && type !== 'application/json') {
-        refuse(415, `The body must be JSON: send \`Content-Type: application/json\`, not ${type ?? 'none'}.`)
+        refuse(415, `The body must be JSON. Send \`Content-Type: application/json\` instead of ${type ?? 'no type'}.`)
       } else if (!answerTypes.some((answerType) => accepts(request, answerType))) {
         refuse(406, `\`Accept\` must allow one of ${answerTypes.join(', ')}.`)
       } else if (request.method === 'GET') {
@@ -28,7 +29,7 @@ export function useContentTypes(): Plugin {
   }
 }
 
-/** yoga parses these without looking, and would take what is no JSON for a bug of ours. */
+/** Yoga parses these without a check, and its exception would look like a bug of the server. */
 function checkUrlJson(parameters: URLSearchParams): void {
   for (const name of ['variables', 'extensions']) {
     try {
@@ -41,15 +42,12 @@ function checkUrlJson(parameters: URLSearchParams): void {
 
 const answerTypes = ['application/json', 'application/graphql-response+json', 'text/event-stream'] as const
 
-/** Quality values are not weighed: what is named is accepted. */
 export function accepts(request: Request, type: (typeof answerTypes)[number]): boolean {
-  const named = (request.headers.get('accept') ?? '*/*')
-    .split(',')
-    .map((one) => one.split(';')[0]?.trim().toLowerCase())
-  return named.includes(type) || named.includes('*/*') || named.includes(`${type.split('/')[0]}/*`)
+  const accept = request.headers.get('accept') ?? undefined
+  return new Negotiator({ headers: { accept } }).mediaTypes([type]).length > 0
 }
 
-/** GraphQL over HTTP has unknown keys of a request ignored; yoga would refuse them. */
+/** GraphQL over HTTP says that unknown keys of a request are ignored. Yoga would refuse them. */
 export function useKnownParameters(): Plugin {
   return {
     onParams({ params, setParams }) {

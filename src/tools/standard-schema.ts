@@ -1,28 +1,13 @@
+import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec'
+
 import { isJsonObject, type JsonObject } from '../util/json.ts'
 
-/**
- * What zod, valibot, arktype and others have in common (standardschema.dev), as far as it is used here: they check a
- * value, and say as JSON Schema what they take.
- */
+/** A schema of zod, valibot, arktype or another library that follows standardschema.dev and can say itself as JSON Schema. */
 export interface StandardSchema<Input = unknown, Output = Input> {
-  readonly '~standard': {
-    readonly version: 1
-    readonly vendor: string
-    readonly types?: { readonly input: Input; readonly output: Output } | undefined
-    readonly validate: (value: unknown) => StandardResult<Output> | Promise<StandardResult<Output>>
-    readonly jsonSchema?: { readonly input: (options: { readonly target: string }) => Record<string, unknown> }
-  }
+  readonly '~standard': StandardSchemaV1.Props<Input, Output> & Partial<StandardJSONSchemaV1.Props<Input, Output>>
 }
 
-type StandardResult<Output> =
-  { readonly value: Output; readonly issues?: undefined } | { readonly issues: readonly StandardIssue[] }
-
-interface StandardIssue {
-  readonly message: string
-  readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined
-}
-
-export type OutputOf<Schema extends StandardSchema> = NonNullable<Schema['~standard']['types']>['output']
+export type OutputOf<Schema extends StandardSchema> = StandardSchemaV1.InferOutput<Schema>
 
 export function isStandardSchema(value: unknown): value is StandardSchema {
   return (typeof value === 'object' || typeof value === 'function') && value !== null && '~standard' in value

@@ -1,29 +1,29 @@
 import { Ajv, type ErrorObject, type Options, type ValidateFunction } from 'ajv'
 import { Ajv2020 } from 'ajv/dist/2020.js'
+import { LRUCache } from 'lru-cache'
 import { RE2JS } from 're2js'
 
 import { isJsonObject, type Json } from './json.ts'
 import { errorMessage } from './error-message.ts'
 
 export interface SchemaProblem {
-  /** A JSON Pointer into what was checked; empty for the whole of it. */
+  /** A JSON Pointer to the value at fault. Empty for the whole value. */
   readonly path: string
   readonly message: string
 }
 
 export type CompiledSchema =
   | { readonly ok: true; readonly validate: (value: Json) => SchemaProblem[] }
-  /** What is wrong with the schema itself. */
+  /** The schema itself is wrong. */
   | { readonly ok: false; readonly problem: SchemaProblem }
 
 /**
- * Patterns in time that grows with the text and nothing else: a pattern that a tenant wrote and a text that a model wrote
- * could otherwise hold the whole process up for hours. What that engine has not (looking around, referring back) is
- * refused with the schema.
+ * Matches patterns in linear time. With JavaScript's own engine, a pattern of a tenant and a text of a model could block the
+ * whole process for hours. A schema whose pattern needs lookaround or back references is refused.
  */
 const linearTime = Object.assign((pattern: string) => RE2JS.compile(RE2JS.translateRegExp(pattern)), { code: 're2js' })
 
-// Formats are annotations here, as the standard has them; coercion stays off: a value is what it is.
+// Formats are annotations, as the standard says. Values are not coerced.
 const options: Options = {
   strict: false,
   validateFormats: false,
@@ -34,18 +34,14 @@ const options: Options = {
 const latest = new Ajv2020(options)
 const draft7 = new Ajv(options)
 
-const maxCompiled = 500
 const maxProblems = 10
-const compiled = new Map<string, CompiledSchema>()
+const compiled = new LRUCache<string, CompiledSchema>({ max: 500 })
 
-/** Draft 2020-12, or draft 7 where `$schema` says so. Compiled once for as long as it is in use. */
+/** Reads draft 2020-12, or draft 7 if `$schema` says so. The 500 schemas used last stay compiled. */
 export function compileSchema(schema: Json): CompiledSchema {
   const text = JSON.stringify(schema)
   const known = compiled.get(text) ?? compile(schema)
-  // The one that was used longest ago is the first, and goes first.
-  compiled.delete(text)
   compiled.set(text, known)
-  if (compiled.size > maxCompiled) compiled.delete(compiled.keys().next().value!)
   return known
 }
 
@@ -86,10 +82,10 @@ function compile(schema: Json): CompiledSchema {
     const validate = ajv.compile<Json>(subject)
     return { ok: true, validate: (value) => problemsWith(validate, value) }
   } catch (error) {
-    // An unknown $ref, a pattern that is no regular expression, or nesting that no stack holds.
+    // An unknown $ref, a pattern that is no regular expression, or nesting that overflows the stack.
     return { ok: false, problem: { path: '', message: errorMessage(error) } }
   } finally {
-    // Ajv would keep it for ever.
+    // Otherwise Ajv would keep it for ever.
     if (isJsonObject(subject)) ajv.removeSchema(subject)
   }
 }

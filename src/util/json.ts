@@ -6,21 +6,21 @@ export function isJsonObject(value: unknown): value is JsonObject {
 }
 
 /**
- * Text that Postgres takes: jsonb and text refuse NUL, jsonb refuses half a surrogate pair, and models and clients
- * send both. Returns the same string where nothing is wrong with it.
+ * Text that Postgres accepts. jsonb and text refuse NUL, jsonb refuses half a surrogate pair, and models and clients send
+ * both. Returns the same string if there is nothing to change.
  */
 export function storableText(text: string): string {
   return (text.includes('\u0000') ? text.replaceAll('\u0000', '') : text).toWellFormed()
 }
 
-/** Far beyond anything meant, and far below where Postgres gives up. */
+/** Deeper than any real value, and far below the limit of Postgres. */
 const deepest = 500
 
-/** `storableText` for every string in a value, keys included. Throws where the value is nested too deeply for jsonb. */
+/** `storableText` for every string in a value, keys included. Throws if the value is nested too deeply for jsonb. */
 export function storableJson<T extends Json>(value: T, depth = 0): T {
   if (depth > deepest) throw new RangeError(`The value is nested more than ${deepest} levels deep.`)
   if (typeof value === 'string') return storableText(value) as T
-  // JSON knows no such number, though 1e999 is read as one.
+  // JSON.parse reads 1e999 as Infinity, which JSON cannot write.
   if (typeof value === 'number') return (Number.isFinite(value) ? value : null) as T
   if (Array.isArray(value)) return value.map((entry) => storableJson(entry, depth + 1)) as unknown as T
   if (isJsonObject(value)) {
@@ -31,12 +31,12 @@ export function storableJson<T extends Json>(value: T, depth = 0): T {
   return value
 }
 
-/** Equal by content, whatever the order of keys. */
+/** Whether two values are equal, whatever the order of their keys. */
 export function sameJson(one: Json | undefined, other: Json | undefined): boolean {
   return canonicalJson(one ?? null) === canonicalJson(other ?? null)
 }
 
-/** One text per value: keys in order, so that equal values have equal texts. */
+/** The same text for equal values: keys are sorted. */
 export function canonicalJson(value: Json): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
   if (isJsonObject(value)) {
