@@ -58,13 +58,13 @@ export type DecisionFields = {
   readonly toolCallId: string
   readonly kind: ApprovalDecisionKind
   readonly reason: string | null
+  readonly note: string | null
   readonly scope: ApprovalScope | null
   readonly editedArguments: unknown
   readonly toolReturn: string | null
   readonly status: ToolReturnStatus | null
   readonly decidedBy: string | null
   readonly decidedAt: string
-  readonly note?: undefined
 }
 
 export type ToolCallFields = {
@@ -75,6 +75,7 @@ export type ToolCallFields = {
   readonly editedArguments: unknown
   readonly status: ToolCallStatus
   readonly needs: ToolCallNeed
+  readonly approvalsRequired: number
   readonly createdAt: string
   readonly startedAt: string | null
   readonly finishedAt: string | null
@@ -89,7 +90,6 @@ export type ToolCallFields = {
     readonly truncated: boolean
     readonly durationMs: number | null
   } | null
-  readonly approvalsRequired?: undefined
 }
 
 export type MessageFields =
@@ -282,7 +282,7 @@ export type ConversationSnapshotData = {
 }
 export type ConversationSnapshotVariables = { readonly id: string; readonly last: number }
 export const ConversationSnapshot =
-  'query ConversationSnapshot($id:ID!$last:Int!){conversation(id:$id){id title lastCursor agent{id name}activeRun{...RunFields}queue{...QueuedRunFields}runs(first:1){nodes{...RunFields}}messages(last:$last){nodes{...MessageFields}pageInfo{hasPreviousPage startCursor}}}}fragment RunFields on Run{id status stopReason canRetry createdAt startedAt finishedAt error{...RunErrorFields}usage{...UsageFields}}fragment RunErrorFields on RunError{type message detail retryable}fragment UsageFields on Usage{steps inputTokens outputTokens totalTokens cachedInputTokens reasoningTokens}fragment QueuedRunFields on Run{id status createdAt input{role text clientId}}fragment MessageFields on Message{__typename id position clientId inContext createdAt run{id}...on SystemMessage{text}...on UserMessage{text content{text imageUrl}}...on ReasoningMessage{text redacted}...on AssistantMessage{text interrupted}...on SummaryMessage{text}...on ToolCallMessage{toolCalls{...ToolCallFields}}...on ApprovalRequestMessage{toolCalls{...ToolCallFields}}}fragment ToolCallFields on ToolCall{id name argumentsText arguments editedArguments status needs createdAt startedAt finishedAt expiresAt run{id}decision{...DecisionFields}result{status output stdout stderr truncated durationMs}}fragment DecisionFields on ApprovalDecision{toolCallId kind reason scope editedArguments toolReturn status decidedBy decidedAt}' as TypedDocument<
+  'query ConversationSnapshot($id:ID!$last:Int!){conversation(id:$id){id title lastCursor agent{id name}activeRun{...RunFields}queue{...QueuedRunFields}runs(first:1){nodes{...RunFields}}messages(last:$last){nodes{...MessageFields}pageInfo{hasPreviousPage startCursor}}}}fragment RunFields on Run{id status stopReason canRetry createdAt startedAt finishedAt error{...RunErrorFields}usage{...UsageFields}}fragment RunErrorFields on RunError{type message detail retryable}fragment UsageFields on Usage{steps inputTokens outputTokens totalTokens cachedInputTokens reasoningTokens}fragment QueuedRunFields on Run{id status createdAt input{role text clientId}}fragment MessageFields on Message{__typename id position clientId inContext createdAt run{id}...on SystemMessage{text}...on UserMessage{text content{text imageUrl}}...on ReasoningMessage{text redacted}...on AssistantMessage{text interrupted}...on SummaryMessage{text}...on ToolCallMessage{toolCalls{...ToolCallFields}}...on ApprovalRequestMessage{toolCalls{...ToolCallFields}}}fragment ToolCallFields on ToolCall{id name argumentsText arguments editedArguments status needs approvalsRequired createdAt startedAt finishedAt expiresAt run{id}decision{...DecisionFields}result{status output stdout stderr truncated durationMs}}fragment DecisionFields on ApprovalDecision{toolCallId kind reason note scope editedArguments toolReturn status decidedBy decidedAt}' as TypedDocument<
     ConversationSnapshotData,
     ConversationSnapshotVariables
   >
@@ -301,7 +301,7 @@ export type ConversationOlderVariables = {
   readonly before?: string | null | undefined
 }
 export const ConversationOlder =
-  'query ConversationOlder($id:ID!$last:Int!$before:String){conversation(id:$id){messages(last:$last before:$before){nodes{...MessageFields}pageInfo{hasPreviousPage startCursor}}}}fragment MessageFields on Message{__typename id position clientId inContext createdAt run{id}...on SystemMessage{text}...on UserMessage{text content{text imageUrl}}...on ReasoningMessage{text redacted}...on AssistantMessage{text interrupted}...on SummaryMessage{text}...on ToolCallMessage{toolCalls{...ToolCallFields}}...on ApprovalRequestMessage{toolCalls{...ToolCallFields}}}fragment ToolCallFields on ToolCall{id name argumentsText arguments editedArguments status needs createdAt startedAt finishedAt expiresAt run{id}decision{...DecisionFields}result{status output stdout stderr truncated durationMs}}fragment DecisionFields on ApprovalDecision{toolCallId kind reason scope editedArguments toolReturn status decidedBy decidedAt}' as TypedDocument<
+  'query ConversationOlder($id:ID!$last:Int!$before:String){conversation(id:$id){messages(last:$last before:$before){nodes{...MessageFields}pageInfo{hasPreviousPage startCursor}}}}fragment MessageFields on Message{__typename id position clientId inContext createdAt run{id}...on SystemMessage{text}...on UserMessage{text content{text imageUrl}}...on ReasoningMessage{text redacted}...on AssistantMessage{text interrupted}...on SummaryMessage{text}...on ToolCallMessage{toolCalls{...ToolCallFields}}...on ApprovalRequestMessage{toolCalls{...ToolCallFields}}}fragment ToolCallFields on ToolCall{id name argumentsText arguments editedArguments status needs approvalsRequired createdAt startedAt finishedAt expiresAt run{id}decision{...DecisionFields}result{status output stdout stderr truncated durationMs}}fragment DecisionFields on ApprovalDecision{toolCallId kind reason note scope editedArguments toolReturn status decidedBy decidedAt}' as TypedDocument<
     ConversationOlderData,
     ConversationOlderVariables
   >
@@ -309,7 +309,7 @@ export const ConversationOlder =
 export type RunEventsData = { readonly runEvents: RunEventFields }
 export type RunEventsVariables = { readonly runId: string; readonly after?: string | null | undefined }
 export const RunEvents =
-  'subscription RunEvents($runId:ID!$after:EventCursor){runEvents(runId:$runId after:$after){...RunEventFields}}fragment RunEventFields on RunEvent{__typename cursor runId at ...on RunEntry{seq}...on RunStatusChanged{status stopReason error{...RunErrorFields}usage{...UsageFields}}...on StepStarted{stepId index}...on StepRestarted{stepId attempt}...on TextDelta{stepId messageId kind offset text}...on ToolCallDelta{stepId toolCallId name offset argumentsText}...on MessageAdded{message{...MessageFields}}...on ToolCallChanged{toolCallStatus toolCall{...ToolCallFields}}...on ChildRunStarted{child{id}}}fragment RunErrorFields on RunError{type message detail retryable}fragment UsageFields on Usage{steps inputTokens outputTokens totalTokens cachedInputTokens reasoningTokens}fragment MessageFields on Message{__typename id position clientId inContext createdAt run{id}...on SystemMessage{text}...on UserMessage{text content{text imageUrl}}...on ReasoningMessage{text redacted}...on AssistantMessage{text interrupted}...on SummaryMessage{text}...on ToolCallMessage{toolCalls{...ToolCallFields}}...on ApprovalRequestMessage{toolCalls{...ToolCallFields}}}fragment ToolCallFields on ToolCall{id name argumentsText arguments editedArguments status needs createdAt startedAt finishedAt expiresAt run{id}decision{...DecisionFields}result{status output stdout stderr truncated durationMs}}fragment DecisionFields on ApprovalDecision{toolCallId kind reason scope editedArguments toolReturn status decidedBy decidedAt}' as TypedDocument<
+  'subscription RunEvents($runId:ID!$after:EventCursor){runEvents(runId:$runId after:$after){...RunEventFields}}fragment RunEventFields on RunEvent{__typename cursor runId at ...on RunEntry{seq}...on RunStatusChanged{status stopReason error{...RunErrorFields}usage{...UsageFields}}...on StepStarted{stepId index}...on StepRestarted{stepId attempt}...on TextDelta{stepId messageId kind offset text}...on ToolCallDelta{stepId toolCallId name offset argumentsText}...on MessageAdded{message{...MessageFields}}...on ToolCallChanged{toolCallStatus toolCall{...ToolCallFields}}...on ChildRunStarted{child{id}}}fragment RunErrorFields on RunError{type message detail retryable}fragment UsageFields on Usage{steps inputTokens outputTokens totalTokens cachedInputTokens reasoningTokens}fragment MessageFields on Message{__typename id position clientId inContext createdAt run{id}...on SystemMessage{text}...on UserMessage{text content{text imageUrl}}...on ReasoningMessage{text redacted}...on AssistantMessage{text interrupted}...on SummaryMessage{text}...on ToolCallMessage{toolCalls{...ToolCallFields}}...on ApprovalRequestMessage{toolCalls{...ToolCallFields}}}fragment ToolCallFields on ToolCall{id name argumentsText arguments editedArguments status needs approvalsRequired createdAt startedAt finishedAt expiresAt run{id}decision{...DecisionFields}result{status output stdout stderr truncated durationMs}}fragment DecisionFields on ApprovalDecision{toolCallId kind reason note scope editedArguments toolReturn status decidedBy decidedAt}' as TypedDocument<
     RunEventsData,
     RunEventsVariables
   >
@@ -402,7 +402,7 @@ export type ConversationEventsData = {
 }
 export type ConversationEventsVariables = { readonly conversationId: string; readonly after: string }
 export const ConversationEvents =
-  'subscription ConversationEvents($conversationId:ID!$after:EventCursor!){conversationEvents(conversationId:$conversationId after:$after){__typename cursor ...on RunEvent{...RunEventFields}}}fragment RunEventFields on RunEvent{__typename cursor runId at ...on RunEntry{seq}...on RunStatusChanged{status stopReason error{...RunErrorFields}usage{...UsageFields}}...on StepStarted{stepId index}...on StepRestarted{stepId attempt}...on TextDelta{stepId messageId kind offset text}...on ToolCallDelta{stepId toolCallId name offset argumentsText}...on MessageAdded{message{...MessageFields}}...on ToolCallChanged{toolCallStatus toolCall{...ToolCallFields}}...on ChildRunStarted{child{id}}}fragment RunErrorFields on RunError{type message detail retryable}fragment UsageFields on Usage{steps inputTokens outputTokens totalTokens cachedInputTokens reasoningTokens}fragment MessageFields on Message{__typename id position clientId inContext createdAt run{id}...on SystemMessage{text}...on UserMessage{text content{text imageUrl}}...on ReasoningMessage{text redacted}...on AssistantMessage{text interrupted}...on SummaryMessage{text}...on ToolCallMessage{toolCalls{...ToolCallFields}}...on ApprovalRequestMessage{toolCalls{...ToolCallFields}}}fragment ToolCallFields on ToolCall{id name argumentsText arguments editedArguments status needs createdAt startedAt finishedAt expiresAt run{id}decision{...DecisionFields}result{status output stdout stderr truncated durationMs}}fragment DecisionFields on ApprovalDecision{toolCallId kind reason scope editedArguments toolReturn status decidedBy decidedAt}' as TypedDocument<
+  'subscription ConversationEvents($conversationId:ID!$after:EventCursor!){conversationEvents(conversationId:$conversationId after:$after){__typename cursor ...on RunEvent{...RunEventFields}}}fragment RunEventFields on RunEvent{__typename cursor runId at ...on RunEntry{seq}...on RunStatusChanged{status stopReason error{...RunErrorFields}usage{...UsageFields}}...on StepStarted{stepId index}...on StepRestarted{stepId attempt}...on TextDelta{stepId messageId kind offset text}...on ToolCallDelta{stepId toolCallId name offset argumentsText}...on MessageAdded{message{...MessageFields}}...on ToolCallChanged{toolCallStatus toolCall{...ToolCallFields}}...on ChildRunStarted{child{id}}}fragment RunErrorFields on RunError{type message detail retryable}fragment UsageFields on Usage{steps inputTokens outputTokens totalTokens cachedInputTokens reasoningTokens}fragment MessageFields on Message{__typename id position clientId inContext createdAt run{id}...on SystemMessage{text}...on UserMessage{text content{text imageUrl}}...on ReasoningMessage{text redacted}...on AssistantMessage{text interrupted}...on SummaryMessage{text}...on ToolCallMessage{toolCalls{...ToolCallFields}}...on ApprovalRequestMessage{toolCalls{...ToolCallFields}}}fragment ToolCallFields on ToolCall{id name argumentsText arguments editedArguments status needs approvalsRequired createdAt startedAt finishedAt expiresAt run{id}decision{...DecisionFields}result{status output stdout stderr truncated durationMs}}fragment DecisionFields on ApprovalDecision{toolCallId kind reason note scope editedArguments toolReturn status decidedBy decidedAt}' as TypedDocument<
     ConversationEventsData,
     ConversationEventsVariables
   >
@@ -415,6 +415,7 @@ export type InboxCallFields = {
   readonly editedArguments: unknown
   readonly status: ToolCallStatus
   readonly needs: ToolCallNeed
+  readonly approvalsRequired: number
   readonly createdAt: string
   readonly startedAt: string | null
   readonly finishedAt: string | null
@@ -429,11 +430,10 @@ export type InboxCallFields = {
     readonly truncated: boolean
     readonly durationMs: number | null
   } | null
+  readonly approvals: readonly { readonly decidedBy: string | null; readonly decidedAt: string }[]
   readonly agent: { readonly id: string; readonly name: string }
   readonly conversation: { readonly id: string; readonly title: string | null }
   readonly tool: { readonly id: string; readonly description: string; readonly parameters: unknown } | null
-  readonly approvals?: undefined
-  readonly approvalsRequired?: undefined
 }
 
 export type InboxData = {
@@ -448,7 +448,7 @@ export type InboxData = {
 }
 export type InboxVariables = { readonly needs: readonly ToolCallNeed[] }
 export const Inbox =
-  'subscription Inbox($needs:[ToolCallNeed!]!){approvalInbox(needs:$needs){__typename ...on InboxSnapshot{totalCount toolCalls{...InboxCallFields}}...on InboxAdded{toolCall{...InboxCallFields}}...on InboxRemoved{toolCall{id}}}}fragment InboxCallFields on ToolCall{...ToolCallFields agent{id name}conversation{id title}tool{id description parameters}}fragment ToolCallFields on ToolCall{id name argumentsText arguments editedArguments status needs createdAt startedAt finishedAt expiresAt run{id}decision{...DecisionFields}result{status output stdout stderr truncated durationMs}}fragment DecisionFields on ApprovalDecision{toolCallId kind reason scope editedArguments toolReturn status decidedBy decidedAt}' as TypedDocument<
+  'subscription Inbox($needs:[ToolCallNeed!]!){approvalInbox(needs:$needs){__typename ...on InboxSnapshot{totalCount toolCalls{...InboxCallFields}}...on InboxAdded{toolCall{...InboxCallFields}}...on InboxRemoved{toolCall{id}}}}fragment InboxCallFields on ToolCall{...ToolCallFields approvals{decidedBy decidedAt}agent{id name}conversation{id title}tool{id description parameters}}fragment ToolCallFields on ToolCall{id name argumentsText arguments editedArguments status needs approvalsRequired createdAt startedAt finishedAt expiresAt run{id}decision{...DecisionFields}result{status output stdout stderr truncated durationMs}}fragment DecisionFields on ApprovalDecision{toolCallId kind reason note scope editedArguments toolReturn status decidedBy decidedAt}' as TypedDocument<
     InboxData,
     InboxVariables
   >
@@ -478,13 +478,16 @@ export type SubmitApprovalsData = {
         readonly message: string
         readonly problems: readonly { readonly path: string; readonly message: string }[]
       }
-    | { readonly __typename: 'InvalidToolCallIdsRefusal' | 'NoPendingApprovalRefusal'; readonly message: string }
+    | {
+        readonly __typename: 'InvalidToolCallIdsRefusal' | 'NoPendingApprovalRefusal' | 'SelfApprovalRefusal'
+        readonly message: string
+      }
     | { readonly __typename: 'SubmitApprovalsSuccess'; readonly run: RunFields }
     | null
 }
 export type SubmitApprovalsVariables = { readonly input: SubmitApprovalsInput }
 export const SubmitApprovals =
-  'mutation SubmitApprovals($input:SubmitApprovalsInput!){submitApprovals(input:$input){__typename ...on SubmitApprovalsSuccess{run{...RunFields}}...on Refusal{message}...on AlreadyDecidedRefusal{decisions{...DecisionFields}}...on InvalidArgumentsRefusal{problems{path message}}}}fragment RunFields on Run{id status stopReason canRetry createdAt startedAt finishedAt error{...RunErrorFields}usage{...UsageFields}}fragment RunErrorFields on RunError{type message detail retryable}fragment UsageFields on Usage{steps inputTokens outputTokens totalTokens cachedInputTokens reasoningTokens}fragment DecisionFields on ApprovalDecision{toolCallId kind reason scope editedArguments toolReturn status decidedBy decidedAt}' as TypedDocument<
+  'mutation SubmitApprovals($input:SubmitApprovalsInput!){submitApprovals(input:$input){__typename ...on SubmitApprovalsSuccess{run{...RunFields}}...on Refusal{message}...on AlreadyDecidedRefusal{decisions{...DecisionFields}}...on InvalidArgumentsRefusal{problems{path message}}}}fragment RunFields on Run{id status stopReason canRetry createdAt startedAt finishedAt error{...RunErrorFields}usage{...UsageFields}}fragment RunErrorFields on RunError{type message detail retryable}fragment UsageFields on Usage{steps inputTokens outputTokens totalTokens cachedInputTokens reasoningTokens}fragment DecisionFields on ApprovalDecision{toolCallId kind reason note scope editedArguments toolReturn status decidedBy decidedAt}' as TypedDocument<
     SubmitApprovalsData,
     SubmitApprovalsVariables
   >

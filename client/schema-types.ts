@@ -38,6 +38,8 @@ export type RunErrorType =
 
 export type RunStatus = 'AWAITING_APPROVAL' | 'CANCELLED' | 'CANCELLING' | 'COMPLETED' | 'FAILED' | 'QUEUED' | 'RUNNING'
 
+export type RunWait = 'APPROVAL' | 'CLIENT_RESULT'
+
 export type StepStatus = 'CANCELLED' | 'COMPLETED' | 'FAILED' | 'PAUSED' | 'RUNNING'
 
 export type StopReason =
@@ -96,6 +98,7 @@ export type ApprovalDecisionInput =
 
 export interface ApproveInput {
   readonly arguments?: unknown
+  readonly note?: string | null | undefined
   readonly scope?: ApprovalScope | undefined
   readonly toolCallId: string
 }
@@ -117,6 +120,12 @@ export interface BlockFilter {
 
 export type CancelRunInput =
   { readonly agentId: string } | { readonly conversationId: string } | { readonly runId: string }
+
+export interface ClaimToolCallInput {
+  readonly claimantId: string
+  readonly leaseMs?: number | undefined
+  readonly toolCallId: string
+}
 
 export interface ClientToolInput {
   readonly description?: string | null | undefined
@@ -376,7 +385,9 @@ export interface UpdateSleeptimeGroupInput {
 
 export interface UpdateToolInput {
   readonly approvalCondition?: unknown
+  readonly approvalExcludesSender?: boolean | null | undefined
   readonly approvalTimeoutMs?: number | null | undefined
+  readonly approvalsRequired?: number | null | undefined
   readonly description?: string | null | undefined
   readonly id: string
   readonly idempotent?: boolean | null | undefined
@@ -391,7 +402,9 @@ export interface UpdateToolInput {
 
 export interface UpsertToolInput {
   readonly approvalCondition?: unknown
+  readonly approvalExcludesSender?: boolean | null | undefined
   readonly approvalTimeoutMs?: number | null | undefined
+  readonly approvalsRequired?: number | null | undefined
   readonly description?: string | null | undefined
   readonly idempotent?: boolean | null | undefined
   readonly implementation: ToolImplementationInput

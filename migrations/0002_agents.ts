@@ -68,6 +68,8 @@ export async function up(db: Kysely<never>): Promise<void> {
       parameters jsonb not null,
       requires_approval boolean not null,
       approval_condition jsonb,
+      approvals_required integer not null default 1 check (approvals_required > 0),
+      approval_excludes_sender boolean not null default false,
       approval_timeout_ms integer check (approval_timeout_ms > 0),
       parallel boolean not null,
       idempotent boolean not null,

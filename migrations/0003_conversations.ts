@@ -167,6 +167,10 @@ export async function up(db: Kysely<never>): Promise<void> {
       started_at timestamptz(3),
       finished_at timestamptz(3),
       edited_arguments jsonb,
+      -- What it needs beyond one approval by anybody, with the approvals so far.
+      approval jsonb,
+      -- Which client runs it, and until when.
+      claim jsonb,
       decision jsonb,
       -- Id of the actor in the decision, for lists.
       decided_by text,

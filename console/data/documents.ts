@@ -55,13 +55,13 @@ export type DecisionFields = {
   readonly toolCallId: string
   readonly kind: ApprovalDecisionKind
   readonly reason: string | null
+  readonly note: string | null
   readonly scope: ApprovalScope | null
   readonly editedArguments: unknown
   readonly toolReturn: string | null
   readonly status: ToolReturnStatus | null
   readonly decidedBy: string | null
   readonly decidedAt: string
-  readonly note?: undefined
 }
 
 export type ToolCallFields = {
@@ -72,6 +72,7 @@ export type ToolCallFields = {
   readonly editedArguments: unknown
   readonly status: ToolCallStatus
   readonly needs: ToolCallNeed
+  readonly approvalsRequired: number
   readonly createdAt: string
   readonly startedAt: string | null
   readonly finishedAt: string | null
@@ -86,7 +87,6 @@ export type ToolCallFields = {
     readonly truncated: boolean
     readonly durationMs: number | null
   } | null
-  readonly approvalsRequired?: undefined
 }
 
 export type MessageFields =
@@ -247,6 +247,7 @@ export type InboxCallFields = {
   readonly editedArguments: unknown
   readonly status: ToolCallStatus
   readonly needs: ToolCallNeed
+  readonly approvalsRequired: number
   readonly createdAt: string
   readonly startedAt: string | null
   readonly finishedAt: string | null
@@ -261,11 +262,10 @@ export type InboxCallFields = {
     readonly truncated: boolean
     readonly durationMs: number | null
   } | null
+  readonly approvals: readonly { readonly decidedBy: string | null; readonly decidedAt: string }[]
   readonly agent: { readonly id: string; readonly name: string }
   readonly conversation: { readonly id: string; readonly title: string | null }
   readonly tool: { readonly id: string; readonly description: string; readonly parameters: unknown } | null
-  readonly approvals?: undefined
-  readonly approvalsRequired?: undefined
 }
 
 export type ViewerData = {

@@ -6,6 +6,7 @@ import {
   applyDecisions,
   denyExpired,
   resumeIfDecided,
+  toolsApprovedForAgent,
   withCalls,
   type DecisionInput,
   type GivenDecision,
@@ -13,7 +14,7 @@ import {
 import { Draft, type Checkpoint } from '../domain/draft.ts'
 import { notFound } from '../domain/errors.ts'
 import { encodeId } from '../domain/ids.ts'
-import { findTool, type RunState } from '../domain/run-state.ts'
+import type { RunState } from '../domain/run-state.ts'
 import type { Viewer } from '../domain/viewer.ts'
 import { setApprovalOverride } from '../store/agent-tools.ts'
 import { writeCheckpoint } from '../store/checkpoint.ts'
@@ -62,11 +63,11 @@ export async function submitApprovals(
     const draft = new Draft(loaded.state, context)
     // An expired call can no longer be approved, even if no sweep has denied it yet.
     const expired = denyExpired(draft)
-    const refusal = refusalOf(draft.state, input)
+    const refusal = refusalOf(draft.state, input, viewer.actor)
     if (refusal && !expired) return refusal
     if (!refusal) {
-      const ofAgent = toolsApprovedForAgent(draft.state, input)
       applyDecisions(draft, input, viewer.actor)
+      const ofAgent = toolsApprovedForAgent(loaded.state, draft.state)
       for (const agentToolId of ofAgent) await setApprovalOverride(trx, agentToolId, false)
       if (keyed) await rememberRun(trx, keyed, { runId, now: draft.at })
     }
@@ -109,13 +110,4 @@ function requireScopes(viewer: Viewer, state: RunState, { decisions, followUp }:
     }
   }
   if (followUp.length > 0) requireScope(viewer, ['RUN'], 'Sending a follow-up')
-}
-
-/** The agent's tools that need no approval from now on. */
-function toolsApprovedForAgent(state: RunState, { decisions }: SubmitApprovalsInput): string[] {
-  return withCalls(state, decisions).flatMap(({ given, call }) =>
-    given.kind === 'APPROVED' && given.scope === 'AGENT' && call?.status === 'PENDING'
-      ? (findTool(state, call.name)?.id ?? [])
-      : [],
-  )
 }

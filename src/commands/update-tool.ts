@@ -1,4 +1,4 @@
-import { mergeTool, type ToolInput } from '../domain/tool-input.ts'
+import { mergeTool, refuseRulesForTwo, type ToolInput } from '../domain/tool-input.ts'
 import type { Tool } from '../domain/tool.ts'
 import type { Viewer } from '../domain/viewer.ts'
 import { lockTool, setTool } from '../store/tools.ts'
@@ -12,6 +12,7 @@ export interface UpdateToolInput extends ToolInput {
 
 /** Of any kind. What is left out stays as it is, stored headers too. */
 export async function updateTool(context: CommandContext, viewer: Viewer, input: UpdateToolInput): Promise<Tool> {
+  refuseRulesForTwo(viewer.actor, input)
   const source = input.implementation && 'javascript' in input.implementation ? input.implementation.javascript : null
   // Running it may take seconds, for which nothing is to be locked.
   if (source) await checkJavaScript(context, viewer, { kind: 'JAVASCRIPT', ...source })

@@ -1,6 +1,12 @@
 import { badUserInput } from '../domain/errors.ts'
 import { checkedToolName } from '../domain/input.ts'
-import { mergeTool, unsetTool, type ToolImplementationInput, type ToolInput } from '../domain/tool-input.ts'
+import {
+  mergeTool,
+  refuseRulesForTwo,
+  unsetTool,
+  type ToolImplementationInput,
+  type ToolInput,
+} from '../domain/tool-input.ts'
 import type { Tool } from '../domain/tool.ts'
 import type { Viewer } from '../domain/viewer.ts'
 import { upsertTool as upsertToolRow } from '../store/tools.ts'
@@ -16,6 +22,7 @@ export interface UpsertToolInput extends ToolInput {
 export async function upsertTool(context: CommandContext, viewer: Viewer, input: UpsertToolInput): Promise<Tool> {
   const now = context.clock.now()
   const name = checkedToolName('input.name', input.name)
+  refuseRulesForTwo(viewer.actor, input)
   const settings = mergeTool(unsetTool, input)
   await checkJavaScript(context, viewer, settings)
   const tool = await upsertToolRow(context.db, {

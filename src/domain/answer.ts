@@ -1,4 +1,5 @@
 import { storableJson, type Json } from '../util/json.ts'
+import { approvalTerms } from './call-approvals.ts'
 import type { Draft } from './draft.ts'
 import type { LiveItem } from './live-step.ts'
 import { withPrefilled } from './call-check.ts'
@@ -53,6 +54,8 @@ export function addAnswer(draft: Draft, answer: Answer): void {
       editedArguments: null,
       needs,
       status: denied ? 'DENIED' : needs === 'NOTHING' ? 'READY' : 'PENDING',
+      approval: needs === 'APPROVAL' ? approvalTerms(findTool(draft.state, item.name)!.tool) : null,
+      claim: null,
       decision: null,
       decidedAt: null,
       result: denied ? errorResult(deniedInBackground) : null,

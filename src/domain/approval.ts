@@ -1,5 +1,6 @@
 import { matchesSchema } from '../util/json-schema.ts'
 import type { Json } from '../util/json.ts'
+import type { ToolCall } from './tool-call.ts'
 import type { ToolRule } from './tool-rules.ts'
 import type { AgentTool } from './tool.ts'
 
@@ -33,4 +34,13 @@ export function needsApproval(policy: ApprovalPolicy, args: Json): boolean {
   if (policy.when !== 'CONDITION') return policy.when === 'ALWAYS'
   // A condition that cannot be evaluated counts as satisfied: then a person decides.
   return matchesSchema(policy.condition, args) ?? true
+}
+
+export const runWaits = ['APPROVAL', 'CLIENT_RESULT'] as const
+export type RunWait = (typeof runWaits)[number]
+
+/** What a run waits for, given the calls that wait. */
+export function waitsOf(pending: readonly Pick<ToolCall, 'needs'>[]): RunWait[] {
+  const needs = new Set(pending.map((call) => (call.needs === 'CLIENT_EXECUTION' ? 'CLIENT_RESULT' : 'APPROVAL')))
+  return runWaits.filter((wait) => needs.has(wait))
 }

@@ -39,7 +39,7 @@ function toolNamesOf(state: PromptState): string[] {
 }
 
 /** The parameters of the tool that a call of this name means. */
-function parametersOf(state: RunState, name: string): JsonObject | undefined {
+export function parametersOf(state: RunState, name: string): JsonObject | undefined {
   return (findClientTool(state.run.request, name) ?? findTool(state, name)?.tool)?.parameters
 }
 

@@ -1,4 +1,5 @@
 import { sameJson, storableJson, type Json } from '../util/json.ts'
+import { notesOfApprovals, type ApprovableCall } from './call-approvals.ts'
 import type { ToolCall } from './tool-call.ts'
 
 /** How a call differs from what its model wrote. */
@@ -28,16 +29,15 @@ export function argumentsThatRan(call: Call): string {
 }
 
 /** What the model must know about its call beside the result, in whole sentences. */
-export function notesOf(call: Pick<ToolCall, 'decision'> & Call): string[] {
+export function notesOf(call: ApprovableCall & Call): string[] {
   const changed = changedArguments(call)
-  const note = call.decision?.kind === 'APPROVED' ? call.decision.reason : null
   return [
     ...(changed
       ? [
           `The arguments of this call were changed by ${changed.by} before it ran: it ran with ${changed.ran}. You had written ${call.argumentsText.trim() || 'no arguments'}.`,
         ]
       : []),
-    ...(note ? [`The person who approved this call says: ${note}`] : []),
+    ...notesOfApprovals(call).map((note) => `The person who approved this call says: ${note}`),
   ]
 }
 

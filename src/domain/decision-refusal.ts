@@ -1,7 +1,15 @@
 import type { SchemaProblem } from '../util/json-schema.ts'
 import { isJsonObject, type Json } from '../util/json.ts'
+import { isSameActor, type Actor } from './actor.ts'
 import { problemsOfEdit } from './call-check.ts'
-import { hashOfFollowUp, isSameDecision, withCalls, type DecisionInput, type GivenDecision } from './decisions.ts'
+import {
+  hasFollowUp,
+  hashOfFollowUp,
+  isSameDecision,
+  withCalls,
+  type DecisionInput,
+  type GivenDecision,
+} from './decisions.ts'
 import { encodeId } from './ids.ts'
 import type { GivenMessage } from './message.ts'
 import type { RunState } from './run-state.ts'
@@ -17,6 +25,7 @@ export type DecisionRefusal =
       readonly expectedIds: readonly string[]
     }
   | { readonly outcome: 'already decided'; readonly message: string; readonly toolCallIds: readonly string[] }
+  | { readonly outcome: 'self approval'; readonly message: string; readonly toolCallIds: readonly string[] }
   | {
       readonly outcome: 'invalid arguments'
       readonly message: string
@@ -33,11 +42,15 @@ interface Deciding {
  * Why decisions are refused, all of them. They are compared with what is stored before the run's state is looked at:
  * the same decision again is never refused, however far the run has come since.
  */
-export function refusalOf(state: RunState, { decisions, followUp }: DecisionInput): DecisionRefusal | undefined {
+export function refusalOf(
+  state: RunState,
+  { decisions, followUp }: DecisionInput,
+  actor: Actor,
+): DecisionRefusal | undefined {
   const all: readonly Deciding[] = withCalls(state, decisions)
   const ids = decisions.map((given) => given.toolCallId)
   const twice = ids.filter((id, index) => ids.indexOf(id) !== index)
-  const open = all.filter(({ given, call }) => !call || !isSameDecision(given, call))
+  const open = all.filter(({ given, call }) => !call || !isSameDecision(given, call, actor))
   if (open.length === 0 && twice.length === 0) return refusalOfFollowUp(calls(all), followUp)
 
   const pending = state.calls.filter((call) => call.status === 'PENDING')
@@ -47,7 +60,7 @@ export function refusalOf(state: RunState, { decisions, followUp }: DecisionInpu
     return invalidIds([...new Set([...invalid.map(({ given }) => given.toolCallId), ...twice])], pending)
   }
   const decided = calls(open).filter(isDecided)
-  return decided.length > 0 ? alreadyDecided(decided) : refusalOfContent(state, open)
+  return decided.length > 0 ? alreadyDecided(decided) : refusalOfContent(state, open, actor)
 }
 
 /** Nothing waits any more. A call that a person decided has that decision; any other has nothing to be told. */
@@ -85,16 +98,20 @@ function refusalOfFollowUp(
   followUp: readonly GivenMessage[],
 ): DecisionRefusal | undefined {
   const hash = hashOfFollowUp(followUp)
-  if (hash === undefined || decided.some((call) => call.decision?.followUpHash === hash)) return undefined
+  if (hash === undefined || decided.some((call) => hasFollowUp(call, hash))) return undefined
   const message =
     'These decisions were already made, without this follow-up, so it was not stored. Send it with `sendMessage`, or with the decision about a call that still waits.'
   return { outcome: 'already decided', message, toolCallIds: decided.map((call) => call.id) }
 }
 
-function refusalOfContent(state: RunState, open: readonly Deciding[]): DecisionRefusal | undefined {
+function refusalOfContent(state: RunState, open: readonly Deciding[], actor: Actor): DecisionRefusal | undefined {
   const approved = open.flatMap(({ given, call }) => (given.kind === 'APPROVED' && call ? [{ given, call }] : []))
   const ofClient = approved.map(({ call }) => call).filter(isOfClient)
   if (ofClient.length > 0) return clientMustReturn(state, ofClient)
+  const { sentBy } = state.run
+  const ownRun = sentBy !== null && isSameActor(sentBy, actor)
+  const barred = approved.map(({ call }) => call).filter((call) => ownRun && call.approval?.excludesSender)
+  if (barred.length > 0) return selfApproval(barred)
 
   for (const { given, call } of approved) {
     const problems = given.arguments === undefined ? [] : problemsOfArguments(state, call, given.arguments)
@@ -102,6 +119,12 @@ function refusalOfContent(state: RunState, open: readonly Deciding[]): DecisionR
     if (problems.length > 0) return { outcome: 'invalid arguments', message, toolCallId: call.id, problems }
   }
   return undefined
+}
+
+function selfApproval(barred: readonly ToolCall[]): DecisionRefusal {
+  const ids = barred.map(publicId).join(', ')
+  const message = `You started this run, and its tool excludes the sender from approving: ${ids}. Somebody else must approve. Nothing was changed.`
+  return { outcome: 'self approval', message, toolCallIds: barred.map((call) => call.id) }
 }
 
 /** A tool takes an object, even if its schema does not say so. */

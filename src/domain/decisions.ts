@@ -1,7 +1,8 @@
 import { jsonHash } from '../util/json-hash.ts'
 import { sameJson, type Json } from '../util/json.ts'
-import type { Actor } from './actor.ts'
+import { isSameActor, type Actor } from './actor.ts'
 import { addDecisions, errorResult } from './advance.ts'
+import { approvalsBeside, approvalsOf, narrowestScope } from './call-approvals.ts'
 import type { Draft } from './draft.ts'
 import type { GivenMessage } from './message.ts'
 import { encodeId } from './ids.ts'
@@ -17,6 +18,7 @@ export type GivenDecision =
       readonly toolCallId: string
       /** Undefined means the model's arguments. */
       readonly arguments: Json | undefined
+      readonly note: string | null
       readonly scope: ApprovalScope
     }
   | { readonly kind: 'DENIED'; readonly toolCallId: string; readonly reason: string | null }
@@ -43,22 +45,27 @@ export function withCalls(
   return decisions.map((given) => ({ given, call: byPublicId.get(given.toolCallId) }))
 }
 
-type DecidableCall = Pick<ToolCall, 'decision' | 'editedArguments'>
-
-/** Whether a person made the same decision before: then making it again succeeds and changes nothing. */
-export function isSameDecision(given: GivenDecision, call: DecidableCall): boolean {
+/**
+ * Whether the same decision was made before: then making it again succeeds and changes nothing. While a call waits for
+ * several approvals, that is one by the same actor; once it is decided, by anybody.
+ */
+export function isSameDecision(given: GivenDecision, call: ToolCall, actor: Actor): boolean {
   const { decision } = call
-  if (!decision || decision.actor === null || decision.kind !== given.kind) return false
-  switch (given.kind) {
-    case 'APPROVED':
-      return decision.scope === given.scope && sameJson(given.arguments ?? null, call.editedArguments)
-    case 'DENIED':
-      return decision.reason === given.reason
-    case 'CLIENT_RETURN':
-      return decision.givenHash === hashOfReturn(given)
-    default:
-      return given satisfies never
+  if (given.kind === 'APPROVED' && (!decision || decision.kind === 'APPROVED')) {
+    const same = approvalsOf(call).filter(({ scope, note }) => scope === given.scope && note === given.note)
+    const own = decision ? same : same.filter((approval) => isSameActor(approval.actor, actor))
+    return own.length > 0 && sameJson(given.arguments ?? null, call.editedArguments)
   }
+  if (!decision || decision.actor === null || decision.kind !== given.kind) return false
+  return given.kind === 'CLIENT_RETURN'
+    ? decision.givenHash === hashOfReturn(given)
+    : given.kind === 'DENIED' && decision.reason === given.reason
+}
+
+/** Whether this follow-up came with a decision about the call before. */
+export function hasFollowUp(call: ToolCall, hash: string): boolean {
+  const { decision } = call
+  return decision?.followUpHash === hash || approvalsOf(call).some((approval) => approval.followUpHash === hash)
 }
 
 function hashOfReturn({ status, output, stdout, stderr }: Extract<GivenDecision, { kind: 'CLIENT_RETURN' }>): string {
@@ -74,9 +81,9 @@ export function applyDecisions(draft: Draft, { decisions, followUp }: DecisionIn
   const followUpHash = hashOfFollowUp(followUp)
   const deciding = withCalls(draft.state, decisions)
   const repeated =
-    followUpHash !== undefined && deciding.some(({ call }) => call?.decision?.followUpHash === followUpHash)
+    followUpHash !== undefined && deciding.some(({ call }) => call !== undefined && hasFollowUp(call, followUpHash))
   for (const { given, call } of deciding) {
-    if (call?.status !== 'PENDING') continue
+    if (call?.status !== 'PENDING' || isSameDecision(given, call, actor)) continue
     applyDecision(draft, call, given, { actor, ...(followUpHash === undefined ? {} : { followUpHash }) })
   }
   if (followUp.length > 0 && !repeated) {
@@ -84,41 +91,23 @@ export function applyDecisions(draft: Draft, { decisions, followUp }: DecisionIn
   }
 }
 
-function applyDecision(
-  draft: Draft,
-  call: ToolCall,
-  given: GivenDecision,
-  by: { readonly actor: Actor } & Pick<Decision, 'followUpHash'>,
-): void {
+type By = { readonly actor: Actor } & Pick<Decision, 'followUpHash'>
+
+function applyDecision(draft: Draft, call: ToolCall, given: GivenDecision, by: By): void {
   switch (given.kind) {
     case 'APPROVED':
-      draft.decideCall(
-        call.id,
-        { kind: 'APPROVED', reason: null, scope: given.scope, ...by },
-        {
-          status: 'READY',
-          editedArguments: given.arguments ?? null,
-        },
-      )
-      if (given.scope !== 'ONCE') {
-        const { approvedTools } = draft.state.run
-        draft.changeRun({ approvedTools: [...new Set([...approvedTools, call.name])] })
-      }
-      return
+      return approve(draft, call, given, by)
     case 'DENIED':
       return deny(draft, call, { reason: given.reason, ...by })
     case 'CLIENT_RETURN': {
       const limit = findTool(draft.state, call.name)?.tool.returnCharLimit ?? toolDefaults.returnCharLimit
-      const decision: Decision = { kind: 'CLIENT_RETURN', reason: null, scope: null, ...by }
-      draft.decideCall(
-        call.id,
-        { ...decision, givenHash: hashOfReturn(given) },
-        {
-          status: given.status === 'SUCCESS' ? 'SUCCEEDED' : 'FAILED',
-          result: { ...truncateResult(given, limit), durationMs: null },
-          finishedAt: draft.at,
-        },
-      )
+      const decision = { ...undecided, kind: 'CLIENT_RETURN', givenHash: hashOfReturn(given), ...by } as const
+      draft.decideCall(call.id, decision, {
+        status: given.status === 'SUCCESS' ? 'SUCCEEDED' : 'FAILED',
+        result: { ...truncateResult(given, limit), durationMs: null },
+        finishedAt: draft.at,
+        editedArguments: null,
+      })
       return
     }
     default:
@@ -126,16 +115,49 @@ function applyDecision(
   }
 }
 
-function deny(draft: Draft, call: ToolCall, denial: Pick<Decision, 'reason' | 'actor' | 'followUpHash'>): void {
-  draft.decideCall(
-    call.id,
-    { kind: 'DENIED', scope: null, ...denial },
-    {
-      status: 'DENIED',
-      result: errorResult(denialText(denial.reason)),
-      finishedAt: draft.at,
-    },
+const undecided = { reason: null, note: null, scope: null } as const
+
+/** The last approval that a call needs settles it. One before that is kept, and the call goes on waiting. */
+function approve(
+  draft: Draft,
+  call: ToolCall,
+  { scope, note, arguments: given }: Extract<GivenDecision, { kind: 'APPROVED' }>,
+  by: By,
+): void {
+  const editedArguments = given ?? null
+  const earlier = approvalsBeside(call, { actor: by.actor, edited: editedArguments })
+  const terms = call.approval && { ...call.approval, given: earlier }
+  if (terms && earlier.length + 1 < terms.required) {
+    const approval = { scope, note, at: draft.at.toISOString(), ...by }
+    const stillNeeded = { ...terms, given: [...earlier, approval] }
+    draft.changeCall(call.id, { status: 'PENDING', approval: stillNeeded, editedArguments })
+    return
+  }
+  const decision = { ...undecided, kind: 'APPROVED', scope, note, ...by } as const
+  draft.decideCall(call.id, decision, { status: 'READY', approval: terms, editedArguments })
+  if (narrowestScope([...earlier, { scope }]) !== 'ONCE') {
+    const { approvedTools } = draft.state.run
+    draft.changeRun({ approvedTools: [...new Set([...approvedTools, call.name])] })
+  }
+}
+
+/** The agent's tools, by the id of their attachment, that these decisions approve for all later runs of the agent. */
+export function toolsApprovedForAgent(before: RunState, after: RunState): string[] {
+  const waited = new Set(before.calls.filter((call) => call.status === 'PENDING').map((call) => call.id))
+  const approved = after.calls.filter((call) => waited.has(call.id) && call.decision?.kind === 'APPROVED')
+  return approved.flatMap((call) =>
+    narrowestScope(approvalsOf(call)) === 'AGENT' ? (findTool(after, call.name)?.id ?? []) : [],
   )
+}
+
+function deny(draft: Draft, call: ToolCall, denial: Pick<Decision, 'reason' | 'actor' | 'followUpHash'>): void {
+  const decision = { ...undecided, kind: 'DENIED', ...denial } as const
+  draft.decideCall(call.id, decision, {
+    status: 'DENIED',
+    result: errorResult(denialText(denial.reason)),
+    finishedAt: draft.at,
+    editedArguments: null,
+  })
 }
 
 /** What the model reads of a call that was not allowed. */

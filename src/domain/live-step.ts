@@ -1,4 +1,5 @@
 import type { ProviderData } from './message.ts'
+import type { ToolCallNeed } from './tool-call.ts'
 
 /** A piece of a step as the model writes it. Its id is that of the message or call it will become. */
 export type LiveItem =
@@ -17,6 +18,8 @@ export type LiveItem =
       readonly id: string
       readonly name: string
       readonly providerCallId: string
+      /** What the call will wait for. Null if that depends on its arguments. */
+      readonly needs: ToolCallNeed | null
       /** The arguments so far. */
       text: string
       recent?: RecentText | undefined
@@ -62,7 +65,8 @@ export interface ShownStep {
 }
 
 export type ShownItem = ShownText & { readonly id: string } & (
-    { readonly kind: 'ASSISTANT' | 'REASONING' } | { readonly kind: 'CALL'; readonly name: string }
+    | { readonly kind: 'ASSISTANT' | 'REASONING' }
+    | { readonly kind: 'CALL'; readonly name: string; readonly needs: ToolCallNeed | null }
   )
 
 interface ShownText {

@@ -1,6 +1,6 @@
 import { encodeCursor } from './cursor.ts'
 import type { RunError, StopReason, StoredRunStatus, Usage } from './run.ts'
-import type { ToolCallStatus } from './tool-call.ts'
+import type { ToolCallNeed, ToolCallStatus } from './tool-call.ts'
 
 /**
  * An entry of a run's log, as it is stored: what happened, by the ids of what it happened to. The row that packs
@@ -52,6 +52,7 @@ export type RunEvent =
       readonly toolCallId: string
       readonly stepIndex: number
       readonly name: string
+      readonly needs: ToolCallNeed | null
       readonly offset: number
       readonly argumentsText: string
     })

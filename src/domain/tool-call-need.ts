@@ -1,5 +1,5 @@
 import { approvalPolicy, needsApproval } from './approval.ts'
-import { faultOfCall, type CallInQuestion } from './call-check.ts'
+import { faultOfCall, parametersOf, type CallInQuestion } from './call-check.ts'
 import { findTool, type RunState } from './run-state.ts'
 import type { ToolCallNeed } from './tool-call.ts'
 
@@ -9,8 +9,24 @@ import type { ToolCallNeed } from './tool-call.ts'
  */
 export function needOf(state: RunState, call: CallInQuestion): ToolCallNeed {
   if (faultOfCall(state, call)) return 'NOTHING'
-  const agentTool = findTool(state, call.name)
+  const known = needOfTool(state, call.name)
+  if (known !== null) return known
+  const policy = approvalPolicy(findTool(state, call.name)!, state.agent.toolRules)
+  return needsApproval(policy, call.arguments) ? 'APPROVAL' : 'NOTHING'
+}
+
+/** What a call of this tool waits for if it can run at all. Null if that depends on its arguments. */
+function needOfTool(state: RunState, name: string): ToolCallNeed | null {
+  const agentTool = findTool(state, name)
   if (!agentTool || agentTool.tool.kind === 'CLIENT') return 'CLIENT_EXECUTION'
-  if (state.run.approvedTools.includes(call.name)) return 'NOTHING'
-  return needsApproval(approvalPolicy(agentTool, state.agent.toolRules), call.arguments) ? 'APPROVAL' : 'NOTHING'
+  if (state.run.approvedTools.includes(name)) return 'NOTHING'
+  const { when } = approvalPolicy(agentTool, state.agent.toolRules)
+  return when === 'CONDITION' ? null : when === 'ALWAYS' ? 'APPROVAL' : 'NOTHING'
+}
+
+/** What readers are told that a call will wait for, while the model is still writing its arguments. */
+export function announcedNeed(state: RunState, name: string): ToolCallNeed | null {
+  const exists = parametersOf(state, name) !== undefined
+  // Nothing waits in a background run: a call that would is denied.
+  return exists && state.run.kind !== 'SLEEPTIME' ? needOfTool(state, name) : 'NOTHING'
 }

@@ -7,6 +7,7 @@ export type ToolCallStatus = (typeof toolCallStatuses)[number]
 export const toolCallNeeds = ['NOTHING', 'APPROVAL', 'CLIENT_EXECUTION'] as const
 export type ToolCallNeed = (typeof toolCallNeeds)[number]
 
+/** From the narrowest to the widest. */
 export const approvalScopes = ['ONCE', 'RUN', 'AGENT'] as const
 export type ApprovalScope = (typeof approvalScopes)[number]
 
@@ -27,12 +28,41 @@ export interface Decision {
   readonly kind: 'APPROVED' | 'DENIED' | 'CLIENT_RETURN'
   readonly reason: string | null
   readonly scope: ApprovalScope | null
+  /** APPROVED: what the model reads with the result. */
+  readonly note: string | null
   /** Null if the approval expired. */
   readonly actor: Actor | null
   /** CLIENT_RETURN: the hash of what the client sent, as what is kept of it may have been cut. */
   readonly givenHash?: string
   /** The hash of the follow-up that came with it. */
   readonly followUpHash?: string
+}
+
+/** One of several approvals that a call needs. */
+export interface Approval {
+  readonly actor: Actor
+  readonly scope: ApprovalScope
+  readonly note: string | null
+  /** ISO 8601, in UTC. */
+  readonly at: string
+  /** The hash of the follow-up that came with it. */
+  readonly followUpHash?: string
+}
+
+/** What a call needs beyond one approval by anybody, as its tool demanded when the call was made. */
+export interface ApprovalTerms {
+  readonly required: number
+  readonly excludesSender: boolean
+  /** Approvals so far, oldest first, without the one that settled the call. All are for the same arguments. */
+  readonly given: readonly Approval[]
+}
+
+/** A client's temporary right to run the call of a client tool. */
+export interface ToolCallClaim {
+  readonly claimantId: string
+  readonly claimedBy: Actor
+  /** ISO 8601, in UTC. */
+  readonly expiresAt: string
 }
 
 export interface ToolCall {
@@ -50,6 +80,9 @@ export interface ToolCall {
   readonly editedArguments: Json
   readonly needs: ToolCallNeed
   readonly status: ToolCallStatus
+  /** Null means one approval by anybody, or that the call needs none. */
+  readonly approval: ApprovalTerms | null
+  readonly claim: ToolCallClaim | null
   readonly decision: Decision | null
   readonly decidedAt: Date | null
   readonly result: ToolResult | null

@@ -1,4 +1,5 @@
 import { storableText, type Json, type JsonObject } from '../util/json.ts'
+import type { Actor } from './actor.ts'
 import { badUserInput } from './errors.ts'
 import {
   checkedNumber,
@@ -23,6 +24,8 @@ export interface ToolInput {
   readonly parameters?: Given<Json>
   readonly requiresApproval?: Given<boolean>
   readonly approvalCondition?: Given<Json>
+  readonly approvalsRequired?: Given<number>
+  readonly approvalExcludesSender?: Given<boolean>
   readonly approvalTimeoutMs?: Given<number>
   readonly parallel?: Given<boolean>
   readonly idempotent?: Given<boolean>
@@ -51,6 +54,8 @@ export const unsetTool: ToolSettings = {
   parameters: { type: 'object', properties: {} },
   requiresApproval: false,
   approvalCondition: null,
+  approvalsRequired: 1,
+  approvalExcludesSender: false,
   approvalTimeoutMs: null,
   parallel: false,
   idempotent: false,
@@ -64,7 +69,7 @@ const maxInt = 2 ** 31 - 1
 /** What is left out stays as it is, stored headers too; null clears. */
 export function mergeTool(current: ToolSettings, input: ToolInput): ToolSettings {
   refuseForeignSettings(current, input)
-  const flag = (name: 'requiresApproval' | 'parallel' | 'idempotent') =>
+  const flag = (name: 'requiresApproval' | 'approvalExcludesSender' | 'parallel' | 'idempotent') =>
     merged(input[name], { current: current[name], cleared: unsetTool[name], check: (value) => value })
   return {
     description: merged(input.description, {
@@ -83,6 +88,12 @@ export function mergeTool(current: ToolSettings, input: ToolInput): ToolSettings
       cleared: unsetTool.approvalCondition,
       check: (schema) => checkedSchema('input.approvalCondition', schema),
     }),
+    approvalsRequired: merged(input.approvalsRequired, {
+      current: current.approvalsRequired,
+      cleared: unsetTool.approvalsRequired,
+      check: (value) => checkedNumber('input.approvalsRequired', value, { from: 1, to: 10 }),
+    }),
+    approvalExcludesSender: flag('approvalExcludesSender'),
     approvalTimeoutMs: merged(input.approvalTimeoutMs, {
       current: current.approvalTimeoutMs,
       cleared: unsetTool.approvalTimeoutMs,
@@ -107,6 +118,15 @@ export function mergeTool(current: ToolSettings, input: ToolInput): ToolSettings
     }),
     ...mergeImplementation(current, input.implementation),
   }
+}
+
+/** On an open server everybody is the same actor, so a call that needs two of them could never be approved. */
+export function refuseRulesForTwo(actor: Actor, { approvalsRequired, approvalExcludesSender }: ToolInput): void {
+  if (actor.kind !== 'OPEN') return
+  const why =
+    'This server is open: everybody is the same actor, so no call could ever be approved. Configure an API key first, or omit the field.'
+  if ((approvalsRequired ?? 1) > 1) throw badUserInput('input.approvalsRequired', why)
+  if (approvalExcludesSender) throw badUserInput('input.approvalExcludesSender', why)
 }
 
 /** What the code or an MCP server says of a tool is theirs: at the next start or refresh it would be back. */

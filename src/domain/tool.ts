@@ -13,6 +13,8 @@ export interface Tool {
   readonly parameters: JsonObject
   readonly requiresApproval: boolean
   readonly approvalCondition: Json
+  readonly approvalsRequired: number
+  readonly approvalExcludesSender: boolean
   readonly approvalTimeoutMs: number | null
   readonly parallel: boolean
   readonly idempotent: boolean

@@ -5,6 +5,7 @@ import { writeText, type LiveItem, type LiveStep } from '../domain/live-step.ts'
 import type { ModelPart, ModelRequest } from '../domain/model-request.ts'
 import { noUsage, type Usage } from '../domain/run.ts'
 import { weighRequest } from '../domain/tokens.ts'
+import type { ToolCallNeed } from '../domain/tool-call.ts'
 import { storableJson, storableText } from '../util/json.ts'
 import type { EngineContext } from './engine-context.ts'
 import { SilentModelError, withIdleLimit } from './idle-limit.ts'
@@ -14,6 +15,9 @@ export type ModelOutcome =
   | ({ readonly outcome: 'failure'; readonly measured: Measured } & RunFailure)
   /** The signal was aborted; `items` is what had been said. */
   | { readonly outcome: 'aborted'; readonly items: readonly LiveItem[]; readonly measured: Measured }
+
+/** What readers are told that a call of this tool will wait for. */
+type NeedOf = (toolName: string) => ToolCallNeed | null
 
 /**
  * Asks the model, and writes what it says into the live step as it comes. Nothing of it is stored here. Every way in
@@ -25,6 +29,7 @@ export async function callModel(
   request: ModelRequest,
   live: LiveStep,
   signal: AbortSignal,
+  needOf: NeedOf = () => null,
 ): Promise<ModelOutcome> {
   const measure = new RequestMeasure(context, request, live)
   // However this ends, the connection ends with it: a provider that hangs would not hear of it otherwise.
@@ -32,7 +37,8 @@ export async function callModel(
   const either = AbortSignal.any([signal, connection.signal])
   try {
     const parts = withIdleLimit(openStream(context, request, either), context.modelIdleMs, signal)
-    const end = await readAnswer(context, runId, parts, { live, measure, signal })
+    const writer = new ItemWriter(context, live, needOf)
+    const end = await readAnswer(context, runId, parts, { writer, measure, signal })
     if (end?.type === 'finish') {
       return {
         outcome: 'answer',
@@ -60,9 +66,8 @@ async function readAnswer(
   context: EngineContext,
   runId: string,
   parts: AsyncIterable<ModelPart>,
-  { live, measure, signal }: { live: LiveStep; measure: RequestMeasure; signal: AbortSignal },
+  { writer, measure, signal }: { writer: ItemWriter; measure: RequestMeasure; signal: AbortSignal },
 ): Promise<AnswerEnd | undefined> {
-  const writer = new ItemWriter(context, live)
   const meter = new AnswerMeter(() => performance.now())
   for await (const part of parts) {
     if (signal.aborted) return undefined
@@ -198,11 +203,13 @@ function tooLarge(excess: string): RunFailure {
 class ItemWriter {
   readonly #ids: EngineContext['ids']
   readonly #live: LiveStep
+  readonly #needOf: NeedOf
   readonly #items = new Map<string, LiveItem>()
 
-  constructor(context: EngineContext, live: LiveStep) {
+  constructor(context: EngineContext, live: LiveStep, needOf: NeedOf) {
     this.#ids = context.ids
     this.#live = live
+    this.#needOf = needOf
   }
 
   write(part: Extract<ModelPart, { readonly item: string }>): void {
@@ -214,16 +221,19 @@ class ItemWriter {
         writeText(item, withoutNul(part.text))
         return
       }
-      case 'call':
+      case 'call': {
+        const name = storableText(part.name)
         this.#open(part.item, {
           kind: 'CALL',
           id: this.#ids.next(),
-          name: storableText(part.name),
+          name,
           providerCallId: storableText(part.callId),
+          needs: this.#needOf(name),
           text: '',
           complete: false,
         })
         return
+      }
       case 'arguments':
         writeText(this.#items.get(part.item)!, withoutNul(part.text))
         return

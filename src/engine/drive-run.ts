@@ -12,6 +12,7 @@ import { callsOfStep, lastStep, type RunState } from '../domain/run-state.ts'
 import type { Usage } from '../domain/run.ts'
 import { contextWindowOf } from '../domain/model.ts'
 import { weighRequest } from '../domain/tokens.ts'
+import { announcedNeed } from '../domain/tool-call-need.ts'
 import type { ToolCall } from '../domain/tool-call.ts'
 import { loadConfiguration, loadContext, type Configuration } from '../store/load-run.ts'
 import { onAbort } from '../util/abort.ts'
@@ -132,7 +133,9 @@ class RunDriver {
     const live: LiveStep = { seq: this.#state.run.nextSeq - 1, stepIndex: step.index, items: [] }
     this.#live = live
     this.#context.hub.setLiveStep(this.#runId, live)
-    const outcome = await callModel(this.#context, this.#runId, request, live, this.#stop.signal)
+    const state = this.#state
+    const needOf = (name: string) => announcedNeed(state, name)
+    const outcome = await callModel(this.#context, this.#runId, request, live, this.#stop.signal, needOf)
     if (outcome.outcome === 'aborted' && this.#holder.release.aborted) return
     if (outcome.outcome === 'failure') {
       if (outcome.error.type !== 'LLM_CONTEXT_WINDOW') return this.#fail(outcome, { live, ...outcome })

@@ -14,7 +14,7 @@ import { ContentPart } from './given-message.ts'
 import { loadExisting } from './load-existing.ts'
 import { encodeId, Node, registerNode } from './node.ts'
 import { Message, Run, Step, ToolCall } from './run-refs.ts'
-import { ApprovalDecision, isDecided, ToolReturn } from './tool-call-outcome.ts'
+import { ApprovalDecision, decisionsOf, ToolReturn } from './tool-call-outcome.ts'
 
 const typeNames = {
   SYSTEM: 'SystemMessage',
@@ -193,7 +193,7 @@ messageRef('APPROVAL_RESPONSE').implement({
     decisions: t.field({
       type: [ApprovalDecision],
       description: 'The decisions, in the order of the calls.',
-      resolve: async (message, _args, context) => (await callsOf(message, context)).filter(isDecided),
+      resolve: async (message, _args, context) => decisionsOf(await callsOf(message, context)),
     }),
   }),
 })

@@ -5,7 +5,7 @@ import { encodeId, encodeStepId } from './node.ts'
 import { RunError, RunStatus, StopReason, Usage } from './run-outcome.ts'
 import { Message, Run, Step, ToolCall } from './run-refs.ts'
 import { loadStep } from './step.ts'
-import { ToolCallStatus } from './tool-call.ts'
+import { ToolCallNeed, ToolCallStatus } from './tool-call.ts'
 
 type Entry = Extract<DomainRunEvent, { readonly type: 'entry' }>
 type EntryOf<Type extends LogEntry['type']> = Entry & { readonly entry: Extract<LogEntry, { readonly type: Type }> }
@@ -207,6 +207,11 @@ builder.objectRef<Extract<DomainRunEvent, { readonly type: 'call' }>>('ToolCallD
       resolve: (delta) => encodeId('ToolCall', delta.toolCallId),
     }),
     name: t.exposeString('name', { description: 'The name of the tool.' }),
+    needs: t.expose('needs', {
+      type: ToolCallNeed,
+      nullable: true,
+      description: 'What the call will wait for. Null while that depends on arguments that are not complete yet.',
+    }),
     offset: t.exposeInt('offset', {
       description: 'Where `argumentsText` begins in the text of the arguments, in UTF-16 code units.',
     }),

@@ -1,3 +1,4 @@
+import type { RunWait as DomainRunWait } from '../domain/approval.ts'
 import type {
   RunError as DomainRunError,
   RunErrorType,
@@ -23,6 +24,14 @@ export const RunStatus = builder.enumType('RunStatus', {
     FAILED: { description: 'Ended by an error, which `error` tells.' },
     CANCELLED: { description: 'Ended by `cancelRun`, or by a message sent with INTERRUPT.' },
   } satisfies Described<DomainRunStatus>,
+})
+
+export const RunWait = builder.enumType('RunWait', {
+  description: 'What a paused run waits for.',
+  values: {
+    APPROVAL: { description: 'A decision about a tool call.' },
+    CLIENT_RESULT: { description: 'The result of a tool call that a client runs.' },
+  } satisfies Described<DomainRunWait>,
 })
 
 export const StopReason = builder.enumType('StopReason', {

@@ -1,3 +1,4 @@
+import { waitsOf } from '../domain/approval.ts'
 import { canRetry } from '../domain/retry.ts'
 import { shownStatus, type Run as DomainRun } from '../domain/run.ts'
 import { listMessagesPage } from '../store/messages.ts'
@@ -10,7 +11,7 @@ import { GivenMessage } from './given-message.ts'
 import { loadExisting } from './load-existing.ts'
 import { MessageConnection, MessageFilter } from './message.ts'
 import { encodeId, Node, registerNode } from './node.ts'
-import { RunError, RunStatus, StopReason, Usage } from './run-outcome.ts'
+import { RunError, RunStatus, RunWait, StopReason, Usage } from './run-outcome.ts'
 import { Run, Step, ToolCall } from './run-refs.ts'
 
 Run.implement({
@@ -29,6 +30,12 @@ Run.implement({
       resolve: (run, _args, context) => loadExisting(context.loaders.conversations, 'Conversation', run.conversationId),
     }),
     status: t.field({ type: RunStatus, description: 'Where it stands.', resolve: shownStatus }),
+    waitingFor: t.field({
+      type: [RunWait],
+      description: 'What the run waits for, while `status` is AWAITING_APPROVAL. Empty otherwise.',
+      resolve: async (run, _args, context) =>
+        run.status === 'AWAITING_APPROVAL' ? waitsOf(await context.loaders.pendingCallsOfRun.load(run.id)) : [],
+    }),
     stopReason: t.expose('stopReason', {
       type: StopReason,
       nullable: true,

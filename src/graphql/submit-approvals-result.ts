@@ -4,14 +4,14 @@ import { loadExisting } from './load-existing.ts'
 import { Refusal } from './refusal.ts'
 import { ToolCall } from './run-refs.ts'
 import { runRefusalType, runSuccessType } from './run-results.ts'
-import { ApprovalDecision, isDecided } from './tool-call-outcome.ts'
+import { ApprovalDecision, decisionsOf } from './tool-call-outcome.ts'
 
 const SubmitApprovalsSuccess = runSuccessType('SubmitApprovalsSuccess', {
   description: '`run.pendingToolCalls` shows what still waits.',
   run: 'The run that was decided about.',
 })
 
-const NoPendingApprovalRefusal = runRefusalType('NoPendingApprovalRefusal', {
+export const NoPendingApprovalRefusal = runRefusalType('NoPendingApprovalRefusal', {
   description: 'No tool call is awaiting approval.',
   run: 'The run that waits for nothing.',
 })
@@ -34,7 +34,7 @@ InvalidToolCallIdsRefusal.implement({
   }),
 })
 
-const AlreadyDecidedRefusal = builder.objectRef<{
+export const AlreadyDecidedRefusal = builder.objectRef<{
   readonly type: 'AlreadyDecidedRefusal'
   readonly message: string
   readonly toolCallIds: readonly string[]
@@ -48,8 +48,26 @@ AlreadyDecidedRefusal.implement({
       description: 'The decisions that stand: what was decided, by whom and when.',
       resolve: async ({ toolCallIds }, _args, { loaders }) => {
         const calls = await Promise.all(toolCallIds.map((id) => loadExisting(loaders.toolCalls, 'ToolCall', id)))
-        return calls.filter(isDecided)
+        return decisionsOf(calls)
       },
+    }),
+  }),
+})
+
+const SelfApprovalRefusal = builder.objectRef<{
+  readonly type: 'SelfApprovalRefusal'
+  readonly message: string
+  readonly toolCallIds: readonly string[]
+}>('SelfApprovalRefusal')
+SelfApprovalRefusal.implement({
+  description: 'The viewer started the run, and the tool excludes the sender from approving.',
+  interfaces: [Refusal],
+  fields: (t) => ({
+    toolCalls: t.field({
+      type: [ToolCall],
+      description: 'Tool calls that the viewer may not approve.',
+      resolve: ({ toolCallIds }, _args, { loaders }) =>
+        Promise.all(toolCallIds.map((id) => loadExisting(loaders.toolCalls, 'ToolCall', id))),
     }),
   }),
 })
@@ -93,6 +111,7 @@ export const SubmitApprovalsResult = builder.unionType('SubmitApprovalsResult', 
     NoPendingApprovalRefusal,
     InvalidToolCallIdsRefusal,
     AlreadyDecidedRefusal,
+    SelfApprovalRefusal,
     InvalidArgumentsRefusal,
   ],
   resolveType: (result) => result.type,

@@ -12,80 +12,94 @@ import { SubmitApprovalsResult } from './submit-approvals-result.ts'
 import { ApprovalScope, ToolReturnStatus } from './tool-call-outcome.ts'
 
 const maxDecisions = 200
-const maxReasonCharacters = 10_000
+const maxWordsForModel = 10_000
 
 const ApproveInput = builder.inputType('ApproveInput', {
-  description: 'Lets the server run a call.',
+  description: 'An approval.',
   fields: (t) => ({
-    toolCallId: t.id({ required: true, description: 'The call.' }),
-    arguments: t.field({ type: 'JSON', description: 'Run the call with these arguments instead.' }),
+    toolCallId: t.id({ required: true, description: 'Id of the tool call.' }),
+    arguments: t.field({
+      type: 'JSON',
+      description:
+        "Arguments to use instead of the model's. Approvals given before for other arguments no longer count. Omit to approve the model's arguments.",
+    }),
+    note: t.string({
+      description: 'Note for the model, which reads it with the result. At most 10,000 characters.',
+    }),
     scope: t.field({
       type: ApprovalScope,
       required: true,
       defaultValue: 'ONCE',
-      description: 'How far the approval reaches.',
+      description:
+        'How far the approval reaches. Defaults to ONCE. If several approvals are required, the narrowest scope applies.',
     }),
   }),
 })
 
 const DenyInput = builder.inputType('DenyInput', {
-  description: 'Keeps a call from being run.',
+  description: 'A denial.',
   fields: (t) => ({
-    toolCallId: t.id({ required: true, description: 'The call.' }),
-    reason: t.string({ description: 'Why, as the model reads it.' }),
+    toolCallId: t.id({ required: true, description: 'Id of the tool call.' }),
+    reason: t.string({ description: 'Reason for the model, at most 10,000 characters.' }),
   }),
 })
 
 const ClientToolReturnInput = builder.inputType('ClientToolReturnInput', {
-  description: 'What a call returned that the client ran.',
+  description: 'Result of a tool call that the client ran.',
   fields: (t) => ({
-    toolCallId: t.id({ required: true, description: 'The call.' }),
-    status: t.field({
-      type: ToolReturnStatus,
+    toolCallId: t.id({ required: true, description: 'Id of the tool call.' }),
+    status: t.field({ type: ToolReturnStatus, required: true, description: 'Whether the tool succeeded.' }),
+    output: t.string({
       required: true,
-      description: 'Whether the tool did what it was asked to.',
+      description: "Text of the result, or of the error. It is cut to the tool's `returnCharLimit`.",
     }),
-    output: t.string({ required: true, description: 'What it returned, or what went wrong.' }),
-    stdout: t.stringList({ description: 'What it wrote to its standard output, line by line.' }),
-    stderr: t.stringList({ description: 'What it wrote to its standard error, line by line.' }),
+    stdout: t.stringList({ description: 'Lines that the tool wrote to standard output. Empty by default.' }),
+    stderr: t.stringList({ description: 'Lines that the tool wrote to standard error. Empty by default.' }),
   }),
 })
 
 const ApprovalDecisionInput = builder.inputType('ApprovalDecisionInput', {
-  description: 'A decision about one call.',
+  description: 'A decision about one tool call.',
   isOneOf: true,
   fields: (t) => ({
-    approve: t.field({ type: ApproveInput, description: 'Let the server run it.' }),
-    deny: t.field({ type: DenyInput, description: 'Keep it from being run.' }),
+    approve: t.field({
+      type: ApproveInput,
+      description: 'Lets the server run the call. Requires the APPROVE scope, and MANAGE too if `scope` is AGENT.',
+    }),
+    deny: t.field({
+      type: DenyInput,
+      description: 'Prevents the call from being run. Requires the APPROVE scope, or RUN for a client tool.',
+    }),
     toolReturn: t.field({
       type: ClientToolReturnInput,
       description:
-        'For a client tool, with the RUN scope; for a call that needs approval (the client ran it itself), with APPROVE.',
+        'Result of a call that the client ran. Requires the RUN scope, or APPROVE if the call waits for approval.',
     }),
   }),
 })
 
 const SubmitApprovalsInput = builder.inputType('SubmitApprovalsInput', {
-  description: 'Decisions about the calls that a run waits for.',
+  description: 'Decisions about waiting tool calls of one run.',
   fields: (t) => ({
-    runId: t.id({ required: true, description: 'The run that waits.' }),
+    runId: t.id({ required: true, description: 'Id of the run.' }),
     decisions: t.field({
       type: [ApprovalDecisionInput],
       required: true,
-      description: 'One for each call that is decided now; others may follow.',
+      description: 'Decisions: 1 to 200. Undecided calls keep waiting.',
     }),
     followUp: t.field({
       type: [NewMessageInput],
       description:
-        'Handed to the model after the tool returns, in the same run. It comes with a decision: where all were taken before, one that did not come with them then is refused.',
+        'Messages for the model after the tool results, in the same run. At most 100. If all decisions were made before, a follow-up that did not come with them then is refused.',
     }),
     waitMs: t.int({
       required: true,
       defaultValue: 0,
-      description: 'Answer once the run pauses or ends, or this long is over (at most 5 minutes). 0: at once.',
+      description: 'How long to wait for the run to pause or end before answering. Defaults to 0, at most 300,000.',
     }),
     idempotencyKey: t.string({
-      description: 'The same key within 24 hours gives the same answer; `followUp` is taken once. 1 to 200 characters.',
+      description:
+        '1 to 200 characters. The same key and input within 24 hours return the same result, and `followUp` is stored once.',
     }),
   }),
 })
@@ -94,7 +108,8 @@ builder.mutationField('submitApprovals', (t) =>
   t.field({
     type: SubmitApprovalsResult,
     nullable: true,
-    description: 'Approves, denies or answers pending tool calls. The run goes on once none of its calls is pending.',
+    description:
+      'Approves, denies or answers waiting tool calls. The run continues when none of its calls waits any more. If anything is refused, nothing is changed.',
     args: { input: t.arg({ type: SubmitApprovalsInput, required: true, description: 'The decisions.' }) },
     resolve: async (_root, { input }, context) => {
       const waitMs = checkedWait('input.waitMs', input.waitMs)
@@ -126,6 +141,8 @@ async function submit(context: Context, runId: string, input: Input) {
       return { ...outcome, type: 'InvalidToolCallIdsRefusal' as const }
     case 'already decided':
       return { ...outcome, type: 'AlreadyDecidedRefusal' as const }
+    case 'self approval':
+      return { ...outcome, type: 'SelfApprovalRefusal' as const }
     case 'invalid arguments':
       return { ...outcome, type: 'InvalidArgumentsRefusal' as const }
     default:
@@ -135,18 +152,18 @@ async function submit(context: Context, runId: string, input: Input) {
 
 function toDecision(field: string, input: Input['decisions'][number]): GivenDecision {
   if (input.approve) {
-    const { toolCallId, arguments: edited, scope } = input.approve
+    const { toolCallId, arguments: edited, note, scope } = input.approve
     return {
       kind: 'APPROVED',
       toolCallId,
       arguments: edited ?? undefined,
+      note: wordsForModel(`${field}.approve.note`, note),
       scope: scope ?? 'ONCE',
     }
   }
   if (input.deny) {
     const { toolCallId, reason } = input.deny
-    const text = checkedText(`${field}.deny.reason`, reason ?? '', { max: maxReasonCharacters })
-    return { kind: 'DENIED', toolCallId, reason: text === '' ? null : text }
+    return { kind: 'DENIED', toolCallId, reason: wordsForModel(`${field}.deny.reason`, reason) }
   }
   const { toolCallId, status, output, stdout, stderr } = input.toolReturn
   return {
@@ -157,4 +174,10 @@ function toDecision(field: string, input: Input['decisions'][number]): GivenDeci
     stdout: (stdout ?? []).map(storableText),
     stderr: (stderr ?? []).map(storableText),
   }
+}
+
+/** A note or a reason. Empty text counts as none. */
+function wordsForModel(field: string, value: string | null | undefined): string | null {
+  const text = checkedText(field, value ?? '', { max: maxWordsForModel })
+  return text === '' ? null : text
 }

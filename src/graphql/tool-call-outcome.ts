@@ -1,3 +1,4 @@
+import { approvalsOf } from '../domain/call-approvals.ts'
 import type {
   ApprovalScope as DomainApprovalScope,
   Decision,
@@ -16,9 +17,9 @@ export function argumentsOf(call: ToolCallOutline, context: Context): Promise<To
   return loadExisting(context.loaders.argumentsOfCall, 'ToolCall', call.id)
 }
 
-/** Only of a call that shows a decision: arguments that were edited after the call was read are not shown with it. */
+/** Only of a call that shows an approval: arguments that were edited after the call was read are not shown with it. */
 export async function editedArgumentsOf(call: ToolCallOutline, _args: object, context: Context): Promise<Json> {
-  return isDecided(call) ? (await argumentsOf(call, context)).editedArguments : null
+  return approvalsOf(call).length > 0 ? (await argumentsOf(call, context)).editedArguments : null
 }
 
 function resultOf(call: ToolCallOutline, context: Context): Promise<ToolResult> {
@@ -53,67 +54,85 @@ const ApprovalDecisionKind = builder.enumType('ApprovalDecisionKind', {
   } satisfies Record<Decision['kind'], { description: string }>,
 })
 
-type DecidedCall = ToolCallOutline & { readonly decision: Decision; readonly decidedAt: Date }
-
-export function isDecided(call: ToolCallOutline): call is DecidedCall {
-  return call.decision !== null && call.decidedAt !== null
+/** A decision as it is shown: the one that settled a call, or one of the approvals before it. */
+interface ShownDecision extends Pick<Decision, 'kind' | 'reason' | 'note' | 'scope' | 'actor'> {
+  readonly call: ToolCallOutline
+  readonly decidedAt: Date
 }
 
-export const ApprovalDecision = builder.objectRef<DecidedCall>('ApprovalDecision')
+/** The decision that settled a call. Null until then. */
+export function decisionOf(call: ToolCallOutline): ShownDecision | null {
+  const { decision, decidedAt } = call
+  return decision && decidedAt && { ...decision, call, decidedAt }
+}
+
+export function decisionsOf(calls: readonly ToolCallOutline[]): ShownDecision[] {
+  return calls.flatMap((call) => decisionOf(call) ?? [])
+}
+
+/** The approvals of a call that count, oldest first. */
+export function shownApprovals(call: ToolCallOutline): ShownDecision[] {
+  return approvalsOf(call).map(({ at, ...approval }) => ({
+    ...approval,
+    kind: 'APPROVED',
+    reason: null,
+    call,
+    decidedAt: new Date(at),
+  }))
+}
+
+export const ApprovalDecision = builder.objectRef<ShownDecision>('ApprovalDecision')
 ApprovalDecision.implement({
-  description: 'What was decided about a tool call, by whom and when.',
+  description: 'A decision about a tool call. Fields that do not belong to its kind are null.',
   fields: (t) => ({
-    toolCallId: t.id({ description: 'The call.', resolve: (call) => encodeId('ToolCall', call.id) }),
-    kind: t.field({
-      type: ApprovalDecisionKind,
-      description: 'What was decided.',
-      resolve: (call) => call.decision.kind,
-    }),
-    reason: t.string({
+    toolCallId: t.id({ description: 'Id of the tool call.', resolve: ({ call }) => encodeId('ToolCall', call.id) }),
+    kind: t.expose('kind', { type: ApprovalDecisionKind, description: 'What was decided.' }),
+    reason: t.exposeString('reason', {
       nullable: true,
-      description: 'DENIED: the reason that the model reads. Null where none was given.',
-      resolve: (call) => call.decision.reason,
+      description: 'DENIED: reason for the model. Null if none was given.',
     }),
-    scope: t.field({
+    note: t.exposeString('note', {
+      nullable: true,
+      description: 'APPROVED: note for the model. Null if none was given.',
+    }),
+    scope: t.expose('scope', {
       type: ApprovalScope,
       nullable: true,
       description: 'APPROVED: how far the approval reaches.',
-      resolve: (call) => call.decision.scope,
     }),
     editedArguments: t.field({
       type: 'JSON',
       nullable: true,
-      description: 'APPROVED: what the arguments were changed to. Null where they were not.',
-      resolve: editedArgumentsOf,
+      description: "APPROVED: arguments that were set instead of the model's. Null if they were not changed.",
+      resolve: ({ call }, args, context) => editedArgumentsOf(call, args, context),
     }),
     toolReturn: t.string({
       nullable: true,
-      description: 'CLIENT_RETURN: the output that the client sent.',
-      resolve: async (call, _args, context) => (await clientResult(call, context))?.output,
+      description: "CLIENT_RETURN: text of the client's result.",
+      resolve: async (decision, _args, context) => (await clientResult(decision, context))?.output,
     }),
     status: t.field({
       type: ToolReturnStatus,
       nullable: true,
-      description: 'CLIENT_RETURN: whether the tool did what it was asked to.',
-      resolve: async (call, _args, context) => (await clientResult(call, context))?.status,
+      description: "CLIENT_RETURN: whether the client's tool succeeded.",
+      resolve: async (decision, _args, context) => (await clientResult(decision, context))?.status,
     }),
-    actor: t.field({
+    actor: t.expose('actor', {
       type: Actor,
       nullable: true,
       description: 'Who decided. Null if the approval expired.',
-      resolve: (call) => call.decision.actor,
     }),
     decidedBy: t.string({
       nullable: true,
       description: 'Same as `actor.name`. Null if the approval expired.',
-      resolve: (call) => call.decision.actor?.name,
+      resolve: ({ actor }) => actor?.name,
     }),
     decidedAt: t.expose('decidedAt', { type: 'DateTime', description: 'When it was decided.' }),
   }),
 })
 
-async function clientResult(call: DecidedCall, context: Context): Promise<ToolResult | null> {
-  return call.decision.kind === 'CLIENT_RETURN' ? resultOf(call, context) : null
+async function clientResult({ kind, call }: ShownDecision, context: Context): Promise<ToolResult | null> {
+  return kind === 'CLIENT_RETURN' ? resultOf(call, context) : null
 }
 
 /** Of a call that has a result. */

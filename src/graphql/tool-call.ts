@@ -1,4 +1,7 @@
+import { approvalsRequired } from '../domain/call-approvals.ts'
+import { currentClaim } from '../domain/claim.ts'
 import type {
+  ToolCallClaim as DomainToolCallClaim,
   ToolCallNeed as DomainToolCallNeed,
   ToolCallOutline,
   ToolCallStatus as DomainToolCallStatus,
@@ -6,6 +9,7 @@ import type {
 import { findClientTool } from '../domain/run-state.ts'
 import type { Tool as DomainTool } from '../domain/tool.ts'
 import { countToolCalls, listToolCallsPage } from '../store/tool-call-list.ts'
+import { Actor } from './actor.ts'
 import { Agent } from './agent.ts'
 import { builder } from './builder.ts'
 import { countedConnectionType, pageArguments, pageComplexity } from './connection.ts'
@@ -15,7 +19,14 @@ import { loadExisting } from './load-existing.ts'
 import { encodeId, Node, registerNode, uuidsOfFilter } from './node.ts'
 import { Run, Step, ToolCall } from './run-refs.ts'
 import { loadStep } from './step.ts'
-import { ApprovalDecision, argumentsOf, editedArgumentsOf, isDecided, ToolReturn } from './tool-call-outcome.ts'
+import {
+  ApprovalDecision,
+  argumentsOf,
+  decisionOf,
+  editedArgumentsOf,
+  shownApprovals,
+  ToolReturn,
+} from './tool-call-outcome.ts'
 import { Tool } from './tool.ts'
 
 export const ToolCallStatus = builder.enumType('ToolCallStatus', {
@@ -38,6 +49,21 @@ export const ToolCallNeed = builder.enumType('ToolCallNeed', {
     APPROVAL: { description: 'Someone must approve it.' },
     CLIENT_EXECUTION: { description: 'A client must run it and send what it returned.' },
   } satisfies Record<DomainToolCallNeed, { description: string }>,
+})
+
+const ToolCallClaim = builder.objectRef<DomainToolCallClaim>('ToolCallClaim')
+ToolCallClaim.implement({
+  description:
+    "A client's temporary right to run a client tool call, so that only one of several open clients runs it.",
+  fields: (t) => ({
+    claimantId: t.exposeString('claimantId', { description: 'Id of the client, as given to `claimToolCall`.' }),
+    claimedBy: t.expose('claimedBy', { type: Actor, description: 'Who claimed the call.' }),
+    expiresAt: t.field({
+      type: 'DateTime',
+      description: 'When the claim expires, unless the client extends it.',
+      resolve: ({ expiresAt }) => new Date(expiresAt),
+    }),
+  }),
 })
 
 ToolCall.implement({
@@ -71,6 +97,21 @@ ToolCall.implement({
     needs: t.expose('needs', {
       type: ToolCallNeed,
       description: 'What it waits or waited for. A client tool waits for its execution alone: whoever runs it decides.',
+    }),
+    approvalsRequired: t.int({
+      description: 'How many different actors must approve the call. 0 if it needs no approval.',
+      resolve: approvalsRequired,
+    }),
+    approvals: t.field({
+      type: [ApprovalDecision],
+      description: 'Approvals that count so far, oldest first. At most `approvalsRequired`.',
+      resolve: shownApprovals,
+    }),
+    claim: t.field({
+      type: ToolCallClaim,
+      nullable: true,
+      description: 'Current claim by a client that runs the call. Null if there is none or it has expired.',
+      resolve: (call, _args, { clock }) => (call.status === 'PENDING' ? currentClaim(call, clock.now()) : null),
     }),
     tool: t.field({
       type: Tool,
@@ -107,8 +148,9 @@ ToolCall.implement({
     decision: t.field({
       type: ApprovalDecision,
       nullable: true,
-      description: 'What was decided about it. Null where nothing was, or nothing had to be.',
-      resolve: (call) => (isDecided(call) ? call : null),
+      description:
+        "Decision that settled the call: a denial, the last required approval, or a client's result. Null until then.",
+      resolve: decisionOf,
     }),
     result: t.field({
       type: ToolReturn,

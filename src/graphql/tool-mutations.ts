@@ -44,6 +44,9 @@ const descriptions = {
   requiresApproval: 'Whether calls need approval. Not used if `approvalCondition` is set. Defaults to false.',
   approvalCondition:
     'JSON Schema, at most 64 KB. If set, exactly the calls whose arguments satisfy it need approval. Defaults to null.',
+  approvalsRequired: 'How many different actors must approve a call, 1 to 10. Defaults to 1.',
+  approvalExcludesSender:
+    'Whether the actor who started the run is barred from approving its calls of this tool. Defaults to false.',
   approvalTimeoutMs: 'A call that nobody has decided after this long is denied; it waits forever by default.',
   parallel: 'May run at the same time as other calls of one step; false by default.',
   idempotent: 'Safe to run again when a crash left its outcome unknown; false by default.',
@@ -61,6 +64,8 @@ const UpsertToolInput = builder.inputType('UpsertToolInput', {
     parameters: t.field({ type: 'JSON', description: descriptions.parameters }),
     requiresApproval: t.boolean({ description: descriptions.requiresApproval }),
     approvalCondition: t.field({ type: 'JSON', description: descriptions.approvalCondition }),
+    approvalsRequired: t.int({ description: descriptions.approvalsRequired }),
+    approvalExcludesSender: t.boolean({ description: descriptions.approvalExcludesSender }),
     approvalTimeoutMs: t.int({ description: descriptions.approvalTimeoutMs }),
     parallel: t.boolean({ description: descriptions.parallel }),
     idempotent: t.boolean({ description: descriptions.idempotent }),
@@ -82,6 +87,8 @@ const UpdateToolInput = builder.inputType('UpdateToolInput', {
     description: t.string({ description: descriptions.description }),
     requiresApproval: t.boolean({ description: descriptions.requiresApproval }),
     approvalCondition: t.field({ type: 'JSON', description: descriptions.approvalCondition }),
+    approvalsRequired: t.int({ description: descriptions.approvalsRequired }),
+    approvalExcludesSender: t.boolean({ description: descriptions.approvalExcludesSender }),
     approvalTimeoutMs: t.int({ description: descriptions.approvalTimeoutMs }),
     parallel: t.boolean({ description: descriptions.parallel }),
     idempotent: t.boolean({ description: descriptions.idempotent }),

@@ -43,6 +43,13 @@ Tool.implement({
         'JSON Schema. If set, exactly the calls whose arguments satisfy it need approval; a condition that cannot be evaluated counts as satisfied. Null means that `requiresApproval` decides.',
       resolve: (tool) => tool.approvalCondition,
     }),
+    approvalsRequired: t.exposeInt('approvalsRequired', {
+      description: 'How many different actors must approve a call. Defaults to 1.',
+    }),
+    approvalExcludesSender: t.exposeBoolean('approvalExcludesSender', {
+      description:
+        'Whether the actor who started the run is barred from approving its calls of this tool. Defaults to false.',
+    }),
     approvalTimeoutMs: t.exposeInt('approvalTimeoutMs', {
       nullable: true,
       description: 'A call that nobody has decided after this long is denied. Null: it waits forever.',

@@ -176,6 +176,7 @@ export class RunFollower extends PulledIterator<RunEvent> {
           offset,
           toolCallId: id,
           name: live.name,
+          needs: live.needs,
           argumentsText: text,
         }
       : { type: 'text', cursor, runId, at: clock.now(), stepIndex, offset, kind: live.kind, messageId: id, text }

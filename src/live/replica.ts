@@ -7,6 +7,7 @@ import {
   type ShownItem,
   type ShownStep,
 } from '../domain/live-step.ts'
+import type { ToolCallNeed } from '../domain/tool-call.ts'
 
 /** A piece of a live step on its way to another process. */
 export interface Patch extends LivePosition {
@@ -21,6 +22,7 @@ export interface Patch extends LivePosition {
     readonly kind: ShownItem['kind']
     readonly id: string
     readonly name: string
+    readonly needs: ToolCallNeed | null
     readonly before: number
   }
 }
@@ -28,7 +30,7 @@ export interface Patch extends LivePosition {
 /** `size`, 2 at the least, is how many UTF-16 units a piece may have: the pieces of a long text follow one another. */
 export function toPatch(step: ShownStep, { live, item, offset, end }: LivePiece, size: number): Patch {
   const last = Math.min(end, offset + size)
-  const name = live.kind === 'CALL' ? live.name : ''
+  const { name, needs } = live.kind === 'CALL' ? live : { name: '', needs: null }
   return {
     seq: step.seq,
     stepIndex: step.stepIndex,
@@ -37,7 +39,7 @@ export function toPatch(step: ShownStep, { live, item, offset, end }: LivePiece,
     text: sliceText(live, offset, last),
     complete: live.complete && last === live.text.length,
     ...(offset === 0 && {
-      opening: { kind: live.kind, id: live.id, name, before: lengthOf(step.items.slice(0, item)) },
+      opening: { kind: live.kind, id: live.id, name, needs, before: lengthOf(step.items.slice(0, item)) },
     }),
   }
 }
@@ -50,6 +52,7 @@ interface ReplicaItem {
   readonly kind: ShownItem['kind']
   readonly id: string
   readonly name: string
+  readonly needs: ToolCallNeed | null
   text: string
   recent?: RecentText | undefined
   complete: boolean
@@ -94,7 +97,7 @@ export class Replica implements ShownStep {
     // That they are complete may not have been told, and those without a text were not told at all.
     for (const earlier of this.#items) earlier.complete = true
     while (this.#items.length < item) {
-      this.#items.push({ kind: 'REASONING', id: '', name: '', text: '', complete: true })
+      this.#items.push({ kind: 'REASONING', id: '', name: '', needs: null, text: '', complete: true })
     }
     this.#items.push({ ...opening, text: '', complete: false })
     return true

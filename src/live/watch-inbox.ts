@@ -112,7 +112,7 @@ class SharedInbox {
     try {
       const calls = await listWaitingCalls(this.#context.db, this.tenantId)
       const known = this.#waiting
-      const changed = !known || known.size !== calls.length || calls.some((call) => !known.has(call.id))
+      const changed = !known || known.size !== calls.length || calls.some((call) => !isKnown(known, call))
       if (changed) this.#waiting = new Map(calls.map((call) => [call.id, call]))
       this.#readings += 1
     } catch (error) {
@@ -220,6 +220,11 @@ function* differences(
   isShown: (call: WaitingCall) => boolean,
 ): Generator<Change, undefined> {
   for (const call of from.values()) if (!to.has(call.id) && isShown(call)) yield { type: 'InboxRemoved', id: call.id }
-  for (const call of to.values()) if (!from.has(call.id) && isShown(call)) yield { type: 'InboxAdded', id: call.id }
+  for (const call of to.values()) if (!isKnown(from, call) && isShown(call)) yield { type: 'InboxAdded', id: call.id }
   return undefined
+}
+
+/** As it is: a call that was claimed, or got one of several approvals, is another. */
+function isKnown(waiting: Waiting, { id, version }: WaitingCall): boolean {
+  return waiting.get(id)?.version === version
 }

@@ -239,15 +239,16 @@ function insertCalls(calls: readonly ToolCall[]) {
   }))
   return sql`
     insert into tool_calls (id, tenant_id, run_id, step_index, ordinal, provider_call_id, name, arguments_text, arguments,
-      needs, created_at, expires_at, status, started_at, finished_at, edited_arguments, decision, decided_by, decided_at,
-      result)
+      needs, created_at, expires_at, status, started_at, finished_at, edited_arguments, approval, claim, decision,
+      decided_by, decided_at, result)
     select x.id, x.tenant_id, r.id, x.step_index, x.ordinal, x.provider_call_id, x.name, x.arguments_text,
       x.arguments, x.needs, x.created_at, x.expires_at, x.status, x.started_at, x.finished_at,
-      x.edited_arguments, x.decision, x.decided_by, x.decided_at, x.result
+      x.edited_arguments, x.approval, x.claim, x.decision, x.decided_by, x.decided_at, x.result
     from r, jsonb_to_recordset(${JSON.stringify(rows)}::jsonb)
       as x(id uuid, tenant_id uuid, step_index integer, ordinal integer, provider_call_id text, name text,
         arguments_text text, arguments jsonb, needs text, created_at timestamptz, expires_at timestamptz, status text,
-        started_at timestamptz, finished_at timestamptz, edited_arguments jsonb, decision jsonb, decided_by text,
+        started_at timestamptz, finished_at timestamptz, edited_arguments jsonb, approval jsonb, claim jsonb,
+        decision jsonb, decided_by text,
         decided_at timestamptz, result jsonb)`
 }
 
@@ -255,11 +256,11 @@ function updateCalls(calls: readonly ToolCall[]) {
   const rows = calls.map((call) => ({ id: call.id, ...changingColumns(call) }))
   return sql`
     update tool_calls set status = x.status, started_at = x.started_at, finished_at = x.finished_at,
-      edited_arguments = x.edited_arguments, decision = x.decision,
+      edited_arguments = x.edited_arguments, approval = x.approval, claim = x.claim, decision = x.decision,
       decided_by = x.decided_by, decided_at = x.decided_at, result = x.result
     from r, jsonb_to_recordset(${JSON.stringify(rows)}::jsonb)
       as x(id uuid, status text, started_at timestamptz, finished_at timestamptz, edited_arguments jsonb,
-        decision jsonb, decided_by text, decided_at timestamptz, result jsonb)
+        approval jsonb, claim jsonb, decision jsonb, decided_by text, decided_at timestamptz, result jsonb)
     where tool_calls.id = x.id and tool_calls.run_id = r.id`
 }
 
@@ -269,6 +270,8 @@ function changingColumns(call: ToolCall) {
     started_at: call.startedAt,
     finished_at: call.finishedAt,
     edited_arguments: call.editedArguments,
+    approval: call.approval,
+    claim: call.claim,
     decision: call.decision,
     decided_by: call.decision?.actor?.id ?? null,
     decided_at: call.decidedAt,

@@ -6,7 +6,14 @@ import type { MessageType, GivenMessage } from '../domain/message.ts'
 import type { Reading } from '../domain/run-state.ts'
 import type { RunError, RunKind, RunRequest, StopReason, StoredRunStatus } from '../domain/run.ts'
 import type { StepStatus } from '../domain/step.ts'
-import type { Decision, ToolCallNeed, ToolCallStatus, ToolResult } from '../domain/tool-call.ts'
+import type {
+  ApprovalTerms,
+  Decision,
+  ToolCallClaim,
+  ToolCallNeed,
+  ToolCallStatus,
+  ToolResult,
+} from '../domain/tool-call.ts'
 import type { ToolRule } from '../domain/tool-rules.ts'
 import type { ToolKind } from '../domain/tool.ts'
 import type { ApiScope } from '../domain/viewer.ts'
@@ -78,6 +85,8 @@ export interface Database {
     parameters: Jsonb<JsonObject>
     requires_approval: boolean
     approval_condition: NullableJsonb<Json>
+    approvals_required: Generated<number>
+    approval_excludes_sender: Generated<boolean>
     approval_timeout_ms: number | null
     parallel: boolean
     idempotent: boolean
@@ -219,6 +228,8 @@ export interface Database {
     started_at: Date | null
     finished_at: Date | null
     edited_arguments: NullableJsonb<Json>
+    approval: NullableJsonb<ApprovalTerms>
+    claim: NullableJsonb<ToolCallClaim>
     decision: NullableJsonb<Decision>
     decided_by: string | null
     decided_at: Date | null

@@ -37,6 +37,7 @@ export async function findStreamedItem(
       kind: 'CALL',
       id: call.id,
       name: call.name,
+      needs: call.needs,
       text: call.argumentsText,
       complete: true,
       stepIndex: row.step_index,

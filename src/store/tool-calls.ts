@@ -32,6 +32,8 @@ const partsColumns = [
   'tool_calls.name',
   'tool_calls.needs',
   'tool_calls.status',
+  'tool_calls.approval',
+  'tool_calls.claim',
   'tool_calls.decision',
   'tool_calls.decided_at',
   'tool_calls.created_at',
@@ -55,6 +57,8 @@ function toParts(row: PartsRow): Omit<ToolCallOutline, 'hasResult'> {
     name: row.name,
     needs: row.needs,
     status: row.status,
+    approval: row.approval,
+    claim: row.claim,
     decision: row.decision,
     decidedAt: row.decided_at,
     createdAt: row.created_at,
@@ -151,6 +155,8 @@ export interface WaitingCall {
   readonly id: string
   readonly agentId: string
   readonly needs: ToolCallNeed
+  /** Another text once the call was claimed or got one of several approvals. */
+  readonly version: string | null
 }
 
 /** Every call in the tenant that waits, oldest first. */
@@ -158,11 +164,15 @@ export async function listWaitingCalls(db: Kysely<Database>, tenantId: string): 
   const rows = await callsOfTenant(db, tenantId)
     .where('tool_calls.exception', '=', 'PENDING')
     .innerJoin('runs', 'runs.id', 'tool_calls.run_id')
-    .select(['tool_calls.id', 'runs.agent_id', 'tool_calls.needs'])
+    .select(['tool_calls.id', 'runs.agent_id', 'tool_calls.needs', versionOfWaiting.as('version')])
     .orderBy('tool_calls.id')
     .execute()
-  return rows.map((row) => ({ id: row.id, agentId: row.agent_id, needs: row.needs }))
+  return rows.map((row) => ({ id: row.id, agentId: row.agent_id, needs: row.needs, version: row.version }))
 }
+
+const versionOfWaiting = sql<string | null>`
+  case when tool_calls.approval is not null or tool_calls.claim is not null
+    then md5(concat(tool_calls.approval::text, tool_calls.claim::text)) end`
 
 /** The tools that calls refer to. A call knows its tool by name. */
 export async function findToolsByName(

@@ -319,3 +319,71 @@ test('[APR36] the run, the list of calls and the inbox agree on what waits, from
   await expectWaiting(second.runId, [])
   await socket.dispose()
 })
+
+test('[APR44] the model reads the note of whoever approved a call with its result', async () => {
+  const agent = await talk.createAgent(secretAgent)
+  const { runId, calls } = await ground.ask(agent)
+  await talk.submit(runId, [approve(calls[0], { note: 'only this once' })])
+  expect(await talk.submit(runId, [approve(calls[0])])).toMatchObject({ __typename: 'AlreadyDecidedRefusal' })
+  const next = await ground.answer('done')
+  expect(next.request.messages.at(-1)).toMatchObject({
+    returns: [{ output: secretOf('hello world'), notes: [expect.stringContaining('only this once')] }],
+  })
+  await talk.settled(runId)
+  const { run } = await ground.app.data(
+    'query ($id: ID!) { run(id: $id) { steps { toolCalls { decision { note } approvals { note } result { output } } } } }',
+    { id: runId },
+  )
+  expect(run.steps[0].toolCalls).toEqual([
+    {
+      decision: { note: 'only this once' },
+      approvals: [{ note: 'only this once' }],
+      result: { output: secretOf('hello world') },
+    },
+  ])
+})
+
+test('[APR45] a run says what it waits for, and a call what it will wait for while it is being written', async () => {
+  await ground.app.data('mutation ($input: UpdateToolInput!) { updateTool(input: $input) { tool { id } } }', {
+    input: { id: await talk.toolId('roll_dice'), approvalCondition: { properties: { sides: { minimum: 100 } } } },
+  })
+  const agent = await talk.createAgent({ tools: [{ name: 'get_secret_code', approvalOverride: true }, 'roll_dice'] })
+  const clientTools = [{ name: 'open_door', parameters: { type: 'object' } }]
+  const runId = await talk.start(agent, 'go', { clientTools })
+  const socket = ground.app.webSocket()
+  const deltas = socket.stream(
+    'subscription ($id: ID!) { runEvents(runId: $id) { __typename ... on ToolCallDelta { name needs argumentsText } } }',
+    { id: runId },
+  )
+  const nextDelta = async () => {
+    for (;;) {
+      const event = (await deltas.next())!.data.runEvents
+      if (event.__typename === 'ToolCallDelta') return [event.name, event.needs]
+    }
+  }
+  const call = await ground.model.nextCall()
+  const expected = {
+    get_secret_code: 'APPROVAL',
+    roll_dice: null,
+    open_door: 'CLIENT_EXECUTION',
+    unknown: 'NOTHING',
+  }
+  const args: Record<string, object> = { get_secret_code: hello, roll_dice: { sides: 6 }, open_door: {}, unknown: {} }
+  for (const [name, needs] of Object.entries(expected)) {
+    call.call(name, args[name])
+    expect(await nextDelta()).toEqual([name, needs])
+  }
+  call.finish()
+  await deltas.close()
+  await socket.dispose()
+  const calls = await talk.pending(runId)
+  const waitingFor = async () =>
+    (await ground.app.data('query ($id: ID!) { run(id: $id) { waitingFor } }', { id: runId })).run.waitingFor
+  expect(await waitingFor()).toEqual(['APPROVAL', 'CLIENT_RESULT'])
+  await talk.submit(runId, [approve(calls[0])])
+  expect(await waitingFor()).toEqual(['CLIENT_RESULT'])
+  await talk.submit(runId, [giveReturn(calls[1], 'open')])
+  await ground.answer('done')
+  await talk.settled(runId)
+  expect(await waitingFor()).toEqual([])
+})

@@ -163,6 +163,7 @@ function toolCall(
     editedArguments: null,
     status,
     needs: statuses.includes('PENDING') ? 'APPROVAL' : 'NOTHING',
+    approvalsRequired: statuses.includes('PENDING') ? 1 : 0,
     createdAt: at,
     startedAt: isOver ? at : null,
     finishedAt: isOver ? at : null,

@@ -11,7 +11,14 @@ const written = {
   argumentsText: '{"sum": 500, "to": "Ada"}',
   arguments: { to: 'Ada', sum: 500 },
   editedArguments: null,
-  decision: { kind: 'APPROVED', reason: null, scope: 'ONCE' },
+  decision: {
+    kind: 'APPROVED',
+    reason: null,
+    note: null,
+    scope: 'ONCE',
+    actor: { kind: 'OPEN', id: 'open', name: 'open' },
+  },
+  decidedAt: new Date('2026-01-01'),
   result: null,
 } as unknown as ToolCall
 
@@ -30,7 +37,7 @@ test('[PRV40] only a change of value is a change, whatever the order of keys and
 })
 
 test('[PRV40] what the approver says is told with the return', () => {
-  const decision = { ...written.decision!, reason: 'only this once' }
+  const decision = { ...written.decision!, note: 'only this once' }
   expect(notesOf({ ...written, decision })).toEqual(['The person who approved this call says: only this once'])
 })
 

@@ -47,6 +47,7 @@ test.each([
   const draft = new Draft(askedRun(), { clock: systemClock, ids })
   const items = Array.from({ length: count }, (_, n) => ({
     kind: 'CALL' as const,
+    needs: null,
     id: ids.next(),
     name,
     providerCallId: `call_${n}`,

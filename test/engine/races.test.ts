@@ -74,7 +74,7 @@ const retry = (runId: string) => retryRun(context, ground.viewer, { runId })
 
 function approve(runId: string, callId: string) {
   const toolCallId = encodeId('ToolCall', callId)
-  const decisions = [{ kind: 'APPROVED', toolCallId, arguments: undefined, scope: 'ONCE' }] as const
+  const decisions = [{ kind: 'APPROVED', toolCallId, arguments: undefined, note: null, scope: 'ONCE' }] as const
   return submitApprovals(context, ground.viewer, { runId, decisions, followUp: [], idempotencyKey: null })
 }
 

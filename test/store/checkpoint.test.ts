@@ -271,6 +271,7 @@ function itemsOf(
     { ...said, id: ids.next(), kind: 'ASSISTANT' },
     ...calls.map((name, index): LiveItem => ({
       kind: 'CALL',
+      needs: null,
       id: ids.next(),
       name,
       providerCallId: `c${index}`,
@@ -296,7 +297,7 @@ function answerOf(
 
 function decisionOf({ kind, followUp }: Extract<Happening, { type: 'decide' }>, toolCallId: string) {
   const decisions: Record<GivenDecision['kind'], GivenDecision> = {
-    APPROVED: { kind: 'APPROVED', toolCallId, arguments: { b: 1 }, scope: 'RUN' },
+    APPROVED: { kind: 'APPROVED', toolCallId, arguments: { b: 1 }, note: null, scope: 'RUN' },
     DENIED: { kind: 'DENIED', toolCallId, reason: null },
     CLIENT_RETURN: { kind: 'CLIENT_RETURN', toolCallId, status: 'ERROR', output: 'x', stdout: [], stderr: [] },
   }

@@ -255,7 +255,7 @@ export class World {
     if (!call) return false
     const toolCallId = encodeId('ToolCall', call.id)
     const decisions: Record<GivenDecision['kind'], GivenDecision> = {
-      APPROVED: { kind: 'APPROVED', toolCallId, arguments: undefined, scope: 'ONCE' },
+      APPROVED: { kind: 'APPROVED', toolCallId, arguments: undefined, note: null, scope: 'ONCE' },
       DENIED: { kind: 'DENIED', toolCallId, reason: 'no' },
       CLIENT_RETURN: { kind: 'CLIENT_RETURN', toolCallId, status: 'SUCCESS', output: 'did it', stdout: [], stderr: [] },
     }

@@ -1,0 +1,51 @@
+import { requireScope } from '../auth/require-scope.ts'
+import { claimCall, type ClaimOutcome } from '../domain/claim.ts'
+import { denyExpired } from '../domain/decisions.ts'
+import { Draft, type Checkpoint } from '../domain/draft.ts'
+import { badUserInput } from '../domain/errors.ts'
+import type { Viewer } from '../domain/viewer.ts'
+import { loadRun } from '../store/load-run.ts'
+import { lockRun } from '../store/lock-run.ts'
+import { findToolCalls } from '../store/tool-calls.ts'
+import type { CommandContext } from './command-context.ts'
+import { found } from './found.ts'
+import { storeDecisions } from './submit-approvals.ts'
+
+export interface ClaimToolCallInput {
+  readonly toolCallId: string
+  readonly claimantId: string
+  readonly leaseMs: number
+}
+
+export interface ClaimToolCallOutcome {
+  readonly outcome: Exclude<ClaimOutcome, 'not of a client'>
+  readonly toolCallId: string
+  readonly runId: string
+}
+
+/** Gives one client the right to run the call of a client tool, until its lease runs out or the call is decided. */
+export async function claimToolCall(
+  context: CommandContext,
+  viewer: Viewer,
+  { toolCallId, ...claim }: ClaimToolCallInput,
+): Promise<ClaimToolCallOutcome> {
+  requireScope(viewer, ['RUN'], 'Claiming the call of a client tool')
+  const [known] = await findToolCalls(context.db, viewer.tenantId, [toolCallId])
+  const { runId } = found('ToolCall', toolCallId, known)
+
+  let stored: Checkpoint | undefined
+  const outcome = await context.db.transaction().execute(async (trx) => {
+    await lockRun(trx, runId)
+    const loaded = found('Run', runId, await loadRun(trx, runId))
+    const draft = new Draft(loaded.state, context)
+    denyExpired(draft)
+    const call = draft.state.calls.find(({ id }) => id === toolCallId)
+    const claimed = claimCall(draft, found('ToolCall', toolCallId, call), { ...claim, actor: viewer.actor })
+    stored = await storeDecisions(trx, draft)
+    return claimed
+  })
+  if (stored) context.hub.stored(stored)
+  if (outcome === 'not of a client')
+    throw badUserInput('input.toolCallId', 'The call waits for approval, not for a client. Use submitApprovals.')
+  return { outcome, toolCallId, runId }
+}

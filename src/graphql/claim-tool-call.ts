@@ -1,0 +1,108 @@
+import { claimToolCall } from '../commands/claim-tool-call.ts'
+import { badUserInput } from '../domain/errors.ts'
+import { checkedNumber } from '../domain/input.ts'
+import { builder } from './builder.ts'
+import { loadExisting } from './load-existing.ts'
+import { requireUuid } from './node.ts'
+import { Refusal } from './refusal.ts'
+import { checkedToken } from './run-input.ts'
+import { ToolCall } from './run-refs.ts'
+import { AlreadyDecidedRefusal, NoPendingApprovalRefusal } from './submit-approvals-result.ts'
+
+const ClaimToolCallSuccess = builder.objectRef<{
+  readonly type: 'ClaimToolCallSuccess'
+  readonly toolCallId: string
+}>('ClaimToolCallSuccess')
+ClaimToolCallSuccess.implement({
+  description: 'The claim is granted.',
+  fields: (t) => ({
+    toolCall: t.field({
+      type: ToolCall,
+      description: 'The tool call, with its claim.',
+      resolve: ({ toolCallId }, _args, { loaders }) => loadExisting(loaders.toolCalls, 'ToolCall', toolCallId),
+    }),
+  }),
+})
+
+const ToolCallClaimedRefusal = builder.objectRef<{
+  readonly type: 'ToolCallClaimedRefusal'
+  readonly message: string
+  readonly toolCallId: string
+}>('ToolCallClaimedRefusal')
+ToolCallClaimedRefusal.implement({
+  description: 'Another client has claimed the tool call, and its claim has not expired.',
+  interfaces: [Refusal],
+  fields: (t) => ({
+    toolCall: t.field({
+      type: ToolCall,
+      description: 'The tool call, with its current claim.',
+      resolve: ({ toolCallId }, _args, { loaders }) => loadExisting(loaders.toolCalls, 'ToolCall', toolCallId),
+    }),
+  }),
+})
+
+const ClaimToolCallResult = builder.unionType('ClaimToolCallResult', {
+  description: 'Result of `claimToolCall`.',
+  types: [ClaimToolCallSuccess, ToolCallClaimedRefusal, AlreadyDecidedRefusal, NoPendingApprovalRefusal],
+  resolveType: (result) => result.type,
+})
+
+const ClaimToolCallInput = builder.inputType('ClaimToolCallInput', {
+  description: 'A client tool call to claim.',
+  fields: (t) => ({
+    toolCallId: t.id({ required: true, description: 'Id of the tool call.' }),
+    claimantId: t.string({
+      required: true,
+      description:
+        'Id that the client chooses, such as one per browser tab, 1 to 200 characters. The same id extends a claim.',
+    }),
+    leaseMs: t.int({
+      required: true,
+      defaultValue: 60_000,
+      description: 'How long the claim is valid. Defaults to 60,000, at most 3,600,000.',
+    }),
+  }),
+})
+
+builder.mutationField('claimToolCall', (t) =>
+  t.field({
+    type: ClaimToolCallResult,
+    nullable: true,
+    description:
+      'Claims a client tool call, so that of several open clients only one runs it. Claiming is optional: `submitApprovals` accepts the first result from any client.',
+    args: { input: t.arg({ type: ClaimToolCallInput, required: true, description: 'The claim.' }) },
+    resolve: async (_root, { input }, context) => {
+      const claimantId = checkedToken('input.claimantId', input.claimantId)
+      if (claimantId === null) throw badUserInput('input.claimantId', 'Must not be null.')
+      const { outcome, ...ids } = await claimToolCall(context, context.viewer, {
+        toolCallId: requireUuid('ToolCall', input.toolCallId),
+        claimantId,
+        leaseMs: checkedNumber('input.leaseMs', input.leaseMs, { from: 1, to: 3_600_000 }),
+      })
+      switch (outcome) {
+        case 'claimed':
+          return { type: 'ClaimToolCallSuccess' as const, toolCallId: ids.toolCallId }
+        case 'claimed by another':
+          return {
+            type: 'ToolCallClaimedRefusal' as const,
+            message: 'Another client has claimed this tool call. Try again when its claim has expired.',
+            toolCallId: ids.toolCallId,
+          }
+        case 'already decided':
+          return {
+            type: 'AlreadyDecidedRefusal' as const,
+            message: 'The tool call already has a result or was denied.',
+            toolCallIds: [ids.toolCallId],
+          }
+        case 'nothing pending':
+          return {
+            type: 'NoPendingApprovalRefusal' as const,
+            message: 'No tool call is currently awaiting approval.',
+            runId: ids.runId,
+          }
+        default:
+          return outcome satisfies never
+      }
+    },
+  }),
+)
