@@ -1,8 +1,12 @@
-/** `npm run bench`, or `npm run bench -- cancel` for one of them. Each ends in one line of JSON. */
+/**
+ * `npm run bench`, or `npm run bench -- cancel` for one of them. Each ends in one line of JSON. The comparison with other
+ * libraries runs only by its name: it installs them first.
+ */
 const benches: Readonly<Record<string, () => Promise<void>>> = {
   cancel: async () => (await import('./cancel.ts')).benchCancel(),
   turn: async () => (await import('./turn.ts')).benchTurn(),
   stream: async () => (await import('./stream.ts')).benchStream(),
+  peers: async () => (await import('./peers.ts')).benchPeers(),
 }
 
 const asked = process.argv.slice(2)
@@ -11,4 +15,5 @@ if (unknown.length > 0) {
   console.error(`There is no benchmark named ${unknown.join(', ')}. There are: ${Object.keys(benches).join(', ')}.`)
   process.exit(2)
 }
-for (const name of asked.length > 0 ? asked : Object.keys(benches)) await benches[name]!()
+const ofTheProject = Object.keys(benches).filter((name) => name !== 'peers')
+for (const name of asked.length > 0 ? asked : ofTheProject) await benches[name]!()
