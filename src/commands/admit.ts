@@ -44,7 +44,7 @@ export async function admit(
     if (!outcome) continue
     if (outcome.admittedTo !== undefined) {
       const { id: runId, tenantId } = run
-      context.hub.tell({ runId, tenantId, conversationId: outcome.admittedTo, status: 'QUEUED', calls: false })
+      context.hub.announce({ runId, tenantId, conversationId: outcome.admittedTo, status: 'QUEUED', calls: false })
     }
     return outcome
   }

@@ -96,6 +96,6 @@ export async function stopRun(context: RunContext, trx: Transaction<Database>, r
 }
 
 function announceRequest({ hub }: RunContext, runId: string, { conversationId, tenantId }: CancelRequest): void {
-  hub.askToStop(runId)
-  hub.tell({ runId, conversationId, tenantId, status: 'CANCELLING', calls: false })
+  hub.requestStop(runId)
+  hub.announce({ runId, conversationId, tenantId, status: 'CANCELLING', calls: false })
 }

@@ -44,7 +44,7 @@ export async function claimToolCall(
     stored = await storeDecisions(trx, draft)
     return claimed
   })
-  if (stored) context.hub.stored(stored)
+  if (stored) context.hub.checkpointStored(stored)
   if (outcome === 'not of a client')
     throw badUserInput('input.toolCallId', 'The call waits for approval, not for a client. Use submitApprovals.')
   return { outcome, toolCallId, runId }

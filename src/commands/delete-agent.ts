@@ -49,7 +49,7 @@ export async function removeAgents(
 /** To be called once it is committed. */
 export function stopRemovedRuns({ hub }: CommandContext, runIds: readonly string[]): void {
   for (const runId of runIds) {
-    hub.askToStop(runId)
-    hub.poke(runId, 'stored')
+    hub.requestStop(runId)
+    hub.runChanged(runId)
   }
 }

@@ -26,7 +26,7 @@ export async function deleteConversation(
     return locked
   })
   for (const runId of unfinishedRunIds) {
-    context.hub.askToStop(runId)
-    context.hub.poke(runId, 'stored')
+    context.hub.requestStop(runId)
+    context.hub.runChanged(runId)
   }
 }

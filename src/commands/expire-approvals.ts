@@ -19,6 +19,6 @@ export async function expireApprovals(context: RunContext): Promise<void> {
       const draft = new Draft(loaded.state, context)
       return denyExpired(draft) ? storeDecisions(trx, draft) : undefined
     })
-    if (stored) context.hub.stored(stored)
+    if (stored) context.hub.checkpointStored(stored)
   }
 }

@@ -38,7 +38,7 @@ export async function retryRun(
     draft.changeRun({ finishedAt: null, cancelRequestedAt: null })
     const checkpoint = draft.checkpoint()
     await writeCheckpoint(trx, checkpoint, { wake: true })
-    announce = () => context.hub.stored(checkpoint)
+    announce = () => context.hub.checkpointStored(checkpoint)
     return { outcome: 'accepted', runId }
   })
   announce()

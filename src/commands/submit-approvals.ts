@@ -74,7 +74,7 @@ export async function submitApprovals(
     stored = await storeDecisions(trx, draft)
     return refusal ?? { outcome: 'accepted' }
   })
-  if (stored) context.hub.stored(stored)
+  if (stored) context.hub.checkpointStored(stored)
   return outcome
 }
 

@@ -86,7 +86,7 @@ async function readAnswer(
       measure.begun()
       writer.write(part)
     }
-    context.hub.poke(runId, 'live')
+    context.hub.textWritten(runId)
     if (part.type === 'finish') return part
   }
   return signal.aborted ? undefined : { type: 'failure', failure: brokenOff }

@@ -69,7 +69,7 @@ function storeHeld(context: EngineContext, checkpoint: Checkpoint, release: Abor
   let isInDoubt = false
   return whileHeld(release, async () => {
     if (isInDoubt && (await isCheckpointStored(context.db, checkpoint))) {
-      context.hub.stored(checkpoint)
+      context.hub.checkpointStored(checkpoint)
       return true
     }
     isInDoubt = true
@@ -106,12 +106,12 @@ async function refreshCancel(context: EngineContext, state: RunState): Promise<R
 export async function store(context: StoreContext, checkpoint: Checkpoint): Promise<boolean> {
   if (!hasEnded(checkpoint.after.status) && !checkpoint.context) {
     const stored = await writeCheckpoint(context.db, checkpoint)
-    if (stored) context.hub.stored(checkpoint)
+    if (stored) context.hub.checkpointStored(checkpoint)
     return stored
   }
   if (checkpoint.after.kind !== 'SLEEPTIME' && hasEnded(checkpoint.after.status)) {
     const stored = await writeLoneEnd(context.db, checkpoint)
-    if (stored) context.hub.stored(checkpoint)
+    if (stored) context.hub.checkpointStored(checkpoint)
     if (stored) return true
   }
   const announce = await retryDeadlocks(() =>
@@ -138,7 +138,7 @@ export async function storeIn(
     return () => announceEnd(context.hub, end)
   }
   if (!(await writeCheckpoint(trx, checkpoint))) throw new CheckpointRefusedError(checkpoint.after.id)
-  return () => context.hub.stored(checkpoint)
+  return () => context.hub.checkpointStored(checkpoint)
 }
 
 export function unlessRefused(error: unknown): undefined {

@@ -82,7 +82,7 @@ class RunDriver {
     this.#fresh = committed.effect.type === 'call model' ? { agent, tools, blocks } : undefined
     this.#holder = holder
     this.#runId = committed.state.run.id
-    this.#stopListening = context.hub.onStop(this.#runId, () => this.#stop.abort())
+    this.#stopListening = context.hub.onStopRequest(this.#runId, () => this.#stop.abort())
     this.#stopAwaitingRelease = onAbort(holder.release, () => {
       this.#stop.abort()
       this.#released.resolve(undefined)

@@ -5,14 +5,14 @@ import { followRun, type FollowContext, type RunFollower } from './follow-run.ts
 import { PulledIterator } from './pulled-iterator.ts'
 
 export interface FollowConversationOptions {
-  /** The run that the cursor names, with its place among those that held the conversation; none: the beginning. */
+  /** The run of the cursor, and its place among the runs that held the conversation. Undefined: the beginning. */
   readonly after: (HeldRun & { readonly cursor: RunCursor }) | undefined
   readonly deltas: boolean
 }
 
 /**
- * The streams of a conversation's runs, one after another in the order in which they hold it. It ends only with the
- * conversation: between two runs it waits for the next one, or for the last one to be retried.
+ * Follows the runs of a conversation one after another, in the order in which they hold it. It ends only when the
+ * conversation is deleted: between two runs it waits for the next run, or for the last one to be retried.
  */
 export function followConversation(
   context: FollowContext,
@@ -22,19 +22,24 @@ export function followConversation(
   return new ConversationFollower(context, conversationId, options)
 }
 
+/**
+ * Either it follows a run and passes on that run's events; or it has no run and looks for one: first for more entries of
+ * the run that it followed last, because that run may have been retried, then for the run that held the conversation
+ * next. When there is neither, it waits for news of the conversation and looks again.
+ */
 class ConversationFollower extends PulledIterator<RunEvent> {
   readonly #context: FollowContext
   readonly #conversationId: string
   readonly #deltas: boolean
   readonly #stopWatching: () => void
   #hold: number
-  /** The place after the last event of the run that was followed last. */
+  /** The last event of the run that was followed last. Undefined before the first run. */
   #cursor: RunCursor | undefined
   #follower: RunFollower | undefined
   #event: RunEvent | undefined
-  /** Something may have happened since the conversation was last looked at. */
-  #dirty = true
-  #gone = false
+  /** Whether the conversation may have changed since it was last looked at. */
+  #mayHaveChanged = true
+  #isDeleted = false
 
   constructor(context: FollowContext, conversationId: string, { after, deltas }: FollowConversationOptions) {
     super()
@@ -44,7 +49,7 @@ class ConversationFollower extends PulledIterator<RunEvent> {
     this.#hold = after?.hold ?? 0
     this.#cursor = after?.cursor
     this.#stopWatching = context.hub.watchConversation(conversationId, () => {
-      this.#dirty = true
+      this.#mayHaveChanged = true
       this.wake()
     })
     if (after) this.#follow(after)
@@ -61,10 +66,10 @@ class ConversationFollower extends PulledIterator<RunEvent> {
       this.#event = undefined
       return event
     }
-    if (this.#gone) return 'end'
+    if (this.#isDeleted) return 'end'
     if (this.#follower) return this.#pull(this.#follower)
-    if (!this.#dirty) return 'wait'
-    this.#dirty = false
+    if (!this.#mayHaveChanged) return 'wait'
+    this.#mayHaveChanged = false
     return this.#findNext()
   }
 
@@ -74,14 +79,14 @@ class ConversationFollower extends PulledIterator<RunEvent> {
     else {
       this.#cursor = follower.cursor
       this.#follower = undefined
-      this.#dirty = true
+      this.#mayHaveChanged = true
     }
   }
 
   async #findNext(): Promise<void> {
     const found = await this.read(() => findNextInConversation(this.#context.db, this.#conversationId, this.#hold))
-    if (!found) this.#gone = true
-    // A run that was retried has more to tell before the next one has its turn.
+    if (!found) this.#isDeleted = true
+    // Entries of a run that was retried come before those of the next run.
     else if (found.current && this.#cursor && found.current.nextSeq - 1 > this.#cursor.seq) {
       this.#follow({ runId: this.#cursor.runId, hold: this.#hold })
     } else if (found.next) {

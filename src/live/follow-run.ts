@@ -20,23 +20,41 @@ export interface FollowContext {
 }
 
 export interface FollowOptions {
-  /** From the beginning where there is none. */
+  /** Send what follows this cursor. Undefined: everything. */
   readonly after: RunCursor | undefined
+  /** Whether to send live text, or stored entries alone. */
   readonly deltas: boolean
 }
 
-/** So many checkpoints are read at a time. */
+/** How many checkpoints to read at a time. */
 const batch = 100
 
 /**
- * To stream is to send what lies beyond a cursor: stored entries, then what the live step has beyond it, until the run
- * has ended. The reader holds the cursor and the rows it just read, nothing else, so a slow one costs nothing and
- * finds its deltas merged when it comes back. `return()` answers at once, also while `next()` is parked.
+ * Follows a run: sends the stored entries after the cursor, then the text that its live step has beyond the cursor, until
+ * the run has ended. The follower holds only its cursor and the entries that it has just read, so a slow reader costs
+ * nothing and finds its deltas merged. `return()` answers at once, also while `next()` waits.
  */
 export function followRun(context: FollowContext, runId: string, options: FollowOptions): RunFollower {
   return new RunFollower(context, runId, options)
 }
 
+/**
+ * Each time it is asked for an event, a follower does the first of these that is possible:
+ *
+ * 1. Deliver the next entry that it has read, and move the cursor to it.
+ * 2. Deliver text, if the cursor is in the live step and the step has more. At most once per turn of the event loop.
+ * 3. End, if what it has read was the last of a run that has ended.
+ * 4. Take the entries after the cursor from the tail, if the tail has them.
+ * 5. Read the database, if entries are known to follow that the tail no longer has, or if they may follow: something was
+ *    announced since this follower last read, and nobody has found since then that nothing follows.
+ * 6. Wait for a wake-up, and start again from 1.
+ *
+ * Between 4 or 5 and 1, a follower whose cursor is inside a text that is stored by now reads that text, and delivers the
+ * rest of it first.
+ *
+ * Nothing is missed, because a follower listens before it first reads, and remembers before each read how many
+ * announcements there had been: one that comes during the read makes it read again.
+ */
 export class RunFollower extends PulledIterator<RunEvent> {
   readonly #context: FollowContext
   readonly #runId: string
@@ -47,11 +65,11 @@ export class RunFollower extends PulledIterator<RunEvent> {
   #read: readonly RunEvent[] = []
   /** How many of `#read` were delivered. */
   #delivered = 0
-  /** The news that this reader has read after. */
-  #heard = -1
+  /** How many announcements there had been when this follower last read, or found that it need not read. */
+  #checked = -1
   #finished = false
-  /** The turn in which text was last sent. */
-  #wroteIn = -1
+  /** The turn of the event loop in which text was last delivered. */
+  #textTurn = -1
 
   constructor(context: FollowContext, runId: string, { after, deltas }: FollowOptions) {
     super()
@@ -59,13 +77,13 @@ export class RunFollower extends PulledIterator<RunEvent> {
     this.#runId = runId
     this.#deltas = deltas
     this.#cursor = after ?? { runId, seq: 0, item: 0, offset: 0 }
-    // Before the first read, so that nothing falls between what is stored and what comes.
+    // Before the first read, so that nothing can be stored unnoticed between the two.
     this.#stopListening = context.hub.listen(runId, () => this.wake())
     this.#tail = context.hub.tail(runId)!
     this.#tail.readers += 1
   }
 
-  /** The place after everything that was delivered. */
+  /** The cursor of the last event that was delivered. */
   get cursor(): RunCursor {
     return this.#cursor
   }
@@ -80,14 +98,14 @@ export class RunFollower extends PulledIterator<RunEvent> {
     const event = this.#nextRead() ?? this.#nextDelta()
     if (event) return event
     if (this.#finished) return 'end'
-    const { lastSeq, news } = this.#tail
+    const { lastSeq, announcements } = this.#tail
     if (lastSeq > this.#cursor.seq) {
       const events = this.#tail.after(this.#cursor.seq)
       return events ? this.#accept({ events, finished: endsIn(events) }) : this.#readStored()
     }
-    if (news === this.#heard) return 'wait'
+    if (announcements === this.#checked) return 'wait'
     if (!this.#tail.covers(this.#cursor.seq)) return this.#readStored()
-    this.#heard = news
+    this.#checked = announcements
     return 'wait'
   }
 
@@ -100,11 +118,11 @@ export class RunFollower extends PulledIterator<RunEvent> {
   }
 
   async #readStored(): Promise<void> {
-    this.#heard = this.#tail.news
+    this.#checked = this.#tail.announcements
     const after = this.#cursor.seq
     const read = await this.read(() => this.#tail.read(after, () => this.#load(after)))
-    // No news will come of what is there already.
-    if (read.cut) this.#heard = -1
+    // Nothing will be announced of the entries that this read left out.
+    if (read.cut) this.#checked = -1
     await this.#accept(read)
   }
 
@@ -114,7 +132,7 @@ export class RunFollower extends PulledIterator<RunEvent> {
     const events = entries.flatMap(({ seq, at, entry }) =>
       toEntryEvents(this.#runId, { firstSeq: seq, at, entries: [entry] }),
     )
-    // Each checkpoint has an entry at the least.
+    // Each checkpoint has at least one entry, so fewer events than this come from fewer checkpoints than the limit.
     const cut = events.length >= batch
     if (events.length > 0) return { events, cut, finished: !cut && endsIn(events) }
     const progress = await findRunProgress(db, this.#runId)
@@ -128,7 +146,7 @@ export class RunFollower extends PulledIterator<RunEvent> {
     this.#finished = finished
   }
 
-  /** Where the reader stopped inside a text that is stored by now, it is sent the rest of it before anything else. */
+  /** The rest of a text that the cursor is inside of, if that text is stored by now. */
   async #restOfItem(events: readonly EntryEvent[]): Promise<RunEvent | undefined> {
     const { item, offset } = this.#cursor
     if (!this.#deltas || (item === 0 && offset === 0)) return undefined
@@ -143,15 +161,15 @@ export class RunFollower extends PulledIterator<RunEvent> {
     return undefined
   }
 
-  /** What the live step has beyond the cursor: one item at a time, each after the one before it is complete. */
+  /** What the live step has beyond the cursor: one item at a time, each after the item before it is complete. */
   #nextDelta(): RunEvent | Promise<void> | undefined {
     const step = this.#context.hub.liveStep(this.#runId)
     if (!this.#deltas || step?.seq !== this.#cursor.seq) return undefined
     const piece = pieceBeyond(step.items, this.#cursor)
     if (!piece) return undefined
     const { turns } = this.#context.hub
-    if (this.#wroteIn === turns.current) return turns.passed()
-    this.#wroteIn = turns.current
+    if (this.#textTurn === turns.current) return turns.passed()
+    this.#textTurn = turns.current
     void turns.passed()
     const { item, offset } = piece
     const event = this.#tail.delta(step.seq, item, offset, () => this.#delta(piece, step.stepIndex))
@@ -160,7 +178,7 @@ export class RunFollower extends PulledIterator<RunEvent> {
   }
 
   #delta({ live, item, offset, end }: LivePiece, stepIndex: number): RunEvent {
-    // Half a surrogate pair that no other half followed is stored as U+FFFD, so that is what is shown.
+    // Half a surrogate pair whose other half never came is stored as U+FFFD, so readers are sent that too.
     const text = sliceText(live, offset, end).toWellFormed()
     const { clock } = this.#context
     const runId = this.#runId

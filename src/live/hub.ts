@@ -3,78 +3,98 @@ import type { ShownStep } from '../domain/live-step.ts'
 import { toEntryEvents } from '../domain/run-event.ts'
 import { newsOf, type RunNews } from '../domain/run-news.ts'
 import { createTurns, type Turns } from '../util/turns.ts'
+import { Listeners } from './listeners.ts'
+import { LiveSteps } from './live-steps.ts'
 import { RunTail } from './run-tail.ts'
 
-/** What there is to look at: entries that were committed, or text that is being written. */
-export type Poke = 'stored' | 'live'
+/** Why a run's readers are woken: entries were stored, or text was written. */
+export type WakeUp = 'stored' | 'live'
 
-/** Undefined: news may have been missed. */
+/** Called with undefined when news may have been lost: look at everything. */
 export type NewsListener = (news: RunNews | undefined) => void
 
 /**
- * Where the readers of a process hear of what its writers do. A poke carries nothing but where to look, so it may be
- * lost or come twice, and a writer never waits for a reader. The text of a live step exists once, here. What other
- * processes write comes in through a link, and what they want to hear goes out through it.
+ * Where the writers and the readers of one process meet. It has four parts:
+ *
+ * - Live steps: the text that a model is writing exists once, here.
+ * - Wake-ups tell the readers of a run to look again. They carry nothing but the reason, so they may be lost or
+ *   repeated, and a writer never waits for a reader.
+ * - News tells the watchers of a conversation or a tenant which run changed.
+ * - Stop requests tell the worker that drives a run that a cancel was stored.
+ *
+ * A link to other processes, if there is one, hears what happens here and passes on what happens there.
  */
 export interface Hub {
-  poke(runId: string, what: Poke): void
-  /** A checkpoint was committed here: its entries go to the run's readers without being read again. */
-  stored(checkpoint: Checkpoint): void
-  /** The run was seen to have been stored up to `seq`. */
-  seen(runId: string, seq: number): void
-  /** For what no checkpoint tells: a run was accepted, or asked to stop. */
-  tell(news: RunNews): void
-  /** Calls `listener` on every poke of the run until the returned function is called. */
-  listen(runId: string, listener: (what: Poke) => void): () => void
-  /** The runs that someone listens to. */
-  listened(): string[]
-  /** What the readers of a run share; there is one while someone listens. */
+  /** The step of the run that is being written, here or elsewhere, as far as this process knows. */
+  liveStep(runId: string): ShownStep | undefined
+  /** This process writes the run's step from now on. */
+  setLiveStep(runId: string, step: ShownStep): void
+  /** Does nothing if another step has taken this one's place. */
+  endLiveStep(runId: string, step: ShownStep): void
+  /** Text was added to the run's live step. */
+  textWritten(runId: string): void
+  /** Readers send text at most once per turn: the busier the process, the more text goes into one event. */
+  readonly turns: Turns
+
+  /** Calls `listener` for every wake-up of the run's readers, until the returned function is called. */
+  listen(runId: string, listener: (wakeUp: WakeUp) => void): () => void
+  /** The runs that have readers in this process. */
+  runsWithReaders(): string[]
+  /** What the readers of a run share. Undefined while the run has no readers. */
   tail(runId: string): RunTail | undefined
+  /** This process committed a checkpoint: its entries reach the readers without being read from the database. */
+  checkpointStored(checkpoint: Checkpoint): void
+  /** This process changed or deleted the run in a way that no checkpoint describes. */
+  runChanged(runId: string): void
+  /** The poll found that the run's log reaches up to `seq`. */
+  pollFound(runId: string, seq: number): void
+
   watchConversation(conversationId: string, listener: NewsListener): () => void
   watchTenant(tenantId: string, listener: NewsListener): () => void
-  /** The conversations that someone watches. */
+  /** The conversations that have watchers in this process. */
   watchedConversations(): string[]
-  /** The conversation was seen to have moved. */
-  conversationMoved(conversationId: string): void
-  /** The step that is being written, for as long as it is known here. */
-  liveStep(runId: string): ShownStep | undefined
-  setLiveStep(runId: string, step: ShownStep): void
-  /** Changes nothing where another step has taken its place. */
-  endLiveStep(runId: string, step: ShownStep): void
-  /** Readers send text at most once in each turn: the busier the process, the more of it is sent at a time. */
-  readonly turns: Turns
-  /** Wakes whoever drives the run, here or elsewhere: a cancel was stored. */
-  askToStop(runId: string): void
-  onStop(runId: string, listener: () => void): () => void
-  /** Ties in other processes. One link at a time. */
+  /** Tells watchers of a change that no checkpoint describes: a run was accepted, or is to be cancelled. */
+  announce(news: RunNews): void
+  /** The poll found that the conversation changed. */
+  conversationChanged(conversationId: string): void
+
+  /** Tells the worker that drives the run, in whichever process, that a cancel was stored. */
+  requestStop(runId: string): void
+  /** Calls `listener` for every stop request, until the returned function is called. Marks the run as driven here. */
+  onStopRequest(runId: string, listener: () => void): () => void
+
+  /** Connects other processes. There is one link at a time. */
   connect(link: HubLink): HubInlet
 }
 
-/** What a hub tells the link to other processes. Topics are ids of runs, conversations or tenants. */
+/** What a hub tells the link to other processes. A topic is the id of a run, a conversation or a tenant. */
 export interface HubLink {
+  /** The topic has its first listener in this process. */
   topicOpened(topic: string, kind: TopicKind): void
+  /** The topic has lost its last listener in this process. */
   topicClosed(topic: string): void
-  /** Text was written here. */
-  written(runId: string): void
-  /** Something was committed here; up to `seq`, where that is known. */
-  committed(runId: string, seq: number | undefined): void
-  /** The run has moved, as was seen by looking. */
-  moved(runId: string): void
-  told(news: RunNews): void
-  stopAsked(runId: string): void
+  textWritten(runId: string): void
+  /** This process stored entries up to `seq`; undefined: it is unknown which. */
+  entriesStored(runId: string, seq: number | undefined): void
+  /** The poll found entries that another process stored: text may follow. */
+  pollFound(runId: string): void
+  announced(news: RunNews): void
+  /** Nobody here drives the run that is to stop. */
+  stopRequested(runId: string): void
 }
 
+/** Readers follow a run; watchers want news of a conversation or a tenant. */
 export type TopicKind = 'run' | 'news'
 
-/** What a link tells a hub. Nothing of it goes back out. */
+/** What a link tells the hub of other processes. None of it goes back out. */
 export interface HubInlet {
-  committed(runId: string, seq: number | undefined): void
-  told(news: RunNews): void
-  /** News of a conversation or tenant may have been missed. */
-  missed(topic: string): void
-  stopAsked(runId: string): void
-  /** The step that another process writes, as far as it is known here; undefined: not any longer. */
-  setReplica(runId: string, step: ShownStep | undefined): void
+  entriesStored(runId: string, seq: number | undefined): void
+  announced(news: RunNews): void
+  /** News of a conversation or a tenant may have been lost. */
+  newsLost(topic: string): void
+  stopRequested(runId: string): void
+  /** The step that another process writes, as far as its text has arrived here. */
+  setCopy(runId: string, step: ShownStep): void
   /** The step that this process writes. */
   ownStep(runId: string): ShownStep | undefined
   isDrivenHere(runId: string): boolean
@@ -82,146 +102,109 @@ export interface HubInlet {
 }
 
 export function createHub(): Hub {
-  const listeners = new Map<string, Set<(what: Poke) => void>>()
-  const tails = new Map<string, RunTail>()
-  const conversations = new Map<string, Set<NewsListener>>()
-  const tenants = new Map<string, Set<NewsListener>>()
-  const stops = new Map<string, Set<() => void>>()
-  const ownSteps = new Map<string, ShownStep>()
-  const replicas = new Map<string, ShownStep>()
   let link: HubLink | undefined
+  const steps = new LiveSteps()
+  const tails = new Map<string, RunTail>()
+  const readers = new Listeners<WakeUp>({
+    onFirst(runId) {
+      tails.set(runId, new RunTail(() => readers.call(runId, 'stored')))
+      link?.topicOpened(runId, 'run')
+    },
+    onLast(runId) {
+      tails.delete(runId)
+      steps.dropCopy(runId)
+      link?.topicClosed(runId)
+    },
+  })
+  const watcherHooks = {
+    onFirst: (topic: string) => link?.topicOpened(topic, 'news'),
+    onLast: (topic: string) => link?.topicClosed(topic),
+  }
+  const conversations = new Listeners<RunNews | undefined>(watcherHooks)
+  const tenants = new Listeners<RunNews | undefined>(watcherHooks)
+  const stops = new Listeners()
 
-  function wake(runId: string, what: Poke): void {
-    for (const listener of listeners.get(runId) ?? []) listener(what)
+  function announceHere(news: RunNews): void {
+    conversations.call(news.conversationId, news)
+    tenants.call(news.tenantId, news)
   }
 
-  function tellHere(news: RunNews): void {
-    for (const listener of conversations.get(news.conversationId) ?? []) listener(news)
-    for (const listener of tenants.get(news.tenantId) ?? []) listener(news)
+  function announce(news: RunNews): void {
+    announceHere(news)
+    link?.announced(news)
   }
 
-  function stopHere(runId: string): void {
-    for (const listener of stops.get(runId) ?? []) listener()
-  }
-
-  function watch(topics: Map<string, Set<NewsListener>>, topic: string, listener: NewsListener): () => void {
-    return add(topics, topic, listener, {
-      onFirst: () => link?.topicOpened(topic, 'news'),
-      onLast: () => link?.topicClosed(topic),
-    })
+  const inlet: HubInlet = {
+    entriesStored(runId, seq) {
+      tails.get(runId)?.announce(seq)
+      readers.call(runId, 'stored')
+    },
+    announced: announceHere,
+    newsLost(topic) {
+      conversations.call(topic, undefined)
+      tenants.call(topic, undefined)
+    },
+    stopRequested: (runId) => stops.call(runId),
+    setCopy(runId, step) {
+      if (!readers.has(runId)) return
+      steps.setCopy(runId, step)
+      readers.call(runId, 'live')
+    },
+    ownStep: (runId) => steps.own(runId),
+    isDrivenHere: (runId) => stops.has(runId),
+    topics: () => [
+      ...readers.keys().map((runId) => [runId, 'run'] as const),
+      ...[...conversations.keys(), ...tenants.keys()].map((topic) => [topic, 'news'] as const),
+    ],
   }
 
   return {
-    turns: createTurns(),
-    poke(runId, what) {
-      if (what === 'live') link?.written(runId)
-      else {
-        tails.get(runId)?.hint()
-        link?.committed(runId, undefined)
-      }
-      wake(runId, what)
+    liveStep: (runId) => steps.get(runId),
+    setLiveStep: (runId, step) => steps.setOwn(runId, step),
+    endLiveStep: (runId, step) => steps.endOwn(runId, step),
+    textWritten(runId) {
+      link?.textWritten(runId)
+      readers.call(runId, 'live')
     },
-    stored(checkpoint) {
+    turns: createTurns(),
+
+    listen: (runId, listener) => readers.add(runId, listener),
+    runsWithReaders: () => readers.keys(),
+    tail: (runId) => tails.get(runId),
+    checkpointStored(checkpoint) {
       const { before, after, at, entries } = checkpoint
       tails.get(after.id)?.add(toEntryEvents(after.id, { firstSeq: before.nextSeq, at, entries }))
-      wake(after.id, 'stored')
-      link?.committed(after.id, after.nextSeq - 1)
+      readers.call(after.id, 'stored')
+      link?.entriesStored(after.id, after.nextSeq - 1)
       const news = newsOf(checkpoint)
-      if (news.status === null && !news.calls) return
-      tellHere(news)
-      link?.told(news)
+      if (news.status !== null || news.calls) announce(news)
     },
-    seen(runId, seq) {
+    runChanged(runId) {
+      inlet.entriesStored(runId, undefined)
+      link?.entriesStored(runId, undefined)
+    },
+    pollFound(runId, seq) {
       const tail = tails.get(runId)
       if (!tail || seq <= tail.lastSeq) return
-      tail.hint(seq)
-      wake(runId, 'stored')
-      link?.moved(runId)
+      inlet.entriesStored(runId, seq)
+      link?.pollFound(runId)
     },
-    tell(news) {
-      tellHere(news)
-      link?.told(news)
+
+    watchConversation: (conversationId, listener) => conversations.add(conversationId, listener),
+    watchTenant: (tenantId, listener) => tenants.add(tenantId, listener),
+    watchedConversations: () => conversations.keys(),
+    announce,
+    conversationChanged: (conversationId) => conversations.call(conversationId, undefined),
+
+    requestStop(runId) {
+      if (stops.has(runId)) stops.call(runId)
+      else link?.stopRequested(runId)
     },
-    listen: (runId, listener) =>
-      add(listeners, runId, listener, {
-        onFirst() {
-          tails.set(runId, new RunTail(() => wake(runId, 'stored')))
-          link?.topicOpened(runId, 'run')
-        },
-        onLast() {
-          tails.delete(runId)
-          replicas.delete(runId)
-          link?.topicClosed(runId)
-        },
-      }),
-    listened: () => [...listeners.keys()],
-    tail: (runId) => tails.get(runId),
-    watchConversation: (conversationId, listener) => watch(conversations, conversationId, listener),
-    watchTenant: (tenantId, listener) => watch(tenants, tenantId, listener),
-    watchedConversations: () => [...conversations.keys()],
-    conversationMoved(conversationId) {
-      for (const listener of conversations.get(conversationId) ?? []) listener(undefined)
-    },
-    liveStep(runId) {
-      const own = ownSteps.get(runId)
-      const replica = replicas.get(runId)
-      // A worker that was replaced may still be writing: the later entry has the word.
-      return own && replica ? (own.seq >= replica.seq ? own : replica) : (own ?? replica)
-    },
-    setLiveStep: (runId, step) => void ownSteps.set(runId, step),
-    endLiveStep(runId, step) {
-      if (ownSteps.get(runId) === step) ownSteps.delete(runId)
-    },
-    askToStop(runId) {
-      if (stops.has(runId)) stopHere(runId)
-      else link?.stopAsked(runId)
-    },
-    onStop: (runId, listener) => add(stops, runId, listener),
+    onStopRequest: (runId, listener) => stops.add(runId, listener),
+
     connect(given) {
       link = given
-      return {
-        committed(runId, seq) {
-          tails.get(runId)?.hint(seq)
-          wake(runId, 'stored')
-        },
-        told: tellHere,
-        missed(topic) {
-          for (const listener of conversations.get(topic) ?? tenants.get(topic) ?? []) listener(undefined)
-        },
-        stopAsked: stopHere,
-        setReplica(runId, step) {
-          if (!listeners.has(runId)) return
-          if (step) replicas.set(runId, step)
-          else replicas.delete(runId)
-          wake(runId, 'live')
-        },
-        ownStep: (runId) => ownSteps.get(runId),
-        isDrivenHere: (runId) => stops.has(runId),
-        topics: () => [
-          ...[...listeners.keys()].map((runId) => [runId, 'run'] as const),
-          ...[...conversations.keys(), ...tenants.keys()].map((topic) => [topic, 'news'] as const),
-        ],
-      }
+      return inlet
     },
-  }
-}
-
-/** Adds to the set under the key and gives back how to remove it again; no empty set stays behind. */
-function add<Listener>(
-  sets: Map<string, Set<Listener>>,
-  key: string,
-  listener: Listener,
-  { onFirst, onLast }: { readonly onFirst?: () => void; readonly onLast?: () => void } = {},
-): () => void {
-  const set = sets.get(key) ?? new Set()
-  set.add(listener)
-  if (!sets.has(key)) {
-    sets.set(key, set)
-    onFirst?.()
-  }
-  return () => {
-    if (!set.delete(listener) || set.size > 0 || sets.get(key) !== set) return
-    sets.delete(key)
-    onLast?.()
   }
 }

@@ -9,14 +9,14 @@ import type { Hub } from './hub.ts'
 const intervalMs = 1_000
 
 /**
- * Asks once a second how far the runs and conversations are that someone here follows, and tells of those that moved:
- * whatever the way in which news should have come, a lost one delays and never loses.
+ * Once a second, compares the runs and conversations that are followed in this process with the database. Whichever way
+ * a wake-up or news should have come, losing it delays a reader and never makes it miss anything.
  */
 export class RunPoll {
   readonly #db: Kysely<Database>
   readonly #hub: Hub
   readonly #log: Log
-  /** Where each conversation's stream stood. */
+  /** Where the stream of each conversation ended in the last round. */
   #places = new Map<string, string>()
   #timer: NodeJS.Timeout | undefined
   #polling: Promise<void> | undefined
@@ -29,7 +29,7 @@ export class RunPoll {
 
   start(): void {
     this.#timer = setInterval(() => {
-      // A round that takes longer than the interval is not overtaken by the next.
+      // One round at a time, also when a round takes longer than the interval.
       this.#polling ??= this.#poll().finally(() => (this.#polling = undefined))
     }, intervalMs)
   }
@@ -44,19 +44,19 @@ export class RunPoll {
       await this.#pollRuns()
       await this.#pollConversations()
     } catch (error) {
-      this.#log.warn({ err: error }, 'could not ask how far runs are; asking again')
+      this.#log.warn({ err: error }, 'polling the runs that are followed failed; the next round makes up for it')
     }
   }
 
   async #pollRuns(): Promise<void> {
-    const runIds = this.#hub.listened()
+    const runIds = this.#hub.runsWithReaders()
     if (runIds.length === 0) return
     const seqs = await listRunSeqs(this.#db, runIds)
     for (const runId of runIds) {
       const nextSeq = seqs.get(runId)
-      // One that is gone has readers who must hear of it.
-      if (nextSeq === undefined) this.#hub.poke(runId, 'stored')
-      else this.#hub.seen(runId, nextSeq - 1)
+      // The readers of a run that was deleted must look, and end.
+      if (nextSeq === undefined) this.#hub.runChanged(runId)
+      else this.#hub.pollFound(runId, nextSeq - 1)
     }
   }
 
@@ -66,8 +66,10 @@ export class RunPoll {
       conversationIds.length > 0 ? await listConversationPlaces(this.#db, conversationIds) : new Map<string, string>()
     for (const conversationId of conversationIds) {
       const place = places.get(conversationId)
-      // One that is gone has readers who must hear of it.
-      if (place === undefined || place !== this.#places.get(conversationId)) this.#hub.conversationMoved(conversationId)
+      // The readers of a conversation that was deleted must look, and end.
+      if (place === undefined || place !== this.#places.get(conversationId)) {
+        this.#hub.conversationChanged(conversationId)
+      }
     }
     this.#places = places
   }

@@ -5,7 +5,7 @@ import type { Bus, BusReceiver } from './bus.ts'
 const everyone = 'holdpoint'
 const reconnectMs = { first: 100, most: 2_000 } as const
 
-/** A bus over LISTEN and NOTIFY, on one connection for each. The second is opened when there is something to say. */
+/** A bus over LISTEN and NOTIFY, with a connection for each. The connection for NOTIFY is opened when it is needed. */
 export function createPostgresBus({
   databaseUrl,
   address,

@@ -1,13 +1,40 @@
 import type { RunNews } from '../domain/run-news.ts'
-import type { Patch } from './replica.ts'
+import type { Patch } from './step-copy.ts'
 
-/** What processes say to each other. */
+/**
+ * The protocol between processes. There is no order between messages, and any message may be lost or repeated. A reader
+ * states what it wants and what it has, and states it again until the answer comes.
+ *
+ * Presence
+ * - `hello` to all: sent when the bus is connected. Every process that hears it answers with `here`.
+ * - `here`: to one process as an answer to `hello`, and to all every 5 s while other processes are known.
+ * - `bye` to all: sent before stopping. The sender is forgotten, with everything that it wanted.
+ * - Any message shows that its sender lives. A process that has been silent for 15 s is forgotten.
+ * - A process that knows of no other sends nothing but `hello`.
+ *
+ * Following a run
+ * - `follow` to all: "I have readers of this run, and of the live step `seq` I have everything before `item` and `offset`
+ *   in it." A process that has no text sends `seq` 0. It is sent when the run gets its first reader, when a new process
+ *   shows up, when a patch does not fit, and after a silence: 200 ms at first, then twice as long each time, up to 5 s.
+ *   Whoever drives the run itself does not send it.
+ * - `text` to each process that follows: the next piece of the live step that the sender writes. The sender remembers
+ *   how far it has sent; `follow` sets that back. A receiver ignores patches of a step older than the one it has.
+ * - `stored` to each process that follows: entries were stored up to `seq`; 0 means that it is unknown which.
+ *
+ * News
+ * - `watch` to all: "I have watchers of this conversation or tenant." It is repeated every 5 s.
+ * - `news` to each process that watches the run's conversation or its tenant.
+ *
+ * Stop requests
+ * - `stop` to all: a cancel of this run was stored. The process that drives the run stops it; the others ignore it.
+ *
+ * `follow` and `watch` hold for 15 s after they were last sent. Nothing depends on `stored`, `news` and `stop` arriving:
+ * the poll and the sweep find what was lost.
+ */
 export type RelayMessage =
-  /** I listen from now on. Whoever does too answers. */
   | { readonly type: 'hello' }
   | { readonly type: 'here' }
   | { readonly type: 'bye' }
-  /** I follow this run and have its text so far: send me what comes, and what I lack. */
   | {
       readonly type: 'follow'
       readonly run: string
@@ -15,17 +42,15 @@ export type RelayMessage =
       readonly item: number
       readonly offset: number
     }
-  /** I want the news of this conversation or tenant. */
-  | { readonly type: 'watch'; readonly topic: string }
   | { readonly type: 'text'; readonly run: string; readonly patch: Patch }
-  /** Something of this run was stored; up to `seq`, unless that is 0. */
   | { readonly type: 'stored'; readonly run: string; readonly seq: number }
+  | { readonly type: 'watch'; readonly topic: string }
   | { readonly type: 'news'; readonly news: RunNews }
   | { readonly type: 'stop'; readonly run: string }
 
 /**
- * As few payloads as will hold the messages, in order. Each begins with who sends it and a number, so no two are the
- * same. A message that is too long for any payload is left out: it is the sender's to make them short.
+ * Packs messages in order into as few payloads as possible. Each payload begins with the sender's address and a number,
+ * so no two are equal. A message that is too long for any payload is left out: senders must keep messages short.
  */
 export function packMessages(
   from: string,
@@ -56,12 +81,12 @@ export function packMessages(
   return payloads
 }
 
-/** Who sent a payload; undefined where it is none of ours. */
+/** The address of a payload's sender. Undefined if the payload is not one of ours. */
 export function senderOf(payload: string): string | undefined {
   return /^"([^"]+)" \d+ \[/.exec(payload)?.[1]
 }
 
-/** Undefined where it is none of ours, such as one of another version. */
+/** Undefined if the payload cannot be read, for example because another version sent it. */
 export function unpackMessages(payload: string): readonly RelayMessage[] | undefined {
   try {
     return JSON.parse(payload.slice(payload.indexOf('['))) as RelayMessage[]

@@ -3,56 +3,57 @@ import type { Log } from '../util/log.ts'
 import type { Bus } from './bus.ts'
 import type { Hub, HubInlet, HubLink, TopicKind } from './hub.ts'
 import { packMessages, senderOf, unpackMessages, type RelayMessage } from './relay-messages.ts'
-import { Replica, toPatch, type Patch } from './replica.ts'
+import { StepCopy, toPatch, type Patch } from './step-copy.ts'
 
-/** Of a long text, so much goes into one message: at three bytes a unit, or escaped, it still fits a payload. */
+/** The longest text of one patch, in UTF-16 units. Even if each takes three bytes or is escaped, it fits a payload. */
 const patchSize = 1_200
-/** So many pieces for one reader at a time, so that a long text does not hold up the others. */
-const piecesAtOnce = 16
+/** How many patches one process gets at a time, so that a long text does not delay the others. */
+const patchesAtOnce = 16
+/** How long messages are collected before they are sent. The more there are, the longer. */
 const windowMs = { least: 2, most: 20 } as const
-/** After so much silence a reader asks again, and ever more rarely while nothing comes. */
+/** After how much silence to send `follow` again. The time doubles while nothing arrives. */
 const silenceMs = { first: 200, most: 5_000 } as const
 const tickMs = 100
-/** A reader that has not been heard of for so long is gone. */
+/** After how much silence a process, and what it wants, is forgotten. */
 const interestMs = 15_000
 const presenceMs = 5_000
-/** What was stored between a reader's first look and its interest becoming known is looked for once more. */
+/** Entries that were stored after a reader's first read and before others knew of it are looked for after this time. */
 const secondLookMs = 50
 
-/** A process that wants to hear of a run, conversation or tenant, and of a run's text has `position`. */
+/** Another process follows a run, whose live step it has up to `position`; or it watches a conversation or tenant. */
 interface Interest {
   until: number
   seq: number
   position: LivePosition
 }
 
-/** A run that is followed here and, as far as is known, written elsewhere. */
+/** A run that has readers here. */
 interface Followed {
-  replica: Replica | undefined
+  /** Undefined until text of another process has arrived. */
+  copy: StepCopy | undefined
   askAt: number
   silence: number
 }
 
 /**
- * Joins the hubs of processes. It is driven by interest: who follows a run that it does not write says so to all, and
- * says again how much of its text it has whenever there is a gap or silence; who writes it then sends what lies
- * beyond, and a hint when something is stored. So nothing is sent that nobody reads, a lost message is asked for again,
- * and a process that is alone says nothing at all after its first word.
+ * Joins the hubs of several processes by the protocol in `relay-messages.ts`. Readers ask, and writers send only what was
+ * asked for: nothing is sent that nobody reads, and a process that is alone sends a single message.
  */
 export class Relay {
   readonly #bus: Bus
   readonly #hub: HubInlet
   readonly #log: Log
   readonly #now: () => number
-  /** Other processes, and until when they count as living. */
+  /** The addresses of other processes, and until when each counts as alive. */
   readonly #peers = new Map<string, number>()
-  /** Topic, then address. */
+  /** What other processes want, by topic and by address. */
   readonly #interests = new Map<string, Map<string, Interest>>()
   readonly #followed = new Map<string, Followed>()
+  /** The conversations and tenants that are watched here, and when to send `watch` again. */
   readonly #watched = new Map<string, number>()
-  /** Messages to be sent, by address; under undefined, those to all. */
+  /** Messages to be sent, by address. Those to all processes are under undefined. */
   readonly #outbox = new Map<string | undefined, RelayMessage[]>()
-  /** Runs with text that someone has not been sent. */
+  /** Runs with text that has not been sent to every process that follows them. */
   readonly #written = new Set<string>()
   #timers: NodeJS.Timeout[] = []
   #flushTimer: NodeJS.Timeout | undefined
@@ -84,7 +85,7 @@ export class Relay {
     await this.#bus.close()
   }
 
-  // ── what happens here ──
+  // ── what this process wants and does ──
 
   #link(): HubLink {
     return {
@@ -93,26 +94,26 @@ export class Relay {
         this.#followed.delete(topic)
         this.#watched.delete(topic)
       },
-      written: (runId) => {
+      textWritten: (runId) => {
         if (!this.#interests.has(runId)) return
         this.#written.add(runId)
         this.#flushSoon()
       },
-      committed: (runId, seq) => this.#postToInterested([runId], { type: 'stored', run: runId, seq: seq ?? 0 }),
-      moved: (runId) => this.#expectText(runId),
-      told: (news) => this.#postToInterested([news.conversationId, news.tenantId], { type: 'news', news }),
-      stopAsked: (runId) => this.#post(undefined, { type: 'stop', run: runId }),
+      entriesStored: (runId, seq) => this.#postToInterested([runId], { type: 'stored', run: runId, seq: seq ?? 0 }),
+      pollFound: (runId) => this.#expectText(runId),
+      announced: (news) => this.#postToInterested([news.conversationId, news.tenantId], { type: 'news', news }),
+      stopRequested: (runId) => this.#post(undefined, { type: 'stop', run: runId }),
     }
   }
 
   #open(topic: string, kind: TopicKind): void {
     if (kind === 'news') this.#watched.set(topic, 0)
-    else this.#followed.set(topic, { replica: undefined, askAt: 0, silence: silenceMs.first })
+    else this.#followed.set(topic, { copy: undefined, askAt: 0, silence: silenceMs.first })
     if (this.#peers.size === 0) return
     this.#introduce(topic, kind)
     const timer = setTimeout(() => {
-      if (kind === 'news') this.#hub.missed(topic)
-      else this.#hub.committed(topic, undefined)
+      if (kind === 'news') this.#hub.newsLost(topic)
+      else this.#hub.entriesStored(topic, undefined)
     }, secondLookMs)
     timer.unref()
   }
@@ -128,11 +129,11 @@ export class Relay {
   }
 
   #ask(runId: string, followed: Followed): void {
-    const { replica } = followed
+    const { copy } = followed
     followed.askAt = this.#now() + followed.silence
     followed.silence = Math.min(followed.silence * 2, silenceMs.most)
-    const position = replica?.position ?? { item: 0, offset: 0 }
-    this.#post(undefined, { type: 'follow', run: runId, seq: replica?.seq ?? 0, ...position })
+    const position = copy?.position ?? { item: 0, offset: 0 }
+    this.#post(undefined, { type: 'follow', run: runId, seq: copy?.seq ?? 0, ...position })
   }
 
   #askAgain(): void {
@@ -161,9 +162,9 @@ export class Relay {
     if (this.#peers.size > 0) this.#post(undefined, { type: 'here' })
   }
 
-  // ── what others say ──
+  // ── what other processes say ──
 
-  /** What was stored meanwhile is seen by the poll; text is asked for anew. */
+  /** The poll finds what was stored while the bus was not connected. Text is asked for again. */
   #onConnected(): void {
     this.#outbox.set(undefined, [{ type: 'hello' }, ...(this.#outbox.get(undefined) ?? [])])
     this.#flushSoon()
@@ -178,7 +179,7 @@ export class Relay {
     const isNew = !this.#peers.has(from)
     this.#peers.set(from, this.#now() + interestMs)
     for (const message of messages) this.#handle(from, message)
-    // A process that was not known could not be told what is wanted here.
+    // A process that was unknown has not been told what this one wants.
     if (isNew && this.#peers.has(from)) for (const [topic, kind] of this.#hub.topics()) this.#introduce(topic, kind)
   }
 
@@ -204,11 +205,11 @@ export class Relay {
         return this.#onText(message.run, message.patch)
       case 'stored':
         this.#expectText(message.run)
-        return this.#hub.committed(message.run, message.seq === 0 ? undefined : message.seq)
+        return this.#hub.entriesStored(message.run, message.seq === 0 ? undefined : message.seq)
       case 'news':
-        return this.#hub.told(message.news)
+        return this.#hub.announced(message.news)
       case 'stop':
-        return this.#hub.stopAsked(message.run)
+        return this.#hub.stopRequested(message.run)
       default:
         message satisfies never
     }
@@ -222,17 +223,17 @@ export class Relay {
   #onText(runId: string, patch: Patch): void {
     const followed = this.#followed.get(runId)
     if (!followed) return
-    const { replica } = followed
-    // A worker that has been replaced cannot write into its successor's text.
-    if (replica && patch.seq < replica.seq) return
-    const current = replica?.seq === patch.seq ? replica : new Replica(patch)
-    followed.replica = current
+    const { copy } = followed
+    // A worker that was replaced must not write into its successor's text.
+    if (copy && patch.seq < copy.seq) return
+    const current = copy?.seq === patch.seq ? copy : new StepCopy(patch)
+    followed.copy = current
     followed.silence = silenceMs.first
     followed.askAt = this.#now() + silenceMs.first
     if (!current.apply(patch)) followed.askAt = 0
-    // The step's entry may not be known here yet, and nothing of the text is shown before it.
-    if (current !== replica) this.#hub.committed(runId, patch.seq)
-    this.#hub.setReplica(runId, current)
+    // Readers get the text after the entry of its step, which may not have arrived here yet.
+    if (current !== copy) this.#hub.entriesStored(runId, patch.seq)
+    this.#hub.setCopy(runId, current)
   }
 
   // ── sending ──
@@ -267,7 +268,6 @@ export class Relay {
     const packets = [...this.#outbox].flatMap(([to, messages]) =>
       packMessages(this.#bus.address, messages, packing).map((payload) => ({ to, payload })),
     )
-    // The more there is to say, the longer it is gathered.
     const count = [...this.#outbox.values()].reduce((sum, messages) => sum + messages.length, 0)
     this.#windowMs = Math.min(windowMs.most, windowMs.least + count / 20)
     this.#outbox.clear()
@@ -275,11 +275,11 @@ export class Relay {
     try {
       await this.#bus.send(packets)
     } catch (error) {
-      this.#log.warn({ err: error }, 'other processes could not be told; they will ask')
+      this.#log.warn({ err: error }, 'sending to other processes failed; they will ask again')
     }
   }
 
-  /** Posts what the interested lack of the text that is written here. True where there is more of it. */
+  /** Posts the text that the processes which follow the run do not have yet. True if there is more of it. */
   #postText(runId: string): boolean {
     const step = this.#hub.ownStep(runId)
     if (!step) return false
@@ -291,7 +291,7 @@ export class Relay {
       for (;;) {
         const piece = pieceBeyond(step.items, interest.position)
         if (!piece) break
-        if ((pieces += 1) > piecesAtOnce) {
+        if ((pieces += 1) > patchesAtOnce) {
           more = true
           break
         }

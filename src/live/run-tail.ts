@@ -3,58 +3,62 @@ import { hasEnded } from '../domain/run.ts'
 
 export type EntryEvent = Extract<RunEvent, { readonly type: 'entry' }>
 
+/** The result of reading a run's log after some entry. */
 export interface TailRead {
   readonly events: readonly EntryEvent[]
-  /** So many were asked for and no more: others may follow. */
+  /** True if the read stopped at its limit: more entries may follow. */
   readonly cut: boolean
-  /** The run has ended, or is gone, and these events are all that was left. */
+  /** True if the run has ended or is gone, and nothing follows these events. */
   readonly finished: boolean
 }
 
-/** So many entries, and so many pieces of live text, are kept for readers that are close behind. */
+/** How many entries and pieces of live text to keep for readers that are only a little behind. */
 const keptEntries = 128
 const keptDeltas = 8
 
 /**
- * What the readers of a run in this process share, for as long as there are any: entries that were just committed or
- * read, so that a hundred readers cost one read or none, and the last pieces of live text, so that readers at the
- * same place get the same event. Readers that are further behind read for themselves.
+ * What the readers of a run share in one process, for as long as the run has readers: the last entries that were
+ * committed here or read, so that a hundred readers cost one read or none; and the last pieces of live text, so that
+ * readers at the same place get the same event. Readers that are further behind read the database themselves.
+ *
+ * The tail knows how fresh it is by counting announcements. An announcement says that entries were stored which may not
+ * be here: another process said so, or the poll found it. Entries that are committed in this process are added
+ * directly, without an announcement. A reader at the end of the log reads the database at most once per announcement,
+ * and not at all if another reader has found since then that nothing follows.
  */
 export class RunTail {
   #events: EntryEvent[] = []
   readonly #deltas = new Map<string, RunEvent>()
-  #news = 0
-  /** The news that someone has read after to the end of the log, and where it ended then. */
-  #covered = -1
+  #announcements = 0
+  /** A read that began after this many announcements reached the end of the log, which was entry `#end`. */
+  #checked = -1
   #end = 0
-  #reading: { readonly news: number; readonly after: number; readonly result: Promise<TailRead> } | undefined
+  #reading: { readonly announcements: number; readonly after: number; readonly result: Promise<TailRead> } | undefined
   readonly #wakeReaders: () => void
 
   constructor(wakeReaders: () => void) {
     this.#wakeReaders = wakeReaders
   }
 
-  /** How many read the run here. */
+  /** How many readers the run has in this process. */
   readers = 0
 
-  /** The last entry that is known here; 0 where none is. */
+  /** The last entry that is kept here; 0 if there is none. */
   get lastSeq(): number {
-    return this.#events.at(-1)?.seq ?? 0
+    return this.last?.seq ?? 0
   }
 
-  /** The last entry that is known here. */
   get last(): EntryEvent | undefined {
     return this.#events.at(-1)
   }
 
-  /** Counts how often something may have been stored that is not here. */
-  get news(): number {
-    return this.#news
+  get announcements(): number {
+    return this.#announcements
   }
 
-  /** Something may have been stored, up to `seq` where that is known. */
-  hint(seq = Number.POSITIVE_INFINITY): void {
-    if (seq > this.lastSeq) this.#news += 1
+  /** Entries were stored up to `seq`; undefined: it is unknown which. */
+  announce(seq: number | undefined): void {
+    if (seq === undefined || seq > this.lastSeq) this.#announcements += 1
   }
 
   /**
@@ -71,7 +75,7 @@ export class RunTail {
     return true
   }
 
-  /** The entries after `seq`, if what is here reaches back that far; nothing says that there are no later ones. */
+  /** The entries after `seq` that are kept here. Undefined if the tail does not reach back that far. */
   after(seq: number): readonly EntryEvent[] | undefined {
     const first = this.#events[0]
     if (!first || seq < first.seq - 1) return undefined
@@ -79,28 +83,23 @@ export class RunTail {
   }
 
   /**
-   * Whether someone has read, after the last news, that nothing follows `seq` yet; what was added since is here. Not
-   * where the run has ended: who comes then is not to wait.
+   * Whether a reader that has everything up to `seq` may wait without reading: since the last announcement someone has
+   * found that nothing follows. Never true after the end of a run, where a reader must not wait.
    */
   covers(seq: number): boolean {
-    return this.#covered === this.#news && seq === Math.max(this.lastSeq, this.#end) && !endsIn(this.#events)
+    const isChecked = this.#checked === this.#announcements
+    return isChecked && seq === Math.max(this.lastSeq, this.#end) && !endsIn(this.#events)
   }
 
-  /** One read serves everyone who asks for the same place while it is under way and no news has come. */
+  /** Reads the log after an entry. Readers that ask for the same while a read is under way share it. */
   read(after: number, load: () => Promise<TailRead>): Promise<TailRead> {
-    const news = this.#news
-    if (this.#reading?.news === news && this.#reading.after === after) return this.#reading.result
+    const announcements = this.#announcements
+    if (this.#reading?.announcements === announcements && this.#reading.after === after) return this.#reading.result
     const result = load().then((read) => {
-      const joins = after >= this.lastSeq
-      // The other readers may be waiting: nobody else will tell them of what this read found.
-      if (this.add(read.events)) this.#wakeReaders()
-      if (joins && !read.cut && !read.finished && news > this.#covered) {
-        this.#covered = news
-        this.#end = read.events.at(-1)?.seq ?? after
-      }
+      this.#accept(read, after, announcements)
       return read
     })
-    const reading = { news, after, result }
+    const reading = { announcements, after, result }
     this.#reading = reading
     const clear = () => {
       if (this.#reading === reading) this.#reading = undefined
@@ -109,7 +108,16 @@ export class RunTail {
     return result
   }
 
-  /** The piece of live text after this place that another reader was given, or the one that `make` makes. */
+  #accept({ events, cut, finished }: TailRead, after: number, announcements: number): void {
+    const reachesEnd = after >= this.lastSeq && !cut && !finished
+    // The other readers may be waiting, and nobody else will tell them of the entries that this read found.
+    if (this.add(events)) this.#wakeReaders()
+    if (!reachesEnd || announcements <= this.#checked) return
+    this.#checked = announcements
+    this.#end = events.at(-1)?.seq ?? after
+  }
+
+  /** The piece of live text after this place: the one that another reader was given, or a new one. */
   delta(seq: number, item: number, offset: number, make: () => RunEvent): RunEvent {
     if (this.readers < 2) return make()
     const place = `${seq} ${item} ${offset}`
@@ -122,7 +130,7 @@ export class RunTail {
   }
 }
 
-/** A run that was retried has entries after an end: only the last one counts. */
+/** Whether the last of these entries ends the run. A run that was retried has entries after an earlier end. */
 export function endsIn(events: readonly EntryEvent[]): boolean {
   const last = events.at(-1)?.entry
   return last?.type === 'status' && hasEnded(last.status)

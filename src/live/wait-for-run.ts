@@ -5,8 +5,8 @@ import { deferred } from '../util/deferred.ts'
 import type { FollowContext } from './follow-run.ts'
 
 /**
- * Resolves once the run has moved past `after` and is paused or has ended, or after `waitMs`; at once for 0. A client
- * that goes away changes nothing: the wait ends by itself.
+ * Resolves once the run has entries after `after` and is paused or has ended, or after `waitMs`; at once for 0. A client
+ * that leaves changes nothing: the wait ends by itself.
  */
 export async function waitForRun(
   context: Pick<FollowContext, 'db' | 'hub'>,
@@ -14,29 +14,29 @@ export async function waitForRun(
   { waitMs, after }: { readonly waitMs: number; readonly after?: RunCursor | undefined },
 ): Promise<void> {
   if (waitMs <= 0) return
-  let poked = deferred()
-  let over = false as boolean
-  let heard = 0
-  const stopListening = context.hub.listen(runId, (what) => {
+  let woken = deferred()
+  let isTimeUp = false as boolean
+  let announcements = 0
+  const stopListening = context.hub.listen(runId, (wakeUp) => {
     const tail = context.hub.tail(runId)
-    // What was committed here is in the tail, and a pause or an end is the last entry of its checkpoint: after any
-    // other there is nothing to look for. What others committed has to be looked at.
-    const isElsewhere = tail === undefined || tail.news !== heard
-    if (what === 'stored' && (isElsewhere || tail.last?.entry.type === 'status')) poked.resolve()
-    heard = tail?.news ?? 0
+    // Entries that this process committed are in the tail, and a pause or an end is the last entry of its checkpoint:
+    // any other last entry needs no look. Entries that another process committed do.
+    const isAnnounced = tail === undefined || tail.announcements !== announcements
+    if (wakeUp === 'stored' && (isAnnounced || tail.last?.entry.type === 'status')) woken.resolve()
+    announcements = tail?.announcements ?? 0
   })
   const timer = setTimeout(() => {
-    over = true
-    poked.resolve()
+    isTimeUp = true
+    woken.resolve()
   }, waitMs)
   try {
     for (;;) {
       const progress = await findRunProgress(context.db, runId)
-      if (!progress || over) return
-      const moved = progress.nextSeq - 1 > (after?.seq ?? 0)
-      if (moved && (progress.status === 'AWAITING_APPROVAL' || hasEnded(progress.status))) return
-      await poked.promise
-      poked = deferred()
+      if (!progress || isTimeUp) return
+      const hasNewEntries = progress.nextSeq - 1 > (after?.seq ?? 0)
+      if (hasNewEntries && (progress.status === 'AWAITING_APPROVAL' || hasEnded(progress.status))) return
+      await woken.promise
+      woken = deferred()
     }
   } finally {
     clearTimeout(timer)

@@ -89,7 +89,7 @@ export class Sweep {
     const { db, hub } = this.#options.engine
     const driven = this.#session()?.driven() ?? []
     if (driven.length === 0) return
-    for (const runId of await listCancelledRuns(db, driven)) hub.askToStop(runId)
+    for (const runId of await listCancelledRuns(db, driven)) hub.requestStop(runId)
   }
 
   async #tendJobs(): Promise<void> {

@@ -106,8 +106,8 @@ describe('deleting what a run holds', () => {
     async (what) => {
       const busy = await createBusyConversation()
       const told: string[] = []
-      ground.context.hub.onStop(busy.runId, () => told.push('stop'))
-      ground.context.hub.listen(busy.runId, (poke) => told.push(poke))
+      ground.context.hub.onStopRequest(busy.runId, () => told.push('stop'))
+      ground.context.hub.listen(busy.runId, (wakeUp) => told.push(wakeUp))
 
       let deleting: Promise<unknown> | undefined
       await ground.db.transaction().execute(async (trx) => {

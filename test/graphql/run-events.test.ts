@@ -127,7 +127,7 @@ describe('runEvents', () => {
     for (const after of ['', 'nonsense', cursor(second, 1), cursor(run, 3)]) {
       expect(await refusedWith(mine.api, { runId: shownRun(run), after })).toBe('BAD_CURSOR')
     }
-    expect(ground.context.hub.listened()).toEqual([])
+    expect(ground.context.hub.runsWithReaders()).toEqual([])
   })
 
   it('[EVT3] a cursor at or past the end of a run that has ended completes at once', async () => {
@@ -152,7 +152,7 @@ describe('runEvents', () => {
     await make.log(run, 2, [{ type: 'status', status: 'COMPLETED', stopReason: 'END_TURN', error: null, usage }])
     const change = { status: 'COMPLETED' as const, finished_at: new Date() }
     await ground.db.updateTable('runs').set(change).where('id', '=', run.id).execute()
-    ground.context.hub.poke(run.id, 'stored')
+    ground.context.hub.runChanged(run.id)
     expect((await next).value.data.runEvents.run).toEqual({ status: 'COMPLETED', answer: 'Done.' })
     expect((await events.next()).done).toBe(true)
   })
@@ -164,9 +164,9 @@ describe('runEvents', () => {
     const events = await open(api, { runId: shownRun(run) })
     await events.next()
     const parked = events.next()
-    expect(ground.context.hub.listened()).toEqual([run.id])
+    expect(ground.context.hub.runsWithReaders()).toEqual([run.id])
     expect(await events.return(undefined)).toEqual({ done: true, value: undefined })
     expect((await parked).done).toBe(true)
-    expect(ground.context.hub.listened()).toEqual([])
+    expect(ground.context.hub.runsWithReaders()).toEqual([])
   })
 })

@@ -182,7 +182,7 @@ describe('what the commands came to', () => {
   it('[RIN5] with waitMs the answer shows the run as it paused or ended', async () => {
     const { api, to, conversation } = await createTenant()
     const answer = api.data(send, { input: { to, messages: [{ text: 'hi' }], waitMs: 600_000 } })
-    while (ground.context.hub.listened().length === 0) await new Promise((resolve) => setImmediate(resolve))
+    while (ground.context.hub.runsWithReaders().length === 0) await new Promise((resolve) => setImmediate(resolve))
     const change = { status: 'CANCELLED' as const, finished_at: new Date() }
     const [run] = await ground.db
       .updateTable('runs')
@@ -190,7 +190,7 @@ describe('what the commands came to', () => {
       .where('conversation_id', '=', conversation.id)
       .returning('id')
       .execute()
-    ground.context.hub.poke(run!.id, 'stored')
+    ground.context.hub.runChanged(run!.id)
     expect((await answer).sendMessage.run).toMatchObject({ id: shownRun(run!), status: 'CANCELLED' })
   })
 

@@ -232,9 +232,9 @@ describe('waiting for a run', () => {
     await untilListened(run.id)
     const change = { status: 'COMPLETED' as const, finished_at: new Date(), next_seq: 4 }
     await ground.db.updateTable('runs').set(change).where('id', '=', run.id).execute()
-    ground.context.hub.poke(run.id, 'stored')
+    ground.context.hub.runChanged(run.id)
     expect(await answer).toEqual({ run: { status: 'COMPLETED' } })
-    expect(ground.context.hub.listened()).toEqual([])
+    expect(ground.context.hub.runsWithReaders()).toEqual([])
   })
 
   it('[RUN7] a negative wait, and a cursor that this run cannot have given, are refused', async () => {
@@ -255,7 +255,7 @@ function cursor(run: { readonly id: string }, seq: number): string {
 }
 
 async function untilListened(runId: string): Promise<void> {
-  while (!ground.context.hub.listened().includes(runId)) await new Promise((resolve) => setImmediate(resolve))
+  while (!ground.context.hub.runsWithReaders().includes(runId)) await new Promise((resolve) => setImmediate(resolve))
 }
 
 describe('lists of runs', () => {

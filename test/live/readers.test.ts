@@ -21,11 +21,11 @@ beforeAll(async () => {
   hub = ground.context.hub.connect({
     topicOpened: nothing,
     topicClosed: nothing,
-    written: nothing,
-    committed: nothing,
-    moved: nothing,
-    told: nothing,
-    stopAsked: nothing,
+    textWritten: nothing,
+    entriesStored: nothing,
+    pollFound: nothing,
+    announced: nothing,
+    stopRequested: nothing,
   })
 })
 afterAll(() => ground.close())
@@ -48,7 +48,7 @@ async function writtenRun() {
   ground.context.hub.setLiveStep(run.id, { seq: 1, stepIndex: 0, items: [item] })
   const write = (text: string) => {
     writeText(item, text)
-    ground.context.hub.poke(run.id, 'live')
+    ground.context.hub.textWritten(run.id)
   }
   return { run, conversation, write, item }
 }
@@ -105,7 +105,7 @@ test('[STR10] a log of any length is read to its end, by the first reader and by
   await make.log(run, 250, [ending])
   const ended = { status: 'COMPLETED', finished_at: ground.context.clock.now() } as const
   await ground.db.updateTable('runs').set(ended).where('id', '=', run.id).execute()
-  ground.context.hub.poke(run.id, 'stored')
+  ground.context.hub.runChanged(run.id)
   for (const reader of readers) expect(await seqsOf(reader, 2)).toEqual([250])
 
   // Also where a reading ends exactly at its limit.
@@ -194,7 +194,7 @@ test('[STR9] 10,000 subscribers of every kind that are opened and dropped leave 
     for (const { waiting } of opened) await waiting
   }
   expect(hub.topics()).toEqual([])
-  expect(ground.context.hub.listened()).toEqual([])
+  expect(ground.context.hub.runsWithReaders()).toEqual([])
   expect(ground.context.hub.tail(run.id)).toBeUndefined()
   // No timer of a feed is left either; the pool has some of its own.
   expect(process.getActiveResourcesInfo().filter((type) => type === 'Timeout').length).toBeLessThan(50)

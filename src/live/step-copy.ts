@@ -9,15 +9,15 @@ import {
 } from '../domain/live-step.ts'
 import type { ToolCallNeed } from '../domain/tool-call.ts'
 
-/** A piece of a live step on its way to another process. */
+/** A piece of a live step's text on its way to another process. */
 export interface Patch extends LivePosition {
-  /** Of the StepStarted or StepRestarted entry that the step follows: a later one has the word. */
+  /** The seq of the StepStarted or StepRestarted entry that the step belongs to. A later step replaces an earlier one. */
   readonly seq: number
   readonly stepIndex: number
   readonly text: string
   /** The item ends with this piece. */
   readonly complete: boolean
-  /** Which item it is, and how much text the items before it have, all of them complete; there where it begins. */
+  /** Only at offset 0: which item begins here, and how much text the items before it have, all of which are complete. */
   readonly opening?: {
     readonly kind: ShownItem['kind']
     readonly id: string
@@ -27,7 +27,7 @@ export interface Patch extends LivePosition {
   }
 }
 
-/** `size`, 2 at the least, is how many UTF-16 units a piece may have: the pieces of a long text follow one another. */
+/** Makes a patch of at most `size` UTF-16 units, at least 2. A long text takes several patches. */
 export function toPatch(step: ShownStep, { live, item, offset, end }: LivePiece, size: number): Patch {
   const last = Math.min(end, offset + size)
   const { name, needs } = live.kind === 'CALL' ? live : { name: '', needs: null }
@@ -48,7 +48,7 @@ function lengthOf(items: readonly { readonly text: string }[]): number {
   return items.reduce((sum, { text }) => sum + text.length, 0)
 }
 
-interface ReplicaItem {
+interface CopiedItem {
   readonly kind: ShownItem['kind']
   readonly id: string
   readonly name: string
@@ -58,11 +58,11 @@ interface ReplicaItem {
   complete: boolean
 }
 
-/** A live step that another process writes, as far as it is known here. */
-export class Replica implements ShownStep {
+/** A copy of a live step that another process writes, as far as its text has arrived here. */
+export class StepCopy implements ShownStep {
   readonly seq: number
   readonly stepIndex: number
-  readonly #items: ReplicaItem[] = []
+  readonly #items: CopiedItem[] = []
 
   constructor({ seq, stepIndex }: Patch) {
     this.seq = seq
@@ -73,7 +73,7 @@ export class Replica implements ShownStep {
     return this.#items
   }
 
-  /** Where it goes on. */
+  /** The place after the text that is here. */
   get position(): LivePosition {
     const open = this.#items.at(-1)
     return open && !open.complete
@@ -81,7 +81,7 @@ export class Replica implements ShownStep {
       : { item: this.#items.length, offset: 0 }
   }
 
-  /** Adds what is new of a patch; a repeat changes nothing. False where something before it is missing. */
+  /** Adds what is new in a patch; a repeat changes nothing. False if text before the patch is missing. */
   apply({ item, offset, text, complete, opening }: Patch): boolean {
     if (opening && item >= this.#items.length && !this.#open(item, opening)) return false
     const known = this.#items[item]
@@ -94,7 +94,7 @@ export class Replica implements ShownStep {
 
   #open(item: number, { before, ...opening }: NonNullable<Patch['opening']>): boolean {
     if (lengthOf(this.#items) !== before) return false
-    // That they are complete may not have been told, and those without a text were not told at all.
+    // Items without text are never sent, and the patch that completed an item may have been lost.
     for (const earlier of this.#items) earlier.complete = true
     while (this.#items.length < item) {
       this.#items.push({ kind: 'REASONING', id: '', name: '', needs: null, text: '', complete: true })

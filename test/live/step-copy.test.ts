@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 
 import { pieceBeyond, writeText, type LivePosition } from '../../src/domain/live-step.ts'
 import { packMessages, senderOf, unpackMessages, type RelayMessage } from '../../src/live/relay-messages.ts'
-import { Replica, toPatch, type Patch } from '../../src/live/replica.ts'
+import { StepCopy, toPatch, type Patch } from '../../src/live/step-copy.ts'
 
 const text = fc.oneof(fc.string({ unit: 'grapheme', maxLength: 20 }), fc.constantFrom('', '\ud83d', '\ude42', '\u0001'))
 const items = fc.array(fc.array(text, { maxLength: 6 }), { minLength: 1, maxLength: 5 })
@@ -14,13 +14,13 @@ test('[BUS8] a copy becomes the original, whatever is lost, repeated or overtake
   fc.assert(
     fc.property(items, fate, fc.integer({ min: 2, max: 7 }), (written, fates, size) => {
       const step = { seq: 4, stepIndex: 0, items: [] as any[] }
-      let replica: Replica | undefined
+      let copy: StepCopy | undefined
       let sent: LivePosition = { item: 0, offset: 0 }
       const late: Patch[] = []
       const receive = (patch: Patch) => {
-        replica ??= new Replica(patch)
+        copy ??= new StepCopy(patch)
         // What is missing is asked for, and sent from there.
-        if (!replica.apply(patch)) sent = replica.position
+        if (!copy.apply(patch)) sent = copy.position
       }
       const sendAll = (isReliable: boolean) => {
         for (let piece = pieceBeyond(step.items, sent); piece; piece = pieceBeyond(step.items, sent)) {
@@ -44,11 +44,11 @@ test('[BUS8] a copy becomes the original, whatever is lost, repeated or overtake
         sendAll(false)
       }
       // After a silence it is asked for once more.
-      sent = replica ? replica.position : { item: 0, offset: 0 }
+      sent = copy ? copy.position : { item: 0, offset: 0 }
       sendAll(true)
       const shown = (all: readonly { readonly id: string; readonly text: string }[]) =>
         all.filter((item) => item.text !== '').map(({ id, text }) => [id, text])
-      expect(shown(replica ? replica.items : [])).toEqual(shown(step.items))
+      expect(shown(copy ? copy.items : [])).toEqual(shown(step.items))
     }),
   )
 })
