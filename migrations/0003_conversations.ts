@@ -112,6 +112,7 @@ export async function up(db: Kysely<never>): Promise<void> {
   await sql`create index runs_active on runs (tenant_id, id) where outcome = 'ACTIVE'`.execute(db)
   await sql`create index runs_tenant on runs (tenant_id, outcome, id) where outcome <> 'ACTIVE'`.execute(db)
   await sql`create index runs_agent on runs (agent_id, outcome, id) where outcome <> 'ACTIVE'`.execute(db)
+  await sql`create index runs_agent_finished on runs (agent_id, finished_at) where ended`.execute(db)
   await sql`create index runs_conversation on runs (conversation_id, outcome, id)
     where outcome <> 'ACTIVE'`.execute(db)
   await sql`create index runs_background on runs (tenant_id, id) where kind = 'SLEEPTIME'`.execute(db)

@@ -53,11 +53,23 @@ export const noUsage: Usage = { inputTokens: 0, outputTokens: 0, cachedInputToke
 
 export function sumOfUsage(one: Usage, other: Usage): Usage {
   return {
-    inputTokens: one.inputTokens + other.inputTokens,
-    outputTokens: one.outputTokens + other.outputTokens,
-    cachedInputTokens: one.cachedInputTokens + other.cachedInputTokens,
-    reasoningTokens: one.reasoningTokens + other.reasoningTokens,
+    inputTokens: sumOfTokens(one.inputTokens, other.inputTokens),
+    outputTokens: sumOfTokens(one.outputTokens, other.outputTokens),
+    cachedInputTokens: sumOfTokens(one.cachedInputTokens, other.cachedInputTokens),
+    reasoningTokens: sumOfTokens(one.reasoningTokens, other.reasoningTokens),
   }
+}
+
+/** What the API and the database can hold of a count of tokens: a sum stops here instead of being an error. */
+const maxTokens = 2 ** 31 - 1
+
+export function sumOfTokens(one: number, other: number): number {
+  return Math.min(countOf(one) + countOf(other), maxTokens)
+}
+
+/** Providers report whatever they like. What is not a count is 0. */
+function countOf(tokens: number): number {
+  return tokens > 0 ? Math.min(Math.floor(tokens), maxTokens) : 0
 }
 
 export interface ClientTool {

@@ -15,7 +15,7 @@ builder.objectFields(Agent, (t) => ({
   lastStopReason: t.field({
     type: StopReason,
     nullable: true,
-    description: "Why the agent's latest run stopped or paused. Null before the first did.",
+    description: 'Why a run of the agent most recently paused or ended. Null if none has.',
     resolve: (agent, _args, context) => context.loaders.lastStopReasonOfAgent.load(agent.id),
   }),
 }))

@@ -85,7 +85,7 @@ builder.objectFields(Conversation, (t) => ({
   lastStopReason: t.field({
     type: StopReason,
     nullable: true,
-    description: "Why the conversation's latest run stopped or paused. Null before the first did.",
+    description: 'Why a run of the conversation most recently paused or ended. Null if none has.',
     resolve: async (conversation, _args, context) => {
       await headOf(conversation, context)
       return context.loaders.lastStopReasonOfConversation.load(conversation.id)

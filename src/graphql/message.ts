@@ -65,7 +65,7 @@ Message.implement({
     }),
     inContext: t.boolean({
       description:
-        'Whether the model sees it: false for what compaction replaced, and for input that a failed run left unanswered.',
+        'Whether `Conversation.context` shows the message. False if compaction replaced it, if a failed run left it unanswered, and while a call of its step has no return.',
       resolve: isInContext,
     }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was stored.' }),
@@ -73,10 +73,12 @@ Message.implement({
 })
 
 async function isInContext(message: MessageOutline, _args: object, context: Context): Promise<boolean> {
-  // Returns that are excluded are sent all the same, without what they say.
+  // A return that is excluded is still sent, because its call is, but without its output.
   if (message.excluded && message.type !== 'TOOL_RETURN') return false
   const head = await loadExisting(context.loaders.conversationHeads, 'Conversation', message.conversationId)
   if (message.type === 'SUMMARY') return message.position === head.summaryPosition
+  const { openStep } = head
+  if (openStep && message.runId === openStep.runId && message.stepIndex === openStep.index) return false
   return message.position >= head.contextFrom
 }
 

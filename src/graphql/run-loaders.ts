@@ -11,6 +11,7 @@ import type { ToolCallArguments, ToolCallOutline, ToolResult } from '../domain/t
 import type { Tool } from '../domain/tool.ts'
 import { findApiKeys } from '../store/api-keys.ts'
 import { findConversationHeads, type ConversationHead } from '../store/conversation-heads.ts'
+import { findLastStopReasonsOfAgents, findLastStopReasonsOfConversations } from '../store/last-stop-reasons.ts'
 import { findMcpServers, listToolsOfMcpServers } from '../store/mcp-servers.ts'
 import {
   findAnswers,
@@ -21,8 +22,6 @@ import {
 } from '../store/messages.ts'
 import {
   findClientToolNames,
-  findLastStopReasonsOfAgents,
-  findLastStopReasonsOfConversations,
   findRunInputs,
   findRunMetadata,
   findRuns,

@@ -1,10 +1,11 @@
 import type { RunWait as DomainRunWait } from '../domain/approval.ts'
-import type {
-  RunError as DomainRunError,
-  RunErrorType,
-  StopReason as DomainStopReason,
-  Usage as DomainUsage,
-  RunStatus as DomainRunStatus,
+import {
+  sumOfTokens,
+  type RunError as DomainRunError,
+  type RunErrorType,
+  type RunStatus as DomainRunStatus,
+  type StopReason as DomainStopReason,
+  type Usage as DomainUsage,
 } from '../domain/run.ts'
 import { builder } from './builder.ts'
 
@@ -90,7 +91,7 @@ Usage.implement({
     outputTokens: t.exposeInt('outputTokens', { description: 'Tokens that the model wrote, reasoning included.' }),
     totalTokens: t.int({
       description: 'Tokens sent and written together.',
-      resolve: (usage) => usage.inputTokens + usage.outputTokens,
+      resolve: (usage) => sumOfTokens(usage.inputTokens, usage.outputTokens),
     }),
     cachedInputTokens: t.exposeInt('cachedInputTokens', {
       description: "Those of the input tokens that came from the provider's cache.",

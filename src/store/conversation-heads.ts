@@ -13,6 +13,8 @@ export interface ConversationHead {
   readonly contextFrom: number
   readonly summaryPosition: number | null
   readonly activeRunId: string | null
+  /** The step whose calls have no return yet: the model is not sent any of its messages until they do. */
+  readonly openStep: { readonly runId: string; readonly index: number } | null
   /** The last stored entry of the run that holds the conversation, or held it last. Null before the first run. */
   readonly lastEntry: { readonly runId: string; readonly seq: number } | null
 }
@@ -28,13 +30,18 @@ export async function findConversationHeads(
     context_from: number
     summary_position: number | null
     active_run_id: string | null
+    open_step_index: number | null
     last_run_id: string | null
     next_seq: number | null
   }>`
     select conversations.id, next_hold, context_from, summary_position, active_run_id,
-      last_run.id as last_run_id, last_run.next_seq
-    from conversations left join runs last_run
-      on last_run.conversation_id = conversations.id and last_run.hold = next_hold - 1
+      last_run.id as last_run_id, last_run.next_seq, open.step_index as open_step_index
+    from conversations
+      left join runs last_run on last_run.conversation_id = conversations.id and last_run.hold = next_hold - 1
+      left join runs active on active.id = active_run_id
+      -- A run's step has open calls if the run's last message is not their return.
+      left join messages open on open.conversation_id = conversations.id and open.position = active.next_position - 1
+        and open.type in ('TOOL_CALL', 'APPROVAL_REQUEST', 'APPROVAL_RESPONSE')
     where ${ofTenant('conversations', tenantId)} and conversations.id = any(${conversationIds}::uuid[])`.execute(db)
   return rows.map((row) => ({
     conversationId: row.id,
@@ -42,6 +49,7 @@ export async function findConversationHeads(
     contextFrom: row.context_from,
     summaryPosition: row.summary_position,
     activeRunId: row.active_run_id,
+    openStep: row.open_step_index === null ? null : { runId: row.active_run_id!, index: row.open_step_index },
     lastEntry: row.last_run_id === null ? null : { runId: row.last_run_id, seq: row.next_seq! - 1 },
   }))
 }

@@ -1,7 +1,7 @@
 import { sql, type Kysely, type RawBuilder, type Selectable } from 'kysely'
 
 import type { GivenMessage } from '../domain/message.ts'
-import { shownStatus, type Run, type RunStatus, type StopReason, type StoredRunStatus } from '../domain/run.ts'
+import { shownStatus, type Run, type RunStatus, type StoredRunStatus } from '../domain/run.ts'
 import { firstIdAt } from '../util/ids.ts'
 import type { JsonObject } from '../util/json.ts'
 import { childrenNamed, tellsStatus } from './log-entries.ts'
@@ -169,45 +169,6 @@ export async function listQueuedRuns(
     .orderBy('runs.number')
     .execute()
   return rows.map(toRun)
-}
-
-/** Why the run that paused or ended last did so, by agent. */
-export async function findLastStopReasonsOfAgents(
-  db: Kysely<Database>,
-  tenantId: string,
-  agentIds: readonly string[],
-): Promise<Map<string, StopReason>> {
-  const { rows } = await sql<{ id: string; stop_reason: StopReason }>`
-    select agents.id, latest.stop_reason
-    from agents cross join lateral (${latestStop(sql`runs.agent_id = agents.id`, sql`runs.id`)}) latest
-    where ${ofTenant('agents', tenantId)} and agents.id = any(${agentIds}::uuid[])`.execute(db)
-  return new Map(rows.map((row) => [row.id, row.stop_reason]))
-}
-
-/** As for agents, by conversation. */
-export async function findLastStopReasonsOfConversations(
-  db: Kysely<Database>,
-  tenantId: string,
-  conversationIds: readonly string[],
-): Promise<Map<string, StopReason>> {
-  const { rows } = await sql<{ id: string; stop_reason: StopReason }>`
-    select conversations.id, latest.stop_reason
-    from conversations cross join lateral (
-      ${latestStop(sql`runs.conversation_id = conversations.id`, sql`runs.number`)}) latest
-    where ${ofTenant('conversations', tenantId)} and conversations.id = any(${conversationIds}::uuid[])`.execute(db)
-  return new Map(rows.map((row) => [row.id, row.stop_reason]))
-}
-
-/**
- * Runs don't stop in the order in which they came: an INTERRUPT goes before what waits. When they did is not indexed, so
- * it is looked for among the newest.
- */
-function latestStop(which: RawBuilder<unknown>, age: RawBuilder<unknown>) {
-  return sql`
-    select stop_reason from (
-      select ${age} as age, stop_reason, coalesce(finished_at, updated_at) as stopped_at from runs
-      where ${which} and stop_reason is not null order by ${age} desc limit 20) newest
-    order by stopped_at desc, age desc limit 1`
 }
 
 export function runsOfTenant(db: Kysely<Database>, tenantId: string) {

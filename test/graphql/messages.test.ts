@@ -201,6 +201,43 @@ describe('messages', () => {
     expect(await show()).toEqual([false, false, false, false, false, true])
   })
 
+  it('[MSG6] a message is in the context exactly if the context shows it, also while a call waits', async () => {
+    const { api, conversation } = await createTenant()
+    await createTurn(conversation)
+    const run = await make.run(conversation, { status: 'RUNNING' })
+    await ground.db
+      .updateTable('conversations')
+      .set({ active_run_id: run.id })
+      .where('id', '=', conversation.id)
+      .execute()
+    const query = `query ($id: ID!) { conversation(id: $id) {
+      messages(first: 200) { nodes { id inContext } } context { messages { id } } } }`
+    const compare = async () => {
+      const { messages, context } = (await api.data(query, { id: encodeId('Conversation', conversation.id) }))
+        .conversation
+      const shown = messages.nodes.filter((node: { inContext: boolean }) => node.inContext)
+      expect(shown.map(({ id }: { id: string }) => id)).toEqual(context.messages.map(({ id }: { id: string }) => id))
+      return messages.nodes.length - shown.length
+    }
+    const step = { step_index: 0 }
+    const hidden = await compare()
+    await make.message(run, 'USER', { content: [{ text: 'go' }] })
+    expect(await compare()).toBe(hidden)
+    await make.step(run, { index: 0 })
+    await make.message(run, 'ASSISTANT', { text: 'I will', interrupted: false, provider: null }, step)
+    expect(await compare()).toBe(hidden)
+    await make.message(run, 'TOOL_CALL', {}, step)
+    await make.call(run, { step_index: 0, ordinal: 0, status: 'READY' })
+    expect(await compare()).toBe(hidden + 2)
+    await make.message(run, 'APPROVAL_REQUEST', {}, step)
+    await make.call(run, { step_index: 0, ordinal: 1, status: 'PENDING', needs: 'APPROVAL' })
+    expect(await compare()).toBe(hidden + 3)
+    await make.message(run, 'APPROVAL_RESPONSE', {}, step)
+    expect(await compare()).toBe(hidden + 4)
+    await make.message(run, 'TOOL_RETURN', {}, step)
+    expect(await compare()).toBe(hidden)
+  })
+
   it('[MSG3] a list is in the order of positions, filters by type and pages both ways', async () => {
     const { api, conversation } = await createTenant()
     await createTurn(conversation)

@@ -3,6 +3,7 @@ import type { KyselyPlugin } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 import { encodeId } from '../../src/domain/ids.ts'
+import { noUsage, sumOfUsage } from '../../src/domain/run.ts'
 import { createLoaders } from '../../src/graphql/loaders.ts'
 import { schema } from '../../src/graphql/schema.ts'
 import { createGround, type Ground } from '../support/execute.ts'
@@ -412,6 +413,61 @@ describe('a conversation and its runs', () => {
       lastStopReason: 'CANCELLED',
       agent: { lastStopReason: 'CANCELLED' },
     })
+  })
+})
+
+describe('why a conversation and an agent last stopped', () => {
+  it('[RUN15] is told of the run that stopped last, however many newer runs stopped before it', async () => {
+    const { api, agent, conversation } = await createTenant()
+    const other = await make.conversation({ tenant_id: agent.tenant_id, agent_id: agent.id })
+    const query = `{ agent(id: "${encodeId('Agent', agent.id)}") { lastStopReason mainConversation { lastStopReason } } }`
+    const show = async () => {
+      const { lastStopReason, mainConversation } = (await api.data(query)).agent
+      return { agent: lastStopReason, conversation: mainConversation.lastStopReason }
+    }
+    const hour = (n: number) => new Date(Date.UTC(2026, 0, 1, n))
+    const old = await make.run(conversation, { status: 'RUNNING', created_at: hour(0) })
+    for (let n = 1; n <= 30; n += 1) {
+      await make.run(other, { status: 'COMPLETED', created_at: hour(n), finished_at: hour(n) })
+      await make.run(conversation, { status: 'CANCELLED', hold: null, created_at: hour(n), finished_at: hour(n) })
+    }
+    const setOld = (change: object) => ground.db.updateTable('runs').set(change).where('id', '=', old.id).execute()
+    expect(await show()).toEqual({ agent: 'CANCELLED', conversation: 'CANCELLED' })
+
+    await setOld({ status: 'AWAITING_APPROVAL', stop_reason: 'REQUIRES_APPROVAL' })
+    await make.call(old, { step_index: 0, ordinal: 0, status: 'PENDING', needs: 'APPROVAL' })
+    await make.log(old, 2, [
+      {
+        type: 'status',
+        status: 'AWAITING_APPROVAL',
+        stopReason: 'REQUIRES_APPROVAL',
+        error: null,
+        usage: { ...noUsage, steps: 1 },
+      },
+    ])
+    expect(await show()).toEqual({ agent: 'REQUIRES_APPROVAL', conversation: 'REQUIRES_APPROVAL' })
+
+    // It goes on: nothing has stopped since.
+    await setOld({ status: 'RUNNING' })
+    await ground.db.updateTable('tool_calls').set({ status: 'RUNNING' }).where('run_id', '=', old.id).execute()
+    expect(await show()).toEqual({ agent: 'REQUIRES_APPROVAL', conversation: 'REQUIRES_APPROVAL' })
+
+    await setOld({ status: 'COMPLETED', stop_reason: 'MAX_STEPS', finished_at: new Date() })
+    expect(await show()).toEqual({ agent: 'MAX_STEPS', conversation: 'MAX_STEPS' })
+  })
+})
+
+describe('sums of tokens', () => {
+  it('[RUN16] that no integer holds stop at the largest one, and the list is shown', async () => {
+    const { api, conversation } = await createTenant()
+    const most = 2 ** 31 - 1
+    await make.run(conversation, { status: 'COMPLETED', input_tokens: most, output_tokens: most })
+    const query = '{ runs { nodes { usage { inputTokens outputTokens totalTokens } } } }'
+    const usage = { inputTokens: most, outputTokens: most, totalTokens: most }
+    expect((await api.data(query)).runs.nodes).toEqual([{ usage }])
+    const reported = { inputTokens: most, outputTokens: 1.5, cachedInputTokens: Number.NaN, reasoningTokens: -1 }
+    const sum = sumOfUsage(reported, { ...reported, outputTokens: Number.POSITIVE_INFINITY })
+    expect(sum).toEqual({ inputTokens: most, outputTokens: most, cachedInputTokens: 0, reasoningTokens: 0 })
   })
 })
 

@@ -1,0 +1,76 @@
+import { sql, type Kysely, type RawBuilder } from 'kysely'
+
+import type { StopReason } from '../domain/run.ts'
+import { firstIdAt } from '../util/ids.ts'
+import { tellsStatus } from './log-entries.ts'
+import { idSlackMs } from './runs.ts'
+import type { Database } from './schema.ts'
+import { ofTenant } from './tenant-scope.ts'
+
+/**
+ * Why a run of each agent most recently paused or ended, by agent. Runs don't stop in the order of their ids: one may
+ * wait for days while later ones come and go. So the run that ended last is found by when it did, and beside it only runs
+ * that paused after that count.
+ */
+export async function findLastStopReasonsOfAgents(
+  db: Kysely<Database>,
+  tenantId: string,
+  agentIds: readonly string[],
+): Promise<Map<string, StopReason>> {
+  const ended = await sql<{ id: string; stop_reason: StopReason | null; finished_at: Date | null }>`
+    select agents.id, latest.stop_reason, latest.finished_at
+    from agents left join lateral (
+      select stop_reason, finished_at from runs where agent_id = agents.id and ended
+      order by finished_at desc, id desc limit 1) latest on true
+    where ${ofTenant('agents', tenantId)} and agents.id = any(${agentIds}::uuid[])`.execute(db)
+  const since = ended.rows.map((row) => row.finished_at ?? new Date(0))
+  const paused = await sql<{ id: string }>`
+    select agent.id
+    from unnest(${ended.rows.map((row) => row.id)}::uuid[], ${since}::timestamptz[],
+      ${since.map((time) => firstIdAt(new Date(time.getTime() - idSlackMs)))}::uuid[]) as agent (id, since, first_id)
+    where exists (
+      select from tool_calls join runs on runs.id = tool_calls.run_id
+      where ${ofTenant('tool_calls', tenantId)} and tool_calls.exception = 'PENDING'
+        and tool_calls.id >= agent.first_id and tool_calls.created_at >= agent.since and runs.agent_id = agent.id
+    ) or exists (
+      select from runs
+      where ${ofTenant('runs', tenantId)} and outcome = 'ACTIVE' and runs.agent_id = agent.id
+        and stop_reason = 'REQUIRES_APPROVAL' and ${pausedAt} >= agent.since)`.execute(db)
+  const waiting = new Set(paused.rows.map((row) => row.id))
+  return new Map(
+    ended.rows.flatMap(({ id, stop_reason }) => {
+      const reason = waiting.has(id) ? 'REQUIRES_APPROVAL' : stop_reason
+      return reason ? [[id, reason]] : []
+    }),
+  )
+}
+
+/**
+ * As for agents, by conversation. Runs stop in the order in which they hold the conversation, except for those that are
+ * cancelled while they wait for it.
+ */
+export async function findLastStopReasonsOfConversations(
+  db: Kysely<Database>,
+  tenantId: string,
+  conversationIds: readonly string[],
+): Promise<Map<string, StopReason>> {
+  const { rows } = await sql<{ id: string; stop_reason: StopReason }>`
+    select conversations.id, latest.stop_reason
+    from conversations cross join lateral (
+      select stop_reason from (
+        (select stop_reason, case when ended then finished_at else ${pausedAt} end as stopped_at from runs
+          where conversation_id = conversations.id and hold is not null and stop_reason is not null
+          order by hold desc limit 1)
+        union all
+        (select stop_reason, finished_at from runs
+          where conversation_id = conversations.id and outcome = 'CANCELLED' and hold is null
+          order by finished_at desc limit 1)
+      ) stopped
+      order by stopped_at desc limit 1) latest
+    where ${ofTenant('conversations', tenantId)} and conversations.id = any(${conversationIds}::uuid[])`.execute(db)
+  return new Map(rows.map((row) => [row.id, row.stop_reason]))
+}
+
+/** When a run that has not ended last paused. */
+const pausedAt: RawBuilder<Date> = sql`coalesce((
+  select max(at) from run_log where run_log.run_id = runs.id and ${tellsStatus(sql`entries`, 'AWAITING_APPROVAL')}), created_at)`
