@@ -34,14 +34,14 @@ import { RunWorker } from './worker/run-worker.ts'
 
 export interface AppOptions {
   readonly config: Config
-  /** Open and migrated. It stays its owner's to close. */
+  /** Open and migrated. Whoever opened it closes it. */
   readonly database: OpenDatabase
   readonly log: Log
-  /** A worker has no API. */
+  /** A `worker` has no API. */
   readonly role: 'serve' | 'worker'
-  /** Tools whose functions are part of the program that embeds the server. */
+  /** Tools of the program that embeds the server. */
   readonly tools?: readonly ToolDefinition[]
-  /** Models beside those that ship. */
+  /** Additional model providers. */
   readonly providers?: readonly Provider[]
   /** Defaults to the database's time. */
   readonly clock?: Clock
@@ -49,13 +49,13 @@ export interface AppOptions {
 }
 
 export interface App {
-  /** Null where there is no API. */
+  /** `url` is null if there is no API. */
   start(): Promise<{ readonly url: string | null }>
   /** Drains: runs that cannot finish in time are handed back. May be called twice. */
   stop(): Promise<void>
 }
 
-/** Puts the rooms together. What starts last stops first. */
+/** Connects the rooms. The parts stop in the reverse order of their start. */
 export async function createApp(options: AppOptions): Promise<App> {
   const { config, database, log, role } = options
   const { db } = database
@@ -121,7 +121,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     },
     stop() {
       stopping ??= (async () => {
-        // Runs go on until they are drained, and their readers may see it, so the worker goes first.
+        // The worker stops first: clients can follow its runs until they are drained.
         await worker.stop()
         await server?.close()
         await toolbox.close()

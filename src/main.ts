@@ -12,7 +12,7 @@ import { findTenantSecret } from './store/tenants.ts'
 import { createLog, type Log } from './util/log.ts'
 import { StartError, errorCode } from './util/start-error.ts'
 
-/** What was opened, to be closed in the opposite order. */
+/** Functions that close what was opened. They are called in reverse order. */
 type Closers = (() => Promise<void>)[]
 
 const stillOpenMs = 3_000
@@ -53,7 +53,7 @@ interface Parts {
   readonly migrated: string[]
 }
 
-/** Opens and migrates the database, works on it, and closes everything, also when asked to stop in the middle. */
+/** Opens and migrates the database, does the work, and closes everything, also if the process is asked to stop early. */
 async function withDatabase(work: (parts: Parts, closers: Closers) => Promise<void> | void): Promise<void> {
   const config = readConfig()
   const log = createLog(config.logLevel)
@@ -71,7 +71,7 @@ async function withDatabase(work: (parts: Parts, closers: Closers) => Promise<vo
   } finally {
     for (const close of closers.toReversed()) {
       await close().catch((error: unknown) => {
-        log.error({ err: error }, 'something did not stop in order')
+        log.error({ err: error }, 'a shutdown step failed')
         process.exitCode = 1
       })
     }
@@ -90,7 +90,7 @@ async function serve(
   { config, log, stop, database }: Parts,
   closers: Closers,
 ): Promise<void> {
-  // Loading every room takes longer than anything that the other commands do.
+  // Loading the whole server takes longer than any other command, so only these commands do it.
   const { createApp } = await import('./app.ts')
   const app = await createApp({ config, database, log, role })
   closers.push(() => app.stop())
@@ -98,7 +98,9 @@ async function serve(
     throw explainListening(error, config)
   })
   if (url !== null && config.apiKey === undefined) {
-    log.warn('no HOLDPOINT_API_KEY is set: every program on this machine can do everything here')
+    log.warn(
+      'there is no API key: every program on this machine can use the server without limits. Set HOLDPOINT_API_KEY to change that',
+    )
   }
   print(`ready ${url ?? role}`)
   await stop.asked
@@ -118,18 +120,22 @@ function explainListening(error: unknown, { host, port }: Config): unknown {
     case 'EADDRINUSE':
       return new StartError(`Port ${port} on ${host} is in use: stop what listens there, or set PORT to another one.`)
     case 'EACCES':
-      return new StartError(`Port ${port} on ${host} may not be used by this account: set PORT to one above 1023.`)
+      return new StartError(
+        `Port ${port} on ${host} needs more rights than this account has: set PORT to a number above 1023.`,
+      )
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
-      return new StartError(`HOST is "${host}", which is no address of this machine: set it to one, such as 127.0.0.1.`)
+      return new StartError(
+        `HOST is "${host}", which is not an address of this machine: set it to one, such as 127.0.0.1.`,
+      )
     default:
       return error
   }
 }
 
-/** The process ends by itself when nothing is open any more. What keeps it is a bug, but no reason to hang. */
+/** The process ends by itself once nothing is open. If something stays open by a bug, it ends all the same. */
 function exitDespite(log: Log): void {
-  log.warn({ open: process.getActiveResourcesInfo() }, 'something is still open after the stop')
+  log.warn({ open: process.getActiveResourcesInfo() }, 'something is still open after the shutdown')
   process.exit()
 }
 
@@ -145,7 +151,7 @@ function complain(line: string): void {
   process.stderr.write(`holdpoint: ${line}\n`)
 }
 
-// Whoever reads what we print may go away before we do.
+// The reader of the output, such as `head`, may end before this process.
 process.stdout.on('error', () => {})
 
 try {

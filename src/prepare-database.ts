@@ -3,7 +3,7 @@ import type { OpenDatabase } from './store/open-database.ts'
 import type { Log } from './util/log.ts'
 import { migrateQueue } from './worker/migrate-queue.ts'
 
-/** Brings our tables and the queue's up to date. Several processes may do this at once. */
+/** Migrates the tables of the server. Several processes may do this at once. */
 export async function prepareDatabase({ db, pool }: OpenDatabase, { log }: { log: Log }): Promise<string[]> {
   return withMigrationLock(pool, async () => {
     const migrated = await migrate(db)

@@ -35,7 +35,7 @@ describe('readConfig', () => {
     expect(readConfig({ PORT: '', DATABASE_URL: '', LOG_LEVEL: '' })).toEqual(config)
   })
 
-  test('[CFG2] Chat Completions takes what OpenAI has unless it is told otherwise', () => {
+  test('[CFG2] Chat Completions uses the settings of OpenAI by default', () => {
     const openai = { OPENAI_API_KEY: 'k1', OPENAI_BASE_URL: 'http://one.test/v1' }
     expect(readConfig(openai).openaiChat).toEqual({ apiKey: 'k1', baseUrl: 'http://one.test/v1' })
     const chat = { OPENAI_CHAT_API_KEY: 'k2', OPENAI_CHAT_BASE_URL: 'http://two.test' }
@@ -72,7 +72,7 @@ describe('readConfig', () => {
       'HOLDPOINT_MAX_BODY is "1gb", but must be a size from 1kb to 100mb, such as 512kb or 10mb.',
     ],
     [{ HOLDPOINT_DRAIN_MS: '1.5' }, 'HOLDPOINT_DRAIN_MS is "1.5", but must be a whole number from 0 to 3600000.'],
-  ])('[CFG3] a bad value is told with the variable, the value and what was expected: %j', (env, line) => {
+  ])('[CFG3] an error about a bad value names the variable, the value and what was expected: %j', (env, line) => {
     expect(() => readConfig(env)).toThrow(new StartError(line))
   })
 

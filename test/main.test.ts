@@ -42,7 +42,7 @@ async function alive(url: string): Promise<boolean> {
 }
 
 describe('the command line', () => {
-  test('[CLI1] --help tells the commands and the environment, --version the version', async () => {
+  test('[CLI1] --help shows the commands and the environment, --version the version', async () => {
     const help = run(['--help'])
     expect(await help.ended).toMatchObject({ code: 0 })
     for (const word of ['serve', 'worker', 'migrate', 'keys', 'DATABASE_URL', 'HOLDPOINT_DRAIN_MS']) {
@@ -57,14 +57,14 @@ describe('the command line', () => {
     [['sreve'], 'There is no command "sreve"'],
     [['--prot', '80'], "Unknown option '--prot'"],
     [['serve', 'now'], 'The command serve takes no argument, and "now" was given'],
-  ])('[CLI2] a wrong command line is told in one line with status 2: %j', async (args, line) => {
+  ])('[CLI2] a wrong command line gives one line and status 2: %j', async (args, line) => {
     const wrong = run(args)
     expect(await wrong.ended).toMatchObject({ code: 2 })
     expect(wrong.stderr()).toBe(`holdpoint: ${line}: see --help.\n`)
     expect(wrong.stdout()).toBe('')
   })
 
-  test('[CLI3] migrate brings a database up to date and ends', async () => {
+  test('[CLI3] migrate migrates a database and exits', async () => {
     const database = await createEmptyDatabase()
     const first = run(['migrate'], { DATABASE_URL: database.url })
     expect(await first.ended).toMatchObject({ code: 0 })
@@ -76,7 +76,7 @@ describe('the command line', () => {
   })
 })
 
-describe('[CLI4] a start that fails prints one line and ends with status 1', () => {
+describe('[CLI4] a start that fails prints one line and exits with status 1', () => {
   async function failure(env: Record<string, string>): Promise<string> {
     const failed = run([], env)
     expect(await failed.ended).toMatchObject({ code: 1 })
@@ -115,7 +115,7 @@ describe('[CLI4] a start that fails prints one line and ends with status 1', () 
 })
 
 describe('serve', () => {
-  test('[CLI5] prints one line when ready, and after SIGTERM ends by itself with status 0, Postgres too', async () => {
+  test('[CLI5] prints one line when ready, and after SIGTERM ends by itself with status 0, and Postgres with it', async () => {
     const server = run([])
     expect(await alive(await server.ready())).toBe(true)
     expect(server.stdout()).toMatch(/^ready http:\/\/127\.0\.0\.1:\d+\/graphql\n$/)
@@ -139,7 +139,7 @@ describe('serve', () => {
     expect(await postmaster()).toBeUndefined()
   })
 
-  test('[CLI7] two processes share the embedded Postgres, and the last to leave stops it', async () => {
+  test('[CLI7] two processes share the embedded Postgres, and the last one to stop stops it', async () => {
     const [first, second] = [run([]), run([])]
     const urls = await Promise.all([first.ready(), second.ready()])
     first.child.kill('SIGTERM')
@@ -151,7 +151,7 @@ describe('serve', () => {
     expect(await postmaster()).toBeUndefined()
   })
 
-  test('[CLI8] Ctrl-C, which npm passes on once more, is one request', async () => {
+  test('[CLI8] Ctrl-C is one request, although npm forwards the signal again', async () => {
     const server = run([], {}, { detached: true })
     await server.ready()
     process.kill(-server.child.pid!, 'SIGINT')

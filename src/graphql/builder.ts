@@ -5,8 +5,8 @@ import type { Json } from '../util/json.ts'
 import type { Context } from './context.ts'
 
 /**
- * The one builder that every module of this room adds its nouns to. Fields are non-null unless they say otherwise;
- * mutations say otherwise, so that one failing mutation of a document does not hide that another took effect.
+ * The one builder of the schema. Every module of this room adds its types to it. Fields are non-null by default. Mutations
+ * are nullable, so that one that fails does not hide that another mutation of the document took effect.
  */
 interface SchemaTypes {
   Context: Context
@@ -25,12 +25,12 @@ export const builder = new SchemaBuilder<SchemaTypes>({
   complexity: { defaultComplexity: 1, defaultListMultiplier: 10 },
 })
 
-/** The builder's types with Pothos' defaults filled in, for refs that are passed around. */
+/** The types of the builder, for functions that take refs. */
 export type BuilderTypes = typeof builder extends PothosSchemaTypes.SchemaBuilder<infer Types> ? Types : never
 
-builder.queryType({ description: 'Everything that can be read.' })
+builder.queryType({ description: 'All queries.' })
 builder.mutationType({
   description:
-    'Everything that can be done. Results are nullable so that one failing mutation of a document does not hide that another took effect.',
+    'All mutations. Their results are nullable, so that one that fails does not hide that another mutation of the document took effect.',
 })
-builder.subscriptionType({ description: 'Everything that can be watched.' })
+builder.subscriptionType({ description: 'All subscriptions.' })

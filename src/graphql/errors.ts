@@ -14,7 +14,7 @@ export type ClientErrorCode =
   | 'BAD_REQUEST'
   | 'INTERNAL_SERVER_ERROR'
 
-/** What HTTP says where the whole request failed. An error of one field never changes the status: it has a path. */
+/** The HTTP status if the whole request failed. The error of one field has a path and does not change the status. */
 const statusByCode: Readonly<Record<ClientErrorCode, number>> = {
   GRAPHQL_PARSE_FAILED: 400,
   GRAPHQL_VALIDATION_FAILED: 400,
@@ -35,7 +35,7 @@ const statusByCode: Readonly<Record<ClientErrorCode, number>> = {
   TIMEOUT: 504,
 }
 
-/** GraphQL over HTTP answers these with 200 to a client that accepts `application/json` alone. */
+/** GraphQL over HTTP answers these with 200 if the client accepts `application/json` only. */
 const requestErrors: ReadonlySet<ClientErrorCode> = new Set([
   'GRAPHQL_PARSE_FAILED',
   'GRAPHQL_VALIDATION_FAILED',
@@ -43,11 +43,11 @@ const requestErrors: ReadonlySet<ClientErrorCode> = new Set([
 ])
 
 interface ClientErrorOptions {
-  /** Shown to the client beside the code. */
+  /** Sent to the client with the code. */
   readonly extensions?: Readonly<Record<string, unknown>> | undefined
-  /** Where another status, or a header, says more than the code's own. */
+  /** Replaces the status of the code, or adds headers. */
   readonly http?: HttpHint | undefined
-  /** The error whose place in the document and path in the result it takes. */
+  /** The error that has the position in the document and the path in the result. */
   readonly at?: GraphQLError | undefined
 }
 
@@ -56,7 +56,7 @@ interface HttpHint {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** An error that is fit to be shown: it has a code of the contract, and nothing of ours. */
+/** An error that a client may see. It has a code of the contract and reveals nothing about the server. */
 export class ClientError extends GraphQLError {
   readonly code: ClientErrorCode
 
@@ -69,7 +69,7 @@ export class ClientError extends GraphQLError {
       extensions: { code, ...extensions },
     })
     this.code = code
-    // yoga reads the status from here. Not enumerable, so that no transport can serialise it.
+    // Yoga reads the status from here. It is not enumerable, so that no transport serialises it.
     if (this.path === undefined || http !== undefined) {
       const value = {
         status: statusByCode[code],
@@ -83,8 +83,8 @@ export class ClientError extends GraphQLError {
 }
 
 /**
- * The one place where an error becomes what a client sees, on every transport. Broken rules keep their code, a database that
- * fails for a transient reason is UNAVAILABLE, and anything else is a bug: the log gets it whole, the client gets its id.
+ * The one place where errors become what clients see, on every transport. Domain errors keep their code. A database that
+ * fails for a transient reason is UNAVAILABLE. Anything else is a bug: it is logged whole, and the client gets its id.
  */
 export function toClientError(error: unknown, log: Log): ClientError {
   if (error instanceof ClientError) return error
@@ -103,7 +103,7 @@ export function toClientError(error: unknown, log: Log): ClientError {
   }
   const errorId = randomUUID()
   log.error({ errorId, err: cause, path: at?.path }, 'internal error')
-  return new ClientError('INTERNAL_SERVER_ERROR', `Internal error. The server's log has it as ${errorId}.`, {
+  return new ClientError('INTERNAL_SERVER_ERROR', `Internal error. The server logged it as ${errorId}.`, {
     extensions: { errorId },
     at,
   })
@@ -114,7 +114,7 @@ export function isTransientError(error: unknown): boolean {
   return isTransientFailure(rootCause(error))
 }
 
-/** A value of a variable that does not fit its type: `field` is the path to it, such as `input.blocks[0].label`. */
+/** For a variable whose value does not fit its type. `field` is the path to it, such as `input.blocks[0].label`. */
 export function toVariableError(error: GraphQLError): ClientError {
   const variable = /^Variable "\$(\w+)"/.exec(error.message)?.[1]
   const path = / at "([^"]+)"; /.exec(error.message)?.[1]
@@ -130,7 +130,7 @@ function rootCause(error: unknown): unknown {
   return cause
 }
 
-/** Errors of yoga and of the executor. Those without a code are made of results that don't fit the schema: bugs. */
+/** For errors of yoga and of the executor. Errors without a code come from results that do not fit the schema: bugs. */
 function fromGraphQLError(error: GraphQLError, at: GraphQLError | undefined): ClientError | undefined {
   const { code, http } = error.extensions as { code?: unknown; http?: HttpHint }
   if (code === 'INTERNAL_SERVER_ERROR') return undefined

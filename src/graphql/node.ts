@@ -5,7 +5,7 @@ import { decodeId, encodeId, encodeStepId, idPrefixes, nounOf, type DecodedId, t
 import { builder } from './builder.ts'
 import type { Context } from './context.ts'
 
-/** What `node` may return. */
+/** The kinds of objects that `node` may return. */
 export type NodeKind = Exclude<IdKind, 'Tenant'>
 
 const maxNodes = 100
@@ -14,7 +14,7 @@ export const Node = builder.interfaceRef<object>('Node')
 Node.implement({
   description:
     'Everything with an id. Ids are globally unique and say what they are: agent_…, run_…, msg_…, tool_…, call_…',
-  fields: (t) => ({ id: t.id({ description: 'Globally unique, and the same for ever.', resolve: () => '' }) }),
+  fields: (t) => ({ id: t.id({ description: 'Globally unique. It never changes.', resolve: () => '' }) }),
 })
 
 type DecodedIdOf<Kind extends NodeKind> = Kind extends 'Step'
@@ -22,15 +22,15 @@ type DecodedIdOf<Kind extends NodeKind> = Kind extends 'Step'
   : Exclude<DecodedId, { kind: 'Step' }>
 
 export interface NodeSource<Kind extends NodeKind> {
-  /** Through a loader, so that `nodes` costs one statement per kind. Nothing where the viewer's tenant has no such thing. */
+  /** Uses a loader, so that `nodes` costs one statement per kind. Gives nothing if the viewer's tenant has no such object. */
   readonly load: (context: Context, id: DecodedIdOf<Kind>) => Promise<object | null | undefined>
-  /** Where one kind of id stands for several types. */
+  /** For kinds of ids that stand for several types. */
   readonly typeName?: (node: never) => string
 }
 
 const sources = new Map<NodeKind, NodeSource<never>>()
 
-/** Each noun says how `node` finds it. */
+/** Registers how `node` finds objects of this kind. */
 export function registerNode<Kind extends NodeKind>(kind: Kind, source: NodeSource<Kind>): void {
   sources.set(kind, source)
 }
@@ -48,21 +48,21 @@ builder.queryFields((t) => ({
   node: t.field({
     type: Node,
     nullable: true,
-    description: 'Whatever has this id. Null where there is nothing.',
-    args: { id: t.arg.id({ required: true, description: 'An id as the API gave it.' }) },
+    description: 'The object with this id. Null if there is none.',
+    args: { id: t.arg.id({ required: true, description: 'An id that the API returned.' }) },
     resolve: (_root, { id }, context) => loadNode(context, id),
   }),
   nodes: t.field({
     type: [Node],
     nullable: { list: false, items: true },
-    description: 'Whatever has these ids, in their order, null where there is nothing.',
+    description: 'The objects with these ids, in the same order. Null where there is none.',
     args: {
-      ids: t.arg.idList({ required: true, description: `Ids as the API gave them, ${maxNodes} at the most.` }),
+      ids: t.arg.idList({ required: true, description: `Ids that the API returned. At most ${maxNodes}.` }),
     },
     complexity: ({ ids }) => ({ field: 1, multiplier: Math.min(ids.length, maxNodes) }),
     resolve(_root, { ids }, context) {
       if (ids.length > maxNodes) {
-        throw badUserInput('ids', `${ids.length} ids are too many. It takes ${maxNodes} at the most.`)
+        throw badUserInput('ids', `There are ${ids.length} ids, and at most ${maxNodes} are allowed.`)
       }
       return Promise.all(ids.map((id) => loadNode(context, id)))
     },
@@ -71,29 +71,29 @@ builder.queryFields((t) => ({
 
 type UuidKind = Exclude<IdKind, 'Step'>
 
-/** The UUID in an id that must be of this kind; NOT_FOUND for anything else, since no such thing can exist. */
+/** The UUID in an id of this kind. Throws NOT_FOUND for any other text, because no such object can exist. */
 export function requireUuid(kind: UuidKind, id: string): string {
   const uuid = uuidOf(kind, id)
   if (uuid === undefined) throw notFound(nounOf(kind), id)
   return uuid
 }
 
-/** As `requireUuid`, for queries by id, where an unknown id gives null. */
+/** Like `requireUuid`, for queries by id, which give null for an unknown id. */
 export function uuidOf(kind: UuidKind, id: string): string | undefined {
   const decoded = decodeId(id)
   return decoded?.kind === kind ? (decoded as { uuid: string }).uuid : undefined
 }
 
-/** For ids in a filter of a list: one that names nothing matches nothing, one of another kind is a mistake. */
+/** For ids in a filter. An id that names nothing matches nothing. An id of another kind is bad input. */
 export function uuidsOfFilter(kind: UuidKind, field: string, ids: readonly string[]): string[] {
   return ids.flatMap((id, index) => uuidOfFilter(kind, `${field}.${index}`, id))
 }
 
-/** As `uuidsOfFilter`: one, or none where the id names nothing. */
+/** Like `uuidsOfFilter`, for one id. Empty if the id names nothing. */
 export function uuidOfFilter(kind: UuidKind, field: string, id: string): string[] {
   const prefix = `${idPrefixes[kind]}_`
   if (!id.startsWith(prefix)) {
-    throw badUserInput(field, `"${id}" is no id of this kind. It takes one that begins with ${prefix}.`)
+    throw badUserInput(field, `"${id}" must be an id that begins with ${prefix}.`)
   }
   const uuid = uuidOf(kind, id)
   return uuid === undefined ? [] : [uuid]

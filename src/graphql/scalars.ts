@@ -6,28 +6,28 @@ import { builder } from './builder.ts'
 const instant = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$/
 
 builder.scalarType('DateTime', {
-  description: 'An ISO-8601 instant in UTC, with milliseconds.',
+  description: 'An ISO 8601 instant, such as 2026-01-31T12:00:00.000Z. Results are in UTC with milliseconds.',
   serialize: (value) => value.toISOString(),
   parseValue(value) {
     const time = typeof value === 'string' && instant.test(value) ? new Date(value) : undefined
     if (!time || Number.isNaN(time.getTime()) || !isDay((value as string).slice(0, 10))) {
       throw new GraphQLError(
-        `${JSON.stringify(value)} is not an instant. It takes ISO-8601, such as 2026-01-31T12:00:00.000Z.`,
+        `${JSON.stringify(value)} is not an instant. It must be ISO 8601 with a time zone, such as 2026-01-31T12:00:00.000Z.`,
       )
     }
     return time
   },
 })
 
-/** `Date` takes the 30th of February for the 1st of March. */
+/** `Date` reads the 30th of February as the 1st of March. */
 function isDay(text: string): boolean {
   return new Date(`${text}T00:00:00Z`).toISOString().startsWith(text)
 }
 
 builder.scalarType('JSON', {
-  description: 'Any JSON value.',
+  description: 'Any JSON value, nested at most 100 levels deep.',
   serialize: (value) => value,
-  // Postgres refuses NUL and half a surrogate pair; what is stored is what is used.
+  // Postgres refuses NUL and half a surrogate pair. They are removed here, so that the value in use is the stored one.
   parseValue: (value) => storableJson(withinDepth(value as Json)),
   parseLiteral: (node, variables) => storableJson(withinDepth(literalToJson(node, variables ?? {}))),
 })
@@ -35,13 +35,13 @@ builder.scalarType('JSON', {
 const maxJsonDepth = 100
 
 /**
- * Whatever walks a value does so by recursion: one that is nested without end would end at the stack, somewhere later.
+ * Functions that walk a value are recursive, and a value that is nested too deeply would overflow the stack later.
  */
 function withinDepth(value: Json): Json {
   let level: readonly Json[] = [value]
   for (let depth = 0; level.length > 0; depth += 1) {
     if (depth > maxJsonDepth) {
-      throw new GraphQLError(`The JSON is nested too deeply. It takes ${maxJsonDepth} levels at the most.`)
+      throw new GraphQLError(`The JSON value is nested more than ${maxJsonDepth} levels deep, which is the limit.`)
     }
     level = level.flatMap((entry) => (typeof entry === 'object' && entry !== null ? Object.values(entry) : []))
   }
@@ -50,10 +50,11 @@ function withinDepth(value: Json): Json {
 
 builder.scalarType('EventCursor', {
   description:
-    'A position in an event stream. Opaque to clients, comparable by the server, and valid for as long as the run exists: on any node, before, during and after the run.',
+    'A position in an event stream. Clients must not parse it. It is valid for as long as the run exists, on every server of the installation.',
   serialize: (value) => value,
   parseValue(value) {
-    if (typeof value !== 'string') throw new GraphQLError('A cursor is a string that an event or `lastCursor` gave.')
+    if (typeof value !== 'string')
+      throw new GraphQLError('A cursor must be a string from the `cursor` of an event or from `lastCursor`.')
     return value
   },
 })

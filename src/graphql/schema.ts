@@ -37,5 +37,5 @@ import './tool-rule.ts'
 import './tool.ts'
 import './viewer.ts'
 
-/** Every noun adds itself to the builder when its module is read; here they are all read. */
+/** Importing a module adds its types to the builder. All of them are imported here. */
 export const schema = readFresh(builder.toSchema())

@@ -4,7 +4,7 @@ import type { Plugin } from 'graphql-yoga'
 import { ClientError, toClientError, type ClientErrorCode } from '../graphql/errors.ts'
 import type { Log } from '../util/log.ts'
 
-/** Codes for what parsing and validating find. Everything that comes later goes through yoga's mask, these two don't. */
+/** Gives errors of parsing and validation their codes. Yoga masks later errors, but not these. */
 export function useErrorCodes(log: Log): Plugin {
   const coded = (error: unknown, code: ClientErrorCode): ClientError =>
     error instanceof GraphQLError && !(error instanceof ClientError) && error.originalError === undefined

@@ -4,18 +4,18 @@ export interface TourTab {
   readonly variables?: string
 }
 
-/** The product in the order in which one meets it. Each tab says where its ids come from. */
+/** A tour of the product. Each tab says where its ids come from. */
 export const tour: readonly TourTab[] = [
   {
-    query: `# Welcome to Holdpoint. The tabs above lead through it:
-# create an agent, send it a message, watch the answer
-# being written, give it a tool that needs approval,
-# approve, cancel, list.
+    query: `# Welcome to Holdpoint. The tabs above are a tour:
+# create an agent, send it a message, watch its answer,
+# give it a tool that needs approval, approve the call,
+# cancel a run, list runs.
 #
-# Run a tab with Ctrl-Enter. All of it works with the
-# model demo/scripted: no key, no network.
+# Press Ctrl-Enter to run a tab. The tour uses the model
+# demo/scripted, which needs no key and no network.
 #
-# Where the server has keys, give yours under "Headers":
+# If the server asks for a key, add it under "Headers":
 #   { "Authorization": "Bearer hp_..." }
 
 query Welcome {
@@ -39,9 +39,9 @@ query Welcome {
 `,
   },
   {
-    query: `# 1. An agent: a model with instructions, memory, tools.
-# Copy the id from the answer (agent_...): the next tabs
-# want it among their variables.
+    query: `# 1. Create an agent: a model with instructions, memory
+# and tools. Copy the id from the answer (agent_...) into
+# the variables of the next tabs.
 
 mutation CreateAgent($input: CreateAgentInput!) {
   createAgent(input: $input) {
@@ -68,16 +68,16 @@ mutation CreateAgent($input: CreateAgentInput!) {
     }),
   },
   {
-    query: `# 2. A message starts a run. The answer comes at once,
-# while the run goes on: copy the run's id (run_...) into
-# the next tab while it still writes.
+    query: `# 2. Send a message. It starts a run. The mutation answers
+# at once, while the run continues: copy the run's id
+# (run_...) into the next tab.
 #
-# demo/scripted does what the message says, by line:
+# demo/scripted does what each line of the message says:
 #   say <text>             answers
 #   think <text>           reasons
 #   slow <ms>              waits before each token
 #   call <tool> <json>     calls a tool
-# Any other text it repeats in a sentence.
+# It repeats any other text.
 
 mutation SendMessage($agentId: ID!, $text: String!) {
   sendMessage(input: { to: { agentId: $agentId }, messages: [{ text: $text }] }) {
@@ -100,11 +100,11 @@ mutation SendMessage($agentId: ID!, $text: String!) {
     }),
   },
   {
-    query: `# 3. Watch it: the run's id is in SendMessage's answer.
-# The stream starts at the beginning however late you
-# come, and ends with the run; GraphiQL shows the latest
-# event. To go on where you left off, pass the last
-# cursor that you saw as "after".
+    query: `# 3. Watch the run. Its id is in the answer of SendMessage.
+# The stream starts at the beginning of the run, even if
+# you subscribe late, and ends with the run. GraphiQL
+# shows the latest event. To continue after an event,
+# pass its cursor as "after".
 
 subscription WatchRun($runId: ID!, $after: EventCursor) {
   runEvents(runId: $runId, after: $after) {
@@ -149,7 +149,7 @@ subscription WatchRun($runId: ID!, $after: EventCursor) {
     variables: json({ runId: 'run_...' }),
   },
   {
-    query: `# 4. A tool that may not run before someone approves.
+    query: `# 4. Create a tool whose calls need approval.
 # Copy its id (tool_...) into the next tab.
 
 mutation CreateTool($input: UpsertToolInput!) {
@@ -181,10 +181,10 @@ mutation CreateTool($input: UpsertToolInput!) {
     }),
   },
   {
-    query: `# 5. Give it to the agent, and let it be called. The run
-# stops at the call: it holds no worker, and waits for as
-# long as it takes. Copy the ids of the run (run_...) and
-# of the pending call (call_...) into the next tab.
+    query: `# 5. Attach the tool to the agent, and make the agent call
+# it. The run pauses at the call and waits for a decision,
+# however long it takes. Copy the ids of the run (run_...)
+# and of the pending call (call_...) into the next tab.
 
 mutation AskForApproval($agentId: ID!, $toolId: ID!, $text: String!) {
   attachTool(input: { agentId: $agentId, toolId: $toolId }) {
@@ -218,9 +218,9 @@ mutation AskForApproval($agentId: ID!, $toolId: ID!, $text: String!) {
     }),
   },
   {
-    query: `# 6. Decide. The same run goes on, and tells the model
-# what the tool returned. To refuse instead, with a
-# reason that the model reads:
+    query: `# 6. Approve the call. The run continues, and the model
+# gets the result of the tool. To deny it instead, with a
+# reason for the model:
 #   deny: { toolCallId: $toolCallId, reason: "Too much." }
 
 mutation Approve($runId: ID!, $toolCallId: ID!) {
@@ -244,11 +244,11 @@ mutation Approve($runId: ID!, $toolCallId: ID!) {
     variables: json({ runId: 'run_...', toolCallId: 'call_...' }),
   },
   {
-    query: `# 7. Cancel. Start something slow first, by SendMessage
-# (slow 2000). Named here by its agent; a run can be
-# named too: cancelRun(input: { runId: "run_..." }).
-# What had been streamed is kept, and the agent takes the
-# next message.
+    query: `# 7. Cancel a run. First start a slow one with SendMessage
+# (slow 2000). This cancels the agent's run. You can also
+# name the run: cancelRun(input: { runId: "run_..." }).
+# The text streamed so far is kept, and the agent accepts
+# the next message.
 
 mutation Cancel($agentId: ID!) {
   cancelRun(input: { agentId: $agentId }) {
@@ -268,8 +268,8 @@ mutation Cancel($agentId: ID!) {
     variables: json({ agentId: 'agent_...' }),
   },
   {
-    query: `# 8. What happened: the latest runs, newest first.
-# For more, pass endCursor as "after".
+    query: `# 8. List the runs, newest first. For the next page, pass
+# endCursor as "after".
 
 query ListRuns($after: String) {
   runs(first: 20, after: $after) {
@@ -297,8 +297,8 @@ query ListRuns($after: String) {
 `,
   },
   {
-    query: `# 9. The inbox: what waits for someone, oldest first.
-# Live: subscription { approvalInbox { __typename } }
+    query: `# 9. List the calls that wait for approval, oldest first.
+# To watch them: subscription { approvalInbox { __typename } }
 
 query Inbox {
   toolCalls(filter: { statuses: [PENDING] }) {

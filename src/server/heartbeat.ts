@@ -3,12 +3,12 @@ import type { Socket } from 'node:net'
 import type { WebSocket } from 'ws'
 
 const pingMs = 12_000
-/** How long a socket that is closed may take to read why. */
+/** How long the client may take to answer a close. */
 const farewellMs = 2_000
 
 /**
- * Sees to it that a socket whose peer is gone does not stay. One that has taken nothing of what it was sent for
- * `stalledMs` is closed with 1013; one that has neither sent nor answered a ping for longer than that is cut.
+ * Closes sockets whose client is gone. A client that has read nothing for `stalledMs` gets 1013. A client that has sent
+ * nothing for longer than that, not even a pong, is cut off.
  */
 export function startHeartbeat(
   socket: WebSocket,
@@ -28,7 +28,7 @@ export function startHeartbeat(
     if (connection.writableLength === 0 || sent !== taken) takenAt = now
     taken = sent
     if (now - takenAt >= stalledMs && socket.readyState === socket.OPEN) {
-      socket.close(1013, 'Nothing was read for too long')
+      socket.close(1013, 'The client read nothing for too long')
       setTimeout(() => socket.terminate(), farewellMs).unref()
     }
     if (now - heardAt > stalledMs + everyMs + farewellMs) socket.terminate()

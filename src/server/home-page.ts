@@ -43,11 +43,11 @@ const homePage = `<!doctype html>
   <p>An agent server whose one interface is GraphQL. Create agents, send messages, watch tokens and steps arrive,
   approve or deny what an agent wants to do, and cancel at any moment.</p>
   <dl>
-    <div><dt><a href="/graphql">/graphql</a></dt><dd>GraphiQL, with tabs that lead from the first agent to a cancelled run. For programs: queries, mutations and event streams by POST, subscriptions by WebSocket.</dd></div>
-    <div><dt><a href="/healthz">/healthz</a></dt><dd>Whether the process is alive.</dd></div>
-    <div><dt><a href="/readyz">/readyz</a></dt><dd>Whether it can do its work.</dd></div>
+    <div><dt><a href="/graphql">/graphql</a></dt><dd>GraphiQL, with example operations from a first agent to a cancelled run. Programs use the same address: POST for queries, mutations and event streams, WebSocket for subscriptions.</dd></div>
+    <div><dt><a href="/healthz">/healthz</a></dt><dd>Is the process alive?</dd></div>
+    <div><dt><a href="/readyz">/readyz</a></dt><dd>Can it do its work?</dd></div>
   </dl>
-  <p><small>The documentation lies beside the source: <code>README.md</code> for a first conversation, <code>schema.graphql</code> for every type and field.</small></p>
+  <p><small>The documentation is in the repository: <code>README.md</code> has a first conversation, <code>schema.graphql</code> every type and field.</small></p>
 </main>
 </body>
 </html>

@@ -2,9 +2,9 @@ import { toClientError } from '../graphql/errors.ts'
 import type { Log } from '../util/log.ts'
 import type { Authenticate } from './authentication.ts'
 
-/** Who was let in by a key stays for as long as the key is good: each key in use is looked at again and again. */
+/** Closes sockets and event streams whose key is no longer valid. It checks every key in use at intervals. */
 export interface KeyWatch {
-  /** Calls `close` once the key is no longer good, until the returned function is called. */
+  /** Calls `close` once the key is no longer valid. Call the returned function to stop watching. */
   add(authorization: string, close: () => void): () => void
   stop(): void
 }
@@ -20,7 +20,7 @@ export function createKeyWatch(
       await authenticate(authorization)
     } catch (error) {
       const { code } = toClientError(error, log)
-      // A database that is away says nothing about the key.
+      // A database that cannot be reached says nothing about the key.
       if (code !== 'UNAUTHENTICATED' && code !== 'FORBIDDEN') return
       for (const close of users.get(authorization) ?? []) close()
     }

@@ -39,11 +39,11 @@ interface WebSocketOptions<Viewer> {
 
 export interface WebSocketEndpoint {
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void
-  /** Tells every client to come back (1012), and after `graceMs` leaves those that have not closed. */
+  /** Tells every client to reconnect (1012), and after `graceMs` cuts those that have not closed. */
   close(graceMs: number): Promise<void>
 }
 
-/** What one socket keeps. `viewer` is there from connection_init on. */
+/** The state of one socket. `viewer` is set by connection_init. */
 interface Connection<Viewer> {
   readonly request: IncomingMessage
   readonly socket: WebSocket
@@ -51,20 +51,21 @@ interface Connection<Viewer> {
   viewer?: Viewer
 }
 
-/** graphql-ws executes what `onSubscribe` returns; ours was executed there already. */
+/** graphql-ws executes what `onSubscribe` returns. Here `onSubscribe` has executed it already. */
 interface ExecutedArgs extends ExecutionArgs {
   readonly result: Result
 }
 
 type Result = ExecutionResult | AsyncIterable<ExecutionResult>
 
-/** Codes after which clients come back by themselves: 1012 and 1013 of RFC 6455's registry, 4403 with a fresh key. */
+/** Close codes of the registry of RFC 6455, after which clients reconnect by themselves. */
 const closeCodes = { restarting: 1012, tryAgainLater: 1013 } as const
 
 /**
- * graphql-transport-ws on `ws`. The library's own adapter closes the whole socket with 4500, which clients take as final, whenever
- * anything is thrown: one bad operation would end every other stream of that client. Here each operation fails by itself, with an
- * `error` message, and only a break of the protocol (44xx) or an oversized frame (1009) closes a socket.
+ * Speaks graphql-transport-ws on `ws`. The library's own adapter closes the whole socket with 4500, which clients take as
+ * final, whenever something throws: one bad operation would end every other stream of that client. Here each operation
+ * fails by itself, with an `error` message. Only a violation of the protocol (44xx) or an oversized frame (1009) closes a
+ * socket.
  */
 export function createWebSocketEndpoint<Viewer>(options: WebSocketOptions<Viewer>): WebSocketEndpoint {
   const { yoga, identify, origins, log, limits, sharedExecution, keyWatch } = options
@@ -84,7 +85,7 @@ export function createWebSocketEndpoint<Viewer>(options: WebSocketOptions<Viewer
         return true
       } catch (error) {
         const { code } = toClientError(error, log)
-        // A second close changes nothing, so the 4403 that `false` stands for is not sent after this one.
+        // Only the first close counts, so graphql-ws cannot send the 4403 that `false` means.
         if (code !== 'UNAUTHENTICATED' && code !== 'FORBIDDEN') extra.socket.close(closeCodes.tryAgainLater, code)
         return false
       }
@@ -94,8 +95,8 @@ export function createWebSocketEndpoint<Viewer>(options: WebSocketOptions<Viewer
       context.subscriptions[id] = mark
       const answer = await answerTo(context, { id, payload })
       if (context.subscriptions[id] === mark) return answer
-      // Completed, or the socket is gone. The library tells operations apart by their ids alone, and this one may be in
-      // use again: it would take what it is given now for the answer to the other.
+      // The client has completed the operation, or the socket is closed. The library knows operations by their ids alone,
+      // and the client may use this id again: the library would take this answer for the new operation's.
       if ('result' in answer) await release(answer.result)
       return neverAnswered()
     },
@@ -142,7 +143,7 @@ export function createWebSocketEndpoint<Viewer>(options: WebSocketOptions<Viewer
       contextValue: await contextFactory(),
     }
     const result = (await (operation.operation === 'subscription' ? subscribe(args) : execute(args))) as Result
-    // Nothing was executed: an `error` message rather than a result without data.
+    // Nothing was executed, so the client gets an `error` message instead of a result without data.
     if (!(Symbol.asyncIterator in result) && !('data' in result)) return result.errors ?? []
     const stream = sharedExecution.streamOf(args.contextValue)
     if (!(Symbol.asyncIterator in result) || !stream) return { ...args, result }
@@ -150,8 +151,8 @@ export function createWebSocketEndpoint<Viewer>(options: WebSocketOptions<Viewer
   }
 
   function serve(socket: WebSocket, request: IncomingMessage): void {
-    // ws has closed the socket with the fitting code by then; without a listener the process would end.
-    socket.on('error', (error) => log.debug({ err: error }, 'websocket error'))
+    // By then ws has closed the socket with the right code. Without a listener the process would end.
+    socket.on('error', (error) => log.debug({ err: error }, 'a WebSocket failed'))
     const stopHeartbeat = startHeartbeat(socket, request.socket, { stalledMs: limits.stalledSocketMs })
     const closed = protocol.opened(
       {
@@ -167,14 +168,16 @@ export function createWebSocketEndpoint<Viewer>(options: WebSocketOptions<Viewer
     )
     socket.once('close', (code, reason) => {
       stopHeartbeat()
-      closed(code, String(reason)).catch((error: unknown) => log.error({ err: error }, 'closing a websocket failed'))
+      closed(code, String(reason)).catch((error: unknown) =>
+        log.error({ err: error }, 'a WebSocket could not be closed'),
+      )
     })
   }
 
-  /** ws gives a message as one Buffer unless it is told otherwise. */
+  /** By default ws delivers a message as one Buffer. */
   const textOf = (data: RawData) => (data as Buffer).toString()
 
-  /** What graphql-ws itself could not handle: a result that can't be written as JSON, or a message that only servers send. */
+  /** Handles what graphql-ws cannot: a result that JSON cannot express, or a message that only servers send. */
   async function fail(socket: WebSocket, data: RawData, error: unknown): Promise<void> {
     const message = JSON.parse(textOf(data)) as { type: string; id?: string }
     if (message.type !== MessageType.Subscribe) return socket.close(CloseCode.BadRequest, 'Invalid message received')
@@ -229,7 +232,7 @@ function refuse(socket: Duplex, status: string, message: string): void {
 }
 
 function tooManyOperations({ operationsPerSocket }: Limits): ClientError {
-  const message = `This socket has ${operationsPerSocket} operations under way, the limit. Complete one, or open another socket.`
+  const message = `This socket has ${operationsPerSocket} open operations, which is the limit. Complete one, or open another socket.`
   return new ClientError('TOO_MANY_OPERATIONS', message)
 }
 

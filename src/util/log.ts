@@ -5,7 +5,7 @@ export type Log = Logger
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 export type LogLevel = (typeof logLevels)[number]
 
-/** Structured lines on stderr, so that stdout carries nothing but what the commands print. */
+/** Writes JSON lines to stderr. Stdout has only what the commands print. */
 export function createLog(level: LogLevel): Log {
   return pino(
     { level, base: null, timestamp: pino.stdTimeFunctions.isoTime },

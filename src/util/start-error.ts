@@ -1,6 +1,6 @@
 /**
- * The server cannot start for a reason that the person who starts it can mend. The message is one line that says what
- * was wrong and what to do; `main.ts` prints that line alone and exits with a status other than 0.
+ * The server cannot start, for a reason that the person who starts it can fix. The message is one line that says what is
+ * wrong and what to do. `main.ts` prints that line alone and exits with status 1.
  */
 export class StartError extends Error {
   constructor(message: string, options?: ErrorOptions) {
@@ -9,7 +9,7 @@ export class StartError extends Error {
   }
 }
 
-/** The code of a system or Postgres error (`EACCES`, `28P01` …), looked for behind `AggregateError` too. */
+/** The code of a system or Postgres error, such as `EACCES` or `28P01`. Looks inside an `AggregateError` too. */
 export function errorCode(error: unknown): string | undefined {
   if (typeof error !== 'object' || error === null) return undefined
   if ('code' in error && typeof error.code === 'string') return error.code

@@ -1,8 +1,8 @@
 import { deferred, type Deferred } from './deferred.ts'
 
-/** The turns of the event loop, for who wants to do something at most once in each. */
+/** Counts turns of the event loop, for work that is done at most once per turn. */
 export interface Turns {
-  /** The turn that we are in, as far as anyone has asked for it to pass. */
+  /** The number of the current turn. Only turns that someone waited for are counted. */
   readonly current: number
   /** Resolves in the next turn. */
   passed(): Promise<void>

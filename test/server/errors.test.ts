@@ -110,7 +110,7 @@ describe.each(transportNames)('errors over %s', (transport) => {
     },
   )
 
-  it('[SRV5] logs a bug whole under the id that the client got', async () => {
+  it('[SRV5] logs a bug whole with the id that the client got', async () => {
     const { client, ground } = await startServer()
     const { errors } = await ask(client, { query: '{ fail(kind: "bug") }' })
     const { errorId } = errors![0]!.extensions
@@ -120,7 +120,7 @@ describe.each(transportNames)('errors over %s', (transport) => {
     expect(errors![0]!.message).toContain(String(errorId))
   })
 
-  it('[SRV4] lets one failing mutation of a document not hide that another took effect', async () => {
+  it('[SRV4] does not let one failing mutation hide that another took effect', async () => {
     const { client } = await startServer()
     const { data, errors } = await ask(client, { query: 'mutation { save(name: "a") fail(kind: "bug") }' })
     expect(data).toEqual({ save: 'a', fail: null })
@@ -128,7 +128,7 @@ describe.each(transportNames)('errors over %s', (transport) => {
   })
 })
 
-it.each(['HTTP', 'WebSocket'] as const)('[SRV4] masks a result that can not be written over %s', async (transport) => {
+it.each(['HTTP', 'WebSocket'] as const)('[SRV4] masks a result that JSON cannot express over %s', async (transport) => {
   const { client } = await startServer()
   const { errors } = await transports[transport](client, { query: '{ unwritable }' })
   expect(errors![0]!.extensions).toEqual({ code: 'INTERNAL_SERVER_ERROR', errorId: expect.any(String) })
@@ -199,7 +199,7 @@ describe('toClientError', () => {
     expect(toClientError(new GraphQLError('located', { originalError: error }), log).code).toBe('UNAVAILABLE')
   })
 
-  it('[SRV4] gives a missing file, an unknown code and a broken constraint no code of their own', () => {
+  it('[SRV4] takes a missing file, an unknown code and a broken constraint for bugs', () => {
     const errors = [
       Object.assign(new Error('open'), { code: 'ENOENT', syscall: 'open' }),
       Object.assign(new Error('duplicate key'), { code: '23505' }),
@@ -213,7 +213,7 @@ describe('toClientError', () => {
     }
   })
 
-  it('[SRV5] leaves an error that is fit to be shown as it is, so that it is logged once', () => {
+  it('[SRV5] leaves an error for clients as it is, so that it is logged once', () => {
     const shown = toClientError(new Error('bug'), log)
     expect(toClientError(shown, log)).toBe(shown)
   })

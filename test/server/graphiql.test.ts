@@ -22,7 +22,7 @@ async function requestPage(url: string): Promise<Socket> {
 const schemaFile = new URL('../../schema.graphql', import.meta.url)
 
 describe('GraphiQL', () => {
-  it('[SRV21] is shown to browsers, packed, and only once', async () => {
+  it('[SRV21] is shown to browsers, compressed and cached', async () => {
     const { client } = await startServer()
     const headers = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' }
     const page = await fetch(client.url, { headers })
@@ -57,7 +57,7 @@ describe('GraphiQL', () => {
     socket.destroy()
   })
 
-  it('[SRV21] is not shown where it is turned off', async () => {
+  it('[SRV21] is not shown if it is turned off', async () => {
     const { client } = await startServer({ graphiql: false })
     const answer = await fetch(client.url, { headers: { accept: 'text/html,*/*;q=0.8' } })
     expect(answer.status).toBe(400)

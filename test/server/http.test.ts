@@ -17,7 +17,7 @@ describe('POST /graphql', () => {
     expect(plain.headers.get('content-type')).toBe('application/json; charset=utf-8')
   })
 
-  it('[SRV7] ignores keys of the request that it does not know', async () => {
+  it('[SRV7] ignores unknown keys of the request', async () => {
     const { client } = await startServer()
     const body = JSON.stringify({ query: '{ hello }', onError: 'NULL', documentId: 'x' })
     expect(await client.request('', {}, { body })).toMatchObject({ status: 200, data: { hello: 'world' } })
@@ -62,14 +62,14 @@ describe('POST /graphql', () => {
     expect(answer).toMatchObject({ status: 200, body: '{"data":{"hello":"world"}}' })
   })
 
-  it('[SRV7] runs nothing whose answer could not be given', async () => {
+  it('[SRV7] runs nothing whose answer cannot be sent', async () => {
     const { client, ground } = await startServer()
     const answer = await client.request('mutation { save(name: "a") }', {}, { headers: { accept: 'text/html' } })
     expect(answer).toMatchObject({ status: 406, errors: [{ extensions: { code: 'BAD_REQUEST' } }] })
     expect(ground.contexts).toHaveLength(0)
   })
 
-  it('[SRV7] says how to subscribe to whom accepts JSON alone', async () => {
+  it('[SRV7] tells a client that accepts only JSON how to subscribe', async () => {
     const { client, ground } = await startServer()
     const answer = await client.request('subscription { ticks }')
     expect(answer).toMatchObject({ status: 406, errors: [{ extensions: { code: 'BAD_REQUEST' } }] })
@@ -77,7 +77,7 @@ describe('POST /graphql', () => {
     expect(ground.sourcesOpened).toBe(0)
   })
 
-  it('[SRV7] says by its status that the whole request failed, never that a field did', async () => {
+  it('[SRV7] has an error status if the whole request failed, not if a field did', async () => {
     const { client } = await startServer()
     const status = async (query: string): Promise<number> => (await client.request(query)).status
     expect(await status('{ hello')).toBe(400)
@@ -124,8 +124,8 @@ describe('GET /graphql', () => {
   })
 })
 
-describe('who asks', () => {
-  it('[SRV9] takes the key as a bearer and builds one context for each operation', async () => {
+describe('authentication', () => {
+  it('[SRV9] takes the key from the Authorization header and builds one context per operation', async () => {
     const { client, ground } = await startServer()
     const answer = await client.request('{ viewer }', {}, { headers: { authorization: 'Bearer good' } })
     expect(answer.data).toEqual({ viewer: 'good' })
@@ -133,7 +133,7 @@ describe('who asks', () => {
     expect(ground.contexts).toEqual([{ viewer: { keyName: 'good' } }, { viewer: { keyName: 'open' } }])
   })
 
-  it('[SRV9] refuses a bad key with 401 before the body is looked at', async () => {
+  it('[SRV9] refuses a bad key with 401 before the body is read', async () => {
     const { client } = await startServer()
     const answer = await client.request('{ no such', {}, { headers: { authorization: 'Bearer bad' } })
     expect(answer).toMatchObject({ status: 401, errors: [{ extensions: { code: 'UNAUTHENTICATED' } }] })
@@ -142,7 +142,7 @@ describe('who asks', () => {
     expect(down).toMatchObject({ status: 503, errors: [{ extensions: { code: 'UNAVAILABLE' } }] })
   })
 
-  it('[SRV10] answers nobody without a key who came by a name that anyone could point here', async () => {
+  it('[SRV10] refuses a client without a key that uses a host name which anyone could point here', async () => {
     const { client } = await startServer()
     const post = (headers: Record<string, string>): Promise<Answer> =>
       send(client.url, 'POST', headers, '{"query":"{ hello }"}')
@@ -243,7 +243,7 @@ describe('the Host header', () => {
 })
 
 describe('other addresses', () => {
-  it('[SRV11] tells that it is alive, and whether it is ready', async () => {
+  it('[SRV11] says whether it is alive and whether it is ready', async () => {
     let ready = async (): Promise<boolean> => true
     const { origin } = await startServer({ ready: () => ready() })
     const health = await fetch(`${origin}/healthz`)
@@ -305,7 +305,7 @@ describe('other addresses', () => {
 })
 
 describe('opening and closing', () => {
-  it('[SRV13] rejects with the error of the system where the port is taken', async () => {
+  it('[SRV13] rejects with the error of the system if the port is taken', async () => {
     const { origin } = await startServer()
     const second = createHttpServer({ ...unused, log: { level: 'silent' } as never })
     await expect(second.listen('127.0.0.1', Number(new URL(origin).port))).rejects.toMatchObject({ code: 'EADDRINUSE' })
@@ -332,7 +332,7 @@ describe('opening and closing', () => {
     expect((await answer).data).toEqual({ wait: 'done' })
   })
 
-  it('[SRV13] lets a request that is under way end, takes no new one, and may be closed twice', async () => {
+  it('[SRV13] waits for an open request, accepts no new one, and may be closed twice', async () => {
     const { server, client, ground } = await startServer()
     const answer = client.request('{ wait(gate: "a") }')
     await expect.poll(() => ground.gates.has('a')).toBe(true)
@@ -343,7 +343,7 @@ describe('opening and closing', () => {
     await expect(client.request('{ hello }')).rejects.toThrow('fetch failed')
   })
 
-  it('[SRV13] cuts a request that does not end', async () => {
+  it('[SRV13] cuts off a request that does not end', async () => {
     const { server, client, ground } = await startServer()
     const answer = client.request('{ wait(gate: "never") }')
     const failed = expect(answer).rejects.toThrow()

@@ -4,7 +4,7 @@ import { HoldpointError } from '../../src/domain/errors.ts'
 import { createGraphQLClient } from '../support/graphql-client.ts'
 import { startServer } from './fixture.ts'
 
-it('[SRV26] a key that is no longer good closes its sockets with 4403 and cuts its event streams, and no others', async () => {
+it('[SRV26] a key that is no longer valid closes its sockets with 4403 and cuts its event streams, and no others', async () => {
   const good = new Set(['Bearer one', 'Bearer two'])
   let away = false
   const { origin, ground } = await startServer({

@@ -40,7 +40,7 @@ describe('operations of one socket', () => {
     await socket.dispose()
   })
 
-  it('[SRV14] fail by themselves where a context can not be made', async () => {
+  it('[SRV14] fail by themselves if the context cannot be created', async () => {
     const { client } = await startServer({
       createContext: () => {
         throw new Error('secret: context')
@@ -56,7 +56,7 @@ describe('operations of one socket', () => {
     await socket.dispose()
   })
 
-  it('[SRV15] may be 50 at once: one more is refused, and taken once another has completed', async () => {
+  it('[SRV15] may be 50 at once: one more is refused, and accepted after another has completed', async () => {
     const { client, ground } = await startServer()
     const socket = client.webSocket()
     const streams = Array.from({ length: 50 }, () => socket.stream('subscription { ticks }'))
@@ -101,7 +101,7 @@ describe('sockets', () => {
     await open.dispose()
   })
 
-  it('[SRV16] are closed with 4403 for a bad key, and with 1013 where keys can not be looked up', async () => {
+  it('[SRV16] are closed with 4403 for a bad key, and with 1013 if keys cannot be looked up', async () => {
     const { client } = await startServer()
     expect((await client.webSocket({ authorization: 'Bearer bad' }).closed).code).toBe(4403)
     expect((await client.webSocket({ authorization: 'Bearer database-down' }).closed).code).toBe(1013)
@@ -140,7 +140,7 @@ describe('sockets', () => {
     expect((await open('/graphql', { host: 'evil.example#.localhost' })).status).toBe(400)
   })
 
-  it('[SRV17] without a key are closed with 4403 where they came by such a name', async () => {
+  it('[SRV17] without a key are closed with 4403 if they use a host name that anyone could point here', async () => {
     const { client } = await startServer()
     const headers = { host: 'evil.example', origin: 'http://evil.example' }
     expect((await client.webSocket({ headers }).closed).code).toBe(4403)
@@ -187,7 +187,7 @@ describe('sockets', () => {
     expect(ground.logged.filter(({ level }) => level >= 40)).toEqual([])
   })
 
-  it('[SRV18] are told to come back (1012) when the server closes, and their streams are released', async () => {
+  it('[SRV18] are told to reconnect (1012) when the server closes, and their streams are released', async () => {
     const { server, client, ground } = await startServer()
     const sockets = Array.from({ length: 5 }, () => client.webSocket())
     const ends = sockets.map((socket) => expect(socket.stream('subscription { ticks }').next()).rejects.toThrow('1012'))
@@ -198,7 +198,7 @@ describe('sockets', () => {
     expect(ground.sources.size).toBe(0)
   })
 
-  it('[SRV18] that do not answer the close are cut', async () => {
+  it('[SRV18] that do not answer the close are cut off', async () => {
     const { server, origin } = await startServer()
     const socket = new WebSocket(`${origin.replace('http', 'ws')}/graphql`, 'graphql-transport-ws')
     await once(socket, 'open')

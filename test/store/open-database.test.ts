@@ -28,7 +28,7 @@ describe('a database that can be opened', () => {
   })
   afterAll(() => database.close())
 
-  test('[DB1] counts and 64-bit columns arrive as numbers, and one that does not fit is an error', async () => {
+  test('[DB1] counts and 64-bit columns become numbers, and a value that does not fit is an error', async () => {
     const { rows } = await database.pool.query(
       'select count(*) as n, 9007199254740991::int8 as most from generate_series(1, 3)',
     )
@@ -36,7 +36,7 @@ describe('a database that can be opened', () => {
     await expect(database.pool.query('select 9007199254740993::int8 as n')).rejects.toThrow('too large')
   })
 
-  test('[DB2] a connection that the server ends is replaced', async () => {
+  test('[DB2] the pool replaces a connection that the server ends', async () => {
     const { rows } = await database.pool.query<{ pid: number }>('select pg_backend_pid() as pid')
     const other = await openDatabase(database.url, { log, poolSize: 1 })
     await other.pool.query('select pg_terminate_backend($1, 5000)', [rows[0]?.pid])
@@ -45,7 +45,7 @@ describe('a database that can be opened', () => {
     expect(again.rows).toEqual([{ name: 'holdpoint' }])
   })
 
-  test('[DB3] closing twice is closing once', async () => {
+  test('[DB3] may be closed twice', async () => {
     const other = await openDatabase(database.url, { log })
     await Promise.all([other.close(), other.close()])
     await other.close()
@@ -91,7 +91,7 @@ describe('[DB5] whether a database can be written to', () => {
   })
 })
 
-describe('[DB4] what cannot be opened is told in one line that names the fault and the remedy', () => {
+describe('[DB4] a database that cannot be opened gives one line that names the fault and the remedy', () => {
   let server: Server | undefined
   afterEach(() => server?.close())
 
