@@ -2,18 +2,20 @@ import { createHmac } from 'node:crypto'
 
 import type { Tool } from '../domain/tool.ts'
 import type { JsonObject } from '../util/json.ts'
+import type { CallContext } from './call-context.ts'
 import type { GuardedNetwork } from './network-guard.ts'
-import type { ToolContext } from './registry.ts'
 
 const maxRequestBytes = 1024 ** 2
 const maxResponseBytes = 10 * 1024 ** 2
 const maxRedirects = 5
+const maxContextCharacters = 4_096
 
 export interface HttpCall {
   readonly args: JsonObject
   /** The key of the tenant's signatures. */
   readonly secret: string
-  readonly context: ToolContext
+  readonly context: CallContext
+  readonly signal: AbortSignal
 }
 
 /** Posts the arguments and gives what came back. A status outside 2xx is thrown, with the body. */
@@ -25,7 +27,7 @@ export async function callHttpTool(network: GuardedNetwork, tool: Tool, call: Ht
     body,
     headers: new Headers({ 'content-type': 'application/json', ...tool.headers }),
     own: ownHeaders(body, call),
-    signal: call.context.signal,
+    signal: call.signal,
   })
   const text = await readText(response)
   if (response.ok) return text
@@ -33,19 +35,37 @@ export async function callHttpTool(network: GuardedNetwork, tool: Tool, call: Ht
 }
 
 /**
- * Who calls, and proof of it: the signature is the HMAC-SHA256, in hex, of the timestamp (seconds), a dot and the
- * body. A receiver that also looks at the timestamp cannot be told an old call again.
+ * Who calls, for whom, and proof of it. `holdpoint-signature` covers the timestamp (seconds) and the body,
+ * `holdpoint-context-signature` covers the context too. A receiver that also checks the timestamp cannot be sent an old
+ * call again.
  */
 function ownHeaders(body: string, { secret, context }: HttpCall): Record<string, string> {
   const timestamp = String(Math.floor(Date.now() / 1000))
+  const encoded = encodeContext(context)
+  const sign = (...parts: string[]) => `v1=${createHmac('sha256', secret).update(parts.join('.')).digest('hex')}`
   return {
-    'idempotency-key': context.idempotencyKey,
-    'holdpoint-call': context.idempotencyKey,
+    'idempotency-key': context.callId,
+    'holdpoint-call': context.callId,
     'holdpoint-run': context.runId,
     'holdpoint-agent': context.agentId,
+    'holdpoint-conversation': context.conversationId,
     'holdpoint-timestamp': timestamp,
-    'holdpoint-signature': `v1=${createHmac('sha256', secret).update(`${timestamp}.${body}`).digest('hex')}`,
+    'holdpoint-signature': sign(timestamp, body),
+    'holdpoint-context': encoded,
+    'holdpoint-context-signature': sign(timestamp, encoded, body),
   }
+}
+
+/** Many servers take 8 KB of headers at most, so large metadata is left out, and `metadata` is null then. */
+function encodeContext(context: CallContext): string {
+  const encoded = Buffer.from(JSON.stringify(context)).toString('base64url')
+  if (encoded.length <= maxContextCharacters) return encoded
+  return Buffer.from(JSON.stringify({ ...context, metadata: null })).toString('base64url')
+}
+
+/** What tells of the client's own affairs stays with the tool's own origin. */
+function withoutContext(own: Hop['own']): Hop['own'] {
+  return Object.fromEntries(Object.entries(own).filter(([name]) => !name.startsWith('holdpoint-context')))
 }
 
 interface Hop {
@@ -70,7 +90,10 @@ async function follow(network: GuardedNetwork, first: URL, given: Hop): Promise<
     await response.body?.cancel()
     if (redirects === maxRedirects) throw new Error(`The tool's server redirects more than ${maxRedirects} times.`)
     const next = new URL(location, url)
-    if (next.origin !== url.origin) hop = { ...hop, headers: new Headers({ 'content-type': 'application/json' }) }
+    if (next.origin !== url.origin) {
+      const headers = new Headers({ 'content-type': 'application/json' })
+      hop = { ...hop, headers, own: withoutContext(hop.own) }
+    }
     // As browsers do: only these two repeat a POST.
     if (response.status !== 307 && response.status !== 308) hop = { ...hop, method: 'GET', body: null }
     url = next

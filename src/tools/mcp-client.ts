@@ -8,15 +8,20 @@ import { ErrorCode, McpError, type CallToolResult } from '@modelcontextprotocol/
 import type { McpServer } from '../domain/mcp-server.ts'
 import type { ListedTool } from '../domain/tool-access.ts'
 import { isJsonObject, type JsonObject } from '../util/json.ts'
+import type { CallContext } from './call-context.ts'
 import type { GuardedNetwork } from './network-guard.ts'
 
 const connectMs = 10_000
 const maxPages = 20
 const maxAnswerBytes = 20 * 1024 ** 2
 
+/** Under which key of `_meta` a server is told for whom a tool is called. */
+const contextKey = 'holdpoint/context'
+
 export interface McpCall {
   readonly name: string
   readonly args: JsonObject
+  readonly context: CallContext
   readonly signal: AbortSignal
   readonly timeoutMs: number
 }
@@ -121,7 +126,7 @@ export class McpClient {
     return tools
   }
 
-  async callTool({ name, args, signal, timeoutMs }: McpCall): Promise<McpAnswer> {
+  async callTool({ name, args, context, signal, timeoutMs }: McpCall): Promise<McpAnswer> {
     const lost = Promise.withResolvers<never>()
     const call: WaitingCall = { fail: lost.reject }
     lost.promise.catch(() => undefined)
@@ -129,7 +134,10 @@ export class McpClient {
     let result: CallToolResult
     try {
       const answer = this.#call.run(call, () =>
-        this.#client.callTool({ name, arguments: { ...args } }, undefined, { signal, timeout: timeoutMs }),
+        this.#client.callTool({ name, arguments: { ...args }, _meta: { [contextKey]: context } }, undefined, {
+          signal,
+          timeout: timeoutMs,
+        }),
       )
       answer.catch(() => undefined)
       result = (await Promise.race([answer, lost.promise])) as CallToolResult

@@ -1,12 +1,11 @@
 import type { JsonObject } from '../util/json.ts'
+import type { CallContext } from './call-context.ts'
 import { isStandardSchema, parseWith, toJsonSchema, type OutputOf, type StandardSchema } from './standard-schema.ts'
 
 /** What a tool's function is given beside its arguments. */
-export interface ToolContext {
+export interface ToolContext extends Omit<CallContext, 'callId'> {
   /** The same for every attempt at one call, and for no other call. */
   readonly idempotencyKey: string
-  readonly runId: string
-  readonly agentId: string
   /** Aborted when the run is cancelled, the time is up or the server stops. */
   readonly signal: AbortSignal
 }

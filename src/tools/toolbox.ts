@@ -1,6 +1,5 @@
 import type { Kysely } from 'kysely'
 
-import { encodeId } from '../domain/ids.ts'
 import type { ListedTool, ToolAccess } from '../domain/tool-access.ts'
 import type { BlockWrite } from '../domain/block.ts'
 import type { McpServer } from '../domain/mcp-server.ts'
@@ -13,11 +12,13 @@ import { getSigningSecret } from '../store/tenants.ts'
 import { isJsonObject, type JsonObject } from '../util/json.ts'
 import { searchConversation } from './builtin/conversation-search.ts'
 import { isMemoryTool, runMemoryTool } from './builtin/memory.ts'
+import { callContextOf } from './call-context.ts'
 import type { Execution, ToolOutput } from './execution.ts'
 import { callHttpTool } from './http-tool.ts'
+import type { McpCall } from './mcp-client.ts'
 import { McpConnections, McpUnreachableError } from './mcp.ts'
 import type { GuardedNetwork } from './network-guard.ts'
-import type { ToolContext, ToolRegistry } from './registry.ts'
+import type { ToolRegistry } from './registry.ts'
 import { Sandbox } from './sandbox/sandbox.ts'
 import { onAbort } from '../util/abort.ts'
 import { errorMessage } from '../util/error-message.ts'
@@ -91,23 +92,18 @@ export class Toolbox implements ToolAccess {
   }
 
   async #run(execution: Execution, tool: Tool, args: JsonObject, signal: AbortSignal): Promise<ToolOutput> {
-    const context: ToolContext = {
-      idempotencyKey: encodeId('ToolCall', execution.call.id),
-      runId: encodeId('Run', execution.run.id),
-      agentId: encodeId('Agent', execution.agent.id),
-      signal,
-    }
+    const context = callContextOf(execution)
     switch (tool.kind) {
       case 'BUILTIN':
-        return this.#runBuiltin(execution, tool, args, context)
+        return this.#runBuiltin(execution, tool, args, signal)
       case 'JAVASCRIPT':
         return this.#runJavaScript(tool, args, signal)
       case 'HTTP': {
         const secret = await getSigningSecret(this.#options.db, tool.tenantId)
-        return succeeded(await callHttpTool(this.#options.network, tool, { args, secret, context }))
+        return succeeded(await callHttpTool(this.#options.network, tool, { args, secret, context, signal }))
       }
       case 'MCP':
-        return succeeded(await this.#callMcpTool(tool, args, signal))
+        return succeeded(await this.#callMcpTool(tool, { args, context, signal }))
       case 'CLIENT':
         throw new Error(`${tool.name} is run by the client.`)
       default:
@@ -115,13 +111,14 @@ export class Toolbox implements ToolAccess {
     }
   }
 
-  async #runBuiltin(execution: Execution, { name }: Tool, args: JsonObject, context: ToolContext): Promise<ToolOutput> {
+  async #runBuiltin(execution: Execution, { name }: Tool, args: JsonObject, signal: AbortSignal): Promise<ToolOutput> {
     const { db, registry } = this.#options
     if (isMemoryTool(name)) return runMemoryTool(db, name, args, execution)
     if (name === 'conversation_search') return searchConversation(db, args, execution)
     const run = registry.get(name)
     if (!run) throw new Error(`This server has no function for ${name} any more.`)
-    const value = await run(args, context)
+    const { callId: idempotencyKey, ...context } = callContextOf(execution)
+    const value = await run(args, { ...context, idempotencyKey, signal })
     return succeeded(typeof value === 'string' ? value : JSON.stringify(value ?? null))
   }
 
@@ -138,13 +135,13 @@ export class Toolbox implements ToolAccess {
     return { ok, output: late ? lateText(tool) : output, stdout, stderr, truncated: printedMore }
   }
 
-  async #callMcpTool(tool: Tool, args: JsonObject, signal: AbortSignal): Promise<string> {
+  async #callMcpTool(tool: Tool, call: Pick<McpCall, 'args' | 'context' | 'signal'>): Promise<string> {
     const { db } = this.#options
     const [server] = await findMcpServers(db, tool.tenantId, [tool.mcpServerId!])
     if (!server) throw new Error(`The MCP server of ${tool.name} was removed.`)
     try {
       const name = tool.mcpToolName!
-      const text = await this.#mcp.callTool(server, { name, args, signal, timeoutMs: tool.timeoutMs })
+      const text = await this.#mcp.callTool(server, { ...call, name, timeoutMs: tool.timeoutMs })
       if (server.lastError !== null) await setMcpServerError(db, server.id, null)
       return text
     } catch (error) {

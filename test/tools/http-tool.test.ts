@@ -17,6 +17,7 @@ import {
 import { findTenantSecret } from '../../src/store/tenants.ts'
 import { startGround, type Ground } from '../approvals/ground.ts'
 import { deferred } from '../../src/util/deferred.ts'
+import { someContext } from '../support/call-context.ts'
 import type { Talk } from '../support/talk.ts'
 
 interface Received {
@@ -241,8 +242,8 @@ describe('the network', () => {
     }
     const tool = { url: 'https://public.test/', headers: {} } as unknown as Tool
     const { signal } = new AbortController()
-    const context = { idempotencyKey: 'call_1', runId: 'run_1', agentId: 'agent_1', signal }
-    await expect(callHttpTool(network, tool, { args: {}, secret: 's', context })).rejects.toThrow(PrivateAddressError)
+    const given = { args: {}, secret: 's', context: someContext, signal }
+    await expect(callHttpTool(network, tool, given)).rejects.toThrow(PrivateAddressError)
     expect(received).toEqual([])
     guard.close()
   })

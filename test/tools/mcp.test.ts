@@ -12,6 +12,7 @@ import { McpConnections } from '../../src/tools/mcp.ts'
 import { createNetworkGuard } from '../../src/tools/network-guard.ts'
 import { deferred, type Deferred } from '../../src/util/deferred.ts'
 import { startGround, type Ground } from '../approvals/ground.ts'
+import { someContext } from '../support/call-context.ts'
 import type { Talk } from '../support/talk.ts'
 import { startMcpServer, type TestMcpServer } from './mcp-server.ts'
 
@@ -203,7 +204,13 @@ test('[MCP8] a schema that is too deep or too large, and a long description, are
 })
 
 const address = (url: string) => ({ id: 's', url, headers: {} }) as unknown as StoredMcpServer
-const slowCall = { name: 'slow', args: {}, signal: new AbortController().signal, timeoutMs: 600_000 }
+const slowCall = {
+  name: 'slow',
+  args: {},
+  context: someContext,
+  signal: new AbortController().signal,
+  timeoutMs: 600_000,
+}
 
 test('[MCP9] a connection in use is not closed as idle, however long the call takes', async () => {
   const running = deferred()

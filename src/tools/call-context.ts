@@ -1,0 +1,32 @@
+import type { Actor } from '../domain/actor.ts'
+import { approvalsOf } from '../domain/call-approvals.ts'
+import { encodeId } from '../domain/ids.ts'
+import type { JsonObject } from '../util/json.ts'
+import type { Execution } from './execution.ts'
+
+/** For whom a tool acts. Tools of every kind that leave the sandbox are told it, in this form. */
+export interface CallContext {
+  /** Id of the tool call: the same for every attempt at one call, and for no other call. */
+  readonly callId: string
+  readonly runId: string
+  readonly agentId: string
+  readonly conversationId: string
+  /** What the client attached to the run. */
+  readonly metadata: JsonObject
+  /** Who started the run. Null for background runs. */
+  readonly sentBy: Actor | null
+  /** Who approved the call, oldest first. Empty if it needed no approval. */
+  readonly approvedBy: readonly Actor[]
+}
+
+export function callContextOf({ call, run, agent }: Pick<Execution, 'call' | 'run' | 'agent'>): CallContext {
+  return {
+    callId: encodeId('ToolCall', call.id),
+    runId: encodeId('Run', run.id),
+    agentId: encodeId('Agent', agent.id),
+    conversationId: encodeId('Conversation', run.conversationId),
+    metadata: run.metadata,
+    sentBy: run.sentBy,
+    approvedBy: approvalsOf(call).map(({ actor }) => actor),
+  }
+}
