@@ -82,6 +82,8 @@ export async function up(db: Kysely<never>): Promise<void> {
       mcp_server_id uuid references mcp_servers on delete cascade
         check ((mcp_server_id is not null) = (kind = 'MCP')),
       mcp_tool_name text check ((mcp_tool_name is not null) = (kind = 'MCP')),
+      is_available boolean not null default true,
+      code_settings jsonb check (code_settings is null or kind = 'BUILTIN'),
       created_at timestamptz(3) not null,
       updated_at timestamptz(3) not null,
       unique (tenant_id, name)

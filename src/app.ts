@@ -22,7 +22,7 @@ import { createHttpServer } from './server/http.ts'
 import { startDatabaseClock } from './store/database-clock.ts'
 import { isWritable, type OpenDatabase } from './store/open-database.ts'
 import { ensureDefaultTenant } from './store/tenants.ts'
-import { upsertBuiltinTools } from './store/tools.ts'
+import { upsertBuiltinTools } from './store/code-tools.ts'
 import { checkTools, loadTools } from './tools/load-tools.ts'
 import { createNetworkGuard } from './tools/network-guard.ts'
 import { createToolRegistry, type ToolDefinition } from './tools/registry.ts'
@@ -65,7 +65,14 @@ export async function createApp(options: AppOptions): Promise<App> {
   const tools = [...(options.tools ?? []), ...(config.toolsPath ? await loadTools(config.toolsPath) : [])]
   checkTools(tools)
   const tenantId = await ensureDefaultTenant(db, { clock, ids })
-  await upsertBuiltinTools(db, tenantId, [...builtinTools, ...tools.map(toBuiltinTool)], { clock, ids })
+  const kept = await upsertBuiltinTools(db, tenantId, [...builtinTools, ...tools.map(toBuiltinTool)], {
+    clock,
+    ids,
+    // A process that drives no runs may have been started without the tools.
+    marksMissing: config.workers > 0,
+  })
+  for (const { name, settings } of kept)
+    log.info({ tool: name, settings }, "a client has changed these settings of the tool, so the code's are not used")
 
   const hub = createHub()
   const catalog = createCatalog([

@@ -8,15 +8,15 @@ import { deleteTool as deleteToolRow, lockTool } from '../store/tools.ts'
 import type { CommandContext } from './command-context.ts'
 import { found } from './found.ts'
 
-/** Every agent that has it loses it. Refused where an agent's rules name it: they would demand what is not there. */
+/** Detaches the tool from all agents. Refused while an agent's rules name it: they would require a missing tool. */
 export async function deleteTool(context: CommandContext, viewer: Viewer, input: { id: string }): Promise<void> {
   const { tenantId } = viewer
   await context.db.transaction().execute(async (trx) => {
     const tool = found('Tool', input.id, await lockTool(trx, tenantId, input.id))
-    if (tool.kind === 'BUILTIN')
+    if (tool.kind === 'BUILTIN' && tool.isAvailable)
       throw badUserInput(
         'input.id',
-        `${tool.name} comes with the server. Detach it from the agents that shall not have it.`,
+        `${tool.name} is part of the server's code. Detach it from the agents that should not have it.`,
       )
     const agents = await lockAgents(trx, tenantId, await listAgentIdsOfTool(trx, tool.id))
     const bound = agents.filter((agent) => agent.toolRules.some((rule) => names(rule, tool.name)))

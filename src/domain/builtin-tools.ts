@@ -1,4 +1,4 @@
-import type { JsonObject } from '../util/json.ts'
+import type { Json, JsonObject } from '../util/json.ts'
 
 /** A tool of kind BUILTIN, as the code defines it. */
 export interface BuiltinTool {
@@ -7,10 +7,13 @@ export interface BuiltinTool {
   readonly parameters: JsonObject
   readonly parallel: boolean
   readonly idempotent: boolean
-  /** What it begins with: from then on a client may change these. */
+  /** The code's own settings. They hold until a client changes them. */
   readonly requiresApproval?: boolean
+  readonly approvalCondition?: Json
+  readonly approvalTimeoutMs?: number
   readonly timeoutMs?: number
   readonly returnCharLimit?: number
+  readonly tags?: readonly string[]
 }
 
 const label = { type: 'string', description: 'The label of the memory block.' }

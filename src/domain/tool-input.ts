@@ -62,6 +62,7 @@ export const unsetTool: ToolSettings = {
   returnCharLimit: toolDefaults.returnCharLimit,
   timeoutMs: toolDefaults.timeoutMs,
   tags: [],
+  isAvailable: true,
 }
 
 const maxInt = 2 ** 31 - 1
@@ -117,6 +118,7 @@ export function mergeTool(current: ToolSettings, input: ToolInput): ToolSettings
       check: (tags) => checkedTags('input.tags', tags),
     }),
     ...mergeImplementation(current, input.implementation),
+    isAvailable: current.isAvailable,
   }
 }
 

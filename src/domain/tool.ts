@@ -27,6 +27,8 @@ export interface Tool {
   readonly headers: Readonly<Record<string, string>> | null
   readonly mcpServerId: string | null
   readonly mcpToolName: string | null
+  /** False for a BUILTIN tool whose code is gone: no model is offered it. */
+  readonly isAvailable: boolean
   readonly createdAt: Date
   readonly updatedAt: Date
 }

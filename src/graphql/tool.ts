@@ -68,6 +68,10 @@ Tool.implement({
       description: 'HTTP: the names of its headers. Their values can be set and never read.',
       resolve: (tool) => tool.headers && Object.keys(tool.headers),
     }),
+    isAvailable: t.exposeBoolean('isAvailable', {
+      description:
+        'False for a BUILTIN tool that is gone from the code of the server. Models are not offered it, and it can be deleted.',
+    }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was made.' }),
     updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'When it last changed.' }),
   }),

@@ -102,7 +102,8 @@ function configurationOf(agentId: RawBuilder<unknown>) {
     (select to_jsonb(a) from agents a where a.id = ${agentId}) as agent,
     coalesce((select jsonb_agg(to_jsonb(tools) || jsonb_build_object('agent_tool_id', agent_tools.id,
         'approval_override', agent_tools.approval_override) order by agent_tools.ordinal)
-      from agent_tools join tools on tools.id = agent_tools.tool_id where agent_tools.agent_id = ${agentId}), '[]') as tools,
+      from agent_tools join tools on tools.id = agent_tools.tool_id and tools.is_available
+      where agent_tools.agent_id = ${agentId}), '[]') as tools,
     coalesce((select jsonb_agg(to_jsonb(blocks) order by agent_blocks.ordinal)
       from agent_blocks join blocks on blocks.id = agent_blocks.block_id where agent_blocks.agent_id = ${agentId}), '[]') as blocks`
 }

@@ -2,6 +2,7 @@ import type { ColumnType, Generated, GeneratedAlways, JSONColumnType } from 'kys
 
 import type { Actor } from '../domain/actor.ts'
 import type { CompactionSettings, ModelSettings } from '../domain/agent.ts'
+import type { CodeSettings } from '../domain/code-tools.ts'
 import type { MessageType, GivenMessage } from '../domain/message.ts'
 import type { Reading } from '../domain/run-state.ts'
 import type { RunError, RunKind, RunRequest, StopReason, StoredRunStatus } from '../domain/run.ts'
@@ -98,6 +99,8 @@ export interface Database {
     headers: NullableJsonb<Record<string, string>>
     mcp_server_id: string | null
     mcp_tool_name: string | null
+    is_available: Generated<boolean>
+    code_settings: NullableJsonb<CodeSettings>
     created_at: Date
     updated_at: Date
   }

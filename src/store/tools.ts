@@ -1,9 +1,6 @@
 import { sql, type Kysely, type Selectable } from 'kysely'
 
-import { toolDefaults, type Tool, type ToolKind } from '../domain/tool.ts'
-import type { BuiltinTool } from '../domain/builtin-tools.ts'
-import type { Clock } from '../util/clock.ts'
-import type { IdSource } from '../util/ids.ts'
+import type { Tool, ToolKind } from '../domain/tool.ts'
 import { storableText } from '../util/json.ts'
 import { readPage, type Page, type PageArguments } from './page.ts'
 import type { Database } from './schema.ts'
@@ -37,6 +34,7 @@ export function toTool(row: Selectable<Database['tools']>): Tool {
     headers: row.headers,
     mcpServerId: row.mcp_server_id,
     mcpToolName: row.mcp_tool_name,
+    isAvailable: row.is_available,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
   }
@@ -62,6 +60,7 @@ function settableColumns(tool: Tool) {
     headers: tool.headers && JSON.stringify(tool.headers),
     mcp_server_id: tool.mcpServerId,
     mcp_tool_name: tool.mcpToolName,
+    is_available: tool.isAvailable,
     updated_at: tool.updatedAt,
   }
 }
@@ -185,61 +184,4 @@ export async function setTool(trx: Kysely<Database>, tool: Tool): Promise<void> 
 
 export async function deleteTool(trx: Kysely<Database>, tenantId: string, id: string): Promise<void> {
   await trx.deleteFrom('tools').where(ofTenant('tools', tenantId)).where('id', '=', id).execute()
-}
-
-/**
- * Makes the tenant's tools of kind BUILTIN what the code says. What a client may set on them stays; a name that the
- * tenant has given to a tool of its own stays that tool's. Writes nothing where nothing changed.
- */
-export async function upsertBuiltinTools(
-  db: Kysely<Database>,
-  tenantId: string,
-  definitions: readonly BuiltinTool[],
-  { clock, ids }: { readonly clock: Clock; readonly ids: IdSource },
-): Promise<void> {
-  const now = clock.now()
-  await db
-    .insertInto('tools')
-    .values(
-      definitions.map((definition) => ({
-        id: ids.next(),
-        tenant_id: tenantId,
-        name: definition.name,
-        description: definition.description,
-        kind: 'BUILTIN' as const,
-        parameters: JSON.stringify(definition.parameters),
-        requires_approval: definition.requiresApproval ?? false,
-        approval_condition: null,
-        approval_timeout_ms: null,
-        parallel: definition.parallel,
-        idempotent: definition.idempotent,
-        return_char_limit: definition.returnCharLimit ?? toolDefaults.returnCharLimit,
-        timeout_ms: definition.timeoutMs ?? toolDefaults.timeoutMs,
-        tags: [],
-        source: null,
-        url: null,
-        headers: null,
-        mcp_server_id: null,
-        mcp_tool_name: null,
-        created_at: now,
-        updated_at: now,
-      })),
-    )
-    .onConflict((conflict) =>
-      conflict
-        .columns(['tenant_id', 'name'])
-        .doUpdateSet((eb) => ({
-          description: eb.ref('excluded.description'),
-          parameters: eb.ref('excluded.parameters'),
-          parallel: eb.ref('excluded.parallel'),
-          idempotent: eb.ref('excluded.idempotent'),
-          updated_at: eb.ref('excluded.updated_at'),
-        }))
-        .where('tools.kind', '=', 'BUILTIN')
-        .where(
-          sql<boolean>`(tools.description, tools.parameters, tools.parallel, tools.idempotent)
-            is distinct from (excluded.description, excluded.parameters, excluded.parallel, excluded.idempotent)`,
-        ),
-    )
-    .execute()
 }

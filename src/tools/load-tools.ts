@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
 import { builtinTools } from '../domain/builtin-tools.ts'
-import { checkedToolName } from '../domain/input.ts'
+import { checkedNumber, checkedSchema, checkedTags, checkedToolName } from '../domain/input.ts'
 import { compileSchema } from '../util/json-schema.ts'
 import { StartError } from '../util/start-error.ts'
 import { defineTool, type ToolDefinition } from './registry.ts'
@@ -21,11 +21,7 @@ export async function loadTools(path: string): Promise<ToolDefinition[]> {
 export function checkTools(tools: readonly ToolDefinition[]): void {
   const names = new Set<string>(builtinTools.map((tool) => tool.name))
   for (const tool of tools) {
-    try {
-      checkedToolName('name', tool.name)
-    } catch (error) {
-      throw new StartError(`A tool cannot be registered: ${(error as Error).message}`)
-    }
+    checkSettings(tool)
     if (names.has(tool.name)) throw new StartError(`There are two tools named ${tool.name}. Each needs its own name.`)
     names.add(tool.name)
     const schema = compileSchema(tool.parameters)
@@ -35,6 +31,23 @@ export function checkTools(tools: readonly ToolDefinition[]): void {
       )
     if (tool.parameters.type !== 'object')
       throw new StartError(`The parameters of the tool ${tool.name} must be a JSON Schema with "type": "object".`)
+  }
+}
+
+/** The same limits as for settings that a client gives. */
+function checkSettings(tool: ToolDefinition): void {
+  const most = { from: 1, to: 86_400_000 }
+  try {
+    checkedToolName('name', tool.name)
+    if (tool.approvalCondition !== undefined) checkedSchema('approvalCondition', tool.approvalCondition)
+    if (tool.tags) checkedTags('tags', tool.tags)
+    for (const name of ['timeoutMs', 'approvalTimeoutMs'] as const) {
+      if (tool[name] !== undefined) checkedNumber(name, tool[name], most)
+    }
+    if (tool.returnCharLimit !== undefined)
+      checkedNumber('returnCharLimit', tool.returnCharLimit, { from: 1, to: 10_000_000 })
+  } catch (error) {
+    throw new StartError(`The tool ${tool.name} cannot be registered: ${(error as Error).message}`)
   }
 }
 

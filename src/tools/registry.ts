@@ -1,4 +1,4 @@
-import type { JsonObject } from '../util/json.ts'
+import type { Json, JsonObject } from '../util/json.ts'
 import type { CallContext } from './call-context.ts'
 import { isStandardSchema, parseWith, toJsonSchema, type OutputOf, type StandardSchema } from './standard-schema.ts'
 
@@ -19,11 +19,17 @@ export interface ToolDefinition {
   readonly description: string
   /** JSON Schema. */
   readonly parameters: JsonObject
+  /** Whether calls need approval. Not used if `approvalCondition` is set. */
   readonly requiresApproval?: boolean
+  /** JSON Schema: exactly the calls whose arguments satisfy it need approval. */
+  readonly approvalCondition?: Json
+  /** Time after which an undecided call is denied. */
+  readonly approvalTimeoutMs?: number
   readonly parallel?: boolean
   readonly idempotent?: boolean
   readonly timeoutMs?: number
   readonly returnCharLimit?: number
+  readonly tags?: readonly string[]
   readonly run: ToolFunction
 }
 

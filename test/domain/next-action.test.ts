@@ -102,6 +102,7 @@ function agentTool(name: string, { parallel }: { readonly parallel: boolean }): 
     headers: null,
     mcpServerId: null,
     mcpToolName: null,
+    isAvailable: true,
     createdAt: at,
     updatedAt: at,
   }

@@ -12,7 +12,7 @@ export interface TestApp extends GraphQLClient {
   stop(): Promise<void>
 }
 
-export interface TestAppOptions extends Partial<Omit<AppOptions, 'config' | 'database' | 'log'>> {
+export interface TestAppOptions extends Partial<Omit<AppOptions, 'config' | 'database'>> {
   /** Given where several apps share one: then it stays the test's to close. */
   readonly database?: OpenDatabase
   /** Variables of the environment, as `readConfig` takes them. */

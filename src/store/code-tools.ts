@@ -1,0 +1,103 @@
+import type { Kysely } from 'kysely'
+
+import type { BuiltinTool } from '../domain/builtin-tools.ts'
+import { followCode, settingsInCode, type CodeSettings } from '../domain/code-tools.ts'
+import type { Tool } from '../domain/tool.ts'
+import type { Clock } from '../util/clock.ts'
+import type { IdSource } from '../util/ids.ts'
+import { sameJson, type Json } from '../util/json.ts'
+import type { Database } from './schema.ts'
+import { ofTenant } from './tenant-scope.ts'
+import { setTool, toTool } from './tools.ts'
+
+export interface KeptSettings {
+  readonly name: string
+  readonly settings: readonly (keyof CodeSettings)[]
+}
+
+/**
+ * Makes the tenant's tools of kind BUILTIN what the code says. Settings that a client has changed stay, and are
+ * returned. A name that the tenant has given to a tool of its own stays that tool's. With `marksMissing`, tools that the
+ * code no longer has become unavailable. Writes nothing where nothing changed.
+ */
+export async function upsertBuiltinTools(
+  db: Kysely<Database>,
+  tenantId: string,
+  definitions: readonly BuiltinTool[],
+  options: { readonly clock: Clock; readonly ids: IdSource; readonly marksMissing?: boolean },
+): Promise<KeptSettings[]> {
+  const now = options.clock.now()
+  const byName = new Map(definitions.map((definition) => [definition.name, definition]))
+  return db.transaction().execute(async (trx) => {
+    await insertMissing(trx, tenantId, definitions, { now, ids: options.ids })
+    const rows = await trx
+      .selectFrom('tools')
+      .selectAll()
+      .where(ofTenant('tools', tenantId))
+      .where('kind', '=', 'BUILTIN')
+      .orderBy('id')
+      .forUpdate()
+      .execute()
+    const kept: KeptSettings[] = []
+    for (const row of rows) {
+      const stored = toTool(row)
+      const definition = byName.get(row.name)
+      if (!definition) {
+        if (options.marksMissing && stored.isAvailable)
+          await setTool(trx, { ...stored, isAvailable: false, updatedAt: now })
+        continue
+      }
+      const code = settingsInCode(definition)
+      const followed = followCode(stored, row.code_settings ?? code, definition)
+      if (followed.kept.length > 0) kept.push({ name: row.name, settings: followed.kept })
+      if (isSame(followed.tool, stored) && sameJson(row.code_settings, code)) continue
+      await setTool(trx, { ...followed.tool, updatedAt: now })
+      await trx
+        .updateTable('tools')
+        .set({ code_settings: JSON.stringify(code) })
+        .where('id', '=', row.id)
+        .execute()
+    }
+    return kept
+  })
+}
+
+function isSame(one: Tool, other: Tool): boolean {
+  return sameJson(one as unknown as Json, other as unknown as Json)
+}
+
+async function insertMissing(
+  trx: Kysely<Database>,
+  tenantId: string,
+  definitions: readonly BuiltinTool[],
+  { now, ids }: { readonly now: Date; readonly ids: IdSource },
+): Promise<void> {
+  if (definitions.length === 0) return
+  const rows = definitions.map((definition) => {
+    const code = settingsInCode(definition)
+    return {
+      id: ids.next(),
+      tenant_id: tenantId,
+      name: definition.name,
+      description: definition.description,
+      kind: 'BUILTIN' as const,
+      parameters: JSON.stringify(definition.parameters),
+      requires_approval: code.requiresApproval,
+      approval_condition: code.approvalCondition === null ? null : JSON.stringify(code.approvalCondition),
+      approval_timeout_ms: code.approvalTimeoutMs,
+      parallel: definition.parallel,
+      idempotent: definition.idempotent,
+      return_char_limit: code.returnCharLimit,
+      timeout_ms: code.timeoutMs,
+      tags: [...code.tags],
+      code_settings: JSON.stringify(code),
+      created_at: now,
+      updated_at: now,
+    }
+  })
+  await trx
+    .insertInto('tools')
+    .values(rows)
+    .onConflict((conflict) => conflict.columns(['tenant_id', 'name']).doNothing())
+    .execute()
+}
