@@ -10,15 +10,15 @@ export interface RunChangesFilter {
 }
 
 const pageSize = 100
-/** A subscriber that has this many runs to be sent forgets which, and reads what changed since instead. */
+/** A subscriber that is this many runs behind forgets which they are, and reads what changed since instead. */
 const keptChanges = 1_000
 const pollMs = 1_000
-/** Clocks of processes differ, and what is committed late was written earlier. */
+/** How far back to look again: a change carries the time at which its transaction began, and is visible later. */
 const slackMs = 10_000
 
 /**
- * The tenant's runs whose status changed since, as they are now, then each as it changes: at least once. A subscriber
- * keeps the ids of runs that changed and were not sent yet, each once, however often it changes meanwhile.
+ * Sends the tenant's runs whose status changed since, as they are now, then each run when it changes: at least once. A
+ * subscriber keeps the ids of runs that changed and were not sent yet, each id once however often its run changes.
  */
 export function watchRuns(
   context: FollowContext,
@@ -34,13 +34,13 @@ export function watchRuns(
   })
 }
 
-/** By tenant, for as long as someone watches; of each hub, which stands for its process. */
+/** The feeds that have subscribers, by tenant. There is one hub per process. */
 const feeds = new WeakMap<Hub, Map<string, ChangeFeed>>()
 
-/** Undefined: changes may have been missed. */
+/** Called with undefined when changes may have been missed. */
 type ChangeListener = (runId: string | undefined) => void
 
-/** What the subscribers of a tenant share: the news, and once a second a look at what nobody told. */
+/** What the subscribers of a tenant share: the news, and a poll once a second for changes whose news was lost. */
 class ChangeFeed {
   readonly #context: FollowContext
   readonly tenantId: string
@@ -48,19 +48,22 @@ class ChangeFeed {
   #stopWatching: (() => void) | undefined
   #timer: NodeJS.Timeout | undefined
   #polling: Promise<void> | undefined
-  /** The status that was last told of runs that changed lately. */
+  /** The status of runs that changed lately, as subscribers were last told. */
   #told = new Map<string, string>()
+  /** When the last poll that succeeded began. */
+  #polledAt: Date
 
   constructor(context: FollowContext, tenantId: string) {
     this.#context = context
     this.tenantId = tenantId
+    this.#polledAt = context.clock.now()
   }
 
   isIdle(): boolean {
     return this.#listeners.size === 0
   }
 
-  /** What is read after this cannot be older than what the feed takes as told. */
+  /** After this, a read of the database is at least as new as what the feed takes for told. */
   async ready(): Promise<void> {
     await this.#polling
   }
@@ -82,7 +85,7 @@ class ChangeFeed {
       this.#tell(news.runId)
     })
     this.#timer = setInterval(() => this.#poll((runId) => this.#tell(runId)), pollMs)
-    // What happened before anyone came is theirs to read.
+    // Subscribers read by themselves what changed before they came.
     this.#poll(() => {})
   }
 
@@ -97,22 +100,26 @@ class ChangeFeed {
   }
 
   #poll(onChange: (runId: string) => void): void {
-    this.#polling ??= this.#look(onChange).finally(() => (this.#polling = undefined))
+    this.#polling ??= this.#pollNow(onChange).finally(() => (this.#polling = undefined))
   }
 
-  async #look(onChange: (runId: string) => void): Promise<void> {
+  async #pollNow(onChange: (runId: string) => void): Promise<void> {
     try {
       const { db, clock } = this.#context
       const before = new Map(this.#told)
-      const recent = await listRecentStatuses(db, this.tenantId, new Date(clock.now().getTime() - slackMs))
-      // What was told while this was being read is newer than what was read.
+      const startedAt = clock.now()
+      // From the last poll that succeeded: while the database was unavailable, other processes may have changed runs.
+      const since = new Date(this.#polledAt.getTime() - slackMs)
+      const recent = await listRecentStatuses(db, this.tenantId, since)
+      this.#polledAt = startedAt
+      // News that came during the read is newer than what was read.
       const meanwhile = [...this.#told].filter(([runId, status]) => before.get(runId) !== status)
       this.#told = new Map([...recent, ...meanwhile])
       for (const [runId, status] of recent) {
         if (before.get(runId) !== status && this.#told.get(runId) === status) onChange(runId)
       }
     } catch {
-      // The database is away: the next look covers this one.
+      // The database is unavailable: the next poll looks as far back as this one would have.
     }
   }
 }
@@ -124,9 +131,9 @@ class RunWatcher extends PulledIterator<Run> {
   readonly #filter: RunChangesFilter
   readonly #leave: () => void
   readonly #changed = new Set<string>()
-  /** What changed since then is being read, page by page from the run after `after` on. */
+  /** Set while the runs that changed since then are read page by page, after the run `after`. */
   #catchUp: { readonly since: Date; readonly after: string | undefined } | undefined
-  /** When it was last known that nothing was left to be read. */
+  /** When there was last nothing left to send. */
   #caughtUpAt: Date
   readonly #loaded: Run[] = []
 
@@ -169,7 +176,7 @@ class RunWatcher extends PulledIterator<Run> {
 
   #startOver(): void {
     const since = new Date(Math.max(this.#since.getTime(), this.#caughtUpAt.getTime() - slackMs))
-    // One that is under way for longer back goes on being needed.
+    // A catch-up that is under way may have to go further back.
     const earlier = this.#catchUp && this.#catchUp.since < since ? this.#catchUp.since : since
     this.#catchUp = { since: earlier, after: undefined }
     this.#changed.clear()
@@ -180,7 +187,7 @@ class RunWatcher extends PulledIterator<Run> {
     const runs = await this.read(() =>
       listChangedRuns(this.#context.db, this.#feed.tenantId, { ...page, limit: pageSize }),
     )
-    // Where it was told to start over meanwhile, that stands.
+    // Unless it started over during the read.
     if (this.#catchUp === page) {
       this.#catchUp = runs.length < pageSize ? undefined : { since: page.since, after: runs.at(-1)!.id }
     }

@@ -6,10 +6,10 @@ import { fromJsonRow, type JsonRow } from './json-row.ts'
 import type { Database } from './schema.ts'
 import { toToolCall } from './tool-calls.ts'
 
-/** A text as it was streamed, read back from the message or call that it became. */
+/** A text as it was streamed, read from the message or call that it became. */
 export type StreamedItem = ShownItem & { readonly stepIndex: number }
 
-/** `place` is which of the message's calls is meant; a message of text has only itself. */
+/** `place` says which of the message's calls is meant. A message of text has no calls, and is meant itself. */
 export async function findStreamedItem(
   db: Kysely<Database>,
   runId: string,
@@ -23,7 +23,8 @@ export async function findStreamedItem(
     calls: readonly JsonRow[] | null
   }>`
     select type, step_index, content, (select jsonb_agg(to_jsonb(tool_calls) order by ordinal) from tool_calls
-      where run_id = ${runId} and tool_calls.step_index = messages.step_index) as calls
+      where messages.type not in ('ASSISTANT', 'REASONING')
+        and run_id = ${runId} and tool_calls.step_index = messages.step_index) as calls
     from messages where id = ${messageId}`.execute(db)
   const row = rows[0]
   if (!row) return undefined

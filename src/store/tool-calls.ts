@@ -153,21 +153,46 @@ export async function listRunsWithExpiredCalls(db: Kysely<Database>, now: Date):
 
 export interface WaitingCall {
   readonly id: string
+  readonly runId: string
   readonly agentId: string
   readonly needs: ToolCallNeed
   /** Another text once the call was claimed or got one of several approvals. */
   readonly version: string | null
 }
 
-/** Every call in the tenant that waits, oldest first. */
-export async function listWaitingCalls(db: Kysely<Database>, tenantId: string): Promise<WaitingCall[]> {
-  const rows = await callsOfTenant(db, tenantId)
-    .where('tool_calls.exception', '=', 'PENDING')
-    .innerJoin('runs', 'runs.id', 'tool_calls.run_id')
-    .select(['tool_calls.id', 'runs.agent_id', 'tool_calls.needs', versionOfWaiting.as('version')])
+/** A page of the tenant's calls that wait, oldest first. */
+export function listWaitingCallsPage(
+  db: Kysely<Database>,
+  tenantId: string,
+  { after, limit }: { readonly after: string | undefined; readonly limit: number },
+): Promise<WaitingCall[]> {
+  const calls = waitingCalls(db, tenantId).orderBy('tool_calls.id').limit(limit)
+  return (after === undefined ? calls : calls.where('tool_calls.id', '>', after)).execute()
+}
+
+/** The calls of these runs that wait. */
+export function listWaitingCallsOfRuns(
+  db: Kysely<Database>,
+  tenantId: string,
+  runIds: readonly string[],
+): Promise<WaitingCall[]> {
+  return waitingCalls(db, tenantId)
+    .where(sql<boolean>`tool_calls.run_id = any(${runIds}::uuid[])`)
     .orderBy('tool_calls.id')
     .execute()
-  return rows.map((row) => ({ id: row.id, agentId: row.agent_id, needs: row.needs, version: row.version }))
+}
+
+function waitingCalls(db: Kysely<Database>, tenantId: string) {
+  return callsOfTenant(db, tenantId)
+    .where('tool_calls.exception', '=', 'PENDING')
+    .innerJoin('runs', 'runs.id', 'tool_calls.run_id')
+    .select([
+      'tool_calls.id',
+      'tool_calls.run_id as runId',
+      'runs.agent_id as agentId',
+      'tool_calls.needs',
+      versionOfWaiting.as('version'),
+    ])
 }
 
 const versionOfWaiting = sql<string | null>`

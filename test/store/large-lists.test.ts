@@ -175,14 +175,17 @@ it('[LARGE6] subscriptions to changes look at what changed', async () => {
   const documents = [
     'subscription ($late: DateTime!) { runChanges(since: $late) { id } }',
     `subscription { runChanges(since: "${new Date(Date.now() - 60_000).toISOString()}") { id } }`,
+    'subscription { approvalInbox { __typename ... on InboxSnapshot { toolCalls { id } totalCount } } }',
   ]
   for (const document of documents) {
     const { context, statements } = collect()
     const opened = await subscribe({ schema, document: parse(document), contextValue: context, variableValues: ids })
     const events = opened as AsyncGenerator<ExecutionResult>
     const first = events.next()
-    if (document.includes('$late')) expect((await first).value.errors).toBeUndefined()
-    await expect.poll(() => [...statements.keys()].filter((sql) => sql.includes('run_log')).length).toBeGreaterThan(0)
+    const isInbox = document.includes('approvalInbox')
+    if (isInbox || document.includes('$late')) expect((await first).value.errors).toBeUndefined()
+    const table = isInbox ? 'tool_calls' : 'run_log'
+    await expect.poll(() => [...statements.keys()].filter((sql) => sql.includes(table)).length).toBeGreaterThan(0)
     await events.return(undefined)
     await first
     await expectSmall(statements)
