@@ -1,25 +1,60 @@
 import { fileURLToPath } from 'node:url'
 
 import { defineConfig } from 'vitest/config'
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
+
+/** The files that take longest, by what they do: started last, one of them would keep a single worker busy at the end. */
+const slow = [
+  'test/store/embedded.test.ts',
+  'test/main.test.ts',
+  'test/crash/processes.test.ts',
+  'test/crash/crash.test.ts',
+  'test/providers/limits.test.ts',
+  'test/engine/cost.test.ts',
+  'test/approvals/processes.test.ts',
+  'test/engine/recovery.test.ts',
+  'test/cancel/race.test.ts',
+  'test/live/readers.test.ts',
+  'test/live/any-interleaving.test.ts',
+  'test/engine/flat.test.ts',
+  'test/cancel/processes.test.ts',
+]
+
+class SlowFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const place = ({ moduleId }: TestSpecification) => {
+      const found = slow.findIndex((file) => moduleId.endsWith(file))
+      return found < 0 ? slow.length : found
+    }
+    return (await super.sort(files)).toSorted((one, other) => place(one) - place(other))
+  }
+}
 
 export default defineConfig({
-  // Node loads graphql's index.js; Vite would pick index.mjs beside it, and two copies of graphql don't know each
+  // Node loads graphql's index.js. Vite would pick index.mjs beside it, and two copies of graphql don't know each
   // other's classes.
   resolve: { alias: [{ find: /^graphql$/, replacement: 'graphql/index.js' }] },
   test: {
     include: ['test/**/*.test.ts'],
     globalSetup: ['test/support/global-setup.ts'],
+    sequence: { sequencer: SlowFirst },
     // Real processes: tests open sockets, spawn servers and look at what keeps a process alive.
     pool: 'forks',
-    // Files that run in one process share what they import: loading the server anew for each took a third of the time.
+    // Files that run in one process share what they import: loading the server again for each took a third of the time.
     isolate: false,
-    // Dozens of servers are started as processes of their own: all but the first find the source compiled.
+    // Tests start dozens of servers as processes of their own: all but the first find the source compiled.
     env: { NODE_COMPILE_CACHE: fileURLToPath(new URL('node_modules/.cache/compiled', import.meta.url)) },
     // One more than the cores of a small machine: a third of the time is spent waiting for processes that start or die.
     maxWorkers: 3,
-    // Long enough for a machine that does other things too: no test measures time by it.
+    // Long enough for a busy machine: no test measures time by it.
     testTimeout: 60_000,
     hookTimeout: 60_000,
-    expect: { poll: { timeout: 30_000 } },
+    expect: { poll: { interval: 10, timeout: 30_000 } },
+    coverage: {
+      provider: 'v8',
+      include: ['src/**/*.ts'],
+      reporter: ['text-summary', 'html'],
+      reportsDirectory: 'coverage',
+    },
   },
 })

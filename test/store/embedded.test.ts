@@ -134,7 +134,7 @@ describe('on one data folder', () => {
   test('[EMB6] whoever comes while another leaves has a server for as long as it stays', async () => {
     await (await start()).stop()
     const comeAndGo = async (user: number) => {
-      for (let round = 0; round < 6; round++) {
+      for (let round = 0; round < 3; round++) {
         const postgres = await start()
         expect(await query(postgres.url, `select ${user} as user, pg_sleep(${0.01 * user})`)).toHaveLength(1)
         await postgres.stop()
