@@ -7,8 +7,8 @@ import { RunConnection, RunFilter, runsPage } from './run-queries.ts'
 builder.objectFields(Agent, (t) => ({
   runs: t.field({
     type: RunConnection,
-    description: "The agent's runs in all its conversations, newest first.",
-    args: { ...pageArguments, filter: t.arg({ type: RunFilter, description: 'Which runs to list.' }) },
+    description: 'Runs in all conversations of the agent, newest first.',
+    args: { ...pageArguments, filter: t.arg({ type: RunFilter, description: 'Which runs to list. Omit it for all.' }) },
     complexity: pageComplexity,
     resolve: (agent, { filter, ...page }, context) => runsPage(context, { filter, page, of: { agentId: agent.id } }),
   }),

@@ -4,7 +4,7 @@ import { builder } from './builder.ts'
 import { CompactionSettingsInput } from './compaction.ts'
 import type { Context } from './context.ts'
 import { requireUuid } from './node.ts'
-import { checkedWait } from './run-input.ts'
+import { checkedWait } from '../domain/run-input.ts'
 import { admissionResult, ConversationBusyRefusal, PendingApprovalRefusal, runSuccessType } from './run-results.ts'
 import { WhenBusy } from './when-busy.ts'
 

@@ -9,17 +9,17 @@ type NodeRef<Node> =
 const PageInfo = builder.objectRef<Page<unknown>>('PageInfo')
 PageInfo.implement({
   description:
-    'Connections: 50 per page unless `first` or `last` says otherwise, 200 at the most. Oldest first, by creation, except runs: newest first.',
+    'Position of a page in its list. Lists are ordered by creation, oldest first, unless their field says otherwise.',
   fields: (t) => ({
-    hasNextPage: t.exposeBoolean('hasNextPage', { description: 'Whether more follows this page.' }),
-    hasPreviousPage: t.exposeBoolean('hasPreviousPage', { description: 'Whether something precedes this page.' }),
+    hasNextPage: t.exposeBoolean('hasNextPage', { description: 'Whether more items follow this page.' }),
+    hasPreviousPage: t.exposeBoolean('hasPreviousPage', { description: 'Whether items precede this page.' }),
     startCursor: t.string({
-      description: 'Pass it as `before` to get what precedes. Null on an empty page.',
+      description: 'Cursor of the first item, for `before`. Null if the page is empty.',
       nullable: true,
       resolve: (page) => page.cursors[0] ?? null,
     }),
     endCursor: t.string({
-      description: 'Pass it as `after` to get what follows. Null on an empty page.',
+      description: 'Cursor of the last item, for `after`. Null if the page is empty.',
       nullable: true,
       resolve: (page) => page.cursors.at(-1) ?? null,
     }),
@@ -34,14 +34,14 @@ export interface CountedPage<Node> extends Page<Node> {
 function edgeType<Node>(name: string, node: NodeRef<Node>) {
   const Edge = builder.objectRef<{ readonly node: Node; readonly cursor: string }>(`${name}Edge`)
   Edge.implement({
-    description: `One ${name} of a list, with its place in it.`,
+    description: `One ${name} in a page.`,
     fields: (t) => ({
       node: t.field({
         type: node as ObjectRef<BuilderTypes, Node>,
-        description: 'What is at this place.',
+        description: 'The item.',
         resolve: (edge) => edge.node as never,
       }),
-      cursor: t.exposeString('cursor', { description: 'Pass it as `after` or `before`.' }),
+      cursor: t.exposeString('cursor', { description: 'Position of the item, for `after` and `before`.' }),
     }),
   })
   return Edge
@@ -52,23 +52,23 @@ export function connectionType<Node, Shape extends Page<Node> = Page<Node>>(name
   const Edge = edgeType(name, node)
   const Connection = builder.objectRef<Shape>(`${name}Connection`)
   Connection.implement({
-    description: `A page of a list of ${name}s.`,
+    description: `A page of ${name}s.`,
     fields: (t) => ({
       nodes: t.field({
         type: [node as ObjectRef<BuilderTypes, Node>],
-        description: 'The items of this page, in order.',
+        description: 'Items of the page, in order.',
         complexity: { field: 0, multiplier: 1 },
         resolve: (page) => page.nodes as never,
       }),
       edges: t.field({
         type: [Edge],
-        description: 'The items of this page, each with its cursor.',
+        description: 'Items of the page, each with its cursor.',
         complexity: { field: 0, multiplier: 1 },
         resolve: (page) => page.nodes.map((item, index) => ({ node: item, cursor: page.cursors[index]! })),
       }),
       pageInfo: t.field({
         type: PageInfo,
-        description: 'Where this page stands in the list.',
+        description: 'Position of the page in the list.',
         resolve: (page) => page,
       }),
     }),
@@ -91,10 +91,14 @@ export function countedConnectionType<Node>(name: string, node: NodeRef<Node>) {
 
 /** The arguments of every connection field. */
 export const pageArguments = builder.args((t) => ({
-  first: t.int({ description: `The first so many; ${defaultPageSize} unless given, ${maxPageSize} at the most.` }),
-  after: t.string({ description: 'Only what follows this cursor.' }),
-  last: t.int({ description: `The last so many, ${maxPageSize} at the most. Not together with \`first\`.` }),
-  before: t.string({ description: 'Only what precedes this cursor.' }),
+  first: t.int({
+    description: `Page size, counted from the start. Defaults to ${defaultPageSize}, at most ${maxPageSize}.`,
+  }),
+  after: t.string({ description: 'List only items after this cursor.' }),
+  last: t.int({
+    description: `Page size, counted from the end. At most ${maxPageSize}. Cannot be combined with \`first\`.`,
+  }),
+  before: t.string({ description: 'List only items before this cursor.' }),
 }))
 
 /** What a connection field costs: itself, and its selection once for each item that it may return. */

@@ -25,15 +25,15 @@ interface ContextTokensView {
 
 const ContextTokens = builder.objectRef<ContextTokensView>('ContextTokens')
 ContextTokens.implement({
-  description: 'What the parts of a context weigh, in tokens.',
+  description: 'Estimated size of a context, in tokens.',
   fields: (t) => ({
-    window: t.exposeInt('window', { description: 'The most it may weigh.' }),
-    total: t.exposeInt('total', { description: 'All of it.' }),
-    instructions: t.exposeInt('instructions', { description: 'The instructions.' }),
-    blocks: t.exposeInt('blocks', { description: 'The memory blocks.' }),
-    tools: t.exposeInt('tools', { description: 'The descriptions of the tools.' }),
-    summary: t.exposeInt('summary', { description: 'The summary of what was compacted.' }),
-    messages: t.exposeInt('messages', { description: 'The other messages.' }),
+    window: t.exposeInt('window', { description: 'Maximum size of the context.' }),
+    total: t.exposeInt('total', { description: 'Sum of all parts.' }),
+    instructions: t.exposeInt('instructions', { description: 'Size of the instructions.' }),
+    blocks: t.exposeInt('blocks', { description: 'Size of the memory blocks.' }),
+    tools: t.exposeInt('tools', { description: 'Size of the tool descriptions.' }),
+    summary: t.exposeInt('summary', { description: 'Size of the current summary. 0 if there is none.' }),
+    messages: t.exposeInt('messages', { description: 'Size of all other messages.' }),
   }),
 })
 
@@ -46,20 +46,21 @@ interface ContextView {
 
 export const ContextType = builder.objectRef<ContextView>('Context')
 ContextType.implement({
-  description: 'What the model would be sent now, and what it weighs.',
+  description: 'What the model would be sent if it were called now.',
   fields: (t) => ({
     systemPrompt: t.exposeString('systemPrompt', {
-      description: 'The instructions, compiled with memory blocks and metadata.',
+      description: 'Instructions, compiled with memory blocks and metadata.',
     }),
     messages: t.field({
       type: [Message],
-      description: 'In the order the model sees them. Always a well-formed exchange: every tool call has its return.',
+      description: 'Messages in the order in which the model sees them. Every tool call is followed by its return.',
       resolve: (context) => [...context.messages],
     }),
-    tokens: t.expose('tokens', { type: ContextTokens, description: 'What it weighs.' }),
+    tokens: t.expose('tokens', { type: ContextTokens, description: 'Estimated size of the context.' }),
     request: t.expose('request', {
       type: 'JSON',
-      description: 'The request as it would be sent to the provider now (a dry run: nothing is called or stored).',
+      description:
+        'Request that would be sent to the provider, without secrets. Building it calls nothing and stores nothing.',
     }),
   }),
 })

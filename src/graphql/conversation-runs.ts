@@ -25,8 +25,11 @@ function headOf(conversation: DomainConversation, context: Context): Promise<Con
 builder.objectFields(Conversation, (t) => ({
   messages: t.field({
     type: MessageConnection,
-    description: 'All that was said and done in it, oldest first.',
-    args: { ...pageArguments, filter: t.arg({ type: MessageFilter, description: 'Which messages to list.' }) },
+    description: 'Messages of the conversation, oldest first.',
+    args: {
+      ...pageArguments,
+      filter: t.arg({ type: MessageFilter, description: 'Which messages to list. Omit it for all.' }),
+    },
     complexity: pageComplexity,
     resolve: async (conversation, { filter, ...page }, context) => {
       await headOf(conversation, context)
@@ -36,8 +39,8 @@ builder.objectFields(Conversation, (t) => ({
   }),
   runs: t.field({
     type: RunConnection,
-    description: 'Its runs, newest first.',
-    args: { ...pageArguments, filter: t.arg({ type: RunFilter, description: 'Which runs to list.' }) },
+    description: 'Runs of the conversation, newest first.',
+    args: { ...pageArguments, filter: t.arg({ type: RunFilter, description: 'Which runs to list. Omit it for all.' }) },
     complexity: pageComplexity,
     resolve: async (conversation, { filter, ...page }, context) => {
       await headOf(conversation, context)
@@ -47,7 +50,7 @@ builder.objectFields(Conversation, (t) => ({
   activeRun: t.field({
     type: Run,
     nullable: true,
-    description: 'The run that holds this conversation: queued, running or paused. Null when it is free.',
+    description: 'Run that holds the conversation, whether queued, running or waiting. Null if there is none.',
     resolve: async (conversation, _args, context) => {
       const { activeRunId } = await headOf(conversation, context)
       return activeRunId === null ? null : context.loaders.runs.load(activeRunId)
@@ -55,7 +58,8 @@ builder.objectFields(Conversation, (t) => ({
   }),
   queue: t.field({
     type: [Run],
-    description: 'The runs that wait behind it, in the order in which they will go.',
+    description:
+      'Runs that wait behind the active run, in the order in which they will start. `Run.input` has their messages.',
     resolve: async (conversation, _args, context) => {
       await headOf(conversation, context)
       return [...(await context.loaders.queueOfConversation.load(conversation.id))]
@@ -63,7 +67,7 @@ builder.objectFields(Conversation, (t) => ({
   }),
   context: t.field({
     type: ContextType,
-    description: 'What the model would be sent now, and what it weighs.',
+    description: 'What the model would be sent now.',
     // All of it is read and weighed.
     complexity: 20,
     resolve: async (conversation, _args, context) => {
@@ -73,10 +77,8 @@ builder.objectFields(Conversation, (t) => ({
   }),
   lastCursor: t.field({
     type: 'EventCursor',
-    description: [
-      "The last stored entry of the conversation's stream: never inside a message, never newer than the fields beside it.",
-      '`conversationEvents` after it leaves no gap; text that is being written is sent from its first character.',
-    ].join('\n'),
+    description:
+      'Cursor of the last stored event. Query it together with the fields to display and pass it to `conversationEvents`: no event is missed, and text that is still being written is sent from its first character.',
     resolve: async (conversation, _args, context) => {
       const { lastEntry } = await headOf(conversation, context)
       return encodeCursor(lastEntry ? { ...lastEntry, item: 0, offset: 0 } : beginningOf(conversation.id))

@@ -29,31 +29,33 @@ const typeNames = {
 } as const satisfies Record<DomainMessageType, string>
 
 Message.implement({
-  description: 'Something that was said or done in a conversation.',
+  description: 'An entry of a conversation.',
   interfaces: [Node],
   resolveType: (message) => typeNames[message.type],
   fields: (t) => ({
     id: t.id({
-      description: 'Globally unique, and the same for ever.',
+      description: 'Globally unique and permanent.',
       resolve: (message) => encodeId('Message', message.id),
     }),
     conversation: t.field({
       type: Conversation,
-      description: 'The conversation it belongs to.',
+      description: 'Conversation that the message belongs to.',
       resolve: (message, _args, context) =>
         loadExisting(context.loaders.conversations, 'Conversation', message.conversationId),
     }),
-    position: t.exposeInt('position', { description: 'Its place in the conversation.' }),
+    position: t.exposeInt('position', {
+      description: 'Position in the conversation, starting at 1 and never reused.',
+    }),
     run: t.field({
       type: Run,
       nullable: true,
-      description: 'The run that added it.',
+      description: 'Run that added the message. Null if the run is no longer stored.',
       resolve: (message, _args, context) => context.loaders.runs.load(message.runId),
     }),
     step: t.field({
       type: Step,
       nullable: true,
-      description: "The step that it came of. Null for input and for what is no step's.",
+      description: 'Step that produced the message. Null for input and other messages that belong to no step.',
       resolve: (message, _args, context) =>
         message.stepIndex === null
           ? null
@@ -61,14 +63,14 @@ Message.implement({
     }),
     clientId: t.exposeString('clientId', {
       nullable: true,
-      description: 'The id the client gave, unchanged. Null where it gave none.',
+      description: 'Id that the client gave the message. Null if it gave none.',
     }),
     inContext: t.boolean({
       description:
-        'Whether `Conversation.context` shows the message. False if compaction replaced it, if a failed run left it unanswered, and while a call of its step has no return.',
+        'Whether the model sees the message, as in `Conversation.context`. False for messages that a summary replaced, for input that a failed run left unanswered, and for all messages of a step while one of its calls has no return.',
       resolve: isInContext,
     }),
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was stored.' }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the message was stored.' }),
   }),
 })
 
@@ -108,116 +110,116 @@ async function callsOf(message: MessageOutline, context: Context): Promise<reado
 const interfaces = [Node, Message]
 
 messageRef('SYSTEM').implement({
-  description: 'Something the model was told by the system that uses it, not by its user.',
+  description: 'A message from the application that uses the agent, not from its user.',
   interfaces,
   fields: (t) => ({
     text: t.string({
-      description: 'Its text parts, joined by line breaks.',
+      description: 'Text of the message.',
       resolve: async (message, _args, context) => textOf((await contentOf(message, context)).content),
     }),
   }),
 })
 
 messageRef('USER').implement({
-  description: 'Something the user said.',
+  description: 'A message from the user.',
   interfaces,
   fields: (t) => ({
     text: t.string({
-      description: 'Its text parts, joined by line breaks.',
+      description: 'Text parts of the message, joined by line breaks. Empty if there are none.',
       resolve: async (message, _args, context) => textOf((await contentOf(message, context)).content),
     }),
     content: t.field({
       type: [ContentPart],
-      description: 'All its parts, in order.',
+      description: 'All parts of the message, in order.',
       resolve: async (message, _args, context) => [...(await contentOf(message, context)).content],
     }),
   }),
 })
 
 messageRef('REASONING').implement({
-  description: 'What the model thought before it answered.',
+  description: 'Reasoning of the model before its answer.',
   interfaces,
   fields: (t) => ({
     text: t.string({
-      description: 'The reasoning. Empty if it is redacted.',
+      description: 'Text of the reasoning. Empty if `redacted` is true.',
       resolve: async (message, _args, context) => (await contentOf(message, context)).text,
     }),
     redacted: t.boolean({
-      description: 'The provider returned it encrypted or redacted: `text` is empty.',
+      description: 'Whether the provider returned the reasoning encrypted or redacted.',
       resolve: async (message, _args, context) => (await contentOf(message, context)).redacted,
     }),
   }),
 })
 
 messageRef('ASSISTANT').implement({
-  description: 'Something the model said.',
+  description: 'An answer of the model.',
   interfaces,
   fields: (t) => ({
     text: t.string({
-      description: 'The text that the model wrote.',
+      description: 'Text of the answer.',
       resolve: async (message, _args, context) => (await contentOf(message, context)).text,
     }),
     interrupted: t.boolean({
-      description: 'A cancel cut it short: this is exactly what had been streamed.',
+      description: 'Whether a cancel cut the answer short. `text` is then exactly what had been streamed.',
       resolve: async (message, _args, context) => (await contentOf(message, context)).interrupted,
     }),
   }),
 })
 
 messageRef('TOOL_CALL').implement({
-  description: 'Calls the server makes by itself.',
+  description: 'Tool calls that need neither approval nor a client.',
   interfaces,
   fields: (t) => ({
     toolCalls: t.field({
       type: [ToolCall],
-      description: 'The calls, in the order in which the model made them.',
+      description: 'Calls, in the order in which the model made them.',
       resolve: async (message, _args, context) => [...(await callsOf(message, context))],
     }),
   }),
 })
 
 messageRef('APPROVAL_REQUEST').implement({
-  description: 'Calls that wait for a person (approval) or for the client (client tools).',
+  description: "Tool calls that wait for approval or for a client's result.",
   interfaces,
   fields: (t) => ({
     toolCalls: t.field({
       type: [ToolCall],
-      description: 'The calls, in the order in which the model made them.',
+      description: 'Calls, in the order in which the model made them.',
       resolve: async (message, _args, context) => [...(await callsOf(message, context))],
     }),
   }),
 })
 
 messageRef('APPROVAL_RESPONSE').implement({
-  description: 'What was decided about the calls of an ApprovalRequestMessage.',
+  description: 'The decisions about the calls of an ApprovalRequestMessage.',
   interfaces,
   fields: (t) => ({
     decisions: t.field({
       type: [ApprovalDecision],
-      description: 'The decisions, in the order of the calls.',
+      description: 'One decision for each call, in the order of the calls.',
       resolve: async (message, _args, context) => decisionsOf(await callsOf(message, context)),
     }),
   }),
 })
 
 messageRef('TOOL_RETURN').implement({
-  description: 'All the returns of one step, in the order of its calls.',
+  description: 'The results of all tool calls of one step.',
   interfaces,
   fields: (t) => ({
     toolReturns: t.field({
       type: [ToolReturn],
-      description: 'The returns, in the order of the calls.',
+      description: 'Results, in the order of the calls.',
       resolve: async (message, _args, context) => (await callsOf(message, context)).filter((call) => call.hasResult),
     }),
   }),
 })
 
 messageRef('SUMMARY').implement({
-  description: 'What compaction put in place of older messages.',
+  description: 'A summary that replaced older messages in the context.',
   interfaces,
   fields: (t) => ({
     text: t.string({
-      description: 'The summary.',
+      description: 'Text of the summary.',
       resolve: async (message, _args, context) => (await contentOf(message, context)).text,
     }),
   }),
@@ -231,7 +233,7 @@ registerNode('Message', {
 export const MessageConnection = connectionType('Message', Message)
 
 const MessageType = builder.enumType('MessageType', {
-  description: 'The kinds of messages.',
+  description: 'Type of a message.',
   values: {
     SYSTEM: { description: 'SystemMessage.' },
     USER: { description: 'UserMessage.' },
@@ -246,6 +248,6 @@ const MessageType = builder.enumType('MessageType', {
 })
 
 export const MessageFilter = builder.inputType('MessageFilter', {
-  description: 'Which messages a list shows. What is left out filters nothing.',
-  fields: (t) => ({ types: t.field({ type: [MessageType], description: 'Only messages of these kinds.' }) }),
+  description: 'Which messages to list. Omitted fields do not filter.',
+  fields: (t) => ({ types: t.field({ type: [MessageType], description: 'Messages of one of these types.' }) }),
 })

@@ -12,18 +12,17 @@ import { builder } from './builder.ts'
 type Described<Value extends string> = Readonly<Record<Value, { readonly description: string }>>
 
 export const RunStatus = builder.enumType('RunStatus', {
-  description: 'Where a run stands.',
+  description: 'State of a run.',
   values: {
-    QUEUED: { description: 'Accepted; waits for a worker, or for the runs of its conversation that go before it.' },
-    RUNNING: { description: 'A worker drives it, or takes it up again as soon as one is free.' },
-    AWAITING_APPROVAL: { description: 'Paused: it holds no worker and waits for `submitApprovals`.' },
+    QUEUED: { description: 'Accepted. Waits for a worker, or for earlier runs of its conversation.' },
+    RUNNING: { description: 'In progress.' },
+    AWAITING_APPROVAL: { description: 'Paused. Waits for `submitApprovals` without occupying a worker.' },
     CANCELLING: {
-      description:
-        'A cancel was accepted and its worker is winding down. Not announced in the stream, which has one final status.',
+      description: 'A cancel was accepted and the worker is stopping. Streams do not announce this status.',
     },
-    COMPLETED: { description: 'Ended as it should, or at a limit that was set for it.' },
-    FAILED: { description: 'Ended by an error, which `error` tells.' },
-    CANCELLED: { description: 'Ended by `cancelRun`, or by a message sent with INTERRUPT.' },
+    COMPLETED: { description: 'Ended with an answer, or at a limit that was set for it.' },
+    FAILED: { description: 'Ended with an error.' },
+    CANCELLED: { description: 'Ended by a cancel.' },
   } satisfies Described<DomainRunStatus>,
 })
 
@@ -38,64 +37,64 @@ export const RunWait = builder.enumType('RunWait', {
 export const StopReason = builder.enumType('StopReason', {
   description: 'Why a run paused or ended.',
   values: {
-    END_TURN: { description: 'The model answered and called no further tool.' },
-    REQUIRES_APPROVAL: { description: 'It waits for decisions, or for the results of client tools.' },
-    CANCELLED: { description: 'It was cancelled.' },
-    MAX_STEPS: { description: 'It took as many steps as it may.' },
-    MAX_TOKENS_EXCEEDED: { description: 'The model reached the longest answer it may give.' },
-    TOOL_RULE: { description: 'A tool was called after which a tool rule ends the run.' },
-    INVALID_TOOL_CALL: { description: 'A call could not be made: arguments that a rule fixes do not fit the tool.' },
-    INVALID_LLM_RESPONSE: { description: 'The model answered in a way that makes no sense.' },
-    LLM_API_ERROR: { description: "The model's provider failed or refused." },
+    END_TURN: { description: 'The model answered without calling another tool.' },
+    REQUIRES_APPROVAL: { description: 'The run waits for decisions or for results of client tools.' },
+    CANCELLED: { description: 'The run was cancelled.' },
+    MAX_STEPS: { description: 'The run reached its maximum number of steps.' },
+    MAX_TOKENS_EXCEEDED: { description: "The model's answer reached its maximum length." },
+    TOOL_RULE: { description: 'A TERMINAL tool rule ended the run.' },
+    INVALID_TOOL_CALL: { description: "Arguments prefilled by a tool rule do not match the tool's schema." },
+    INVALID_LLM_RESPONSE: { description: "The model's response could not be used." },
+    LLM_API_ERROR: { description: 'The provider failed or refused the request.' },
     CONTEXT_WINDOW_OVERFLOW_IN_SYSTEM_PROMPT: {
-      description: "The system prompt alone is larger than the context window: compaction can't help.",
+      description: 'The system prompt alone is larger than the context window.',
     },
-    BUDGET_EXCEEDED: { description: 'A budget set on the run was used up.' },
+    BUDGET_EXCEEDED: { description: 'A budget that applies to the run is used up.' },
     ERROR: { description: 'Any other failure.' },
   } satisfies Described<DomainStopReason>,
 })
 
 const RunErrorTypeEnum = builder.enumType('RunErrorType', {
-  description: 'What kind of failure ended a run or step.',
+  description: 'Kind of failure.',
   values: {
-    LLM_ERROR: { description: "The model's provider failed." },
-    LLM_TIMEOUT: { description: "The model's provider did not answer in time." },
-    LLM_RATE_LIMIT: { description: "The model's provider asks for fewer requests." },
-    LLM_AUTHENTICATION: { description: "The model's provider does not take the key." },
-    LLM_BAD_REQUEST: { description: "The model's provider refuses the request." },
-    LLM_CONTEXT_WINDOW: { description: 'The context is longer than the model takes.' },
-    INTERNAL_ERROR: { description: 'The server failed.' },
+    LLM_ERROR: { description: 'The provider failed, or its response could not be used.' },
+    LLM_TIMEOUT: { description: 'The provider did not answer in time.' },
+    LLM_RATE_LIMIT: { description: 'The provider limited the rate of requests.' },
+    LLM_AUTHENTICATION: { description: 'The provider rejected the credentials.' },
+    LLM_BAD_REQUEST: { description: 'The provider rejected the request.' },
+    LLM_CONTEXT_WINDOW: { description: "The request is larger than the model's context window." },
+    INTERNAL_ERROR: { description: 'The server itself failed.' },
   } satisfies Described<RunErrorType>,
 })
 
 export const RunError = builder.objectRef<DomainRunError>('RunError')
 RunError.implement({
-  description: 'A failure that ended a run or step.',
+  description: 'Why a run or step failed.',
   fields: (t) => ({
-    type: t.expose('type', { type: RunErrorTypeEnum, description: 'What kind of failure it is.' }),
-    message: t.exposeString('message', { description: 'What happened, in a sentence.' }),
+    type: t.expose('type', { type: RunErrorTypeEnum, description: 'Kind of failure.' }),
+    message: t.exposeString('message', { description: 'What happened, in one sentence.' }),
     detail: t.exposeString('detail', {
       nullable: true,
-      description: 'What the provider said about it. Null where it said nothing.',
+      description: 'What the provider said. Null if it said nothing.',
     }),
-    retryable: t.exposeBoolean('retryable', { description: 'True where the same run may succeed if retried.' }),
+    retryable: t.exposeBoolean('retryable', { description: 'Whether a retry may succeed.' }),
   }),
 })
 
 export const Usage = builder.objectRef<DomainUsage & { readonly steps: number }>('Usage')
 Usage.implement({
-  description: 'What was used of models.',
+  description: 'Model usage. Failed and cancelled requests and summaries are included.',
   fields: (t) => ({
-    steps: t.exposeInt('steps', { description: 'How many model requests were made.' }),
-    inputTokens: t.exposeInt('inputTokens', { description: 'Tokens that were sent to the model.' }),
-    outputTokens: t.exposeInt('outputTokens', { description: 'Tokens that the model wrote, reasoning included.' }),
+    steps: t.exposeInt('steps', { description: 'Number of model requests.' }),
+    inputTokens: t.exposeInt('inputTokens', { description: 'Tokens sent to the model.' }),
+    outputTokens: t.exposeInt('outputTokens', { description: 'Tokens written by the model, including reasoning.' }),
     totalTokens: t.int({
-      description: 'Tokens sent and written together.',
+      description: 'Sum of `inputTokens` and `outputTokens`.',
       resolve: (usage) => sumOfTokens(usage.inputTokens, usage.outputTokens),
     }),
     cachedInputTokens: t.exposeInt('cachedInputTokens', {
-      description: "Those of the input tokens that came from the provider's cache.",
+      description: "Input tokens that were read from the provider's cache.",
     }),
-    reasoningTokens: t.exposeInt('reasoningTokens', { description: 'Those of the output tokens that were reasoning.' }),
+    reasoningTokens: t.exposeInt('reasoningTokens', { description: 'Output tokens that were reasoning.' }),
   }),
 })

@@ -10,23 +10,23 @@ import { clearLoaders } from './loaders.ts'
 import { uuidOf, uuidOfFilter, uuidsOfFilter } from './node.ts'
 import { RunStatus, StopReason } from './run-outcome.ts'
 import { Run } from './run-refs.ts'
-import { checkedWait } from './run-input.ts'
+import { checkedWait } from '../domain/run-input.ts'
 
 export const RunConnection = countedConnectionType('Run', Run)
 
 export const RunFilter = builder.inputType('RunFilter', {
-  description: 'Which runs a list shows. What is left out filters nothing.',
+  description: 'Which runs to list. Omitted fields do not filter; all given fields must match.',
   fields: (t) => ({
-    agentIds: t.idList({ description: 'Only runs of these agents.' }),
-    conversationId: t.id({ description: 'Only runs of this conversation.' }),
-    statuses: t.field({ type: [RunStatus], description: 'Only runs that stand like this now.' }),
+    agentIds: t.idList({ description: 'Runs of one of these agents.' }),
+    conversationId: t.id({ description: 'Runs of this conversation.' }),
+    statuses: t.field({ type: [RunStatus], description: 'Runs with one of these statuses.' }),
     stopReasons: t.field({
       type: [StopReason],
-      description: 'Only runs that paused or ended for one of these reasons.',
+      description: 'Runs with one of these stop reasons.',
     }),
-    createdAfter: t.field({ type: 'DateTime', description: 'Only runs that were accepted after this instant.' }),
-    createdBefore: t.field({ type: 'DateTime', description: 'Only runs that were accepted before this instant.' }),
-    background: t.boolean({ description: 'Sleeptime runs only, or without them.' }),
+    createdAfter: t.field({ type: 'DateTime', description: 'Runs accepted after this time.' }),
+    createdBefore: t.field({ type: 'DateTime', description: 'Runs accepted before this time.' }),
+    background: t.boolean({ description: 'True for background runs only, false for others only. Omit for both.' }),
   }),
 })
 
@@ -75,14 +75,18 @@ builder.queryFields((t) => ({
     type: Run,
     nullable: true,
     description:
-      'One run. With `waitMs`: answers once the run has moved past `after` and is paused or ended, or the time is over (at most 5 minutes). Null where there is no such run.',
+      'Run with this id. Null if there is none. With `waitMs`, the answer is delayed until the run has passed `after` and is paused or ended.',
     args: {
-      id: t.arg.id({ required: true, description: 'The id of the run.' }),
-      after: t.arg({ type: 'EventCursor', description: 'With `waitMs`: the place that the run must have moved past.' }),
+      id: t.arg.id({ required: true, description: 'Id of the run.' }),
+      after: t.arg({
+        type: 'EventCursor',
+        description:
+          'Position that the run must have passed. Used only with `waitMs`. Defaults to the start of the run.',
+      }),
       waitMs: t.arg.int({
         required: true,
         defaultValue: 0,
-        description: 'How long to wait at the most. 0: not at all.',
+        description: 'Maximum time to wait. Defaults to 0, at most 300,000.',
       }),
     },
     resolve: async (_root, { id, after, waitMs }, context) => {
@@ -99,8 +103,8 @@ builder.queryFields((t) => ({
   }),
   runs: t.field({
     type: RunConnection,
-    description: 'All runs, newest first.',
-    args: { ...pageArguments, filter: t.arg({ type: RunFilter, description: 'Which runs to list.' }) },
+    description: 'Runs of all agents, newest first.',
+    args: { ...pageArguments, filter: t.arg({ type: RunFilter, description: 'Which runs to list. Omit it for all.' }) },
     complexity: pageComplexity,
     resolve: (_root, { filter, ...page }, context) => runsPage(context, { filter, page }),
   }),

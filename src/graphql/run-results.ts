@@ -46,21 +46,21 @@ export function runRefusalType<Name extends string>(
 }
 
 export const PendingApprovalRefusal = runRefusalType('PendingApprovalRefusal', {
-  description: 'The conversation waits for a decision: approve or deny before sending more.',
-  run: 'The run that waits.',
+  description: 'A tool call of the conversation waits for a decision. Approve or deny it before you send more.',
+  run: 'Run that waits.',
 })
 
 builder.objectField(PendingApprovalRefusal, 'toolCalls', (t) =>
   t.field({
     type: [ToolCall],
-    description: 'What it waits for.',
+    description: 'Calls that the run waits for.',
     resolve: async ({ runId }, _args, context) => [...(await context.loaders.pendingCallsOfRun.load(runId))],
   }),
 )
 
 export const ConversationBusyRefusal = runRefusalType('ConversationBusyRefusal', {
-  description: 'The conversation has an active run, and `whenBusy` was REJECT.',
-  run: 'The active run.',
+  description: 'The conversation has an active run, and `whenBusy` is REJECT.',
+  run: 'Run that holds the conversation.',
 })
 
 function pendingApproval(runId: string): RunRefusal<'PendingApprovalRefusal'> {

@@ -15,21 +15,22 @@ import { RunError, RunStatus, RunWait, StopReason, Usage } from './run-outcome.t
 import { Run, Step, ToolCall } from './run-refs.ts'
 
 Run.implement({
-  description: 'One piece of work: from a message to the answer, through steps, pauses and resumptions.',
+  description:
+    'One turn of a conversation, from its input to the answer. It keeps its id through pauses, restarts and retries.',
   interfaces: [Node],
   fields: (t) => ({
-    id: t.id({ description: 'Globally unique, and the same for ever.', resolve: (run) => encodeId('Run', run.id) }),
+    id: t.id({ description: 'Globally unique and permanent.', resolve: (run) => encodeId('Run', run.id) }),
     agent: t.field({
       type: Agent,
-      description: 'The agent that does the work.',
+      description: 'Agent that the run belongs to.',
       resolve: (run, _args, context) => loadExisting(context.loaders.agents, 'Agent', run.agentId),
     }),
     conversation: t.field({
       type: Conversation,
-      description: 'The conversation that it belongs to.',
+      description: 'Conversation that the run belongs to.',
       resolve: (run, _args, context) => loadExisting(context.loaders.conversations, 'Conversation', run.conversationId),
     }),
-    status: t.field({ type: RunStatus, description: 'Where it stands.', resolve: shownStatus }),
+    status: t.field({ type: RunStatus, description: 'Current state of the run.', resolve: shownStatus }),
     waitingFor: t.field({
       type: [RunWait],
       description: 'What the run waits for, while `status` is AWAITING_APPROVAL. Empty otherwise.',
@@ -39,32 +40,35 @@ Run.implement({
     stopReason: t.expose('stopReason', {
       type: StopReason,
       nullable: true,
-      description: 'Null until the run first pauses or ends.',
+      description: 'Why the run last paused or ended. Null before that.',
     }),
     error: t.expose('error', {
       type: RunError,
       nullable: true,
-      description: 'What it failed of. Null where it did not.',
+      description: 'Why the run failed. Null unless `status` is FAILED.',
     }),
     usage: t.field({
       type: Usage,
-      description: 'What all its steps used of models.',
+      description: 'Model usage of the whole run so far.',
       resolve: (run) => ({ ...run.usage, steps: run.steps }),
     }),
     steps: t.field({
       type: [Step],
-      description: 'Its steps, in order.',
+      description: 'Steps, in order.',
       resolve: async (run, _args, context) => [...(await context.loaders.stepsOfRun.load(run.id))],
     }),
     input: t.field({
       type: [GivenMessage],
-      description: 'The messages it was given, as they were given: kept also where the run never started.',
+      description: 'Messages that the run was given, even if it never started.',
       resolve: async (run, _args, context) => [...(await loadExisting(context.loaders.inputOfRun, 'Run', run.id))],
     }),
     messages: t.field({
       type: MessageConnection,
-      description: 'The messages this run added, oldest first.',
-      args: { ...pageArguments, filter: t.arg({ type: MessageFilter, description: 'Which messages to list.' }) },
+      description: 'Messages that the run added, oldest first.',
+      args: {
+        ...pageArguments,
+        filter: t.arg({ type: MessageFilter, description: 'Which messages to list. Omit it for all.' }),
+      },
       complexity: pageComplexity,
       resolve: (run, { filter, ...page }, { db, viewer }) => {
         const range = { from: run.firstPosition, before: run.nextPosition }
@@ -78,38 +82,38 @@ Run.implement({
     }),
     pendingToolCalls: t.field({
       type: [ToolCall],
-      description: 'The tool calls this run waits for, while it waits.',
+      description: 'Tool calls that the run waits for. Empty if it does not wait.',
       resolve: async (run, _args, context) =>
         run.status === 'AWAITING_APPROVAL' ? [...(await context.loaders.pendingCallsOfRun.load(run.id))] : [],
     }),
     lastCursor: t.field({
       type: 'EventCursor',
       description:
-        "The last stored entry of the run's stream: never inside a message, never newer than the fields beside it. `runEvents` after it leaves no gap; text that is being written is sent from its first character.",
+        'Cursor of the last stored event, for `runEvents`. It has the same guarantees as `Conversation.lastCursor`.',
       resolve: lastCursorOf,
     }),
-    maxSteps: t.exposeInt('maxSteps', { description: 'The most steps it may take.' }),
+    maxSteps: t.exposeInt('maxSteps', { description: 'Maximum number of steps.' }),
     attempts: t.exposeInt('attempts', {
-      description: 'How often a worker took the run up: above 1 after a crash, restart or retry.',
+      description: 'How many times a worker took the run. More than 1 after a crash, restart or retry.',
     }),
     parent: t.field({
       type: Run,
       nullable: true,
-      description: 'The run whose turn this one processes in the background (sleeptime).',
+      description: 'Run whose turn this background run processes. Null if this is not a background run.',
       resolve: (run, _args, context) => (run.parentId === null ? null : context.loaders.runs.load(run.parentId)),
     }),
     children: t.field({
       type: [Run],
-      description: "Background runs this run's turn started.",
+      description: "Background runs that this run's turn started.",
       resolve: async (run, _args, context) => [...(await context.loaders.childrenOfRun.load(run.id))],
     }),
     answer: t.string({
       nullable: true,
-      description: 'The text of its last assistant message. Null where it has none.',
+      description: 'Text of the last assistant message. Null if there is none.',
       resolve: (run, _args, context) => context.loaders.answerOfRun.load(run.id),
     }),
     canRetry: t.boolean({
-      description: 'Whether `retryRun` would take it.',
+      description: 'Whether `retryRun` would accept the run.',
       resolve: async (run, _args, context) =>
         run.status === 'FAILED' &&
         canRetry(run, await loadExisting(context.loaders.conversationHeads, 'Conversation', run.conversationId)),
@@ -121,20 +125,20 @@ Run.implement({
     }),
     metadata: t.field({
       type: 'JSON',
-      description: 'The JSON object that the client sent with the run. Empty if it sent none.',
+      description: "JSON object for the client's own use. Empty by default.",
       resolve: (run, _args, context) => loadExisting(context.loaders.metadataOfRun, 'Run', run.id),
     }),
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was accepted.' }),
-    updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'When anything of it last changed.' }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the run was accepted.' }),
+    updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'When the run last changed.' }),
     startedAt: t.expose('startedAt', {
       type: 'DateTime',
       nullable: true,
-      description: 'When a worker first took it up. Null until then.',
+      description: 'When a worker first took the run. Null until then.',
     }),
     finishedAt: t.expose('finishedAt', {
       type: 'DateTime',
       nullable: true,
-      description: 'When it ended. Null until then.',
+      description: 'When the run ended. Null until then.',
     }),
   }),
 })

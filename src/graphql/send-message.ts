@@ -6,7 +6,7 @@ import { builder } from './builder.ts'
 import type { Context } from './context.ts'
 import { NewMessageInput } from './given-message.ts'
 import { requireUuid } from './node.ts'
-import { checkedClientTools, checkedMessages, checkedToken, checkedWait } from './run-input.ts'
+import { checkedClientTools, checkedMessages, checkedToken, checkedWait } from '../domain/run-input.ts'
 import { admissionResult, ConversationBusyRefusal, PendingApprovalRefusal, runSuccessType } from './run-results.ts'
 import { WhenBusy } from './when-busy.ts'
 

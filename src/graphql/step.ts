@@ -9,81 +9,93 @@ import { RunError, StopReason, Usage } from './run-outcome.ts'
 import { Message, Run, Step, ToolCall } from './run-refs.ts'
 
 const StepStatus = builder.enumType('StepStatus', {
-  description: 'Where a step stands.',
+  description: 'State of a step.',
   values: {
-    RUNNING: { description: 'The model is being asked, or its calls are being run.' },
-    PAUSED: { description: 'Calls of it wait for decisions or for the client.' },
-    COMPLETED: { description: 'The model has answered, and every call has its return.' },
-    FAILED: { description: 'It ended by an error.' },
-    CANCELLED: { description: 'Its run was cancelled.' },
+    RUNNING: { description: 'The model is answering, or tool calls are running.' },
+    PAUSED: { description: 'Tool calls wait for decisions or client results.' },
+    COMPLETED: { description: 'The model has answered and every tool call has its return.' },
+    FAILED: { description: 'Ended with an error.' },
+    CANCELLED: { description: 'The run was cancelled during the step.' },
   } satisfies Record<DomainStepStatus, { description: string }>,
 })
 
 const StepMetrics = builder.objectRef<DomainStep>('StepMetrics')
 StepMetrics.implement({
-  description: 'How long the parts of a step took. What has not happened yet is null.',
+  description: 'How long the parts of a step took. A part that has not finished, or did not happen, is null.',
   fields: (t) => ({
     timeToFirstTokenMs: t.exposeFloat('timeToFirstTokenMs', {
       nullable: true,
-      description: 'Request sent → first streamed content.',
+      description: 'From sending the request to the first streamed content.',
     }),
-    modelMs: t.exposeFloat('modelMs', { nullable: true, description: 'Request sent → answer complete.' }),
-    toolsMs: t.exposeFloat('toolsMs', { nullable: true, description: 'First call started → last call returned.' }),
+    modelMs: t.exposeFloat('modelMs', {
+      nullable: true,
+      description: 'From sending the request to the complete answer.',
+    }),
+    toolsMs: t.exposeFloat('toolsMs', {
+      nullable: true,
+      description: 'From the start of the first tool call to the return of the last.',
+    }),
     totalMs: t.float({
       nullable: true,
-      description: 'From `createdAt` to `finishedAt`, whatever it waited for included. Null until it has finished.',
+      description: 'From `createdAt` to `finishedAt`, including time spent waiting for decisions. Null until then.',
       resolve: (step) => step.finishedAt && step.finishedAt.getTime() - step.createdAt.getTime(),
     }),
   }),
 })
 
 Step.implement({
-  description: 'One model request and the tool calls that came of it.',
+  description: 'One model request and the tool calls that followed from it.',
   interfaces: [Node],
   fields: (t) => ({
     id: t.id({
-      description: 'Globally unique, and the same for ever.',
+      description: 'Globally unique and permanent.',
       resolve: (step) => encodeStepId(step.runId, step.index),
     }),
     run: t.field({
       type: Run,
-      description: 'The run that made it.',
+      description: 'Run that the step belongs to.',
       resolve: (step, _args, context) => loadExisting(context.loaders.runs, 'Run', step.runId),
     }),
-    index: t.exposeInt('index', { description: 'From 0.' }),
-    model: t.exposeString('model', { description: 'The handle of the model that was asked.' }),
-    status: t.expose('status', { type: StepStatus, description: 'Where it stands.' }),
+    index: t.exposeInt('index', { description: "Position among the run's steps, starting at 0." }),
+    model: t.exposeString('model', {
+      description: 'Handle of the model that answered, or of the last one that was tried.',
+    }),
+    status: t.expose('status', { type: StepStatus, description: 'Current state of the step.' }),
     stopReason: t.expose('stopReason', {
       type: StopReason,
       nullable: true,
-      description: 'Why the run paused or ended with it. Null where the run went on.',
+      description: 'Why the run paused or ended with this step. Null if the run continued.',
     }),
     usage: t.field({
       type: Usage,
-      description: 'What it used of the model.',
+      description: 'Model usage of this step.',
       resolve: (step) => ({ ...step.usage, steps: 1 }),
     }),
-    metrics: t.field({ type: StepMetrics, description: 'How long its parts took.', resolve: (step) => step }),
+    metrics: t.field({
+      type: StepMetrics,
+      description: 'How long the parts of the step took.',
+      resolve: (step) => step,
+    }),
     error: t.expose('error', {
       type: RunError,
       nullable: true,
-      description: 'What it failed of. Null where it did not.',
+      description: 'Why the step failed. Null if it did not.',
     }),
     messages: t.field({
       type: [Message],
-      description: 'The messages that came of it, oldest first.',
+      description: 'Messages that the step added, oldest first.',
       resolve: async (step, _args, context) => [...(await context.loaders.messagesOfStep.load(step))],
     }),
     toolCalls: t.field({
       type: [ToolCall],
-      description: 'Its calls, in the order in which the model made them.',
+      description: 'Tool calls, in the order in which the model made them.',
       resolve: async (step, _args, context) => [...(await context.loaders.callsOfStep.load(step))],
     }),
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it began.' }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the step started.' }),
     finishedAt: t.expose('finishedAt', {
       type: 'DateTime',
       nullable: true,
-      description: 'When it had ended, with all its calls. Null until then.',
+      description: 'When the step ended, including its tool calls. Null until then.',
     }),
   }),
 })

@@ -7,7 +7,7 @@ import { builder } from './builder.ts'
 import type { Context } from './context.ts'
 import { NewMessageInput } from './given-message.ts'
 import { requireUuid } from './node.ts'
-import { checkedMessages, checkedToken, checkedWait } from './run-input.ts'
+import { checkedMessages, checkedToken, checkedWait } from '../domain/run-input.ts'
 import { SubmitApprovalsResult } from './submit-approvals-result.ts'
 import { ApprovalScope, ToolReturnStatus } from './tool-call-outcome.ts'
 

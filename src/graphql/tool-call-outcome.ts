@@ -27,10 +27,10 @@ function resultOf(call: ToolCallOutline, context: Context): Promise<ToolResult> 
 }
 
 export const ToolReturnStatus = builder.enumType('ToolReturnStatus', {
-  description: 'Whether a tool did what it was asked to.',
+  description: 'Whether a tool succeeded.',
   values: {
-    SUCCESS: { description: 'It did.' },
-    ERROR: { description: 'It did not, and its output says why.' },
+    SUCCESS: { description: 'The tool succeeded.' },
+    ERROR: { description: 'The tool failed. Its output says why.' },
   } as const,
 })
 
@@ -38,9 +38,10 @@ export const ApprovalScope = builder.enumType('ApprovalScope', {
   description: 'How far an approval reaches.',
   values: {
     ONCE: { description: 'This call.' },
-    RUN: { description: 'This and later calls of the same tool in this run.' },
+    RUN: { description: 'This call and later calls of the same tool in this run.' },
     AGENT: {
-      description: 'This and every later call of the tool by this agent, until `setToolApproval` says otherwise.',
+      description:
+        'This call and all later calls of the same tool by this agent, until `setToolApproval` changes that.',
     },
   } satisfies Record<DomainApprovalScope, { description: string }>,
 })
@@ -48,9 +49,9 @@ export const ApprovalScope = builder.enumType('ApprovalScope', {
 const ApprovalDecisionKind = builder.enumType('ApprovalDecisionKind', {
   description: 'What was decided about a tool call.',
   values: {
-    APPROVED: { description: 'The server may run it.' },
-    DENIED: { description: 'It must not be run.' },
-    CLIENT_RETURN: { description: 'The client ran it and sent what it returned.' },
+    APPROVED: { description: 'The server may run the call.' },
+    DENIED: { description: 'The call must not be run.' },
+    CLIENT_RETURN: { description: 'A client ran the call and returned the result.' },
   } satisfies Record<Decision['kind'], { description: string }>,
 })
 
@@ -138,35 +139,35 @@ async function clientResult({ kind, call }: ShownDecision, context: Context): Pr
 /** Of a call that has a result. */
 export const ToolReturn = builder.objectRef<ToolCallOutline>('ToolReturn')
 ToolReturn.implement({
-  description: 'What a tool call came to, as the model is told.',
+  description: 'The result of a tool call.',
   fields: (t) => ({
-    toolCallId: t.id({ description: 'The call.', resolve: (call) => encodeId('ToolCall', call.id) }),
-    providerCallId: t.exposeString('providerCallId', { description: 'The id the model gave the call.' }),
-    name: t.exposeString('name', { description: 'The name of the tool.' }),
+    toolCallId: t.id({ description: 'Id of the tool call.', resolve: (call) => encodeId('ToolCall', call.id) }),
+    providerCallId: t.exposeString('providerCallId', { description: 'Id that the model gave the call.' }),
+    name: t.exposeString('name', { description: 'Name of the tool.' }),
     status: t.field({
       type: ToolReturnStatus,
-      description: 'Whether the tool did what it was asked to.',
+      description: 'Whether the tool succeeded.',
       resolve: async (call, _args, context) => (await resultOf(call, context)).status,
     }),
     output: t.string({
-      description: 'What the tool returned, or the error message.',
+      description: 'Text of the result, or of the error. Empty if the result has no text.',
       resolve: async (call, _args, context) => (await resultOf(call, context)).output,
     }),
     stdout: t.stringList({
-      description: 'What it wrote to its standard output, line by line.',
+      description: 'Lines that the tool wrote to standard output.',
       resolve: async (call, _args, context) => [...(await resultOf(call, context)).stdout],
     }),
     stderr: t.stringList({
-      description: 'What it wrote to its standard error, line by line.',
+      description: 'Lines that the tool wrote to standard error.',
       resolve: async (call, _args, context) => [...(await resultOf(call, context)).stderr],
     }),
     truncated: t.boolean({
-      description: "Whether the output was longer than the tool's limit and was cut.",
+      description: "Whether the result was longer than the tool's limit and was cut.",
       resolve: async (call, _args, context) => (await resultOf(call, context)).truncated,
     }),
     durationMs: t.float({
       nullable: true,
-      description: 'How long it ran. Null where the server did not run it.',
+      description: 'How long the call ran. Null if the server did not run it.',
       resolve: async (call, _args, context) => (await resultOf(call, context)).durationMs,
     }),
   }),

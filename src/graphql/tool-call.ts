@@ -30,24 +30,26 @@ import {
 import { Tool } from './tool.ts'
 
 export const ToolCallStatus = builder.enumType('ToolCallStatus', {
-  description: 'Where a tool call stands.',
+  description: 'State of a tool call.',
   values: {
     PENDING: { description: "Waits for a decision or a client's result." },
-    READY: { description: 'Cleared to run; not started.' },
-    RUNNING: { description: 'Being run.' },
-    SUCCEEDED: { description: 'Ran, and returned a result.' },
-    FAILED: { description: 'Ran, or could not be run, and returned an error.' },
-    DENIED: { description: 'Was not run: someone denied it, or nobody decided in time.' },
-    CANCELLED: { description: 'Its run was cancelled before it had a result.' },
+    READY: { description: 'Cleared to run but not started.' },
+    RUNNING: { description: 'In progress.' },
+    SUCCEEDED: { description: 'Returned a result.' },
+    FAILED: { description: 'Returned an error, or could not be run.' },
+    DENIED: { description: 'Was not run, because it was denied or its approval expired.' },
+    CANCELLED: { description: 'The run was cancelled before the call had a result.' },
   } satisfies Record<DomainToolCallStatus, { description: string }>,
 })
 
 export const ToolCallNeed = builder.enumType('ToolCallNeed', {
   description: 'What a tool call needs before it can have a result.',
   values: {
-    NOTHING: { description: 'The server runs it by itself.' },
-    APPROVAL: { description: 'Someone must approve it.' },
-    CLIENT_EXECUTION: { description: 'A client must run it and send what it returned.' },
+    NOTHING: { description: 'Nothing. The server runs the call.' },
+    APPROVAL: { description: 'Approval. The server runs the call afterwards.' },
+    CLIENT_EXECUTION: {
+      description: 'A client that runs the call and returns the result. No separate approval is needed.',
+    },
   } satisfies Record<DomainToolCallNeed, { description: string }>,
 })
 
@@ -67,36 +69,38 @@ ToolCallClaim.implement({
 })
 
 ToolCall.implement({
-  description: 'A tool that the model wants to be run, with its arguments.',
+  description: 'A tool call that the model made.',
   interfaces: [Node],
   fields: (t) => ({
     id: t.id({
-      description: 'Globally unique. Tools get it as their idempotency key.',
+      description: 'Globally unique and permanent. Tools get it as their idempotency key.',
       resolve: (call) => encodeId('ToolCall', call.id),
     }),
-    providerCallId: t.exposeString('providerCallId', { description: 'The id the model gave the call.' }),
-    name: t.exposeString('name', { description: 'The name of the tool.' }),
+    providerCallId: t.exposeString('providerCallId', {
+      description: 'Id that the model gave the call. Not unique: tools get `id` as their idempotency key.',
+    }),
+    name: t.exposeString('name', { description: 'Name of the tool.' }),
     argumentsText: t.string({
-      description: 'The arguments as the model wrote them.',
+      description: 'Arguments as the model wrote them.',
       resolve: async (call, _args, context) => (await argumentsOf(call, context)).argumentsText,
     }),
     arguments: t.field({
       type: 'JSON',
       nullable: true,
       description:
-        "The arguments that the tool gets unless a person edits them, prefilled ones included. Null if the model's text is not JSON.",
+        "Parsed arguments, including those that a tool rule prefilled. Null if the model's text is not JSON.",
       resolve: async (call, _args, context) => (await argumentsOf(call, context)).arguments,
     }),
     editedArguments: t.field({
       type: 'JSON',
       nullable: true,
-      description: 'The arguments as a person edited them on approval. Null if nobody did.',
+      description: 'Arguments that an approver set instead. Null if nobody did.',
       resolve: editedArgumentsOf,
     }),
-    status: t.expose('status', { type: ToolCallStatus, description: 'Where it stands.' }),
+    status: t.expose('status', { type: ToolCallStatus, description: 'Current state of the call.' }),
     needs: t.expose('needs', {
       type: ToolCallNeed,
-      description: 'What it waits or waited for. A client tool waits for its execution alone: whoever runs it decides.',
+      description: 'What the call waits or waited for.',
     }),
     approvalsRequired: t.int({
       description: 'How many different actors must approve the call. 0 if it needs no approval.',
@@ -116,12 +120,12 @@ ToolCall.implement({
     tool: t.field({
       type: Tool,
       nullable: true,
-      description: 'The tool of that name. Null where the run brought its own, and where there is none (any more).',
+      description: 'Tool that is called. Null if the tool came with the request, or does not exist.',
       resolve: findTool,
     }),
     agent: t.field({
       type: Agent,
-      description: 'The agent that wants it to be run.',
+      description: 'Agent that made the call.',
       resolve: async (call, _args, context) => {
         const run = await loadExisting(context.loaders.runs, 'Run', call.runId)
         return loadExisting(context.loaders.agents, 'Agent', run.agentId)
@@ -129,7 +133,7 @@ ToolCall.implement({
     }),
     conversation: t.field({
       type: Conversation,
-      description: 'The conversation in which it was made.',
+      description: 'Conversation in which the call was made.',
       resolve: async (call, _args, context) => {
         const run = await loadExisting(context.loaders.runs, 'Run', call.runId)
         return loadExisting(context.loaders.conversations, 'Conversation', run.conversationId)
@@ -137,12 +141,12 @@ ToolCall.implement({
     }),
     run: t.field({
       type: Run,
-      description: 'The run in which it was made.',
+      description: 'Run in which the call was made.',
       resolve: (call, _args, context) => loadExisting(context.loaders.runs, 'Run', call.runId),
     }),
     step: t.field({
       type: Step,
-      description: 'The step in which it was made.',
+      description: 'Step in which the call was made.',
       resolve: (call, _args, context) => loadStep(context, { runId: call.runId, index: call.stepIndex }),
     }),
     decision: t.field({
@@ -155,24 +159,24 @@ ToolCall.implement({
     result: t.field({
       type: ToolReturn,
       nullable: true,
-      description: 'What it came to. Null until it has a result.',
+      description: 'Result of the call. Null until there is one.',
       resolve: (call) => (call.hasResult ? call : null),
     }),
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the model made it.' }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the model made the call.' }),
     expiresAt: t.expose('expiresAt', {
       type: 'DateTime',
       nullable: true,
-      description: 'When it will be denied if nobody decides. Null: never.',
+      description: 'When the call is denied if it is still undecided. Null means never.',
     }),
     startedAt: t.expose('startedAt', {
       type: 'DateTime',
       nullable: true,
-      description: 'When the server began to run it. Null where it did not.',
+      description: 'When the server started to run the call. Null if it has not.',
     }),
     finishedAt: t.expose('finishedAt', {
       type: 'DateTime',
       nullable: true,
-      description: 'When it had its result. Null until then.',
+      description: 'When the call got its result. Null until then.',
     }),
   }),
 })
@@ -187,12 +191,12 @@ registerNode('ToolCall', { load: (context, id) => context.loaders.toolCalls.load
 const ToolCallConnection = countedConnectionType('ToolCall', ToolCall)
 
 const ToolCallFilter = builder.inputType('ToolCallFilter', {
-  description: 'Which tool calls a list shows. What is left out filters nothing.',
+  description: 'Which tool calls to list. Omitted fields do not filter; all given fields must match.',
   fields: (t) => ({
-    agentIds: t.idList({ description: 'Only calls of these agents.' }),
-    statuses: t.field({ type: [ToolCallStatus], description: 'Only calls that stand like this now.' }),
-    needs: t.field({ type: [ToolCallNeed], description: 'Only calls that need or needed this.' }),
-    toolNames: t.stringList({ description: 'Only calls of tools with these names.' }),
+    agentIds: t.idList({ description: 'Calls by one of these agents.' }),
+    statuses: t.field({ type: [ToolCallStatus], description: 'Calls with one of these statuses.' }),
+    needs: t.field({ type: [ToolCallNeed], description: 'Calls that need or needed one of these.' }),
+    toolNames: t.stringList({ description: 'Calls of tools with one of these names.' }),
     decidedBy: t.string({ description: 'Calls that the actor with this id decided.' }),
   }),
 })
@@ -200,8 +204,11 @@ const ToolCallFilter = builder.inputType('ToolCallFilter', {
 builder.queryField('toolCalls', (t) =>
   t.field({
     type: ToolCallConnection,
-    description: 'With `statuses: [PENDING]`, everything that waits for someone, oldest first.',
-    args: { ...pageArguments, filter: t.arg({ type: ToolCallFilter, description: 'Which calls to list.' }) },
+    description: 'Tool calls of all agents, oldest first. Filter by status PENDING for everything that waits.',
+    args: {
+      ...pageArguments,
+      filter: t.arg({ type: ToolCallFilter, description: 'Which tool calls to list. Omit it for all.' }),
+    },
     complexity: pageComplexity,
     resolve: async (_root, { filter: given, ...page }, { db, viewer }) => {
       const agentIds = given?.agentIds && uuidsOfFilter('Agent', 'filter.agentIds', given.agentIds)

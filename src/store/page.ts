@@ -2,7 +2,7 @@ import { sql, type Expression, type Kysely, type RawBuilder, type SelectQueryBui
 
 import { badCursor, badUserInput } from '../domain/errors.ts'
 
-/** What a connection field is asked for, as GraphQL hands it over. */
+/** The arguments of a connection field. */
 export interface PageArguments {
   readonly first?: number | null | undefined
   readonly after?: string | null | undefined
@@ -12,7 +12,7 @@ export interface PageArguments {
 
 export interface Page<Node> {
   readonly nodes: readonly Node[]
-  /** One for each node. */
+  /** One cursor for each node. */
   readonly cursors: readonly string[]
   readonly hasNextPage: boolean
   readonly hasPreviousPage: boolean
@@ -28,7 +28,7 @@ const cursorPatterns: Record<CursorKind, RegExp> = {
   integer: /^(0|[1-9][0-9]{0,8})$/,
 }
 
-/** A cursor is the key of a row and whose key it is, so that no list takes another one's for its own. */
+/** A cursor names the column as well as the key of its row, so that no list accepts a cursor of another list. */
 interface ListKey {
   readonly key: string
   readonly kind: CursorKind
@@ -53,9 +53,9 @@ function pageSize(page: PageArguments): number {
   for (const field of ['first', 'last'] as const) {
     const size = page[field]
     if (size === null || size === undefined) continue
-    if (size < 0) throw badUserInput(field, `${size} is negative. It takes a number from 0 to ${maxPageSize}.`)
+    if (size < 0) throw badUserInput(field, `${size} is negative. Expected a number from 0 to ${maxPageSize}.`)
     if (size > maxPageSize)
-      throw badUserInput(field, `${size} is too many. It takes a number from 0 to ${maxPageSize}.`)
+      throw badUserInput(field, `${size} is too large. Expected a number from 0 to ${maxPageSize}.`)
   }
   if (typeof page.first === 'number' && typeof page.last === 'number') {
     throw badUserInput('last', 'It cannot be combined with `first`. Give one of the two.')

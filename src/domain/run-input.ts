@@ -1,18 +1,10 @@
-import { badUserInput } from '../domain/errors.ts'
-import {
-  checkedCount,
-  checkedDistinct,
-  checkedObjectSchema,
-  checkedText,
-  checkedToolName,
-  shown,
-} from '../domain/input.ts'
-import type { ContentPart, GivenMessage } from '../domain/message.ts'
-import type { ClientTool } from '../domain/run.ts'
+import { badUserInput } from './errors.ts'
+import { checkedCount, checkedDistinct, checkedObjectSchema, checkedText, checkedToolName, shown } from './input.ts'
+import type { ContentPart, GivenMessage, MessageRole } from './message.ts'
+import type { ClientTool } from './run.ts'
 import { storableText, type Json } from '../util/json.ts'
-import type { NewMessageInput } from './given-message.ts'
 
-/** Checks of what the run commands are given. Each names the field at fault by its path. */
+/** Checks of the input of commands for runs. Each error names the field by its path. */
 
 const maxWaitMs = 300_000
 const maxMessages = 100
@@ -20,32 +12,42 @@ const maxParts = 50
 const maxTextCharacters = 200_000
 const maxClientTools = 128
 
-/** Longer waits are cut to five minutes: whoever asks for more is answered then. */
+/** A longer wait than the maximum is answered after the maximum. */
 export function checkedWait(field: string, waitMs: number): number {
-  if (waitMs < 0) throw badUserInput(field, `${waitMs} is negative. It takes milliseconds from 0 to ${maxWaitMs}.`)
+  if (waitMs < 0) throw badUserInput(field, `${waitMs} is negative. Expected milliseconds from 0 to ${maxWaitMs}.`)
   return Math.min(waitMs, maxWaitMs)
 }
 
-/** Something the client recognises again: kept as it is, so refused where it could not be. */
+/** A text by which the client recognises something again. It is kept unchanged, or refused if that is impossible. */
 export function checkedToken(field: string, value: string | null | undefined): string | null {
   if (value === null || value === undefined) return null
   if (value.length < 1 || value.length > 200) {
-    throw badUserInput(field, `It has ${value.length} characters. It takes from 1 to 200.`)
+    throw badUserInput(field, `It has ${value.length} characters. Expected 1 to 200.`)
   }
   if (storableText(value) !== value) {
-    throw badUserInput(field, 'It holds a NUL character or half of a surrogate pair. It takes well-formed text.')
+    throw badUserInput(field, 'It contains a NUL character or half of a surrogate pair. Expected well-formed text.')
   }
   return value
 }
 
-type GivenInput = typeof NewMessageInput.$inferInput
+interface MessageInput {
+  readonly role?: MessageRole | null | undefined
+  readonly text?: string | null | undefined
+  readonly content?: readonly PartInput[] | null | undefined
+  readonly clientId?: string | null | undefined
+}
 
-export function checkedMessages(field: string, inputs: readonly GivenInput[]): GivenMessage[] {
+interface PartInput {
+  readonly text?: string | null | undefined
+  readonly imageUrl?: string | null | undefined
+}
+
+export function checkedMessages(field: string, inputs: readonly MessageInput[]): GivenMessage[] {
   checkedCount(field, inputs, { max: maxMessages })
   return inputs.map((input, index) => checkedMessage(`${field}.${index}`, input))
 }
 
-function checkedMessage(field: string, input: GivenInput): GivenMessage {
+function checkedMessage(field: string, input: MessageInput): GivenMessage {
   return {
     role: input.role ?? 'USER',
     content: checkedContent(field, input),
@@ -53,26 +55,26 @@ function checkedMessage(field: string, input: GivenInput): GivenMessage {
   }
 }
 
-function checkedContent(field: string, { role, text, content }: GivenInput): ContentPart[] {
+function checkedContent(field: string, { role, text, content }: MessageInput): ContentPart[] {
   if (typeof text === 'string' && content) {
-    throw badUserInput(`${field}.content`, 'It is given together with `text`. A message takes one of the two.')
+    throw badUserInput(`${field}.content`, 'It cannot be combined with `text`. Give one of the two.')
   }
   if (typeof text === 'string') return [{ text: checkedWords(`${field}.text`, text) }]
-  if (!content) throw badUserInput(`${field}.text`, 'It is missing. A message takes either `text` or `content`.')
-  if (content.length === 0) throw badUserInput(`${field}.content`, 'It is empty. It takes one part or more.')
+  if (!content) throw badUserInput(`${field}.text`, 'It is missing. Give either `text` or `content`.')
+  if (content.length === 0) throw badUserInput(`${field}.content`, 'It is empty. Expected at least one part.')
   checkedCount(`${field}.content`, content, { max: maxParts })
   return content.map((part, index) => {
     if (typeof part.text === 'string') return { text: checkedWords(`${field}.content.${index}.text`, part.text) }
     const place = `${field}.content.${index}.imageUrl`
-    if (role === 'SYSTEM') throw badUserInput(place, 'It is an image. A SYSTEM message takes text alone.')
+    if (role === 'SYSTEM') throw badUserInput(place, 'It is an image. A SYSTEM message must contain only text.')
     return { imageUrl: checkedImageUrl(place, part.imageUrl ?? '') }
   })
 }
 
-/** Models refuse a text without a word in it. */
+/** Models refuse text that is only white space. */
 function checkedWords(field: string, value: string): string {
   const text = checkedText(field, value, { max: maxTextCharacters })
-  if (text.trim() === '') throw badUserInput(field, 'It is empty. It takes text with more than white space in it.')
+  if (text.trim() === '') throw badUserInput(field, 'It is empty. Expected text that is not only white space.')
   return text
 }
 
@@ -81,7 +83,7 @@ function checkedImageUrl(field: string, value: string): string {
   if (isData || (/^https?:\/\//i.test(value) && URL.canParse(value))) return storableText(value)
   throw badUserInput(
     field,
-    `${shown(value)} is no image's address. It takes an http or https URL, or data:image/…;base64,….`,
+    `${shown(value)} is not the address of an image. Expected an http or https URL, or data:image/…;base64,….`,
   )
 }
 
