@@ -6,14 +6,15 @@ import { ToolCallNeed } from './tool-call.ts'
 
 const InboxSnapshot = builder.objectRef<Extract<InboxEvent, { type: 'InboxSnapshot' }>>('InboxSnapshot')
 InboxSnapshot.implement({
-  description: 'Comes first after every connect, also when empty: replace all that you had.',
+  description:
+    'The calls that wait now. It is the first event after every connect, even if no call waits. Replace everything that you had.',
   fields: (t) => ({
     toolCalls: t.field({
       type: [ToolCall],
-      description: 'What waits, oldest first.',
+      description: 'Up to 200 of the calls that wait, oldest first. The others follow as InboxAdded.',
       resolve: (snapshot) => [...snapshot.toolCalls],
     }),
-    totalCount: t.exposeInt('totalCount', { description: 'How many calls wait, whether listed or not.' }),
+    totalCount: t.exposeInt('totalCount', { description: 'How many calls wait, including those that are not listed.' }),
   }),
 })
 
@@ -21,18 +22,19 @@ type InboxChange = Extract<InboxEvent, { type: 'InboxAdded' | 'InboxRemoved' }>
 
 const InboxAdded = builder.objectRef<InboxChange>('InboxAdded')
 InboxAdded.implement({
-  description: 'A call waits.',
-  fields: (t) => ({ toolCall: t.expose('toolCall', { type: ToolCall, description: 'The call.' }) }),
+  description:
+    'A call waits. It is sent again when a waiting call was claimed, or got one of several approvals: replace the call that you have.',
+  fields: (t) => ({ toolCall: t.expose('toolCall', { type: ToolCall, description: 'The call that waits.' }) }),
 })
 
 const InboxRemoved = builder.objectRef<InboxChange>('InboxRemoved')
 InboxRemoved.implement({
-  description: 'A call waits no longer.',
-  fields: (t) => ({ toolCall: t.expose('toolCall', { type: ToolCall, description: 'The call, as it is now.' }) }),
+  description: 'A call no longer waits.',
+  fields: (t) => ({ toolCall: t.expose('toolCall', { type: ToolCall, description: 'The call as it is now.' }) }),
 })
 
 const ApprovalInboxEvent = builder.unionType('ApprovalInboxEvent', {
-  description: 'What waits, or a change of it.',
+  description: 'A snapshot of the calls that wait, or a change of that list.',
   types: [InboxSnapshot, InboxAdded, InboxRemoved],
   resolveType: (event) => event.type,
 })
@@ -40,14 +42,14 @@ const ApprovalInboxEvent = builder.unionType('ApprovalInboxEvent', {
 builder.subscriptionField('approvalInbox', (t) =>
   t.field({
     type: ApprovalInboxEvent,
-    description: 'A snapshot of what waits, then each change.',
+    description: 'A snapshot of the calls that wait, then each change. It does not end by itself.',
     args: {
-      agentIds: t.arg.idList({ description: 'Only calls of these agents.' }),
+      agentIds: t.arg.idList({ description: 'Only calls of these agents. Omit it for calls of all agents.' }),
       needs: t.arg({
         type: [ToolCallNeed],
         required: true,
         defaultValue: ['APPROVAL'],
-        description: 'Only calls that wait for one of these.',
+        description: 'Only calls that wait for one of these. Defaults to APPROVAL.',
       }),
     },
     subscribe: async (_root, { agentIds, needs }, context) => {

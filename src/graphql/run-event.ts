@@ -36,26 +36,29 @@ function typeNameOf(event: DomainRunEvent): string {
 export const RunEvent = builder.interfaceRef<DomainRunEvent>('RunEvent')
 RunEvent.implement({
   description: [
-    'What happened in a run, in order. The events after a cursor are exactly those that follow it: no gap, no repeat,',
-    'however often the client reconnects and to whichever process. Applying an event twice changes nothing, because deltas',
-    'address text by message and offset: a client library that silently resubscribes with an old cursor does no harm.',
-    'A slow reader gets fewer, longer deltas: never a lost one.',
+    'Something that happened in a run, in order. A stream that is resumed at a cursor sends exactly the events that follow it,',
+    'without a gap or a repeat, however often the client reconnects and whichever process it reaches. Applying an event twice',
+    'changes nothing, because a delta names its message and offset: a client library that silently resubscribes with an old',
+    'cursor does no harm. A slow reader gets fewer and longer deltas, and loses none.',
   ].join('\n'),
   resolveType: typeNameOf,
   fields: (t) => ({
-    cursor: t.expose('cursor', { type: 'EventCursor', description: 'Pass it as `after` to get what follows.' }),
-    runId: t.id({ description: 'The run it happened in.', resolve: (event) => encodeId('Run', event.runId) }),
+    cursor: t.expose('cursor', {
+      type: 'EventCursor',
+      description: 'Pass it as `after` to get the events that follow.',
+    }),
+    runId: t.id({ description: 'The run in which it happened.', resolve: (event) => encodeId('Run', event.runId) }),
     at: t.expose('at', { type: 'DateTime', description: 'When it happened.' }),
   }),
 })
 
 const RunEntry = builder.interfaceRef<Entry>('RunEntry')
 RunEntry.implement({
-  description: 'An event that is stored: everything but deltas.',
+  description: 'An event that is stored. All events are, except deltas.',
   interfaces: [RunEvent],
   resolveType: typeNameOf,
   fields: (t) => ({
-    seq: t.exposeInt('seq', { description: "Its place in the run's log: 1, 2, 3 … without gaps." }),
+    seq: t.exposeInt('seq', { description: "The entry's number in the log of its run: 1, 2, 3 … without gaps." }),
   }),
 })
 
@@ -66,73 +69,74 @@ function entryRef<Type extends LogEntry['type']>(type: Type) {
 }
 
 entryRef('status').implement({
-  description: 'The run changed status.',
+  description: "The run's status changed.",
   interfaces,
   fields: (t) => ({
     status: t.field({
       type: RunStatus,
-      description: 'The status it changed to. `run.status` is what it has now.',
+      description: 'The status that the run changed to. `run.status` is its status now.',
       resolve: ({ entry }) => entry.status,
     }),
     stopReason: t.field({
       type: StopReason,
       nullable: true,
-      description: 'Why it paused or ended. Null where it did neither.',
+      description: 'Why the run paused or ended. Null if it did neither.',
       resolve: ({ entry }) => entry.stopReason,
     }),
     error: t.field({
       type: RunError,
       nullable: true,
-      description: 'What it failed of. Null where it did not.',
+      description: 'Why the run failed. Null if it did not.',
       resolve: ({ entry }) => entry.error,
     }),
     usage: t.field({
       type: Usage,
-      description: 'What the run had used of models by then.',
+      description: 'What the run had used of models up to this event.',
       resolve: ({ entry }) => entry.usage,
     }),
     run: t.field({
       type: Run,
-      description: 'The run, as it is now.',
+      description: 'The run as it is now.',
       resolve: ({ runId }, _args, { loaders }) => loadExisting(loaders.runs, 'Run', runId),
     }),
   }),
 })
 
 entryRef('stepStarted').implement({
-  description: 'A step begins: the model is asked.',
+  description: 'A step begins: a request is sent to the model.',
   interfaces,
   fields: (t) => ({
-    stepId: t.id({ description: 'The step.', resolve: ({ runId, entry }) => encodeStepId(runId, entry.index) }),
-    index: t.int({ description: 'Its place among the steps, from 0.', resolve: ({ entry }) => entry.index }),
+    stepId: t.id({ description: 'Id of the step.', resolve: ({ runId, entry }) => encodeStepId(runId, entry.index) }),
+    index: t.int({ description: "The step's number in the run, starting at 0.", resolve: ({ entry }) => entry.index }),
   }),
 })
 
 entryRef('stepRestarted').implement({
   description:
-    'The step is made again: its worker died or was drained, or its context was too long. Drop what the deltas of the step have built.',
+    'The step starts again: its worker died or was drained, or its context was too long. Drop the text that the deltas of the step have built.',
   interfaces,
   fields: (t) => ({
-    stepId: t.id({ description: 'The step.', resolve: ({ runId, entry }) => encodeStepId(runId, entry.index) }),
-    attempt: t.int({ description: 'The how manieth time it is made, from 2.', resolve: ({ entry }) => entry.attempt }),
+    stepId: t.id({ description: 'Id of the step.', resolve: ({ runId, entry }) => encodeStepId(runId, entry.index) }),
+    attempt: t.int({ description: 'Which attempt this is, starting at 2.', resolve: ({ entry }) => entry.attempt }),
   }),
 })
 
 entryRef('stepFinished').implement({
   description:
-    'Whatever its deltas built without a MessageAdded will not come: drop it. The same holds for an ending RunStatusChanged.',
+    'The step is over. Drop text of its deltas that has no MessageAdded by now: it will not be stored. Do the same when a RunStatusChanged ends the run.',
   interfaces,
   fields: (t) => ({
     step: t.field({
       type: Step,
-      description: 'The step, as it is now.',
+      description: 'The step as it is now.',
       resolve: ({ runId, entry }, _args, context) => loadStep(context, { runId, index: entry.index }),
     }),
   }),
 })
 
 entryRef('message').implement({
-  description: 'A message is complete and stored. For a message that was streamed, it equals the sum of its deltas.',
+  description:
+    'A message is complete and stored. The text of a message that was streamed equals the sum of its deltas.',
   interfaces,
   fields: (t) => ({
     message: t.field({
@@ -144,17 +148,17 @@ entryRef('message').implement({
 })
 
 entryRef('call').implement({
-  description: 'A tool call changed status: pending, ready, running, succeeded, failed, denied, cancelled.',
+  description: "A tool call's status changed.",
   interfaces,
   fields: (t) => ({
     toolCallStatus: t.field({
       type: ToolCallStatus,
-      description: 'The status it changed to. `toolCall.status` is what it has now.',
+      description: 'The status that the call changed to. `toolCall.status` is its status now.',
       resolve: ({ entry }) => entry.status,
     }),
     toolCall: t.field({
       type: ToolCall,
-      description: 'The call, as it is now.',
+      description: 'The call as it is now.',
       resolve: ({ entry }, _args, { loaders }) => loadExisting(loaders.toolCalls, 'ToolCall', entry.id),
     }),
   }),
@@ -166,14 +170,14 @@ entryRef('child').implement({
   fields: (t) => ({
     child: t.field({
       type: Run,
-      description: 'The background run, as it is now.',
+      description: 'The background run as it is now.',
       resolve: ({ entry }, _args, { loaders }) => loadExisting(loaders.runs, 'Run', entry.runId),
     }),
   }),
 })
 
 const DeltaKind = builder.enumType('DeltaKind', {
-  description: 'What kind of message is being written.',
+  description: 'The kind of message that is being written.',
   values: {
     ASSISTANT: { description: 'An AssistantMessage.' },
     REASONING: { description: 'A ReasoningMessage.' },
@@ -182,26 +186,27 @@ const DeltaKind = builder.enumType('DeltaKind', {
 
 builder.objectRef<Extract<DomainRunEvent, { readonly type: 'text' }>>('TextDelta').implement({
   extensions: { plain: true },
-  description: 'Text of a message as it is being written. `offset` is where `text` begins, in UTF-16 code units.',
+  description:
+    'A piece of the text of a message that is being written. Keep the first `offset` UTF-16 code units that you have, and append `text`.',
   interfaces: [RunEvent],
   fields: (t) => ({
     messageId: t.id({
       description: 'The id that the message will have once it is stored.',
       resolve: (delta) => encodeId('Message', delta.messageId),
     }),
-    stepId: t.id({ description: 'The step.', resolve: (delta) => encodeStepId(delta.runId, delta.stepIndex) }),
-    kind: t.expose('kind', { type: DeltaKind, description: 'What kind of message it is.' }),
-    offset: t.exposeInt('offset', { description: "Where `text` begins in the message's text." }),
-    text: t.exposeString('text', { description: 'What was written.' }),
+    stepId: t.id({ description: 'Id of the step.', resolve: (delta) => encodeStepId(delta.runId, delta.stepIndex) }),
+    kind: t.expose('kind', { type: DeltaKind, description: 'The kind of the message.' }),
+    offset: t.exposeInt('offset', { description: "Where `text` begins in the message's text, in UTF-16 code units." }),
+    text: t.exposeString('text', { description: 'The text of this piece.' }),
   }),
 })
 
 builder.objectRef<Extract<DomainRunEvent, { readonly type: 'call' }>>('ToolCallDelta').implement({
   extensions: { plain: true },
-  description: 'The arguments of a tool call as the model writes them.',
+  description: 'A piece of the arguments of a tool call that the model is writing.',
   interfaces: [RunEvent],
   fields: (t) => ({
-    stepId: t.id({ description: 'The step.', resolve: (delta) => encodeStepId(delta.runId, delta.stepIndex) }),
+    stepId: t.id({ description: 'Id of the step.', resolve: (delta) => encodeStepId(delta.runId, delta.stepIndex) }),
     toolCallId: t.id({
       description: 'The id that the call will have once it is stored.',
       resolve: (delta) => encodeId('ToolCall', delta.toolCallId),
@@ -215,6 +220,6 @@ builder.objectRef<Extract<DomainRunEvent, { readonly type: 'call' }>>('ToolCallD
     offset: t.exposeInt('offset', {
       description: 'Where `argumentsText` begins in the text of the arguments, in UTF-16 code units.',
     }),
-    argumentsText: t.exposeString('argumentsText', { description: 'What was written.' }),
+    argumentsText: t.exposeString('argumentsText', { description: 'The text of this piece.' }),
   }),
 })

@@ -50,14 +50,19 @@ builder.subscriptionFields((t) => ({
   runEvents: t.field({
     type: RunEvent,
     extensions: { plain: true },
-    description: 'Ends by itself once the run has ended and all of it was delivered. A pause does not end it.',
+    description:
+      'The events of a run. The stream ends by itself after the last event of a run that has ended. A pause does not end it.',
     args: {
       runId: t.arg.id({ required: true, description: 'The run.' }),
-      after: t.arg({ type: 'EventCursor', description: 'Only what follows this cursor; everything unless given.' }),
+      after: t.arg({
+        type: 'EventCursor',
+        description: 'Send only events after this cursor. Omit it to get the stream from its beginning.',
+      }),
       deltas: t.arg.boolean({
         required: true,
         defaultValue: true,
-        description: 'Whether to send text as it is being written, or stored entries alone.',
+        description:
+          'Whether to send text while it is being written. Defaults to true. With false, the stream has the stored entries alone.',
       }),
     },
     subscribe: (_root, args, context) => subscribeToRun(context, args),
@@ -67,20 +72,22 @@ builder.subscriptionFields((t) => ({
     type: RunEvent,
     extensions: { plain: true },
     description: [
-      "The events of the conversation's runs after `after` (`Conversation.lastCursor`), in the order in which the runs hold the",
-      "conversation. It doesn't end. What waits in the queue shows in `runChanges`. A cursor must be given, so that a client library's silent resubscription loses nothing.",
+      "The events of a conversation's runs, one run after another in the order in which they hold the conversation. The stream",
+      'ends only when the conversation is deleted. Runs that wait in the queue have no events here: see `runChanges`. A cursor is',
+      'required (take `Conversation.lastCursor`), so that a client library that resubscribes silently misses nothing.',
     ].join('\n'),
     args: {
       conversationId: t.arg.id({ required: true, description: 'The conversation.' }),
       after: t.arg({
         type: 'EventCursor',
         required: true,
-        description: 'Only what follows this cursor.',
+        description: 'Send only events after this cursor.',
       }),
       deltas: t.arg.boolean({
         required: true,
         defaultValue: true,
-        description: 'Whether to send text as it is being written, or stored entries alone.',
+        description:
+          'Whether to send text while it is being written. Defaults to true. With false, the stream has the stored entries alone.',
       }),
     },
     subscribe: (_root, args, context) => subscribeToConversation(context, args),
@@ -89,11 +96,13 @@ builder.subscriptionFields((t) => ({
   runChanges: t.field({
     type: Run,
     description:
-      'Runs whose status changed at or after `since`, as they are now, then each as it changes. At least once.',
+      'The runs whose status changed at or after `since`, as they are now, then each run when its status changes. A run may be sent more than once for one change. The stream does not end by itself.',
     args: {
-      since: t.arg({ type: 'DateTime', required: true, description: 'From when on.' }),
-      agentIds: t.arg.idList({ description: 'Only runs of these agents.' }),
-      conversationId: t.arg.id({ description: 'Only runs of this conversation.' }),
+      since: t.arg({ type: 'DateTime', required: true, description: 'Start with changes at or after this time.' }),
+      agentIds: t.arg.idList({ description: 'Only runs of these agents. Omit it for runs of all agents.' }),
+      conversationId: t.arg.id({
+        description: 'Only runs of this conversation. Omit it for runs of all conversations.',
+      }),
     },
     subscribe: (_root, args, context) => subscribeToRuns(context, args),
     resolve: (run) => run,

@@ -6,7 +6,7 @@ import { ClientError } from '../graphql/errors.ts'
 import type { KeyWatch } from './key-watch.ts'
 import { accepts } from './request-rules.ts'
 
-/** Server-sent events: who may have them, what a proxy must know, and which are open. */
+/** Server-sent events: refuses requests that do not accept them, tells proxies not to buffer, and tracks open streams. */
 export function useEventStreams(
   open: Set<ServerResponse>,
   keyWatch: KeyWatch,
@@ -14,15 +14,14 @@ export function useEventStreams(
   return {
     onSubscribe({ args, setResultAndStopExecution }) {
       const { request } = args.contextValue as { request?: Request }
-      // None on a WebSocket.
+      // WebSocket operations have no request.
       if (request === undefined || accepts(request, 'text/event-stream')) return
-      const message =
-        'A subscription over HTTP is answered by an event stream: send `Accept: text/event-stream`, or use a WebSocket.'
+      const message = 'Subscriptions over HTTP need `Accept: text/event-stream`. Send that header, or use a WebSocket.'
       setResultAndStopExecution({ errors: [new ClientError('BAD_REQUEST', message, { http: { status: 406 } })] })
     },
     onResponse({ response, serverContext: { res } }) {
       if (!response.headers.get('content-type')?.startsWith('text/event-stream')) return
-      // nginx would hold events back until its buffer is full.
+      // Otherwise nginx holds events back until its buffer is full.
       response.headers.set('x-accel-buffering', 'no')
       open.add(res)
       const { authorization } = res.req.headers

@@ -2,22 +2,22 @@ import type { Socket } from 'node:net'
 
 import type { WebSocket } from 'ws'
 
-/** So much may wait in this process for a socket before its streams do. */
+/** How many bytes may be buffered for a socket before its streams have to wait. */
 const waitingBytes = 64 * 1024
-/** What follows so soon upon another message of its socket leaves together with what else comes in that time. */
+/** Messages that follow another one on the same socket within this time are sent together. */
 const gatherMs = 1
 
-/** Where the streams of one socket are written. */
+/** Where the streams of one socket write. */
 export interface Outlet {
-  /** Something to wait for where the socket does not keep up, so that a slow reader slows its own streams. */
+  /** Returns a promise to wait for if the socket does not keep up, so that a slow reader delays only its own streams. */
   write(text: string): Promise<void> | undefined
-  /** False: nothing that is written arrives. */
+  /** False once nothing that is written can arrive. */
   readonly open: boolean
 }
 
 /**
- * Holds back what is written to a connection until `schedule` comes round, for all connections at once: one call of
- * the system for each of them, in one go, while those who listen at the other ends are awake.
+ * Corks connections until the scheduled flush, and then uncorks all of them in a row: each connection takes one system
+ * call, however many messages were written to it.
  */
 function createGathering(schedule: (flush: () => void) => unknown): (connection: Socket) => void {
   let gathered: Socket[] = []
@@ -32,8 +32,9 @@ function createGathering(schedule: (flush: () => void) => unknown): (connection:
   }
 }
 
-/** Until all have written who are waiting to write now, the readers of the same event: nothing else comes before it. */
+/** Uncorks in a microtask, after every reader of the same event has written. */
 const withOthers = createGathering(queueMicrotask)
+/** Uncorks after `gatherMs`. */
 const withWhatFollows = createGathering((flush) => setTimeout(flush, gatherMs))
 
 export function createOutlet(socket: WebSocket, connection: Socket): Outlet {

@@ -18,11 +18,11 @@ import {
   type SelectionSetNode,
 } from 'graphql'
 
-/** Undefined: not an event for this. */
+/** Undefined if graphql-js has to execute the event. */
 export type ExecutePlain = (event: unknown) => ExecutionResult | undefined
 
 interface PlainExtensions {
-  /** Of a subscription: its value is the event itself. Of an object type: see above. */
+  /** On a subscription: its value is the event itself. On an object type: every field is read from the event alone. */
   readonly plain?: boolean
 }
 
@@ -38,14 +38,14 @@ interface PlannedField {
 }
 
 /**
- * Executes events of `plain` types, whose every field is a scalar that takes nothing but the event. There are many of
- * them, one for every few words of every model, and graphql-js spends several times as long on one as its fields do.
- * Which fields an operation asks of a type is found out once.
+ * Executes events of `plain` types, whose fields are all scalars that are read from the event alone. There is one such
+ * event for every few words of every model, and graphql-js takes several times as long for it as its fields do. Which
+ * fields an operation asks for is worked out once per type.
  */
 export function preparePlainExecution(args: ExecutionArgs): ExecutePlain {
   const root = rootOf(args)
   if (!root) return () => undefined
-  /** By the name of the event's type; null: graphql-js must do it. */
+  /** By the name of the event's type. Null if graphql-js has to execute events of the type. */
   const plans = new Map<string, Plan | null>()
   const declared = getNamedType(root.field.type)
   const typeNameOf = isAbstractType(declared)
@@ -60,7 +60,7 @@ export function preparePlainExecution(args: ExecutionArgs): ExecutePlain {
     try {
       return plan ? run(plan, event) : undefined
     } catch {
-      // Whatever is wrong, graphql-js says it better.
+      // graphql-js fails too, and reports the failure properly.
       return undefined
     }
   }
@@ -104,7 +104,7 @@ interface Collecting {
   readonly fragments: ReadonlyMap<string, FragmentDefinitionNode>
 }
 
-/** False where something is asked that a plan does not cover. */
+/** False if the selection has something that a plan cannot express. */
 function collect(selectionSet: SelectionSetNode, into: Collecting): boolean {
   return selectionSet.selections.every((selection) => {
     if (hasDirectives(selection)) return false
@@ -150,5 +150,5 @@ function hasDirectives(node: { readonly directives?: readonly unknown[] }): bool
   return node.directives !== undefined && node.directives.length > 0
 }
 
-/** Types of events are told apart by the event alone. */
+/** Our `resolveType` functions look at the event alone. */
 const noInfo = {} as GraphQLResolveInfo

@@ -4,10 +4,10 @@ import type { Outlet } from './outlet.ts'
 import type { SharedStream } from './shared-execution.ts'
 
 /**
- * A subscription for graphql-ws that sends its results itself, as text that others may share: the library would take
- * each result apart, check it and write it as JSON once more for every subscriber. It yields nothing and ends when the
- * stream does, and the library then says `complete`. Where the client said so first, it does not end but falls silent:
- * the library would say it under an id that may be another subscription's by then.
+ * A subscription for graphql-ws that sends its results itself, as text that subscribers share: the library would check
+ * and serialise each result again for every subscriber. It yields nothing. When the stream ends, it ends too, and the
+ * library sends `complete`. When the client has sent `complete` first, it never ends: the library would send `complete`
+ * with an id that another subscription may use by then.
  */
 export function sendResults(
   stream: SharedStream,
@@ -28,7 +28,7 @@ export function sendResults(
       const { done, value } = await stream.nextEvent()
       if (done) return
       const shared = stream.textOf(value)
-      // Most texts are there: no turn of the queue is lost on them.
+      // Most texts are ready, and awaiting them would cost a microtask each.
       const text = typeof shared === 'string' ? shared : await shared
       if (isOver() || !outlet.open) return
       const waiting = outlet.write(`${before}${text}}`)
@@ -43,7 +43,7 @@ export function sendResults(
         return over ? await neverAnswered() : await end()
       } catch (error) {
         if (over) return neverAnswered()
-        // Nobody else does: the library forgets a stream that has failed.
+        // The library does not release a stream that failed.
         await end()
         throw error
       }
@@ -59,7 +59,7 @@ export function sendResults(
   }
 }
 
-/** For what the library waits for and must not hear of. Nothing holds it, so it goes with whatever waits. */
+/** A promise that never settles, for answers that the library must not send. It is collected with whatever awaits it. */
 export function neverAnswered(): Promise<never> {
   return new Promise(() => {})
 }
