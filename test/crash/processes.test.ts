@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
-import { converse, type Conversing } from '../support/conversing.ts'
+import { talkTo, type Talk } from '../support/talk.ts'
 import { CrashCluster } from '../support/crash-cluster.ts'
 import { CrashLoad } from '../support/crash-load.ts'
 import { readOutcome, settle } from '../support/crash-outcome.ts'
@@ -15,8 +15,8 @@ beforeAll(async () => {
 afterAll(() => cluster.stop())
 
 /** A client of the server that is not to be killed. */
-async function survivor(): Promise<Conversing> {
-  return converse(await cluster.client(1))
+async function survivor(): Promise<Talk> {
+  return talkTo(await cluster.client(1))
 }
 
 /** The worker that drives the run, once one does. */
@@ -59,7 +59,7 @@ test('[ENG27] a tool that was running when its worker died runs again if it is i
 })
 
 test('[ENG28] the first process dies after it committed, and the same key finds the run in another', async () => {
-  const first = converse(await cluster.client(0))
+  const first = talkTo(await cluster.client(0))
   const input = { idempotencyKey: 'died', whenBusy: 'ENQUEUE' } as const
   const death = cluster.kill(0, 'after admission')
   await expect(first.send(agent, 'hello', input)).rejects.toThrow('fetch failed')
@@ -97,7 +97,7 @@ test(
     if (status === 'RUNNING') expect(jobs.length).toBeGreaterThan(0)
     const ended = await (await survivor()).settled(run)
     expect(ended).toMatchObject({ status: 'COMPLETED', attempts: 2 })
-    expect(ended.messages.nodes.map((message) => message.__typename)).toEqual([
+    expect(ended.messages.nodes.map((message: any) => message.__typename)).toEqual([
       'UserMessage',
       'AssistantMessage',
       'ToolCallMessage',
@@ -129,7 +129,7 @@ test(
     resolveDone()
     await Promise.all(restarts)
     expect(rows[0]).toMatchObject({ attempts: 3, error: { message: expect.stringContaining('given up') } })
-    const client = converse(await cluster.client(0))
+    const client = talkTo(await cluster.client(0))
     expect(await client.settled(poisoned)).toMatchObject({ stopReason: 'ERROR', error: { retryable: true } })
     for (const run of neighbours) {
       expect(await client.run(run, 30_000)).toMatchObject({ status: 'COMPLETED' })

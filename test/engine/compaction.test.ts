@@ -5,7 +5,7 @@ import type { ModelRequest } from '../../src/domain/model-request.ts'
 import { defineTool } from '../../src/tools/registry.ts'
 import { deferred, type Deferred } from '../../src/util/deferred.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
-import { converse, type Conversing } from '../support/conversing.ts'
+import { talkTo, type Talk } from '../support/talk.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { createTalkingModel, type Reply } from '../support/talking-model.ts'
 
@@ -26,10 +26,10 @@ const lookup = defineTool({
 })
 
 let app: TestApp
-let talk: Conversing
+let talk: Talk
 beforeAll(async () => {
   app = await startTestApp({ providers: [models.provider], tools: [lookup] })
-  talk = converse(app)
+  talk = talkTo(app)
 })
 afterAll(() => app.stop())
 
@@ -155,7 +155,9 @@ test('[CMP6] a provider that says "too long" is believed: compact and ask again,
   const failed = await say(agent, 'and now?')
   expect(failed).toMatchObject({ status: 'FAILED', stopReason: 'LLM_API_ERROR', error: { type: 'LLM_CONTEXT_WINDOW' } })
   expect(models.requests.filter((request) => !isSummary(request)).length).toBeLessThanOrEqual(4)
-  expect(failed.messages.nodes.find((node) => node.__typename === 'UserMessage')).toMatchObject({ inContext: false })
+  expect(failed.messages.nodes.find((node: any) => node.__typename === 'UserMessage')).toMatchObject({
+    inContext: false,
+  })
 
   answers = () => undefined
   expect(await say(agent, 'still there?')).toMatchObject({ status: 'COMPLETED' })
@@ -313,7 +315,7 @@ test('[CMP13] a server that stops in the middle of it leaves the old context, an
   })
   const options = { providers: [stuck.provider], database, env: { HOLDPOINT_DRAIN_MS: '50' } }
   const first = await startTestApp(options)
-  const talkFirst = converse(first)
+  const talkFirst = talkTo(first)
   const agent = await talkFirst.createAgent({ model: 'talk/main' })
   for (let turn = 0; turn < 4; turn += 1) await talkFirst.settled(await talkFirst.start(agent, words(400)))
   const run = await talkFirst.start(agent, words(400))
@@ -324,7 +326,7 @@ test('[CMP13] a server that stops in the middle of it leaves the old context, an
 
   hang = undefined
   const second = await startTestApp(options)
-  expect(await converse(second).settled(run)).toMatchObject({ status: 'COMPLETED', attempts: 2 })
+  expect(await talkTo(second).settled(run)).toMatchObject({ status: 'COMPLETED', attempts: 2 })
   expect((await position())[0]!.summary_position).not.toBe(null)
   await second.stop()
   await database.close()

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { defineTool } from '../../src/tools/registry.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
-import { converse, type Conversing } from '../support/conversing.ts'
+import { talkTo, type Talk } from '../support/talk.ts'
 import { createGatedModel, gatedHandle } from '../support/gated-model.ts'
 
 const model = createGatedModel()
@@ -13,10 +13,10 @@ const ask = defineTool({
   run: ({ what }) => `answer to ${what}`,
 })
 let app: TestApp
-let talk: Conversing
+let talk: Talk
 beforeAll(async () => {
   app = await startTestApp({ providers: [model.provider], tools: [ask] })
-  talk = converse(app)
+  talk = talkTo(app)
 })
 afterAll(async () => {
   model.assertAllTaken()

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { startTestApp, type TestApp } from '../support/app.ts'
-import { converse, type Conversing } from '../support/conversing.ts'
+import { talkTo, type Talk } from '../support/talk.ts'
 import { createGatedModel } from '../support/gated-model.ts'
 import { defineTool } from '../../src/tools/registry.ts'
 
@@ -13,11 +13,11 @@ const echo = defineTool({
   run: ({ text }) => `echo: ${text}`,
 })
 let app: TestApp
-let talk: Conversing
+let talk: Talk
 
 beforeAll(async () => {
   app = await startTestApp({ providers: [model.provider], tools: [echo] })
-  talk = converse(app)
+  talk = talkTo(app)
 })
 afterAll(async () => {
   model.assertAllTaken()
@@ -79,7 +79,7 @@ test('[ENG2] retryRun goes on from the last stored step, with the input back in 
   again.finish()
   const ended = await talk.settled(run)
   expect(ended).toMatchObject({ status: 'COMPLETED', answer: 'done', attempts: 2, error: null, usage: { steps: 3 } })
-  expect(ended.messages.nodes.map((message) => message.__typename)).toEqual([
+  expect(ended.messages.nodes.map((message: any) => message.__typename)).toEqual([
     'UserMessage',
     'ToolCallMessage',
     'ToolReturnMessage',

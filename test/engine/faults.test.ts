@@ -7,7 +7,7 @@ import { freeRunsOfTheDead } from '../../src/store/leases.ts'
 import type { OpenDatabase } from '../../src/store/open-database.ts'
 import { defineTool } from '../../src/tools/registry.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
-import { converse } from '../support/conversing.ts'
+import { talkTo } from '../support/talk.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { hookDatabase } from '../support/gated-database.ts'
 import { createGatedModel } from '../support/gated-model.ts'
@@ -43,7 +43,7 @@ async function start(database: OpenDatabase): Promise<TestApp> {
 
 test('[ENG40] checkpoints that a full disk, a timeout and a broken connection refuse are stored once the database recovers', async () => {
   const database = await openDatabase()
-  const api = converse(await start(database))
+  const api = talkTo(await start(database))
   const run = await api.start(await api.createAgent({ tools: ['effect'] }), 'hello')
   const first = await model.nextCall()
   // The answer that calls the tool, the tool's result and the last answer: each fails several times.
@@ -87,7 +87,7 @@ test('[ENG41] a checkpoint whose connection broke after it was committed is not 
       throw Object.assign(new Error('Connection terminated unexpectedly'))
     },
   })
-  const api = converse(await start({ ...database, db }))
+  const api = talkTo(await start({ ...database, db }))
   const run = await api.start(await api.createAgent({ tools: ['effect'] }), 'hello')
   const first = await model.nextCall()
   first.call('effect', {})
@@ -108,7 +108,7 @@ test('[ENG41] a checkpoint whose connection broke after it was committed is not 
 test('[ENG42] a server whose own clock is two days ahead goes by the time of the database', async () => {
   vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 2 * 24 * 60 * 60 * 1_000 })
   const database = await openDatabase()
-  const api = converse(await start(database))
+  const api = talkTo(await start(database))
   const agent = await api.createAgent()
   const first = await api.start(agent, 'hello', { idempotencyKey: 'key' })
   ;(await model.nextCall()).finish()
@@ -125,7 +125,7 @@ test('[ENG42] a server whose own clock is two days ahead goes by the time of the
 
 test('[ENG43] idempotency keys are deleted once they are free again', async () => {
   const database = await openDatabase()
-  const api = converse(await start(database))
+  const api = talkTo(await start(database))
   const agent = await api.createAgent()
   for (const idempotencyKey of ['old', 'young']) {
     const run = await api.start(agent, 'hello', { idempotencyKey })
@@ -143,7 +143,7 @@ test('[ENG43] idempotency keys are deleted once they are free again', async () =
 
 test('[ENG44] a death counts for every run of the worker, but only for the suspect where one was among them', async () => {
   const database = await openDatabase()
-  const api = converse(await start(database))
+  const api = talkTo(await start(database))
   for (let count = 0; count < 5; count += 1) await api.start(await api.createAgent(), 'hello')
   const calls = []
   for (let count = 0; count < 5; count += 1) calls.push(await model.nextCall())

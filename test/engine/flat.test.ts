@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
 
 import { startTestApp, type TestApp } from '../support/app.ts'
-import { converse } from '../support/conversing.ts'
+import { talkTo } from '../support/talk.ts'
 
 test('[ENG34] a turn looks at as much of the database with thousands of runs behind it and waiting as with a few', async () => {
   const app = await startTestApp()
   await app.database.pool.query('create extension pg_stat_statements')
-  const client = converse(app)
+  const client = talkTo(app)
   const agent = await client.createAgent({ model: 'demo/scripted' })
   const takeTurn = async () => client.settled(await client.start(agent, 'hello'))
 

@@ -3,7 +3,7 @@ import { afterEach, expect, test, vi } from 'vitest'
 import type { OpenDatabase } from '../../src/store/open-database.ts'
 import { defineTool } from '../../src/tools/registry.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
-import { converse } from '../support/conversing.ts'
+import { talkTo } from '../support/talk.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { createGatedModel } from '../support/gated-model.ts'
 
@@ -38,7 +38,7 @@ const steady = defineTool({
 
 test('[ENG21] a job that was lost is added again', async () => {
   const database = await openDatabase()
-  const api = converse(await start(database, apiOnly))
+  const api = talkTo(await start(database, apiOnly))
   const run = await api.start(await api.createAgent(), 'hello')
   await database.pool.query('delete from graphile_worker._private_jobs')
   await start(database)
@@ -48,7 +48,7 @@ test('[ENG21] a job that was lost is added again', async () => {
 
 test('[ENG22] a job of a worker that nobody knows is freed', async () => {
   const database = await openDatabase()
-  const api = converse(await start(database, apiOnly))
+  const api = talkTo(await start(database, apiOnly))
   const run = await api.start(await api.createAgent(), 'hello')
   await database.pool.query(
     `update graphile_worker._private_jobs set locked_by = 'pool-of-nobody', locked_at = now() - interval '1 minute'`,
@@ -60,7 +60,7 @@ test('[ENG22] a job of a worker that nobody knows is freed', async () => {
 
 test('[ENG23] a process whose slots are all taken leaves runs to the others', async () => {
   const database = await openDatabase()
-  const busy = converse(await start(database, { HOLDPOINT_WORKERS: '1' }))
+  const busy = talkTo(await start(database, { HOLDPOINT_WORKERS: '1' }))
   const agents = [await busy.createAgent(), await busy.createAgent(), await busy.createAgent()]
   const runs = [await busy.start(agents[0]!, 'one')]
   const calls = [await model.nextCall()]
@@ -75,7 +75,7 @@ test('[ENG23] a process whose slots are all taken leaves runs to the others', as
 
 test('[ENG37] a server that drains is alive and not ready', async () => {
   const app = await start(await openDatabase())
-  const talk = converse(app)
+  const talk = talkTo(app)
   const at = (path: string) => fetch(new URL(path, app.url)).then(({ status }) => status)
   const run = await talk.start(await talk.createAgent(), 'hello')
   const call = await model.nextCall()
@@ -91,7 +91,7 @@ test('[ENG37] a server that drains is alive and not ready', async () => {
 test('[ENG24] a drained run is handed back and resumes at once, and neither its attempt nor its tool is a failure', async () => {
   const database = await openDatabase()
   const first = await start(database, { HOLDPOINT_DRAIN_MS: '100' })
-  const api = converse(await start(database, apiOnly))
+  const api = talkTo(await start(database, apiOnly))
   const agent = await api.createAgent({ tools: ['steady'] })
   const asking = await api.start(agent, 'hello')
   const call = await model.nextCall()
@@ -134,7 +134,7 @@ async function toolRuns(database: OpenDatabase): Promise<void> {
 test('[ENG25] a worker that loses its lock lets go of its runs, and begins anew', async () => {
   const database = await openDatabase()
   const app = await start(database)
-  const api = converse(app)
+  const api = talkTo(app)
   const run = await api.start(await api.createAgent(), 'hello')
   const call = await model.nextCall()
   const { rows: before } = await database.pool.query('select id from workers')
@@ -154,7 +154,7 @@ test('[ENG25] a worker that loses its lock lets go of its runs, and begins anew'
 
 test('[ENG26] connections that break under a checkpoint, again and again, cost time and nothing else', async () => {
   const database = await openDatabase()
-  const api = converse(await start(database))
+  const api = talkTo(await start(database))
   const run = await api.start(await api.createAgent(), 'hello')
   const call = await model.nextCall()
   const locker = await lockRows(database, 'runs')
@@ -170,7 +170,7 @@ test('[ENG26] connections that break under a checkpoint, again and again, cost t
 
 test('[ENG35] a connection that breaks while a job is finished keeps no run from going on', async () => {
   const database = await openDatabase()
-  const api = converse(await start(database))
+  const api = talkTo(await start(database))
   const agent = await api.createAgent()
 
   const run = await api.start(agent, 'hello')
@@ -187,7 +187,7 @@ test('[ENG35] a connection that breaks while a job is finished keeps no run from
 
 test('[ENG38] a job that the queue put off after a failure is done with the next sweep', async () => {
   const database = await openDatabase()
-  const api = converse(await start(database, apiOnly))
+  const api = talkTo(await start(database, apiOnly))
   const run = await api.start(await api.createAgent(), 'hello')
   await database.pool.query(
     `update graphile_worker._private_jobs set attempts = 9, run_at = now() + interval '2 hours'`,
@@ -200,7 +200,7 @@ test('[ENG38] a job that the queue put off after a failure is done with the next
 
 test('[ENG39] a job whose handing over was lost with a connection is free again, and one that is worked on is not', async () => {
   const database = await openDatabase()
-  const api = converse(await start(database, { HOLDPOINT_WORKERS: '1' }))
+  const api = talkTo(await start(database, { HOLDPOINT_WORKERS: '1' }))
   const runs = [await api.start(await api.createAgent(), 'one')]
   const call = await model.nextCall()
   runs.push(await api.start(await api.createAgent(), 'another'))

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 
 import type { OpenDatabase } from '../../src/store/open-database.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
-import { converse, type Conversing } from '../support/conversing.ts'
+import { talkTo, type Talk } from '../support/talk.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { createGatedModel } from '../support/gated-model.ts'
 
@@ -10,16 +10,16 @@ const model = createGatedModel()
 let database: OpenDatabase
 let here: TestApp
 let there: TestApp
-let talk: Conversing
-let elsewhere: Conversing
+let talk: Talk
+let elsewhere: Talk
 
 beforeAll(async () => {
   database = await createTestDatabase()
   here = await startTestApp({ database, providers: [model.provider] })
   // Another process has the API alone.
   there = await startTestApp({ database, providers: [model.provider], env: { HOLDPOINT_WORKERS: '0' } })
-  talk = converse(here)
-  elsewhere = converse(there)
+  talk = talkTo(here)
+  elsewhere = talkTo(there)
 })
 afterEach(() => model.assertAllTaken())
 afterAll(async () => {
@@ -52,7 +52,7 @@ test('[ENG15] the same key and input give the same run, one after another and al
   expect(ids.size).toBe(1)
   const [run] = ids
   await answer()
-  expect(await talk.settled(run!)).toMatchObject({ status: 'COMPLETED', messages: { nodes: [{}, {}] } })
+  expect(await talk.settled(run)).toMatchObject({ status: 'COMPLETED', messages: { nodes: [{}, {}] } })
   expect((await elsewhere.send(agent, 'hello', asked)).run).toMatchObject({ id: run, status: 'COMPLETED' })
 })
 

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 
 import type { OpenDatabase } from '../../src/store/open-database.ts'
-import { converse } from './conversing.ts'
+import { talkTo } from './talk.ts'
 import { createTestDatabase } from './database.ts'
 import { createGraphQLClient, type GraphQLClient } from './graphql-client.ts'
 import type { KillPoint } from './kill-points.ts'
@@ -74,7 +74,7 @@ export class CrashCluster {
 
   /** An agent with all the tools of the servers. */
   async createAgent(): Promise<string> {
-    return converse(await this.client(0)).createAgent({
+    return talkTo(await this.client(0)).createAgent({
       model: 'crash/scripted',
       tools: ['once', 'repeatable', 'deadly'],
     })

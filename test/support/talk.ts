@@ -7,9 +7,9 @@ export interface Talk {
     options?: { readonly tools?: readonly (string | AgentToolGiven)[] } & Record<string, unknown>,
   ): Promise<string>
   /** `to` is an agent's or a conversation's id. */
-  send(to: string, text: string, options?: Record<string, unknown>): Promise<any>
+  send(to: string, text: string, options?: object): Promise<any>
   /** Sends what must be accepted, and gives the run's id. */
-  start(to: string, text: string, options?: Record<string, unknown>): Promise<string>
+  start(to: string, text: string, options?: object): Promise<string>
   submit(runId: string, decisions: readonly object[], options?: Record<string, unknown>): Promise<any>
   cancel(input: Record<string, unknown>): Promise<any>
   run(id: string, waitMs?: number): Promise<any>
@@ -53,9 +53,11 @@ const messageFields = `__typename id position inContext
   ... on ApprovalRequestMessage { toolCalls { id name } }
   ... on ApprovalResponseMessage { decisions { toolCallId kind reason toolReturn status decidedBy } }
   ... on ToolReturnMessage { toolReturns { toolCallId name status output } }`
-const runFields = `id status stopReason answer attempts canRetry error { type message } usage { steps } input { text }
+const runFields = `id status stopReason answer attempts canRetry error { type message retryable }
+  usage { totalTokens steps } input { text }
   conversation { id activeRun { id } } agent { lastStopReason }
-  pendingToolCalls { id } steps { status stopReason toolCalls { ${callFields} } }`
+  pendingToolCalls { id } steps { status stopReason toolCalls { ${callFields} } }
+  messages(first: 200) { nodes { ${messageFields} } }`
 
 export function talkTo(client: GraphQLClient): Talk {
   const talk: Talk = {
@@ -82,7 +84,8 @@ export function talkTo(client: GraphQLClient): Talk {
       const { sendMessage } = await client.data(
         `mutation ($input: SendMessageInput!) { sendMessage(input: $input) { __typename
           ... on SendMessageSuccess { run { ${runFields} } } ... on Refusal { message }
-          ... on ConversationBusyRefusal { run { id } } ... on PendingApprovalRefusal { run { id } toolCalls { id } } } }`,
+          ... on ConversationBusyRefusal { run { id status } }
+          ... on PendingApprovalRefusal { run { id status } toolCalls { id } } } }`,
         { input: { to: target, messages: [{ text }], ...options } },
       )
       return sendMessage
@@ -120,7 +123,7 @@ export function talkTo(client: GraphQLClient): Talk {
       return run
     },
     async settled(id) {
-      const run = await talk.run(id, 10_000)
+      const run = await talk.run(id, 30_000)
       if (['QUEUED', 'RUNNING', 'CANCELLING'].includes(run.status)) throw new Error(`the run is still ${run.status}`)
       return run
     },
