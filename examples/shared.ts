@@ -113,8 +113,8 @@ export const runEvents = /* GraphQL */ `
 `
 
 /**
- * What `runEvents` above sends: a delta, or an entry of the run's log, which has a `seq`. `conversationEvents` sends the
- * same events, of one run after another.
+ * What `runEvents` above sends: a delta, or an entry of the run's log, which has a `seq`. `conversationEvents` sends
+ * the same events, of one run after another.
  */
 export type RunEvent = TextDelta | (RunEntry & EventBase & { readonly seq: number })
 
@@ -156,8 +156,8 @@ export interface Transcript {
 const endedStatuses = ['COMPLETED', 'FAILED', 'CANCELLED']
 
 /**
- * Events of several runs may be mixed, as long as each run's own events stay in order. Every run counts its entries from
- * 1, so a `seq` means nothing without its `runId`.
+ * Events of several runs may be mixed, as long as each run's own events stay in order. Every run counts its entries
+ * from 1, so a `seq` means nothing without its `runId`.
  */
 export function createTranscript(): Transcript {
   /** The assistant's messages, in the order in which they were begun. */

@@ -23,8 +23,8 @@ export function followConversation(
 }
 
 /**
- * Either it follows a run and passes on that run's events; or it has no run and looks for one: first for more entries of
- * the run that it followed last, because that run may have been retried, then for the run that held the conversation
+ * Either it follows a run and passes on that run's events; or it has no run and looks for one: first for more entries
+ * of the run that it followed last, because that run may have been retried, then for the run that held the conversation
  * next. When there is neither, it waits for news of the conversation and looks again.
  */
 class ConversationFollower extends PulledIterator<RunEvent> {

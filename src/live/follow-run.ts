@@ -30,9 +30,9 @@ export interface FollowOptions {
 const batch = 100
 
 /**
- * Follows a run: sends the stored entries after the cursor, then the text that its live step has beyond the cursor, until
- * the run has ended. The follower holds only its cursor and the entries that it has just read, so a slow reader costs
- * nothing and finds its deltas merged. `return()` answers at once, also while `next()` waits.
+ * Follows a run: sends the stored entries after the cursor, then the text that its live step has beyond the cursor,
+ * until the run has ended. The follower holds only its cursor and the entries that it has just read, so a slow reader
+ * costs nothing and finds its deltas merged. `return()` answers at once, also while `next()` waits.
  */
 export function followRun(context: FollowContext, runId: string, options: FollowOptions): RunFollower {
   return new RunFollower(context, runId, options)
@@ -49,8 +49,8 @@ export function followRun(context: FollowContext, runId: string, options: Follow
  *    announced since this follower last read, and nobody has found since then that nothing follows.
  * 6. Wait for a wake-up, and start again from 1.
  *
- * Between 4 or 5 and 1, a follower whose cursor is inside a text that is stored by now reads that text, and delivers the
- * rest of it first.
+ * Between 4 or 5 and 1, a follower whose cursor is inside a text that is stored by now reads that text, and delivers
+ * the rest of it first.
  *
  * Nothing is missed, because a follower listens before it first reads, and remembers before each read how many
  * announcements there had been: one that comes during the read makes it read again.

@@ -28,8 +28,8 @@ import type { Patch } from './step-copy.ts'
  * Stop requests
  * - `stop` to all: a cancel of this run was stored. The process that drives the run stops it; the others ignore it.
  *
- * `follow` and `watch` hold for 15 s after they were last sent. Nothing depends on `stored`, `news` and `stop` arriving:
- * the poll and the sweep find what was lost.
+ * `follow` and `watch` hold for 15 s after they were last sent. Nothing depends on `stored`, `news` and `stop`
+ * arriving: the poll and the sweep find what was lost.
  */
 export type RelayMessage =
   | { readonly type: 'hello' }

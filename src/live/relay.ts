@@ -36,8 +36,8 @@ interface Followed {
 }
 
 /**
- * Joins the hubs of several processes by the protocol in `relay-messages.ts`. Readers ask, and writers send only what was
- * asked for: nothing is sent that nobody reads, and a process that is alone sends a single message.
+ * Joins the hubs of several processes by the protocol in `relay-messages.ts`. Readers ask, and writers send only what
+ * was asked for: nothing is sent that nobody reads, and a process that is alone sends a single message.
  */
 export class Relay {
   readonly #bus: Bus

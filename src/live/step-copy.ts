@@ -11,13 +11,17 @@ import type { ToolCallNeed } from '../domain/tool-call.ts'
 
 /** A piece of a live step's text on its way to another process. */
 export interface Patch extends LivePosition {
-  /** The seq of the StepStarted or StepRestarted entry that the step belongs to. A later step replaces an earlier one. */
+  /**
+   * The seq of the StepStarted or StepRestarted entry that the step belongs to. A later step replaces an earlier one.
+   */
   readonly seq: number
   readonly stepIndex: number
   readonly text: string
   /** The item ends with this piece. */
   readonly complete: boolean
-  /** Only at offset 0: which item begins here, and how much text the items before it have, all of which are complete. */
+  /**
+   * Only at offset 0: which item begins here, and how much text the items before it have, all of which are complete.
+   */
   readonly opening?: {
     readonly kind: ShownItem['kind']
     readonly id: string

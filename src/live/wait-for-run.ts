@@ -5,8 +5,8 @@ import { deferred } from '../util/deferred.ts'
 import type { FollowContext } from './follow-run.ts'
 
 /**
- * Resolves once the run has entries after `after` and is paused or has ended, or after `waitMs`; at once for 0. A client
- * that leaves changes nothing: the wait ends by itself.
+ * Resolves once the run has entries after `after` and is paused or has ended, or after `waitMs`; at once for 0. A
+ * client that leaves changes nothing: the wait ends by itself.
  */
 export async function waitForRun(
   context: Pick<FollowContext, 'db' | 'hub'>,

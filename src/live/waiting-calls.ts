@@ -8,16 +8,18 @@ export interface WaitingChange {
 }
 
 const pageSize = 500
-/** How many changes to keep for subscribers that are behind. A subscriber further behind starts over with a snapshot. */
+/**
+ * How many changes to keep for subscribers that are behind. A subscriber further behind starts over with a snapshot.
+ */
 const keptChanges = 1_000
 const pollMs = 1_000
 /** Reading the whole list may take this part of the time: a long list is polled less often. */
 const pollShare = 0.05
 
 /**
- * The calls of a tenant that wait, and the last changes of that list, for all subscribers of one process. News names the
- * run whose calls changed, and only that run is read again. The whole list is read, page by page, for a new subscriber,
- * after news may have been lost, and by a poll.
+ * The calls of a tenant that wait, and the last changes of that list, for all subscribers of one process. News names
+ * the run whose calls changed, and only that run is read again. The whole list is read, page by page, for a new
+ * subscriber, after news may have been lost, and by a poll.
  *
  * The list has a version that counts its changes. A subscriber remembers the version that its client has and asks for
  * the changes since, so it misses none and keeps no queue.

@@ -37,9 +37,9 @@ export function watchInbox(
 const inboxes = new WeakMap<Hub, Map<string, WaitingCalls>>()
 
 /**
- * It waits until the list was read, sends the snapshot, then the calls that the snapshot left out, then the changes since
- * the version that the snapshot shows. It starts over with a snapshot when it is too far behind, or when a call that was
- * removed has been deleted, so that there is nothing to show of it.
+ * It waits until the list was read, sends the snapshot, then the calls that the snapshot left out, then the changes
+ * since the version that the snapshot shows. It starts over with a snapshot when it is too far behind, or when a call
+ * that was removed has been deleted, so that there is nothing to show of it.
  */
 class InboxWatcher extends PulledIterator<InboxEvent> {
   readonly #context: FollowContext

@@ -6,7 +6,9 @@ import { ClientError } from '../graphql/errors.ts'
 import type { KeyWatch } from './key-watch.ts'
 import { accepts } from './request-rules.ts'
 
-/** Server-sent events: refuses requests that do not accept them, tells proxies not to buffer, and tracks open streams. */
+/**
+ * Server-sent events: refuses requests that do not accept them, tells proxies not to buffer, and tracks open streams.
+ */
 export function useEventStreams(
   open: Set<ServerResponse>,
   keyWatch: KeyWatch,

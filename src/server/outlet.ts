@@ -9,7 +9,9 @@ const gatherMs = 1
 
 /** Where the streams of one socket write. */
 export interface Outlet {
-  /** Returns a promise to wait for if the socket does not keep up, so that a slow reader delays only its own streams. */
+  /**
+   * Returns a promise to wait for if the socket does not keep up, so that a slow reader delays only its own streams.
+   */
   write(text: string): Promise<void> | undefined
   /** False once nothing that is written can arrive. */
   readonly open: boolean

@@ -59,7 +59,9 @@ export function sendResults(
   }
 }
 
-/** A promise that never settles, for answers that the library must not send. It is collected with whatever awaits it. */
+/**
+ * A promise that never settles, for answers that the library must not send. It is collected with whatever awaits it.
+ */
 export function neverAnswered(): Promise<never> {
   return new Promise(() => {})
 }

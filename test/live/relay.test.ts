@@ -9,8 +9,8 @@ import { createLog } from '../../src/util/log.ts'
 import { createMemoryNetwork, type MemoryNetwork } from '../support/memory-bus.ts'
 
 /**
- * Two processes that have nothing but the relay between them: no database, no poll and no sweep that would find what the
- * relay did not pass on. A message that is not relayed makes its test wait for ever.
+ * Two processes that have nothing but the relay between them: no database, no poll and no sweep that would find what
+ * the relay did not pass on. A message that is not relayed makes its test wait for ever.
  */
 let network: MemoryNetwork
 let reading: Hub

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
+import { decodeId } from '../../src/domain/ids.ts'
 import type { OpenDatabase } from '../../src/store/open-database.ts'
 import { defineTool } from '../../src/tools/registry.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
@@ -142,8 +143,10 @@ test('[CHG1] runs that changed since come as they are now, then each as it chang
   const before = await talk.start(agent, 'before')
   ;(await model.nextCall()).finish()
   await talk.settled(before)
-  await new Promise((resolve) => setTimeout(resolve, 5))
-  const since = new Date().toISOString()
+  // An hour ago, so that no clock that is a little off makes a difference.
+  const { uuid } = decodeId(before) as { uuid: string }
+  await database.pool.query(`update runs set finished_at = finished_at - interval '1 hour' where id = $1`, [uuid])
+  const since = new Date(Date.now() - 30 * 60_000).toISOString()
   const paused = await pausedRun(agent)
   const lists = [api, worker].map((app) => openChanges(app, { since, agentIds: [agent] }))
   for (const list of lists) await list.until(paused.run, 'AWAITING_APPROVAL')

@@ -185,7 +185,10 @@ function openWebSocket(url: string, { authorization, headers, retryAttempts = 0 
   return opened
 }
 
-/** graphql-ws throws the payload of an `error` message, an array of errors, or the event with which the socket was closed. */
+/**
+ * graphql-ws throws the payload of an `error` message, an array of errors, or the event with which the socket was
+ * closed.
+ */
 async function asErrors(next: Promise<IteratorResult<unknown>>): Promise<IteratorResult<unknown>> {
   try {
     return await next
