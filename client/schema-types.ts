@@ -84,6 +84,7 @@ export interface AddMcpServerInput {
 }
 
 export interface AgentFilter {
+  readonly key?: string | null | undefined
   readonly nameContains?: string | null | undefined
   readonly tags?: readonly string[] | null | undefined
 }
@@ -237,6 +238,10 @@ export interface DetachToolInput {
 export interface HttpToolInput {
   readonly headers?: unknown
   readonly url: string
+}
+
+export interface ImportAgentInput {
+  readonly document: unknown
 }
 
 export interface JavaScriptToolInput {
@@ -398,6 +403,11 @@ export interface UpdateToolInput {
   readonly returnCharLimit?: number | null | undefined
   readonly tags?: readonly string[] | null | undefined
   readonly timeoutMs?: number | null | undefined
+}
+
+export interface UpsertAgentInput {
+  readonly agent: CreateAgentInput
+  readonly key: string
 }
 
 export interface UpsertToolInput {

@@ -6,6 +6,8 @@ export async function up(db: Kysely<never>): Promise<void> {
     create table agents (
       id uuid primary key,
       tenant_id uuid not null references tenants on delete cascade,
+      -- The client's own, given to upsertAgent.
+      key text,
       name text not null,
       description text,
       instructions text not null,
@@ -17,7 +19,8 @@ export async function up(db: Kysely<never>): Promise<void> {
       metadata jsonb not null,
       timezone text not null,
       created_at timestamptz(3) not null,
-      updated_at timestamptz(3) not null
+      updated_at timestamptz(3) not null,
+      unique (tenant_id, key)
     )`.execute(db)
   await sql`create index agents_tenant on agents (tenant_id, id)`.execute(db)
 

@@ -1,3 +1,5 @@
+import type { Transaction } from 'kysely'
+
 import { mergeAgentSettings, unsetAgent, type AgentSettingsInput } from '../domain/agent-input.ts'
 import {
   checkAgentTools,
@@ -16,6 +18,7 @@ import { checkedToolRules, checkToolsOfRules, type ToolRuleInput } from '../doma
 import type { Tool } from '../domain/tool.ts'
 import type { Viewer } from '../domain/viewer.ts'
 import { lockBlocks } from '../store/blocks.ts'
+import type { Database } from '../store/schema.ts'
 import { listBuiltinTools, lockToolsToAttach } from '../store/tools.ts'
 import type { CommandContext } from './command-context.ts'
 import { allFound } from './found.ts'
@@ -31,21 +34,42 @@ export interface CreateAgentInput extends AgentSettingsInput {
   readonly includeBaseTools: boolean
 }
 
-/** The agent with its main conversation, its blocks and its tools, all or nothing. */
+/** An agent whose settings are checked, with what the database must still be asked for. */
+export interface PreparedAgent {
+  readonly agent: Agent
+  readonly newBlocks: readonly Block[]
+  readonly blockIds: readonly string[]
+  readonly tools: readonly AgentToolInput[]
+  readonly includeBaseTools: boolean
+}
+
+/** Creates an agent with its main conversation, its blocks and its tools, all or nothing. */
 export async function createAgent(context: CommandContext, viewer: Viewer, input: CreateAgentInput): Promise<Agent> {
-  const { clock, ids } = context
-  const { tenantId } = viewer
+  const prepared = prepareAgent(context, viewer, input)
+  await context.db.transaction().execute(async (trx) => {
+    const parts = await lockParts(trx, prepared)
+    await insertWholeAgent(context, trx, prepared.agent, { ...prepared, ...parts })
+  })
+  return prepared.agent
+}
+
+export function prepareAgent(
+  { clock, ids, models }: CommandContext,
+  { tenantId }: Viewer,
+  input: CreateAgentInput,
+): PreparedAgent {
   const now = clock.now()
   const agent: Agent = {
-    ...mergeAgentSettings(unsetAgent, input, context.models),
+    ...mergeAgentSettings(unsetAgent, input, models),
     id: ids.next(),
     tenantId,
+    key: null,
     toolRules: checkedToolRules('input.toolRules', input.toolRules ?? []),
     createdAt: now,
     updatedAt: now,
   }
-  const toolInputs = input.tools ?? []
-  checkAgentTools('input.tools', toolInputs)
+  const tools = input.tools ?? []
+  checkAgentTools('input.tools', tools)
   const blockIds = input.blockIds ?? []
   checkBlockIds('input.blockIds', blockIds)
   checkBlockCount('input.blocks', blockIds.length + (input.blocks?.length ?? 0))
@@ -58,31 +82,34 @@ export async function createAgent(context: CommandContext, viewer: Viewer, input
     updatedAt: now,
   }))
   checkLabels('input.blocks', newBlocks)
+  return { agent, newBlocks, blockIds, tools, includeBaseTools: input.includeBaseTools }
+}
 
-  await context.db.transaction().execute(async (trx) => {
-    const sharedBlocks = allFound('Block', blockIds, await lockBlocks(trx, tenantId, blockIds))
-    checkLabels('input.blockIds', [...newBlocks, ...sharedBlocks])
+export interface LockedParts {
+  readonly sharedBlocks: readonly Block[]
+  readonly tools: readonly { readonly toolId: string; readonly approvalOverride: boolean | null }[]
+}
 
-    const toolIds = toolInputs.map((tool) => tool.toolId)
-    const tools = allFound('Tool', toolIds, await lockToolsToAttach(trx, tenantId, toolIds))
-    const baseTools = input.includeBaseTools ? await listBaseTools(trx, tenantId) : []
-    const overrides = new Map(toolInputs.map((tool) => [tool.toolId, tool.approvalOverride ?? null]))
-    // A base tool that is also named has the settings that it is named with.
-    const attached = [...baseTools.filter((tool) => !overrides.has(tool.id)), ...tools]
-    checkToolCount('input.tools', attached.length)
-    checkToolsOfRules(
-      'input.toolRules',
-      agent.toolRules,
-      attached.map((tool) => tool.name),
-    )
+/** The existing blocks and tools of an agent, locked, in this order, before the agent itself is. */
+export async function lockParts(trx: Transaction<Database>, prepared: PreparedAgent): Promise<LockedParts> {
+  const { agent, blockIds, newBlocks } = prepared
+  const { tenantId, toolRules } = agent
+  const sharedBlocks = allFound('Block', blockIds, await lockBlocks(trx, tenantId, blockIds))
+  checkLabels('input.blockIds', [...newBlocks, ...sharedBlocks])
 
-    await insertWholeAgent(context, trx, agent, {
-      newBlocks,
-      sharedBlocks,
-      tools: attached.map(({ id }) => ({ toolId: id, approvalOverride: overrides.get(id) ?? null })),
-    })
-  })
-  return agent
+  const toolIds = prepared.tools.map((tool) => tool.toolId)
+  const tools = allFound('Tool', toolIds, await lockToolsToAttach(trx, tenantId, toolIds))
+  const baseTools = prepared.includeBaseTools ? await listBaseTools(trx, tenantId) : []
+  const overrides = new Map(prepared.tools.map((tool) => [tool.toolId, tool.approvalOverride ?? null]))
+  // A base tool that is also named has the settings that it is named with.
+  const attached = [...baseTools.filter((tool) => !overrides.has(tool.id)), ...tools]
+  checkToolCount('input.tools', attached.length)
+  const names = attached.map((tool) => tool.name)
+  checkToolsOfRules('input.toolRules', toolRules, names)
+  return {
+    sharedBlocks,
+    tools: attached.map(({ id }) => ({ toolId: id, approvalOverride: overrides.get(id) ?? null })),
+  }
 }
 
 async function listBaseTools(trx: CommandContext['db'], tenantId: string): Promise<Tool[]> {

@@ -9,13 +9,14 @@ import {
   type ToolRuleInput,
 } from '../domain/tool-rules-input.ts'
 import type { Viewer } from '../domain/viewer.ts'
-import { deleteAgentTools, insertAgentTools, listToolsOfAgents } from '../store/agent-tools.ts'
+import { listToolsOfAgents } from '../store/agent-tools.ts'
 import { lockAgent, setAgent } from '../store/agents.ts'
 import { deleteAgentBlocks, insertAgentBlocks, lockBlocks } from '../store/blocks.ts'
 import { lockToolsToAttach } from '../store/tools.ts'
 import { checkSleeptimeTools } from './check-sleeptime-tools.ts'
 import type { CommandContext } from './command-context.ts'
 import { allFound, found } from './found.ts'
+import { replaceAgentTools } from './replace-agent-tools.ts'
 import { shareBlocks } from './share-blocks.ts'
 
 export interface UpdateAgentInput extends AgentSettingsInput {
@@ -60,18 +61,8 @@ export async function updateAgent(context: CommandContext, viewer: Viewer, input
       await shareBlocks(trx, agent, { field: 'input.blockIds', blocks: blocks! })
     }
     if (toolInputs) {
-      // Those that stay keep their id; the order is the list's.
-      const idsBefore = new Map(before.map((agentTool) => [agentTool.tool.id, agentTool.id]))
-      await deleteAgentTools(trx, agent.id)
-      await insertAgentTools(
-        trx,
-        agent.id,
-        toolInputs.map(({ toolId, approvalOverride }) => ({
-          id: idsBefore.get(toolId) ?? context.ids.next(),
-          toolId,
-          approvalOverride: approvalOverride ?? null,
-        })),
-      )
+      const given = toolInputs.map((tool) => ({ ...tool, approvalOverride: tool.approvalOverride ?? null }))
+      await replaceAgentTools(context, trx, agent, given)
     }
     if (toolInputs || toolRules) await checkSleeptimeTools(trx, toolInputs ? 'input.tools' : 'input.toolRules', agent)
     return agent

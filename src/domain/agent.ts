@@ -44,6 +44,8 @@ export const defaultCompaction: CompactionSettings = {
 export interface Agent {
   readonly id: string
   readonly tenantId: string
+  /** The client's own key, unique in the tenant. Null unless `upsertAgent` set it. */
+  readonly key: string | null
   readonly name: string
   readonly description: string | null
   readonly instructions: string

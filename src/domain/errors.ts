@@ -46,3 +46,14 @@ export function notFound(what: string, id: string): HoldpointError {
 export function notImplemented(what: string): HoldpointError {
   return new HoldpointError('NOT_IMPLEMENTED', `${what} is not implemented in this version.`)
 }
+
+/** Runs checks of an input that is part of a larger one: `input.name` is then reported as `<place>.name`. */
+export async function checkedAt<Result>(place: string, check: () => Promise<Result> | Result): Promise<Result> {
+  try {
+    return await check()
+  } catch (error) {
+    if (!(error instanceof HoldpointError) || error.code !== 'BAD_USER_INPUT') throw error
+    const field = String(error.extensions['field'])
+    throw badUserInput(`${place}${field.replace(/^input/, '')}`, error.message.slice(field.length + 2))
+  }
+}

@@ -45,6 +45,7 @@ export function sleeptimeAgentOf(foreground: Agent, { id, now }: { readonly id: 
   return {
     ...foreground,
     id,
+    key: null,
     name: `${foreground.name.slice(0, 180)} (sleeptime)`,
     description: `Works in the background for ${foreground.name}.`,
     instructions,

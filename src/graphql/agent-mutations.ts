@@ -1,6 +1,8 @@
 import { createAgent } from '../commands/create-agent.ts'
 import { deleteAgent } from '../commands/delete-agent.ts'
 import { updateAgent } from '../commands/update-agent.ts'
+import { upsertAgent } from '../commands/upsert-agent.ts'
+import { checkedToken } from '../domain/run-input.ts'
 import { AgentToolInput } from './agent-tool.ts'
 import { Agent } from './agent.ts'
 import { CreateBlockInput } from './block-mutations.ts'
@@ -65,6 +67,21 @@ const UpdateAgentInput = builder.inputType('UpdateAgentInput', {
   }),
 })
 
+const UpsertAgentInput = builder.inputType('UpsertAgentInput', {
+  description: 'An agent to create or replace.',
+  fields: (t) => ({
+    key: t.string({
+      required: true,
+      description: "The client's own key for the agent, 1 to 200 characters, unique in the tenant.",
+    }),
+    agent: t.field({
+      type: CreateAgentInput,
+      required: true,
+      description: 'All settings of the agent. Omitted settings get their defaults, also if the agent exists.',
+    }),
+  }),
+})
+
 const DeleteAgentInput = builder.inputType('DeleteAgentInput', {
   description: 'Which agent to delete.',
   fields: (t) => ({ id: t.id({ required: true, description: 'agent_…' }) }),
@@ -88,22 +105,34 @@ function nullish(value: unknown): null | undefined {
 
 builder.mutationFields((t) => ({
   createAgent: t.field({
-    type: payloadType('CreateAgentPayload', 'agent', Agent),
+    type: payloadType('CreateAgentPayload', 'agent', Agent, 'The new agent.'),
     nullable: true,
     description: 'Makes an agent with its main conversation.',
     args: { input: t.arg({ type: CreateAgentInput, required: true, description: 'What it is to be.' }) },
     resolve: (_root, { input }, context) => createAgent(context, context.viewer, { ...input, ...partsOf(input) }),
   }),
   updateAgent: t.field({
-    type: payloadType('UpdateAgentPayload', 'agent', Agent),
+    type: payloadType('UpdateAgentPayload', 'agent', Agent, 'The changed agent.'),
     nullable: true,
     description: 'Changes an agent. A run that goes on sees it at its next step.',
     args: { input: t.arg({ type: UpdateAgentInput, required: true, description: 'What changes.' }) },
     resolve: (_root, { input }, context) =>
       updateAgent(context, context.viewer, { ...input, ...partsOf(input), id: requireUuid('Agent', input.id) }),
   }),
+  upsertAgent: t.field({
+    type: payloadType('UpsertAgentPayload', 'agent', Agent, 'The new or replaced agent.'),
+    nullable: true,
+    description:
+      "Creates the agent with the client's own key, or replaces the settings of the existing one. Its conversations and blocks stay; a given block is added only if its label is new.",
+    args: { input: t.arg({ type: UpsertAgentInput, required: true, description: 'Key and settings.' }) },
+    resolve: (_root, { input: { key, agent } }, context) =>
+      upsertAgent(context, context.viewer, {
+        key: checkedToken('input.key', key)!,
+        agent: { ...agent, ...partsOf(agent) },
+      }),
+  }),
   deleteAgent: t.field({
-    type: deletedPayloadType('DeleteAgentPayload'),
+    type: deletedPayloadType('DeleteAgentPayload', 'Id of the deleted agent.'),
     nullable: true,
     description:
       'Deletes an agent with its conversations, runs and messages, and the agent that was made to work for it in the background. Its blocks and tools stay.',

@@ -81,7 +81,7 @@ const SetToolApprovalInput = builder.inputType('SetToolApprovalInput', {
 
 builder.mutationFields((t) => ({
   attachTool: t.field({
-    type: payloadType('AttachToolPayload', 'agent', Agent),
+    type: payloadType('AttachToolPayload', 'agent', Agent, 'The agent, with the tool.'),
     nullable: true,
     description:
       'Gives a tool to an agent. Giving it again changes nothing but the approval setting, where one is given.',
@@ -94,7 +94,7 @@ builder.mutationFields((t) => ({
       }),
   }),
   detachTool: t.field({
-    type: payloadType('DetachToolPayload', 'agent', Agent),
+    type: payloadType('DetachToolPayload', 'agent', Agent, 'The agent, without the tool.'),
     nullable: true,
     description: "Takes a tool from an agent. Refused while the agent's tool rules name it.",
     args: { input: t.arg({ type: DetachToolInput, required: true, description: 'Which from whom.' }) },
@@ -105,7 +105,7 @@ builder.mutationFields((t) => ({
       }),
   }),
   setToolApproval: t.field({
-    type: payloadType('SetToolApprovalPayload', 'agent', Agent),
+    type: payloadType('SetToolApprovalPayload', 'agent', Agent, 'The changed agent.'),
     nullable: true,
     description: "Sets (or with null clears) an agent's own approval setting for one of its tools.",
     args: { input: t.arg({ type: SetToolApprovalInput, required: true, description: 'Which of whose, and what.' }) },

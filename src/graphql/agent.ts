@@ -1,4 +1,5 @@
 import type { Agent as AgentShape } from '../domain/agent.ts'
+import { exportAgent } from '../domain/agent-document.ts'
 import { encodeId } from '../domain/ids.ts'
 import { countAgents, listAgentsPage } from '../store/agents.ts'
 import { builder } from './builder.ts'
@@ -15,6 +16,10 @@ Agent.implement({
   interfaces: [Node],
   fields: (t) => ({
     id: t.id({ description: 'agent_…', resolve: (agent) => encodeId('Agent', agent.id) }),
+    key: t.exposeString('key', {
+      nullable: true,
+      description: "The client's own key for the agent, unique in the tenant. Null unless `upsertAgent` set it.",
+    }),
     name: t.exposeString('name', { description: 'For people. Several agents may have the same.' }),
     description: t.exposeString('description', {
       nullable: true,
@@ -46,6 +51,13 @@ Agent.implement({
     timezone: t.exposeString('timezone', {
       description: 'The IANA name of the time zone in which it is told the time.',
     }),
+    export: t.field({
+      type: 'JSON',
+      description:
+        'The agent with its settings, blocks, tools and rules as one versioned JSON document for `importAgent`. It contains no secrets and no conversations.',
+      resolve: async (agent, _args, { loaders }) =>
+        exportAgent(agent, await loaders.blocksOfAgent.load(agent.id), await loaders.toolsOfAgent.load(agent.id)),
+    }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was made.' }),
     updatedAt: t.expose('updatedAt', {
       type: 'DateTime',
@@ -62,7 +74,8 @@ const AgentFilter = builder.inputType('AgentFilter', {
   description: 'Which agents. What is left out is not asked for; all that is given must fit.',
   fields: (t) => ({
     nameContains: t.string({ description: 'A part of the name, in upper or lower case.' }),
-    tags: t.stringList({ description: 'Tags that the agent has, all of them.' }),
+    tags: t.stringList({ description: 'Tags that the agent must have, all of them.' }),
+    key: t.string({ description: "The client's own key, as given to `upsertAgent`." }),
   }),
 })
 

@@ -65,7 +65,7 @@ CreateApiKeyPayload.implement({
   }),
 })
 
-const RevokeApiKeyPayload = payloadType('RevokeApiKeyPayload', 'apiKey', ApiKey)
+const RevokeApiKeyPayload = payloadType('RevokeApiKeyPayload', 'apiKey', ApiKey, 'The revoked key.')
 
 builder.mutationFields((t) => ({
   createApiKey: t.field({

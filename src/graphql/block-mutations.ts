@@ -89,7 +89,7 @@ const UpdateBlockResult = builder.unionType('UpdateBlockResult', {
 
 builder.mutationFields((t) => ({
   createBlock: t.field({
-    type: payloadType('CreateBlockPayload', 'block', Block),
+    type: payloadType('CreateBlockPayload', 'block', Block, 'The new block.'),
     nullable: true,
     description: 'Makes a block that no agent has yet.',
     args: { input: t.arg({ type: CreateBlockInput, required: true, description: 'What it is to be.' }) },
@@ -111,7 +111,7 @@ builder.mutationFields((t) => ({
     },
   }),
   deleteBlock: t.field({
-    type: deletedPayloadType('DeleteBlockPayload'),
+    type: deletedPayloadType('DeleteBlockPayload', 'Id of the deleted block.'),
     nullable: true,
     description: 'Deletes a block; every agent that has it loses it.',
     args: { input: t.arg({ type: DeleteBlockInput, required: true, description: 'Which one.' }) },
@@ -121,7 +121,7 @@ builder.mutationFields((t) => ({
     },
   }),
   attachBlock: t.field({
-    type: payloadType('AttachBlockPayload', 'agent', Agent),
+    type: payloadType('AttachBlockPayload', 'agent', Agent, 'The agent, with the block.'),
     nullable: true,
     description: 'Gives a block to an agent. Giving it again changes nothing.',
     args: { input: t.arg({ type: AttachBlockInput, required: true, description: 'Which to whom.' }) },
@@ -132,7 +132,7 @@ builder.mutationFields((t) => ({
       }),
   }),
   detachBlock: t.field({
-    type: payloadType('DetachBlockPayload', 'agent', Agent),
+    type: payloadType('DetachBlockPayload', 'agent', Agent, 'The agent, without the block.'),
     nullable: true,
     description: 'Takes a block from an agent. The block stays.',
     args: { input: t.arg({ type: DetachBlockInput, required: true, description: 'Which from whom.' }) },

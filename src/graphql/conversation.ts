@@ -104,7 +104,7 @@ const DeleteConversationInput = builder.inputType('DeleteConversationInput', {
 
 builder.mutationFields((t) => ({
   createConversation: t.field({
-    type: payloadType('CreateConversationPayload', 'conversation', Conversation),
+    type: payloadType('CreateConversationPayload', 'conversation', Conversation, 'The new conversation.'),
     nullable: true,
     description: 'Creates a conversation with an agent.',
     args: { input: t.arg({ type: CreateConversationInput, required: true, description: 'The new conversation.' }) },
@@ -112,7 +112,7 @@ builder.mutationFields((t) => ({
       createConversation(context, context.viewer, { ...input, agentId: requireUuid('Agent', input.agentId) }),
   }),
   updateConversation: t.field({
-    type: payloadType('UpdateConversationPayload', 'conversation', Conversation),
+    type: payloadType('UpdateConversationPayload', 'conversation', Conversation, 'The changed conversation.'),
     nullable: true,
     description: 'Changes the title or metadata of a conversation.',
     args: {
@@ -122,7 +122,7 @@ builder.mutationFields((t) => ({
       updateConversation(context, context.viewer, { ...input, id: requireUuid('Conversation', input.id) }),
   }),
   deleteConversation: t.field({
-    type: deletedPayloadType('DeleteConversationPayload'),
+    type: deletedPayloadType('DeleteConversationPayload', 'Id of the deleted conversation.'),
     nullable: true,
     description:
       'Deletes a conversation with its content and stops its run. A main conversation can be deleted only with its agent.',

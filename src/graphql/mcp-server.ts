@@ -70,9 +70,9 @@ const RemoveMcpServerInput = builder.inputType('RemoveMcpServerInput', {
   fields: (t) => ({ id: t.id({ required: true, description: 'The server.' }) }),
 })
 
-const AddMcpServerPayload = payloadType('AddMcpServerPayload', 'server', McpServer)
-const RefreshMcpServerPayload = payloadType('RefreshMcpServerPayload', 'server', McpServer)
-const RemoveMcpServerPayload = deletedPayloadType('RemoveMcpServerPayload')
+const AddMcpServerPayload = payloadType('AddMcpServerPayload', 'server', McpServer, 'The added server.')
+const RefreshMcpServerPayload = payloadType('RefreshMcpServerPayload', 'server', McpServer, 'The refreshed server.')
+const RemoveMcpServerPayload = deletedPayloadType('RemoveMcpServerPayload', 'Id of the removed server.')
 
 builder.mutationFields((t) => ({
   addMcpServer: t.field({

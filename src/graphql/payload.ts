@@ -2,19 +2,20 @@ import type { ImplementableObjectRef, ObjectRef } from '@pothos/core'
 
 import { builder, type BuilderTypes } from './builder.ts'
 
-/** What a mutation answers with that leaves one thing behind: the thing, under its name. */
+/** The result of a mutation that leaves one object behind: the object, under its name. */
 export function payloadType<Node>(
   name: string,
   field: string,
   node: ObjectRef<BuilderTypes, Node> | ImplementableObjectRef<BuilderTypes, Node>,
+  description: string,
 ) {
   const Payload = builder.objectRef<Node>(name)
   Payload.implement({
-    description: `What \`${mutationOf(name)}\` answers with.`,
+    description: `Result of \`${mutationOf(name)}\`.`,
     fields: (t) => ({
       [field]: t.field({
         type: node,
-        description: 'As it is now.',
+        description,
         resolve: (source) => source as never,
       }),
     }),
@@ -22,13 +23,13 @@ export function payloadType<Node>(
   return Payload
 }
 
-/** What a mutation answers with that removes something: the id it had. */
-export function deletedPayloadType(name: string) {
+/** The result of a mutation that deletes an object: the id that it had. */
+export function deletedPayloadType(name: string, description: string) {
   const Payload = builder.objectRef<string>(name)
   Payload.implement({
-    description: `What \`${mutationOf(name)}\` answers with.`,
+    description: `Result of \`${mutationOf(name)}\`.`,
     fields: (t) => ({
-      deletedId: t.id({ description: 'The id of what is gone.', resolve: (id) => id }),
+      deletedId: t.id({ description, resolve: (id) => id }),
     }),
   })
   return Payload

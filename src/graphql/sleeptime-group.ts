@@ -79,9 +79,19 @@ const DeleteSleeptimeGroupInput = builder.inputType('DeleteSleeptimeGroupInput',
   fields: (t) => ({ id: t.id({ required: true, description: 'The group.' }) }),
 })
 
-const CreateSleeptimeGroupPayload = payloadType('CreateSleeptimeGroupPayload', 'group', SleeptimeGroup)
-const UpdateSleeptimeGroupPayload = payloadType('UpdateSleeptimeGroupPayload', 'group', SleeptimeGroup)
-const DeleteSleeptimeGroupPayload = deletedPayloadType('DeleteSleeptimeGroupPayload')
+const CreateSleeptimeGroupPayload = payloadType(
+  'CreateSleeptimeGroupPayload',
+  'group',
+  SleeptimeGroup,
+  'The new group.',
+)
+const UpdateSleeptimeGroupPayload = payloadType(
+  'UpdateSleeptimeGroupPayload',
+  'group',
+  SleeptimeGroup,
+  'The changed group.',
+)
+const DeleteSleeptimeGroupPayload = deletedPayloadType('DeleteSleeptimeGroupPayload', 'Id of the deleted group.')
 
 function agentIdsOf({ sleeptimeAgentIds }: { sleeptimeAgentIds?: readonly string[] | null | undefined }) {
   return sleeptimeAgentIds?.map((id) => requireUuid('Agent', id))

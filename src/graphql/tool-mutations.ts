@@ -107,7 +107,7 @@ const DeleteToolInput = builder.inputType('DeleteToolInput', {
 
 builder.mutationFields((t) => ({
   upsertTool: t.field({
-    type: payloadType('UpsertToolPayload', 'tool', Tool),
+    type: payloadType('UpsertToolPayload', 'tool', Tool, 'The new or replaced tool.'),
     nullable: true,
     description: "Creates the tool, or replaces the tenant's tool of that name.",
     args: { input: t.arg({ type: UpsertToolInput, required: true, description: 'What it is to be.' }) },
@@ -119,7 +119,7 @@ builder.mutationFields((t) => ({
       }),
   }),
   updateTool: t.field({
-    type: payloadType('UpdateToolPayload', 'tool', Tool),
+    type: payloadType('UpdateToolPayload', 'tool', Tool, 'The changed tool.'),
     nullable: true,
     description: 'Of any kind. What is left out stays as it is, stored headers too.',
     args: { input: t.arg({ type: UpdateToolInput, required: true, description: 'What changes.' }) },
@@ -131,7 +131,7 @@ builder.mutationFields((t) => ({
       }),
   }),
   deleteTool: t.field({
-    type: deletedPayloadType('DeleteToolPayload'),
+    type: deletedPayloadType('DeleteToolPayload', 'Id of the deleted tool.'),
     nullable: true,
     description: 'Deletes a tool; every agent that has it loses it. Built-in tools can only be detached.',
     args: { input: t.arg({ type: DeleteToolInput, required: true, description: 'Which one.' }) },

@@ -1,4 +1,4 @@
-import { sql, type Kysely, type Selectable } from 'kysely'
+import { sql, type Kysely, type Selectable, type Transaction } from 'kysely'
 
 import type { Agent } from '../domain/agent.ts'
 import { storableText } from '../util/json.ts'
@@ -9,12 +9,14 @@ import { ofTenant } from './tenant-scope.ts'
 export interface AgentFilter {
   readonly nameContains?: string | null | undefined
   readonly tags?: readonly string[] | null | undefined
+  readonly key?: string | null | undefined
 }
 
 export function toAgent(row: Selectable<Database['agents']>): Agent {
   return {
     id: row.id,
     tenantId: row.tenant_id,
+    key: row.key,
     name: row.name,
     description: row.description,
     instructions: row.instructions,
@@ -61,6 +63,7 @@ function selectAgents(db: Kysely<Database>, tenantId: string, filter: AgentFilte
   if (typeof filter.nameContains === 'string')
     query = query.where(sql<boolean>`position(lower(${storableText(filter.nameContains)}) in lower(name)) > 0`)
   if (filter.tags) query = query.where(sql<boolean>`tags @> ${filter.tags.map(storableText)}::text[]`)
+  if (typeof filter.key === 'string') query = query.where('key', '=', storableText(filter.key))
   return query
 }
 
@@ -111,6 +114,7 @@ export async function insertAgent(trx: Kysely<Database>, agent: Agent): Promise<
     .values({
       id: agent.id,
       tenant_id: agent.tenantId,
+      key: agent.key,
       created_at: agent.createdAt,
       ...settableColumns(agent),
     })
@@ -136,4 +140,24 @@ export async function deleteAgent(trx: Kysely<Database>, tenantId: string, id: s
     .where('conversations.agent_id', '=', id)
     .execute()
   await trx.deleteFrom('agents').where(ofTenant('agents', tenantId)).where('id', '=', id).execute()
+}
+
+/**
+ * The agent with this key, locked like `lockAgent`. Until the transaction ends nobody else gets an agent by this key or
+ * makes one under it, whether or not there is one.
+ */
+export async function lockAgentByKey(
+  trx: Transaction<Database>,
+  tenantId: string,
+  key: string,
+): Promise<Agent | undefined> {
+  await sql`select pg_advisory_xact_lock(hashtextextended(${`agent ${tenantId} ${key}`}, 0))`.execute(trx)
+  const row = await trx
+    .selectFrom('agents')
+    .selectAll()
+    .where(ofTenant('agents', tenantId))
+    .where('key', '=', key)
+    .forNoKeyUpdate()
+    .executeTakeFirst()
+  return row && toAgent(row)
 }

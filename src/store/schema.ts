@@ -42,6 +42,7 @@ export interface Database {
   agents: {
     id: string
     tenant_id: string
+    key: string | null
     name: string
     description: string | null
     instructions: string

@@ -49,6 +49,7 @@ const run: DrivenRun = {
 const agent: Agent = {
   id: 'agent',
   tenantId: 'tenant',
+  key: null,
   name: 'a',
   description: null,
   instructions: '',

@@ -1,0 +1,80 @@
+import type { Agent } from '../domain/agent.ts'
+import { badUserInput, checkedAt } from '../domain/errors.ts'
+import { checkedToolName } from '../domain/input.ts'
+import { mergeTool, refuseRulesForTwo, unsetTool } from '../domain/tool-input.ts'
+import type { Tool } from '../domain/tool.ts'
+import type { Viewer } from '../domain/viewer.ts'
+import { findToolsByName } from '../store/tool-calls.ts'
+import { insertTool } from '../store/tools.ts'
+import { checkJavaScript } from './check-javascript.ts'
+import type { CommandContext } from './command-context.ts'
+import { lockParts, prepareAgent, type CreateAgentInput } from './create-agent.ts'
+import { insertWholeAgent } from './insert-whole-agent.ts'
+import type { UpsertToolInput } from './upsert-tool.ts'
+
+export interface ImportedTool {
+  readonly name: string
+  readonly approvalOverride: boolean | null
+  /** Undefined if the document only names the tool, which must then exist. */
+  readonly definition: UpsertToolInput | undefined
+}
+
+export interface ImportAgentInput {
+  readonly agent: CreateAgentInput
+  readonly tools: readonly ImportedTool[]
+}
+
+const place = 'input.document'
+
+/** Creates an agent and those of its tools that the tenant does not have, all or nothing. */
+export async function importAgent(
+  context: CommandContext,
+  viewer: Viewer,
+  { agent: given, tools }: ImportAgentInput,
+): Promise<Agent> {
+  const { tenantId } = viewer
+  const names = tools.map((tool) => tool.name)
+  const known = new Set((await findToolsByName(context.db, tenantId, names)).map((tool) => tool.name))
+  const created: Tool[] = []
+  for (const [index, tool] of tools.entries()) {
+    const field = `${place}.tools.${index}`
+    if (!known.has(tool.name)) created.push(await checkedAt(field, () => toolToCreate(context, viewer, tool)))
+  }
+  return context.db.transaction().execute(async (trx) => {
+    // A tool that somebody created under the same name a moment ago is used as it is.
+    for (const tool of created) await insertTool(trx, tool)
+    const byName = new Map((await findToolsByName(trx, tenantId, names)).map((tool) => [tool.name, tool]))
+    const attached = tools.map(({ name, approvalOverride }, index) => {
+      const tool = byName.get(name)
+      if (!tool) throw badUserInput(`${place}.tools.${index}`, `The tool ${name} was deleted meanwhile. Import again.`)
+      return { toolId: tool.id, approvalOverride }
+    })
+    return checkedAt(`${place}.agent`, async () => {
+      const prepared = prepareAgent(context, viewer, { ...given, tools: attached, includeBaseTools: false })
+      const parts = await lockParts(trx, prepared)
+      await insertWholeAgent(context, trx, prepared.agent, { ...prepared, ...parts })
+      return prepared.agent
+    })
+  })
+}
+
+async function toolToCreate(context: CommandContext, viewer: Viewer, tool: ImportedTool): Promise<Tool> {
+  const { name, definition } = tool
+  if (!definition)
+    throw badUserInput(
+      'input.name',
+      `There is no tool ${name} here, and the document cannot create it. Register it in code or add its MCP server first.`,
+    )
+  refuseRulesForTwo(viewer.actor, definition)
+  const settings = mergeTool(unsetTool, definition)
+  await checkJavaScript(context, viewer, settings)
+  const now = context.clock.now()
+  return {
+    ...settings,
+    id: context.ids.next(),
+    tenantId: viewer.tenantId,
+    name: checkedToolName('input.name', name),
+    createdAt: now,
+    updatedAt: now,
+  }
+}

@@ -1,0 +1,20 @@
+import type { Transaction } from 'kysely'
+
+import type { Agent } from '../domain/agent.ts'
+import { deleteAgentTools, insertAgentTools, listToolsOfAgents } from '../store/agent-tools.ts'
+import type { Database } from '../store/schema.ts'
+import type { CommandContext } from './command-context.ts'
+
+/** Makes these the agent's tools, in this order. A tool that stays attached keeps the id of its attachment. */
+export async function replaceAgentTools(
+  { ids }: Pick<CommandContext, 'ids'>,
+  trx: Transaction<Database>,
+  { id: agentId, tenantId }: Agent,
+  tools: readonly { readonly toolId: string; readonly approvalOverride: boolean | null }[],
+): Promise<void> {
+  const before = await listToolsOfAgents(trx, tenantId, [agentId])
+  const idsBefore = new Map(before.map((agentTool) => [agentTool.tool.id, agentTool.id]))
+  await deleteAgentTools(trx, agentId)
+  const attached = tools.map((tool) => ({ ...tool, id: idsBefore.get(tool.toolId) ?? ids.next() }))
+  await insertAgentTools(trx, agentId, attached)
+}

@@ -1,0 +1,65 @@
+import type { Transaction } from 'kysely'
+
+import { checkBlockCount, checkLabels } from '../domain/agent-parts.ts'
+import type { Agent } from '../domain/agent.ts'
+import { checkedAt } from '../domain/errors.ts'
+import type { Viewer } from '../domain/viewer.ts'
+import { lockAgentByKey, setAgent } from '../store/agents.ts'
+import { insertAgentBlocks, insertBlocks, listBlocksOfAgents } from '../store/blocks.ts'
+import type { Database } from '../store/schema.ts'
+import { checkSleeptimeTools } from './check-sleeptime-tools.ts'
+import type { CommandContext } from './command-context.ts'
+import { lockParts, prepareAgent, type CreateAgentInput, type LockedParts, type PreparedAgent } from './create-agent.ts'
+import { insertWholeAgent } from './insert-whole-agent.ts'
+import { replaceAgentTools } from './replace-agent-tools.ts'
+import { shareBlocks } from './share-blocks.ts'
+
+export interface UpsertAgentInput {
+  readonly key: string
+  readonly agent: CreateAgentInput
+}
+
+/** Creates the agent with this key, or replaces its settings, rules and tools. The same input again changes nothing. */
+export async function upsertAgent(
+  context: CommandContext,
+  viewer: Viewer,
+  { key, agent: given }: UpsertAgentInput,
+): Promise<Agent> {
+  return checkedAt('input.agent', async () => {
+    const prepared = prepareAgent(context, viewer, given)
+    return context.db.transaction().execute(async (trx) => {
+      const parts = await lockParts(trx, prepared)
+      const stored = await lockAgentByKey(trx, viewer.tenantId, key)
+      if (stored) return replaceAgent(context, trx, stored, { ...prepared, ...parts })
+      const agent = { ...prepared.agent, key }
+      await insertWholeAgent(context, trx, agent, { ...prepared, ...parts })
+      return agent
+    })
+  })
+}
+
+/** Blocks and conversations stay: what the agent has learned is not the deploy script's to reset. */
+async function replaceAgent(
+  context: CommandContext,
+  trx: Transaction<Database>,
+  stored: Agent,
+  given: PreparedAgent & LockedParts,
+): Promise<Agent> {
+  const { id, key, tenantId, createdAt } = stored
+  const agent = { ...given.agent, id, key, createdAt }
+  await setAgent(trx, agent)
+  await replaceAgentTools(context, trx, agent, given.tools)
+  await checkSleeptimeTools(trx, 'input.tools', agent)
+
+  const has = (await listBlocksOfAgents(trx, tenantId, [id])).map(({ block }) => block)
+  const newBlocks = given.newBlocks.filter(({ label }) => !has.some((block) => block.label === label))
+  const shared = given.sharedBlocks.filter((block) => !has.some((other) => other.id === block.id))
+  const added = [...newBlocks, ...shared]
+  checkBlockCount('input.blocks', has.length + added.length)
+  checkLabels('input.blockIds', [...has, ...added])
+  await insertBlocks(trx, newBlocks)
+  const blockIds = added.map((block) => block.id)
+  await insertAgentBlocks(trx, id, blockIds)
+  await shareBlocks(trx, agent, { field: 'input.blocks', blocks: added })
+  return agent
+}
