@@ -25,6 +25,8 @@ export type MessageType =
   | 'TOOL_RETURN'
   | 'USER'
 
+export type ModelCapability = 'DOCUMENTS' | 'IMAGES' | 'REASONING' | 'STRUCTURED_OUTPUT' | 'TOOLS'
+
 export type ReasoningEffort = 'HIGH' | 'LOW' | 'MEDIUM' | 'MINIMAL'
 
 export type RunErrorType =

@@ -14,6 +14,7 @@ import { createPostgresBus } from './live/postgres-bus.ts'
 import { Relay } from './live/relay.ts'
 import { createAnthropic } from './providers/anthropic.ts'
 import { createCatalog } from './providers/catalog.ts'
+import { createProvider } from './providers/create-provider.ts'
 import { demoProvider } from './providers/demo.ts'
 import { createOpenAIChat } from './providers/openai-chat.ts'
 import { createOpenAIResponses } from './providers/openai-responses.ts'
@@ -80,6 +81,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     createOpenAIResponses(config.openai),
     createOpenAIChat(config.openaiChat),
     createAnthropic(config.anthropic),
+    ...config.endpoints.map(createProvider),
     ...(options.providers ?? []),
   ])
   const network = createNetworkGuard({ allowPrivate: config.allowPrivateNetwork })

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 
+import { readProvidersFile, type EndpointConfig } from './providers-file.ts'
 import { readSettings } from './settings.ts'
 import type { LogLevel } from './util/log.ts'
 import { StartError } from './util/start-error.ts'
@@ -26,6 +27,8 @@ export interface Config {
   readonly openai: ProviderAccess
   readonly openaiChat: ProviderAccess
   readonly anthropic: ProviderAccess
+  /** The endpoints of the providers file. */
+  readonly endpoints: readonly EndpointConfig[]
   readonly allowPrivateNetwork: boolean
   readonly toolsPath: string | undefined
   readonly logLevel: LogLevel
@@ -59,6 +62,7 @@ export function readConfig(env: Environment = process.env): Config {
       baseUrl: values.OPENAI_CHAT_BASE_URL ?? openai.baseUrl,
     }),
     anthropic: Object.freeze({ apiKey: values.ANTHROPIC_API_KEY, baseUrl: values.ANTHROPIC_BASE_URL }),
+    endpoints: values.HOLDPOINT_PROVIDERS ? readProvidersFile(values.HOLDPOINT_PROVIDERS, env) : [],
     allowPrivateNetwork: values.HOLDPOINT_ALLOW_PRIVATE_NETWORK === '1',
     toolsPath: values.HOLDPOINT_TOOLS,
     logLevel: values.LOG_LEVEL,

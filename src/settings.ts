@@ -39,6 +39,7 @@ export const settings = {
   OPENAI_CHAT_BASE_URL: url('a server that speaks Chat Completions', webProtocols, 'OPENAI_BASE_URL'),
   ANTHROPIC_API_KEY: secret('key for the models anthropic/…'),
   ANTHROPIC_BASE_URL: url('address of the Messages API', webProtocols, "the SDK's"),
+  HOLDPOINT_PROVIDERS: path('a JSON or YAML file with named model endpoints'),
   HOLDPOINT_ALLOW_PRIVATE_NETWORK: choice('1 lets HTTP and MCP tools reach private addresses', ['0', '1'], '0'),
   HOLDPOINT_TOOLS: path('a module, or a folder of modules, with tools in code'),
   HOLDPOINT_TOOL_GRACE_MS: integer('how long a cancelled tool may go on', { default: 5_000, least: 0, most: hourMs }),

@@ -23,6 +23,7 @@ describe('readConfig', () => {
       openai: { apiKey: undefined, baseUrl: undefined },
       openaiChat: { apiKey: undefined, baseUrl: undefined },
       anthropic: { apiKey: undefined, baseUrl: undefined },
+      endpoints: [],
       allowPrivateNetwork: false,
       logLevel: 'info',
       otlpEndpoint: undefined,

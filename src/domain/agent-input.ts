@@ -182,8 +182,12 @@ export function mergeCompaction(
 }
 
 function checkedModel(field: string, handle: string, models: ModelCatalog): string {
-  if (models.find(handle)) return handle
-  const handles = models.list().map((model) => model.handle)
+  if (models.find(handle)) {
+    const missing = models.missingFor(handle)
+    if (missing === undefined) return handle
+    throw badUserInput(field, `${missing}, so ${handle} cannot be called. Set it and restart the server.`)
+  }
+  const handles = models.list().flatMap((model) => (model.isConfigured ? [model.handle] : []))
   const named = handles.slice(0, 50).join(', ') + (handles.length > 50 ? ' …' : '')
-  throw badUserInput(field, `There is no model ${shown(handle)} here. It takes one of: ${named}.`)
+  throw badUserInput(field, `There is no model ${shown(handle)}. Use one of: ${named}.`)
 }

@@ -2,18 +2,29 @@ import type { JsonObject } from '../util/json.ts'
 import type { Agent } from './agent.ts'
 import type { ModelRequest } from './model-request.ts'
 
-/** A model that this server can reach, by its handle: provider/name. */
+export const modelCapabilities = ['IMAGES', 'DOCUMENTS', 'TOOLS', 'STRUCTURED_OUTPUT', 'REASONING'] as const
+export type ModelCapability = (typeof modelCapabilities)[number]
+
+/** A model that agents can use, by its handle: provider/name. */
 export interface Model {
   readonly handle: string
   readonly provider: string
   readonly contextWindow: number
+  readonly capabilities: readonly ModelCapability[]
+  /** Whether its provider can be called: the key, or whatever else it needs, is set. */
+  readonly isConfigured: boolean
 }
 
-/** The models that the configuration can reach. Asking it calls nobody. */
+/** The models of all providers. */
 export interface ModelCatalog {
+  /** The models that are known now. Asks nobody. */
   list(): readonly Model[]
+  /** The models that the providers list themselves. Asks each of them, at most every few minutes. */
+  listFresh(): Promise<readonly Model[]>
   find(handle: string): Model | undefined
-  /** What would be sent to the provider; undefined where nobody speaks for the model any more. */
+  /** What has to be set before the model can be called; undefined if nothing has. */
+  missingFor(handle: string): string | undefined
+  /** What would be sent to the provider; undefined if no provider has the model. */
   requestBody(request: ModelRequest): JsonObject | undefined
 }
 

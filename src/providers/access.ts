@@ -1,11 +1,5 @@
 import { limitResponse } from './response-limits.ts'
 
-/** Address and key of a provider's API. Undefined means the provider's own address, or no key. */
-export interface Access {
-  readonly apiKey: string | undefined
-  readonly baseUrl: string | undefined
-}
-
 /**
  * Options of both SDKs. They retry temporary failures (429, 5xx, no connection) until the first byte has come. They do not
  * watch the abort signal between two attempts, so every call of theirs is wrapped in `abortable`.

@@ -3,14 +3,8 @@ import type { ContentBlockParam, MessageCreateParamsStreaming, ToolChoice } from
 import type { ModelRequest } from '../domain/model-request.ts'
 import { isJsonObject } from '../util/json.ts'
 import { anthropicMessages, type Turn } from './anthropic-messages.ts'
-import {
-  bindingBeta,
-  claudeVersion,
-  interleavedBeta,
-  takesSchemas,
-  takesTemperature,
-  thinkingOf,
-} from './anthropic-thinking.ts'
+import { bindingBeta, interleavedBeta, thinkingOf } from './anthropic-thinking.ts'
+import { claudeVersion, takesSchemas, takesTemperature } from './claude-version.ts'
 import { modelName } from './models.ts'
 import { isStrictSchema } from './strict-schema.ts'
 

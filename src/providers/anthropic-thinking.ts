@@ -2,14 +2,8 @@ import type { ThinkingConfigParam } from '@anthropic-ai/sdk/resources/messages'
 
 import type { ReasoningEffort } from '../domain/agent.ts'
 import type { ModelRequest } from '../domain/model-request.ts'
+import { claudeVersion } from './claude-version.ts'
 import { modelName } from './models.ts'
-
-/** What a Claude model takes follows from its version: 4.6 in claude-sonnet-4-6, 5 in claude-opus-5, 3.7 in claude-3-7-sonnet. */
-export function claudeVersion(name: string): number {
-  if (name.startsWith('claude-mythos-preview')) return 4.6
-  const [, major, minor] = /^claude-(?:[a-z]+-)?(\d+)(?:-(\d{1,2})(?!\d))?/.exec(name) ?? []
-  return Number(`${major ?? 0}.${minor ?? 0}`)
-}
 
 /** From here on thinking needs no budget: the model decides. */
 const adaptiveFrom = 4.6
@@ -62,14 +56,4 @@ function turnBeganWithoutThinking({ messages, model }: ModelRequest): boolean {
   if (turn?.role !== 'assistant') return false
   const [first] = turn.parts
   return first?.type !== 'reasoning' || first.provider?.model !== model
-}
-
-/** The same generations refuse a temperature. */
-export function takesTemperature(name: string): boolean {
-  return claudeVersion(name) < 4.7
-}
-
-/** Strict tools and answers of a given shape. */
-export function takesSchemas(name: string): boolean {
-  return claudeVersion(name) >= 4.5
 }

@@ -3,28 +3,27 @@ import type Anthropic from '@anthropic-ai/sdk'
 import type { ModelPart, ModelRequest } from '../domain/model-request.ts'
 import type { JsonObject } from '../util/json.ts'
 import { abortable } from '../util/abort.ts'
-import { sdkOptions, type Access } from './access.ts'
+import { sdkOptions } from './access.ts'
 import { anthropicBody, betasOf } from './anthropic-request.ts'
 import { readMessage } from './anthropic-stream.ts'
+import { clientOptions, type Endpoint } from './endpoint.ts'
 import { missingKey } from './errors.ts'
 import { guardStream } from './guard-stream.ts'
-import { anthropicWindows, knownModels } from './models.ts'
+import { anthropicFamily, knownModels } from './models.ts'
 import type { Provider } from './provider.ts'
 import { openWithReasoning } from './reasoning.ts'
 
 /** `anthropic/…`: the Messages API. */
-export function createAnthropic(access: Access): Provider {
-  const models = knownModels('anthropic', anthropicWindows)
-  let client: Promise<Anthropic> | undefined
-
-  async function createClient(apiKey: string): Promise<Anthropic> {
-    const { Anthropic } = await import('@anthropic-ai/sdk')
-    return new Anthropic({ ...sdkOptions, apiKey, baseURL: access.baseUrl ?? null, openTelemetry: false })
-  }
+export function createAnthropic(endpoint: Endpoint): Provider {
+  const name = endpoint.name ?? 'anthropic'
+  const models = knownModels(name, anthropicFamily, endpoint.models)
+  const missing = endpoint.apiKey ? undefined : (endpoint.missingKey ?? 'ANTHROPIC_API_KEY is not set')
+  let created: Promise<Anthropic> | undefined
+  const client = () => (created ??= createClient(endpoint))
 
   async function* streamMessage(request: ModelRequest, signal: AbortSignal): AsyncGenerator<ModelPart, void> {
-    if (!access.apiKey) return yield missingKey('ANTHROPIC_API_KEY', request.model)
-    const { messages } = await (client ??= createClient(access.apiKey))
+    if (missing) return yield missingKey(missing, request.model)
+    const { messages } = await client()
     const events = await openWithReasoning(request, (asked) => {
       const body = anthropicBody(asked)
       const betas = betasOf(body)
@@ -35,10 +34,26 @@ export function createAnthropic(access: Access): Provider {
   }
 
   return {
-    name: 'anthropic',
-    models: () => (access.apiKey ? models.list : []),
+    name,
+    missing,
+    models: () => models.list,
+    async listModels(signal) {
+      const { data } = await (await client()).models.list({ limit: 1_000 }, { signal, maxRetries: 0 })
+      return data.map(({ id }) => id)
+    },
     find: models.find,
     requestBody: (request) => anthropicBody(request) as unknown as JsonObject,
-    stream: (request, signal) => guardStream(streamMessage(request, signal), { signal, secret: access.apiKey }),
+    stream: (request, signal) => guardStream(streamMessage(request, signal), { signal, secret: endpoint.apiKey }),
   }
+}
+
+async function createClient(endpoint: Endpoint): Promise<Anthropic> {
+  const { Anthropic } = await import('@anthropic-ai/sdk')
+  return new Anthropic({
+    ...sdkOptions,
+    ...clientOptions(endpoint),
+    apiKey: endpoint.apiKey!,
+    baseURL: endpoint.baseUrl ?? null,
+    openTelemetry: false,
+  })
 }

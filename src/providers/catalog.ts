@@ -1,23 +1,37 @@
 import type { Model, ModelCatalog } from '../domain/model.ts'
-import type { Provider } from './provider.ts'
+import { ListedModels } from './listed-models.ts'
+import type { Provider, ProviderModel } from './provider.ts'
 
-/** The models of all providers, and which provider speaks for a handle. */
+/** The models of all providers, and which provider a handle belongs to. */
 export interface ProviderCatalog extends ModelCatalog {
   providerOf(handle: string): Provider | undefined
 }
 
 export function createCatalog(providers: readonly Provider[]): ProviderCatalog {
-  const listed = new Map<string, Model>()
-  for (const provider of providers) {
-    for (const model of provider.models()) listed.set(model.handle, model)
-  }
   const byName = new Map(providers.map((provider) => [provider.name, provider]))
+  const listed = new ListedModels()
   const named = (handle: string) => byName.get(handle.slice(0, Math.max(0, handle.indexOf('/'))))
-  const find = (handle: string) => listed.get(handle) ?? named(handle)?.find?.(handle)
+  const shown = (model: ProviderModel): Model => ({
+    capabilities: [],
+    ...model,
+    isConfigured: byName.get(model.provider)?.missing === undefined,
+  })
+  const modelsOf = (provider: Provider) => (listed.of(provider) ?? provider.models()).map(shown)
+  const find = (handle: string) => {
+    const provider = named(handle)
+    const model = provider?.models().find((one) => one.handle === handle) ?? provider?.find?.(handle)
+    return model && shown(model)
+  }
   const providerOf = (handle: string) => (find(handle) ? named(handle) : undefined)
+  const list = () => providers.flatMap(modelsOf)
   return {
-    list: () => [...listed.values()],
+    list,
+    async listFresh() {
+      await listed.refresh(providers)
+      return list()
+    },
     find,
+    missingFor: (handle) => named(handle)?.missing,
     providerOf,
     requestBody: (request) => providerOf(request.model)?.requestBody(request),
   }

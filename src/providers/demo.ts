@@ -11,7 +11,7 @@ const handle = 'demo/scripted'
 /** A whole model that needs no key and no network, for newcomers and tests. */
 export const demoProvider: Provider = {
   name: 'demo',
-  models: () => [{ handle, provider: 'demo', contextWindow: 32_000 }],
+  models: () => [{ handle, provider: 'demo', contextWindow: 32_000, capabilities: ['TOOLS', 'REASONING'] }],
   // Nothing is sent anywhere: this is what the script is read from.
   requestBody: ({ model, systemPrompt, messages, tools }) =>
     ({ model, systemPrompt, messages, tools }) as unknown as JsonObject,

@@ -68,8 +68,8 @@ export function unusable(message: string, detail: string | null, { retryable = t
 
 const unusableError = { type: 'LLM_ERROR' } satisfies Partial<RunError>
 
-export function missingKey(variable: string, handle: string): Failure {
-  const message = `${variable} is not set, so ${handle} cannot be reached.`
+export function missingKey(missing: string, handle: string): Failure {
+  const message = `${missing}, so ${handle} cannot be reached.`
   return { type: 'failure', error: { type: 'LLM_AUTHENTICATION', message, detail: null, retryable: false } }
 }
 

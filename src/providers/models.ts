@@ -1,4 +1,8 @@
-import type { Model } from '../domain/model.ts'
+import type { ModelCapability } from '../domain/model.ts'
+import { claudeVersion, takesSchemas } from './claude-version.ts'
+import type { Endpoint } from './endpoint.ts'
+import { isReasoningModel } from './openai-model.ts'
+import type { ProviderModel } from './provider.ts'
 
 /** The most tokens that a request to each may hold, newest first: what is left of the window beside the answer. */
 const openaiModels: Readonly<Record<string, number>> = {
@@ -42,32 +46,62 @@ const anthropicModels: Readonly<Record<string, number>> = {
   'claude-haiku-4-5': 200_000,
 }
 
-/** What is known of a provider's models without asking it. Windows that are wrong can be set on the agent. */
+/** What is known of a provider's models without asking it. A window that is wrong can be set on the agent. */
 export interface KnownModels {
-  readonly list: readonly Model[]
-  /** A model by any name; one that is not known has a window that is rather too small than too large. */
-  find(handle: string): Model | undefined
+  readonly list: readonly ProviderModel[]
+  /** A model by any name. For a name that is not known, the window is too small rather than too large. */
+  find(handle: string): ProviderModel | undefined
 }
 
-export const openaiWindows = { known: openaiModels, fallback: 128_000 }
-export const anthropicWindows = { known: anthropicModels, fallback: 200_000 }
+export interface ModelFamily {
+  readonly windows: Readonly<Record<string, number>>
+  readonly fallbackWindow: number
+  readonly capabilitiesOf: (name: string) => readonly ModelCapability[]
+}
 
+export const openaiFamily: ModelFamily = {
+  windows: openaiModels,
+  fallbackWindow: 128_000,
+  capabilitiesOf: (name) => {
+    if (!/^(gpt-|o\d|chatgpt-|codex)/.test(name) || name.startsWith('gpt-oss')) return ['TOOLS']
+    const features = ['IMAGES', 'DOCUMENTS', 'TOOLS', 'STRUCTURED_OUTPUT'] as const
+    return isReasoningModel(name) ? [...features, 'REASONING'] : features
+  },
+}
+
+export const anthropicFamily: ModelFamily = {
+  windows: anthropicModels,
+  fallbackWindow: 200_000,
+  capabilitiesOf: (name) => [
+    'IMAGES',
+    'DOCUMENTS',
+    'TOOLS',
+    ...(takesSchemas(name) ? (['STRUCTURED_OUTPUT'] as const) : []),
+    ...(claudeVersion(name) >= 3.7 ? (['REASONING'] as const) : []),
+  ],
+}
+
+/** `described` are the models that the owner of an endpoint has described, which are then all that is listed. */
 export function knownModels(
   provider: string,
-  { known, fallback }: { readonly known: Readonly<Record<string, number>>; readonly fallback: number },
+  { windows, fallbackWindow, capabilitiesOf }: ModelFamily,
+  described: Endpoint['models'] = [],
 ): KnownModels {
-  const model = (name: string, contextWindow: number): Model => ({
+  const own = new Map(described.map(({ name, contextWindow }) => [name, contextWindow]))
+  const model = (name: string): ProviderModel => ({
     handle: `${provider}/${name}`,
     provider,
-    contextWindow,
+    // A dated snapshot has the window of the model that it belongs to.
+    contextWindow:
+      own.get(name) ?? windows[name] ?? windows[name.replace(/-\d{4}-?\d{2}-?\d{2}$/, '')] ?? fallbackWindow,
+    capabilities: capabilitiesOf(name),
   })
   return {
-    list: Object.entries(known).map(([name, window]) => model(name, window)),
+    list: (own.size > 0 ? [...own.keys()] : Object.keys(windows)).map(model),
     find(handle) {
       const name = modelName(handle)
       if (!handle.startsWith(`${provider}/`) || !/^[\w./:@-]{1,200}$/.test(name)) return undefined
-      // A dated snapshot has the window of the model that it is one of.
-      return model(name, known[name] ?? known[name.replace(/-\d{4}-?\d{2}-?\d{2}$/, '')] ?? fallback)
+      return model(name)
     },
   }
 }

@@ -1,38 +1,49 @@
+import type OpenAI from 'openai'
+
 import type { ModelPart, ModelRequest } from '../domain/model-request.ts'
-import type { JsonObject } from '../util/json.ts'
 import { abortable } from '../util/abort.ts'
-import type { Access } from './access.ts'
+import type { JsonObject } from '../util/json.ts'
+import type { Endpoint } from './endpoint.ts'
 import { missingKey } from './errors.ts'
 import { guardStream } from './guard-stream.ts'
-import { knownModels, openaiWindows } from './models.ts'
+import { knownModels, openaiFamily } from './models.ts'
 import { chatBody } from './openai-chat-request.ts'
 import { readChat } from './openai-chat-stream.ts'
 import { lazyOpenAI } from './openai-client.ts'
+import { isOpenAI, listOpenAIModels } from './openai-list.ts'
 import type { Provider } from './provider.ts'
 
-/** `openai-chat/…`: Chat Completions, which many servers speak. One on this machine may want no key. */
-export function createOpenAIChat(access: Access): Provider {
-  const models = knownModels('openai-chat', openaiWindows)
-  const client = lazyOpenAI(access)
-  const reachable = access.apiKey !== undefined || access.baseUrl !== undefined
+/** `openai-chat/…`: Chat Completions, which many servers speak. One on this machine may need no key. */
+export function createOpenAIChat(endpoint: Endpoint): Provider {
+  return createChat({ name: 'openai-chat', ...endpoint }, lazyOpenAI(endpoint))
+}
+
+export function createChat(endpoint: Endpoint & { readonly name: string }, client: () => Promise<OpenAI>): Provider {
+  const { name, apiKey, baseUrl } = endpoint
+  // The models of another server are known to that server alone.
+  const family = isOpenAI(endpoint) ? openaiFamily : { ...openaiFamily, windows: {} }
+  const models = knownModels(name, family, endpoint.models)
+  const missing = missingOf(endpoint)
 
   async function* streamChat(request: ModelRequest, signal: AbortSignal): AsyncGenerator<ModelPart, void> {
-    if (!reachable) return yield missingKey('OPENAI_CHAT_API_KEY (or OPENAI_API_KEY)', request.model)
+    if (missing) return yield missingKey(missing, request.model)
     const { chat } = await client()
     const chunks = await abortable(chat.completions.create(chatBody(request), { signal }), signal)
     yield* readChat(chunks, request.model)
   }
 
   return {
-    name: 'openai-chat',
-    // What another server has, it alone knows.
-    models: () => (access.apiKey !== undefined && isOpenAI(access.baseUrl) ? models.list : []),
+    name,
+    missing,
+    models: () => models.list,
+    listModels: async (signal) => listOpenAIModels(await client(), { apiKey, baseUrl }, signal),
     find: models.find,
     requestBody: (request) => chatBody(request) as unknown as JsonObject,
-    stream: (request, signal) => guardStream(streamChat(request, signal), { signal, secret: access.apiKey }),
+    stream: (request, signal) => guardStream(streamChat(request, signal), { signal, secret: apiKey }),
   }
 }
 
-function isOpenAI(baseUrl: string | undefined): boolean {
-  return baseUrl === undefined || new URL(baseUrl).hostname === 'api.openai.com'
+function missingOf({ apiKey, baseUrl, missingKey: needed }: Endpoint): string | undefined {
+  if (apiKey !== undefined) return undefined
+  return needed ?? (baseUrl === undefined ? 'OPENAI_CHAT_API_KEY (or OPENAI_API_KEY) is not set' : undefined)
 }

@@ -1,23 +1,26 @@
 import type { ModelPart, ModelRequest } from '../domain/model-request.ts'
-import type { JsonObject } from '../util/json.ts'
 import { abortable } from '../util/abort.ts'
-import type { Access } from './access.ts'
+import type { JsonObject } from '../util/json.ts'
+import type { Endpoint } from './endpoint.ts'
 import { missingKey } from './errors.ts'
 import { guardStream } from './guard-stream.ts'
-import { knownModels, openaiWindows } from './models.ts'
+import { knownModels, openaiFamily } from './models.ts'
 import { lazyOpenAI } from './openai-client.ts'
+import { listOpenAIModels } from './openai-list.ts'
 import { responsesBody } from './openai-responses-request.ts'
 import { readResponse } from './openai-responses-stream.ts'
 import type { Provider } from './provider.ts'
 import { openWithReasoning } from './reasoning.ts'
 
 /** `openai/…`: the Responses API. Nothing is kept at the provider: the exchange is sent whole each time. */
-export function createOpenAIResponses(access: Access): Provider {
-  const models = knownModels('openai', openaiWindows)
-  const client = lazyOpenAI(access)
+export function createOpenAIResponses(endpoint: Endpoint): Provider {
+  const name = endpoint.name ?? 'openai'
+  const models = knownModels(name, openaiFamily, endpoint.models)
+  const client = lazyOpenAI(endpoint)
+  const missing = endpoint.apiKey ? undefined : (endpoint.missingKey ?? 'OPENAI_API_KEY is not set')
 
   async function* streamResponse(request: ModelRequest, signal: AbortSignal): AsyncGenerator<ModelPart, void> {
-    if (!access.apiKey) return yield missingKey('OPENAI_API_KEY', request.model)
+    if (missing) return yield missingKey(missing, request.model)
     const { responses } = await client()
     const events = await openWithReasoning(request, (asked) =>
       abortable(responses.create(responsesBody(asked), { signal }), signal),
@@ -26,10 +29,12 @@ export function createOpenAIResponses(access: Access): Provider {
   }
 
   return {
-    name: 'openai',
-    models: () => (access.apiKey ? models.list : []),
+    name,
+    missing,
+    models: () => models.list,
+    listModels: async (signal) => listOpenAIModels(await client(), endpoint, signal),
     find: models.find,
     requestBody: (request) => responsesBody(request) as unknown as JsonObject,
-    stream: (request, signal) => guardStream(streamResponse(request, signal), { signal, secret: access.apiKey }),
+    stream: (request, signal) => guardStream(streamResponse(request, signal), { signal, secret: endpoint.apiKey }),
   }
 }

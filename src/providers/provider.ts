@@ -2,17 +2,24 @@ import type { ModelPart, ModelRequest } from '../domain/model-request.ts'
 import type { Model } from '../domain/model.ts'
 import type { JsonObject } from '../util/json.ts'
 
+/** A model as a provider describes it. What it can do may be unknown. */
+export type ProviderModel = Pick<Model, 'handle' | 'provider' | 'contextWindow'> & Partial<Pick<Model, 'capabilities'>>
+
 /**
- * A family of models behind one wire format. `stream` never throws once started: a failure is the last part of the
+ * Models behind one wire format at one address. `stream` never throws once started: a failure is the last part of the
  * stream. Aborting the signal closes the connection and ends the stream without a last part.
  */
 export interface Provider {
   /** The part of a handle before the slash. */
   readonly name: string
-  /** Those that can be named without asking anybody. */
-  models(): readonly Model[]
-  /** For a provider that takes other names too: a compatible server has models that nobody here knows. */
-  find?(handle: string): Model | undefined
+  /** What has to be set before the provider can be called, as the beginning of a sentence. Undefined if nothing has. */
+  readonly missing?: string | undefined
+  /** The models that are known without asking the provider. */
+  models(): readonly ProviderModel[]
+  /** The names of the models that the provider itself lists. */
+  listModels?(signal: AbortSignal): Promise<readonly string[]>
+  /** For providers that accept names beyond those listed: a compatible server has models that nobody here knows. */
+  find?(handle: string): ProviderModel | undefined
   /** Exactly what `stream` sends. */
   requestBody(request: ModelRequest): JsonObject
   stream(request: ModelRequest, signal: AbortSignal): AsyncIterable<ModelPart>

@@ -188,10 +188,19 @@ test('[PRV27] an agent goes on with another provider in the middle of its conver
   }
 })
 
-test('[PRV23] models that can be reached are listed; of others the handle must at least name a provider', async () => {
-  const { models } = await app.data('{ models { handle provider contextWindow } }')
-  expect(models).toContainEqual({ handle: 'openai/gpt-5', provider: 'openai', contextWindow: 272_000 })
-  expect(models).toContainEqual({ handle: 'demo/scripted', provider: 'demo', contextWindow: 32_000 })
+test('[PRV23] models are those that each provider lists itself, with what they can do', async () => {
+  const { models } = await app.data('{ models { handle provider contextWindow capabilities isConfigured } }')
+  const openai = { provider: 'openai', isConfigured: true }
+  expect(models).toContainEqual({
+    ...openai,
+    handle: 'openai/gpt-5-mini',
+    contextWindow: 272_000,
+    capabilities: ['IMAGES', 'DOCUMENTS', 'TOOLS', 'STRUCTURED_OUTPUT', 'REASONING'],
+  })
+  expect(models).toContainEqual(
+    expect.objectContaining({ handle: 'openai-chat/local-model', contextWindow: 128_000, capabilities: ['TOOLS'] }),
+  )
+  expect(models).toContainEqual(expect.objectContaining({ handle: 'demo/scripted', contextWindow: 32_000 }))
   const { errors } = await app.request(
     'mutation { createAgent(input: { name: "a", model: "nobody/knows" }) { agent { id } } }',
   )

@@ -18,12 +18,15 @@ import { createIdSource } from '../../src/util/ids.ts'
 import { createLog } from '../../src/util/log.ts'
 import { createTestDatabase } from './database.ts'
 
+const demo = { provider: 'demo', capabilities: [], isConfigured: true } as const
 const models: readonly Model[] = [
-  { handle: 'demo/scripted', provider: 'demo', contextWindow: 32_000 },
-  { handle: 'demo/other', provider: 'demo', contextWindow: 8_000 },
+  { ...demo, handle: 'demo/scripted', contextWindow: 32_000 },
+  { ...demo, handle: 'demo/other', contextWindow: 8_000 },
 ]
 const testModels: ModelCatalog = {
   list: () => models,
+  listFresh: async () => models,
+  missingFor: () => undefined,
   find: (handle) => models.find((model) => model.handle === handle),
   requestBody: (request) => JSON.parse(JSON.stringify(request)),
 }

@@ -18,6 +18,9 @@ export interface ReceivedRequest {
   readonly body: any
 }
 
+/** The models that every fake server lists. */
+const listedModels = ['local-model', 'gpt-5-mini', 'claude-opus-5-5']
+
 /** One request that waits for the test's answer. */
 export interface Exchange extends ReceivedRequest {
   /** Resolves when the client has closed the connection before the answer was over. */
@@ -50,6 +53,7 @@ export async function startFakeServer(check: (request: ReceivedRequest) => Refus
 
   const server = createServer((incoming, response) => void receive(incoming, response))
   async function receive(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (incoming.method === 'GET') return listModels(incoming, response)
     const bodyText = await readAll(incoming)
     const request: ReceivedRequest = {
       method: incoming.method ?? '',
@@ -121,6 +125,13 @@ function openExchange(request: ReceivedRequest, response: ServerResponse): Excha
       response.end(JSON.stringify(body))
     },
   }
+}
+
+/** Both formats list models alike. */
+function listModels({ url = '' }: IncomingMessage, response: ServerResponse): void {
+  const found = /\/models(\?.*)?$/.test(url)
+  response.writeHead(found ? 200 : 404, { 'content-type': 'application/json' })
+  response.end(JSON.stringify(found ? { object: 'list', data: listedModels.map((id) => ({ id })) } : {}))
 }
 
 async function readAll(incoming: IncomingMessage): Promise<string> {

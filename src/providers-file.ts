@@ -1,0 +1,178 @@
+import { readFileSync } from 'node:fs'
+
+import { parse } from 'yaml'
+
+import { isJsonObject, type Json, type JsonObject } from './util/json.ts'
+import { StartError } from './util/start-error.ts'
+
+/** The wire formats that an endpoint may speak. */
+export const adapters = ['openai', 'openai-chat', 'anthropic', 'azure-openai'] as const
+export type Adapter = (typeof adapters)[number]
+
+/** A model that the endpoint has, as its owner describes it. */
+export interface DescribedModel {
+  readonly name: string
+  readonly contextWindow: number | undefined
+}
+
+/** One named endpoint, as the providers file describes it. */
+export interface EndpointConfig {
+  /** The part of a handle before the slash. */
+  readonly name: string
+  readonly adapter: Adapter
+  readonly baseUrl: string | undefined
+  readonly apiKey: string | undefined
+  /** What to do about a missing key, for error messages. Undefined if the endpoint needs none. */
+  readonly missingKey: string | undefined
+  readonly headers: Readonly<Record<string, string>>
+  /** How long the endpoint may take to begin its answer. Undefined means the SDK's default. */
+  readonly timeoutMs: number | undefined
+  /** How many requests this process makes at a time. Undefined means any number. */
+  readonly maxConcurrency: number | undefined
+  /** azure-openai: the version of its API. */
+  readonly apiVersion: string | undefined
+  readonly models: readonly DescribedModel[]
+}
+
+interface Preset {
+  readonly adapter: Adapter
+  readonly baseUrl: string
+  readonly apiKeyVariable?: string
+}
+
+/** Servers that many people use. Those on this machine need no key. */
+export const presets: Readonly<Record<string, Preset>> = {
+  ollama: { adapter: 'openai-chat', baseUrl: 'http://127.0.0.1:11434/v1' },
+  vllm: { adapter: 'openai-chat', baseUrl: 'http://127.0.0.1:8000/v1' },
+  'lm-studio': { adapter: 'openai-chat', baseUrl: 'http://127.0.0.1:1234/v1' },
+  'llama.cpp': { adapter: 'openai-chat', baseUrl: 'http://127.0.0.1:8080/v1' },
+  openrouter: {
+    adapter: 'openai-chat',
+    baseUrl: 'https://openrouter.ai/api/v1',
+    apiKeyVariable: 'OPENROUTER_API_KEY',
+  },
+  groq: { adapter: 'openai-chat', baseUrl: 'https://api.groq.com/openai/v1', apiKeyVariable: 'GROQ_API_KEY' },
+  mistral: { adapter: 'openai-chat', baseUrl: 'https://api.mistral.ai/v1', apiKeyVariable: 'MISTRAL_API_KEY' },
+  deepseek: { adapter: 'openai-chat', baseUrl: 'https://api.deepseek.com/v1', apiKeyVariable: 'DEEPSEEK_API_KEY' },
+}
+
+const fields = [
+  ...['preset', 'adapter', 'baseUrl', 'apiKey', 'apiKeyVariable', 'headers', 'timeoutMs', 'maxConcurrency'],
+  ...['apiVersion', 'models'],
+]
+const builtinNames = ['demo', 'openai', 'openai-chat', 'anthropic']
+
+/**
+ * The endpoints in a providers file: JSON or YAML, an object with one entry per name under `providers`. `variables` are
+ * the environment, for keys that the file names and does not contain.
+ */
+export function readProvidersFile(
+  path: string,
+  variables: Readonly<Record<string, string | undefined>>,
+): EndpointConfig[] {
+  const file = parseFile(path)
+  const entries = isJsonObject(file) ? file['providers'] : undefined
+  if (!isJsonObject(entries)) {
+    throw new StartError(`${path} must be an object with the key "providers": an object with one entry per name.`)
+  }
+  return Object.entries(entries).map(([name, entry]) => {
+    const wrong = (message: string) => new StartError(`The provider ${JSON.stringify(name)} in ${path}: ${message}`)
+    if (!/^[a-z0-9][a-z0-9._-]{0,63}$/.test(name) || builtinNames.includes(name)) {
+      throw wrong(`the name must be 1 to 64 of a–z, 0–9, ".", "_" and "-", and none of ${builtinNames.join(', ')}.`)
+    }
+    if (!isJsonObject(entry)) throw wrong('it must be an object.')
+    return readEndpoint(name, entry, { variables, wrong })
+  })
+}
+
+function parseFile(path: string): Json {
+  try {
+    // JSON is YAML too.
+    return parse(readFileSync(path, 'utf8')) as Json
+  } catch (error) {
+    throw new StartError(`HOLDPOINT_PROVIDERS is "${path}", which cannot be read: ${(error as Error).message}`)
+  }
+}
+
+interface Reading {
+  readonly variables: Readonly<Record<string, string | undefined>>
+  readonly wrong: (message: string) => StartError
+}
+
+function readEndpoint(name: string, entry: JsonObject, { variables, wrong }: Reading): EndpointConfig {
+  const unknown = Object.keys(entry).find((field) => !fields.includes(field))
+  if (unknown !== undefined) throw wrong(`there is no field "${unknown}". Use: ${fields.join(', ')}.`)
+  const field = <Value extends Json>(key: string, fits: (value: Json) => value is Value, expected: string) => {
+    const value = entry[key] ?? undefined
+    if (value === undefined || fits(value)) return value
+    throw wrong(`"${key}" must be ${expected}.`)
+  }
+  const text = (key: string) => field(key, isText, 'a text')
+  const count = (key: string, most: number) =>
+    field(key, (value): value is number => isCount(value) && value <= most, `1 to ${most}`)
+
+  const presetName = text('preset') ?? (entry['adapter'] === undefined ? name : undefined)
+  const preset = presetName === undefined ? undefined : presets[presetName]
+  if (presetName !== undefined && !preset) {
+    throw wrong(`it needs an "adapter" or a "preset". Presets: ${Object.keys(presets).join(', ')}.`)
+  }
+  const adapter = field('adapter', isAdapter, `one of ${adapters.join(', ')}`) ?? preset!.adapter
+  const baseUrl = field('baseUrl', isWebAddress, 'an address that begins with http:// or https://')
+  const apiVersion = text('apiVersion')
+  if (adapter === 'azure-openai' && (!baseUrl || !apiVersion)) {
+    throw wrong('an endpoint of Azure needs its "baseUrl" and "apiVersion".')
+  }
+  const variable = text('apiKeyVariable') ?? preset?.apiKeyVariable
+  const needsKey = variable !== undefined || (adapter !== 'openai-chat' && preset === undefined)
+  return {
+    name,
+    adapter,
+    baseUrl: baseUrl ?? preset?.baseUrl,
+    apiKey: text('apiKey') ?? (variable === undefined ? undefined : variables[variable] || undefined),
+    missingKey: needsKey
+      ? variable === undefined
+        ? `The provider ${name} has no apiKey`
+        : `${variable} is not set`
+      : undefined,
+    headers: field('headers', isTextObject, 'an object of texts') ?? {},
+    timeoutMs: count('timeoutMs', 3_600_000),
+    maxConcurrency: count('maxConcurrency', 10_000),
+    apiVersion,
+    models: readModels(field('models', isList, 'a list') ?? [], wrong),
+  }
+}
+
+function readModels(models: readonly Json[], wrong: Reading['wrong']): DescribedModel[] {
+  return models.map((model) => {
+    if (typeof model === 'string') return { name: model, contextWindow: undefined }
+    const described = isJsonObject(model) ? model : {}
+    const window = described['contextWindow']
+    if (typeof described['name'] !== 'string' || !(window === undefined || isCount(window)))
+      throw wrong('each of "models" must be a name, or an object with "name" and "contextWindow".')
+    return { name: described['name'], contextWindow: window }
+  })
+}
+
+function isText(value: Json): value is string {
+  return typeof value === 'string' && value !== ''
+}
+
+function isCount(value: Json): value is number {
+  return Number.isInteger(value) && Number(value) > 0
+}
+
+function isList(value: Json): value is readonly Json[] {
+  return Array.isArray(value)
+}
+
+function isAdapter(value: Json): value is Adapter {
+  return adapters.some((adapter) => adapter === value)
+}
+
+function isWebAddress(value: Json): value is string {
+  return typeof value === 'string' && URL.canParse(value) && /^https?:$/.test(new URL(value).protocol)
+}
+
+function isTextObject(value: Json): value is Readonly<Record<string, string>> {
+  return isJsonObject(value) && Object.values(value).every((entry) => typeof entry === 'string')
+}

@@ -1,0 +1,28 @@
+import { createAnthropic } from './anthropic.ts'
+import { createAzureOpenAI } from './azure-openai.ts'
+import type { Endpoint } from './endpoint.ts'
+import { limitConcurrency } from './limit-concurrency.ts'
+import { createOpenAIChat } from './openai-chat.ts'
+import { createOpenAIResponses } from './openai-responses.ts'
+import type { Provider } from './provider.ts'
+
+/** One function per wire format. A new format is added here, and to the adapters of the providers file. */
+const create = {
+  openai: createOpenAIResponses,
+  'openai-chat': createOpenAIChat,
+  anthropic: createAnthropic,
+  'azure-openai': createAzureOpenAI,
+} as const
+
+export type NamedEndpoint = Endpoint & {
+  readonly name: string
+  readonly adapter: keyof typeof create
+  readonly maxConcurrency: number | undefined
+}
+
+export function createProvider(endpoint: NamedEndpoint): Provider {
+  const { listModels, ...provider } = create[endpoint.adapter](endpoint)
+  // An owner who describes the models of an endpoint has listed them all.
+  const created = endpoint.models?.length || !listModels ? provider : { ...provider, listModels }
+  return endpoint.maxConcurrency === undefined ? created : limitConcurrency(created, endpoint.maxConcurrency)
+}

@@ -1,0 +1,23 @@
+/** Where a provider is reached, with which key, and how. Undefined means the SDK's default, or no key. */
+export interface Endpoint {
+  /** The part of handles before the slash. Defaults to the name of the adapter. */
+  readonly name?: string
+  readonly apiKey: string | undefined
+  readonly baseUrl: string | undefined
+  /** What is missing if there is no key, for error messages. Undefined if the endpoint needs none. */
+  readonly missingKey?: string | undefined
+  readonly headers?: Readonly<Record<string, string>>
+  readonly timeoutMs?: number | undefined
+  /** azure-openai: the version of its API. */
+  readonly apiVersion?: string | undefined
+  /** Models that the endpoint is known to have. */
+  readonly models?: readonly { readonly name: string; readonly contextWindow: number | undefined }[]
+}
+
+/** The options of an SDK's client that an endpoint decides. */
+export function clientOptions({ headers, timeoutMs }: Endpoint) {
+  return {
+    ...(headers && { defaultHeaders: { ...headers } }),
+    ...(timeoutMs !== undefined && { timeout: timeoutMs }),
+  }
+}

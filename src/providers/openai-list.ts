@@ -1,0 +1,21 @@
+import type OpenAI from 'openai'
+
+import type { Endpoint } from './endpoint.ts'
+
+const maxListed = 1_000
+
+/** The names that the endpoint lists. OpenAI itself also lists models that don't chat: those are left out. */
+export async function listOpenAIModels(client: OpenAI, endpoint: Endpoint, signal: AbortSignal): Promise<string[]> {
+  const { data } = await client.models.list({ signal, maxRetries: 0 })
+  const names = data.map(({ id }) => id).filter((id) => typeof id === 'string')
+  return (isOpenAI(endpoint) ? names.filter(chats) : names).slice(0, maxListed)
+}
+
+export function isOpenAI({ baseUrl }: Pick<Endpoint, 'baseUrl'>): boolean {
+  return baseUrl === undefined || new URL(baseUrl).hostname === 'api.openai.com'
+}
+
+function chats(name: string): boolean {
+  const otherwise = /audio|realtime|image|tts|transcribe|embedding|search|instruct|moderation|sora|whisper|dall-e/
+  return /^(gpt-|o\d|chatgpt-|codex)/.test(name) && !otherwise.test(name)
+}

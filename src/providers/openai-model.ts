@@ -1,0 +1,16 @@
+import type { ReasoningEffort } from '../domain/agent.ts'
+
+/** These refuse a temperature, and some of them parallel_tool_calls; they take a reasoning effort. */
+export function isReasoningModel(name: string): boolean {
+  return /^(o\d|codex|gpt-oss|gpt-(?:[5-9]|\d\d))/.test(name) && !name.includes('-chat')
+}
+
+export function takesParallelSwitch(name: string): boolean {
+  return !/^o\d/.test(name)
+}
+
+/** 'minimal' is of the first GPT-5 models alone. */
+export function effortOf(effort: ReasoningEffort, name: string): 'minimal' | 'low' | 'medium' | 'high' {
+  if (effort === 'MINIMAL') return /^gpt-5(-|$)/.test(name) ? 'minimal' : 'low'
+  return effort.toLowerCase() as 'low' | 'medium' | 'high'
+}
