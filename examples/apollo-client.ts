@@ -6,11 +6,11 @@ import possibleTypes from '../possible-types.json' with { type: 'json' }
 import { runEvents, type RunEvent } from './shared.ts'
 import { tellStory, url } from './story.ts'
 
-/** No attempts of its own: a lost connection is an error here, and we subscribe again with the last cursor. */
+/** The library must not retry: a lost connection is an error, and we subscribe again with the last cursor. */
 const socket = createClient({ url: url.replace(/^http/, 'ws'), retryAttempts: 0 })
 
 const client = new ApolloClient({
-  // Without the possible types, fragments on interfaces (`... on Refusal`) are dropped without a word.
+  // Without the possible types, Apollo silently drops fragments on interfaces (`... on Refusal`).
   cache: new InMemoryCache({ possibleTypes }),
   link: ApolloLink.split(
     ({ operationType }) => operationType === 'subscription',
@@ -32,9 +32,9 @@ await tellStory({
         .subscribe<{ runEvents: RunEvent }>({
           query: gql(runEvents),
           variables: { runId, after },
-          // Not a write to the cache and a broadcast per event.
+          // Do not write every event to the cache and notify every query.
           fetchPolicy: 'no-cache',
-          // Running subscriptions that are the same are shared: who comes later would miss the beginning.
+          // Otherwise equal subscriptions share one stream, and a later subscriber misses its beginning.
           context: { queryDeduplication: false },
         })
         .subscribe({

@@ -3,15 +3,15 @@ import { createClient } from 'graphql-sse'
 import { runEvents, type RunEvent } from './shared.ts'
 import { tellStory, url } from './story.ts'
 
-/** Breaks off whatever is being read. */
+/** Aborts the requests that are being read. */
 let connection = new AbortController()
 
-/** Plain HTTP: each operation is a POST of its own ("distinct connections"), answered by an event stream. */
+/** Plain HTTP: each operation is its own POST ("distinct connections"), and the answer is an event stream. */
 const client = createClient({
   url,
-  // No attempts of its own: a lost connection is an error here, and we subscribe again with the last cursor.
+  // The library must not retry: a lost connection is an error, and we subscribe again with the last cursor.
   retryAttempts: 0,
-  // Only there to let this program drop its connection.
+  // Only needed so that this program can drop its connection.
   fetchFn: (address: string, init: RequestInit) =>
     fetch(address, { ...init, signal: AbortSignal.any([connection.signal, init.signal!]) }),
 })

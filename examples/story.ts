@@ -3,19 +3,19 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 import * as operations from './shared.ts'
 
-/** What each example makes of its library. */
+/** What each example implements with its library. */
 export interface ExampleClient {
-  /** The data, or an error. */
+  /** Resolves with the data. */
   query(document: string, variables: object): Promise<any>
   mutate(document: string, variables: object): Promise<any>
-  /** Hands over the events after the cursor until the stream is complete; rejects where the connection is lost. */
+  /** Passes on the events after the cursor until the stream is complete. Rejects when the connection is lost. */
   follow(runId: string, after: string | undefined, onEvent: (event: operations.RunEvent) => void): Promise<void>
-  /** Breaks the connection off, as a tunnel would. */
+  /** Breaks the connection, as a train in a tunnel would. */
   drop(): void
   close(): Promise<void> | void
 }
 
-/** The address to talk to: the first argument. */
+/** The server's address: the first argument of the program. */
 export const url = process.argv[2] ?? 'http://127.0.0.1:4000/graphql'
 
 const poem =
@@ -23,7 +23,7 @@ const poem =
   'by one process or by another, before the run ends and long after it did: so a tunnel, a restart or a sleeping laptop ' +
   'costs nothing but the time that it takes. 🚋 Each piece of text says where it belongs, and fits only there.'
 
-/** Two turns of one agent: a text whose stream breaks off in the middle, and a tool that needs approval. */
+/** Two turns of one agent: a text whose stream is dropped in the middle, and a tool that needs approval. */
 export async function tellStory(client: ExampleClient): Promise<void> {
   const { upsertTool } = await client.mutate(operations.upsertTool, {
     input: {
@@ -48,7 +48,7 @@ export async function tellStory(client: ExampleClient): Promise<void> {
 }
 
 async function send(client: ExampleClient, agentId: string, text: string): Promise<string> {
-  // Made once per message: should the library or a person send it again, it is still one message.
+  // One key per message: if the library or a person sends it again, it is still one message.
   const idempotencyKey = randomUUID()
   const input = { to: { agentId }, messages: [{ text }], idempotencyKey }
   const { sendMessage } = await client.mutate(operations.sendMessage, { input })
@@ -56,7 +56,7 @@ async function send(client: ExampleClient, agentId: string, text: string): Promi
   return sendMessage.run.id
 }
 
-/** Prints a run as it happens, to its end. */
+/** Prints a run while it happens, until it ends. */
 async function show(client: ExampleClient, runId: string, { dropAt = Infinity } = {}): Promise<void> {
   const transcript = operations.createTranscript()
   const answers: Promise<void>[] = []
@@ -84,7 +84,7 @@ async function show(client: ExampleClient, runId: string, { dropAt = Infinity } 
   }
 
   function printText(text: string): void {
-    // What was printed and is not part of it any more was void: the step was restarted.
+    // The step was restarted if the text no longer begins with what was printed: print it again.
     const goesOn = text.startsWith(printed)
     process.stdout.write(goesOn ? text.slice(printed.length) : `\n${text}`)
     inText ||= text !== printed
@@ -103,7 +103,7 @@ async function show(client: ExampleClient, runId: string, { dropAt = Infinity } 
 
   for (;;) {
     try {
-      // The heart of it: after a drop, go on after the last event that arrived.
+      // The important part: after a drop, continue after the last event that arrived.
       await client.follow(runId, transcript.cursor, onEvent)
       break
     } catch (error) {

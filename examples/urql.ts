@@ -4,7 +4,7 @@ import { createClient, type Sink } from 'graphql-ws'
 import { runEvents, type RunEvent } from './shared.ts'
 import { tellStory, url } from './story.ts'
 
-/** No attempts of its own: a lost connection is an error here, and we subscribe again with the last cursor. */
+/** The library must not retry: a lost connection is an error, and we subscribe again with the last cursor. */
 const socket = createClient({ url: url.replace(/^http/, 'ws'), retryAttempts: 0 })
 
 const client = new Client({
@@ -34,7 +34,7 @@ await tellStory({
     return new Promise((resolve, reject) => {
       client.subscription<{ runEvents: RunEvent }>(runEvents, { runId, after }).subscribe((result) => {
         if (result.error) return reject(result.error)
-        // The last event comes twice, the second time with `hasNext: false`; the transcript takes it once.
+        // urql repeats the last event with `hasNext: false`. The transcript ignores the repeat.
         if (result.data) onEvent(result.data.runEvents)
         if (!result.hasNext) resolve()
       })

@@ -18,11 +18,11 @@ import { openRunEvents, Reader, storedTexts, type OpenStream } from './reader.ts
 const model = createGatedModel()
 const ask = defineTool({ name: 'ask', description: 'Waits.', parameters: { type: 'object' }, run: () => 'asked' })
 let database: OpenDatabase
-/** Of the first process, which serves readers alone: all of its statements may fail. */
+/** The database of the first process, which only serves readers: any of its statements may fail. */
 let readersDatabase: FailingDatabase
-/** Of the second process: only the statements that readers alone make may fail. */
+/** The database of the second process: only statements that nobody but readers sends may fail. */
 let mixedDatabase: FailingDatabase
-/** Readers come to either of the first two; the last two drive runs. */
+/** Readers connect to either of the first two. The last two drive runs. */
 let apps: TestApp[]
 let talk: Talk
 let agent: string
@@ -59,7 +59,7 @@ type Operation =
 
 const readers = 3
 const reader = fc.nat({ max: readers - 1 })
-/** Whole and halved pairs, controls, quotes, long and short. */
+/** Whole and half surrogate pairs, control characters, quotes, long and short texts. */
 const text = fc.oneof(
   fc.string({ unit: 'grapheme', minLength: 1, maxLength: 8 }),
   fc.constantFrom('\ud83d', '\ude42', '🙂', '\u0000', '\n"\\', 'x'.repeat(3_000)),
@@ -85,7 +85,7 @@ const operation: fc.Arbitrary<Operation> = fc.oneof(
   { weight: 2, arbitrary: fc.record({ do: fc.constant('wait') }) },
 )
 
-/** A client that may be slow: what it asked for stays asked for until it comes. */
+/** A client that may be slow. An event that did not come in time is still awaited by the next read. */
 class SlowReader {
   readonly reader = new Reader()
   readonly #run: string
@@ -99,7 +99,7 @@ class SlowReader {
     this.#stream = openRunEvents(app, { run })
   }
 
-  /** Gives up waiting after a moment; false at the end. */
+  /** Stops early if no event comes in time. False at the end of the stream. */
   async read(events: number, waitMs: number): Promise<boolean> {
     for (let count = 0; count < events; count += 1) {
       this.#next ??= this.#stream.next().catch(asUnavailable)
@@ -113,7 +113,7 @@ class SlowReader {
     return true
   }
 
-  /** The connection goes; what was under way is lost, and the client comes back with its cursor, to any process. */
+  /** The connection breaks and events under way are lost. The client resumes at its cursor, at any process. */
   async drop(app: TestApp): Promise<void> {
     this.#next?.catch(() => {})
     this.#next = undefined
@@ -128,7 +128,7 @@ class SlowReader {
   }
 }
 
-/** A subscription, or a socket, that could not be opened because the database was unavailable. */
+/** The database was unavailable when the socket or the subscription was opened. */
 function asUnavailable(error: Error): 'unavailable' {
   if (!error.message.includes('UNAVAILABLE')) throw error
   return 'unavailable'
@@ -158,7 +158,7 @@ class Writer {
     }
     const type = kind === 'say' ? 'text' : kind === 'think' ? 'reasoning' : 'arguments'
     this.#call.part({ type, item: this.#item, text })
-    // A worker that was replaced does not know it yet, and goes on.
+    // Workers that were replaced have not noticed yet, and go on writing.
     for (const call of this.#replaced) call.part({ type: 'text', item: 'stale', text: 'STALE' })
   }
 
@@ -181,7 +181,7 @@ class Writer {
     this.#calls = 0
   }
 
-  /** As if its worker had been given up: another takes the run, while the first goes on writing. */
+  /** Another worker takes the run, as if the first had been given up, while the first goes on writing. */
   async replace(): Promise<void> {
     const { uuid } = decodeId(this.#run) as { uuid: string }
     await sql`update runs set lease = null, worker_id = null where id = ${uuid}`.execute(database.db)
@@ -194,7 +194,7 @@ class Writer {
 
   async finish(): Promise<void> {
     this.#call.finish()
-    // There is no such tool: the model is told, and asked again.
+    // The tool does not exist: the model gets an error, and is asked again.
     if (this.#calls > 0) (await model.nextCall()).finish()
     for (const call of this.#replaced) call.finish()
   }
@@ -205,7 +205,7 @@ class Writer {
 }
 
 async function play(operations: readonly Operation[]): Promise<void> {
-  // A conversation of its own: a run that was replaced may be in nobody's way.
+  // Each run has its own conversation, so that none has to wait for another.
   const { createConversation } = await apps[1]!.data(
     'mutation ($agent: ID!) { createConversation(input: { agentId: $agent }) { conversation { id } } }',
     { agent },
@@ -259,8 +259,8 @@ async function play(operations: readonly Operation[]): Promise<void> {
 
 const numRuns = Number(process.env['STREAM_RUNS'] ?? 12)
 
-test('[STR1] writes, pauses, drops, resumptions, slow reads, failing statements and switches of process give the text of the messages query', async () => {
+test('[STR1] after any writes, pauses, drops, slow reads, failing statements and switches of process, readers have the stored texts', async () => {
   const property = fc.asyncProperty(fc.array(operation, { minLength: 5, maxLength: 40, size: 'max' }), play)
-  // A smaller example is worth the time only where someone asked for many.
+  // Shrinking a failure takes many more runs, so it ends at the first one.
   await fc.assert(property, { numRuns, plugins: [fc.timeout(15_000)], endOnFailure: true })
 }, 600_000)

@@ -42,7 +42,7 @@ async function lastCursor(id: string): Promise<string> {
 const document = `subscription ($id: ID!, $after: EventCursor!) {
   conversationEvents(conversationId: $id, after: $after) { ${eventFields} } }`
 
-/** Events as `<name of the run> <what>`, for as long as `until` wants more. */
+/** Collects events as lines: `<name of the run> <what happened>`. */
 function follow(id: string, after: string) {
   const socket = api.webSocket()
   const stream = socket.stream(document, { id, after })
@@ -83,7 +83,7 @@ const turn = (name: string, answer: string) => [
   `${name} COMPLETED`,
 ]
 
-test('[CEV1] runs are told one after another in the order in which they hold the conversation, from before the first', async () => {
+test('[CEV1] runs are sent one after another in the order in which they hold the conversation, also from before the first', async () => {
   const { id, lastCursor } = await newConversation()
   const stream = follow(id, lastCursor)
   const send = async (name: string, options?: Record<string, unknown>) =>
@@ -112,7 +112,7 @@ test('[CEV1] runs are told one after another in the order in which they hold the
     ...turn('patient', 'three'),
   ])
 
-  // From any cursor the rest is the same.
+  // A stream that is resumed at any of the cursors sends the rest.
   const again = follow(id, lastCursor)
   for (const [run, name] of stream.names) again.names.set(run, name)
   await again.until('first CANCELLED')
@@ -123,7 +123,7 @@ test('[CEV1] runs are told one after another in the order in which they hold the
   await Promise.all([stream.close(), again.close(), middle.close()])
 })
 
-test('[CEV2] it waits between runs, goes on with a retried one, and ends with the conversation', async () => {
+test('[CEV2] it waits between runs, continues with a run that is retried, and ends when the conversation is deleted', async () => {
   const { id } = await newConversation()
   const run = await talk.start(id, 'turn')
   const failing = await model.nextCall()
@@ -148,7 +148,7 @@ test('[CEV2] it waits between runs, goes on with a retried one, and ends with th
   await stream.close()
 })
 
-test('[CEV3] a cursor of another conversation, of a run that has not had its turn, or nonsense is BAD_CURSOR', async () => {
+test('[CEV3] a cursor that is malformed, of another conversation, or of a run that is still queued is BAD_CURSOR', async () => {
   const { id } = await newConversation()
   const other = await newConversation()
   const run = await talk.start(id, 'active')

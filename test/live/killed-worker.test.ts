@@ -19,7 +19,7 @@ afterAll(async () => {
   await database.close()
 })
 
-test('[BUS4] when the process that writes is killed in mid-message, readers get StepRestarted and the new attempt', async () => {
+test('[BUS4] when the process that writes a message is killed, readers get StepRestarted and the new attempt', async () => {
   const env = { DATABASE_URL: database.url, LOG_LEVEL: 'fatal' }
   const first = spawnMain(['worker'], env)
   await first.ready()

@@ -81,7 +81,7 @@ test('[BUS2] a reader that joins in the middle of a message gets it from its fir
   await second.close()
 })
 
-test('[BUS3] a cancel reaches the worker of another process, and its end the reader, without the sweep and the poll', async () => {
+test('[BUS3] a cancel reaches the worker of another process, and the end its readers, while the sweep and the poll stand still', async () => {
   const looks = deferred()
   gate = looks.promise
   const run = await talk.start(await talk.createAgent(), 'hi')
@@ -99,7 +99,7 @@ test('[BUS3] a cancel reaches the worker of another process, and its end the rea
   looks.resolve()
 })
 
-test('[BUS5] when the connections between processes are lost, they are opened again, and no text is', async () => {
+test('[BUS5] when the connections between processes break, they are opened again, and no text is lost', async () => {
   const run = await talk.start(await talk.createAgent(), 'hi')
   const call = await model.nextCall()
   const stream = openRunEvents(api, { run })
@@ -121,13 +121,13 @@ test('[BUS5] when the connections between processes are lost, they are opened ag
   await stream.close()
 })
 
-test('[BUS6] what is stored is found without a hint', async () => {
+test('[BUS6] the poll finds stored entries that nobody announced', async () => {
   const run = await talk.start(await talk.createAgent(), 'hi')
   const call = await model.nextCall()
   const stream = openRunEvents(api, { run })
   const reader = new Reader()
   await readUntil(stream, reader, ({ types }) => types.includes('StepStarted'))
-  // As if another program had ended the run, and nobody said so.
+  // Another program ends the run, without announcing it.
   const { uuid } = decodeId(run) as { uuid: string }
   const ended = JSON.stringify([{ type: 'status', status: 'CANCELLED', stopReason: null, error: null, usage: {} }])
   await database.pool.query(
@@ -141,10 +141,13 @@ test('[BUS6] what is stored is found without a hint', async () => {
   call.finish()
 })
 
-test('[BUS7] a process that is alone says one word when it starts and nothing more', async () => {
+test('[BUS7] a process that is alone sends one message when it starts, and no other', async () => {
   const lone = await createTestDatabase()
-  const words: string[] = []
-  const ear = await openListener(lone.url, ['holdpoint'], { onPayload: (payload) => words.push(payload), onLost() {} })
+  const payloads: string[] = []
+  const ear = await openListener(lone.url, ['holdpoint'], {
+    onPayload: (payload) => payloads.push(payload),
+    onLost() {},
+  })
   const app = await startTestApp({ database: lone, providers: [model.provider] })
   const alone = talkTo(app)
   const run = await alone.start(await alone.createAgent(), 'hi')
@@ -157,7 +160,7 @@ test('[BUS7] a process that is alone says one word when it starts and nothing mo
   await readUntil(stream, reader, () => false)
   await stream.close()
   await app.stop()
-  expect(words.map((payload) => payload.slice(payload.indexOf('[')))).toEqual(['[{"type":"hello"}]'])
+  expect(payloads.map((payload) => payload.slice(payload.indexOf('[')))).toEqual(['[{"type":"hello"}]'])
   await ear.close()
   await lone.close()
 })

@@ -17,19 +17,19 @@ const document = `subscription ($run: ID!, $after: EventCursor, $deltas: Boolean
 const ended = ['COMPLETED', 'FAILED', 'CANCELLED']
 
 /**
- * A client as the contract describes it: it applies events one by one, holds nothing but what they built, and resumes
- * at the cursor of the last one. It throws where an event does not fit what came before.
+ * A client as the contract describes it: it applies events one by one, keeps only what they built, and resumes at the
+ * cursor of the last one. It throws if an event does not fit the events before it.
  */
 export class Reader {
-  /** Text that is being written, by the id of what it becomes. */
+  /** Text that is being written, by the id of its message or call. */
   readonly live = new Map<string, string>()
-  /** What was stored, in order: [id, text]. */
+  /** Texts of stored messages and calls, in order. */
   readonly stored: [id: string, text: string][] = []
   readonly types: string[] = []
   readonly deltas: string[] = []
   cursor: string | undefined
   seq = 0
-  /** The status that ended the run, where it has ended. */
+  /** The status with which the run ended. Undefined before the end. */
   end: string | undefined
 
   apply(event: any): void {
@@ -58,7 +58,7 @@ export class Reader {
     }
   }
 
-  /** A client that was away does not know how the run went on: it goes on from what it has. */
+  /** The run was retried: more events may follow its end. */
   reopen(): void {
     this.end = undefined
   }
@@ -81,13 +81,13 @@ export class Reader {
   }
 }
 
-/** The texts that a message has: its own, or those of its calls. */
+/** The texts of a message: its own, or the arguments of its calls. */
 export function textsOf(message: any): [id: string, text: string][] {
   if (message.toolCalls) return message.toolCalls.map((call: any) => [call.id, call.argumentsText])
   return [[message.id, message.text ?? '']]
 }
 
-/** What the messages query gives, in the shape of `Reader.stored`. */
+/** What the messages query shows, in the shape of `Reader.stored`. */
 export async function storedTexts(client: GraphQLClient, runId: string): Promise<[string, string][]> {
   const { run } = await client.data(
     `query ($id: ID!) { run(id: $id) { messages(first: 200) { nodes { __typename id
@@ -101,10 +101,10 @@ export async function storedTexts(client: GraphQLClient, runId: string): Promise
 
 export interface OpenStream {
   readonly socket: WebSocketClient
-  /** Undefined at the end. */
+  /** The next event. Undefined at the end. */
   next(): Promise<any>
   close(): Promise<void>
-  /** The connection breaks: neither side says anything. */
+  /** Breaks the connection without a closing handshake. */
   cut(): Promise<void>
 }
 
@@ -134,7 +134,7 @@ export function openRunEvents(
   }
 }
 
-/** Reads into `reader` until it fits, or to the end. */
+/** Applies events until `fits` is true, or to the end. */
 export async function readUntil(stream: OpenStream, reader: Reader, fits: (reader: Reader) => boolean): Promise<void> {
   while (!fits(reader)) {
     const event = await stream.next()

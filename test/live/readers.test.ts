@@ -58,7 +58,7 @@ async function nextText(reader: AsyncIterator<RunEvent>): Promise<string> {
   return value.type === 'text' ? value.text : value.entry.type
 }
 
-test('[STR8] a reader that was away gets what it missed as one delta, beside one that keeps up', async () => {
+test('[STR8] a reader that fell behind gets the text that it missed as one delta, beside a reader that keeps up', async () => {
   const { run, write } = await writtenRun()
   const fast = followRun(ground.context, run.id, { after: undefined, deltas: true })
   const slow = followRun(ground.context, run.id, { after: undefined, deltas: true })
@@ -76,7 +76,7 @@ test('[STR8] a reader that was away gets what it missed as one delta, beside one
   await slow.return()
 })
 
-/** The seqs of everything that a reader gets before it has to wait, or the run has ended. */
+/** The seqs of the next `count` events, or of those up to the end of the stream. */
 async function seqsOf(reader: AsyncIterableIterator<RunEvent>, count: number): Promise<number[]> {
   const seqs: number[] = []
   while (seqs.length < count) {
@@ -108,7 +108,7 @@ test('[STR10] a log of any length is read to its end, by the first reader and by
   ground.context.hub.runChanged(run.id)
   for (const reader of readers) expect(await seqsOf(reader, 2)).toEqual([250])
 
-  // Also where a reading ends exactly at its limit.
+  // Also when a read ends exactly at its limit.
   for (const after of [0, 150]) {
     const cursor = { runId: run.id, seq: after, item: 0, offset: 0 }
     const late = followRun(ground.context, run.id, { after: cursor, deltas: true })
@@ -116,7 +116,7 @@ test('[STR10] a log of any length is read to its end, by the first reader and by
   }
 })
 
-test('[STR10] at the end of an ended run nobody waits, also beside one that is still reading', async () => {
+test('[STR10] a reader that resumes at the end of an ended run does not wait, also beside one that is still reading', async () => {
   const { run } = await writtenRun()
   await make.log(run, 2, [ending])
   const ended = { status: 'COMPLETED', finished_at: ground.context.clock.now() } as const
@@ -130,12 +130,12 @@ test('[STR10] at the end of an ended run nobody waits, also beside one that is s
   expect(await seqsOf(slow, 2)).toEqual([2])
 })
 
-test('[STR10] a reader at the end does not hide the beginning from one that starts there', async () => {
+test('[STR10] a reader that waits at the end does not hide the beginning from one that starts there', async () => {
   const { run } = await writtenRun()
   const after = { runId: run.id, seq: 1, item: 0, offset: 0 }
   const atEnd = followRun(ground.context, run.id, { after, deltas: false })
   const parked = atEnd.next()
-  // A reading of its own comes after the one that found nothing.
+  // Joins the read that is under way: when it is over, the reader at the end waits.
   await ground.context.hub.tail(run.id)!.read(1, async () => ({ events: [], cut: false, finished: false }))
   const late = followRun(ground.context, run.id, { after: undefined, deltas: false })
   expect(await seqsOf(late, 1)).toEqual([1])
@@ -144,7 +144,7 @@ test('[STR10] a reader at the end does not hide the beginning from one that star
   await parked
 })
 
-test('[STR11] a reader that waits gets what another reader of the run finds, although nobody announced it', async () => {
+test('[STR11] a reader that waits gets the entries that another reader of the run finds, although nobody announced them', async () => {
   const { run } = await writtenRun()
   const places = [
     { item: 0, offset: 0 },
@@ -168,7 +168,7 @@ test('[STR11] a reader that waits gets what another reader of the run finds, alt
   ])
 })
 
-test('[STR9] 10,000 subscribers of every kind that are opened and dropped leave nothing behind', async () => {
+test('[STR9] opening and dropping 10,000 subscribers of every kind leaves nothing behind', async () => {
   const { run, conversation, write } = await writtenRun()
   write('half a message')
   const api: Executor = createExecutor(ground, ground.viewer.tenantId)
@@ -196,6 +196,6 @@ test('[STR9] 10,000 subscribers of every kind that are opened and dropped leave 
   expect(hub.topics()).toEqual([])
   expect(ground.context.hub.runsWithReaders()).toEqual([])
   expect(ground.context.hub.tail(run.id)).toBeUndefined()
-  // No timer of a feed is left either; the pool has some of its own.
+  // No timer of a feed is left. The connection pool has some of its own.
   expect(process.getActiveResourcesInfo().filter((type) => type === 'Timeout').length).toBeLessThan(50)
 })

@@ -28,7 +28,7 @@ afterAll(async () => {
 
 const hasText = (text: string) => (reader: Reader) => [...reader.live.values()].includes(text)
 
-test('[STR2] items come one after another, also where a provider interleaves tool calls', async () => {
+test('[STR2] items are sent one after another, also when a provider interleaves tool calls', async () => {
   const run = await talk.start(await talk.createAgent({ tools: ['echo'] }), 'hi')
   const stream = openRunEvents(app, { run })
   const reader = new Reader()
@@ -51,7 +51,7 @@ test('[STR2] items come one after another, also where a provider interleaves too
   await stream.close()
 })
 
-test('[STR3] a cursor inside a message that is stored by now is sent the rest of it, and then the message', async () => {
+test('[STR3] a reader whose cursor is inside a stored message gets the rest of it as one delta, then the message', async () => {
   const run = await talk.start(await talk.createAgent(), 'hi')
   const stream = openRunEvents(app, { run })
   const reader = new Reader()
@@ -67,7 +67,7 @@ test('[STR3] a cursor inside a message that is stored by now is sent the rest of
   expect(reader.deltas).toEqual(['one 🙂 ', 'two'])
   expect(reader.stored.at(-1)![1]).toBe('one 🙂 two')
 
-  // An offset that no event gave, between the halves of a character, does not split it.
+  // A cursor between the two halves of a surrogate pair, which no event has, does not split the character.
   const split = openRunEvents(app, { run, after: middle.replace(/\d+$/, '5') })
   expect(await split.next()).toMatchObject({ offset: 4, text: '🙂 two' })
   await split.close()
@@ -76,7 +76,7 @@ test('[STR3] a cursor inside a message that is stored by now is sent the rest of
   await without.close()
 })
 
-test('[STR4] a pause does not end the stream, and without deltas it is the stored entries alone', async () => {
+test('[STR4] a pause does not end the stream, and without deltas the stream has the stored entries alone', async () => {
   const agent = await talk.createAgent({ tools: [{ name: 'echo', approvalOverride: true }] })
   const run = await talk.start(agent, 'hi')
   const stream = openRunEvents(app, { run, deltas: false })
@@ -96,7 +96,7 @@ test('[STR4] a pause does not end the stream, and without deltas it is the store
   await stream.close()
 })
 
-test('[STR5] a retried run is told from the beginning with both its endings, and from the first ending on with the second', async () => {
+test('[STR5] the stream of a retried run has both its endings; resumed at the first, it has the second', async () => {
   const run = await talk.start(await talk.createAgent(), 'hi')
   const failing = await model.nextCall()
   failing.say('void')
@@ -149,7 +149,7 @@ test('[STR6] messages and lastCursor of one query, and the events after that cur
   for (const { reader, had } of looks) expect(new Map([...had, ...reader.stored])).toEqual(new Map(stored))
 })
 
-test('[STR7] an event stream gives the same events as a WebSocket', async () => {
+test('[STR7] server-sent events carry the same events as a WebSocket', async () => {
   const run = await talk.start(await talk.createAgent(), 'hi')
   const events = await app.events(`subscription ($run: ID!) { runEvents(runId: $run) { ${eventFields} } }`, { run })
   const reader = new Reader()
@@ -162,7 +162,7 @@ test('[STR7] an event stream gives the same events as a WebSocket', async () => 
   for (const word of ['over ', 'both ', 'wires']) {
     call.say(word)
     said += word
-    // Read before it is stored: from then on it would come as a whole.
+    // Read it before the message is stored: after that, it would be sent whole.
     await expect.poll(() => reader.deltas.join('')).toBe(said)
   }
   call.finish()

@@ -9,7 +9,7 @@ const text = fc.oneof(fc.string({ unit: 'grapheme', maxLength: 20 }), fc.constan
 const items = fc.array(fc.array(text, { maxLength: 6 }), { minLength: 1, maxLength: 5 })
 const payloadLimit = 8_000
 
-test('[BUS8] a copy becomes the original, whatever is lost, repeated or overtaken on the way', () => {
+test('[BUS8] a copy becomes equal to the original, whichever patches are lost, repeated or reordered', () => {
   const fate = fc.infiniteStream(fc.constantFrom('arrives', 'is lost', 'comes twice', 'comes late'))
   fc.assert(
     fc.property(items, fate, fc.integer({ min: 2, max: 7 }), (written, fates, size) => {
@@ -19,7 +19,7 @@ test('[BUS8] a copy becomes the original, whatever is lost, repeated or overtake
       const late: Patch[] = []
       const receive = (patch: Patch) => {
         copy ??= new StepCopy(patch)
-        // What is missing is asked for, and sent from there.
+        // The reader asks for the missing text, and the writer sends from there.
         if (!copy.apply(patch)) sent = copy.position
       }
       const sendAll = (isReliable: boolean) => {
@@ -43,7 +43,7 @@ test('[BUS8] a copy becomes the original, whatever is lost, repeated or overtake
         item.complete = true
         sendAll(false)
       }
-      // After a silence it is asked for once more.
+      // After a silence, the reader asks again.
       sent = copy ? copy.position : { item: 0, offset: 0 }
       sendAll(true)
       const shown = (all: readonly { readonly id: string; readonly text: string }[]) =>
@@ -53,7 +53,7 @@ test('[BUS8] a copy becomes the original, whatever is lost, repeated or overtake
   )
 })
 
-test('[BUS9] messages are packed in order into payloads that Postgres takes, no two of them the same', () => {
+test('[BUS9] messages are packed in order into payloads that Postgres accepts, no two of them equal', () => {
   const message = text.map((value): RelayMessage => ({ type: 'stop', run: value }))
   fc.assert(
     fc.property(fc.array(message, { maxLength: 400, size: 'max' }), (messages) => {
@@ -72,7 +72,7 @@ test('[BUS9] messages are packed in order into payloads that Postgres takes, no 
   expect(unpackMessages('"me" 1 [{')).toBeUndefined()
 })
 
-test('[BUS10] the longest piece of text fits, however it must be written', () => {
+test('[BUS10] the longest patch fits a payload, however its text has to be encoded', () => {
   for (const unit of ['\u0001', '\ud83d', '€', '"']) {
     const item = { kind: 'ASSISTANT' as const, id: '0'.repeat(36), text: unit.repeat(5_000), complete: false }
     const step = { seq: 1e9, stepIndex: 1e6, items: [item] }

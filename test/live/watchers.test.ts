@@ -40,7 +40,7 @@ async function pausedRun(agent: string, count = 1): Promise<{ readonly run: stri
   return { run, calls: (await talk.pending(run)).map(({ id }) => id) }
 }
 
-/** An inbox as a client keeps it: what the events made of it. */
+/** An inbox as a client builds it from the events. */
 function openInbox(app: TestApp, variables: Record<string, unknown> = {}) {
   const socket = app.webSocket()
   const stream = socket.stream(
@@ -72,7 +72,7 @@ function openInbox(app: TestApp, variables: Record<string, unknown> = {}) {
   }
 }
 
-test('[INB1] a snapshot of what waits comes first, also when empty, then each change, from whichever process', async () => {
+test('[INB1] a snapshot of the calls that wait comes first, even if there are none, then each change, whichever process made it', async () => {
   const agent = await newAgent()
   const other = await newAgent()
   const inboxes = [api, worker].map((app) => openInbox(app, { agentIds: [agent] }))
@@ -96,7 +96,7 @@ test('[INB1] a snapshot of what waits comes first, also when empty, then each ch
   for (const inbox of [...inboxes, late, everything]) await inbox.close()
 })
 
-test('[INB2] what another need waits for is not listed, and what is deleted with its agent is gone by a new snapshot', async () => {
+test('[INB2] calls with other needs are not listed, and a new snapshot shows that deleted calls are gone', async () => {
   const agent = await newAgent()
   const inbox = openInbox(api, { agentIds: [agent] })
   const client = openInbox(api, { agentIds: [agent], needs: ['CLIENT_EXECUTION'] })
@@ -111,7 +111,7 @@ test('[INB2] what another need waits for is not listed, and what is deleted with
   await client.close()
 })
 
-/** The statuses of runs as a list shows them. */
+/** A list of runs and their statuses, as a client builds it from the events. */
 function openChanges(app: TestApp, variables: Record<string, unknown>) {
   const socket = app.webSocket()
   const stream = socket.stream(
@@ -138,12 +138,12 @@ function openChanges(app: TestApp, variables: Record<string, unknown>) {
   }
 }
 
-test('[CHG1] runs that changed since come as they are now, then each as it changes, from whichever process', async () => {
+test('[CHG1] the runs that changed since come as they are now, then each run when it changes, whichever process changed it', async () => {
   const agent = await newAgent()
   const before = await talk.start(agent, 'before')
   ;(await model.nextCall()).finish()
   await talk.settled(before)
-  // An hour ago, so that no clock that is a little off makes a difference.
+  // It ended an hour ago, so that a clock that is slightly off makes no difference.
   const { uuid } = decodeId(before) as { uuid: string }
   await database.pool.query(`update runs set finished_at = finished_at - interval '1 hour' where id = $1`, [uuid])
   const since = new Date(Date.now() - 30 * 60_000).toISOString()
@@ -166,7 +166,7 @@ test('[CHG1] runs that changed since come as they are now, then each as it chang
   }
 })
 
-test('[CHG2] only runs of the conversation, where one is asked for', async () => {
+test('[CHG2] with a conversation given, only its runs are sent', async () => {
   const agent = await newAgent()
   const { createConversation } = await api.data(
     'mutation ($agent: ID!) { createConversation(input: { agentId: $agent }) { conversation { id } } }',

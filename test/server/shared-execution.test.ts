@@ -17,7 +17,7 @@ import { preparePlainExecution } from '../../src/server/plain-execution.ts'
 import { createGraphQLClient } from '../support/graphql-client.ts'
 import { startServer } from './fixture.ts'
 
-/** Subscribers that all get the same event objects; counts how often one is executed. */
+/** A subscription whose subscribers all get the same event objects. It counts executions. */
 function createBroadcast() {
   const waiting = new Set<(event: object) => void>()
   /** `failures` is how many more executions find the database unavailable. */
@@ -88,7 +88,7 @@ it('[SRV24] subscribers with the same fields and rights share one execution of a
   expect(names).toEqual(['the open', 'the open', 'the good', 'very good', 'good'])
   expect(broadcast.counted.executions).toBe(4)
 
-  // An event that looks the same is another one.
+  // Another object with equal contents is another event.
   const again = Promise.all(streams.map((stream) => stream.next()))
   await broadcast.publish({ value: 1 }, streams.length)
   await again
@@ -140,7 +140,7 @@ it.each(['WebSocket', 'SSE'])(
   },
 )
 
-it('[SRV25] what is executed without graphql-js comes to the same', () => {
+it('[SRV25] events that are executed without graphql-js have the same results', () => {
   const id = '01a1e2ee-743d-75d7-91fa-9a6eb33f9e7c'
   const base = { cursor: 'c', runId: id, at: new Date(), stepIndex: 0, offset: 3 }
   const events = [
@@ -158,7 +158,7 @@ it('[SRV25] what is executed without graphql-js comes to the same', () => {
     'subscription ($no: Boolean = false) { runEvents(runId: "x") { cursor at @include(if: $no) } }',
     'subscription One { runEvents(runId: "x") { cursor } } subscription Two { runEvents(runId: "x") { at } }',
   ]
-  // Text that is being written loads nothing: no database is needed.
+  // Deltas load nothing, so no database is needed.
   const contextValue = { loaders: createLoaders(undefined as never, id) }
   let plain = 0
   for (const text of documents) {
@@ -175,7 +175,7 @@ it('[SRV25] what is executed without graphql-js comes to the same', () => {
   expect(plain).toBe(8)
 })
 
-it('[SRV23] a socket that takes nothing for too long is closed with 1013', async () => {
+it('[SRV23] a socket that reads nothing for too long is closed with 1013', async () => {
   const { origin, ground } = await startServer({ limits: { stalledSocketMs: 400 } })
   const socket = new WebSocket(`${origin.replace('http', 'ws')}/graphql`, 'graphql-transport-ws')
   const closed = new Promise<number>((resolve) => socket.once('close', resolve))
@@ -189,7 +189,7 @@ it('[SRV23] a socket that takes nothing for too long is closed with 1013', async
   socket.pause()
   for (let tick = 0; tick < 500; tick += 1) [...ground.sources][0]!.push(tick)
   await new Promise((resolve) => setTimeout(resolve, 1_000))
-  // Whoever comes back soon reads why; whoever does not is cut.
+  // A client that reads again soon gets the close code. Any other is cut off.
   socket.resume()
   expect(await closed).toBe(1013)
   await expect.poll(() => ground.sources.size).toBe(0)

@@ -100,7 +100,7 @@ describe('streams of a socket', () => {
     socket.pause()
     const pushed = 300
     for (let event = 0; event < pushed; event += 1) ticker.push(event)
-    // Until no more is taken: what was written last waits for the reader.
+    // Wait until no more is taken: the last write waits for the reader.
     for (let before = -1; before !== taken; await new Promise((resolve) => setTimeout(resolve, 100))) before = taken
     expect(taken).toBeLessThan(pushed)
     socket.terminate()
@@ -108,7 +108,7 @@ describe('streams of a socket', () => {
   })
 })
 
-/** A socket whose every message the test writes and reads. */
+/** A raw socket: the test writes and reads every message. */
 async function openSocket({ origin }: TestServer) {
   const socket = new WebSocket(`${origin.replace('http', 'ws')}/graphql`, 'graphql-transport-ws')
   const received: string[] = []
@@ -133,7 +133,7 @@ describe('an id that the client has completed', () => {
     await expect.poll(() => sources.size + gates.size).toBe(1)
     complete()
     subscribe('subscription { ticks }')
-    // While the first of these is still being prepared.
+    // While the subscription is still being prepared.
     complete()
     subscribe('subscription { ticks(each: "never") }')
     await expect.poll(() => [sources.size, server.ground.sourcesOpened]).toEqual([1, first.startsWith('{') ? 2 : 3])
