@@ -22,9 +22,13 @@ export async function up(db: Kysely<never>): Promise<void> {
       updated_at timestamptz(3) not null,
       next_run_number integer not null default 1,
       next_position integer not null default 1,
+      -- The place that the next run to hold the conversation gets (runs.hold).
+      next_hold integer not null default 1,
       -- The context begins here; a summary, where there is one, stands for all that came before.
       context_from integer not null default 1,
       summary_position integer,
+      -- Changes whenever messages that are stored already leave the context or return to it.
+      context_version integer not null default 1,
       active_run_id uuid
     )`.execute(db)
   await sql`create index conversations_agent on conversations (agent_id, id)`.execute(db)
@@ -60,6 +64,9 @@ export async function up(db: Kysely<never>): Promise<void> {
       agent_id uuid not null,
       conversation_id uuid not null references conversations on delete cascade,
       number integer not null,
+      -- The run's place among those that held the conversation; null while it waits behind another. It differs from the
+      -- order of the numbers: an INTERRUPT goes first, and a run that is cancelled while it waits never holds it.
+      hold integer,
       kind text not null check (kind in ('TURN', 'COMPACTION', 'SLEEPTIME')),
       parent_id uuid references runs on delete set null,
       -- The actor who started it; null for background runs.
@@ -90,6 +97,10 @@ export async function up(db: Kysely<never>): Promise<void> {
       deaths integer not null default 0,
       lease uuid,
       worker_id uuid,
+      -- Any worker may claim the run: it holds its conversation, nobody drives it and it waits for nobody. Suspects, which
+      -- two workers died of, are claimed apart from the rest.
+      claimable boolean not null generated always as (
+        hold is not null and lease is null and deaths < 2 and status in ('QUEUED', 'RUNNING')) stored,
       cancel_requested_at timestamptz(3),
       updated_at timestamptz(3) not null,
       started_at timestamptz(3),
@@ -103,6 +114,9 @@ export async function up(db: Kysely<never>): Promise<void> {
       follow_ups jsonb not null default '[]',
       -- Tools that a person approved for the rest of the run.
       approved_tools text[] not null default '{}',
+      -- SLEEPTIME: up to which position of each of the foreground agent's conversations the run reads, by their ids. Set
+      -- when the run begins; becomes the sleeptime agent's progress when it completes.
+      reading jsonb,
       error jsonb,
       unique (conversation_id, number),
       check ((lease is null) = (worker_id is null)),
@@ -117,7 +131,14 @@ export async function up(db: Kysely<never>): Promise<void> {
     where outcome <> 'ACTIVE'`.execute(db)
   await sql`create index runs_background on runs (tenant_id, id) where kind = 'SLEEPTIME'`.execute(db)
   await sql`create index runs_parent on runs (parent_id) where parent_id is not null`.execute(db)
-  await sql`create index runs_unfinished on runs (id) where not ended`.execute(db)
+  await sql`create unique index runs_hold on runs (conversation_id, hold) where hold is not null`.execute(db)
+  await sql`create index runs_finished on runs (tenant_id, finished_at) where ended`.execute(db)
+  // The end of a run looks for the next one of its conversation in this order.
+  await sql`create index runs_unfinished on runs (conversation_id, urgent desc, number) where not ended`.execute(db)
+  // The queue. A claim looks at the first runs of each tenant.
+  await sql`create index runs_claimable on runs (tenant_id, urgent desc, id) where claimable`.execute(db)
+  await sql`create index runs_suspect on runs (id) where deaths >= 2`.execute(db)
+  await sql`create index runs_cancelled on runs (id) where cancel_requested_at is not null and not ended`.execute(db)
   // The runs that a worker drives now: never more than the workers have places.
   await sql`create index runs_driven on runs (worker_id) where worker_id is not null`.execute(db)
 
@@ -227,8 +248,6 @@ export async function up(db: Kysely<never>): Promise<void> {
   await sql`
     create table workers (
       id uuid primary key,
-      -- The name under which it holds jobs of the queue.
-      pool_id text not null,
       started_at timestamptz(3) not null,
       heartbeat_at timestamptz(3) not null
     )`.execute(db)

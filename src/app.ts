@@ -4,6 +4,7 @@ import type { Config } from './config.ts'
 import { builtinTools, type BuiltinTool } from './domain/builtin-tools.ts'
 import { createTokenCounter } from './domain/tokens.ts'
 import type { Viewer } from './domain/viewer.ts'
+import { ContextCache } from './engine/context-cache.ts'
 import type { EngineContext } from './engine/engine-context.ts'
 import type { Context } from './graphql/context.ts'
 import { createLoaders } from './graphql/loaders.ts'
@@ -12,6 +13,7 @@ import { createHub } from './live/hub.ts'
 import { RunPoll } from './live/poll-runs.ts'
 import { createPostgresBus } from './live/postgres-bus.ts'
 import { Relay } from './live/relay.ts'
+import { ProcessWorkSignal } from './live/work-signal.ts'
 import { createAnthropic } from './providers/anthropic.ts'
 import { createCatalog } from './providers/catalog.ts'
 import { createProvider } from './providers/create-provider.ts'
@@ -47,6 +49,8 @@ export interface AppOptions {
   /** Defaults to the database's time. */
   readonly clock?: Clock
   readonly ids?: IdSource
+  /** See `WorkerOptions`. Defaults to 10 seconds. */
+  readonly suspectAfterMs?: number
 }
 
 export interface App {
@@ -76,6 +80,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     log.info({ tool: name, settings }, "a client has changed these settings of the tool, so the code's are not used")
 
   const hub = createHub()
+  const work = new ProcessWorkSignal(db)
   const catalog = createCatalog([
     demoProvider,
     createOpenAIResponses(config.openai),
@@ -86,23 +91,33 @@ export async function createApp(options: AppOptions): Promise<App> {
   ])
   const network = createNetworkGuard({ allowPrivate: config.allowPrivateNetwork })
   const toolbox = new Toolbox({ db, registry: createToolRegistry(tools), network })
-  const commands: CommandContext = { db, clock, ids, hub, models: catalog, tools: toolbox }
-  const engine: EngineContext = {
+  const commands: CommandContext = { db, clock, ids, hub, work, models: catalog, tools: toolbox }
+  const engine = {
     db,
     clock,
     ids,
     hub,
+    work,
+    contexts: new ContextCache(),
     catalog,
     log,
     countTokens: createTokenCounter(),
     tools: toolbox,
     toolGraceMs: config.toolGraceMs,
     modelIdleMs: config.modelIdleMs,
-  }
+  } satisfies EngineContext
   const poll = new RunPoll(db, hub, log)
   const bus = createPostgresBus({ databaseUrl: database.url, address: ids.next(), log })
   const relay = new Relay({ bus, hub, log })
-  const worker = new RunWorker({ engine, database, concurrency: config.workers, drainMs: config.drainMs, log })
+  const worker = new RunWorker({
+    engine,
+    database,
+    concurrency: config.workers,
+    limits: { perTenant: config.tenantRuns, perAgent: config.agentRuns },
+    drainMs: config.drainMs,
+    suspectAfterMs: options.suspectAfterMs ?? 10_000,
+    log,
+  })
   let stopping: Promise<void> | undefined
   const server =
     role === 'serve'

@@ -20,7 +20,11 @@ export interface Config {
   readonly databaseUrl: string | undefined
   readonly dataDir: string
   readonly redisUrl: string | undefined
+  readonly preparedStatements: boolean
   readonly workers: number
+  /** Null: no limit. */
+  readonly tenantRuns: number | null
+  readonly agentRuns: number | null
   readonly apiKey: string | undefined
   readonly allowedOrigins: readonly string[]
   readonly maxBodyBytes: number
@@ -52,7 +56,10 @@ export function readConfig(env: Environment = process.env): Config {
     databaseUrl: values.DATABASE_URL,
     dataDir: values.HOLDPOINT_DATA_DIR,
     redisUrl: values.REDIS_URL,
+    preparedStatements: values.HOLDPOINT_PREPARED_STATEMENTS === '1',
     workers: values.HOLDPOINT_WORKERS,
+    tenantRuns: values.HOLDPOINT_TENANT_RUNS || null,
+    agentRuns: values.HOLDPOINT_AGENT_RUNS || null,
     apiKey: values.HOLDPOINT_API_KEY,
     allowedOrigins: values.HOLDPOINT_ALLOWED_ORIGINS,
     maxBodyBytes: values.HOLDPOINT_MAX_BODY,

@@ -63,7 +63,7 @@ async function withDatabase(work: (parts: Parts, closers: Closers) => Promise<vo
   try {
     const url = config.databaseUrl ?? (await startDatabase(config, log, closers))
     if (stopped()) return
-    const database = await openDatabase(url, { log })
+    const database = await openDatabase(url, { log, prepare: config.preparedStatements })
     closers.push(() => database.close())
     const migrated = await prepareDatabase(database, { log })
     if (stopped()) return

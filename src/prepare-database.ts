@@ -1,13 +1,11 @@
 import { migrate, withMigrationLock } from './store/migrate.ts'
 import type { OpenDatabase } from './store/open-database.ts'
 import type { Log } from './util/log.ts'
-import { migrateQueue } from './worker/migrate-queue.ts'
 
-/** Migrates the tables of the server. Several processes may do this at once. */
+/** Brings the tables up to date. Several processes may do this at once. */
 export async function prepareDatabase({ db, pool }: OpenDatabase, { log }: { log: Log }): Promise<string[]> {
   return withMigrationLock(pool, async () => {
     const migrated = await migrate(db)
-    await migrateQueue(pool, { log })
     if (migrated.length > 0) log.info({ migrations: migrated }, 'the database was migrated')
     return migrated
   })

@@ -30,6 +30,21 @@ export const settings = {
     least: 0,
     most: 10_000,
   }),
+  HOLDPOINT_TENANT_RUNS: integer('runs of one tenant driven at the same time by all processes; 0: no limit', {
+    default: 0,
+    least: 0,
+    most: 1_000_000,
+  }),
+  HOLDPOINT_AGENT_RUNS: integer('runs of one agent driven at the same time by all processes; 0: no limit', {
+    default: 0,
+    least: 0,
+    most: 1_000_000,
+  }),
+  HOLDPOINT_PREPARED_STATEMENTS: choice(
+    '0 for a connection pooler that cannot keep prepared statements',
+    ['0', '1'],
+    '1',
+  ),
   HOLDPOINT_API_KEY: secret('a key with every scope; required unless HOST is loopback'),
   HOLDPOINT_ALLOWED_ORIGINS: origins('other sites whose pages may use the API, separated by commas'),
   HOLDPOINT_MAX_BODY: bytes('largest request body and WebSocket frame', { default: '10mb', most: '100mb' }),

@@ -25,7 +25,6 @@ const mayImport: Record<string, readonly string[]> = {
 const owners: readonly (readonly [pattern: RegExp, rooms: readonly string[]])[] = [
   [/^(openai|@anthropic-ai\/)/, ['providers']],
   [/^(kysely|pg)$/, ['store']],
-  [/^graphile-worker$/, ['worker']],
   [/^(@pothos\/|dataloader$)/, ['graphql']],
   [/^(graphql-yoga|graphql-ws|ws|@graphql-yoga\/|@escape\.tech\/)/, ['server']],
   [/^graphql$/, ['graphql', 'server']],

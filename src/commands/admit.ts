@@ -1,14 +1,8 @@
+import { targetNotFound, type Target } from '../domain/target.ts'
 import type { Viewer } from '../domain/viewer.ts'
-import {
-  admitRun,
-  findActiveRun,
-  lockConversation,
-  targetNotFound,
-  type NewRun,
-  type Target,
-} from '../store/admission.ts'
-import { retryDeadlocks } from '../store/retry-deadlocks.ts'
+import { admitRun, findActiveRun, lockConversation, type NewRun } from '../store/admission.ts'
 import { findRunProgress } from '../store/runs.ts'
+import { transact } from '../store/transact.ts'
 import { stopRun } from './cancel-run.ts'
 import type { CommandContext } from './command-context.ts'
 import { findEarlierRun, rememberRun, type KeyedInput } from './idempotency.ts'
@@ -39,20 +33,21 @@ export async function admit(
   for (;;) {
     const outcome =
       admission.keyed || admission.whenBusy === 'INTERRUPT'
-        ? await retryDeadlocks(() => admitInTransaction(context, viewer, admission, run))
+        ? await admitInTransaction(context, viewer, admission, run)
         : await tryToAdmit(context.db, admission, run)
     if (!outcome) continue
-    if (outcome.admittedTo !== undefined) {
-      const { id: runId, tenantId } = run
-      context.hub.announce({ runId, tenantId, conversationId: outcome.admittedTo, status: 'QUEUED', calls: false })
+    if (outcome.admitted) {
+      const { conversationId, holds } = outcome.admitted
+      context.hub.announce({ runId: run.id, tenantId: run.tenantId, conversationId, status: 'QUEUED', calls: false })
+      if (holds) context.work.announce()
     }
     return outcome
   }
 }
 
 type Attempt = AdmissionOutcome & {
-  /** The conversation that a new run was stored in. */
-  readonly admittedTo?: string
+  /** The conversation that a new run was stored in, and whether the run holds it. */
+  readonly admitted?: { readonly conversationId: string; readonly holds: boolean }
 }
 
 /** Undefined where the conversation was busy and is not any more. */
@@ -62,7 +57,7 @@ async function tryToAdmit(
   run: NewRun,
 ): Promise<Attempt | undefined> {
   const admitted = await admitRun(db, to, run, { mayWait: whenBusy !== 'REJECT' })
-  if (admitted) return { outcome: 'accepted', runId: run.id, admittedTo: admitted.conversationId }
+  if (admitted) return { outcome: 'accepted', runId: run.id, admitted }
   const found = await findActiveRun(db, run.tenantId, to)
   if (!found) throw targetNotFound(to)
   if (found.activeRunId === null) return undefined
@@ -81,8 +76,7 @@ async function admitInTransaction(
   run: NewRun,
 ): Promise<Attempt | undefined> {
   const { to, whenBusy, keyed } = admission
-  let announce = () => {}
-  const outcome = await context.db.transaction().execute(async (trx): Promise<Attempt | undefined> => {
+  return transact(context, async (trx, afterCommit): Promise<Attempt | undefined> => {
     const locked = await lockConversation(trx, viewer.tenantId, to)
     if (!locked) throw targetNotFound(to)
     const earlier = keyed && (await findEarlierRun(trx, keyed, run.createdAt))
@@ -91,10 +85,8 @@ async function admitInTransaction(
     if (admitted?.outcome !== 'accepted') return admitted
     if (keyed) await rememberRun(trx, keyed, { runId: run.id, now: run.createdAt })
     if (whenBusy === 'INTERRUPT' && locked.activeRunId !== null) {
-      announce = await stopRun(context, trx, locked.activeRunId)
+      await stopRun(context, { trx, afterCommit }, locked.activeRunId)
     }
     return admitted
   })
-  announce()
-  return outcome
 }

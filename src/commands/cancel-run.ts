@@ -5,17 +5,18 @@ import { Draft } from '../domain/draft.ts'
 import { notFound } from '../domain/errors.ts'
 import { encodeId } from '../domain/ids.ts'
 import { hasEnded } from '../domain/run.ts'
+import { targetNotFound, type Target } from '../domain/target.ts'
 import type { Viewer } from '../domain/viewer.ts'
-import { announceEnd } from '../live/announce-end.ts'
+import { announceEnd } from '../live/announce.ts'
 import { waitForRun } from '../live/wait-for-run.ts'
-import { lockConversation, targetNotFound, type Target } from '../store/admission.ts'
+import { lockConversation } from '../store/admission.ts'
 import { listAbandonedCancels, requestCancel, type CancelRequest } from '../store/cancel-requests.ts'
 import { storeEnd } from '../store/end-run.ts'
 import { loadRun } from '../store/load-run.ts'
 import { lockRun } from '../store/lock-run.ts'
-import { retryDeadlocks } from '../store/retry-deadlocks.ts'
 import { findRuns } from '../store/runs.ts'
 import type { Database } from '../store/schema.ts'
+import { transact, type AfterCommit } from '../store/transact.ts'
 import type { CommandContext, RunContext } from './command-context.ts'
 
 export type CancelRunInput = { readonly runId: string } | Target
@@ -53,46 +54,43 @@ async function stopNamed(context: CommandContext, viewer: Viewer, runId: string)
   return runId
 }
 
-async function stopAlone(context: RunContext, runId: string): Promise<void> {
-  const stop = () => context.db.transaction().execute((trx) => stopRun(context, trx, runId))
-  const announce = await retryDeadlocks(stop)
-  announce()
+function stopAlone(context: RunContext, runId: string): Promise<void> {
+  return transact(context, (trx, afterCommit) => stopRun(context, { trx, afterCommit }, runId))
 }
 
-/** Ends the runs whose worker died after it was asked to stop them: there may be no other to take them up. */
+/** Ends the runs whose worker died after it was asked to stop them: there may be no other to claim them. */
 export async function stopAbandonedRuns(context: RunContext): Promise<void> {
   for (const runId of await listAbandonedCancels(context.db)) await stopAlone(context, runId)
 }
 
 /** Which run is active cannot change before the transaction is over. */
-async function stopActive(context: CommandContext, viewer: Viewer, target: Target): Promise<string | null> {
-  let announce = () => {}
-  const stop = () =>
-    context.db.transaction().execute(async (trx) => {
-      const locked = await lockConversation(trx, viewer.tenantId, target)
-      if (!locked) throw targetNotFound(target)
-      if (locked.activeRunId !== null) announce = await stopRun(context, trx, locked.activeRunId)
-      return locked.activeRunId
-    })
-  const runId = await retryDeadlocks(stop)
-  announce()
-  return runId
+function stopActive(context: CommandContext, viewer: Viewer, target: Target): Promise<string | null> {
+  return transact(context, async (trx, afterCommit) => {
+    const locked = await lockConversation(trx, viewer.tenantId, target)
+    if (!locked) throw targetNotFound(target)
+    if (locked.activeRunId !== null) await stopRun(context, { trx, afterCommit }, locked.activeRunId)
+    return locked.activeRunId
+  })
 }
 
 /**
  * Cancels a run in the caller's transaction. If nobody drives it, it is wound down here and now; if a worker does,
- * the worker is asked to, and its next checkpoint ends the run. What is returned tells the others once it is stored.
+ * the worker is asked to, and its next checkpoint ends the run.
  */
-export async function stopRun(context: RunContext, trx: Transaction<Database>, runId: string): Promise<() => void> {
+export async function stopRun(
+  context: RunContext,
+  { trx, afterCommit }: { readonly trx: Transaction<Database>; readonly afterCommit: AfterCommit },
+  runId: string,
+): Promise<void> {
   const locked = await lockRun(trx, runId)
   const request = await requestCancel(trx, runId, context.clock.now())
-  if (request) return () => announceRequest(context, runId, request)
+  if (request) return afterCommit(() => announceRequest(context, runId, request))
   const loaded = await loadRun(trx, runId)
-  if (!locked || !loaded || hasEnded(loaded.state.run.status)) return () => {}
+  if (!locked || !loaded || hasEnded(loaded.state.run.status)) return
   const draft = new Draft(loaded.state, context)
   endRun(draft, { stopReason: 'CANCELLED' })
   const end = await storeEnd(trx, draft.checkpoint(), { ids: context.ids, locked })
-  return () => announceEnd(context.hub, end)
+  afterCommit(() => announceEnd(context, end))
 }
 
 function announceRequest({ hub }: RunContext, runId: string, { conversationId, tenantId }: CancelRequest): void {

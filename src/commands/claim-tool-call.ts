@@ -1,12 +1,13 @@
 import { requireScope } from '../auth/require-scope.ts'
 import { claimCall, type ClaimOutcome } from '../domain/claim.ts'
 import { denyExpired } from '../domain/decisions.ts'
-import { Draft, type Checkpoint } from '../domain/draft.ts'
+import { Draft } from '../domain/draft.ts'
 import { badUserInput } from '../domain/errors.ts'
 import type { Viewer } from '../domain/viewer.ts'
 import { loadRun } from '../store/load-run.ts'
 import { lockRun } from '../store/lock-run.ts'
 import { findToolCalls } from '../store/tool-calls.ts'
+import { transact } from '../store/transact.ts'
 import type { CommandContext } from './command-context.ts'
 import { found } from './found.ts'
 import { storeDecisions } from './submit-approvals.ts'
@@ -33,18 +34,16 @@ export async function claimToolCall(
   const [known] = await findToolCalls(context.db, viewer.tenantId, [toolCallId])
   const { runId } = found('ToolCall', toolCallId, known)
 
-  let stored: Checkpoint | undefined
-  const outcome = await context.db.transaction().execute(async (trx) => {
+  const outcome = await transact(context, async (trx, afterCommit) => {
     await lockRun(trx, runId)
     const loaded = found('Run', runId, await loadRun(trx, runId))
     const draft = new Draft(loaded.state, context)
     denyExpired(draft)
     const call = draft.state.calls.find(({ id }) => id === toolCallId)
     const claimed = claimCall(draft, found('ToolCall', toolCallId, call), { ...claim, actor: viewer.actor })
-    stored = await storeDecisions(trx, draft)
+    await storeDecisions(context, { trx, afterCommit }, draft)
     return claimed
   })
-  if (stored) context.hub.checkpointStored(stored)
   if (outcome === 'not of a client')
     throw badUserInput('input.toolCallId', 'The call waits for approval, not for a client. Use submitApprovals.')
   return { outcome, toolCallId, runId }

@@ -3,6 +3,7 @@ import type { Kysely } from 'kysely'
 import type { ModelCatalog } from '../domain/model.ts'
 import type { ToolAccess } from '../domain/tool-access.ts'
 import type { Hub } from '../live/hub.ts'
+import type { WorkSignal } from '../live/work-signal.ts'
 import type { Database } from '../store/schema.ts'
 import type { Clock } from '../util/clock.ts'
 import type { IdSource } from '../util/ids.ts'
@@ -14,8 +15,9 @@ export interface CommandContext {
   readonly ids: IdSource
   readonly models: ModelCatalog
   readonly hub: Hub
+  readonly work: WorkSignal
   readonly tools: ToolAccess
 }
 
 /** As much of it as is needed to change runs, whoever asks: the sweep does, too. */
-export type RunContext = Pick<CommandContext, 'db' | 'clock' | 'ids' | 'hub'>
+export type RunContext = Pick<CommandContext, 'db' | 'clock' | 'ids' | 'hub' | 'work'>

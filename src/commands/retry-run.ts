@@ -1,12 +1,15 @@
 import { Draft } from '../domain/draft.ts'
 import { notFound } from '../domain/errors.ts'
 import { encodeId } from '../domain/ids.ts'
+import { retryObstacle } from '../domain/retry.ts'
 import type { Viewer } from '../domain/viewer.ts'
+import { announceCheckpoint } from '../live/announce.ts'
 import { writeCheckpoint } from '../store/checkpoint.ts'
 import { loadRun } from '../store/load-run.ts'
 import { lockRun } from '../store/lock-run.ts'
-import { findRetryObstacle, reopenRun } from '../store/retry.ts'
+import { getRetryConversation, reopenRun } from '../store/retry.ts'
 import { findRuns } from '../store/runs.ts'
+import { transact } from '../store/transact.ts'
 import type { CommandContext } from './command-context.ts'
 
 export type RetryRunOutcome =
@@ -23,12 +26,12 @@ export async function retryRun(
   const [run] = await findRuns(context.db, viewer.tenantId, [runId])
   if (!run) throw notFound('run', encodeId('Run', runId))
 
-  let announce = () => {}
-  const outcome = await context.db.transaction().execute(async (trx): Promise<RetryRunOutcome> => {
+  return transact(context, async (trx, afterCommit): Promise<RetryRunOutcome> => {
     await lockRun(trx, runId)
     const loaded = await loadRun(trx, runId)
     if (!loaded) throw notFound('run', encodeId('Run', runId))
-    const obstacle = await findRetryObstacle(trx, runId)
+    const { run: stored } = loaded.state
+    const obstacle = retryObstacle(stored, await getRetryConversation(trx, stored.conversationId))
     if (obstacle?.type === 'busy') return { outcome: 'busy', runId: obstacle.activeRunId }
     if (obstacle) return { outcome: 'not retryable', runId, message: obstacle.message }
 
@@ -37,10 +40,8 @@ export async function retryRun(
     draft.setStatus('QUEUED')
     draft.changeRun({ finishedAt: null, cancelRequestedAt: null })
     const checkpoint = draft.checkpoint()
-    await writeCheckpoint(trx, checkpoint, { wake: true })
-    announce = () => context.hub.checkpointStored(checkpoint)
+    if (!(await writeCheckpoint(trx, checkpoint))) throw new Error(`The run ${runId} changed under its locks.`)
+    afterCommit(() => announceCheckpoint(context, checkpoint))
     return { outcome: 'accepted', runId }
   })
-  announce()
-  return outcome
 }

@@ -1,7 +1,7 @@
 import type { GivenMessage } from '../domain/message.ts'
 import { runDefaults, type ClientTool } from '../domain/run.ts'
+import type { Target } from '../domain/target.ts'
 import type { Viewer } from '../domain/viewer.ts'
-import type { Target } from '../store/admission.ts'
 import type { JsonObject } from '../util/json.ts'
 import { admit, type AdmissionOutcome, type WhenBusy } from './admit.ts'
 import type { CommandContext } from './command-context.ts'

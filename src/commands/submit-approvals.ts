@@ -11,19 +11,21 @@ import {
   type DecisionInput,
   type GivenDecision,
 } from '../domain/decisions.ts'
-import { Draft, type Checkpoint } from '../domain/draft.ts'
+import { Draft } from '../domain/draft.ts'
 import { notFound } from '../domain/errors.ts'
 import { encodeId } from '../domain/ids.ts'
 import type { RunState } from '../domain/run-state.ts'
 import type { Viewer } from '../domain/viewer.ts'
+import { announceCheckpoint } from '../live/announce.ts'
 import { setApprovalOverride } from '../store/agent-tools.ts'
 import { writeCheckpoint } from '../store/checkpoint.ts'
 import { loadRun } from '../store/load-run.ts'
 import { lockRun } from '../store/lock-run.ts'
 import { findRuns } from '../store/runs.ts'
 import type { Database } from '../store/schema.ts'
+import { transact, type AfterCommit } from '../store/transact.ts'
 import type { SchemaProblem } from '../util/json-schema.ts'
-import type { CommandContext } from './command-context.ts'
+import type { CommandContext, RunContext } from './command-context.ts'
 import { findEarlierRun, keyedInput, rememberRun } from './idempotency.ts'
 
 export type { GivenDecision, SchemaProblem as ArgumentProblem }
@@ -52,8 +54,7 @@ export async function submitApprovals(
           { runId, ...asked },
         )
 
-  let stored: Checkpoint | undefined
-  const outcome = await context.db.transaction().execute(async (trx): Promise<SubmitApprovalsOutcome> => {
+  return transact(context, async (trx, afterCommit): Promise<SubmitApprovalsOutcome> => {
     await lockRun(trx, runId)
     const loaded = await loadRun(trx, runId)
     if (!loaded) throw notFound('run', encodeId('Run', runId))
@@ -71,25 +72,24 @@ export async function submitApprovals(
       for (const agentToolId of ofAgent) await setApprovalOverride(trx, agentToolId, false)
       if (keyed) await rememberRun(trx, keyed, { runId, now: draft.at })
     }
-    stored = await storeDecisions(trx, draft)
+    await storeDecisions(context, { trx, afterCommit }, draft)
     return refusal ?? { outcome: 'accepted' }
   })
-  if (stored) context.hub.checkpointStored(stored)
-  return outcome
 }
 
-/**
- * Stores what was decided, in a transaction that holds the run's locks, and continues the run with the last of it.
- * Gives what was stored, to be told once it is committed.
- */
-export async function storeDecisions(trx: Transaction<Database>, draft: Draft): Promise<Checkpoint | undefined> {
-  const resumed = resumeIfDecided(draft)
+/** Stores decisions in a transaction that holds the run's locks. The last one continues the run. */
+export async function storeDecisions(
+  context: RunContext,
+  { trx, afterCommit }: { readonly trx: Transaction<Database>; readonly afterCommit: AfterCommit },
+  draft: Draft,
+): Promise<void> {
+  resumeIfDecided(draft)
   const checkpoint = draft.checkpoint()
   // All of it was decided before: a run that went on, or ended, is not touched.
-  if (checkpoint.entries.length === 0) return undefined
-  const stored = await writeCheckpoint(trx, checkpoint, { wake: resumed })
-  if (!stored) throw new Error(`The run ${draft.state.run.id} changed under its locks.`)
-  return checkpoint
+  if (checkpoint.entries.length === 0) return
+  if (!(await writeCheckpoint(trx, checkpoint)))
+    throw new Error(`The run ${draft.state.run.id} changed under its locks.`)
+  afterCommit(() => announceCheckpoint(context, checkpoint))
 }
 
 /**

@@ -3,24 +3,19 @@ import type { Draft } from './draft.ts'
 import type { DrivenRun } from './run-state.ts'
 
 /** A run that so many workers died of, with no checkpoint in between, is not given to another. */
-const poisonAfter = 3
+export const poisonAfter = 3
 
 /** A run that so many workers died of is driven apart from others like it, so that a further death tells them apart. */
 export const suspectAfter = poisonAfter - 1
 
-/** A worker takes the run. The first time, the run's input becomes messages. */
-export function takeUp(draft: Draft, holder: { readonly lease: string; readonly workerId: string }): void {
+/** A worker begins to drive a run that it claimed. The first time, the run's input becomes messages. */
+export function takeUp(draft: Draft): void {
   const { run } = draft.state
-  draft.changeRun({ ...holder, attempts: run.attempts + 1, startedAt: run.startedAt ?? draft.at })
+  draft.changeRun({ startedAt: run.startedAt ?? draft.at })
   if (run.status === 'QUEUED') {
     draft.setStatus('RUNNING')
     if (run.firstPosition === null) draft.addGivenMessages(run.request.messages)
   }
-}
-
-/** If its worker dies once more, the run is given up. */
-export function isSuspect({ deaths }: Pick<DrivenRun, 'deaths'>): boolean {
-  return deaths === suspectAfter
 }
 
 export function isPoison({ deaths }: Pick<DrivenRun, 'deaths'>): boolean {

@@ -5,17 +5,17 @@ import { Draft, type Checkpoint } from '../domain/draft.ts'
 import type { RunState } from '../domain/run-state.ts'
 import { hasEnded } from '../domain/run.ts'
 import type { ToolCall } from '../domain/tool-call.ts'
-import { announceEnd } from '../live/announce-end.ts'
+import { announceCheckpoint, announceEnd } from '../live/announce.ts'
 import { isCheckpointStored, writeCheckpoint, writeLoneEnd } from '../store/checkpoint.ts'
 import { CheckpointRefusedError, storeEnd } from '../store/end-run.ts'
 import { lockRun, type LockedRun } from '../store/lock-run.ts'
-import { retryDeadlocks } from '../store/retry-deadlocks.ts'
 import { findRunHold } from '../store/runs.ts'
 import type { Database } from '../store/schema.ts'
+import { transact, type AfterCommit } from '../store/transact.ts'
 import type { EngineContext } from './engine-context.ts'
 import { whileHeld } from './while-held.ts'
 
-/** Another worker holds the run, or it is gone: what is in hand is thrown away, and the job must fail, not succeed. */
+/** Another worker holds the run, or it was deleted: what is in hand is thrown away. */
 export class LeaseLostError extends Error {
   constructor(runId: string) {
     super(`The lease of run ${runId} is gone.`)
@@ -65,11 +65,12 @@ export async function commit(
 }
 
 /** A statement whose connection broke may have been committed all the same: then it is not made again. */
-function storeHeld(context: EngineContext, checkpoint: Checkpoint, release: AbortSignal): Promise<boolean> {
+export function storeHeld(context: EngineContext, checkpoint: Checkpoint, release: AbortSignal): Promise<boolean> {
   let isInDoubt = false
   return whileHeld(release, async () => {
     if (isInDoubt && (await isCheckpointStored(context.db, checkpoint))) {
-      context.hub.checkpointStored(checkpoint)
+      // Which run got the conversation, if this one ended, was lost with the connection.
+      announceCheckpoint(context, checkpoint, { mayHaveFreed: true })
       return true
     }
     isInDoubt = true
@@ -78,7 +79,7 @@ function storeHeld(context: EngineContext, checkpoint: Checkpoint, release: Abor
 }
 
 /**
- * Gives the run to whoever takes it next: neither a cancel nor a failed attempt, and nothing is waited for. Calls that
+ * Gives the run to whoever claims it next: neither a cancel nor a failed attempt, and nothing is waited for. Calls that
  * were about to start have not: they are not lost.
  */
 export async function handBack(
@@ -90,7 +91,7 @@ export async function handBack(
     const draft = new Draft(state, context)
     for (const call of unstarted) draft.changeCall(call.id, { status: 'READY', startedAt: null })
     draft.changeRun({ lease: null, workerId: null })
-    if (await writeCheckpoint(context.db, draft.checkpoint(), { wake: true })) return
+    if (await store(context, draft.checkpoint())) return
     state = await refreshCancel(context, state)
   }
 }
@@ -102,45 +103,55 @@ async function refreshCancel(context: EngineContext, state: RunState): Promise<R
   return { ...state, run: { ...state.run, cancelRequestedAt: hold.cancelRequestedAt } }
 }
 
-/** What changes the conversation too locks both before anything is read: a run that ends lets go of it. */
-export async function store(context: StoreContext, checkpoint: Checkpoint): Promise<boolean> {
-  if (!hasEnded(checkpoint.after.status) && !checkpoint.context) {
-    const stored = await writeCheckpoint(context.db, checkpoint)
-    if (stored) context.hub.checkpointStored(checkpoint)
-    return stored
-  }
-  if (checkpoint.after.kind !== 'SLEEPTIME' && hasEnded(checkpoint.after.status)) {
-    const stored = await writeLoneEnd(context.db, checkpoint)
-    if (stored) context.hub.checkpointStored(checkpoint)
-    if (stored) return true
-  }
-  const announce = await retryDeadlocks(() =>
-    context.db.transaction().execute(async (trx) => {
+type StoreContext = Pick<EngineContext, 'db' | 'hub' | 'ids' | 'work'>
+
+/** Stores a checkpoint and tells of it. False if the run is no longer as the checkpoint found it. */
+async function store(context: StoreContext, checkpoint: Checkpoint): Promise<boolean> {
+  const ends = hasEnded(checkpoint.after.status)
+  // What changes the conversation too locks both before anything is read: a run that ends lets go of it.
+  if (ends || checkpoint.context) {
+    if (ends && checkpoint.after.kind !== 'SLEEPTIME' && (await storeLoneEnd(context, checkpoint))) return true
+    return transact(context, async (trx, afterCommit) => {
       const locked = await lockRun(trx, checkpoint.after.id)
-      return locked && storeIn(context, trx, locked, checkpoint)
-    }),
-  ).catch(unlessRefused)
-  announce?.()
-  return announce !== undefined
+      if (!locked) return false
+      await storeIn(context, { trx, afterCommit, locked }, checkpoint)
+      return true
+    }).catch(falseIfRefused)
+  }
+  const stored = await writeCheckpoint(context.db, checkpoint)
+  if (stored) announceCheckpoint(context, checkpoint)
+  return stored !== undefined
 }
 
-type StoreContext = Pick<EngineContext, 'db' | 'hub' | 'ids'>
+async function storeLoneEnd(context: StoreContext, checkpoint: Checkpoint): Promise<boolean> {
+  const stored = await writeLoneEnd(context.db, checkpoint)
+  if (stored) announceCheckpoint(context, checkpoint, { mayHaveFreed: stored.nextRunId !== null })
+  return stored !== undefined
+}
 
-/** As `store`, in a transaction that holds the run's locks. Throws where it is refused; what it returns tells the others. */
+/** A transaction that holds the locks of a run and its conversation. */
+export interface LockingTransaction {
+  readonly trx: Transaction<Database>
+  readonly afterCommit: AfterCommit
+  readonly locked: LockedRun
+}
+
+/** As `store`, in a transaction that holds the run's locks. Throws where it is refused. */
 export async function storeIn(
   context: StoreContext,
-  trx: Transaction<Database>,
-  locked: LockedRun,
+  { trx, afterCommit, locked }: LockingTransaction,
   checkpoint: Checkpoint,
-): Promise<() => void> {
+): Promise<void> {
   if (hasEnded(checkpoint.after.status)) {
     const end = await storeEnd(trx, checkpoint, { ids: context.ids, locked })
-    return () => announceEnd(context.hub, end)
+    afterCommit(() => announceEnd(context, end))
+    return
   }
   if (!(await writeCheckpoint(trx, checkpoint))) throw new CheckpointRefusedError(checkpoint.after.id)
-  return () => context.hub.checkpointStored(checkpoint)
+  afterCommit(() => announceCheckpoint(context, checkpoint))
 }
 
-export function unlessRefused(error: unknown): undefined {
+export function falseIfRefused(error: unknown): false {
   if (!(error instanceof CheckpointRefusedError)) throw error
+  return false
 }

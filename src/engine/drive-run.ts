@@ -1,6 +1,6 @@
 import { addAnswer, addInterruptedAnswer, addMeasured, type Measured } from '../domain/answer.ts'
 import { endRun } from '../domain/advance.ts'
-import { buildModelRequest } from '../domain/build-model-request.ts'
+import { buildModelRequest, withCurrentCalls } from '../domain/build-model-request.ts'
 import type { CompactionSettings } from '../domain/agent.ts'
 import { compactAbove } from '../domain/compaction.ts'
 import { overflowOf, type RunFailure } from '../domain/context-overflow.ts'
@@ -9,17 +9,19 @@ import type { Checkpoint, ContextBounds, Draft } from '../domain/draft.ts'
 import type { LiveStep } from '../domain/live-step.ts'
 import type { Message } from '../domain/message.ts'
 import { callsOfStep, lastStep, type RunState } from '../domain/run-state.ts'
-import type { Usage } from '../domain/run.ts'
 import { contextWindowOf } from '../domain/model.ts'
+import { hasEnded, type Usage } from '../domain/run.ts'
 import { weighRequest } from '../domain/tokens.ts'
 import { announcedNeed } from '../domain/tool-call-need.ts'
 import type { ToolCall } from '../domain/tool-call.ts'
-import { loadConfiguration, loadContext, type Configuration } from '../store/load-run.ts'
+import type { ClaimedRun } from '../store/claim-runs.ts'
+import { loadConfiguration, loadContext, type Configuration, type LoadedRun } from '../store/load-run.ts'
 import { onAbort } from '../util/abort.ts'
 import { deferred } from '../util/deferred.ts'
 import { callModel } from './call-model.ts'
 import { compact } from './compact.ts'
 import { BlockChangedError, commit, handBack, LeaseLostError, type Committed } from './commit.ts'
+import { isCurrent, type CachedContext } from './context-cache.ts'
 import type { EngineContext } from './engine-context.ts'
 import type { Holder } from './holder.ts'
 import { RunningTools, type FinishedCall } from './run-tools.ts'
@@ -30,19 +32,18 @@ import { whileHeld } from './while-held.ts'
 const maxCompactions = 3
 
 /**
- * Takes a run up and drives it until it pauses, ends or is handed back: ask what is next, do it, store it, again. All
- * that it knows is what is stored, so it does not matter which worker does it, or how many before it did not get to
- * the end. Returns normally where there is nothing to do; throws LeaseLostError where another worker has the run.
+ * Drives a claimed run until it pauses, ends or is handed back: ask what is next, do it, store it, again. All that it
+ * knows is what is stored, so it does not matter which worker does it, or how many before it did not get to the end.
+ * Throws LeaseLostError where another worker has the run.
  */
-export async function driveRun(context: EngineContext, runId: string, holder: Holder): Promise<void> {
-  const taken = await takeUpRun(context, runId, holder)
-  if (!taken) return
+export async function driveRun(context: EngineContext, claimed: ClaimedRun, holder: Holder): Promise<void> {
+  const taken = await takeUpRun(context, claimed, holder)
   const driver = new RunDriver(context, taken, holder)
   try {
     await driver.drive()
+    driver.keepContext()
   } finally {
     driver.close()
-    taken.onProgress()
   }
 }
 
@@ -50,7 +51,6 @@ class RunDriver {
   readonly #context: EngineContext
   readonly #runId: string
   readonly #holder: Holder
-  readonly #onProgress: () => void
   /** Aborted when the run is to stop, for whatever reason. */
   readonly #stop = new AbortController()
   /** Resolves when what is running is to be let go. */
@@ -59,29 +59,33 @@ class RunDriver {
   readonly #stopListening: () => void
   readonly #tools: RunningTools
   #committed: Committed
-  /** What was read a moment ago, when the run was taken up, until the first step has used it. */
+  /** What was read a moment ago, when the run was claimed, until the first step has used it. */
   #fresh: Configuration | undefined
   /** The versions of the blocks that the model was last shown. */
   readonly #seenBlocks = new Map<string, number>()
   /** What the model sees, once it was first asked. */
   #history: ContextMessage[] | undefined
+  /** What the model saw when a run of the conversation was last driven here. */
+  #cached: CachedContext | undefined
   #bounds: ContextBounds
+  readonly #contextVersion: number
   #live: LiveStep | undefined
   /** What requests used that are no step's answer (summaries, a context that was too long), until it is stored. */
   #spent: Usage[] = []
   /** How often the context was compacted for the step. */
   #compactions = { step: -1, count: 0 }
 
-  constructor(context: EngineContext, { committed, bounds, blocks, onProgress }: TakenRun, holder: Holder) {
+  constructor(context: EngineContext, { committed, loaded }: TakenRun, holder: Holder) {
     this.#context = context
-    this.#onProgress = onProgress
     this.#committed = committed
-    this.#bounds = bounds
-    const { agent, tools } = committed.state
+    this.#bounds = loaded.bounds
+    this.#contextVersion = loaded.contextVersion
+    const { agent, tools, run } = committed.state
     // A tool that runs first may change them.
-    this.#fresh = committed.effect.type === 'call model' ? { agent, tools, blocks } : undefined
+    this.#fresh = committed.effect.type === 'call model' ? { agent, tools, blocks: loaded.blocks } : undefined
     this.#holder = holder
-    this.#runId = committed.state.run.id
+    this.#runId = run.id
+    this.#useCached(loaded)
     this.#stopListening = context.hub.onStopRequest(this.#runId, () => this.#stop.abort())
     this.#stopAwaitingRelease = onAbort(holder.release, () => {
       this.#stop.abort()
@@ -90,12 +94,39 @@ class RunDriver {
     this.#tools = new RunningTools(context, this.#stop.signal)
   }
 
+  #useCached({ bounds, contextVersion: version, state: { run, nextPosition } }: LoadedRun): void {
+    const cached = this.#context.contexts.take(run.conversationId)
+    const stored = { bounds, version, nextPosition: run.nextPosition ?? nextPosition }
+    if (!cached || !isCurrent(cached, stored)) return
+    this.#cached = cached
+    // Nothing was added since but what this run has just stored itself.
+    if (cached.upTo === stored.nextPosition) {
+      this.#history = [...cached.messages, ...newMessages(this.#state, this.#committed.checkpoint)]
+    }
+  }
+
   close(): void {
     this.#stopListening()
     this.#stopAwaitingRelease()
     if (this.#live) this.#context.hub.endLiveStep(this.#runId, this.#live)
     // Tools that were let go of hear of it.
     this.#stop.abort()
+  }
+
+  /**
+   * Keeps the context for the conversation's next turn. Calls of this run may still change unless it has ended, so then
+   * its messages are left out.
+   */
+  keepContext(): void {
+    const { run } = this.#state
+    if (!this.#history || this.#committed.checkpoint.excluded.length > 0) return
+    const ended = hasEnded(run.status)
+    const messages = ended
+      ? this.#history.map((entry) => withCurrentCalls(this.#state, entry))
+      : this.#history.filter(({ message }) => message.runId !== run.id)
+    const upTo = (ended ? run.nextPosition : run.firstPosition) ?? this.#state.nextPosition
+    const context = { bounds: this.#bounds, version: this.#contextVersion, messages, upTo }
+    this.#context.contexts.put(run.conversationId, context)
   }
 
   get #state(): RunState {
@@ -158,17 +189,26 @@ class RunDriver {
   async #prepare() {
     const { db, catalog, clock } = this.#context
     const { release } = this.#holder
-    const { agent, run } = this.#state
+    const { agent } = this.#state
     const configuration = this.#fresh ?? (await whileHeld(release, () => loadConfiguration(db, agent.id)))
     this.#fresh = undefined
     if (!configuration) throw new LeaseLostError(this.#runId)
     const { blocks, ...current } = configuration
     for (const { id, version } of blocks) this.#seenBlocks.set(id, version)
     this.#committed = { ...this.#committed, state: { ...this.#state, ...current } }
-    this.#history ??= await whileHeld(release, () => loadContext(db, run.conversationId, this.#bounds))
+    this.#history ??= await whileHeld(release, () => this.#loadHistory())
     const window = contextWindowOf(this.#state.agent, catalog)
     const request = buildModelRequest(this.#state, blocks, this.#history, { window, now: clock.now() })
     return { blocks, window, request }
+  }
+
+  async #loadHistory(): Promise<ContextMessage[]> {
+    const { db } = this.#context
+    const { conversationId } = this.#state.run
+    const cached = this.#cached
+    if (!cached) return loadContext(db, conversationId, this.#bounds)
+    const added = await loadContext(db, conversationId, { contextFrom: cached.upTo, summaryPosition: null })
+    return [...cached.messages, ...added]
   }
 
   /** `asked` is what the step's model had said, and what that took, where it was asked. */
@@ -227,6 +267,7 @@ class RunDriver {
     })
     this.#bounds = this.#committed.checkpoint.context!
     this.#history = undefined
+    this.#cached = undefined
     return { moved: true }
   }
 
@@ -263,7 +304,7 @@ class RunDriver {
     }
     this.#committed = await commit(this.#context, this.#state, counted, this.#holder)
     this.#spent = this.#spent.slice(spent.length)
-    this.#onProgress()
+    this.#holder.onProgress?.()
     this.#history?.push(...newMessages(this.#state, this.#committed.checkpoint))
   }
 }

@@ -2,12 +2,14 @@ import type { Kysely } from 'kysely'
 
 import type { CountTokens } from '../domain/tokens.ts'
 import type { Hub } from '../live/hub.ts'
+import type { WorkSignal } from '../live/work-signal.ts'
 import type { ProviderCatalog } from '../providers/catalog.ts'
 import type { Database } from '../store/schema.ts'
 import type { Toolbox } from '../tools/toolbox.ts'
 import type { Clock } from '../util/clock.ts'
 import type { IdSource } from '../util/ids.ts'
 import type { Log } from '../util/log.ts'
+import type { ContextCache } from './context-cache.ts'
 
 /** What it takes to drive runs: a database, models, tools and a clock. */
 export interface EngineContext {
@@ -15,6 +17,9 @@ export interface EngineContext {
   readonly clock: Clock
   readonly ids: IdSource
   readonly hub: Hub
+  readonly work: WorkSignal
+  /** Contexts of the conversations that were driven here last. */
+  readonly contexts: ContextCache
   readonly catalog: ProviderCatalog
   readonly tools: Toolbox
   readonly log: Log

@@ -4,117 +4,86 @@ import { advance, endRun } from '../domain/advance.ts'
 import type { Block } from '../domain/block.ts'
 import { buildModelRequest } from '../domain/build-model-request.ts'
 import { unansweredInput } from '../domain/context.ts'
-import { Draft, type ContextBounds } from '../domain/draft.ts'
+import { Draft } from '../domain/draft.ts'
 import { contextWindowOf } from '../domain/model.ts'
 import type { DrivenRun } from '../domain/run-state.ts'
-import { hasEnded } from '../domain/run.ts'
 import { readingOf, sleeptimeInput } from '../domain/sleeptime.ts'
-import { failPoisonedRun, isPoison, isSuspect, takeUp } from '../domain/take-up.ts'
+import { failPoisonedRun, isPoison, takeUp } from '../domain/take-up.ts'
 import { weighRequest } from '../domain/tokens.ts'
+import type { ClaimedRun } from '../store/claim-runs.ts'
 import { loadContext, loadRun, type LoadedRun } from '../store/load-run.ts'
 import { lockRun } from '../store/lock-run.ts'
 import type { Database } from '../store/schema.ts'
 import { listUnreadConversations } from '../store/sleeptime-material.ts'
-import { isWorkerGone } from '../store/workers.ts'
-import { LeaseLostError, store, storeIn, unlessRefused, type Committed } from './commit.ts'
+import { transact } from '../store/transact.ts'
+import { falseIfRefused, LeaseLostError, storeHeld, storeIn, type Committed } from './commit.ts'
 import type { EngineContext } from './engine-context.ts'
 import type { Holder } from './holder.ts'
+import { whileHeld } from './while-held.ts'
 
 export interface TakenRun {
   readonly committed: Committed
-  readonly bounds: ContextBounds
-  /** As they were when the run was loaded. */
-  readonly blocks: readonly Block[]
-  /** To be called once the run got somewhere, or is let go of. */
-  readonly onProgress: () => void
+  /** As it was loaded, before it was taken up. */
+  readonly loaded: LoadedRun
 }
 
-type Taker = Pick<Holder, 'lease' | 'workerId'>
-type Taken = Omit<TakenRun, 'onProgress'>
-
-/** Undefined where there is nothing to take: the run waits, has ended, or another worker drives it. */
-export async function takeUpRun(context: EngineContext, runId: string, holder: Holder): Promise<TakenRun | undefined> {
-  let leave: (() => void) | undefined
-  try {
-    for (;;) {
-      const loaded = await loadRun(context.db, runId)
-      if (!loaded || !isFree(loaded)) return undefined
-      if (!leave && isSuspect(loaded.state.run)) {
-        leave = await holder.suspects.enter(holder.draining)
-        continue
-      }
-      const taken = isUnreadSleeptime(loaded.state.run)
-        ? await takeUpSleeptimeRun(context, runId, holder)
-        : await takeUpLoadedRun(context, loaded, holder)
-      if (taken) {
-        const onProgress = leave ?? (() => {})
-        leave = undefined
-        return { ...taken, onProgress }
-      }
-      // Refused where something came in between, a cancel or another worker: look again, unless it was we who were given up.
-      if (await isWorkerGone(context.db, holder.workerId)) throw new LeaseLostError(runId)
-    }
-  } finally {
-    leave?.()
+/** Stores the first checkpoint of a claimed run: that it runs, what it was given, and what it does first. */
+export async function takeUpRun(context: EngineContext, claimed: ClaimedRun, { release }: Holder): Promise<TakenRun> {
+  const { id, lease } = claimed.loaded.state.run
+  const reload = () => whileHeld(release, () => loadRun(context.db, id))
+  for (let loaded = claimed.stale ? await reload() : claimed.loaded; ; loaded = await reload()) {
+    if (loaded?.state.run.lease !== lease) throw new LeaseLostError(id)
+    const taken = isUnreadSleeptime(loaded.state.run)
+      ? await whileHeld(release, () => takeUpSleeptimeRun(context, loaded.state.run))
+      : await takeUpLoadedRun(context, loaded, release)
+    if (taken) return taken
+    // Refused, because a cancel came in between or the lease is gone: look again.
   }
-}
-
-/** The runs of workers that are gone are freed by the sweep. */
-function isFree({ holds, state: { run } }: LoadedRun): boolean {
-  return holds && run.lease === null && run.status !== 'AWAITING_APPROVAL' && !hasEnded(run.status)
 }
 
 async function takeUpLoadedRun(
   context: EngineContext,
-  { state, bounds, blocks }: LoadedRun,
-  { lease, workerId }: Taker,
-): Promise<Taken | undefined> {
-  const { run } = state
-  const draft = new Draft(state, context)
+  loaded: LoadedRun,
+  release: AbortSignal,
+): Promise<TakenRun | undefined> {
+  const { run } = loaded.state
+  const draft = new Draft(loaded.state, context)
   if (isPoison(run) && !run.cancelRequestedAt) {
-    const history = await loadContext(context.db, run.conversationId, bounds)
+    const history = await whileHeld(release, () => loadContext(context.db, run.conversationId, loaded.bounds))
+    // What nobody could send to a model must not be sent again by the next run, returns of tools included.
     failPoisonedRun(draft, { unanswered: unansweredInput(history, run.id, { withReturns: true }) })
-  } else takeUp(draft, { lease, workerId })
+  } else takeUp(draft)
   const effect = advance(draft)
   const checkpoint = draft.checkpoint()
-  const stored = await store(context, checkpoint)
-  return stored ? { committed: { state: draft.state, effect, checkpoint }, bounds, blocks } : undefined
+  const stored = await storeHeld(context, checkpoint, release)
+  return stored ? { committed: { state: draft.state, effect, checkpoint }, loaded } : undefined
 }
 
 /** A background run that begins: its input is what there is to read at this moment. */
 function isUnreadSleeptime(run: DrivenRun): boolean {
-  return run.kind === 'SLEEPTIME' && run.status === 'QUEUED' && run.firstPosition === null
+  return run.kind === 'SLEEPTIME' && run.status === 'QUEUED' && run.firstPosition === null && !isPoison(run)
 }
 
 /**
  * The run is locked before anything is read: a turn that ends meanwhile either finds that the run has begun, and makes
  * another, or is read by it.
  */
-async function takeUpSleeptimeRun(
-  context: EngineContext,
-  runId: string,
-  { lease, workerId }: Taker,
-): Promise<Taken | undefined> {
-  const result = await context.db
-    .transaction()
-    .execute(async (trx) => {
-      const locked = await lockRun(trx, runId)
-      const loaded = locked && (await loadRun(trx, runId))
-      if (!locked || !loaded || !isUnreadSleeptime(loaded.state.run)) return undefined
-      const draft = new Draft(loaded.state, context)
-      takeUp(draft, { lease, workerId })
-      const hasInput = await addUnread(context, trx, draft, loaded.blocks)
-      // Nothing to read: another run has read it, or the agent no longer works in the background.
-      if (!hasInput) endRun(draft, { stopReason: 'END_TURN' })
-      const effect = advance(draft)
-      const checkpoint = draft.checkpoint()
-      const announce = await storeIn(context, trx, locked, checkpoint)
-      const committed: Committed = { state: draft.state, effect, checkpoint }
-      return { announce, taken: { committed, bounds: loaded.bounds, blocks: loaded.blocks } }
-    })
-    .catch(unlessRefused)
-  result?.announce()
-  return result?.taken
+async function takeUpSleeptimeRun(context: EngineContext, { id, lease }: DrivenRun): Promise<TakenRun | undefined> {
+  const taken = await transact(context, async (trx, afterCommit): Promise<TakenRun | false> => {
+    const locked = await lockRun(trx, id)
+    const loaded = locked && (await loadRun(trx, id))
+    if (!loaded || loaded.state.run.lease !== lease || !isUnreadSleeptime(loaded.state.run)) return false
+    const draft = new Draft(loaded.state, context)
+    takeUp(draft)
+    const hasInput = await addUnread(context, trx, draft, loaded.blocks)
+    // Nothing to read: another run has read it, or the agent no longer works in the background.
+    if (!hasInput) endRun(draft, { stopReason: 'END_TURN' })
+    const effect = advance(draft)
+    const checkpoint = draft.checkpoint()
+    await storeIn(context, { trx, afterCommit, locked }, checkpoint)
+    return { committed: { state: draft.state, effect, checkpoint }, loaded }
+  }).catch(falseIfRefused)
+  return taken || undefined
 }
 
 async function addUnread(

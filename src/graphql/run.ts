@@ -1,5 +1,5 @@
 import { waitsOf } from '../domain/approval.ts'
-import { canRetry } from '../domain/retry.ts'
+import { retryObstacle } from '../domain/retry.ts'
 import { shownStatus, type Run as DomainRun } from '../domain/run.ts'
 import { listMessagesPage } from '../store/messages.ts'
 import { Actor } from './actor.ts'
@@ -116,7 +116,7 @@ Run.implement({
       description: 'Whether `retryRun` would accept the run.',
       resolve: async (run, _args, context) =>
         run.status === 'FAILED' &&
-        canRetry(run, await loadExisting(context.loaders.conversationHeads, 'Conversation', run.conversationId)),
+        !retryObstacle(run, await loadExisting(context.loaders.conversationHeads, 'Conversation', run.conversationId)),
     }),
     sentBy: t.expose('sentBy', {
       type: Actor,

@@ -1,11 +1,10 @@
 import { sql, type Kysely, type Transaction } from 'kysely'
 
 import type { Actor } from '../domain/actor.ts'
-import { notFound, type HoldpointError } from '../domain/errors.ts'
-import { encodeId } from '../domain/ids.ts'
 import type { RunKind, RunRequest } from '../domain/run.ts'
+import type { Target } from '../domain/target.ts'
 import type { JsonObject } from '../util/json.ts'
-import { addRunJob } from './run-jobs.ts'
+import { executePrepared } from './prepared.ts'
 import type { Database } from './schema.ts'
 
 export interface NewRun {
@@ -22,8 +21,6 @@ export interface NewRun {
   readonly createdAt: Date
 }
 
-export type Target = { readonly agentId: string } | { readonly conversationId: string }
-
 /**
  * Stores a run and gives it the conversation if it is free, all in one statement: what decides is on the
  * conversation's row, which it locks. Undefined where the target is not the tenant's, or is busy and the run would not
@@ -35,8 +32,10 @@ export async function admitRun(
   run: NewRun,
   options: { readonly mayWait: boolean },
 ): Promise<{ readonly conversationId: string; readonly holds: boolean } | undefined> {
-  const { rows } = await sql<{ conversation_id: string; holds: boolean }>`
-    with c as (
+  const { rows } = await executePrepared(
+    db,
+    sql<{ conversation_id: string; holds: boolean }>`
+    with conversation as (
       update conversations set
         next_run_number = next_run_number + 1,
         active_run_id = coalesce(active_run_id, ${run.id}),
@@ -45,16 +44,16 @@ export async function admitRun(
       where ${isTarget(target)} and tenant_id = ${run.tenantId} and (active_run_id is null or ${options.mayWait})
       returning id, agent_id, next_run_number - 1 as number, active_run_id = ${run.id} as holds,
         case when active_run_id = ${run.id} then next_hold - 1 end as hold
-    ), r as (
+    ), run as (
       insert into runs (id, tenant_id, agent_id, conversation_id, number, hold, kind, parent_id, sent_by, urgent, max_steps,
         max_total_tokens, created_at, request, metadata, status, next_seq, updated_at)
       select ${run.id}, ${run.tenantId}, agent_id, id, number, hold, ${run.kind}, ${run.parentId}::uuid,
         ${run.sentBy && JSON.stringify(run.sentBy)}::jsonb, ${run.urgent}, ${run.maxSteps},
         ${run.maxTotalTokens}::integer, ${run.createdAt}, ${JSON.stringify(run.request)}::jsonb, ${JSON.stringify(run.metadata)}::jsonb,
-        'QUEUED', 2, ${run.createdAt} from c
+        'QUEUED', 2, ${run.createdAt} from conversation
     )
-    select c.id as conversation_id, c.holds,
-      (select ${addRunJob(run.id)} where c.holds) is not null as woken from c`.execute(db)
+    select id as conversation_id, holds from conversation`,
+  )
   const row = rows[0]
   return row && { conversationId: row.conversation_id, holds: row.holds }
 }
@@ -87,10 +86,4 @@ export async function lockConversation(
   )
   const row = rows[0]
   return row && { conversationId: row.id, activeRunId: row.active_run_id }
-}
-
-export function targetNotFound(target: Target): HoldpointError {
-  return 'agentId' in target
-    ? notFound('agent', encodeId('Agent', target.agentId))
-    : notFound('conversation', encodeId('Conversation', target.conversationId))
 }

@@ -30,6 +30,8 @@ export interface StoredEnd {
   /** As it was stored. */
   readonly checkpoint: Checkpoint
   readonly started: readonly StartedRun[]
+  /** The run that holds the conversation now; null if none was waiting. */
+  readonly nextRunId: string | null
 }
 
 /**
@@ -46,10 +48,11 @@ export async function storeEnd(
   const { named, started } = locked.hasSleeptime
     ? await startSleeptimeRuns(trx, after, { at, ids })
     : { named: [], started: [] }
-  const stored = withChildren(checkpoint, named)
-  if (!(await writeCheckpoint(trx, stored))) throw new CheckpointRefusedError(after.id)
+  const whole = withChildren(checkpoint, named)
+  const stored = await writeCheckpoint(trx, whole)
+  if (!stored) throw new CheckpointRefusedError(after.id)
   if (after.kind === 'SLEEPTIME' && after.status === 'COMPLETED' && after.reading) await moveProgress(trx, after)
-  return { checkpoint: stored, started }
+  return { checkpoint: whole, started, nextRunId: stored.nextRunId }
 }
 
 interface SleeptimeRuns {

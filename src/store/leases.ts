@@ -38,3 +38,12 @@ export async function freeRunsOfTheDead(db: Kysely<Database>): Promise<string[]>
 export async function clearLeasesOf(db: Kysely<Database>, workerId: string): Promise<void> {
   await sql`update runs set lease = null, worker_id = null where worker_id = ${workerId}`.execute(db)
 }
+
+/** The leases that are stored for a worker. */
+export async function listLeasesOf(
+  db: Kysely<Database>,
+  workerId: string,
+): Promise<{ readonly runId: string; readonly lease: string }[]> {
+  const rows = await db.selectFrom('runs').where('worker_id', '=', workerId).select(['id', 'lease']).execute()
+  return rows.map((row) => ({ runId: row.id, lease: row.lease! }))
+}

@@ -10,6 +10,7 @@ import { toAgent } from './agents.ts'
 import { toBlock } from './blocks.ts'
 import { fromJsonRow, type JsonRow } from './json-row.ts'
 import { toMessage } from './messages.ts'
+import { executePrepared } from './prepared.ts'
 import { toRun } from './runs.ts'
 import type { Database } from './schema.ts'
 import { toStep } from './steps.ts'
@@ -28,6 +29,8 @@ export interface LoadedRun {
   readonly blocks: readonly Block[]
   /** As they were when the run was loaded. Only the run that holds the conversation moves them. */
   readonly bounds: ContextBounds
+  /** Changes whenever messages that are stored already leave the context or return to it. */
+  readonly contextVersion: number
   /** Whether the run holds its conversation, or waits behind another. */
   readonly holds: boolean
 }
@@ -38,31 +41,42 @@ interface ConfigurationRow {
   readonly blocks: readonly JsonRow[]
 }
 
-/** Everything that decides how a run goes on, in one statement: one moment of the database. */
+export type LoadedRunRow = Selectable<Database['runs']> &
+  ConfigurationRow & {
+    readonly conversation_position: number
+    readonly context_from: number
+    readonly summary_position: number | null
+    readonly context_version: number
+    readonly active_run_id: string | null
+    readonly step_rows: readonly JsonRow[]
+    readonly call_rows: readonly JsonRow[]
+  }
+
+/** Everything that decides how a run goes on, of `runs` and its row of `conversations`. */
+export const loadedRunColumns = sql`
+  runs.*, conversations.next_position as conversation_position, conversations.context_from,
+  conversations.summary_position, conversations.context_version, conversations.active_run_id,
+  ${configurationOf(sql`runs.agent_id`)},
+  coalesce((select jsonb_agg(to_jsonb(step) order by step.index) from steps step where step.run_id = runs.id), '[]')
+    as step_rows,
+  coalesce((select jsonb_agg(to_jsonb(tool_calls) order by step_index, ordinal)
+    from tool_calls where tool_calls.run_id = runs.id), '[]') as call_rows`
+
+/** In one statement: one moment of the database. */
 export async function loadRun(
   db: Kysely<Database> | Transaction<Database>,
   runId: string,
 ): Promise<LoadedRun | undefined> {
-  const { rows } = await sql<
-    Selectable<Database['runs']> &
-      ConfigurationRow & {
-        readonly conversation_position: number
-        readonly context_from: number
-        readonly summary_position: number | null
-        readonly active_run_id: string | null
-        readonly step_rows: readonly JsonRow[]
-        readonly call_rows: readonly JsonRow[]
-      }
-  >`
-    select runs.*, conversations.next_position as conversation_position, conversations.context_from,
-      conversations.summary_position, conversations.active_run_id, ${configurationOf(sql`runs.agent_id`)},
-      coalesce((select jsonb_agg(to_jsonb(step) order by index) from steps step where run_id = runs.id), '[]') as step_rows,
-      coalesce((select jsonb_agg(to_jsonb(tool_calls) order by step_index, ordinal)
-        from tool_calls where run_id = runs.id), '[]') as call_rows
-    from runs join conversations on conversations.id = runs.conversation_id
-    where runs.id = ${runId}`.execute(db)
-  const row = rows[0]
-  if (!row) return undefined
+  const { rows } = await executePrepared(
+    db,
+    sql<LoadedRunRow>`
+      select ${loadedRunColumns} from runs join conversations on conversations.id = runs.conversation_id
+      where runs.id = ${runId}`,
+  )
+  return rows[0] && toLoadedRun(rows[0])
+}
+
+export function toLoadedRun(row: LoadedRunRow): LoadedRun {
   const { agent, tools, blocks } = toConfiguration(row)
   return {
     state: {
@@ -86,14 +100,17 @@ export async function loadRun(
     },
     blocks,
     bounds: { contextFrom: row.context_from, summaryPosition: row.summary_position },
+    contextVersion: row.context_version,
     holds: row.active_run_id === row.id,
   }
 }
 
 /** Undefined where the agent was deleted. */
 export async function loadConfiguration(db: Kysely<Database>, agentId: string): Promise<Configuration | undefined> {
-  const { rows } = await sql<ConfigurationRow>`
-    select ${configurationOf(sql`agents.id`)} from agents where agents.id = ${agentId}`.execute(db)
+  const { rows } = await executePrepared(
+    db,
+    sql<ConfigurationRow>`select ${configurationOf(sql`agents.id`)} from agents where agents.id = ${agentId}`,
+  )
   return rows[0] && toConfiguration(rows[0])
 }
 
@@ -133,7 +150,10 @@ export function loadContext(
 ): Promise<ContextMessage[]> {
   return listContextMessages(
     db,
-    sql`where messages.conversation_id = ${conversationId} and (not messages.excluded or messages.type = 'TOOL_RETURN')
+    // The second condition follows from the last one, and is there for the index.
+    sql`where messages.conversation_id = ${conversationId}
+        and messages.position >= least(${contextFrom}::integer, ${summaryPosition}::integer)
+        and (not messages.excluded or messages.type = 'TOOL_RETURN')
         and (messages.position = ${summaryPosition}::integer
           or (messages.position >= ${contextFrom} and messages.type <> 'SUMMARY'))
       order by (messages.position = ${summaryPosition}::integer) desc nulls last, messages.position`,
@@ -142,15 +162,16 @@ export function loadContext(
 
 /** Messages with the calls of their steps, of the rows and in the order that `which` says. */
 export async function listContextMessages(db: Kysely<Database>, which: RawBuilder<unknown>): Promise<ContextMessage[]> {
-  const { rows } = await sql<
-    Selectable<Database['messages']> & { run_id: string; call_rows: readonly JsonRow[] | null }
-  >`
+  const { rows } = await executePrepared(
+    db,
+    sql<Selectable<Database['messages']> & { run_id: string; call_rows: readonly JsonRow[] | null }>`
     select messages.*, runs.id as run_id,
       case when messages.type in ('TOOL_CALL', 'TOOL_RETURN', 'APPROVAL_REQUEST', 'APPROVAL_RESPONSE') then (
         select jsonb_agg(to_jsonb(tool_calls) order by ordinal) from tool_calls
         where tool_calls.run_id = runs.id and tool_calls.step_index = messages.step_index) end as call_rows
     from messages join runs on runs.conversation_id = messages.conversation_id and runs.number = messages.run_number
-    ${which}`.execute(db)
+    ${which}`,
+  )
   return rows.map((row) => ({
     message: toMessage(row),
     callsOfStep: (row.call_rows ?? []).map((call) => toToolCall(fromJsonRow<'tool_calls'>(call))),

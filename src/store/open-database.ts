@@ -4,6 +4,7 @@ import pg from 'pg'
 import type { Log } from '../util/log.ts'
 import { errorCode } from '../util/start-error.ts'
 import { checkServer, describePlace } from './check-server.ts'
+import { PreparingClient } from './prepared.ts'
 import type { Database } from './schema.ts'
 
 export interface OpenDatabase {
@@ -18,7 +19,7 @@ export interface OpenDatabase {
 /** Opens a pool and checks that the server can be used. Throws a StartError that says in one line what is wrong. */
 export async function openDatabase(
   url: string,
-  { log, poolSize = 20 }: { log: Log; poolSize?: number },
+  { log, poolSize = 20, prepare = true }: { log: Log; poolSize?: number; prepare?: boolean },
 ): Promise<OpenDatabase> {
   const pool = new pg.Pool({
     connectionString: url,
@@ -29,6 +30,7 @@ export async function openDatabase(
     idle_in_transaction_session_timeout: 60_000,
     keepAlive: true,
     types: { getTypeParser },
+    ...(prepare ? { Client: PreparingClient } : {}),
   })
   let closing: Promise<void> | undefined
   // The pool replaces an idle connection that breaks; without a listener the process would end. A connection in use may

@@ -141,6 +141,7 @@ export interface Database {
     next_hold: Generated<number>
     context_from: Generated<number>
     summary_position: number | null
+    context_version: Generated<number>
     active_run_id: string | null
   }
   messages: {
@@ -182,6 +183,7 @@ export interface Database {
     deaths: Generated<number>
     lease: string | null
     worker_id: string | null
+    claimable: GeneratedAlways<boolean>
     cancel_requested_at: Date | null
     updated_at: Date
     started_at: Date | null
@@ -248,5 +250,5 @@ export interface Database {
     run_id: string
     created_at: Date
   }
-  workers: { id: string; pool_id: string; started_at: Date; heartbeat_at: Date }
+  workers: { id: string; started_at: Date; heartbeat_at: Date }
 }

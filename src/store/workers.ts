@@ -1,7 +1,6 @@
 import { sql, type Kysely } from 'kysely'
 import pg from 'pg'
 
-import { freeRunsOfTheDead } from './leases.ts'
 import type { Database } from './schema.ts'
 
 /**
@@ -9,15 +8,12 @@ import type { Database } from './schema.ts'
  * on its runs may be taken by others. A worker whose row is gone has been given up, and must stop what it does. The
  * time is the database's: a machine whose clock is wrong neither seems dead nor finds the others so.
  */
-export async function insertWorker(
-  db: Kysely<Database>,
-  worker: { readonly id: string; readonly poolId: string },
-): Promise<void> {
-  await sql`insert into workers (id, pool_id, started_at, heartbeat_at)
-    values (${worker.id}, ${worker.poolId}, clock_timestamp(), clock_timestamp())`.execute(db)
+export async function insertWorker(db: Kysely<Database>, workerId: string): Promise<void> {
+  await sql`insert into workers (id, started_at, heartbeat_at)
+    values (${workerId}, clock_timestamp(), clock_timestamp())`.execute(db)
 }
 
-/** False where the worker was given up. */
+/** False if the worker was given up. */
 export async function beatHeart(db: Kysely<Database>, workerId: string): Promise<boolean> {
   const result = await db
     .updateTable('workers')
@@ -27,43 +23,44 @@ export async function beatHeart(db: Kysely<Database>, workerId: string): Promise
   return result.numUpdatedRows > 0n
 }
 
-/** Gives a worker up: its runs are free, and so are its jobs, for others, who are woken. */
-export async function giveUpWorker(db: Kysely<Database>, workerId: string): Promise<void> {
-  const { rows } = await sql<{ pool_id: string }>`delete from workers where id = ${workerId} returning pool_id`.execute(
-    db,
-  )
-  await freeRunsOfTheDead(db)
-  const poolId = rows[0]?.pool_id
-  if (poolId === undefined) return
-  await sql`
-    select graphile_worker.force_unlock_workers(array[${poolId}]), pg_notify('jobs:insert', json_build_object('count', (
-      select count(*) from graphile_worker._private_jobs jobs where jobs.locked_by = ${poolId}))::text)`.execute(db)
-}
-
-export async function isWorkerGone(db: Kysely<Database>, workerId: string): Promise<boolean> {
-  const row = await db.selectFrom('workers').where('id', '=', workerId).select('id').executeTakeFirst()
-  return row === undefined
+/** Removes a worker. Its runs are for `freeRunsOfTheDead`, unless it let go of them itself. */
+export async function deleteWorker(db: Kysely<Database>, workerId: string): Promise<void> {
+  await db.deleteFrom('workers').where('id', '=', workerId).execute()
 }
 
 /** The two halves of a worker's session lock: a number of ours, and one that its id gives. */
 const lockSpace = 0x484f4c44
 
-/** Says that the worker lives. A connection of its own, so that the lock lives exactly as long as it does. */
+const channel = 'holdpoint_work'
+
+/** Tells the workers of all processes to look for runs. */
+export async function notifyWorkers(db: Kysely<Database>): Promise<void> {
+  await sql`select pg_notify(${channel}, '')`.execute(db)
+}
+
+/** The connection that says that a worker lives, for exactly as long as the worker's lock is held. */
+export interface WorkerConnection {
+  release(): Promise<void>
+}
+
+/** Takes the worker's lock on a connection of its own, which also listens for runs to claim. */
 export async function holdWorkerLock(
   databaseUrl: string,
   workerId: string,
-  onLost: () => void,
-): Promise<{ release(): Promise<void> }> {
+  { onLost, onWork }: { onLost(): void; onWork(): void },
+): Promise<WorkerConnection> {
   const client = new pg.Client({ connectionString: databaseUrl, application_name: 'holdpoint worker', keepAlive: true })
   client.on('error', onLost)
   client.on('end', onLost)
+  client.on('notification', onWork)
   await client.connect()
   await client.query('select pg_advisory_lock($1, hashtext($2))', [lockSpace, workerId])
+  await client.query(`listen ${channel}`)
   return { release: () => client.end().catch(() => undefined) }
 }
 
-/** Workers whose lock nobody holds, or whose heart has not beaten for so long. */
-export async function listSuspects(
+/** Workers that may be dead: nobody holds their lock, or their heart has not beaten for so long. */
+export async function listSilentWorkers(
   db: Kysely<Database>,
   silenceMs: number,
 ): Promise<{ readonly id: string; readonly silent: boolean }[]> {

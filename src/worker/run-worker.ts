@@ -5,9 +5,9 @@ import { openSession, type WorkerSession } from './worker-session.ts'
 const reopenAfterMs = 1_000
 
 /**
- * Takes runs from the queue and drives them, for as long as the process may. A session is one worker's life: it holds
- * a lock that says that it lives. Where the lock is lost (the connection broke), nobody knows any longer that this
- * worker lives, so it lets go of all its runs and begins a new life.
+ * Claims runs and drives them, for as long as the process may. A session is one worker's life: it holds a lock that says
+ * that it lives. If the lock is lost because the connection broke, nobody knows any longer that this worker lives, so it
+ * lets go of all its runs and begins a new life.
  */
 export class RunWorker {
   readonly #options: WorkerOptions
@@ -19,6 +19,7 @@ export class RunWorker {
   constructor(options: WorkerOptions) {
     this.#options = options
     this.#sweep = new Sweep(options, () => this.#session)
+    options.engine.work.connect(() => this.#session?.claims.look() ?? false)
   }
 
   async start(): Promise<void> {
@@ -26,30 +27,32 @@ export class RunWorker {
     this.#sweep.start()
   }
 
-  /** Takes no new runs, lets running steps finish for a while, hands back the rest. May be called twice. */
+  /** Claims no more runs, lets running steps finish for a while, hands back the rest. May be called twice. */
   async stop(): Promise<void> {
     if (this.#stopped) return
     this.#stopped = true
     await this.#reopening
     await this.#session?.drain(this.#options.drainMs)
     await this.#sweep.stop()
+    this.#options.engine.work.stop()
   }
 
   async #open(): Promise<void> {
     this.#session = await openSession(this.#options, () => {
-      this.#options.log.warn('the worker lost its lock: it lets go of its runs and starts afresh')
+      this.#options.log.warn('the worker lost its lock: it lets go of its runs and starts again')
       this.#reopening = this.#reopen()
     })
   }
 
   async #reopen(): Promise<void> {
-    await this.#session?.abandon()
+    const lost = this.#session
     this.#session = undefined
+    await lost?.abandon()
     while (!this.#stopped) {
       try {
         return await this.#open()
       } catch (error) {
-        this.#options.log.warn({ err: error }, 'the worker cannot start afresh yet; trying again')
+        this.#options.log.warn({ err: error }, 'the worker cannot start again yet; trying again')
         await new Promise((resolve) => setTimeout(resolve, reopenAfterMs))
       }
     }

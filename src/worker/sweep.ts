@@ -1,106 +1,106 @@
 import { stopAbandonedRuns } from '../commands/cancel-run.ts'
 import { expireApprovals } from '../commands/expire-approvals.ts'
-import { addMissingRunJobs, countDueRunJobs, freeOrphanedRunJobs, hastenRunJobs } from '../store/run-jobs.ts'
 import { deleteOldIdempotencyKeys } from '../store/idempotency-keys.ts'
 import { freeRunsOfTheDead } from '../store/leases.ts'
 import { listCancelledRuns } from '../store/runs.ts'
-import { giveUpWorker, listSuspects } from '../store/workers.ts'
+import { deleteWorker, listSilentWorkers } from '../store/workers.ts'
 import type { WorkerOptions } from './worker-options.ts'
 import type { WorkerSession } from './worker-session.ts'
 
 const intervalMs = 500
 /** A lock may be free for a moment while its worker reconnects; a heart that is silent so long has stopped. */
 const silenceMs = 30_000
-/** What is rarer or dearer is done every so many rounds. */
-const slowRounds = 4
-const rareRounds = 20
-const missingJobAfterMs = 2_000
+
+interface Task {
+  readonly name: string
+  /** Done in every so many rounds. */
+  readonly every: number
+  run(): Promise<void> | void
+}
 
 /**
- * Looks after what nobody else does, in every process, twice a second: workers that died, runs that should be moving
- * and are not, cancels whose news was lost, approvals whose time is over.
+ * Looks after what nobody else does, in every process, twice a second: workers that died, runs whose news was lost,
+ * cancels without a worker, approvals whose time is over. Each task runs by itself: one that fails, or waits for a lock
+ * that someone holds, keeps no other from being done.
  */
 export class Sweep {
   readonly #options: WorkerOptions
   readonly #session: () => WorkerSession | undefined
+  readonly #tasks: readonly Task[]
+  readonly #running = new Map<Task, Promise<void>>()
   #timer: NodeJS.Timeout | undefined
-  #sweeping: Promise<void> | undefined
   #round = 0
   /** Workers whose lock was free in the last round. */
-  #suspects = new Set<string>()
+  #silent = new Set<string>()
 
   constructor(options: WorkerOptions, session: () => WorkerSession | undefined) {
     this.#options = options
     this.#session = session
+    const { engine } = options
+    this.#tasks = [
+      { name: 'free the runs of dead workers', every: 1, run: () => this.#freeRunsOfDeadWorkers() },
+      { name: 'look for runs', every: 1, run: () => this.#lookForRuns() },
+      { name: 'stop cancelled runs', every: 1, run: () => this.#stopCancelledRuns() },
+      { name: 'expire approvals', every: 1, run: () => expireApprovals(engine) },
+      { name: 'end cancelled runs that nobody drives', every: 4, run: () => stopAbandonedRuns(engine) },
+      {
+        name: 'delete idempotency keys',
+        every: 20,
+        run: () => deleteOldIdempotencyKeys(engine.db, engine.clock.now()),
+      },
+    ]
   }
 
   start(): void {
-    // A round that takes longer than the interval is not overtaken by the next.
-    const round = (): void => {
-      this.#sweeping ??= this.#sweep().finally(() => (this.#sweeping = undefined))
-    }
-    this.#timer = setInterval(round, intervalMs)
+    this.#timer = setInterval(() => this.#sweep(), intervalMs)
     // At once: after a crash of the whole server, its runs wait for nothing but this.
-    round()
+    this.#sweep()
   }
 
   async stop(): Promise<void> {
     clearInterval(this.#timer)
-    await this.#sweeping
+    await Promise.all(this.#running.values())
   }
 
-  async #sweep(): Promise<void> {
+  #sweep(): void {
     this.#round += 1
-    const { engine, log } = this.#options
-    const chores = [
-      () => this.#giveUpDeadWorkers(),
-      () => this.#stopCancelledRuns(),
-      () => expireApprovals(engine),
-      ...(this.#round % slowRounds === 0
-        ? [() => this.#session()?.clearStuckLeases(), () => stopAbandonedRuns(engine), () => this.#tendJobs()]
-        : []),
-      ...(this.#round % rareRounds === 0 ? [() => deleteOldIdempotencyKeys(engine.db, engine.clock.now())] : []),
-    ]
-    // What fails in one must not keep the others from being done.
-    const failures: unknown[] = []
-    for (const chore of chores) {
-      try {
-        await chore()
-      } catch (error) {
-        failures.push(error)
-      }
+    for (const task of this.#tasks) {
+      // One that takes longer than the interval is not overtaken by its next round.
+      if (this.#round % task.every !== 0 || this.#running.has(task)) continue
+      const running = Promise.try(() => task.run())
+        .catch((error: unknown) => {
+          this.#options.log.warn({ err: error, task: task.name }, 'a sweep task failed; the next round tries again')
+        })
+        .finally(() => this.#running.delete(task))
+      this.#running.set(task, running)
     }
-    if (failures.length > 0) log.warn({ err: failures[0] }, 'a sweep failed; the next one tries again')
   }
 
-  async #giveUpDeadWorkers(): Promise<void> {
-    const { db } = this.#options.engine
-    const suspects = await listSuspects(db, silenceMs)
-    for (const { id, silent } of suspects) {
-      if (!silent && !this.#suspects.has(id)) continue
+  async #freeRunsOfDeadWorkers(): Promise<void> {
+    const { db, work } = this.#options.engine
+    const silent = await listSilentWorkers(db, silenceMs)
+    const dead = silent.filter((worker) => worker.silent || this.#silent.has(worker.id))
+    this.#silent = new Set(silent.map(({ id }) => id))
+    for (const { id } of dead) {
       this.#options.log.warn({ workerId: id }, 'a worker died: its runs go on elsewhere')
-      await giveUpWorker(db, id)
+      await deleteWorker(db, id)
     }
-    await freeRunsOfTheDead(db)
-    this.#suspects = new Set(suspects.map(({ id }) => id))
+    // Now and then without a death that was seen here: whoever saw it may have died before it freed the runs.
+    if (dead.length === 0 && this.#round % 4 !== 0) return
+    if ((await freeRunsOfTheDead(db)).length > 0) work.announce()
+  }
+
+  /** Covers hints that were lost. */
+  #lookForRuns(): void {
+    const claims = this.#session()?.claims
+    claims?.tend()
+    claims?.look()
   }
 
   async #stopCancelledRuns(): Promise<void> {
     const { db, hub } = this.#options.engine
-    const driven = this.#session()?.driven() ?? []
+    const driven = this.#session()?.claims.drivenRunIds ?? []
     if (driven.length === 0) return
     for (const runId of await listCancelledRuns(db, driven)) hub.requestStop(runId)
-  }
-
-  async #tendJobs(): Promise<void> {
-    const { db, clock } = this.#options.engine
-    const session = this.#session()
-    await session?.freeLostJobs()
-    await freeOrphanedRunJobs(db)
-    await hastenRunJobs(db)
-    const added = await addMissingRunJobs(db, new Date(clock.now().getTime() - missingJobAfterMs))
-    if (added.length > 0) this.#options.log.warn({ runs: added.length }, 'runs had no job: they have one again')
-    // Jobs are announced; this is for an announcement that was lost, and for jobs that had been put off.
-    if (session) session.wake(await countDueRunJobs(db))
   }
 }

@@ -41,10 +41,12 @@ const provider: Provider = {
 /** What a statement of a run is called; undefined for those that look after other things. */
 function nameOf(statement: string): string | undefined {
   if (/^(begin|commit)$/.test(statement)) return statement
+  // Workers also look for runs when there are none, and what follows a claim is the take-up's checkpoint.
+  if (statement.includes('claimed as')) return undefined
   if (statement.includes('insert into runs')) return 'admission'
   if (/update runs set\s+status/.test(statement)) return 'checkpoint'
   if (statement.includes('as conversation_position')) return 'load run'
-  if (statement.includes('for update of runs')) return 'lock'
+  if (statement.includes('for no key update of runs')) return 'lock'
   if (statement.includes('from messages join runs')) return 'load context'
   if (statement.includes(' as agent,')) return 'load configuration'
   return undefined

@@ -72,7 +72,7 @@ test('[ENG28] the first process dies after it committed, and the same key finds 
 })
 
 test(
-  '[ENG29] a worker that was stopped and comes back writes nothing, and its successor keeps its job',
+  '[ENG29] a worker that was stopped and comes back writes nothing, and its successor keeps the run',
   { timeout: 40_000 },
   async () => {
     const run = await startOnFirst('slow 700')
@@ -89,12 +89,6 @@ test(
       if (rows.length === 2 && !rows.some(({ id }) => id === worker)) break
       await new Promise((resolve) => setTimeout(resolve, 20))
     }
-    const { rows: jobs } = await cluster.database.pool.query(
-      `select from graphile_worker._private_jobs where payload ->> 'runId' = $1::uuid::text`,
-      [run.slice('run_'.length)],
-    )
-    const { status } = await (await survivor()).run(run)
-    if (status === 'RUNNING') expect(jobs.length).toBeGreaterThan(0)
     const ended = await (await survivor()).settled(run)
     expect(ended).toMatchObject({ status: 'COMPLETED', attempts: 2 })
     expect(ended.messages.nodes.map((message: any) => message.__typename)).toEqual([

@@ -1,4 +1,3 @@
-import { sql } from 'kysely'
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 
@@ -9,9 +8,9 @@ import { sendMessage, type SendMessageInput } from '../../src/commands/send-mess
 import { submitApprovals } from '../../src/commands/submit-approvals.ts'
 import { encodeId } from '../../src/domain/ids.ts'
 import { driveRun } from '../../src/engine/drive-run.ts'
+import { claimRuns } from '../../src/store/claim-runs.ts'
 import { insertWorker } from '../../src/store/workers.ts'
 import { defineTool } from '../../src/tools/registry.ts'
-import { Mutex } from '../../src/util/mutex.ts'
 import { createEngineGround, type EngineGround } from '../support/engine-ground.ts'
 import { createGatedModel, gatedHandle } from '../support/gated-model.ts'
 import { brokenPromises } from '../support/promises.ts'
@@ -36,7 +35,7 @@ beforeAll(async () => {
   await holder.connect()
   context = ground.process()
   workerId = context.ids.next()
-  await insertWorker(context.db, { id: workerId, poolId: 'test' })
+  await insertWorker(context.db, workerId)
 })
 afterAll(async () => {
   await holder.end()
@@ -78,34 +77,24 @@ function approve(runId: string, callId: string) {
   return submitApprovals(context, ground.viewer, { runId, decisions, followUp: [], idempotencyKey: null })
 }
 
-/** Drives the run as a worker would that took its job; the job is gone when it is done. */
+/** Claims the run that waits, if one does, and drives it as a worker would. */
 async function work(): Promise<void> {
-  const { rows } = await sql<{ id: string; run_id: string }>`
-    delete from graphile_worker._private_jobs
-    where id = (select min(id) from graphile_worker._private_jobs) returning id, payload ->> 'runId' as run_id`.execute(
-    context.db,
-  )
+  const claim = { workerId, places: 1, lastTenantId: workerId }
+  const [claimed] = await claimRuns(context.db, claim, { perTenant: null, perAgent: null })
   const { signal } = new AbortController()
-  const lease = context.ids.next()
-  if (rows[0])
-    await driveRun(context, rows[0].run_id, {
-      workerId,
-      lease,
-      draining: signal,
-      release: signal,
-      suspects: new Mutex(),
-    })
+  if (claimed) await driveRun(context, claimed, { draining: signal, release: signal })
 }
 
-async function jobs(): Promise<number> {
-  const { rows } = await ground.database.pool.query('select from graphile_worker._private_jobs')
+/** How many runs wait for a worker. */
+async function claimable(): Promise<number> {
+  const { rows } = await ground.database.pool.query('select from runs where claimable')
   return rows.length
 }
 
-/** Works until no job is left; the model says yes to everything. */
+/** Works until no run is left to claim; the model says yes to everything. */
 async function settle(): Promise<void> {
   for (const { id, run_id: runId } of await pendingCalls()) await approve(runId, id)
-  while ((await jobs()) > 0) {
+  while ((await claimable()) > 0) {
     const working = work()
     for (let done = false; !done;) {
       for (const call of model.takeCalls()) {
@@ -203,7 +192,7 @@ describe('[ENG13] two at once, in either order', () => {
         () => approve(runId, callIds[second]!),
       )
       expect(outcomes.map(({ outcome }) => outcome)).toEqual(['accepted', 'accepted'])
-      expect([await statusOf(runId), await jobs()]).toEqual(['RUNNING', 1])
+      expect([await statusOf(runId), await claimable()]).toEqual(['RUNNING', 1])
       await settle()
     }
   })
@@ -217,15 +206,24 @@ describe('[ENG13] two at once, in either order', () => {
       )
       const later = { ...context, clock: { now: () => new Date(Date.now() + 120_000) } }
       const decide = () => approve(runId, callIds[0]!).then(({ outcome }) => outcome)
-      const expire = () => expireApprovals(later)
-      const outcome = decisionIsFirst ? (await inOrder(decide, expire))[0] : (await inOrder(expire, decide))[1]
+      // The expiry waits for no lock. So that it comes first, it is held up once it has the locks.
+      await holder.query('begin')
+      await holder.query('select from tool_calls where run_id = $1 for update', [runId])
+      const expiring = decisionIsFirst ? undefined : expireApprovals(later)
+      if (expiring) await blocked(1)
+      const deciding = decide()
+      await blocked(expiring ? 2 : 1)
+      if (!expiring) await expireApprovals(later)
+      await holder.query('commit')
+      const outcome = await deciding
+      await expiring
       expect(outcome).toBe(decisionIsFirst ? 'accepted' : 'nothing pending')
-      expect([await statusOf(runId), await jobs()]).toEqual(['RUNNING', 1])
+      expect([await statusOf(runId), await claimable()]).toEqual(['RUNNING', 1])
       await settle()
     }
   })
 
-  test('an ENQUEUE and an end: the new run holds the conversation and has a job', async () => {
+  test('an ENQUEUE and an end: the new run holds the conversation and can be claimed', async () => {
     for (const endIsFirst of [true, false]) {
       const { runId, call, driving } = await begin()
       const end = () => {
@@ -234,7 +232,7 @@ describe('[ENG13] two at once, in either order', () => {
       }
       const enqueue = () => send('next', 'ENQUEUE')
       const next = endIsFirst ? (await inOrder(end, enqueue))[1] : (await inOrder(enqueue, end))[0]
-      expect([await statusOf(runId), await statusOf(next.runId), await jobs()]).toEqual(['COMPLETED', 'QUEUED', 1])
+      expect([await statusOf(runId), await statusOf(next.runId), await claimable()]).toEqual(['COMPLETED', 'QUEUED', 1])
       await settle()
       expect(await statusOf(next.runId)).toBe('COMPLETED')
     }
@@ -250,7 +248,7 @@ describe('[ENG13] two at once, in either order', () => {
       const interrupt = () => send('next', 'INTERRUPT')
       const next = endIsFirst ? (await inOrder(end, interrupt))[1] : (await inOrder(interrupt, end))[0]
       expect(await statusOf(runId)).toBe(endIsFirst ? 'COMPLETED' : 'CANCELLED')
-      expect([await statusOf(next.runId), await jobs()]).toEqual(['QUEUED', 1])
+      expect([await statusOf(next.runId), await claimable()]).toEqual(['QUEUED', 1])
       await settle()
     }
   })
@@ -312,18 +310,18 @@ describe('[ENG13] two at once, in either order', () => {
             () => retry(runId),
           )
       expect(outcomes.map(({ outcome }) => outcome)).toEqual(['accepted', 'busy'])
-      expect(await jobs()).toBe(1)
+      expect(await claimable()).toBe(1)
       await settle()
     }
   })
 
-  test('two retries: one run, one job', async () => {
+  test('two retries: one run, queued once', async () => {
     const runId = await beginFailed()
     const outcomes = await inOrder(
       () => retry(runId),
       () => retry(runId),
     )
     expect(outcomes.map(({ outcome }) => outcome)).toEqual(['accepted', 'not retryable'])
-    expect(await jobs()).toBe(1)
+    expect(await claimable()).toBe(1)
   })
 })

@@ -5,6 +5,7 @@ import { defineTool } from '../../src/tools/registry.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { talkTo } from '../support/talk.ts'
 import { createTestDatabase } from '../support/database.ts'
+import { hookDatabase } from '../support/gated-database.ts'
 import { createGatedModel } from '../support/gated-model.ts'
 
 const model = createGatedModel()
@@ -36,23 +37,30 @@ const steady = defineTool({
     new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(new Error('told to stop')))),
 })
 
-test('[ENG21] a job that was lost is added again', async () => {
+test('[ENG21] a run whose announcement was lost is claimed by the poll', async () => {
   const database = await openDatabase()
-  const api = talkTo(await start(database, apiOnly))
-  const run = await api.start(await api.createAgent(), 'hello')
-  await database.pool.query('delete from graphile_worker._private_jobs')
-  await start(database)
+  const api = talkTo(await start(database))
+  const agent = await api.createAgent()
+  // Stored as a process would that died before it could tell anybody.
+  const { rows } = await database.pool.query<{ id: string }>(
+    `with c as (update conversations set next_run_number = 2, next_hold = 2, active_run_id = gen_random_uuid() returning *)
+     insert into runs (id, tenant_id, agent_id, conversation_id, number, hold, kind, urgent, max_steps, created_at, request,
+       metadata, status, next_seq, updated_at)
+     select active_run_id, tenant_id, agent_id, id, 1, 1, 'TURN', false, 50, now(),
+       '{"messages":[{"role":"USER","content":[{"text":"hello"}],"clientId":null}],"clientTools":[]}', '{}', 'QUEUED', 2, now()
+     from c where agent_id = $1 returning id`,
+    [agent.slice('agent_'.length)],
+  )
   ;(await model.nextCall()).finish()
+  const run = `run_${rows[0]!.id.replaceAll('-', '')}`
   expect(await api.settled(run)).toMatchObject({ status: 'COMPLETED', attempts: 1 })
 })
 
-test('[ENG22] a job of a worker that nobody knows is freed', async () => {
+test('[ENG22] a run that an unknown worker holds is freed', async () => {
   const database = await openDatabase()
   const api = talkTo(await start(database, apiOnly))
   const run = await api.start(await api.createAgent(), 'hello')
-  await database.pool.query(
-    `update graphile_worker._private_jobs set locked_by = 'pool-of-nobody', locked_at = now() - interval '1 minute'`,
-  )
+  await database.pool.query('update runs set lease = gen_random_uuid(), worker_id = gen_random_uuid()')
   await start(database)
   ;(await model.nextCall()).finish()
   expect(await api.settled(run)).toMatchObject({ status: 'COMPLETED' })
@@ -107,9 +115,6 @@ test('[ENG24] a drained run is handed back and resumes at once, and neither its 
   const [again, after] = [await model.nextCall(), await model.nextCall()].toSorted(
     (one, other) => one.request.messages.length - other.request.messages.length,
   )
-  // New jobs, not the old ones again, which would have to wait for their next attempt.
-  const { rows: jobs } = await database.pool.query('select attempts from graphile_worker.jobs')
-  expect(jobs).toEqual([{ attempts: 1 }, { attempts: 1 }])
   expect(after!.request.messages.at(-1)).toMatchObject({
     role: 'tool',
     returns: [{ failed: true, output: expect.stringContaining('Whether it took effect is unknown') }],
@@ -168,50 +173,36 @@ test('[ENG26] connections that break under a checkpoint, again and again, cost t
   expect(ended.messages.nodes).toHaveLength(2)
 })
 
-test('[ENG35] a connection that breaks while a job is finished keeps no run from going on', async () => {
+test('[ENG35] a claim whose answer was lost with its connection keeps no run from going on', async () => {
   const database = await openDatabase()
-  const api = talkTo(await start(database))
-  const agent = await api.createAgent()
-
-  const run = await api.start(agent, 'hello')
-  const call = await model.nextCall()
-  const completing = await lockRows(database, 'graphile_worker._private_jobs')
-  call.finish()
-  await completing.breakWaiting()
-  await completing.unlock()
-  expect(await api.settled(run)).toMatchObject({ status: 'COMPLETED', attempts: 1 })
-  await expect
-    .poll(async () => (await database.pool.query('select from graphile_worker._private_jobs')).rowCount)
-    .toBe(0)
-})
-
-test('[ENG38] a job that the queue put off after a failure is done with the next sweep', async () => {
-  const database = await openDatabase()
-  const api = talkTo(await start(database, apiOnly))
+  let lost = 0
+  const db = hookDatabase(database.pool, {
+    after(statement) {
+      if (!statement.includes('claimed as') || lost === 1) return
+      lost += 1
+      throw new Error('Connection terminated unexpectedly')
+    },
+  })
+  const api = talkTo(await start({ ...database, db }))
   const run = await api.start(await api.createAgent(), 'hello')
-  await database.pool.query(
-    `update graphile_worker._private_jobs set attempts = 9, run_at = now() + interval '2 hours'`,
-  )
-  await start(database)
-  const call = await model.nextCall()
-  call.finish()
-  expect(await api.settled(run)).toMatchObject({ status: 'COMPLETED', attempts: 1 })
+  ;(await model.nextCall()).finish()
+  expect(await api.settled(run)).toMatchObject({ status: 'COMPLETED' })
+  expect(lost).toBe(1)
 })
 
-test('[ENG39] a job whose handing over was lost with a connection is free again, and one that is worked on is not', async () => {
+test('[ENG39] a lease that this worker does not know of is cleared, and the runs that it drives are left alone', async () => {
   const database = await openDatabase()
   const api = talkTo(await start(database, { HOLDPOINT_WORKERS: '1' }))
   const runs = [await api.start(await api.createAgent(), 'one')]
   const call = await model.nextCall()
   runs.push(await api.start(await api.createAgent(), 'another'))
-  // As it is where the queue has handed the second job out as well, and the answer did not arrive.
+  // As if a claim had been committed whose answer did not arrive.
   await database.pool.query(
-    `update graphile_worker._private_jobs
-     set locked_by = (select pool_id from workers), locked_at = now() - interval '1 minute', attempts = 1`,
+    'update runs set lease = gen_random_uuid(), worker_id = (select id from workers) where lease is null',
   )
-  const lockedJobs = async () =>
-    (await database.pool.query('select from graphile_worker._private_jobs where locked_by is not null')).rowCount
-  await expect.poll(lockedJobs, { timeout: 5_000 }).toBe(1)
+  const leases = async () => (await database.pool.query('select from runs where lease is not null')).rowCount
+  expect(await leases()).toBe(2)
+  await expect.poll(leases, { timeout: 15_000 }).toBe(1)
   call.finish()
   ;(await model.nextCall()).finish()
   for (const run of runs) expect(await api.settled(run)).toMatchObject({ status: 'COMPLETED', attempts: 1 })
@@ -228,6 +219,8 @@ async function lockRows(database: OpenDatabase, table: string) {
     async breakWaiting() {
       const before = broken.length
       while (broken.length === before) {
+        // In a transaction, Postgres shows the connections there were when it was first asked.
+        await locker.query('select pg_stat_clear_snapshot()')
         const { rows } = await locker.query<{ pid: number }>(
           `select pid, pg_terminate_backend(pid) from pg_stat_activity
            where datname = current_database() and pg_backend_pid() = any(pg_blocking_pids(pid)) and pid <> all($1)`,

@@ -5,7 +5,6 @@ import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { decodeId } from '../../src/domain/ids.ts'
-import { addRunJob } from '../../src/store/run-jobs.ts'
 import type { OpenDatabase } from '../../src/store/open-database.ts'
 import { defineTool } from '../../src/tools/registry.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
@@ -185,7 +184,6 @@ class Writer {
   async replace(): Promise<void> {
     const { uuid } = decodeId(this.#run) as { uuid: string }
     await sql`update runs set lease = null, worker_id = null where id = ${uuid}`.execute(database.db)
-    await sql`select ${addRunJob(uuid)}`.execute(database.db)
     this.#replaced.push(this.#call)
     this.#call = await model.nextCall()
     this.#kind = ''

@@ -23,8 +23,6 @@ function reach(point: KillPoint): void {
   if (armed === point) process.kill(process.pid, 'SIGKILL')
 }
 
-const admits = /^\s*with c as \(\s*update conversations/
-
 const log = createLog('fatal')
 const database = await openDatabase(process.env['DATABASE_URL']!, { log })
 const db = hookDatabase(database.pool, {
@@ -33,7 +31,7 @@ const db = hookDatabase(database.pool, {
     if (statement.includes('release_conversation')) reach('before the end')
   },
   after(statement) {
-    if (admits.test(statement)) reach('after admission')
+    if (statement.includes('insert into runs')) reach('after admission')
     if (statement.includes('insert into tool_calls')) reach('answer stored')
     if (statement.includes('release_conversation')) reach('after the end')
   },

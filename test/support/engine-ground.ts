@@ -2,6 +2,7 @@ import type { Kysely } from 'kysely'
 
 import type { CommandContext } from '../../src/commands/command-context.ts'
 import { createAgent } from '../../src/commands/create-agent.ts'
+import { ContextCache } from '../../src/engine/context-cache.ts'
 import type { EngineContext } from '../../src/engine/engine-context.ts'
 import { apiScopes, type Viewer } from '../../src/domain/viewer.ts'
 import { createHub } from '../../src/live/hub.ts'
@@ -60,6 +61,8 @@ export async function createEngineGround(options: {
       clock,
       ids,
       hub: createHub(),
+      work: { announce: () => {} },
+      contexts: new ContextCache(),
       catalog,
       countTokens,
       models: catalog,

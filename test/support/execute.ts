@@ -60,7 +60,15 @@ export async function createGround(): Promise<Ground> {
     faultOfJavaScript: async () => undefined,
     listMcpTools: () => Promise.reject(new Error('there is no MCP server here')),
   }
-  const context = { db: database.db, clock, ids, models: testModels, hub: createHub(), tools }
+  const context = {
+    db: database.db,
+    clock,
+    ids,
+    models: testModels,
+    hub: createHub(),
+    work: { announce: () => {} },
+    tools,
+  }
 
   const makeViewer = async (name: string): Promise<Viewer> => {
     const tenantId = await ensureTenant(database.db, name, { clock, ids })

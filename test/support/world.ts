@@ -14,10 +14,11 @@ import { encodeId } from '../../src/domain/ids.ts'
 import { LeaseLostError } from '../../src/engine/commit.ts'
 import { driveRun } from '../../src/engine/drive-run.ts'
 import type { EngineContext } from '../../src/engine/engine-context.ts'
-import { giveUpWorker, insertWorker } from '../../src/store/workers.ts'
+import { claimRuns, claimSuspect } from '../../src/store/claim-runs.ts'
+import { freeRunsOfTheDead } from '../../src/store/leases.ts'
+import { deleteWorker, insertWorker } from '../../src/store/workers.ts'
 import { defineTool, type ToolDefinition } from '../../src/tools/registry.ts'
 import { deferred, type Deferred } from '../../src/util/deferred.ts'
-import { Mutex } from '../../src/util/mutex.ts'
 import { createEngineGround, type EngineGround } from './engine-ground.ts'
 import { hookDatabase } from './gated-database.ts'
 import { createGatedModel, gatedHandle, type GatedModel, type ModelCall } from './gated-model.ts'
@@ -26,7 +27,6 @@ import { faultOfRequest } from './well-formed.ts'
 /** A process that may be killed: from then on none of its statements is executed, and none of its answers is heard. */
 export interface SmallProcess {
   readonly workerId: string
-  readonly poolId: string
   readonly context: EngineContext & CommandContext
   readonly draining: AbortController
   readonly release: AbortController
@@ -102,13 +102,16 @@ export class World {
   async close(): Promise<void> {
     for (const process of [...this.#processes, ...this.#stalled]) this.crash(process)
     await this.quiet()
+    // Other worlds share the queue: what is left here is not for them.
+    const { db } = this.#shared.ground.database
+    const ended = { status: 'CANCELLED', finished_at: new Date(), lease: null, worker_id: null } as const
+    await db.updateTable('runs').set(ended).where('conversation_id', '=', this.conversationId).execute()
   }
 
   async #startProcess(name: number): Promise<void> {
     const { ground, ids, pool } = this.#shared
     const process = {
       workerId: ids.next(),
-      poolId: `pool-${ids.next()}`,
       draining: new AbortController(),
       release: new AbortController(),
       dead: false,
@@ -127,7 +130,7 @@ export class World {
       failed: () => (this.#executing -= 1),
     })
     process.context = ground.process(db, this.#toolsOf(process))
-    await insertWorker(ground.database.db, { id: process.workerId, poolId: process.poolId })
+    await insertWorker(ground.database.db, process.workerId)
     this.#processes[name] = process
   }
 
@@ -296,31 +299,23 @@ export class World {
 
   // ── what the rest of the world does ──
 
-  /** Takes a job as the queue does, and drives its run. False where there is none. */
+  /** Claims a run and drives it. False where none can be claimed. */
   async work(process: SmallProcess): Promise<boolean> {
-    const { db } = this.#shared.ground.database
-    const { rows } = await sql<{ id: string; payload: { runId: string } }>`
-      update graphile_worker._private_jobs jobs
-      set attempts = attempts + 1, locked_by = ${process.poolId}, locked_at = now()
-      where id = (select jobs.id from graphile_worker._private_jobs jobs
-        join runs on runs.id = (jobs.payload ->> 'runId')::uuid
-        where runs.conversation_id = ${this.conversationId} and jobs.is_available order by jobs.id limit 1)
-      returning id, payload`.execute(db)
-    const job = rows[0]
-    if (!job) return false
+    const waiting = (await this.runs()).filter(
+      (run) => run.hold !== null && run.lease === null && ['QUEUED', 'RUNNING'].includes(run.status),
+    )
+    if (waiting.length === 0 || process.draining.signal.aborted) return false
     const { workerId, draining, release } = process
+    const { db } = process.context
     this.#act(process, 'driveRun', async () => {
+      const claim = { workerId, places: 1, lastTenantId: workerId }
+      const [normal] = await claimRuns(db, claim, { perTenant: null, perAgent: null })
+      const claimed = normal ?? (await claimSuspect(db, { workerId, mayDrive: true }))
+      if (!claimed) return
       try {
-        const lease = this.#shared.ids.next()
-        const signals = { draining: draining.signal, release: release.signal }
-        const holder = { workerId, lease, suspects: new Mutex(), ...signals }
-        await driveRun(process.context, job.payload.runId, holder)
-        if (process.dead) return
-        await sql`delete from graphile_worker._private_jobs where id = ${job.id}`.execute(db)
+        await driveRun(process.context, claimed, { draining: draining.signal, release: release.signal })
       } catch (error) {
         if (!(error instanceof LeaseLostError) || process.dead) throw error
-        await sql`update graphile_worker._private_jobs set locked_by = null, locked_at = null
-          where id = ${job.id} and locked_by = ${process.poolId}`.execute(db)
       }
     })
     return true
@@ -382,9 +377,15 @@ export class World {
 
   /** Others take it for dead, and it goes on: it was stopped for a while, or cut off. */
   async stall(process: SmallProcess): Promise<void> {
-    await giveUpWorker(this.#shared.ground.database.db, process.workerId)
+    await this.#giveUp(process)
     this.#stalled.push(process)
     await this.#startProcess(this.#processes.indexOf(process))
+  }
+
+  async #giveUp({ workerId }: SmallProcess): Promise<void> {
+    const { db } = this.#shared.ground.database
+    await deleteWorker(db, workerId)
+    await freeRunsOfTheDead(db)
   }
 
   /** First no new steps, and the second time no more of those that run. */
@@ -398,7 +399,7 @@ export class World {
     for (const [name, process] of this.#processes.entries()) {
       if (!process.dead) continue
       await this.quiet()
-      await giveUpWorker(this.#shared.ground.database.db, process.workerId)
+      await this.#giveUp(process)
       await this.#startProcess(name)
     }
   }

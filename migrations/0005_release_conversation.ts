@@ -9,7 +9,8 @@ import { sql, type Kysely } from 'kysely'
 export async function up(db: Kysely<never>): Promise<void> {
   await sql`
     create function release_conversation(
-      ending_run_id uuid, held_conversation_id uuid, position_after integer, new_context_from integer, new_summary integer
+      ending_run_id uuid, held_conversation_id uuid, position_after integer, new_context_from integer, new_summary integer,
+      excludes_messages boolean
     ) returns uuid language plpgsql volatile as $$
     declare
       next_run_id uuid;
@@ -22,6 +23,7 @@ export async function up(db: Kysely<never>): Promise<void> {
           next_position = coalesce(position_after, next_position),
           context_from = coalesce(new_context_from, context_from),
           summary_position = coalesce(new_summary, summary_position),
+          context_version = context_version + excludes_messages::integer,
           next_hold = next_hold + (next_run_id is not null)::integer,
           active_run_id = next_run_id
         where id = held_conversation_id and active_run_id = ending_run_id

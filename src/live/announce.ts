@@ -1,0 +1,29 @@
+import type { Checkpoint } from '../domain/draft.ts'
+import type { StoredEnd } from '../store/end-run.ts'
+import type { Hub } from './hub.ts'
+import type { WorkSignal } from './work-signal.ts'
+
+interface AnnounceContext {
+  readonly hub: Hub
+  readonly work: WorkSignal
+}
+
+/**
+ * Tells readers and workers of a checkpoint that is committed. `mayHaveFreed` says that it gave the conversation to a
+ * run that waited.
+ */
+export function announceCheckpoint(
+  { hub, work }: AnnounceContext,
+  checkpoint: Checkpoint,
+  { mayHaveFreed = false }: { readonly mayHaveFreed?: boolean } = {},
+): void {
+  hub.checkpointStored(checkpoint)
+  const { status, lease } = checkpoint.after
+  if (mayHaveFreed || (lease === null && (status === 'QUEUED' || status === 'RUNNING'))) work.announce()
+}
+
+/** Tells readers and workers of the end of a run that is committed, and of the background runs that it started. */
+export function announceEnd(context: AnnounceContext, { checkpoint, nextRunId, started }: StoredEnd): void {
+  announceCheckpoint(context, checkpoint, { mayHaveFreed: nextRunId !== null || started.length > 0 })
+  for (const run of started) context.hub.announce({ ...run, status: 'QUEUED', calls: false })
+}

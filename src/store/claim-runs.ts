@@ -1,0 +1,158 @@
+import { sql, type Kysely, type RawBuilder, type Transaction } from 'kysely'
+
+import { poisonAfter, suspectAfter } from '../domain/take-up.ts'
+import { loadedRunColumns, toLoadedRun, type LoadedRun, type LoadedRunRow } from './load-run.ts'
+import { executePrepared } from './prepared.ts'
+import type { Database } from './schema.ts'
+
+/**
+ * The runs table is the queue. A run can be claimed if it holds its conversation, nobody drives it and it waits for
+ * nobody (`runs.claimable`). A claim writes the worker's lease and returns all that driving needs, in one statement.
+ */
+export interface Claim {
+  readonly workerId: string
+  /** How many runs to claim at most. */
+  readonly places: number
+  /** The tenant whose run this worker claimed last: the others come before it. */
+  readonly lastTenantId: string
+}
+
+/** How many runs of a tenant or an agent may be driven at a time, by all workers together. Null: no limit. */
+export interface ClaimLimits {
+  readonly perTenant: number | null
+  readonly perAgent: number | null
+}
+
+export interface ClaimedRun {
+  readonly loaded: LoadedRun
+  /**
+   * The run changed after the statement began and before it was locked: the row is current, what was read beside it may
+   * not be. It has to be loaded again.
+   */
+  readonly stale: boolean
+}
+
+/**
+ * Claims runs that wait. Each tenant's runs go in order, urgent ones first, then by arrival; of several tenants, the one
+ * with the fewest runs under way goes first, and the tenants take turns where these are equal.
+ */
+export async function claimRuns(db: Kysely<Database>, claim: Claim, limits: ClaimLimits): Promise<ClaimedRun[]> {
+  if (limits.perTenant === null && limits.perAgent === null) return claimCandidates(db, claim, waitingRuns(claim))
+  // Two workers that count at the same moment would both find room for one more.
+  return db.transaction().execute(async (trx) => {
+    await sql`select pg_advisory_xact_lock(${limitsLock})`.execute(trx)
+    return claimCandidates(trx, claim, waitingRuns(claim, limits))
+  })
+}
+
+/** Any number that nothing else locks in this database. */
+const limitsLock = 0x484f4c445155
+
+/** How many tenants a claim looks at, on either side of the one that was served last. */
+const tenantsAtOnce = 100
+
+/** Which of its agent's runs it would be, those under way included. */
+const agentPlace = sql`row_number() over (partition by agent_id order by urgent desc, id)
+  + (select count(*) from driven where driven.agent_id = runs.agent_id) as agent_place`
+
+const noLimits: ClaimLimits = { perTenant: null, perAgent: null }
+
+function waitingRuns({ places, lastTenantId }: Claim, { perTenant, perAgent } = noLimits): RawBuilder<unknown> {
+  const after = (tenantId: RawBuilder<unknown>) =>
+    sql`select tenant_id from runs where claimable and tenant_id > ${tenantId} order by tenant_id limit 1`
+  const last = sql`${lastTenantId}::uuid`
+  return sql`
+    -- One step in the index for each tenant, however many runs it has waiting.
+    tenants_after as (
+      (${after(last)})
+      union all
+      select next.tenant_id from tenants_after cross join lateral (${after(sql`tenants_after.tenant_id`)}) next
+    ),
+    tenants_before as (
+      (${after(sql`'00000000-0000-0000-0000-000000000000'::uuid`)})
+      union all
+      select next.tenant_id from tenants_before cross join lateral (${after(sql`tenants_before.tenant_id`)}) next
+      where tenants_before.tenant_id < ${last}
+    ),
+    waiting_tenants as (
+      (select tenant_id, 0 as round from tenants_after limit ${tenantsAtOnce})
+      union all
+      (select tenant_id, 1 from tenants_before where tenant_id <= ${last} limit ${tenantsAtOnce})
+    ),
+    driven as materialized (select tenant_id, agent_id from runs where worker_id is not null),
+    candidates as materialized (
+      select waiting.id, waiting.next_seq, waiting_tenants.round, waiting_tenants.tenant_id,
+        row_number() over (partition by waiting_tenants.tenant_id order by waiting.urgent desc, waiting.id)
+          + (select count(*) from driven where driven.tenant_id = waiting_tenants.tenant_id) as place
+      from waiting_tenants cross join lateral (
+        select id, next_seq, urgent ${perAgent === null ? sql`` : sql`, ${agentPlace}`}
+        from runs where claimable and runs.tenant_id = waiting_tenants.tenant_id
+        order by urgent desc, id ${perAgent === null ? sql`limit ${places * spare}` : sql``}
+      ) waiting
+      ${perAgent === null ? sql`` : sql`where agent_place <= ${perAgent}`}
+    ),
+    chosen as materialized (
+      select runs.id, candidates.next_seq as seen_seq from candidates join runs on runs.id = candidates.id
+      where runs.claimable and exists (select from living)
+        ${perTenant === null ? sql`` : sql`and place <= ${perTenant}`}
+      order by place, round, candidates.tenant_id limit ${places} for no key update of runs skip locked
+    )`
+}
+
+/** Another worker may be claiming the first ones at the same moment: there are others to choose from. */
+const spare = 4
+
+/**
+ * Claims one run that workers died of. Poison, which the claimer only has to end, may be claimed at any time; others
+ * where `mayDrive` says that this worker can drive one.
+ */
+export async function claimSuspect(
+  db: Kysely<Database>,
+  { workerId, mayDrive }: { readonly workerId: string; readonly mayDrive: boolean },
+): Promise<ClaimedRun | undefined> {
+  const [claimed] = await claimCandidates(
+    db,
+    { workerId },
+    sql`
+    candidates as materialized (
+      select id, deaths, next_seq from runs
+      where deaths >= ${mayDrive ? suspectAfter : poisonAfter} and deaths >= 2 and ${isFree}
+      order by deaths desc, id limit ${spare}
+    ),
+    chosen as materialized (
+      select runs.id, candidates.next_seq as seen_seq from candidates join runs on runs.id = candidates.id
+      where ${isFree} and exists (select from living)
+      order by candidates.deaths desc, runs.id limit 1 for no key update of runs skip locked
+    )`,
+  )
+  return claimed
+}
+
+/** What `runs.claimable` says, whoever died of the run. */
+const isFree = sql`runs.lease is null and runs.hold is not null and runs.status in ('QUEUED', 'RUNNING')`
+
+async function claimCandidates(
+  db: Kysely<Database> | Transaction<Database>,
+  { workerId }: Pick<Claim, 'workerId'>,
+  chosen: RawBuilder<unknown>,
+): Promise<ClaimedRun[]> {
+  const { rows } = await executePrepared(
+    db,
+    sql<LoadedRunRow & { readonly seen_seq: number }>`
+      with recursive
+      -- A worker that was given up may not know it yet: it claims nothing. One that is being given up is waited for.
+      living as materialized (select from workers where id = ${workerId} for key share),
+      ${chosen},
+      claimed as (
+        -- To end poison is no attempt to drive it.
+        update runs set lease = gen_random_uuid(), worker_id = ${workerId},
+          attempts = attempts + (deaths < ${poisonAfter})::integer
+        from chosen where runs.id = chosen.id
+        returning runs.*, chosen.seen_seq
+      )
+      select runs.seen_seq, ${loadedRunColumns}
+      from claimed runs join conversations on conversations.id = runs.conversation_id
+      order by runs.urgent desc, runs.id`,
+  )
+  return rows.map((row) => ({ loaded: toLoadedRun(row), stale: row.seen_seq !== row.next_seq }))
+}

@@ -1,0 +1,174 @@
+import { LeaseLostError } from '../engine/commit.ts'
+import { driveRun } from '../engine/drive-run.ts'
+import { claimRuns, claimSuspect, type ClaimedRun } from '../store/claim-runs.ts'
+import { clearLease, listLeasesOf } from '../store/leases.ts'
+import { isTransientFailure } from '../store/transient-failure.ts'
+import type { WorkerOptions } from './worker-options.ts'
+
+/** Suspects are looked for in every so many sweeps. */
+const suspectRounds = 2
+/** Leases are compared with the stored ones in every so many sweeps, and at once where one is in doubt. */
+const compareRounds = 8
+
+const firstTenant = '00000000-0000-0000-0000-000000000000'
+
+/**
+ * The runs that one worker claims and drives. It looks for runs when it is told that there may be some, and when a place
+ * gets free while more runs than it had places for were waiting. At most one claim is under way: whoever asks meanwhile
+ * is served by the next one, so many hints cost few statements.
+ */
+export class RunClaims {
+  readonly #options: WorkerOptions
+  readonly #workerId: string
+  readonly #onLeaseLost: () => void
+  readonly #draining = new AbortController()
+  readonly #release = new AbortController()
+  /** Every run that is driven here, by its lease: one that was let go of may be claimed again before its driver is gone. */
+  readonly #driven = new Map<string, { readonly runId: string; readonly done: Promise<void> }>()
+  #openedAt: number | undefined
+  /** What asks the database for leases, or compares them with it: one thing at a time. */
+  #asking: Promise<void> | undefined
+  #lookAgain = false
+  /** The last claim filled every place: more runs may be waiting. */
+  #mayBeMore = false
+  #lastTenantId = firstTenant
+  /** A suspect that is driven here and has stored nothing yet. */
+  #suspect: string | undefined
+  /** A lease may be stored that nobody here drives for: the answer to a claim was lost, or letting go of a run failed. */
+  #inDoubt = false
+  #rounds = 0
+
+  constructor(options: WorkerOptions, workerId: string, { onLeaseLost }: { readonly onLeaseLost: () => void }) {
+    this.#options = options
+    this.#workerId = workerId
+    this.#onLeaseLost = onLeaseLost
+  }
+
+  open(): void {
+    this.#openedAt = performance.now()
+    this.look()
+  }
+
+  /** The runs that are driven now. */
+  get drivenRunIds(): string[] {
+    return [...this.#driven.values()].map(({ runId }) => runId)
+  }
+
+  /** Looks for runs to claim. False if there is no place for one: someone else should look. */
+  look(): boolean {
+    if (this.#freePlaces() === 0) {
+      this.#mayBeMore = true
+      return false
+    }
+    if (this.#asking) this.#lookAgain = true
+    else this.#ask(() => this.#claim())
+    return true
+  }
+
+  /** Looks for a run that workers died of, and for leases that nobody here drives for. For the sweep. */
+  tend(): void {
+    if (this.#asking || this.#openedAt === undefined || this.#draining.signal.aborted) return
+    this.#rounds += 1
+    this.#ask(async () => {
+      if (this.#inDoubt || this.#rounds % compareRounds === 0) await this.#clearLostLeases()
+      if (this.#rounds % suspectRounds === 0 && this.#freePlaces() > 0) await this.#claimSuspect()
+    })
+  }
+
+  /** Claims nothing more and waits for what is driven; what has not come to an end after `graceMs` is handed back. */
+  async close(graceMs: number): Promise<void> {
+    this.#draining.abort()
+    if (graceMs === 0) this.#release.abort()
+    const timer = setTimeout(() => this.#release.abort(), graceMs)
+    await this.#asking
+    while (this.#driven.size > 0) await Promise.all([...this.#driven.values()].map(({ done }) => done))
+    clearTimeout(timer)
+  }
+
+  #freePlaces(): number {
+    if (this.#openedAt === undefined || this.#draining.signal.aborted) return 0
+    return Math.max(0, this.#options.concurrency - this.#driven.size)
+  }
+
+  #ask(work: () => Promise<void>): void {
+    this.#lookAgain = false
+    this.#asking = work()
+      .catch((error: unknown) => {
+        this.#inDoubt = true
+        if (!isTransientFailure(error)) this.#options.log.error({ err: error }, 'runs could not be claimed')
+      })
+      .finally(() => {
+        this.#asking = undefined
+        if (this.#lookAgain) this.look()
+      })
+  }
+
+  async #claim(): Promise<void> {
+    const places = this.#freePlaces()
+    if (places === 0) return
+    const claim = { workerId: this.#workerId, places, lastTenantId: this.#lastTenantId }
+    const claimed = await claimRuns(this.#options.engine.db, claim, this.#options.limits)
+    this.#mayBeMore = claimed.length === places
+    for (const run of claimed) this.#drive(run)
+    this.#lastTenantId = claimed.at(-1)?.loaded.state.run.tenantId ?? this.#lastTenantId
+  }
+
+  async #claimSuspect(): Promise<void> {
+    const livedMs = performance.now() - this.#openedAt!
+    const mayDrive = this.#suspect === undefined && livedMs >= this.#options.suspectAfterMs
+    const claimed = await claimSuspect(this.#options.engine.db, { workerId: this.#workerId, mayDrive })
+    if (!claimed) return
+    if (mayDrive) this.#suspect = claimed.loaded.state.run.lease!
+    this.#drive(claimed)
+  }
+
+  #drive(claimed: ClaimedRun): void {
+    const { id: runId, lease } = claimed.loaded.state.run
+    const done = this.#driveToItsEnd(claimed, runId, lease!).finally(() => {
+      this.#driven.delete(lease!)
+      if (this.#suspect === lease) this.#suspect = undefined
+      if (this.#mayBeMore) this.look()
+    })
+    this.#driven.set(lease!, { runId, done })
+  }
+
+  async #driveToItsEnd(claimed: ClaimedRun, runId: string, lease: string): Promise<void> {
+    const { engine, log } = this.#options
+    try {
+      await driveRun(engine, claimed, {
+        draining: this.#draining.signal,
+        release: this.#release.signal,
+        onProgress: () => {
+          if (this.#suspect === lease) this.#suspect = undefined
+        },
+      })
+    } catch (error) {
+      const isLost = error instanceof LeaseLostError
+      // We may have been given up: then no run is ours any more.
+      if (isLost) this.#onLeaseLost()
+      else log.error({ err: error, runId }, 'a run could not be driven on')
+      // A fault of the database is not the run's. Any other error may come again wherever the run is driven.
+      await this.#letGo(runId, lease, { counts: !isLost && !isTransientFailure(error) })
+    }
+  }
+
+  /** Whoever drives the run next must not find our lease on it: we live, but nobody here drives it. */
+  async #letGo(runId: string, lease: string, { counts }: { readonly counts: boolean }): Promise<void> {
+    try {
+      await clearLease(this.#options.engine.db, runId, lease, { counts })
+      this.#options.engine.work.announce()
+    } catch {
+      this.#inDoubt = true
+    }
+  }
+
+  /** No claim is under way meanwhile, so a lease that is stored and not known here is lost. */
+  async #clearLostLeases(): Promise<void> {
+    const { db, work } = this.#options.engine
+    const stored = await listLeasesOf(db, this.#workerId)
+    const lost = stored.filter(({ lease }) => !this.#driven.has(lease))
+    for (const { runId, lease } of lost) await clearLease(db, runId, lease, { counts: false })
+    this.#inDoubt = false
+    if (lost.length > 0) work.announce()
+  }
+}
