@@ -10,6 +10,8 @@ export type ApprovalScope = 'AGENT' | 'ONCE' | 'RUN'
 
 export type CompactionMode = 'ALL' | 'SLIDING_WINDOW'
 
+export type ConversationOrder = 'CREATED' | 'LAST_ACTIVITY'
+
 export type DeltaKind = 'ASSISTANT' | 'REASONING'
 
 export type MessageRole = 'SYSTEM' | 'USER'
@@ -106,6 +108,10 @@ export interface ApproveInput {
   readonly toolCallId: string
 }
 
+export interface ArchiveConversationInput {
+  readonly id: string
+}
+
 export interface AttachBlockInput {
   readonly agentId: string
   readonly blockId: string
@@ -128,6 +134,10 @@ export interface ClaimToolCallInput {
   readonly claimantId: string
   readonly leaseMs?: number | undefined
   readonly toolCallId: string
+}
+
+export interface ClearConversationInput {
+  readonly id: string
 }
 
 export interface ClientToolInput {
@@ -159,6 +169,14 @@ export interface CompactionSettingsInput {
 }
 
 export type ContentPartInput = { readonly imageUrl: string } | { readonly text: string }
+
+export interface ConversationFilter {
+  readonly activeSince?: string | null | undefined
+  readonly agentIds?: readonly string[] | null | undefined
+  readonly archived?: boolean | null | undefined
+  readonly metadataContains?: unknown
+  readonly titleContains?: string | null | undefined
+}
 
 export interface CreateAgentInput {
   readonly blockIds?: readonly string[] | null | undefined
@@ -350,6 +368,10 @@ export interface ToolRuleInput {
   readonly prefilledArguments?: unknown
   readonly requireMapping?: boolean | null | undefined
   readonly tool: string
+}
+
+export interface UnarchiveConversationInput {
+  readonly id: string
 }
 
 export interface UpdateAgentInput {

@@ -20,6 +20,7 @@ export async function up(db: Kysely<never>): Promise<void> {
       metadata jsonb not null,
       created_at timestamptz(3) not null,
       updated_at timestamptz(3) not null,
+      archived_at timestamptz(3),
       next_run_number integer not null default 1,
       next_position integer not null default 1,
       -- The place that the next run to hold the conversation gets (runs.hold).
@@ -31,7 +32,9 @@ export async function up(db: Kysely<never>): Promise<void> {
       context_version integer not null default 1,
       active_run_id uuid
     )`.execute(db)
+  await sql`create index conversations_tenant on conversations (tenant_id, id)`.execute(db)
   await sql`create index conversations_agent on conversations (agent_id, id)`.execute(db)
+  await sql`create index conversations_metadata on conversations using gin (metadata jsonb_path_ops)`.execute(db)
   await sql`create unique index conversations_main on conversations (agent_id) where is_main`.execute(db)
 
   // That the conversation exists follows from the run's reference to it. A reference of the messages' own would lock the

@@ -9,6 +9,7 @@ export interface Conversation {
   readonly metadata: JsonObject
   readonly createdAt: Date
   readonly updatedAt: Date
+  readonly archivedAt: Date | null
   readonly nextRunNumber: number
   readonly nextPosition: number
   readonly contextFrom: number

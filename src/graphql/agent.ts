@@ -4,7 +4,7 @@ import { encodeId } from '../domain/ids.ts'
 import { countAgents, listAgentsPage } from '../store/agents.ts'
 import { builder } from './builder.ts'
 import { CompactionSettings } from './compaction.ts'
-import { countedConnectionType, pageArguments, pageComplexity } from './connection.ts'
+import { connectionType, pageArguments, pageComplexity } from './connection.ts'
 import { ModelSettings } from './model-settings.ts'
 import { Node, registerNode, uuidOf } from './node.ts'
 import { ToolRule } from './tool-rule.ts'
@@ -68,7 +68,7 @@ Agent.implement({
 
 registerNode('Agent', { load: (context, { uuid }) => context.loaders.agents.load(uuid) })
 
-const AgentConnection = countedConnectionType('Agent', Agent)
+const AgentConnection = connectionType('Agent', Agent)
 
 const AgentFilter = builder.inputType('AgentFilter', {
   description: 'Which agents. What is left out is not asked for; all that is given must fit.',

@@ -1,6 +1,6 @@
 import type { Block as BlockShape } from '../domain/block.ts'
 import { encodeId } from '../domain/ids.ts'
-import { listBlocksPage } from '../store/blocks.ts'
+import { countBlocks, listBlocksPage } from '../store/blocks.ts'
 import { Agent } from './agent.ts'
 import { builder } from './builder.ts'
 import { connectionType, pageArguments, pageComplexity } from './connection.ts'
@@ -66,6 +66,9 @@ builder.queryFields((t) => ({
     description: 'All blocks, oldest first.',
     args: { ...pageArguments, filter: t.arg({ type: BlockFilter, description: 'Only some of them.' }) },
     complexity: pageComplexity,
-    resolve: (_root, { filter, ...page }, { db, viewer }) => listBlocksPage(db, viewer.tenantId, filter ?? {}, page),
+    resolve: async (_root, { filter, ...page }, { db, viewer }) => ({
+      ...(await listBlocksPage(db, viewer.tenantId, filter ?? {}, page)),
+      countAll: () => countBlocks(db, viewer.tenantId, filter ?? {}),
+    }),
   }),
 }))

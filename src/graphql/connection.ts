@@ -26,7 +26,7 @@ PageInfo.implement({
   }),
 })
 
-/** A page that can also say how long the whole list is, asked only where the client asks. */
+/** A page of a list that is counted if the client asks for `totalCount`. */
 export interface CountedPage<Node> extends Page<Node> {
   readonly countAll: () => Promise<number>
 }
@@ -47,10 +47,10 @@ function edgeType<Node>(name: string, node: NodeRef<Node>) {
   return Edge
 }
 
-/** `NameConnection` and `NameEdge`, as the contract has them. Items cost what the field that pages them multiplies. */
-export function connectionType<Node, Shape extends Page<Node> = Page<Node>>(name: string, node: NodeRef<Node>) {
+/** `NameConnection` and `NameEdge`, as the contract has them. An item costs what the field that pages it multiplies. */
+export function connectionType<Node>(name: string, node: NodeRef<Node>) {
   const Edge = edgeType(name, node)
-  const Connection = builder.objectRef<Shape>(`${name}Connection`)
+  const Connection = builder.objectRef<CountedPage<Node>>(`${name}Connection`)
   Connection.implement({
     description: `A page of ${name}s.`,
     fields: (t) => ({
@@ -71,21 +71,13 @@ export function connectionType<Node, Shape extends Page<Node> = Page<Node>>(name
         description: 'Position of the page in the list.',
         resolve: (page) => page,
       }),
+      totalCount: t.int({
+        description: `Number of items on all pages together, after filtering. Exact up to ${maxCount}, where counting stops.`,
+        complexity: 10,
+        resolve: (page) => page.countAll(),
+      }),
     }),
   })
-  return Connection
-}
-
-/** As `connectionType`, with `totalCount`. */
-export function countedConnectionType<Node>(name: string, node: NodeRef<Node>) {
-  const Connection = connectionType<Node, CountedPage<Node>>(name, node)
-  builder.objectField(Connection, 'totalCount', (t) =>
-    t.int({
-      description: `Number of items on all pages together, after filtering. Exact up to ${maxCount}, where counting stops.`,
-      complexity: 10,
-      resolve: (page) => page.countAll(),
-    }),
-  )
   return Connection
 }
 

@@ -1,7 +1,6 @@
 import type { Conversation as DomainConversation } from '../domain/conversation.ts'
 import { encodeCursor } from '../domain/cursor.ts'
 import type { ConversationHead } from '../store/conversation-heads.ts'
-import { listMessagesPage } from '../store/messages.ts'
 import { builder } from './builder.ts'
 import { pageArguments, pageComplexity } from './connection.ts'
 import { ContextType, viewContext } from './context-view.ts'
@@ -9,7 +8,7 @@ import type { Context } from './context.ts'
 import { Conversation } from './conversation.ts'
 import { beginningOf } from './cursor.ts'
 import { loadExisting } from './load-existing.ts'
-import { MessageConnection, MessageFilter } from './message.ts'
+import { MessageConnection, MessageFilter, messagesPage } from './message.ts'
 import { StopReason } from './run-outcome.ts'
 import { RunConnection, RunFilter, runsPage } from './run-queries.ts'
 import { Run } from './run-refs.ts'
@@ -33,8 +32,7 @@ builder.objectFields(Conversation, (t) => ({
     complexity: pageComplexity,
     resolve: async (conversation, { filter, ...page }, context) => {
       await headOf(conversation, context)
-      const list = { conversationId: conversation.id, types: filter?.types }
-      return listMessagesPage(context.db, context.viewer.tenantId, list, page)
+      return messagesPage(context, { conversationId: conversation.id, types: filter?.types }, page)
     },
   }),
   runs: t.field({
@@ -63,6 +61,24 @@ builder.objectFields(Conversation, (t) => ({
     resolve: async (conversation, _args, context) => {
       await headOf(conversation, context)
       return [...(await context.loaders.queueOfConversation.load(conversation.id))]
+    },
+  }),
+  latestRun: t.field({
+    type: Run,
+    nullable: true,
+    description:
+      'Last run that held the conversation, which is the active run if there is one. Null before the first run.',
+    resolve: async (conversation, _args, context) => {
+      const { lastEntry } = await headOf(conversation, context)
+      return lastEntry === null ? null : context.loaders.runs.load(lastEntry.runId)
+    },
+  }),
+  lastActivityAt: t.field({
+    type: 'DateTime',
+    description: 'When a message was last added or a run last changed status. Equals `createdAt` until then.',
+    resolve: async (conversation, _args, context) => {
+      await headOf(conversation, context)
+      return loadExisting(context.loaders.lastActivityOfConversation, 'Conversation', conversation.id)
     },
   }),
   context: t.field({

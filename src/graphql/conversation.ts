@@ -1,14 +1,23 @@
+import { archiveConversation } from '../commands/archive-conversation.ts'
 import { createConversation } from '../commands/create-conversation.ts'
 import { deleteConversation } from '../commands/delete-conversation.ts'
 import { updateConversation } from '../commands/update-conversation.ts'
 import type { Conversation as ConversationShape } from '../domain/conversation.ts'
 import { encodeId } from '../domain/ids.ts'
-import { listConversationsPage } from '../store/conversations.ts'
+import { checkedObject } from '../domain/input.ts'
+import {
+  countConversations,
+  listConversationsPage,
+  type ConversationFilter as StoredFilter,
+  type ConversationOrder as StoredOrder,
+} from '../store/conversation-list.ts'
+import type { PageArguments } from '../store/page.ts'
 import { Agent } from './agent.ts'
 import { builder } from './builder.ts'
-import { connectionType, pageArguments, pageComplexity } from './connection.ts'
+import { connectionType, pageArguments, pageComplexity, type CountedPage } from './connection.ts'
+import type { Context } from './context.ts'
 import { loadExisting } from './load-existing.ts'
-import { Node, registerNode, requireUuid, uuidOf } from './node.ts'
+import { Node, registerNode, requireUuid, uuidOf, uuidsOfFilter } from './node.ts'
 import { deletedPayloadType, payloadType } from './payload.ts'
 
 /** Its messages, runs and stream are told by the modules of those nouns. */
@@ -32,6 +41,11 @@ Conversation.implement({
       description: "JSON object for the client's own use. Empty by default.",
       resolve: (conversation) => conversation.metadata,
     }),
+    archivedAt: t.expose('archivedAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'When the conversation was archived. Null if it is not archived.',
+    }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the conversation was created.' }),
     updatedAt: t.expose('updatedAt', {
       type: 'DateTime',
@@ -44,6 +58,73 @@ registerNode('Conversation', { load: (context, { uuid }) => context.loaders.conv
 
 const ConversationConnection = connectionType('Conversation', Conversation)
 
+const ConversationOrder = builder.enumType('ConversationOrder', {
+  description: 'Order of a list of conversations.',
+  values: {
+    CREATED: { description: 'By `createdAt`, oldest first.' },
+    LAST_ACTIVITY: { description: 'By `lastActivityAt`, most recent first.' },
+  } satisfies Record<StoredOrder, { description: string }>,
+})
+
+const ConversationFilter = builder.inputType('ConversationFilter', {
+  description: 'Which conversations to list. Omitted fields do not filter; all given fields must match.',
+  fields: (t) => ({
+    agentIds: t.idList({ description: 'Conversations of one of these agents.' }),
+    metadataContains: t.field({
+      type: 'JSON',
+      description: "JSON object that the metadata must contain, as in Postgres's `@>` operator.",
+    }),
+    titleContains: t.string({ description: 'Part of the title, ignoring case.' }),
+    activeSince: t.field({
+      type: 'DateTime',
+      description: 'Conversations whose `lastActivityAt` is at or after this time.',
+    }),
+    archived: t.boolean({
+      description: 'True for archived conversations only, false for others only. Omit for both.',
+    }),
+  }),
+})
+
+const listArguments = {
+  ...pageArguments,
+  ...builder.args((t) => ({
+    filter: t.field({ type: ConversationFilter, description: 'Which conversations to list. Omit it for all.' }),
+    orderBy: t.field({
+      type: ConversationOrder,
+      required: true,
+      defaultValue: 'CREATED',
+      description: 'Order of the list. Defaults to CREATED.',
+    }),
+  })),
+}
+
+/** A page of the tenant's conversations, or of those of the agent whose field it is. */
+async function conversationsPage(
+  { db, viewer }: Context,
+  options: {
+    readonly filter: typeof ConversationFilter.$inferInput | null | undefined
+    readonly orderBy: StoredOrder
+    readonly page: PageArguments
+    readonly ofAgent?: string
+  },
+): Promise<CountedPage<ConversationShape>> {
+  const { agentIds: ids, metadataContains, ...given } = options.filter ?? {}
+  const agentIds = ids ? uuidsOfFilter('Agent', 'filter.agentIds', ids) : undefined
+  const { ofAgent } = options
+  const filter: StoredFilter = {
+    ...given,
+    agentIds: ofAgent === undefined ? agentIds : [ofAgent].filter((id) => agentIds?.includes(id) ?? true),
+    metadataContains:
+      metadataContains === null || metadataContains === undefined
+        ? undefined
+        : checkedObject('filter.metadataContains', metadataContains),
+  }
+  return {
+    ...(await listConversationsPage(db, viewer.tenantId, { filter, orderBy: options.orderBy, page: options.page })),
+    countAll: () => countConversations(db, viewer.tenantId, filter),
+  }
+}
+
 builder.objectFields(Agent, (t) => ({
   mainConversation: t.field({
     type: Conversation,
@@ -53,11 +134,22 @@ builder.objectFields(Agent, (t) => ({
   conversations: t.field({
     type: ConversationConnection,
     description: 'All conversations of the agent, including the main one.',
-    args: pageArguments,
+    args: listArguments,
     complexity: pageComplexity,
-    resolve: (agent, page, { db, viewer }) => listConversationsPage(db, viewer.tenantId, agent.id, page),
+    resolve: (agent, { filter, orderBy, ...page }, context) =>
+      conversationsPage(context, { filter, orderBy, page, ofAgent: agent.id }),
   }),
 }))
+
+builder.queryField('conversations', (t) =>
+  t.field({
+    type: ConversationConnection,
+    description: 'Conversations of all agents.',
+    args: listArguments,
+    complexity: pageComplexity,
+    resolve: (_root, { filter, orderBy, ...page }, context) => conversationsPage(context, { filter, orderBy, page }),
+  }),
+)
 
 builder.queryField('conversation', (t) =>
   t.field({
@@ -97,6 +189,16 @@ const UpdateConversationInput = builder.inputType('UpdateConversationInput', {
   }),
 })
 
+const ArchiveConversationInput = builder.inputType('ArchiveConversationInput', {
+  description: 'The conversation to archive.',
+  fields: (t) => ({ id: t.id({ required: true, description: 'Id of the conversation.' }) }),
+})
+
+const UnarchiveConversationInput = builder.inputType('UnarchiveConversationInput', {
+  description: 'The conversation to take out of the archive.',
+  fields: (t) => ({ id: t.id({ required: true, description: 'Id of the conversation.' }) }),
+})
+
 const DeleteConversationInput = builder.inputType('DeleteConversationInput', {
   description: 'The conversation to delete.',
   fields: (t) => ({ id: t.id({ required: true, description: 'Id of the conversation.' }) }),
@@ -120,6 +222,24 @@ builder.mutationFields((t) => ({
     },
     resolve: (_root, { input }, context) =>
       updateConversation(context, context.viewer, { ...input, id: requireUuid('Conversation', input.id) }),
+  }),
+  archiveConversation: t.field({
+    type: payloadType('ArchiveConversationPayload', 'conversation', Conversation, 'The archived conversation.'),
+    nullable: true,
+    description: 'Archives a conversation. It keeps working, and the next message takes it out of the archive.',
+    args: { input: t.arg({ type: ArchiveConversationInput, required: true, description: 'Conversation to archive.' }) },
+    resolve: (_root, { input }, context) =>
+      archiveConversation(context, context.viewer, { id: requireUuid('Conversation', input.id), archived: true }),
+  }),
+  unarchiveConversation: t.field({
+    type: payloadType('UnarchiveConversationPayload', 'conversation', Conversation, 'The conversation.'),
+    nullable: true,
+    description: 'Takes a conversation out of the archive.',
+    args: {
+      input: t.arg({ type: UnarchiveConversationInput, required: true, description: 'Conversation to unarchive.' }),
+    },
+    resolve: (_root, { input }, context) =>
+      archiveConversation(context, context.viewer, { id: requireUuid('Conversation', input.id), archived: false }),
   }),
   deleteConversation: t.field({
     type: deletedPayloadType('DeleteConversationPayload', 'Id of the deleted conversation.'),

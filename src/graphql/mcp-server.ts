@@ -1,8 +1,9 @@
 import { addMcpServer } from '../commands/add-mcp-server.ts'
 import { refreshMcpServer } from '../commands/refresh-mcp-server.ts'
 import { removeMcpServer } from '../commands/remove-mcp-server.ts'
-import { listMcpServers } from '../store/mcp-servers.ts'
+import { countMcpServers, listMcpServersPage } from '../store/mcp-servers.ts'
 import { builder } from './builder.ts'
+import { connectionType, pageArguments, pageComplexity } from './connection.ts'
 import { encodeId, Node, registerNode, requireUuid } from './node.ts'
 import { deletedPayloadType, payloadType } from './payload.ts'
 import { McpServer } from './run-refs.ts'
@@ -45,9 +46,14 @@ builder.objectField(Tool, 'mcpServer', (t) =>
 
 builder.queryField('mcpServers', (t) =>
   t.field({
-    type: [McpServer],
+    type: connectionType('McpServer', McpServer),
     description: 'All Model Context Protocol servers, oldest first.',
-    resolve: (_root, _args, { db, viewer }) => listMcpServers(db, viewer.tenantId),
+    args: pageArguments,
+    complexity: pageComplexity,
+    resolve: async (_root, page, { db, viewer }) => ({
+      ...(await listMcpServersPage(db, viewer.tenantId, page)),
+      countAll: () => countMcpServers(db, viewer.tenantId),
+    }),
   }),
 )
 

@@ -5,9 +5,10 @@ import {
   type MessageType as DomainMessageType,
 } from '../domain/message.ts'
 import type { ToolCallOutline } from '../domain/tool-call.ts'
-import type { ShownContent } from '../store/messages.ts'
+import { countMessages, listMessagesPage, type MessageList, type ShownContent } from '../store/messages.ts'
+import type { PageArguments } from '../store/page.ts'
 import { builder } from './builder.ts'
-import { connectionType } from './connection.ts'
+import { connectionType, type CountedPage } from './connection.ts'
 import type { Context } from './context.ts'
 import { Conversation } from './conversation.ts'
 import { ContentPart } from './given-message.ts'
@@ -231,6 +232,17 @@ registerNode('Message', {
 })
 
 export const MessageConnection = connectionType('Message', Message)
+
+export async function messagesPage(
+  { db, viewer }: Context,
+  list: MessageList,
+  page: PageArguments,
+): Promise<CountedPage<MessageOutline>> {
+  return {
+    ...(await listMessagesPage(db, viewer.tenantId, list, page)),
+    countAll: () => countMessages(db, viewer.tenantId, list),
+  }
+}
 
 const MessageType = builder.enumType('MessageType', {
   description: 'Type of a message.',

@@ -11,6 +11,7 @@ import type { ToolCallArguments, ToolCallOutline, ToolResult } from '../domain/t
 import type { Tool } from '../domain/tool.ts'
 import { findApiKeys } from '../store/api-keys.ts'
 import { findConversationHeads, type ConversationHead } from '../store/conversation-heads.ts'
+import { findLastActivity } from '../store/conversation-list.ts'
 import { findLastStopReasonsOfAgents, findLastStopReasonsOfConversations } from '../store/last-stop-reasons.ts'
 import { findMcpServers, listToolsOfMcpServers } from '../store/mcp-servers.ts'
 import {
@@ -68,6 +69,7 @@ export interface RunLoaders {
   readonly toolByName: OneById<Tool>
   readonly conversationHeads: OneById<ConversationHead>
   readonly queueOfConversation: ManyById<Run>
+  readonly lastActivityOfConversation: OneById<Date>
   readonly lastStopReasonOfConversation: OneById<StopReason>
   readonly lastStopReasonOfAgent: OneById<StopReason>
   readonly sleeptimeGroups: OneById<SleeptimeGroup>
@@ -122,6 +124,7 @@ export function createRunLoaders(db: CommandContext['db'], tenantId: string): Ru
       (conversationIds) => listQueuedRuns(db, tenantId, conversationIds),
       (run) => [run.conversationId, run],
     ),
+    lastActivityOfConversation: loaderOfMap((ids) => findLastActivity(db, tenantId, ids)),
     lastStopReasonOfConversation: loaderOfMap((ids) => findLastStopReasonsOfConversations(db, tenantId, ids)),
     lastStopReasonOfAgent: loaderOfMap((ids) => findLastStopReasonsOfAgents(db, tenantId, ids)),
     sleeptimeGroups: loaderById((ids) => findSleeptimeGroups(db, tenantId, ids)),

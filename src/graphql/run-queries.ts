@@ -3,7 +3,7 @@ import { waitForRun } from '../live/wait-for-run.ts'
 import type { PageArguments } from '../store/page.ts'
 import { countRuns, listRunsPage, type RunFilter as StoredRunFilter } from '../store/run-list.ts'
 import { builder } from './builder.ts'
-import { countedConnectionType, pageArguments, pageComplexity, type CountedPage } from './connection.ts'
+import { connectionType, pageArguments, pageComplexity, type CountedPage } from './connection.ts'
 import type { Context } from './context.ts'
 import { requireCursor } from './cursor.ts'
 import { clearLoaders } from './loaders.ts'
@@ -12,7 +12,7 @@ import { RunStatus, StopReason } from './run-outcome.ts'
 import { Run } from './run-refs.ts'
 import { checkedWait } from '../domain/run-input.ts'
 
-export const RunConnection = countedConnectionType('Run', Run)
+export const RunConnection = connectionType('Run', Run)
 
 export const RunFilter = builder.inputType('RunFilter', {
   description: 'Which runs to list. Omitted fields do not filter; all given fields must match.',

@@ -63,7 +63,7 @@ export const ConversationBusyRefusal = runRefusalType('ConversationBusyRefusal',
   run: 'Run that holds the conversation.',
 })
 
-function pendingApproval(runId: string): RunRefusal<'PendingApprovalRefusal'> {
+export function pendingApproval(runId: string): RunRefusal<'PendingApprovalRefusal'> {
   return {
     type: 'PendingApprovalRefusal',
     runId,

@@ -1,7 +1,6 @@
 import { waitsOf } from '../domain/approval.ts'
 import { retryObstacle } from '../domain/retry.ts'
 import { shownStatus, type Run as DomainRun } from '../domain/run.ts'
-import { listMessagesPage } from '../store/messages.ts'
 import { Actor } from './actor.ts'
 import { Agent } from './agent.ts'
 import { pageArguments, pageComplexity } from './connection.ts'
@@ -9,7 +8,7 @@ import { Conversation } from './conversation.ts'
 import { lastCursorOf } from './cursor.ts'
 import { GivenMessage } from './given-message.ts'
 import { loadExisting } from './load-existing.ts'
-import { MessageConnection, MessageFilter } from './message.ts'
+import { MessageConnection, MessageFilter, messagesPage } from './message.ts'
 import { encodeId, Node, registerNode } from './node.ts'
 import { RunError, RunStatus, RunWait, StopReason, Usage } from './run-outcome.ts'
 import { Run, Step, ToolCall } from './run-refs.ts'
@@ -70,14 +69,9 @@ Run.implement({
         filter: t.arg({ type: MessageFilter, description: 'Which messages to list. Omit it for all.' }),
       },
       complexity: pageComplexity,
-      resolve: (run, { filter, ...page }, { db, viewer }) => {
+      resolve: (run, { filter, ...page }, context) => {
         const range = { from: run.firstPosition, before: run.nextPosition }
-        return listMessagesPage(
-          db,
-          viewer.tenantId,
-          { conversationId: run.conversationId, range, types: filter?.types },
-          page,
-        )
+        return messagesPage(context, { conversationId: run.conversationId, range, types: filter?.types }, page)
       },
     }),
     pendingToolCalls: t.field({

@@ -12,7 +12,7 @@ import { countToolCalls, listToolCallsPage } from '../store/tool-call-list.ts'
 import { Actor } from './actor.ts'
 import { Agent } from './agent.ts'
 import { builder } from './builder.ts'
-import { countedConnectionType, pageArguments, pageComplexity } from './connection.ts'
+import { connectionType, pageArguments, pageComplexity } from './connection.ts'
 import type { Context } from './context.ts'
 import { Conversation } from './conversation.ts'
 import { loadExisting } from './load-existing.ts'
@@ -188,7 +188,7 @@ async function findTool(call: ToolCallOutline, _args: object, context: Context):
 
 registerNode('ToolCall', { load: (context, id) => context.loaders.toolCalls.load(id.uuid) })
 
-const ToolCallConnection = countedConnectionType('ToolCall', ToolCall)
+const ToolCallConnection = connectionType('ToolCall', ToolCall)
 
 const ToolCallFilter = builder.inputType('ToolCallFilter', {
   description: 'Which tool calls to list. Omitted fields do not filter; all given fields must match.',

@@ -1,6 +1,6 @@
 import { encodeId } from '../domain/ids.ts'
 import type { Tool as ToolShape } from '../domain/tool.ts'
-import { listToolsPage } from '../store/tools.ts'
+import { countTools, listToolsPage } from '../store/tools.ts'
 import { builder } from './builder.ts'
 import { connectionType, pageArguments, pageComplexity } from './connection.ts'
 import { Node, registerNode, uuidOf } from './node.ts'
@@ -105,6 +105,9 @@ builder.queryFields((t) => ({
     description: 'All tools, oldest first.',
     args: { ...pageArguments, filter: t.arg({ type: ToolFilter, description: 'Only some of them.' }) },
     complexity: pageComplexity,
-    resolve: (_root, { filter, ...page }, { db, viewer }) => listToolsPage(db, viewer.tenantId, filter ?? {}, page),
+    resolve: async (_root, { filter, ...page }, { db, viewer }) => ({
+      ...(await listToolsPage(db, viewer.tenantId, filter ?? {}, page)),
+      countAll: () => countTools(db, viewer.tenantId, filter ?? {}),
+    }),
   }),
 }))

@@ -40,7 +40,7 @@ export async function admitRun(
         next_run_number = next_run_number + 1,
         active_run_id = coalesce(active_run_id, ${run.id}),
         next_hold = next_hold + (active_run_id is null)::integer,
-        updated_at = ${run.createdAt}
+        updated_at = ${run.createdAt}, archived_at = null
       where ${isTarget(target)} and tenant_id = ${run.tenantId} and (active_run_id is null or ${options.mayWait})
       returning id, agent_id, next_run_number - 1 as number, active_run_id = ${run.id} as holds,
         case when active_run_id = ${run.id} then next_hold - 1 end as hold

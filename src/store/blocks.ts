@@ -4,7 +4,7 @@ import type { Agent } from '../domain/agent.ts'
 import type { Block } from '../domain/block.ts'
 import { storableText } from '../util/json.ts'
 import { toAgent } from './agents.ts'
-import { readPage, type Page, type PageArguments } from './page.ts'
+import { countRows, readPage, type Page, type PageArguments } from './page.ts'
 import type { Database } from './schema.ts'
 import { ofTenant } from './tenant-scope.ts'
 
@@ -37,15 +37,23 @@ export async function listBlocks(db: Kysely<Database>, tenantId: string, ids: re
   return rows.map(toBlock)
 }
 
+export function countBlocks(db: Kysely<Database>, tenantId: string, filter: BlockFilter): Promise<number> {
+  return countRows(db, filteredBlocks(db, tenantId, filter).select('blocks.id'))
+}
+
+function filteredBlocks(db: Kysely<Database>, tenantId: string, filter: BlockFilter) {
+  let query = db.selectFrom('blocks').where(ofTenant('blocks', tenantId))
+  if (typeof filter.label === 'string') query = query.where('label', '=', storableText(filter.label))
+  return query
+}
+
 export function listBlocksPage(
   db: Kysely<Database>,
   tenantId: string,
   filter: BlockFilter,
   page: PageArguments,
 ): Promise<Page<Block>> {
-  let query = db.selectFrom('blocks').selectAll('blocks').where(ofTenant('blocks', tenantId))
-  if (typeof filter.label === 'string') query = query.where('label', '=', storableText(filter.label))
-  return readPage(query, page, {
+  return readPage(filteredBlocks(db, tenantId, filter).selectAll('blocks'), page, {
     key: 'blocks.id',
     kind: 'uuid',
     order: 'oldest first',

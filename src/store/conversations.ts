@@ -1,11 +1,10 @@
 import type { Kysely, Selectable } from 'kysely'
 
 import type { Conversation } from '../domain/conversation.ts'
-import { readPage, type Page, type PageArguments } from './page.ts'
 import type { Database } from './schema.ts'
 import { ofTenant } from './tenant-scope.ts'
 
-function toConversation(row: Selectable<Database['conversations']>): Conversation {
+export function toConversation(row: Selectable<Database['conversations']>): Conversation {
   return {
     id: row.id,
     tenantId: row.tenant_id,
@@ -15,6 +14,7 @@ function toConversation(row: Selectable<Database['conversations']>): Conversatio
     metadata: row.metadata,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
+    archivedAt: row.archived_at,
     nextRunNumber: row.next_run_number,
     nextPosition: row.next_position,
     contextFrom: row.context_from,
@@ -52,27 +52,7 @@ export async function listMainConversations(
   return rows.map(toConversation)
 }
 
-export function listConversationsPage(
-  db: Kysely<Database>,
-  tenantId: string,
-  agentId: string,
-  page: PageArguments,
-): Promise<Page<Conversation>> {
-  const query = db
-    .selectFrom('conversations')
-    .selectAll('conversations')
-    .where(ofTenant('conversations', tenantId))
-    .where('agent_id', '=', agentId)
-  return readPage(query, page, {
-    key: 'conversations.id',
-    kind: 'uuid',
-    order: 'oldest first',
-    keyOf: (row) => row.id,
-    toNode: toConversation,
-  })
-}
-
-/** Of a conversation that begins: no run, no message. */
+/** A new conversation, without runs and messages. */
 export async function insertConversation(
   trx: Kysely<Database>,
   conversation: Pick<Conversation, 'id' | 'tenantId' | 'agentId' | 'isMain' | 'title' | 'metadata' | 'createdAt'>,
@@ -94,7 +74,7 @@ export async function insertConversation(
   return toConversation(row)
 }
 
-/** What is undefined stays as it is. Nothing where the tenant has no such conversation. */
+/** Undefined values stay unchanged. Undefined if the tenant has no such conversation. */
 export async function setConversation(
   db: Kysely<Database>,
   tenantId: string,
@@ -117,6 +97,37 @@ export async function setConversation(
     .returningAll()
     .executeTakeFirst()
   return row && toConversation(row)
+}
+
+/** A conversation that is archived already keeps the time. Undefined if the tenant has no such conversation. */
+export async function setArchived(
+  db: Kysely<Database>,
+  tenantId: string,
+  id: string,
+  { archived, now }: { readonly archived: boolean; readonly now: Date },
+): Promise<Conversation | undefined> {
+  const row = await db
+    .updateTable('conversations')
+    .set({ archived_at: archived ? (eb) => eb.fn.coalesce('archived_at', eb.val(now)) : null })
+    .where(ofTenant('conversations', tenantId))
+    .where('id', '=', id)
+    .returningAll()
+    .executeTakeFirst()
+  return row && toConversation(row)
+}
+
+/**
+ * Deletes the runs and messages of a conversation that its caller has locked. Numbers and positions go on from where
+ * they were, so that nothing that comes later is taken for something that is gone.
+ */
+export async function clearConversation(trx: Kysely<Database>, id: string, now: Date): Promise<void> {
+  await trx.deleteFrom('messages').where('conversation_id', '=', id).execute()
+  await trx.deleteFrom('runs').where('conversation_id', '=', id).execute()
+  await trx
+    .updateTable('conversations')
+    .set((eb) => ({ context_from: eb.ref('next_position'), summary_position: null, updated_at: now }))
+    .where('id', '=', id)
+    .execute()
 }
 
 /**

@@ -3,6 +3,7 @@ import { sql, type Kysely, type Selectable } from 'kysely'
 import type { McpServer } from '../domain/mcp-server.ts'
 import type { Tool } from '../domain/tool.ts'
 import { storableText } from '../util/json.ts'
+import { countRows, readPage, type Page, type PageArguments } from './page.ts'
 import type { Database } from './schema.ts'
 import { ofTenant } from './tenant-scope.ts'
 import { toTool } from './tools.ts'
@@ -19,9 +20,22 @@ export async function findMcpServers(
 }
 
 /** Oldest first. */
-export async function listMcpServers(db: Kysely<Database>, tenantId: string): Promise<McpServer[]> {
-  const rows = await serversOfTenant(db, tenantId).orderBy('id').execute()
-  return rows.map(toMcpServer)
+export function listMcpServersPage(
+  db: Kysely<Database>,
+  tenantId: string,
+  page: PageArguments,
+): Promise<Page<McpServer>> {
+  return readPage(serversOfTenant(db, tenantId), page, {
+    key: 'mcp_servers.id',
+    kind: 'uuid',
+    order: 'oldest first',
+    keyOf: (row) => row.id,
+    toNode: toMcpServer,
+  })
+}
+
+export function countMcpServers(db: Kysely<Database>, tenantId: string): Promise<number> {
+  return countRows(db, serversOfTenant(db, tenantId))
 }
 
 /** The tools of these servers, oldest first. */

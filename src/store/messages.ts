@@ -1,7 +1,7 @@
 import { sql, type Kysely, type Selectable } from 'kysely'
 
 import type { Message, MessageContents, MessageOutline, MessageType } from '../domain/message.ts'
-import { readPage, type Page, type PageArguments } from './page.ts'
+import { countRows, readPage, type Page, type PageArguments } from './page.ts'
 import type { Database } from './schema.ts'
 import { isOneOfSteps, type StepKey } from './steps.ts'
 import { ofTenant } from './tenant-scope.ts'
@@ -71,6 +71,20 @@ export function listMessagesPage(
   list: MessageList,
   page: PageArguments,
 ): Promise<Page<MessageOutline>> {
+  return readPage(listedMessages(db, tenantId, list).select(messageColumns), page, {
+    key: 'messages.position',
+    kind: 'integer',
+    order: 'oldest first',
+    keyOf: (row) => row.position,
+    toNode: toMessageOutline,
+  })
+}
+
+export function countMessages(db: Kysely<Database>, tenantId: string, list: MessageList): Promise<number> {
+  return countRows(db, listedMessages(db, tenantId, list).select('messages.id'))
+}
+
+function listedMessages(db: Kysely<Database>, tenantId: string, list: MessageList) {
   let query = messagesOfTenant(db, tenantId).where('messages.conversation_id', '=', list.conversationId)
   if (list.range) {
     query = query
@@ -78,13 +92,7 @@ export function listMessagesPage(
       .where('messages.position', '<', list.range.before ?? 0)
   }
   if (list.types) query = query.where(sql<boolean>`messages.type = any(${list.types}::text[])`)
-  return readPage(query.select(messageColumns), page, {
-    key: 'messages.position',
-    kind: 'integer',
-    order: 'oldest first',
-    keyOf: (row) => row.position,
-    toNode: toMessageOutline,
-  })
+  return query
 }
 
 export async function listMessagesOfSteps(

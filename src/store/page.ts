@@ -21,11 +21,13 @@ export interface Page<Node> {
 export const defaultPageSize = 50
 export const maxPageSize = 200
 
-type CursorKind = 'uuid' | 'integer'
+type CursorKind = 'uuid' | 'integer' | 'text'
 
 const cursorPatterns: Record<CursorKind, RegExp> = {
   uuid: /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/,
   integer: /^(0|[1-9][0-9]{0,8})$/,
+  // A time and an id.
+  text: /^[0-9]{17}\.[0-9a-f-]{36}$/,
 }
 
 /** A cursor names the column as well as the key of its row, so that no list accepts a cursor of another list. */

@@ -136,6 +136,7 @@ export interface Database {
     metadata: Jsonb<JsonObject>
     created_at: Date
     updated_at: Date
+    archived_at: Date | null
     next_run_number: Generated<number>
     next_position: Generated<number>
     next_hold: Generated<number>

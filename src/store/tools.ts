@@ -2,7 +2,7 @@ import { sql, type Kysely, type Selectable } from 'kysely'
 
 import type { Tool, ToolKind } from '../domain/tool.ts'
 import { storableText } from '../util/json.ts'
-import { readPage, type Page, type PageArguments } from './page.ts'
+import { countRows, readPage, type Page, type PageArguments } from './page.ts'
 import type { Database } from './schema.ts'
 import { ofTenant } from './tenant-scope.ts'
 
@@ -90,17 +90,25 @@ export async function listBuiltinTools(
   return rows.map(toTool)
 }
 
+export function countTools(db: Kysely<Database>, tenantId: string, filter: ToolFilter): Promise<number> {
+  return countRows(db, filteredTools(db, tenantId, filter).select('tools.id'))
+}
+
+function filteredTools(db: Kysely<Database>, tenantId: string, filter: ToolFilter) {
+  let query = db.selectFrom('tools').where(ofTenant('tools', tenantId))
+  if (typeof filter.nameContains === 'string')
+    query = query.where(sql<boolean>`position(lower(${storableText(filter.nameContains)}) in lower(name)) > 0`)
+  if (filter.kinds) query = query.where(sql<boolean>`kind = any(${[...filter.kinds]}::text[])`)
+  return query
+}
+
 export function listToolsPage(
   db: Kysely<Database>,
   tenantId: string,
   filter: ToolFilter,
   page: PageArguments,
 ): Promise<Page<Tool>> {
-  let query = db.selectFrom('tools').selectAll('tools').where(ofTenant('tools', tenantId))
-  if (typeof filter.nameContains === 'string')
-    query = query.where(sql<boolean>`position(lower(${storableText(filter.nameContains)}) in lower(name)) > 0`)
-  if (filter.kinds) query = query.where(sql<boolean>`kind = any(${[...filter.kinds]}::text[])`)
-  return readPage(query, page, {
+  return readPage(filteredTools(db, tenantId, filter).selectAll('tools'), page, {
     key: 'tools.id',
     kind: 'uuid',
     order: 'oldest first',

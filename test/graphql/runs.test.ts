@@ -429,7 +429,8 @@ describe('why a conversation and an agent last stopped', () => {
     const old = await make.run(conversation, { status: 'RUNNING', created_at: hour(0) })
     for (let n = 1; n <= 30; n += 1) {
       await make.run(other, { status: 'COMPLETED', created_at: hour(n), finished_at: hour(n) })
-      await make.run(conversation, { status: 'CANCELLED', hold: null, created_at: hour(n), finished_at: hour(n) })
+      const finishedAt = new Date(hour(n).getTime() + 1)
+      await make.run(conversation, { status: 'CANCELLED', hold: null, created_at: hour(n), finished_at: finishedAt })
     }
     const setOld = (change: object) => ground.db.updateTable('runs').set(change).where('id', '=', old.id).execute()
     expect(await show()).toEqual({ agent: 'CANCELLED', conversation: 'CANCELLED' })
@@ -511,6 +512,9 @@ describe('what is not there yet', () => {
       `mutation { revokeApiKey(input: { id: "x" }) { apiKey { id } } }`,
     ]
     for (const operation of operations) expect((await api.error(operation)).code).toBe('NOT_IMPLEMENTED')
-    expect(await api.data('{ mcpServers { id tools { id } } apiKeys { id } }')).toEqual({ mcpServers: [], apiKeys: [] })
+    expect(await api.data('{ mcpServers { nodes { id tools { id } } } apiKeys { id } }')).toEqual({
+      mcpServers: { nodes: [] },
+      apiKeys: [],
+    })
   })
 })

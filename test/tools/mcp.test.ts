@@ -133,8 +133,8 @@ test('[MCP5] a server that is down gives error returns, its error is kept, and i
   })
   server = await startMcpServer((mcp) => register(mcp), { port: Number(port) })
   expect(await call('add', { a: 1, b: 1 })).toMatchObject({ result: { output: '2' } })
-  const { mcpServers } = await ground.app.data('{ mcpServers { lastError } }')
-  expect(mcpServers).toEqual([{ lastError: null }])
+  const { mcpServers } = await ground.app.data('{ mcpServers { nodes { lastError } } }')
+  expect(mcpServers.nodes).toEqual([{ lastError: null }])
 })
 
 test('[MCP6] a refresh keeps what is still there, with its settings, and drops what is gone unless rules name it', async () => {
@@ -179,7 +179,7 @@ test('[MCP7] a server that cannot be reached, or a name that is taken, adds noth
   expect(await codes({ name: 'x', url: server.url, headers: { a: 1 } })).toEqual(['input.headers.a'])
   expect((await add({ name: 'x', url: server.url })).errors).toBeUndefined()
   expect(await codes({ name: 'x', url: server.url })).toEqual(['input.name'])
-  expect((await ground.app.data('{ mcpServers { name } }')).mcpServers).toEqual([{ name: 'x' }])
+  expect((await ground.app.data('{ mcpServers { nodes { name } } }')).mcpServers.nodes).toEqual([{ name: 'x' }])
 })
 
 test('[MCP8] a schema that is too deep or too large, and a long description, are stored as something usable', async () => {
