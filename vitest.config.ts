@@ -3,7 +3,9 @@ import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
-/** The files that take longest, by what they do: started last, one of them would keep a single worker busy at the end. */
+/**
+ * The files that take longest, by what they do: started last, one of them would keep a single worker busy at the end.
+ */
 const slow = [
   'test/store/embedded.test.ts',
   'test/main.test.ts',

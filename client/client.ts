@@ -27,14 +27,19 @@ export interface SocketClient {
 
 export interface Sink<Data> {
   next(data: Data): void
-  /** The subscription is over: a `HoldpointError` if the server refused it, anything else if the connection was lost. */
+  /**
+   * The subscription is over: a `HoldpointError` if the server refused it, anything else if the connection was lost.
+   */
   error(error: unknown): void
   complete(): void
 }
 
 export interface Client {
   readonly connection: ConnectionState
-  /** Rejects with a `HoldpointError` if the server answers with errors, and with `fetch`'s own error if it cannot be reached. */
+  /**
+   * Rejects with a `HoldpointError` if the server answers with errors, and with `fetch`'s own error if it cannot be
+   * reached.
+   */
   request<Data, Variables>(
     document: TypedDocument<Data, Variables>,
     variables: Variables,

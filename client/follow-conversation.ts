@@ -5,7 +5,10 @@ import { keepSubscribed } from './keep-subscribed.ts'
 import { createTranscript, type TranscriptEvent } from './transcript.ts'
 
 export interface FollowConversationOptions extends FollowOptions {
-  /** How many of the newest messages to load, and how many more with each `loadOlder`. Defaults to 50, which is near the server's limit. */
+  /**
+   * How many of the newest messages to load, and how many more with each `loadOlder`. Defaults to 50, which is near the
+   * server's limit.
+   */
   readonly pageSize?: number
 }
 
@@ -18,8 +21,9 @@ export interface ConversationFollower extends Follower {
 }
 
 /**
- * Shows a conversation and everything that happens in it: the newest messages by a query, then the events after its cursor. It starts
- * over from a query when another branch becomes current, and when the server no longer knows its cursor.
+ * Shows a conversation and everything that happens in it: the newest messages by a query, then the events after its
+ * cursor. It starts over from a query when another branch becomes current, and when the server no longer knows its
+ * cursor.
  */
 export function followConversation(
   client: Client,

@@ -52,7 +52,7 @@ type InboxEvent =
   | { readonly __typename: 'InboxAdded'; readonly toolCall: InboxCallFields }
   | { readonly __typename: 'InboxRemoved'; readonly toolCall: { readonly id: string } }
 
-export function applyToInbox(state: InboxState, event: InboxEvent): InboxState {
+function applyToInbox(state: InboxState, event: InboxEvent): InboxState {
   if (event.__typename === 'InboxSnapshot')
     return { calls: event.toolCalls, totalCount: event.totalCount, isLoaded: true }
   const { id } = event.toolCall

@@ -66,7 +66,10 @@ export function keepSubscribed<Data, Variables>(
   }
 }
 
-/** At once, then 0.25 s, doubling up to 5 s. Each is spread by half, so that a thousand clients do not come back together. */
+/**
+ * At once, then 0.25 s, doubling up to 5 s. Each is spread by half, so that a thousand clients do not come back
+ * together.
+ */
 function delayMs(failures: number): number {
   return failures === 0 ? 0 : Math.min(125 * 2 ** failures, 5_000) * (0.5 + Math.random() / 2)
 }

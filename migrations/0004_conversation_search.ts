@@ -3,8 +3,8 @@ import { sql, type Kysely } from 'kysely'
 /**
  * The words of conversations. Only what people and models said is indexed, not tool calls and returns, which are most
  * of what is written: the index costs a turn about as much as its words are long. Words are not stemmed, because their
- * language is unknown. Only the part of a message that surely fits a tsvector is indexed, or a long message could not be
- * stored. Each message also has a word that names its conversation and that no text contains: a search looks at one
+ * language is unknown. Only the part of a message that surely fits a tsvector is indexed, or a long message could not
+ * be stored. Each message also has a word that names its conversation and that no text contains: a search looks at one
  * conversation, and words that are common in others cost it nothing.
  */
 export async function up(db: Kysely<never>): Promise<void> {

@@ -8,7 +8,10 @@ import { schema } from '../src/graphql/schema.ts'
 import { settings } from '../src/settings.ts'
 import { printDocuments, printSchemaTypes } from './typed-documents.ts'
 
-/** Writes the files that are made from the schema and the settings. With `--check`, writes nothing and fails if a file is out of date. */
+/**
+ * Writes the files that are made from the schema and the settings. With `--check`, writes nothing and fails if a file
+ * is out of date.
+ */
 const sorted = lexicographicSortSchema(schema)
 
 /** The members of each interface and union, in the form that Apollo Client's cache takes. */

@@ -62,15 +62,18 @@ function wrapParagraph({ prefix, lines }: Paragraph): string[] {
   return [...wrapped, current]
 }
 
-const files = globSync(['{src,test,scripts,bench,migrations,examples,bin}/**/*.{ts,mjs}', '*.ts'], {
-  cwd: root,
-  exclude: ['**/node_modules/**'],
-})
+const isCheck = process.argv.includes('--check')
+const named = process.argv.slice(2).filter((argument) => argument !== '--check')
+const folders = '{src,client,react,console,test,scripts,bench,migrations,examples,bin}'
+const files =
+  named.length > 0
+    ? named
+    : globSync([`${folders}/**/*.{ts,tsx,mjs}`, '*.ts'], { cwd: root, exclude: ['**/node_modules/**'] })
 for (const name of files) {
   const file = new URL(name, root)
   const source = readFileSync(file, 'utf8')
   const wrapped = wrapAll(source)
-  if (!process.argv.includes('--check')) {
+  if (!isCheck) {
     if (wrapped !== source) writeFileSync(file, wrapped)
     continue
   }

@@ -1,4 +1,5 @@
-// What every library here is wrapped in: `POST /turn` with a conversation and a text gives the answer once it is stored.
+// What every library here is wrapped in: `POST /turn` with a conversation and a text gives the answer once it is
+// stored.
 import { createServer } from 'node:http'
 
 export const modelUrl = process.env.MODEL_URL

@@ -8,7 +8,7 @@ import { checkedCount } from './input.ts'
 import type { AgentTool, Tool } from './tool.ts'
 
 /** Increases when older servers could no longer read a document. */
-export const documentVersion = 1
+const documentVersion = 1
 
 /**
  * An agent as one JSON document. Agent and tools have the form of the inputs of `createAgent` and `upsertTool`, so they

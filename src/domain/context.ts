@@ -11,8 +11,8 @@ export interface ContextMessage {
 
 /**
  * The exchange as a model sees it, made from the messages that are in the context. The parts of one step become one
- * assistant turn, all its returns one tool turn. A call shows the arguments that it ran with. What was decided about it,
- * and who changed its arguments, is told with its return, so the message with the decisions is left out.
+ * assistant turn, all its returns one tool turn. A call shows the arguments that it ran with. What was decided about
+ * it, and who changed its arguments, is told with its return, so the message with the decisions is left out.
  */
 export function toModelMessages(context: readonly ContextMessage[]): ModelMessage[] {
   const messages: ModelMessage[] = []

@@ -35,8 +35,8 @@ export function newMcpTool(
 }
 
 /**
- * The names that a tool may get here, best first: its own name; if another tool has that, the same with the server's name
- * in front; then numbered ones. Characters that tool names must not contain become underscores.
+ * The names that a tool may get here, best first: its own name; if another tool has that, the same with the server's
+ * name in front; then numbered ones. Characters that tool names must not contain become underscores.
  */
 export function namesForMcpTool(server: Pick<McpServer, 'name'>, tool: Pick<ListedTool, 'name'>): string[] {
   const own = usableName(tool.name)
@@ -50,8 +50,8 @@ function usableName(name: string): string {
 }
 
 /**
- * The schema as it is stored, or one that takes any object where a model could not use it: it is not valid, or it is too
- * deep or too large. The MCP server checks the arguments too.
+ * The schema as it is stored, or one that takes any object where a model could not use it: it is not valid, or it is
+ * too deep or too large. The MCP server checks the arguments too.
  */
 function usableSchema(schema: JsonObject): JsonObject {
   const any = { type: 'object' }

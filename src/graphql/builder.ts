@@ -5,8 +5,8 @@ import type { Json } from '../util/json.ts'
 import type { Context } from './context.ts'
 
 /**
- * The one builder of the schema. Every module of this room adds its types to it. Fields are non-null by default. Mutations
- * are nullable, so that one that fails does not hide that another mutation of the document took effect.
+ * The one builder of the schema. Every module of this room adds its types to it. Fields are non-null by default.
+ * Mutations are nullable, so that one that fails does not hide that another mutation of the document took effect.
  */
 interface SchemaTypes {
   Context: Context

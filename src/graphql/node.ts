@@ -22,7 +22,10 @@ type DecodedIdOf<Kind extends NodeKind> = Kind extends 'Step'
   : Exclude<DecodedId, { kind: 'Step' }>
 
 export interface NodeSource<Kind extends NodeKind> {
-  /** Uses a loader, so that `nodes` costs one statement per kind. Gives nothing if the viewer's tenant has no such object. */
+  /**
+   * Uses a loader, so that `nodes` costs one statement per kind. Gives nothing if the viewer's tenant has no such
+   * object.
+   */
   readonly load: (context: Context, id: DecodedIdOf<Kind>) => Promise<object | null | undefined>
   /** For kinds of ids that stand for several types. */
   readonly typeName?: (node: never) => string

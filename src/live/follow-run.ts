@@ -45,8 +45,8 @@ export function followRun(context: FollowContext, runId: string, options: Follow
  * 2. Deliver text, if the cursor is in the live step and the step has more. At most once per turn of the event loop.
  * 3. End, if what it has read was the last of a run that has ended.
  * 4. Take the entries after the cursor from the tail, if the tail has them.
- * 5. Read the database, if entries are known to follow that the tail no longer has, or if they may follow: something was
- *    announced since this follower last read, and nobody has found since then that nothing follows.
+ * 5. Read the database, if entries are known to follow that the tail no longer has, or if they may follow: something
+ *    was announced since this follower last read, and nobody has found since then that nothing follows.
  * 6. Wait for a wake-up, and start again from 1.
  *
  * Between 4 or 5 and 1, a follower whose cursor is inside a text that is stored by now reads that text, and delivers

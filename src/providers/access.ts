@@ -1,8 +1,8 @@
 import { limitResponse } from './response-limits.ts'
 
 /**
- * Options of both SDKs. They retry temporary failures (429, 5xx, no connection) until the first byte has come. They do not
- * watch the abort signal between two attempts, so every call of theirs is wrapped in `abortable`.
+ * Options of both SDKs. They retry temporary failures (429, 5xx, no connection) until the first byte has come. They do
+ * not watch the abort signal between two attempts, so every call of theirs is wrapped in `abortable`.
  */
 export const sdkOptions = {
   maxRetries: 2,
@@ -14,8 +14,8 @@ export const sdkOptions = {
 const longestWaitMs = 30_000
 
 /**
- * `fetch` with limits on what it brings back. A provider may also ask to be left alone for an hour: that is an error for
- * the run's owner to see and not a wait, because a run that waits tells nobody why.
+ * `fetch` with limits on what it brings back. A provider may also ask to be left alone for an hour: that is an error
+ * for the run's owner to see and not a wait, because a run that waits tells nobody why.
  */
 async function guardedFetch(input: string | URL | Request, init?: RequestInit): Promise<Response> {
   const response = limitResponse(await fetch(input, init))

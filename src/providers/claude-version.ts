@@ -1,4 +1,7 @@
-/** What a Claude model takes follows from its version: 4.6 in claude-sonnet-4-6, 5 in claude-opus-5, 3.7 in claude-3-7-sonnet. */
+/**
+ * What a Claude model takes follows from its version: 4.6 in claude-sonnet-4-6, 5 in claude-opus-5, 3.7 in
+ * claude-3-7-sonnet.
+ */
 export function claudeVersion(name: string): number {
   if (name.startsWith('claude-mythos-preview')) return 4.6
   const [, major, minor] = /^claude-(?:[a-z]+-)?(\d+)(?:-(\d{1,2})(?!\d))?/.exec(name) ?? []

@@ -80,7 +80,9 @@ interface Facts {
   readonly message: string
 }
 
-/** OpenAI's errors are `{ code, type, message }`; Anthropic's have that in an `error` inside. Either may have a status. */
+/**
+ * OpenAI's errors are `{ code, type, message }`; Anthropic's have that in an `error` inside. Either may have a status.
+ */
 function factsOf(error: unknown): Facts {
   const thrown = typeof error === 'object' && error !== null ? (error as Record<string, unknown>) : {}
   const body = isJsonObject(thrown['error']) ? thrown['error'] : thrown
@@ -95,7 +97,9 @@ function factsOf(error: unknown): Facts {
   }
 }
 
-/** A value of the wrong shape that an SDK tripped over. When a connection breaks, fetch throws a TypeError with a cause. */
+/**
+ * A value of the wrong shape that an SDK tripped over. When a connection breaks, fetch throws a TypeError with a cause.
+ */
 function isReadingError(error: unknown): boolean {
   return error instanceof TypeError && error.cause === undefined
 }

@@ -2,7 +2,9 @@ import type { ModelPart } from '../domain/model-request.ts'
 import type { Usage } from '../domain/run.ts'
 import { failureOf, UnfitPieceError, unusable } from './errors.ts'
 
-/** Keeps the promises of a provider: pieces that fit, sensible counts, one end, no exception, nothing after an abort. */
+/**
+ * Keeps the promises of a provider: pieces that fit, sensible counts, one end, no exception, nothing after an abort.
+ */
 export async function* guardStream(
   parts: AsyncIterable<ModelPart>,
   { signal, secret }: { readonly signal: AbortSignal; readonly secret: string | undefined },
@@ -26,7 +28,9 @@ export async function* guardStream(
 
 type ItemKind = 'text' | 'reasoning' | 'call'
 
-/** An item has one kind from its first piece to its last, arguments belong to a call that has begun, and text is text. */
+/**
+ * An item has one kind from its first piece to its last, arguments belong to a call that has begun, and text is text.
+ */
 function checkItem(part: ModelPart, kinds: Map<string, ItemKind>): void {
   if (!('item' in part) || part.type === 'done') return
   const texts: unknown[] = part.type === 'call' ? [part.name, part.callId] : [part.text]

@@ -51,8 +51,8 @@ function wireName(name: string): string {
 }
 
 /**
- * The arguments as an object: broken ones are shown as they came, so that the model sees what its error is about. So are
- * those that are nested too deeply: nobody could write them as JSON again.
+ * The arguments as an object: broken ones are shown as they came, so that the model sees what its error is about. So
+ * are those that are nested too deeply: nobody could write them as JSON again.
  */
 export function argumentsObject(text: string): JsonObject {
   if (text.trim() === '') return {}

@@ -48,8 +48,8 @@ export function asksForPage(request: IncomingMessage): boolean {
 }
 
 /**
- * GraphiQL's tabs can be dragged, and each keeps the offset of an animation that never ran. Under the pointer the offset takes
- * effect: the tab jumps away, and the first click on it is lost (seen in Chromium 156 with GraphiQL 5).
+ * GraphiQL's tabs can be dragged, and each keeps the offset of an animation that never ran. Under the pointer the
+ * offset takes effect: the tab jumps away, and the first click on it is lost (seen in Chromium 156 with GraphiQL 5).
  */
 const tabsStayInPlace = '<style>.graphiql-tab { transform: none !important }</style>'
 
@@ -58,7 +58,8 @@ async function renderPage(): Promise<GraphiQLPage> {
   const text = renderGraphiQL({
     title: 'Holdpoint',
     defaultTabs: tour.map((tab) => ({ query: tab.query, variables: tab.variables ?? null })),
-    // GraphiQL sends the key of its header editor with every HTTP request, but not in the connection_init of a WebSocket.
+    // GraphiQL sends the key of its header editor with every HTTP request, but not in the connection_init of a
+    // WebSocket.
     subscriptionsProtocol: 'SSE',
     // Otherwise the browser's storage would keep keys.
     shouldPersistHeaders: false,

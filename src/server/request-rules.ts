@@ -5,8 +5,9 @@ import { ClientError } from '../graphql/errors.ts'
 import { isJsonObject } from '../util/json.ts'
 
 /**
- * Requests are JSON, answers are JSON or events. Anything else is refused before the body is read, so that no mutation takes
- * effect whose answer cannot be sent. A page of any site can post a form or plain text without asking, so both are refused.
+ * Requests are JSON, answers are JSON or events. Anything else is refused before the body is read, so that no mutation
+ * takes effect whose answer cannot be sent. A page of any site can post a form or plain text without asking, so both
+ * are refused.
  */
 export function useContentTypes(): Plugin {
   return {

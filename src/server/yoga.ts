@@ -29,8 +29,9 @@ interface YogaOptions<Viewer> {
 }
 
 /**
- * The GraphQL server as an ordered list of plugins. The first three are for HTTP requests and do not run on WebSockets. The
- * rest run on every transport, because the WebSocket endpoint takes parse, validate, execute and subscribe from here.
+ * The GraphQL server as an ordered list of plugins. The first three are for HTTP requests and do not run on WebSockets.
+ * The rest run on every transport, because the WebSocket endpoint takes parse, validate, execute and subscribe from
+ * here.
  */
 export function createGraphQLServer<Viewer>(options: YogaOptions<Viewer>): Yoga<Viewer> {
   const { schema, identify, createContext, log, limits, eventStreams, sharedExecution, keyWatch } = options

@@ -49,8 +49,8 @@ async function checkVersion(client: pg.PoolClient, place: Place): Promise<void> 
 }
 
 /**
- * Whether a connection pooler between us and Postgres lends the session of one connection to another, as PgBouncer does in
- * transaction mode. Workers need sessions of their own, for the lock that shows that they are alive and for LISTEN.
+ * Whether a connection pooler between us and Postgres lends the session of one connection to another, as PgBouncer does
+ * in transaction mode. Workers need sessions of their own, for the lock that shows that they are alive and for LISTEN.
  */
 async function sharesSessions(client: pg.PoolClient, pool: pg.Pool): Promise<boolean> {
   const announced = (client as { readonly processID?: number | null }).processID ?? null

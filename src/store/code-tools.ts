@@ -17,8 +17,8 @@ export interface KeptSettings {
 
 /**
  * Makes the tenant's tools of kind BUILTIN what the code says. Settings that a client has changed stay, and are
- * returned. A name that the tenant has given to a tool of its own stays that tool's. With `marksMissing`, tools that the
- * code no longer has become unavailable. Writes nothing where nothing changed.
+ * returned. A name that the tenant has given to a tool of its own stays that tool's. With `marksMissing`, tools that
+ * the code no longer has become unavailable. Writes nothing where nothing changed.
  */
 export async function upsertBuiltinTools(
   db: Kysely<Database>,

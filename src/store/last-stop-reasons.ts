@@ -9,8 +9,8 @@ import { ofTenant } from './tenant-scope.ts'
 
 /**
  * Why a run of each agent most recently paused or ended, by agent. Runs don't stop in the order of their ids: one may
- * wait for days while later ones come and go. So the run that ended last is found by when it did, and beside it only runs
- * that paused after that count.
+ * wait for days while later ones come and go. So the run that ended last is found by when it did, and beside it only
+ * runs that paused after that count.
  */
 export async function findLastStopReasonsOfAgents(
   db: Kysely<Database>,

@@ -234,9 +234,9 @@ export async function listCancelledRuns(db: Kysely<Database>, runIds: readonly s
 }
 
 /**
- * The tenant's runs whose status changed at or after `since`, in the order of their ids. The time of the last change has
- * no indexed column, because every checkpoint would have to move it. Runs that have ended are found by when they did,
- * runs that wait by the calls that they wait for, and the log of each active run is asked.
+ * The tenant's runs whose status changed at or after `since`, in the order of their ids. The time of the last change
+ * has no indexed column, because every checkpoint would have to move it. Runs that have ended are found by when they
+ * did, runs that wait by the calls that they wait for, and the log of each active run is asked.
  */
 export async function listChangedRuns(
   db: Kysely<Database>,

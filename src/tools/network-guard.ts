@@ -4,7 +4,9 @@ import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
 import { BlockList, isIP, type LookupFunction } from 'node:net'
 import { Readable } from 'node:stream'
 
-/** Ranges that are not the public internet: private, loopback, link-local, shared, documentation, multicast, reserved. */
+/**
+ * Ranges that are not the public internet: private, loopback, link-local, shared, documentation, multicast, reserved.
+ */
 const closedRanges = {
   ipv4: [
     '0.0.0.0/8',

@@ -2,7 +2,10 @@ import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/sp
 
 import { isJsonObject, type JsonObject } from '../util/json.ts'
 
-/** A schema of zod, valibot, arktype or another library that follows standardschema.dev and can say itself as JSON Schema. */
+/**
+ * A schema of zod, valibot, arktype or another library that follows standardschema.dev and can say itself as JSON
+ * Schema.
+ */
 export interface StandardSchema<Input = unknown, Output = Input> {
   readonly '~standard': StandardSchemaV1.Props<Input, Output> & Partial<StandardJSONSchemaV1.Props<Input, Output>>
 }

@@ -1,4 +1,7 @@
-/** Calls `listener` when the signal is aborted, or at once if it is already. Call the returned function to stop listening. */
+/**
+ * Calls `listener` when the signal is aborted, or at once if it is already. Call the returned function to stop
+ * listening.
+ */
 export function onAbort(signal: AbortSignal, listener: (reason: Error) => void): () => void {
   const listen = () => listener(signal.reason as Error)
   signal.addEventListener('abort', listen, { once: true })
@@ -7,8 +10,8 @@ export function onAbort(signal: AbortSignal, listener: (reason: Error) => void):
 }
 
 /**
- * Settles as the promise does, or rejects with the signal's reason as soon as it is aborted. Whatever the promise does after
- * that is ignored.
+ * Settles as the promise does, or rejects with the signal's reason as soon as it is aborted. Whatever the promise does
+ * after that is ignored.
  */
 export async function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise: aborted, reject } = Promise.withResolvers<never>()

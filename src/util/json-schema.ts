@@ -18,8 +18,8 @@ export type CompiledSchema =
   | { readonly ok: false; readonly problem: SchemaProblem }
 
 /**
- * Matches patterns in linear time. With JavaScript's own engine, a pattern of a tenant and a text of a model could block the
- * whole process for hours. A schema whose pattern needs lookaround or back references is refused.
+ * Matches patterns in linear time. With JavaScript's own engine, a pattern of a tenant and a text of a model could
+ * block the whole process for hours. A schema whose pattern needs lookaround or back references is refused.
  */
 const linearTime = Object.assign((pattern: string) => RE2JS.compile(RE2JS.translateRegExp(pattern)), { code: 're2js' })
 
@@ -91,8 +91,8 @@ function compile(schema: Json): CompiledSchema {
 }
 
 /**
- * Ids are shared by everything that uses one Ajv: a schema with the id of another, or of the standard, would replace it.
- * So each is compiled under the same id of ours and removed at once. It needs one for `$ref: '#'`.
+ * Ids are shared by everything that uses one Ajv: a schema with the id of another, or of the standard, would replace
+ * it. So each is compiled under the same id of ours and removed at once. It needs one for `$ref: '#'`.
  */
 function withOwnIdentity(schema: boolean | { readonly [key: string]: Json }) {
   if (typeof schema === 'boolean') return schema

@@ -6,8 +6,8 @@ export function isJsonObject(value: unknown): value is JsonObject {
 }
 
 /**
- * Text that Postgres accepts. jsonb and text refuse NUL, jsonb refuses half a surrogate pair, and models and clients send
- * both. Returns the same string if there is nothing to change.
+ * Text that Postgres accepts. jsonb and text refuse NUL, jsonb refuses half a surrogate pair, and models and clients
+ * send both. Returns the same string if there is nothing to change.
  */
 export function storableText(text: string): string {
   return (text.includes('\u0000') ? text.replaceAll('\u0000', '') : text).toWellFormed()

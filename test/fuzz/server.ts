@@ -44,8 +44,8 @@ export async function startFuzzedServer(env: Readonly<Record<string, string>> = 
 }
 
 /**
- * Faults of the server's own. What a client does wrong is no error of ours; a database that fails is, and `besidesErrors`
- * says that it did.
+ * Faults of the server's own. What a client does wrong is no error of ours; a database that fails is, and
+ * `besidesErrors` says that it did.
  */
 function badLines(server: ServerProcess, besidesErrors: boolean): string[] {
   const bad = besidesErrors ? /unhandled|uncaught|this is a bug/i : /unhandled|uncaught|this is a bug|"level":[56]0/i

@@ -13,13 +13,18 @@ type Row<Table extends keyof Database> = Insertable<Database[Table]>
 type Given<Table extends keyof Database, Needed extends keyof Row<Table>> = Pick<Row<Table>, Needed> &
   Partial<Row<Table>>
 
-/** Rows as the commands and the engine would have left them, put there without either. Each returns what it inserted. */
+/**
+ * Rows as the commands and the engine would have left them, put there without either. Each returns what it inserted.
+ */
 export interface Fixtures {
   tenant(name: string): Promise<string>
   agent(given: Given<'agents', 'tenant_id'>): Promise<Row<'agents'>>
   tool(given: Given<'tools', 'tenant_id' | 'name'>): Promise<Row<'tools'>>
   conversation(given: Given<'conversations', 'tenant_id' | 'agent_id'>): Promise<Row<'conversations'>>
-  /** Its number, where none is given, is the next one of the conversation; it holds it next, unless it is queued or `hold` is null. */
+  /**
+   * Its number, where none is given, is the next one of the conversation; it holds it next, unless it is queued or
+   * `hold` is null.
+   */
   run(conversation: Row<'conversations'>, given?: Partial<Row<'runs'>>): Promise<Row<'runs'>>
   step(run: Row<'runs'>, given: Given<'steps', 'index'>): Promise<Row<'steps'>>
   /** At the run's next position, which it moves. */

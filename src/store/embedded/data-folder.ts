@@ -51,7 +51,9 @@ export async function openDataFolder(folder: string): Promise<DataFolder> {
   return { folder, cluster, account: await chooseAccount([cluster, folder, dirname(folder)]) }
 }
 
-/** What root makes inside an ordinary user's folder belongs to that user, who may want to start the server next time. */
+/**
+ * What root makes inside an ordinary user's folder belongs to that user, who may want to start the server next time.
+ */
 async function handToOwnerAbove(folder: string, topmostMade: string): Promise<void> {
   const owner = await stat(dirname(topmostMade))
   if (!isRoot() || owner.uid === 0) return

@@ -58,7 +58,10 @@ export async function takeLease(url: string): Promise<Lease | undefined> {
   }
 }
 
-/** Starting up, shutting down, ended by the administrator, out of connections; and pg's errors without a code are of cut sockets. */
+/**
+ * Starting up, shutting down, ended by the administrator, out of connections; and pg's errors without a code are of cut
+ * sockets.
+ */
 function isPassing(error: unknown): boolean {
   const code = errorCode(error)
   return code === undefined || ['57P03', '57P01', '53300', 'ECONNREFUSED', 'ECONNRESET', 'EPIPE'].includes(code)
