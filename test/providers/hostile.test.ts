@@ -1,0 +1,154 @@
+import fc from 'fast-check'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+
+import type { LiveStep } from '../../src/domain/live-step.ts'
+import { countTokens } from '../../src/domain/tokens.ts'
+import { callModel } from '../../src/engine/call-model.ts'
+import type { EngineContext } from '../../src/engine/engine-context.ts'
+import { createHub } from '../../src/live/hub.ts'
+import { createCatalog } from '../../src/providers/catalog.ts'
+import { systemClock } from '../../src/util/clock.ts'
+import { createIdSource } from '../../src/util/ids.ts'
+import { isJsonObject, type Json } from '../../src/util/json.ts'
+import { createLog } from '../../src/util/log.ts'
+import type { FakeProvider } from '../support/fake-providers/fake-model.ts'
+import type { Exchange } from '../support/fake-providers/fake-server.ts'
+import { aRequest, fakes } from './speakers.ts'
+
+/** `npm run test:hostile` tries many more. */
+const numRuns = Number(process.env['HOLDPOINT_TEST_RUNS'] ?? 40)
+
+/** A good answer in each format: reasoning or text, and a call. */
+const answers: Record<keyof typeof fakes, Json[]> = {
+  openai: [
+    { type: 'response.created', response: { status: 'in_progress' } },
+    { type: 'response.output_text.delta', output_index: 0, content_index: 0, delta: 'hi' },
+    {
+      type: 'response.output_item.added',
+      output_index: 1,
+      item: { type: 'function_call', call_id: 'c', name: 'echo', arguments: '' },
+    },
+    { type: 'response.function_call_arguments.delta', output_index: 1, delta: '{}' },
+    {
+      type: 'response.output_item.done',
+      output_index: 2,
+      item: { type: 'reasoning', id: 'r', summary: [], encrypted_content: 'x' },
+    },
+    { type: 'response.completed', response: { status: 'completed', usage: { input_tokens: 1, output_tokens: 1 } } },
+  ],
+  'openai-chat': [
+    { choices: [{ index: 0, delta: { reasoning_content: 'hm' } }] },
+    { choices: [{ index: 0, delta: { content: 'hi' } }] },
+    {
+      choices: [
+        { index: 0, delta: { tool_calls: [{ index: 0, id: 'c', function: { name: 'echo', arguments: '{}' } }] } },
+      ],
+    },
+    { choices: [{ index: 0, delta: {}, finish_reason: 'tool_calls' }], usage: { prompt_tokens: 1 } },
+  ],
+  anthropic: [
+    { type: 'message_start', message: { content: [], usage: { input_tokens: 1 } } },
+    { type: 'content_block_start', index: 0, content_block: { type: 'thinking', thinking: '', signature: '' } },
+    { type: 'content_block_delta', index: 0, delta: { type: 'signature_delta', signature: 's' } },
+    { type: 'content_block_stop', index: 0 },
+    { type: 'content_block_start', index: 1, content_block: { type: 'tool_use', id: 'c', name: 'echo', input: {} } },
+    { type: 'content_block_delta', index: 1, delta: { type: 'input_json_delta', partial_json: '{}' } },
+    { type: 'content_block_stop', index: 1 },
+    { type: 'message_delta', delta: { stop_reason: 'tool_use' }, usage: { output_tokens: 1 } },
+    { type: 'message_stop' },
+  ],
+}
+
+interface Mutation {
+  /** Which event, which of its values, and what stands there instead. */
+  readonly event: number
+  readonly place: number
+  readonly value: Json
+}
+
+const mutations: fc.Arbitrary<Mutation[]> = fc.array(
+  fc.record({ event: fc.nat(20), place: fc.nat(20), value: fc.jsonValue({ maxDepth: 2 }) as fc.Arbitrary<Json> }),
+  { maxLength: 4 },
+)
+
+const attack = fc.record({
+  mutations,
+  /** Events that come twice, or not at all. */
+  order: fc.array(fc.nat(10), { maxLength: 12 }),
+  cuts: fc.array(fc.nat(2_000), { maxLength: 5 }),
+  junk: fc.option(fc.string({ maxLength: 40, unit: 'binary' }), { nil: '' }),
+  end: fc.constantFrom('end', 'break', 'done'),
+})
+
+/** Every value inside a JSON value, as a way to replace it. */
+function replaceValue(value: Json, place: number, by: Json): Json {
+  let left = place
+  const visit = (current: Json): Json => {
+    if (left-- === 0) return by
+    if (Array.isArray(current)) return current.map(visit)
+    if (!isJsonObject(current)) return current
+    return Object.fromEntries(Object.entries(current).map(([key, entry]) => [key, visit(entry)]))
+  }
+  return visit(value)
+}
+
+function send(exchange: Exchange, text: string, cuts: readonly number[]): void {
+  const places = [0, ...cuts.map((cut) => cut % (text.length + 1)).toSorted((one, other) => one - other), text.length]
+  for (let at = 1; at < places.length; at += 1) exchange.raw(text.slice(places[at - 1], places[at]))
+}
+
+describe.each(Object.keys(fakes) as (keyof typeof fakes)[])('a hostile server that speaks %s', (name) => {
+  let fake: FakeProvider
+  beforeAll(async () => {
+    fake = await fakes[name]()
+  })
+  afterAll(() => fake.stop())
+
+  function ask() {
+    const context = {
+      ids: createIdSource(systemClock),
+      hub: createHub(),
+      catalog: createCatalog([fake.provider]),
+      log: createLog('fatal'),
+      countTokens,
+      modelIdleMs: 60_000,
+    } as unknown as EngineContext
+    const live: LiveStep = { seq: 1, stepIndex: 0, items: [] }
+    return callModel(context, 'run', aRequest(fake.handle, 'hello'), live, new AbortController().signal)
+  }
+
+  test('[PRV49] whatever it sends is an answer or a failure with a type, and never an internal error', async () => {
+    await fc.assert(
+      fc.asyncProperty(attack, async ({ mutations: changes, order, cuts, junk, end }) => {
+        const good = answers[name]
+        const events = changes.reduce<Json[]>(
+          (all, { event, place, value }) =>
+            all.map((one, index) => (index === event % all.length ? replaceValue(one, place, value) : one)),
+          [...good],
+        )
+        const sent = order.length > 6 ? order.map((index) => events[index % events.length]!) : events
+        const text = sent.map((event) => {
+          const type = isJsonObject(event) && typeof event['type'] === 'string' ? event['type'] : undefined
+          return `${type ? `event: ${type}\n` : ''}data: ${JSON.stringify(event)}\n\n`
+        })
+        const outcome = ask()
+        const { exchange } = await fake.nextCall()
+        send(exchange, [...text, junk, end === 'done' ? '\n\ndata: [DONE]\n\n' : ''].join(''), cuts)
+        if (end === 'break') exchange.cut()
+        else exchange.end()
+        const result = await outcome
+        expect(result.outcome).not.toBe('aborted')
+        if (result.outcome !== 'failure') return
+        expect(result.error.type).not.toBe('INTERNAL_ERROR')
+        expect(result.error.message).toMatch(/\.$/)
+      }),
+      { numRuns },
+    )
+    // And it still works.
+    const outcome = ask()
+    const call = await fake.nextCall()
+    call.say('hi')
+    call.finish()
+    expect(await outcome).toMatchObject({ outcome: 'answer' })
+  })
+})
