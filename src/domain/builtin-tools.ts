@@ -26,7 +26,7 @@ const label = { type: 'string', description: 'The label of the memory block.' }
 export const builtinTools: readonly BuiltinTool[] = [
   {
     name: 'memory_insert',
-    description: 'Inserts text into a memory block as lines of its own.',
+    description: 'Inserts text into a memory block, on new lines.',
     parameters: {
       type: 'object',
       properties: {
@@ -36,7 +36,7 @@ export const builtinTools: readonly BuiltinTool[] = [
           type: 'integer',
           minimum: -1,
           default: -1,
-          description: 'The line after which it is inserted: 0 for the beginning, -1 for the end.',
+          description: 'Line after which the text is inserted. 0 means the beginning, -1 the end.',
         },
       },
       required: ['label', 'new_string'],
@@ -47,13 +47,13 @@ export const builtinTools: readonly BuiltinTool[] = [
   },
   {
     name: 'memory_replace',
-    description: 'Replaces text in a memory block. The old text must occur in it exactly once, character by character.',
+    description: 'Replaces text in a memory block. The old text must match exactly and occur exactly once.',
     parameters: {
       type: 'object',
       properties: {
         label,
         old_string: { type: 'string', minLength: 1, description: 'The text to replace, without line numbers.' },
-        new_string: { type: 'string', description: 'What to put in its place. Empty to delete it.' },
+        new_string: { type: 'string', description: 'The new text. Empty to delete the old text.' },
       },
       required: ['label', 'old_string', 'new_string'],
       additionalProperties: false,
@@ -63,12 +63,15 @@ export const builtinTools: readonly BuiltinTool[] = [
   },
   {
     name: 'memory_rethink',
-    description: 'Writes a memory block anew, for when so much changes that single replacements would not do.',
+    description: 'Rewrites a whole memory block. Use it when too much changes for single replacements.',
     parameters: {
       type: 'object',
       properties: {
         label,
-        new_memory: { type: 'string', description: 'All that the block is to hold. It replaces what is there.' },
+        new_memory: {
+          type: 'string',
+          description: 'The complete new content of the block. It replaces the old content.',
+        },
       },
       required: ['label', 'new_memory'],
       additionalProperties: false,
@@ -78,26 +81,32 @@ export const builtinTools: readonly BuiltinTool[] = [
   },
   {
     name: 'memory_finish_edits',
-    description: 'Says that the memory blocks are as they should be and nothing is left to edit.',
+    description: 'Call this when the memory blocks are up to date and nothing is left to edit.',
     parameters: { type: 'object', properties: {}, additionalProperties: false },
     parallel: false,
     idempotent: true,
   },
   {
     name: 'conversation_search',
-    description: 'Searches the messages of this conversation, also those that the context no longer holds.',
+    description: 'Searches the messages of this conversation, including those that are no longer in the context.',
     parameters: {
       type: 'object',
       properties: {
-        query: { type: 'string', description: 'Words to look for. Leave it out to list by role or date alone.' },
+        query: { type: 'string', description: 'Words to search for. Omit it to filter by role or date only.' },
         roles: {
           type: 'array',
           items: { type: 'string', enum: ['user', 'assistant', 'system'] },
           description: 'Only messages of these roles.',
         },
-        limit: { type: 'integer', minimum: 1, maximum: 50, default: 5, description: 'The most messages to return.' },
-        start_date: { type: 'string', description: 'Only messages from this day or instant on (ISO 8601).' },
-        end_date: { type: 'string', description: 'Only messages up to this day or instant (ISO 8601).' },
+        limit: {
+          type: 'integer',
+          minimum: 1,
+          maximum: 50,
+          default: 5,
+          description: 'Maximum number of messages to return.',
+        },
+        start_date: { type: 'string', description: 'Only messages from this day or time on (ISO 8601).' },
+        end_date: { type: 'string', description: 'Only messages up to this day or time (ISO 8601).' },
       },
       additionalProperties: false,
     },
