@@ -196,6 +196,7 @@ export interface CreateAgentInput {
 }
 
 export interface CreateApiKeyInput {
+  readonly expiresAt?: string | null | undefined
   readonly name: string
   readonly scopes: readonly ApiScope[]
 }

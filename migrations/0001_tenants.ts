@@ -1,6 +1,6 @@
 import { sql, type Kysely } from 'kysely'
 
-/** Whom rows belong to, and the keys that speak for them. */
+/** Tenants, which every row belongs to, and their API keys. */
 export async function up(db: Kysely<never>): Promise<void> {
   await sql`
     create table tenants (
@@ -16,8 +16,10 @@ export async function up(db: Kysely<never>): Promise<void> {
       name text not null,
       hash bytea not null unique,
       scopes text[] not null check (scopes <@ array['READ', 'RUN', 'APPROVE', 'MANAGE'] and cardinality(scopes) > 0),
+      created_by jsonb,
       created_at timestamptz(3) not null,
       last_used_at timestamptz(3),
+      expires_at timestamptz(3),
       revoked_at timestamptz(3)
     )`.execute(db)
   await sql`create index api_keys_tenant on api_keys (tenant_id, id)`.execute(db)

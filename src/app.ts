@@ -1,6 +1,6 @@
 import { createAuthenticate } from './auth/authenticate.ts'
 import type { CommandContext } from './commands/command-context.ts'
-import type { Config } from './config.ts'
+import { isLoopback, type Config } from './config.ts'
 import { builtinTools, type BuiltinTool } from './domain/builtin-tools.ts'
 import { createTokenCounter } from './domain/tokens.ts'
 import type { Viewer } from './domain/viewer.ts'
@@ -22,10 +22,11 @@ import { createOpenAIChat } from './providers/openai-chat.ts'
 import { createOpenAIResponses } from './providers/openai-responses.ts'
 import type { Provider } from './providers/provider.ts'
 import { createHttpServer } from './server/http.ts'
+import { hasApiKeys } from './store/api-keys.ts'
 import { startDatabaseClock } from './store/database-clock.ts'
 import { isWritable, type OpenDatabase } from './store/open-database.ts'
-import { ensureDefaultTenant } from './store/tenants.ts'
 import { upsertBuiltinTools } from './store/code-tools.ts'
+import { ensureDefaultTenant, listTenantIds } from './store/tenants.ts'
 import { checkTools, loadTools } from './tools/load-tools.ts'
 import { createNetworkGuard } from './tools/network-guard.ts'
 import { createToolRegistry, type ToolDefinition } from './tools/registry.ts'
@@ -33,6 +34,7 @@ import { Toolbox } from './tools/toolbox.ts'
 import type { Clock } from './util/clock.ts'
 import { createIdSource, type IdSource } from './util/ids.ts'
 import type { Log } from './util/log.ts'
+import { StartError } from './util/start-error.ts'
 import { RunWorker } from './worker/run-worker.ts'
 
 export interface AppOptions {
@@ -69,15 +71,23 @@ export async function createApp(options: AppOptions): Promise<App> {
   const ids = options.ids ?? createIdSource(clock)
   const tools = [...(options.tools ?? []), ...(config.toolsPath ? await loadTools(config.toolsPath) : [])]
   checkTools(tools)
+  const isOpen = config.apiKey === undefined && !(await hasApiKeys(db))
+  if (role === 'serve' && isOpen && !isLoopback(config.host)) {
+    throw new StartError(
+      `HOST is "${config.host}", which others can reach, and there is no API key: set HOLDPOINT_API_KEY, run \`keys create\`, or leave HOST at 127.0.0.1.`,
+    )
+  }
   const tenantId = await ensureDefaultTenant(db, { clock, ids })
-  const kept = await upsertBuiltinTools(db, tenantId, [...builtinTools, ...tools.map(toBuiltinTool)], {
-    clock,
-    ids,
-    // A process that drives no runs may have been started without the tools.
-    marksMissing: config.workers > 0,
-  })
-  for (const { name, settings } of kept)
-    log.info({ tool: name, settings }, "a client has changed these settings of the tool, so the code's are not used")
+  for (const tenant of await listTenantIds(db)) {
+    const kept = await upsertBuiltinTools(db, tenant, [...builtinTools, ...tools.map(toBuiltinTool)], {
+      clock,
+      ids,
+      // A process that drives no runs may have been started without the tools.
+      marksMissing: config.workers > 0,
+    })
+    for (const { name, settings } of kept)
+      log.info({ tool: name, settings }, "a client has changed these settings of the tool, so the code's are not used")
+  }
 
   const hub = createHub()
   const work = new ProcessWorkSignal(db)
@@ -123,7 +133,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     role === 'serve'
       ? createHttpServer<Viewer>({
           schema,
-          authenticate: createAuthenticate({ tenantId, apiKey: config.apiKey }),
+          authenticate: createAuthenticate(db, { tenantId, apiKey: config.apiKey, isOpen }),
           createContext: (viewer): Context => ({ ...commands, viewer, loaders: createLoaders(db, viewer.tenantId) }),
           log,
           graphiql: true,
@@ -141,6 +151,7 @@ export async function createApp(options: AppOptions): Promise<App> {
       await worker.start()
       if (!server) return { url: null }
       const { port } = await server.listen(config.host, config.port)
+      if (isOpen) log.warn(openWarning)
       return { url: `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${port}/graphql` }
     },
     stop() {
@@ -157,6 +168,9 @@ export async function createApp(options: AppOptions): Promise<App> {
     },
   }
 }
+
+const openWarning =
+  'there is no API key: every program on this machine can do everything. Set HOLDPOINT_API_KEY, or run `keys create` and restart'
 
 function toBuiltinTool({ run: _run, ...tool }: ToolDefinition): BuiltinTool {
   return { ...tool, parallel: tool.parallel ?? false, idempotent: tool.idempotent ?? false }

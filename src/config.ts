@@ -3,7 +3,6 @@ import { isIP } from 'node:net'
 import { readProvidersFile, type EndpointConfig } from './providers-file.ts'
 import { readSettings } from './settings.ts'
 import type { LogLevel } from './util/log.ts'
-import { StartError } from './util/start-error.ts'
 
 /** The address of a provider's API and the key for it. Undefined means the default of the SDK. */
 export interface ProviderAccess {
@@ -79,14 +78,10 @@ export function readConfig(env: Environment = process.env): Config {
     modelIdleMs: values.HOLDPOINT_MODEL_IDLE_MS,
     underNpm: env['npm_lifecycle_event'] !== undefined,
   }
-  if (!isLoopback(config.host) && config.apiKey === undefined) {
-    throw new StartError(
-      `HOST is "${config.host}", which others can reach, and there is no HOLDPOINT_API_KEY: set one, or leave HOST at 127.0.0.1.`,
-    )
-  }
   return Object.freeze(config)
 }
 
-function isLoopback(host: string): boolean {
+/** Whether only programs on this machine can reach the address. */
+export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'))
 }

@@ -24,8 +24,6 @@ async function main(args: readonly string[]): Promise<void> {
       return print(helpText(readVersion(), settings))
     case 'version':
       return print(readVersion())
-    case 'keys':
-      throw new StartError('The command keys is not implemented in this version: set HOLDPOINT_API_KEY instead.')
     case 'wrong':
       process.exitCode = 2
       return complain(command.message)
@@ -33,6 +31,12 @@ async function main(args: readonly string[]): Promise<void> {
     case 'worker': {
       const role = command.name
       return withDatabase((parts, closers) => serve(role, parts, closers))
+    }
+    case 'keys': {
+      const { manageKeys } = await import('./manage-keys.ts')
+      return withDatabase(async ({ database }) => {
+        for (const line of await manageKeys(database, command)) print(line)
+      })
     }
     case 'signing-secret':
       return withDatabase(async ({ database }) => print(await findSigningSecret(database, command.tenant)))
@@ -97,11 +101,6 @@ async function serve(
   const { url } = await app.start().catch((error: unknown) => {
     throw explainListening(error, config)
   })
-  if (url !== null && config.apiKey === undefined) {
-    log.warn(
-      'there is no API key: every program on this machine can use the server without limits. Set HOLDPOINT_API_KEY to change that',
-    )
-  }
   print(`ready ${url ?? role}`)
   await stop.asked
 }

@@ -45,7 +45,7 @@ export const settings = {
     ['0', '1'],
     '1',
   ),
-  HOLDPOINT_API_KEY: secret('a key with every scope; required unless HOST is loopback'),
+  HOLDPOINT_API_KEY: secret('a key with every scope; without any key the server listens on loopback only'),
   HOLDPOINT_ALLOWED_ORIGINS: origins('other sites whose pages may use the API, separated by commas'),
   HOLDPOINT_MAX_BODY: bytes('largest request body and WebSocket frame', { default: '10mb', most: '100mb' }),
   OPENAI_API_KEY: secret('key for the models openai/…'),

@@ -6,7 +6,8 @@ import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest'
 
 import { findPostmaster } from '../src/store/embedded/postmaster-file.ts'
-import { createEmptyDatabase } from './support/database.ts'
+import { createEmptyDatabase, createTestDatabase } from './support/database.ts'
+import { createGraphQLClient } from './support/graphql-client.ts'
 import { spawnMain, type ServerProcess } from './support/server-process.ts'
 import { makeTemporaryFolder, type TemporaryFolder } from './support/temporary-folder.ts'
 
@@ -89,7 +90,7 @@ describe('[CLI4] a start that fails prints one line and exits with status 1', ()
     expect(await failure({ HOLDPOINT_WORKERS: 'many' })).toContain('HOLDPOINT_WORKERS is "many"')
   })
 
-  test('an open address without a key', async () => {
+  test('[CFG4] an open address without a key', async () => {
     expect(await failure({ HOST: '0.0.0.0' })).toContain('HOLDPOINT_API_KEY')
   })
 
@@ -111,6 +112,50 @@ describe('[CLI4] a start that fails prints one line and exits with status 1', ()
     expect(await failure({ PORT: String(port) })).toContain(`Port ${port} on 127.0.0.1 is in use`)
     expect(await postmaster()).toBeUndefined()
     other.close()
+  })
+})
+
+describe('keys', () => {
+  test('[KEY7] keys create prints the secret alone on the last line, and keys list and revoke show the key', async () => {
+    const database = await createTestDatabase()
+    const env = { DATABASE_URL: database.url }
+    const keys = async (...args: string[]) => {
+      const command = run(['keys', ...args], env)
+      expect(await command.ended).toMatchObject({ code: 0 })
+      return command.stdout().trimEnd().split('\n')
+    }
+    const created = await keys('create', '--name', 'ci', '--scopes', 'read,RUN', '--tenant', 'acme')
+    const secret = created.at(-1)!
+    expect(secret).toMatch(/^hp_[\w-]{43}$/)
+    const [listed] = await keys('list', '--tenant', 'acme')
+    expect(listed).toMatch(/^key_\w+ {2}ci {2}READ,RUN {2}never used$/)
+    expect(await keys('list')).toEqual([''])
+
+    // Others can reach this address, which is fine because there is a key.
+    const server = run([], { ...env, HOST: '0.0.0.0' })
+    const url = (await server.ready()).replace('0.0.0.0', '127.0.0.1')
+    const client = createGraphQLClient(url, { authorization: `Bearer ${secret}` })
+    expect((await client.data('{ viewer { actor { name } } tools { nodes { name } } }')).viewer.actor.name).toBe('ci')
+    expect((await createGraphQLClient(url).request('{ viewer { tenantId } }')).status).toBe(401)
+    const [revoked] = await keys('revoke', listed!.split(' ')[0]!, '--tenant', 'acme')
+    expect(revoked).toContain('revoked')
+    expect((await client.request('{ viewer { tenantId } }')).status).toBe(401)
+    await database.close()
+  })
+
+  test.each([
+    [['keys', 'create', '--scopes', 'READ'], 2, 'The command keys create needs --name NAME'],
+    [['keys', 'create', '--name', 'x'], 2, 'The command keys create needs --scopes'],
+    [['keys', 'drop'], 2, 'The command keys needs one of'],
+    [['keys', 'create', '--name', 'x', '--scopes', 'WRITE'], 1, 'There is no scope "WRITE": use READ, RUN'],
+    [['keys', 'revoke', 'key_1'], 1, 'There is no API key with the id key_1'],
+  ])('[KEY7] a wrong command gives one line: %j', async (args, code, line) => {
+    const database = await createTestDatabase()
+    const wrong = run(args, { DATABASE_URL: database.url })
+    expect(await wrong.ended).toMatchObject({ code })
+    expect(wrong.stderr()).toContain(line)
+    expect(wrong.stderr()).toMatch(/^holdpoint: [^\n]+\n$/)
+    await database.close()
   })
 })
 

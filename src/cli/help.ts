@@ -2,7 +2,10 @@ const commands = [
   ['serve', 'API and workers in one process (the default)'],
   ['worker', 'workers alone, on the database of a server'],
   ['migrate', 'update the tables of the database, then exit'],
-  ['keys create | list | revoke', 'manage API keys (not in this version)'],
+  ['keys create', 'create an API key and print its secret: --name NAME --scopes READ,RUN,APPROVE,MANAGE'],
+  ['', '[--expires 2027-01-31T00:00:00Z] [--tenant NAME]'],
+  ['keys list [--tenant NAME]', 'list the API keys'],
+  ['keys revoke ID', 'revoke an API key [--tenant NAME]'],
   ['signing-secret [--tenant N]', 'print the secret that signs calls of HTTP tools'],
 ] as const
 

@@ -10,7 +10,6 @@ export type ErrorCode =
   | 'UNAUTHENTICATED'
   | 'FORBIDDEN'
   | 'NOT_FOUND'
-  | 'NOT_IMPLEMENTED'
   | 'OPERATION_TOO_COMPLEX'
   | 'TOO_MANY_OPERATIONS'
   | 'RATE_LIMITED'
@@ -41,10 +40,6 @@ export function badCursor(message: string): HoldpointError {
 /** `what` as a reader would say it: 'agent', 'run' … Another tenant's thing is not found either. */
 export function notFound(what: string, id: string): HoldpointError {
   return new HoldpointError('NOT_FOUND', `There is no ${what} with the id ${id}.`, { id })
-}
-
-export function notImplemented(what: string): HoldpointError {
-  return new HoldpointError('NOT_IMPLEMENTED', `${what} is not implemented in this version.`)
 }
 
 /** Runs checks of an input that is part of a larger one: `input.name` is then reported as `<place>.name`. */

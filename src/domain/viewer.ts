@@ -8,4 +8,6 @@ export interface Viewer {
   readonly tenantId: string
   readonly actor: Actor
   readonly scopes: readonly ApiScope[]
+  /** When the key or token expires. Null means never. */
+  readonly expiresAt: Date | null
 }

@@ -1,31 +1,44 @@
-import { notImplemented } from '../domain/errors.ts'
+import { createApiKey, type CreatedApiKey } from '../commands/create-api-key.ts'
+import { revokeApiKey } from '../commands/revoke-api-key.ts'
 import { listApiKeys } from '../store/api-keys.ts'
+import { Actor } from './actor.ts'
 import { builder } from './builder.ts'
-import { encodeId, Node, registerNode } from './node.ts'
+import { encodeId, Node, registerNode, requireUuid } from './node.ts'
 import { payloadType } from './payload.ts'
 import { ApiKey } from './run-refs.ts'
 import { ApiScope } from './viewer.ts'
 
 ApiKey.implement({
-  description: 'A key that speaks for a tenant. Its secret is shown once, when it is made.',
+  description: 'A credential for programs. Its secret is shown once, when the key is created.',
   interfaces: [Node],
   fields: (t) => ({
-    id: t.id({
-      description: 'Globally unique, and the same for ever.',
-      resolve: (key) => encodeId('ApiKey', key.id),
+    id: t.id({ description: 'Globally unique. It never changes.', resolve: (key) => encodeId('ApiKey', key.id) }),
+    name: t.exposeString('name', { description: 'Display name. Decisions and audit entries show it.' }),
+    scopes: t.field({
+      type: [ApiScope],
+      description: 'Scopes that the key grants.',
+      resolve: (key) => [...key.scopes],
     }),
-    name: t.exposeString('name', { description: 'What it is called: decisions carry this name.' }),
-    scopes: t.field({ type: [ApiScope], description: 'What it may do.', resolve: (key) => [...key.scopes] }),
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was made.' }),
+    createdBy: t.expose('createdBy', {
+      type: Actor,
+      nullable: true,
+      description: 'Who created the key. Null if it was created on the command line.',
+    }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the key was created.' }),
     lastUsedAt: t.expose('lastUsedAt', {
       type: 'DateTime',
       nullable: true,
-      description: 'When it was last used. Null where it never was.',
+      description: 'When the key was last used, accurate to about a minute. Null if it was never used.',
+    }),
+    expiresAt: t.expose('expiresAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'When the key expires. Null means never.',
     }),
     revokedAt: t.expose('revokedAt', {
       type: 'DateTime',
       nullable: true,
-      description: 'When it was revoked. Null while it holds.',
+      description: 'When the key was revoked. Null if it was not.',
     }),
   }),
 })
@@ -35,33 +48,33 @@ registerNode('ApiKey', { load: (context, id) => context.loaders.apiKeys.load(id.
 builder.queryField('apiKeys', (t) =>
   t.field({
     type: [ApiKey],
-    description: 'All keys of the tenant, oldest first, revoked ones included.',
+    description: 'API keys of the tenant, oldest first, with revoked ones.',
     resolve: (_root, _args, { db, viewer }) => listApiKeys(db, viewer.tenantId),
   }),
 )
 
 const CreateApiKeyInput = builder.inputType('CreateApiKeyInput', {
-  description: 'A key to make.',
+  description: 'A new API key.',
   fields: (t) => ({
-    name: t.string({ required: true, description: 'What to call it.' }),
-    scopes: t.field({ type: [ApiScope], required: true, description: 'What it may do: at least one.' }),
+    name: t.string({ required: true, description: 'Display name, 1 to 200 characters.' }),
+    scopes: t.field({ type: [ApiScope], required: true, description: 'Scopes of the key: at least one.' }),
+    expiresAt: t.field({ type: 'DateTime', description: 'When the key expires. Null means never.' }),
   }),
 })
 
 const RevokeApiKeyInput = builder.inputType('RevokeApiKeyInput', {
-  description: 'Which key to revoke.',
-  fields: (t) => ({ id: t.id({ required: true, description: 'The key.' }) }),
+  description: 'The key to revoke.',
+  fields: (t) => ({ id: t.id({ required: true, description: 'Id of the key.' }) }),
 })
 
-const CreateApiKeyPayload = builder.objectRef<{
-  readonly apiKey: typeof ApiKey.$inferType
-  readonly secret: string
-}>('CreateApiKeyPayload')
+const CreateApiKeyPayload = builder.objectRef<CreatedApiKey>('CreateApiKeyPayload')
 CreateApiKeyPayload.implement({
-  description: 'The key that was made, and its secret.',
+  description: 'Result of `createApiKey`.',
   fields: (t) => ({
-    apiKey: t.expose('apiKey', { type: ApiKey, description: 'The key.' }),
-    secret: t.exposeString('secret', { description: 'What to send as `Authorization: Bearer …`. Not shown again.' }),
+    apiKey: t.expose('apiKey', { type: ApiKey, description: 'The new key.' }),
+    secret: t.exposeString('secret', {
+      description: 'Secret to send as `Authorization: Bearer`. It is not shown again.',
+    }),
   }),
 })
 
@@ -71,19 +84,19 @@ builder.mutationFields((t) => ({
   createApiKey: t.field({
     type: CreateApiKeyPayload,
     nullable: true,
-    description: 'The secret is in this answer and nowhere else.',
-    args: { input: t.arg({ type: CreateApiKeyInput, required: true, description: 'The key to make.' }) },
-    resolve: () => {
-      throw notImplemented('createApiKey')
+    description: 'Creates a key. Its secret is in this answer and nowhere else.',
+    args: { input: t.arg({ type: CreateApiKeyInput, required: true, description: 'The new key.' }) },
+    resolve: (_root, { input }, context) => {
+      const { tenantId, actor } = context.viewer
+      return createApiKey(context, { tenantId, createdBy: actor }, input)
     },
   }),
   revokeApiKey: t.field({
     type: RevokeApiKeyPayload,
     nullable: true,
-    description: 'From now on the key is refused, and what it has open is closed.',
-    args: { input: t.arg({ type: RevokeApiKeyInput, required: true, description: 'Which key.' }) },
-    resolve: () => {
-      throw notImplemented('revokeApiKey')
-    },
+    description: 'Revokes a key. Requests with it are refused at once, and its open streams end within 5 seconds.',
+    args: { input: t.arg({ type: RevokeApiKeyInput, required: true, description: 'The key to revoke.' }) },
+    resolve: (_root, { input }, context) =>
+      revokeApiKey(context, context.viewer.tenantId, requireUuid('ApiKey', input.id)),
   }),
 }))

@@ -30,7 +30,6 @@ const statusByCode: Readonly<Record<ClientErrorCode, number>> = {
   RATE_LIMITED: 429,
   TOO_MANY_OPERATIONS: 429,
   INTERNAL_SERVER_ERROR: 500,
-  NOT_IMPLEMENTED: 501,
   UNAVAILABLE: 503,
   TIMEOUT: 504,
 }

@@ -35,6 +35,11 @@ Viewer.implement({
       description: 'Scopes of the key or token.',
       resolve: (viewer) => [...viewer.scopes],
     }),
+    expiresAt: t.expose('expiresAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'When the key or token expires. Null means never.',
+    }),
   }),
 })
 

@@ -58,7 +58,7 @@ export const defaultLimits: Limits = {
   requestHeadMs: 20_000,
   stalledSocketMs: 60_000,
   unavailableMs: 30_000,
-  keyCheckMs: 5_000,
+  keyCheckMs: 2_000,
   executionMs: 330_000,
   documentCacheBytes: 48 * 1024 * 1024,
 }

@@ -84,9 +84,10 @@ export function createWebSocketEndpoint<Viewer>(options: WebSocketOptions<Viewer
         }
         return true
       } catch (error) {
-        const { code } = toClientError(error, log)
-        // Only the first close counts, so graphql-ws cannot send the 4403 that `false` means.
-        if (code !== 'UNAUTHENTICATED' && code !== 'FORBIDDEN') extra.socket.close(closeCodes.tryAgainLater, code)
+        const { code, message } = toClientError(error, log)
+        // Clients retry after the 4403 that `false` means, but give up at once after 4401. Only the first close counts.
+        if (code === 'UNAUTHENTICATED') extra.socket.close(CloseCode.Unauthorized, closeReason(message))
+        else if (code !== 'FORBIDDEN') extra.socket.close(closeCodes.tryAgainLater, code)
         return false
       }
     },
@@ -220,6 +221,14 @@ export function createWebSocketEndpoint<Viewer>(options: WebSocketOptions<Viewer
 
 async function release(result: Result): Promise<void> {
   if (Symbol.asyncIterator in result) await result[Symbol.asyncIterator]().return?.()
+}
+
+/** A close reason has at most 123 bytes. Messages are longer, and their first sentence says what is wrong. */
+function closeReason(message: string): string {
+  return Buffer.from(/^.*?[.!](?= |$)/.exec(message)?.[0] ?? message)
+    .subarray(0, 120)
+    .toString()
+    .replace(/\ufffd+$/, '')
 }
 
 function refuse(socket: Duplex, status: string, message: string): void {

@@ -4,6 +4,18 @@ import type { ApiKey } from '../domain/api-key.ts'
 import type { Database } from './schema.ts'
 import { ofTenant } from './tenant-scope.ts'
 
+const columns = [
+  'id',
+  'tenant_id',
+  'name',
+  'scopes',
+  'created_by',
+  'created_at',
+  'last_used_at',
+  'expires_at',
+  'revoked_at',
+] as const
+
 export async function findApiKeys(db: Kysely<Database>, tenantId: string, ids: readonly string[]): Promise<ApiKey[]> {
   const rows = await keysOfTenant(db, tenantId)
     .where(sql<boolean>`id = any(${ids}::uuid[])`)
@@ -11,17 +23,73 @@ export async function findApiKeys(db: Kysely<Database>, tenantId: string, ids: r
   return rows.map(toApiKey)
 }
 
-/** Oldest first, revoked ones included. */
+/** Oldest first, with revoked keys. */
 export async function listApiKeys(db: Kysely<Database>, tenantId: string): Promise<ApiKey[]> {
   const rows = await keysOfTenant(db, tenantId).orderBy('id').execute()
   return rows.map(toApiKey)
 }
 
-function keysOfTenant(db: Kysely<Database>, tenantId: string) {
-  return db
-    .selectFrom('api_keys')
+export async function insertApiKey(db: Kysely<Database>, key: ApiKey, hash: Buffer): Promise<void> {
+  await db
+    .insertInto('api_keys')
+    .values({
+      id: key.id,
+      tenant_id: key.tenantId,
+      name: key.name,
+      hash,
+      scopes: [...key.scopes],
+      created_by: key.createdBy === null ? null : JSON.stringify(key.createdBy),
+      created_at: key.createdAt,
+      expires_at: key.expiresAt,
+    })
+    .execute()
+}
+
+/** A key that was revoked before keeps the time of that. Undefined if the tenant has no such key. */
+export async function setApiKeyRevoked(
+  db: Kysely<Database>,
+  tenantId: string,
+  id: string,
+  at: Date,
+): Promise<ApiKey | undefined> {
+  const row = await db
+    .updateTable('api_keys')
+    .set((eb) => ({ revoked_at: eb.fn.coalesce('revoked_at', eb.val(at)) }))
     .where(ofTenant('api_keys', tenantId))
-    .select(['id', 'tenant_id', 'name', 'scopes', 'created_at', 'last_used_at', 'revoked_at'])
+    .where('id', '=', id)
+    .returning(columns)
+    .executeTakeFirst()
+  return row && toApiKey(row)
+}
+
+/** The key with this hash, unless it was revoked or has expired. Notes that it was used, once a minute at the most. */
+export async function useApiKey(db: Kysely<Database>, hash: Buffer): Promise<ApiKey | undefined> {
+  const row = await db
+    .selectFrom('api_keys')
+    .select([...columns, sql<boolean>`coalesce(last_used_at < now() - interval '1 minute', true)`.as('is_stale')])
+    .where('hash', '=', hash)
+    .where('revoked_at', 'is', null)
+    .where(sql<boolean>`(expires_at is null or expires_at > now())`)
+    .executeTakeFirst()
+  if (!row) return undefined
+  if (row.is_stale) {
+    await db
+      .updateTable('api_keys')
+      .set({ last_used_at: sql<Date>`now()` })
+      .where('id', '=', row.id)
+      .execute()
+  }
+  return toApiKey(row)
+}
+
+/** Whether anybody has created a key in any tenant. Revoked keys count. */
+export async function hasApiKeys(db: Kysely<Database>): Promise<boolean> {
+  const row = await db.selectFrom('api_keys').select('id').limit(1).executeTakeFirst()
+  return row !== undefined
+}
+
+function keysOfTenant(db: Kysely<Database>, tenantId: string) {
+  return db.selectFrom('api_keys').where(ofTenant('api_keys', tenantId)).select(columns)
 }
 
 function toApiKey(row: Omit<Selectable<Database['api_keys']>, 'hash'>): ApiKey {
@@ -30,8 +98,10 @@ function toApiKey(row: Omit<Selectable<Database['api_keys']>, 'hash'>): ApiKey {
     tenantId: row.tenant_id,
     name: row.name,
     scopes: row.scopes,
+    createdBy: row.created_by,
     createdAt: row.created_at,
     lastUsedAt: row.last_used_at,
+    expiresAt: row.expires_at,
     revokedAt: row.revoked_at,
   }
 }

@@ -35,8 +35,10 @@ export interface Database {
     name: string
     hash: Buffer
     scopes: ApiScope[]
+    created_by: NullableJsonb<Actor>
     created_at: Date
     last_used_at: Date | null
+    expires_at: Date | null
     revoked_at: Date | null
   }
   agents: {

@@ -30,6 +30,11 @@ export async function findTenantSecret(
   return tenant?.signing_secret
 }
 
+export async function listTenantIds(db: Kysely<Database>): Promise<string[]> {
+  const tenants = await db.selectFrom('tenants').select('id').orderBy('id').execute()
+  return tenants.map(({ id }) => id)
+}
+
 export async function ensureTenant(
   db: Kysely<Database>,
   name: string,

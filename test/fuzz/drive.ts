@@ -16,7 +16,6 @@ const codes = new Set([
   'NOT_FOUND',
   'OPERATION_TOO_COMPLEX',
   'TOO_MANY_OPERATIONS',
-  'NOT_IMPLEMENTED',
 ])
 
 export interface Outcome {

@@ -503,18 +503,3 @@ describe('a cursor beside other fields', () => {
     expect(order.slice(4, 9)).toEqual(['sent', 'sent', 'sent', 'sent', 'sent'])
   })
 })
-
-describe('what is not there yet', () => {
-  it('[RUN13] answers NOT_IMPLEMENTED and nothing else', async () => {
-    const { api } = await createTenant()
-    const operations = [
-      `mutation { createApiKey(input: { name: "x", scopes: [READ] }) { secret } }`,
-      `mutation { revokeApiKey(input: { id: "x" }) { apiKey { id } } }`,
-    ]
-    for (const operation of operations) expect((await api.error(operation)).code).toBe('NOT_IMPLEMENTED')
-    expect(await api.data('{ mcpServers { nodes { id tools { id } } } apiKeys { id } }')).toEqual({
-      mcpServers: { nodes: [] },
-      apiKeys: [],
-    })
-  })
-})

@@ -101,9 +101,9 @@ describe('sockets', () => {
     await open.dispose()
   })
 
-  it('[SRV16] are closed with 4403 for a bad key, and with 1013 if keys cannot be looked up', async () => {
+  it('[SRV16] are closed with 4401 for a bad key, and with 1013 if keys cannot be looked up', async () => {
     const { client } = await startServer()
-    expect((await client.webSocket({ authorization: 'Bearer bad' }).closed).code).toBe(4403)
+    expect((await client.webSocket({ authorization: 'Bearer bad' }).closed).code).toBe(4401)
     expect((await client.webSocket({ authorization: 'Bearer database-down' }).closed).code).toBe(1013)
   })
 
@@ -140,10 +140,10 @@ describe('sockets', () => {
     expect((await open('/graphql', { host: 'evil.example#.localhost' })).status).toBe(400)
   })
 
-  it('[SRV17] without a key are closed with 4403 if they use a host name that anyone could point here', async () => {
+  it('[SRV17] without a key are closed with 4401 if they use a host name that anyone could point here', async () => {
     const { client } = await startServer()
     const headers = { host: 'evil.example', origin: 'http://evil.example' }
-    expect((await client.webSocket({ headers }).closed).code).toBe(4403)
+    expect((await client.webSocket({ headers }).closed).code).toBe(4401)
     const keyed = client.webSocket({ headers, authorization: 'Bearer good' })
     expect((await keyed.request('{ viewer }')).data).toEqual({ viewer: 'good' })
     await keyed.dispose()

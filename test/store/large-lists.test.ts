@@ -47,6 +47,7 @@ function collect() {
     tenantId: large.tenantId,
     actor: { kind: 'KEY', id: 'key_test', name: 'test' },
     scopes: apiScopes,
+    expiresAt: null,
   }
   const context = { ...ground.context, db, viewer, loaders: createLoaders(db, large.tenantId) }
   return { db, context, statements, mostSent: () => Math.max(0, ...sent.values()) }

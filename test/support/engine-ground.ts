@@ -47,7 +47,12 @@ export async function createEngineGround(options: {
   })
   await upsertBuiltinTools(database.db, tenantId, stored, { clock, ids })
   const catalog = createCatalog(options.providers)
-  const viewer: Viewer = { tenantId, actor: { kind: 'KEY', id: 'key_test', name: 'test' }, scopes: apiScopes }
+  const viewer: Viewer = {
+    tenantId,
+    actor: { kind: 'KEY', id: 'key_test', name: 'test' },
+    scopes: apiScopes,
+    expiresAt: null,
+  }
   const names = options.tools.map(({ name }) => name)
   const tools = (await listBuiltinTools(database.db, tenantId, names)).map(({ id, name }) => ({
     toolId: id,

@@ -73,7 +73,7 @@ export async function createGround(): Promise<Ground> {
   const makeViewer = async (name: string): Promise<Viewer> => {
     const tenantId = await ensureTenant(database.db, name, { clock, ids })
     await upsertBuiltinTools(database.db, tenantId, builtinTools, { clock, ids })
-    return { tenantId, actor: { kind: 'KEY', id: name, name }, scopes: apiScopes }
+    return { tenantId, actor: { kind: 'KEY', id: name, name }, scopes: apiScopes, expiresAt: null }
   }
   const viewer = await makeViewer('default')
   const stranger = await makeViewer('other')

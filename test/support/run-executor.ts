@@ -21,7 +21,12 @@ export interface Executor {
 }
 
 export function createExecutor(ground: Ground, tenantId: string): Executor {
-  const viewer: Viewer = { tenantId, actor: { kind: 'KEY', id: 'key_test', name: 'test' }, scopes: apiScopes }
+  const viewer: Viewer = {
+    tenantId,
+    actor: { kind: 'KEY', id: 'key_test', name: 'test' },
+    scopes: apiScopes,
+    expiresAt: null,
+  }
   return {
     data: (document, variables) => ground.run(document, variables, viewer),
     async error(document, variables) {
