@@ -14,9 +14,9 @@ import type { Patch } from './step-copy.ts'
  *
  * Following a run
  * - `follow` to all: "I have readers of this run, and of the live step `seq` I have everything before `item` and
- *   `offset` in it." A process that has no text sends `seq` 0. It is sent when the run gets its first reader, when a new
- *   process shows up, when a patch does not fit, and after a silence: 200 ms at first, then twice as long each time, up to 5 s.
- *   Whoever drives the run itself does not send it.
+ *   `offset` in it." A process that has no text sends `seq` 0. It is sent when the run gets its first reader, when a
+ *   new process shows up, when a patch does not fit, and after a silence: 200 ms at first, then twice as long each
+ *   time, up to 5 s. Whoever drives the run itself does not send it.
  * - `text` to each process that follows: the next piece of the live step that the sender writes. The sender remembers
  *   how far it has sent; `follow` sets that back. A receiver ignores patches of a step older than the one it has.
  * - `stored` to each process that follows: entries were stored up to `seq`; 0 means that it is unknown which.
