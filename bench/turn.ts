@@ -143,7 +143,9 @@ async function atRest(client: pg.Client): Promise<void> {
   }
 }
 
-/** Statements per millisecond of a server that has nothing to do: its sweeps are not a turn's, however long that takes. */
+/**
+ * Statements per millisecond of a server that has nothing to do: its sweeps are not a turn's, however long that takes.
+ */
 async function countIdleStatements(observer: pg.Client): Promise<number> {
   const counter = countStatements(observer)
   const startedAt = performance.now()

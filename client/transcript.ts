@@ -78,8 +78,9 @@ export const isRunOver = (status: RunStatus): boolean => endedRuns.includes(stat
 export const isCallOver = (status: ToolCallStatus): boolean => endedCalls.includes(status)
 
 /**
- * Builds what a person sees from the events of a run or a conversation. An entry of a run's log is identified by its run and `seq`, so
- * events may be repeated, and streams of several runs may be mixed, as long as each run's own events stay in order.
+ * Builds what a person sees from the events of a run or a conversation. An entry of a run's log is identified by its
+ * run and `seq`, so events may be repeated, and streams of several runs may be mixed, as long as each run's own events
+ * stay in order.
  */
 export function createTranscript(snapshot: TranscriptSnapshot = {}): Transcript {
   let messages: MessageFields[] = []

@@ -37,8 +37,9 @@ export async function up(db: Kysely<never>): Promise<void> {
   await sql`create index conversations_metadata on conversations using gin (metadata jsonb_path_ops)`.execute(db)
   await sql`create unique index conversations_main on conversations (agent_id) where is_main`.execute(db)
 
-  // That the conversation exists follows from the run's reference to it. A reference of the messages' own would lock the
-  // conversation's row with every checkpoint; so whoever deletes a conversation deletes its messages first, by range.
+  // That the conversation exists follows from the run's reference to it. A reference of the messages' own would lock
+  // the conversation's row with every checkpoint; so whoever deletes a conversation deletes its messages first, by
+  // range.
   await sql`
     create table messages (
       id uuid primary key,

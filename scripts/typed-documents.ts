@@ -77,8 +77,9 @@ function inputType(type: GraphQLType): string {
 }
 
 /**
- * TypeScript for a file of GraphQL documents: the type of each fragment, and for each operation its text with the types of its
- * result and variables. A selection marked `@optional` is left out while the schema does not have it; its type is then `undefined`.
+ * TypeScript for a file of GraphQL documents: the type of each fragment, and for each operation its text with the types
+ * of its result and variables. A selection marked `@optional` is left out while the schema does not have it; its type
+ * is then `undefined`.
  */
 export function printDocuments(
   schema: GraphQLSchema,

@@ -10,7 +10,9 @@ export interface ProviderAccess {
   readonly baseUrl: string | undefined
 }
 
-/** Everything that the environment decides, read once and never changed. `settings.ts` says what each variable means. */
+/**
+ * Everything that the environment decides, read once and never changed. `settings.ts` says what each variable means.
+ */
 export interface Config {
   readonly host: string
   /** 0 means any free port. */

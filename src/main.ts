@@ -57,7 +57,9 @@ interface Parts {
   readonly migrated: string[]
 }
 
-/** Opens and migrates the database, does the work, and closes everything, also if the process is asked to stop early. */
+/**
+ * Opens and migrates the database, does the work, and closes everything, also if the process is asked to stop early.
+ */
 async function withDatabase(work: (parts: Parts, closers: Closers) => Promise<void> | void): Promise<void> {
   const config = readConfig()
   const log = createLog(config.logLevel)

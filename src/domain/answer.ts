@@ -12,7 +12,7 @@ import type { ToolCall } from './tool-call.ts'
 
 /** What a request to a model took, whatever came of it. */
 export interface Measured {
-  /** As the provider counted; estimated where it did not get to tell. */
+  /** As counted by the provider, or estimated if the provider did not report it. */
   readonly usage: Usage
   /** Null if nothing was streamed. */
   readonly timeToFirstTokenMs: number | null
@@ -113,12 +113,12 @@ export function addInterruptedAnswer(draft: Draft, items: readonly LiveItem[], m
   addTexts(draft, kept, { interrupted: true })
 }
 
-/** Of a character in two halves, readers have been sent neither until both had come. */
+/** Readers are sent a surrogate pair only when both halves have arrived, so a lone half is dropped. */
 function withoutHalfCharacter(text: string): string {
   return text.replace(/[\ud800-\udbff]$/, '').toWellFormed()
 }
 
-/** An item that is left out keeps its place, which a reader's cursor may name. */
+/** An omitted item keeps its index, because a reader's cursor may name it. */
 function addTexts(
   draft: Draft,
   items: readonly (LiveItem | undefined)[],
@@ -136,7 +136,7 @@ function addTexts(
   }
 }
 
-/** All the calls, or only the first where the agent allows one at a time and the provider did not listen. */
+/** All calls, or only the first if the agent allows one at a time and the provider ignored that. */
 function keptCalls(state: RunState, items: readonly LiveItem[]) {
   const calls = items.flatMap((item, place) => (item.kind === 'CALL' ? [{ item, place }] : []))
   return allowsParallelCalls(state) ? calls : calls.slice(0, 1)
@@ -147,12 +147,12 @@ export function allowsParallelCalls(state: Pick<RunState, 'agent'>): boolean {
   return modelSettings.parallelToolCalls && !looksAtHistory(toolRules)
 }
 
-/** As exactly as it is stored, so that what is read again is what was written. */
+/** Rounds to the precision of the database, so that the state equals a reloaded one. */
 function toTenths(ms: number): number {
   return Math.round(ms * 10) / 10
 }
 
-/** Null where the text is not JSON that can be stored. A model that has nothing to pass may write nothing at all. */
+/** Null if the text is not JSON or cannot be stored. Empty text means no arguments. */
 function parseArguments(text: string): Json {
   try {
     return text.trim() === '' ? {} : storableJson(JSON.parse(text) as Json)

@@ -7,7 +7,7 @@ import { compileSystemPrompt } from './prompt.ts'
 import { callsOfStep, findTool, type PromptState } from './run-state.ts'
 import { cutReturns } from './tool-output.ts'
 
-/** What the model is to be sent for the run's next step. `window` is the most that the agent's context may weigh. */
+/** The request for the run's next step. `window` is the maximum size of the agent's context in tokens. */
 export function buildModelRequest(
   state: PromptState,
   blocks: readonly Block[],
@@ -33,7 +33,7 @@ function forcedChoice(tools: readonly string[]): ToolChoice {
   return others.length === 0 ? { tool: only } : 'required'
 }
 
-/** The run's own calls have changed since their messages were stored: what they came to is in the state. */
+/** Replaces the calls of the run's own messages by their current state: they have changed since they were stored. */
 export function withCurrentCalls(state: PromptState, entry: ContextMessage): ContextMessage {
   const { runId, stepIndex } = entry.message
   if (runId !== state.run.id || stepIndex === null) return entry

@@ -3,12 +3,12 @@ import type { ContextMessage } from './context.ts'
 
 /** A context above this share of the window is compacted before the model is asked. */
 export const compactAbove = 0.9
-/** What a sliding window leaves, summary included. */
+/** A sliding window shrinks the context below this share, including the summary. */
 const shrinkBelow = 0.7
-/** How much of the window a summary may take. */
+/** Maximum share of the window for a summary. */
 const summaryShare = 0.1
 const evictionStep = 0.1
-/** A summary that would have to be shorter says nothing. */
+/** Minimum length of a useful summary, in tokens. */
 const shortestSummary = 16
 
 /**
@@ -56,7 +56,7 @@ function hasOpenCalls(unit: readonly ContextMessage[]): boolean {
   return (types.includes('TOOL_CALL') || types.includes('APPROVAL_REQUEST')) && !types.includes('TOOL_RETURN')
 }
 
-/** The context without steps that have no return yet: an exchange that a model could be sent. */
+/** The context without steps that have no return yet: a well-formed exchange. */
 export function withoutOpenCalls(context: readonly ContextMessage[]): ContextMessage[] {
   const open = new Set(unitsOf(context).filter(hasOpenCalls).flat())
   return context.filter((entry) => !open.has(entry))
@@ -66,16 +66,16 @@ export interface CompactionTask {
   readonly units: readonly { readonly messages: number; readonly weight: number }[]
   /** From here on every unit stays. */
   readonly firstToStay: number
-  /** What system prompt and tools weigh: nothing can be done about them. */
+  /** Tokens of the system prompt and the tools, which cannot be compacted. */
   readonly fixed: number
   readonly window: number
   readonly settings: Pick<CompactionSettings, 'mode' | 'keepRatio'>
 }
 
 export interface CompactionPlan {
-  /** How many units go into the summary, from the oldest on. */
+  /** How many units, oldest first, are summarised. */
   readonly evict: number
-  /** The most that the summary may weigh. */
+  /** Maximum length of the summary, in tokens. */
   readonly summaryTokens: number
 }
 
@@ -108,7 +108,7 @@ function planToEvictAll(task: CompactionTask): CompactionPlan | undefined {
 
 /** The fewest units, and one at the least, that have so large a share of all messages. */
 function unitsOfShare({ units }: CompactionTask, share: number): number {
-  // Less a little: 0.3 of ten is not quite three.
+  // Subtracts an epsilon: 0.3 * 10 is 2.9999…
   const wanted = share * units.reduce((total, unit) => total + unit.messages, 0) - 1e-6
   let evict = 0
   for (let evicted = 0; evict < units.length && (evict === 0 || evicted < wanted); evict += 1) {

@@ -8,7 +8,7 @@ export interface RunFailure {
   readonly error: RunError
 }
 
-/** Why a context that cannot be made any shorter does not fit, with how large each part of it is. */
+/** The failure of a context that cannot be shortened further, with the size of each part. */
 export function overflowOf(
   request: ModelRequest,
   blocks: readonly Block[],

@@ -3,7 +3,7 @@ import { callsOfMessage, textOf, type Message } from './message.ts'
 import type { AssistantPart, ModelMessage } from './model-request.ts'
 import type { ToolCall } from './tool-call.ts'
 
-/** A stored message with the calls of its step, where it has any. */
+/** A stored message with the calls of its step, if it has any. */
 export interface ContextMessage {
   readonly message: Message
   readonly callsOfStep: readonly ToolCall[]
@@ -56,9 +56,9 @@ export function toModelMessages(context: readonly ContextMessage[]): ModelMessag
   return messages.map((message) => inCallOrder(message, places))
 }
 
-/** A provider refused a request with these returns: the calls must have some, so these stand for them. */
+/** Replaces returns that a provider refused: every call must have a return. */
 const withheld = 'withheld: the provider refused it'
-/** Not every format says that a return is an error, and the one that does refuses an error without words. */
+/** Some formats cannot mark a return as an error, and Anthropic refuses an error without text. */
 const silentFailure = 'The tool failed without saying why.'
 
 /**
@@ -83,7 +83,7 @@ export function unansweredInput(
   return positions
 }
 
-/** Where among the calls of its step each call came. Ids don't tell: models repeat them. */
+/** The position of each call among the calls of its step. Models repeat ids, so these cannot be used. */
 type CallPlaces = Map<AssistantPart, number>
 
 function assistantParts(message: Message, callsOfStep: readonly ToolCall[], places: CallPlaces): AssistantPart[] {
@@ -115,7 +115,7 @@ function inCallOrder(message: ModelMessage, places: CallPlaces): ModelMessage {
   return { ...message, parts: message.parts.toSorted((one, other) => place(one) - place(other)) }
 }
 
-/** How a summary is told to the model that goes on with the conversation. */
+/** A summary as the model that continues the conversation reads it. */
 function presentSummary(text: string): string {
   return `Earlier messages of this conversation are no longer shown. This is a summary of them:\n\n${text}`
 }

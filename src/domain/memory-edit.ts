@@ -5,7 +5,7 @@ import { characterCount, shown } from './input.ts'
 export const memoryToolNames = ['memory_insert', 'memory_replace', 'memory_rethink', 'memory_finish_edits'] as const
 export type MemoryToolName = (typeof memoryToolNames)[number]
 
-/** What a memory tool comes to. Where it did not work, the text tells a model how it would. */
+/** The result of a memory tool. The text of a failure tells the model how to do it right. */
 export type MemoryEdit =
   | { readonly ok: true; readonly output: string; readonly write?: BlockWrite }
   | { readonly ok: false; readonly output: string }
@@ -16,7 +16,7 @@ export interface MemoryCall {
   readonly args: JsonObject
   /** The agent's blocks as they are now. */
   readonly blocks: readonly Block[]
-  /** Whether the block is as the model saw it. */
+  /** Whether the block is unchanged since the model saw it. */
   readonly isAsSeen: (block: Block) => boolean
 }
 
@@ -32,7 +32,7 @@ export function editMemory({ name, args, blocks, isAsSeen }: MemoryCall): Memory
     case 'memory_replace':
       return replace(block, storableText(args['old_string'] as string), args['new_string'] as string)
     case 'memory_rethink':
-      // It takes the place of everything, also of what the model knows nothing of.
+      // It replaces the whole block, so it must not overwrite text that the model has not seen.
       return isAsSeen(block)
         ? written(block, args['new_memory'] as string)
         : failed(

@@ -3,10 +3,10 @@ import type { ModelSettings } from './agent.ts'
 import type { ContentPart, ProviderData } from './message.ts'
 import type { RunError, Usage } from './run.ts'
 
-/** A turn of the exchange in words that every provider can be told in. */
+/** A turn of the exchange in a format that can be converted to every provider's. */
 export type ModelMessage =
   | { readonly role: 'user'; readonly content: readonly ContentPart[] }
-  /** Said by the server or its operator, in the middle of the exchange. */
+  /** A message of the server or its operator in the middle of the exchange. */
   | { readonly role: 'system'; readonly text: string }
   | { readonly role: 'assistant'; readonly parts: readonly AssistantPart[] }
   /** Every return of the assistant turn before it, in the order of its calls. */
@@ -66,7 +66,7 @@ export type ModelPart =
       readonly redacted?: boolean
       readonly provider?: ProviderData
     }
-  /** Something came that says nothing: the model is at work. */
+  /** A chunk without content: the model is still working. */
   | { readonly type: 'alive' }
   /** What is counted so far, for requests that don't get to their end. */
   | { readonly type: 'usage'; readonly usage: Usage }

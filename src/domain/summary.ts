@@ -16,7 +16,7 @@ Write for the assistant, in plain sentences or short lists:
 
 Leave out greetings, repetitions and what later turned out to be wrong. Invent nothing. Write nothing but the summary, in 400 words at the most, in the language of the conversation.`
 
-/** What the summarising model is asked. Its answer is the summary. */
+/** The request for a summary. The model's answer is the summary. */
 export function summaryRequest(
   evicted: readonly ContextMessage[],
   options: { readonly model: string; readonly prompt: string | null; readonly transcriptTokens: number },
@@ -32,7 +32,7 @@ export function summaryRequest(
   }
 }
 
-/** A summary as it is stored: one that goes on and on is cut, or it would not make anything shorter. */
+/** A summary as it is stored. A summary that is too long is cut, because it would not shorten the context. */
 export function cutSummary(text: string, tokens: number): string {
   const trimmed = text.trim()
   const cut = cutToTokens(trimmed, tokens)

@@ -31,12 +31,12 @@ export function countTokens(text: string): number {
   return step === pieceLength ? count : Math.round((count / characters) * text.length)
 }
 
-/** The beginning of a text, of so many tokens at the most. */
+/** The beginning of a text, at most `tokens` tokens long. */
 export function cutToTokens(text: string, tokens: number): string {
   return text.slice(0, lengthWithin(text, tokens)).toWellFormed()
 }
 
-/** The end of a text, of so many tokens at the most. */
+/** The end of a text, at most `tokens` tokens long. */
 export function cutFromTokens(text: string, tokens: number): string {
   let start = text.length
   let left = tokens
@@ -85,9 +85,9 @@ export function createTokenCounter({ maxCharacters = 4_000_000 } = {}): CountTok
   }
 }
 
-/** What a message, a call or a tool costs beside its text. */
+/** Tokens that a message, a call or a tool costs in addition to its text. */
 const frame = 4
-/** What an image is taken to weigh, whatever its size. */
+/** Estimated tokens of an image of any size. */
 const imageTokens = 1_500
 
 export interface RequestWeight {

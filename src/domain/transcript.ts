@@ -5,8 +5,8 @@ import { cutFromTokens, cutToTokens, countTokens } from './tokens.ts'
 import type { ToolCall } from './tool-call.ts'
 
 /**
- * A conversation told to a model that was not part of it: each entry says whose words follow, and every line of them is
- * quoted, so that nobody can speak in another's name, or to the reader, from inside a quotation.
+ * A conversation for a model that was not part of it. Each entry names the speaker, and every line is quoted, so that
+ * no message can pretend to be another speaker or address the reader.
  */
 function transcriptOf(
   messages: readonly ContextMessage[],
@@ -35,7 +35,7 @@ function entriesOf({ message, callsOfStep }: ContextMessage, returnCharLimit: nu
       return calls.map((call) => entry(`decision about ${call.name}`, decisionOf(call)))
     case 'TOOL_RETURN':
       return calls.map((call) => entry(returnLabel(call), clamp(call.result?.output ?? '', returnCharLimit)))
-    // What the model thought is neither said nor done.
+    // Reasoning is neither said nor done.
     case 'REASONING':
       return []
     default:
@@ -87,8 +87,8 @@ function clamp(text: string, limit: number): string {
 const clampedReturn = 1_000
 
 /**
- * A transcript of so many tokens at the most. What tools returned is shortened first; where that is not enough, the
- * beginning and the end are kept, which tell what was wanted and where things stand.
+ * A transcript of at most `tokens` tokens. Tool returns are shortened first. If that is not enough, the beginning and
+ * the end are kept: they say what was wanted and what the current state is.
  */
 export function transcriptWithin(messages: readonly ContextMessage[], tokens: number): string {
   const whole = transcriptOf(messages)

@@ -82,8 +82,9 @@ export class ClientError extends GraphQLError {
 }
 
 /**
- * The one place where errors become what clients see, on every transport. Domain errors keep their code. A database that
- * fails for a transient reason is UNAVAILABLE. Anything else is a bug: it is logged whole, and the client gets its id.
+ * The one place where errors become what clients see, on every transport. Domain errors keep their code. A database
+ * that fails for a transient reason is UNAVAILABLE. Anything else is a bug: it is logged whole, and the client gets its
+ * id.
  */
 export function toClientError(error: unknown, log: Log): ClientError {
   if (error instanceof ClientError) return error

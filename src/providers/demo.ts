@@ -8,11 +8,11 @@ import type { Provider } from './provider.ts'
 
 const handle = 'demo/scripted'
 
-/** A whole model that needs no key and no network, for newcomers and tests. */
+/** A model that needs no key and no network, for newcomers and tests. */
 export const demoProvider: Provider = {
   name: 'demo',
   models: () => [{ handle, provider: 'demo', contextWindow: 32_000, capabilities: ['TOOLS', 'REASONING'] }],
-  // Nothing is sent anywhere: this is what the script is read from.
+  // Nothing is sent anywhere. This is the input that the script is read from.
   requestBody: ({ model, systemPrompt, messages, tools }) =>
     ({ model, systemPrompt, messages, tools }) as unknown as JsonObject,
   stream: streamScript,
@@ -69,7 +69,7 @@ async function* streamScript(request: ModelRequest, signal: AbortSignal): AsyncG
   }
 }
 
-/** Words with the space before them: their sum is the text. */
+/** Words with the white space before them. Joined, they are the text. */
 function tokensOf(text: string): string[] {
   return text.match(/\s*\S+|\s+/g) ?? []
 }

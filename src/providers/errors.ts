@@ -38,10 +38,10 @@ const kinds: Record<Kind, { readonly type: RunErrorType; readonly message: strin
   server: { type: 'LLM_ERROR', message: 'The model provider failed.', retryable: true },
 }
 
-/** Pieces of an answer that belong to nothing: half of it is missing. */
+/** A piece of an answer that belongs to no item. */
 export class UnfitPieceError extends Error {}
 
-/** What an SDK threw, or what an error inside a stream said. */
+/** Converts what an SDK threw, or an error inside a stream, to a failure. */
 export function failureOf(error: unknown, { secret }: { readonly secret: string | undefined }): Failure {
   if (error instanceof SyntaxError) return unusable('The model provider sent something that is not JSON.', null)
   const tooLarge = causeOf(error, ResponseTooLargeError)
@@ -51,13 +51,13 @@ export function failureOf(error: unknown, { secret }: { readonly secret: string 
   }
   const facts = factsOf(error)
   const kind = kindOf(facts)
-  // What a provider says of a key may repeat it.
+  // A provider's message about a key may contain the key.
   const said = kind === 'authentication' ? '' : facts.message
   const detail = [facts.status, facts.code, said].filter(Boolean).join(' ')
   return { type: 'failure', error: { ...kinds[kind], detail: withoutSecrets(detail, secret) || null } }
 }
 
-/** An answer came, and nothing can be done with it. */
+/** An answer arrived that cannot be used. */
 export function unusable(message: string, detail: string | null, { retryable = true } = {}): Failure {
   return {
     type: 'failure',
@@ -75,7 +75,7 @@ export function missingKey(missing: string, handle: string): Failure {
 
 interface Facts {
   readonly status: number | undefined
-  /** A word such as rate_limit_error; the more telling one where there are two. */
+  /** A code such as rate_limit_error; the more specific one if there are two. */
   readonly code: string
   readonly message: string
 }

@@ -1,7 +1,7 @@
 import type { AssistantPart, ModelMessage, ModelRequest } from '../domain/model-request.ts'
 import { isJsonObject, type JsonObject } from '../util/json.ts'
 
-/** What a provider gave along with a part, where the model that is asked now is the one that gave it. */
+/** The provider's data of a part, if the model that is asked now is the one that gave it. */
 export function ownData(part: AssistantPart, request: Pick<ModelRequest, 'model'>): JsonObject | undefined {
   if (part.type === 'call' || part.provider?.model !== request.model) return undefined
   return isJsonObject(part.provider.data) ? part.provider.data : undefined

@@ -45,7 +45,7 @@ export function withWireIds(messages: readonly ModelMessage[], maxLength: number
   })
 }
 
-/** A model may call what does not exist by a name that cannot exist; the next request must be able to say so. */
+/** A model may call a tool by a name that providers don't accept. The next request must still contain the call. */
 function wireName(name: string): string {
   return name.replaceAll(/[^\w-]/g, '_').slice(0, 64) || '_'
 }
@@ -65,7 +65,7 @@ export function argumentsObject(text: string): JsonObject {
   return { unparsable: text }
 }
 
-/** The same as text; what was right is passed on as the model wrote it. */
+/** The same as text. Valid arguments are passed on exactly as the model wrote them. */
 export function argumentsText(text: string): string {
   const value = argumentsObject(text)
   return text.trim() !== '' && !('unparsable' in value) ? text : JSON.stringify(value)

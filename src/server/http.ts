@@ -35,8 +35,8 @@ export interface HttpServer {
   /** Port 0 takes a free port. Rejects with Node's own error if the address is not available. */
   listen(host: string, port: number): Promise<{ port: number }>
   /**
-   * Accepts nothing new, tells WebSocket clients to reconnect (1012), cuts event streams (without a `complete`, which would say
-   * that they had ended), waits a little for open requests, then cuts those too. May be called twice.
+   * Accepts nothing new, tells WebSocket clients to reconnect (1012), cuts event streams (without a `complete`, which
+   * would say that they had ended), waits a little for open requests, then cuts those too. May be called twice.
    */
   close(): Promise<void>
 }
@@ -107,8 +107,8 @@ export function createHttpServer<Viewer>(options: HttpServerOptions<Viewer>): Ht
 
   /** Connections whose request has no complete response yet. */
   const answering = new WeakSet<Socket>()
-  // Nothing moved on a connection for this long. A response that is still being made is no reason to close it; one that the
-  // client does not read is.
+  // Nothing moved on a connection for this long. A response that is still being made is no reason to close it; one that
+  // the client does not read is.
   server.setTimeout(limits.stalledSocketMs, (socket) => {
     if (answering.has(socket) && socket.writableLength === 0) return
     if (answering.has(socket)) log.debug('closed a connection whose client did not read its response')

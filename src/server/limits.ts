@@ -42,10 +42,10 @@ export interface Limits {
 }
 
 /**
- * About the cost: a page of 200 messages with the fields of every kind of message costs 30,000 (all kinds are counted, though
- * a message is of one kind). 200 agents with their tools and blocks cost 11,000. Agents with runs with agents with runs, 50
- * per page, cost 130,000. 50,000 plain fields keep the process busy for about a tenth of a second (20,000 took 15 to 50 ms on
- * 2 cores).
+ * About the cost: a page of 200 messages with the fields of every kind of message costs 30,000 (all kinds are counted,
+ * though a message is of one kind). 200 agents with their tools and blocks cost 11,000. Agents with runs with agents
+ * with runs, 50 per page, cost 130,000. 50,000 plain fields keep the process busy for about a tenth of a second (20,000
+ * took 15 to 50 ms on 2 cores).
  */
 export const defaultLimits: Limits = {
   depth: 15,

@@ -62,10 +62,10 @@ type Result = ExecutionResult | AsyncIterable<ExecutionResult>
 const closeCodes = { restarting: 1012, tryAgainLater: 1013 } as const
 
 /**
- * Speaks graphql-transport-ws on `ws`. The library's own adapter closes the whole socket with 4500, which clients take as
- * final, whenever something throws: one bad operation would end every other stream of that client. Here each operation
- * fails by itself, with an `error` message. Only a violation of the protocol (44xx) or an oversized frame (1009) closes a
- * socket.
+ * Speaks graphql-transport-ws on `ws`. The library's own adapter closes the whole socket with 4500, which clients take
+ * as final, whenever something throws: one bad operation would end every other stream of that client. Here each
+ * operation fails by itself, with an `error` message. Only a violation of the protocol (44xx) or an oversized frame
+ * (1009) closes a socket.
  */
 export function createWebSocketEndpoint<Viewer>(options: WebSocketOptions<Viewer>): WebSocketEndpoint {
   const { yoga, identify, origins, log, limits, sharedExecution, keyWatch } = options
@@ -96,8 +96,8 @@ export function createWebSocketEndpoint<Viewer>(options: WebSocketOptions<Viewer
       context.subscriptions[id] = mark
       const answer = await answerTo(context, { id, payload })
       if (context.subscriptions[id] === mark) return answer
-      // The client has completed the operation, or the socket is closed. The library knows operations by their ids alone,
-      // and the client may use this id again: the library would take this answer for the new operation's.
+      // The client has completed the operation, or the socket is closed. The library knows operations by their ids
+      // alone, and the client may use this id again: the library would take this answer for the new operation's.
       if ('result' in answer) await release(answer.result)
       return neverAnswered()
     },

@@ -33,8 +33,8 @@ export interface ClaimedRun {
 }
 
 /**
- * Claims runs that wait. Each tenant's runs go in order, urgent ones first, then by arrival; of several tenants, the one
- * with the fewest runs under way goes first, and the tenants take turns where these are equal.
+ * Claims runs that wait. Each tenant's runs go in order, urgent ones first, then by arrival; of several tenants, the
+ * one with the fewest runs under way goes first, and the tenants take turns where these are equal.
  */
 export async function claimRuns(db: Kysely<Database>, claim: Claim, limits: ClaimLimits): Promise<ClaimedRun[]> {
   if (limits.perTenant === null && limits.perAgent === null) return claimCandidates(db, claim, waitingRuns(claim))

@@ -60,8 +60,8 @@ const probe = `set local work_mem = '64kB';
   select current_setting('transaction_read_only') = 'on' as read_only, count(*) from generate_series(1, 20000)`
 
 /**
- * Whether the database can be written to: it answers, it is not read-only and its disk has space. Throws what Postgres says
- * if not. The probe writes a temporary file rather than a row: it leaves no dead rows and no WAL behind.
+ * Whether the database can be written to: it answers, it is not read-only and its disk has space. Throws what Postgres
+ * says if not. The probe writes a temporary file rather than a row: it leaves no dead rows and no WAL behind.
  */
 export async function isWritable(pool: pg.Pool): Promise<boolean> {
   // Several statements in one query are one transaction, and give one result each.

@@ -5,27 +5,27 @@ import type { Step } from '../domain/step.ts'
 import type { ToolCall } from '../domain/tool-call.ts'
 import type { Tool } from '../domain/tool.ts'
 
-/** One call to be made, with what its tool may need to know. */
+/** A call to run, with everything that its tool may need. */
 export interface Execution {
   readonly call: ToolCall
-  /** Undefined where the agent has no such tool. */
+  /** Undefined if the agent has no such tool. */
   readonly tool: Tool | undefined
   readonly agent: Agent
   readonly run: DrivenRun
   readonly step: Step
-  /** The versions of the blocks that the model was shown, by id, as far as they are known. */
+  /** Versions of the blocks that the model was shown, by id. May be incomplete. */
   readonly seenBlocks: ReadonlyMap<string, number>
   readonly signal: AbortSignal
 }
 
-/** What a tool came to, before it is cut to its limit. */
+/** The result of a tool before it is cut to the tool's limit. */
 export interface ToolOutput {
   readonly ok: boolean
   readonly output: string
   readonly stdout?: readonly string[]
   readonly stderr?: readonly string[]
-  /** Something of it is gone already. */
+  /** Part of the output has already been cut. */
   readonly truncated?: boolean
-  /** What is to be stored with the result, in the same transaction. */
+  /** Block edits to store in the same transaction as the result. */
   readonly writes?: readonly BlockWrite[]
 }

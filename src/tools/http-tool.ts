@@ -18,7 +18,7 @@ export interface HttpCall {
   readonly signal: AbortSignal
 }
 
-/** Posts the arguments and gives what came back. A status outside 2xx is thrown, with the body. */
+/** Posts the arguments and returns the response body. Throws on a status outside 2xx, with the body in the message. */
 export async function callHttpTool(network: GuardedNetwork, tool: Tool, call: HttpCall): Promise<string> {
   const body = JSON.stringify(call.args)
   if (Buffer.byteLength(body) > maxRequestBytes) throw new Error('The arguments are more than 1 MB: too much to send.')
@@ -71,7 +71,7 @@ function withoutContext(own: Hop['own']): Hop['own'] {
 interface Hop {
   readonly method: 'POST' | 'GET'
   readonly body: string | null
-  /** What the tool's owner set: secrets that no other origin is told. */
+  /** Headers that the tool's owner set. They may be secrets, so no other origin is sent them. */
   readonly headers: Headers
   readonly own: Readonly<Record<string, string>>
   readonly signal: AbortSignal
@@ -94,7 +94,7 @@ async function follow(network: GuardedNetwork, first: URL, given: Hop): Promise<
       const headers = new Headers({ 'content-type': 'application/json' })
       hop = { ...hop, headers, own: withoutContext(hop.own) }
     }
-    // As browsers do: only these two repeat a POST.
+    // Like browsers: only 307 and 308 repeat a POST.
     if (response.status !== 307 && response.status !== 308) hop = { ...hop, method: 'GET', body: null }
     url = next
   }

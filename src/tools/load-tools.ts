@@ -17,7 +17,7 @@ export async function loadTools(path: string): Promise<ToolDefinition[]> {
   return tools.flat()
 }
 
-/** Fails at the start what would fail at the first call. */
+/** Makes a tool that could not be called fail the start instead of its first call. */
 export function checkTools(tools: readonly ToolDefinition[]): void {
   const names = new Set<string>(builtinTools.map((tool) => tool.name))
   for (const tool of tools) {

@@ -34,9 +34,9 @@ interface WaitingCall {
 
 export type McpAnswer =
   | { readonly outcome: 'returned'; readonly text: string }
-  /** By the tool itself, or because it was told to stop. */
+  /** The tool failed, or was told to stop. */
   | { readonly outcome: 'failed'; readonly error: Error }
-  /** The server knows the session no longer, and has done nothing. */
+  /** The server has forgotten the session and has not run the call. */
   | { readonly outcome: 'session lost'; readonly error: Error }
   | { readonly outcome: 'unreachable'; readonly error: Error }
 
@@ -109,7 +109,7 @@ export class McpClient {
     return new Response(readable, { status, statusText, headers })
   }
 
-  /** The client remembers what was listed: not to be called on one that is kept for calls. */
+  /** The SDK's client caches the list, so this must not be called on a client that is kept for calls. */
   async listTools(): Promise<ListedTool[]> {
     const tools: ListedTool[] = []
     let cursor: string | undefined
@@ -153,7 +153,7 @@ export class McpClient {
     return { outcome: 'failed', error: new Error(text === '' ? 'The tool failed without saying why.' : text) }
   }
 
-  /** The session is ended too, where the server has one; one that is gone needs no goodbye. */
+  /** Also ends the session, if the server has one and still answers. */
   async close(): Promise<void> {
     await Promise.race([
       this.#transport.terminateSession().catch(() => undefined),

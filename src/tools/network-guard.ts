@@ -25,7 +25,7 @@ const closedRanges = {
     '224.0.0.0/4',
     '240.0.0.0/4',
   ],
-  // Those that carry an IPv4 address inside (translated, 6to4, Teredo) are closed as a whole.
+  // Ranges that carry an IPv4 address inside (translated, 6to4, Teredo) are closed completely.
   ipv6: [
     '::/96',
     '::ffff:0:0:0/96',
@@ -52,7 +52,7 @@ for (const family of ['ipv4', 'ipv6'] as const) {
   }
 }
 
-/** Whether an address belongs to the public internet. IPv4 written as IPv6 counts as what it is. */
+/** Whether an address belongs to the public internet. An IPv4 address written as IPv6 is checked as IPv4. */
 export function isPublicAddress(address: string): boolean {
   const plain = address.replaceAll(/^\[|\]$/g, '').replace(/%.*$/, '')
   const family = isIP(plain)
@@ -67,14 +67,14 @@ export class PrivateAddressError extends Error {
 }
 
 export interface GuardedNetwork {
-  /** As the global one, without redirects: whoever follows one asks again, so that every hop is looked at. */
+  /** Like the global `fetch`, but does not follow redirects: the caller does, so that every hop is checked. */
   readonly fetch: (url: string | URL, init?: RequestInit) => Promise<Response>
   close(): void
 }
 
 export interface GuardOptions {
   readonly allowPrivate: boolean
-  /** How names become addresses. */
+  /** Resolves host names. Defaults to the system's resolver. */
   readonly lookup?: (
     host: string,
     options: { readonly all: true },
@@ -83,8 +83,8 @@ export interface GuardOptions {
 }
 
 /**
- * HTTP that connects to public addresses alone. A name is resolved once, and the connection goes to an address that
- * was looked at: a name server that gives another answer the next time is not asked a next time.
+ * HTTP that connects only to public addresses. A name is resolved once, and the connection goes to the address that was
+ * checked, so a name server cannot give another answer in between.
  */
 export function createNetworkGuard({ allowPrivate, lookup = systemLookup }: GuardOptions): GuardedNetwork {
   const guardedLookup: LookupFunction = (host, options, callback) => {
@@ -96,7 +96,7 @@ export function createNetworkGuard({ allowPrivate, lookup = systemLookup }: Guar
       else callback(null, usable[0]!.address, usable[0]!.family)
     })
   }
-  // The timeout closes connections that nobody uses; how long an answer may take is the caller's to say.
+  // This timeout closes unused connections. The caller decides how long a response may take.
   const agentOptions = { keepAlive: true, timeout: 30_000, lookup: guardedLookup }
   const agents = { 'http:': new HttpAgent(agentOptions), 'https:': new HttpsAgent(agentOptions) }
 
@@ -104,7 +104,7 @@ export function createNetworkGuard({ allowPrivate, lookup = systemLookup }: Guar
     const url = new URL(given)
     if (url.protocol !== 'http:' && url.protocol !== 'https:') throw new Error(`${url.protocol} is not HTTP.`)
     const literal = url.hostname.replaceAll(/^\[|\]$/g, '')
-    // An address that is written out is never looked up.
+    // A literal address is never resolved, so it is checked here.
     if (isIP(literal) !== 0 && !allowPrivate && !isPublicAddress(literal)) throw new PrivateAddressError(literal)
     init.signal?.throwIfAborted()
     const body = await bytesOf(init.body)
@@ -149,7 +149,7 @@ function toWebResponse(message: IncomingMessage): Response {
   for (const [name, values] of Object.entries(message.headersDistinct)) {
     for (const value of values ?? []) headers.append(name, value)
   }
-  // An error in the middle of a body reaches whoever reads it; with nobody reading it is no one's.
+  // A reader of the body gets this error from the stream. Without a reader it must not end the process.
   message.on('error', () => undefined)
   if (bodiless.has(status)) message.resume()
   const body = bodiless.has(status) ? null : (Readable.toWeb(message) as ReadableStream<Uint8Array<ArrayBuffer>>)

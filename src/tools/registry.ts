@@ -2,15 +2,15 @@ import type { Json, JsonObject } from '../util/json.ts'
 import type { CallContext } from './call-context.ts'
 import { isStandardSchema, parseWith, toJsonSchema, type OutputOf, type StandardSchema } from './standard-schema.ts'
 
-/** What a tool's function is given beside its arguments. */
+/** What a tool's function gets in addition to its arguments. */
 export interface ToolContext extends Omit<CallContext, 'callId'> {
-  /** The same for every attempt at one call, and for no other call. */
+  /** The same for every attempt at one call, and different for every call. */
   readonly idempotencyKey: string
   /** Aborted when the run is cancelled, the time is up or the server stops. */
   readonly signal: AbortSignal
 }
 
-/** A string is returned as it is, any other value as JSON; what it throws, the model reads. */
+/** A returned string is the output as it is, any other value becomes JSON. The model reads the message of an error. */
 export type ToolFunction<Arguments = JsonObject> = (args: Arguments, context: ToolContext) => unknown
 
 /** A tool whose function is part of the server's own code. */
@@ -33,7 +33,7 @@ export interface ToolDefinition {
   readonly run: ToolFunction
 }
 
-/** As it may be written: with a Standard Schema, the function gets what the schema makes of the arguments. */
+/** A definition with a Standard Schema: the function gets the value that the schema has parsed. */
 export interface StandardToolDefinition<Schema extends StandardSchema> extends Omit<
   ToolDefinition,
   'parameters' | 'run'

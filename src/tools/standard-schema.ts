@@ -16,7 +16,7 @@ export function isStandardSchema(value: unknown): value is StandardSchema {
   return (typeof value === 'object' || typeof value === 'function') && value !== null && '~standard' in value
 }
 
-/** What models are told of the arguments. */
+/** The schema as models are sent it. */
 export function toJsonSchema(schema: StandardSchema): JsonObject {
   const { jsonSchema, vendor } = schema['~standard']
   if (!jsonSchema) throw new Error(`This version of ${vendor} can't say its schemas as JSON Schema. Give one instead.`)
@@ -25,7 +25,7 @@ export function toJsonSchema(schema: StandardSchema): JsonObject {
   return converted
 }
 
-/** The value as the schema makes it; throws what is wrong with it, place by place. */
+/** The value that the schema parses. Throws an error that lists every problem with its path. */
 export async function parseWith(schema: StandardSchema, value: unknown): Promise<unknown> {
   const result = await schema['~standard'].validate(value)
   if (!result.issues) return result.value

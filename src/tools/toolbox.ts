@@ -23,13 +23,13 @@ import { Sandbox } from './sandbox/sandbox.ts'
 import { onAbort } from '../util/abort.ts'
 import { errorMessage } from '../util/error-message.ts'
 
-/** A script's time begins when it has a thread, and it stops itself when that is over. It waits as long at the most. */
+/** A script's time limit starts when it gets a thread, and it waits for a thread at most that long again. */
 const sandboxGraceMs = 3_000
 const loadMs = 2_000
 
 export interface Executed {
   readonly result: ToolResult
-  /** What is to be stored with it, or not at all. */
+  /** Block edits to store in the same transaction as the result. */
   readonly writes: readonly BlockWrite[]
 }
 
@@ -50,7 +50,7 @@ export class Toolbox implements ToolAccess {
     this.#mcp = new McpConnections(options.network)
   }
 
-  /** Runs one call. Whatever goes wrong is a result that the model reads: this never throws. */
+  /** Runs one call. Never throws: every failure is an error result that the model reads. */
   async execute(execution: Execution): Promise<Executed> {
     const startedAt = performance.now()
     const output = await this.#attempt(execution)
@@ -160,7 +160,7 @@ function lateText({ name, timeoutMs }: Tool): string {
   return `${name} did not finish within ${timeoutMs} ms.`
 }
 
-/** Does the work with a signal that also tells when the time is up. What goes on after that is left to itself. */
+/** Runs `work` with a signal that is also aborted when the time is up. Work that ignores the signal is abandoned. */
 async function withinTime<T>(
   outer: AbortSignal,
   limitMs: number,

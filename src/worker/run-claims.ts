@@ -13,9 +13,9 @@ const compareRounds = 8
 const firstTenant = '00000000-0000-0000-0000-000000000000'
 
 /**
- * The runs that one worker claims and drives. It looks for runs when it is told that there may be some, and when a place
- * gets free while more runs than it had places for were waiting. At most one claim is under way: whoever asks meanwhile
- * is served by the next one, so many hints cost few statements.
+ * The runs that one worker claims and drives. It looks for runs when it is told that there may be some, and when a
+ * place gets free while more runs than it had places for were waiting. At most one claim is under way: whoever asks
+ * meanwhile is served by the next one, so many hints cost few statements.
  */
 export class RunClaims {
   readonly #options: WorkerOptions
@@ -23,7 +23,9 @@ export class RunClaims {
   readonly #onLeaseLost: () => void
   readonly #draining = new AbortController()
   readonly #release = new AbortController()
-  /** Every run that is driven here, by its lease: one that was let go of may be claimed again before its driver is gone. */
+  /**
+   * Every run that is driven here, by its lease: one that was let go of may be claimed again before its driver is gone.
+   */
   readonly #driven = new Map<string, { readonly runId: string; readonly done: Promise<void> }>()
   #openedAt: number | undefined
   /** What asks the database for leases, or compares them with it: one thing at a time. */
@@ -34,7 +36,9 @@ export class RunClaims {
   #lastTenantId = firstTenant
   /** A suspect that is driven here and has stored nothing yet. */
   #suspect: string | undefined
-  /** A lease may be stored that nobody here drives for: the answer to a claim was lost, or letting go of a run failed. */
+  /**
+   * A lease may be stored that nobody here drives for: the answer to a claim was lost, or letting go of a run failed.
+   */
   #inDoubt = false
   #rounds = 0
 

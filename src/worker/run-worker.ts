@@ -5,9 +5,9 @@ import { openSession, type WorkerSession } from './worker-session.ts'
 const reopenAfterMs = 1_000
 
 /**
- * Claims runs and drives them, for as long as the process may. A session is one worker's life: it holds a lock that says
- * that it lives. If the lock is lost because the connection broke, nobody knows any longer that this worker lives, so it
- * lets go of all its runs and begins a new life.
+ * Claims runs and drives them, for as long as the process may. A session is one worker's life: it holds a lock that
+ * says that it lives. If the lock is lost because the connection broke, nobody knows any longer that this worker lives,
+ * so it lets go of all its runs and begins a new life.
  */
 export class RunWorker {
   readonly #options: WorkerOptions

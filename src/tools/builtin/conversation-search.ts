@@ -19,7 +19,7 @@ const roleOfType: Readonly<Record<SearchedType, string>> = {
 const maxTextLength = 2_000
 const lastPosition = 2 ** 31 - 1
 
-/** Over the whole history of the conversation but for the turn that asks, which the model has before its eyes. */
+/** Searches the whole conversation except the current turn, which the model can see. */
 export async function searchConversation(
   db: Kysely<Database>,
   args: JsonObject,

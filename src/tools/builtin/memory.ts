@@ -11,7 +11,7 @@ export function isMemoryTool(name: string): name is MemoryToolName {
 }
 
 /**
- * Reads the agent's blocks and says what is to be written. It is written by the checkpoint that stores the result, so
+ * Reads the agent's blocks and returns the edit. The checkpoint that stores the result also stores the edit, so
  * a worker that lost its run edits nothing, and a block that changes in between makes the tool run again.
  */
 export async function runMemoryTool(
@@ -25,7 +25,8 @@ export async function runMemoryTool(
     name,
     args,
     blocks,
-    // A worker that took the run up after the model had answered does not know what it was shown, but when.
+    // A worker that took over after the model had answered knows only when the model was asked, not which versions it
+    // saw.
     isAsSeen: ({ id, version, updatedAt }) =>
       seenBlocks.has(id) ? seenBlocks.get(id) === version : updatedAt <= step.createdAt,
   })

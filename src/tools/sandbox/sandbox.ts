@@ -4,26 +4,26 @@ import { Worker } from 'node:worker_threads'
 import { onAbort } from '../../util/abort.ts'
 import type { ScriptJob, ScriptOutcome } from './script.ts'
 
-/** Threads at the most, and how many of them one tenant may have at once: the others' scripts don't wait for its. */
+/** Maximum number of threads, in all and per tenant, so that one tenant cannot delay the others. */
 const maxThreads = 8
 const maxThreadsPerTenant = 4
-/** Threads that are kept though they have nothing to do: starting one takes longer than most scripts. */
+/** Idle threads that are kept: starting a thread takes longer than most scripts. */
 const maxIdle = 2
-/** A thread takes time to start, much of it where the machine is busy: its scripts are last in line. */
+/** How long a thread may take to start. On a busy machine this is long, because script threads have a low priority. */
 const startMs = 60_000
-/** A script that is over its time stops by itself, unless it got stuck inside the engine. */
+/** A script stops itself when its time is up. One that is stuck inside the engine is killed after this. */
 const graceMs = 2_000
 
 export interface ScriptOptions {
   readonly tenantId: string
-  /** Aborted: the thread is killed, whatever it is doing. */
+  /** When aborted, the thread is killed. */
   readonly signal: AbortSignal
 }
 
 interface Thread {
   readonly worker: Worker
   readonly ready: Promise<unknown>
-  /** Whose scripts it runs: no other tenant's ever get to an engine that has run one of theirs. */
+  /** The only tenant whose scripts this thread runs. */
   readonly tenantId: string
 }
 
@@ -33,9 +33,9 @@ interface Waiting {
   readonly giveUp: (reason: Error) => void
 }
 
-/** Runs scripts in threads of their own, so that none of them can hold up the process or another tenant. */
+/** Runs scripts in their own threads, so that no script can block the process or another tenant. */
 export class Sandbox {
-  /** The one that was used last comes last. */
+  /** Ordered by last use, most recent last. */
   readonly #idle: Thread[] = []
   readonly #busy = new Set<Thread>()
   readonly #queue: Waiting[] = []
@@ -54,14 +54,14 @@ export class Sandbox {
     }
   }
 
-  /** Kills what is running, and refuses what waits. May be called twice. */
+  /** Kills running scripts and rejects waiting ones. May be called twice. */
   async close(): Promise<void> {
     this.#closed = true
     for (const { giveUp } of this.#queue.splice(0)) giveUp(stopping())
     await Promise.all([...this.#idle.splice(0), ...this.#busy].map(({ worker }) => worker.terminate()))
   }
 
-  /** A thread, once the tenant may have one. */
+  /** Waits until the tenant may have a thread. */
   async #turn(tenantId: string, signal: AbortSignal): Promise<Thread> {
     signal.throwIfAborted()
     if (this.#hasRoom(tenantId)) return this.#take(tenantId)
@@ -96,10 +96,10 @@ export class Sandbox {
   #start(tenantId: string): Thread {
     const worker = startThread()
     const thread = { worker, ready: once(worker, 'message'), tenantId }
-    // Told to whoever waits for an outcome; with nobody waiting it is no one's business.
+    // Whoever waits for an outcome gets this error. Without a waiter it must not end the process.
     thread.ready.catch(() => undefined)
     worker.on('error', () => undefined)
-    // One that dies while it has nothing to do is not handed out any more.
+    // A thread that dies while idle must not be handed out again.
     thread.worker.once('exit', () => remove(this.#idle, thread))
     return thread
   }
@@ -112,7 +112,7 @@ export class Sandbox {
     if (this.#idle.length > maxIdle) void this.#idle.shift()!.worker.terminate()
   }
 
-  /** Whoever has waited longest and may have a thread gets one. */
+  /** Gives a thread to the longest waiting script whose tenant may have one. */
   #next(): void {
     const index = this.#queue.findIndex((waiting) => this.#hasRoom(waiting.tenantId))
     const [waiting] = index >= 0 && !this.#closed ? this.#queue.splice(index, 1) : []
@@ -133,7 +133,7 @@ function startThread(): Worker {
   return new Worker(new URL('./worker.ts', import.meta.url), {
     env: {},
     execArgv: [],
-    // What the engine itself would print belongs to nobody.
+    // Captures what the engine itself prints, so that it does not reach the server's output.
     stdout: true,
     stderr: true,
     resourceLimits: { maxOldGenerationSizeMb: 192, maxYoungGenerationSizeMb: 16, stackSizeMb: 4 },

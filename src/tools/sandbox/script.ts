@@ -12,10 +12,10 @@ import {
   type QuickJSSyncVariant,
 } from 'quickjs-emscripten-core'
 
-/** One call of a tool's function, or only a look at its source. All of it is text and numbers: it crosses threads. */
+/** A call of a tool's function, or a check of its source. Only text and numbers, because it is sent to a thread. */
 export interface ScriptJob {
   readonly source: string
-  /** The arguments as JSON; null: only load the module and see that it has a function to call. */
+  /** The arguments as JSON. Null means: only load the module and check that it has a function to call. */
   readonly argumentsText: string | null
   readonly limitMs: number
   /** Longer outputs are cut. */
@@ -24,30 +24,30 @@ export interface ScriptJob {
 
 export interface ScriptOutcome {
   readonly ok: boolean
-  /** What it returned, or why it did not. */
+  /** The returned text, or why there is none. */
   readonly output: string
   readonly stdout: readonly string[]
   readonly stderr: readonly string[]
-  /** More was printed than is kept. */
+  /** Whether more was printed than is kept. */
   readonly printedMore: boolean
-  /** Its time was up. */
+  /** Whether the script was stopped because its time was up. */
   readonly late: boolean
-  /** False where the engine may be the worse for it: then its thread is not used again. */
+  /** False if the engine may be damaged: then its thread is not used again. */
   readonly clean: boolean
 }
 
 const pageBytes = 64 * 1024
-/** What the engine itself needs to start with; no less will do. */
+/** The minimum that the engine needs to start. */
 const initialPages = 256
-/** The most that a script can have, whatever it does: the engine's own limit is lower, and not a cap. */
+/** A hard limit on memory. The engine's own limit is lower but can be exceeded. */
 const maxPages = 1024
 const memoryLimitBytes = (maxPages - initialPages) * pageBytes
-/** With more, recursion in the script overflows the stack of the thread. */
+/** With a larger stack, recursion in a script overflows the stack of the thread. */
 const stackBytes = 128 * 1024
 const maxMegabytes = (maxPages * pageBytes) / 1024 ** 2
 const jobsPerTurn = 1_000
 
-/** One engine for the life of the thread: memory that is given up comes back only when a thread ends. */
+/** One engine per thread: its memory is freed only when the thread ends. */
 export const engine = readFile(createRequire(import.meta.url).resolve('@jitl/quickjs-ng-wasmfile-release-sync/wasm'))
   .then((bytes) => WebAssembly.compile(bytes))
   .then((wasmModule) => {
@@ -57,7 +57,7 @@ export const engine = readFile(createRequire(import.meta.url).resolve('@jitl/qui
     )
   })
 
-/** Runs a script with globals of its own. Never throws. */
+/** Runs a script with its own globals. Never throws. */
 export async function runScript(job: ScriptJob): Promise<ScriptOutcome> {
   const printed = new Printed(job.charLimit)
   const runtime = (await engine).newRuntime()
@@ -119,7 +119,7 @@ function execute(scope: Scope, context: QuickJSContext, job: ScriptJob, printed:
     if (context.typeof(text) === 'string') printed.add(context.getNumber(stream), jsonText(context, text))
   })
   const prepare = unwrap(context.evalCode(prelude, 'prelude.js'))
-  // Taken before the script runs, so that it gets to change none of it.
+  // Evaluated before the script, so that the script cannot change it.
   const limit = keep(context.newNumber(job.charLimit + 1))
   const call = unwrap(context.callFunction(prepare, context.undefined, keep(print), limit))
 
@@ -177,7 +177,7 @@ const prelude = `(print, limit) => {
   }
 }`
 
-/** What a promise comes to. Nothing in a script can wait for the world, so what is not settled by now never will be. */
+/** The value of a promise. Scripts have no timers or I/O, so a promise without pending jobs never settles. */
 function settle(runtime: QuickJSRuntime, context: QuickJSContext, handle: QuickJSHandle): QuickJSHandle {
   for (;;) {
     const state = context.getPromiseState(handle)
@@ -208,7 +208,7 @@ function errorOf({ name, message, stack }: ThrownValue): ScriptError {
   return new ScriptError(`${name === 'Error' || typeof name !== 'string' ? '' : `${name}: `}${message}${where}`)
 }
 
-/** What was written to the console, by stream, as far as it is kept. */
+/** What was printed to the console, by stream, up to a limit. */
 class Printed {
   readonly #streams: readonly [string[], string[]] = [[], []]
   #left: number
@@ -221,7 +221,7 @@ class Printed {
   add(stream: number, text: string): void {
     this.#more ||= text.length > this.#left
     if (this.#left < 0) return
-    // One character more than the limit shows that something was cut.
+    // Keeps one character more than the limit, which shows that something was cut.
     this.#streams[stream === 0 ? 0 : 1].push(text.slice(0, this.#left + 1))
     this.#left -= text.length + 1
   }

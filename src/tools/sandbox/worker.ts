@@ -5,18 +5,18 @@ import { parentPort } from 'node:worker_threads'
 
 import { engine, runScript, type ScriptJob } from './script.ts'
 
-/** A thread that runs one script after another, once it has said that it can. */
+/** A thread that runs one script after another. It announces when it is ready. */
 yieldToServer()
 await engine
 parentPort!.postMessage('ready')
 // A job that breaks the engine ends the thread, which is how the pool learns of it.
 parentPort!.on('message', (job: ScriptJob) => void runScript(job).then((outcome) => parentPort!.postMessage(outcome)))
 
-/** Scripts may take every core there is; the threads that serve come first. Only Linux knows priorities of threads. */
+/** Lowers the priority of this thread below the server's threads. Only Linux has thread priorities. */
 function yieldToServer(): void {
   try {
     setPriority(Number(basename(readlinkSync('/proc/thread-self'))), 10)
   } catch {
-    // Then the scheduler alone sees to it.
+    // Without priorities, the scheduler shares the cores evenly.
   }
 }
