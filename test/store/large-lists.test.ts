@@ -6,6 +6,7 @@ import { apiScopes, type Viewer } from '../../src/domain/viewer.ts'
 import { createLoaders } from '../../src/graphql/loaders.ts'
 import { schema } from '../../src/graphql/schema.ts'
 import { searchMessages } from '../../src/store/search-messages.ts'
+import { startTestApp } from '../support/app.ts'
 import { createGround, type Ground } from '../support/execute.ts'
 import { explain, type Explanation, type Statement } from '../support/explain.ts'
 import { hookDatabase } from '../support/gated-database.ts'
@@ -208,6 +209,23 @@ it.each(['common', 'rare', 'nowhere', 'common rare', '"common 10"', null])(
       limit: 5,
     })
     expect(found.length).toBe({ nowhere: 0, '"common 10"': 2 }[query ?? ''] ?? 5)
+    await expectSmall(statements)
+  },
+)
+
+it(
+  '[LARGE8] the sweep and the claims of workers look at what needs them, however many runs there are',
+  { timeout: 30_000 },
+  async () => {
+    // Otherwise the worker would drive them.
+    await large.pool.query(
+      `update runs set status = 'COMPLETED', stop_reason = 'END_TURN', finished_at = updated_at where outcome = 'ACTIVE'`,
+    )
+    const { db, statements, mostSent } = collect()
+    const app = await startTestApp({ database: { ...large, db } })
+    // A round of the sweep sends some statement, and every fourth round does the rare tasks too.
+    await expect.poll(mostSent, { timeout: 20_000 }).toBeGreaterThan(8)
+    await app.stop()
     await expectSmall(statements)
   },
 )
