@@ -13,23 +13,41 @@ import { requireUuid } from './node.ts'
 import { deletedPayloadType, payloadType } from './payload.ts'
 import { ToolRuleInput } from './tool-rule.ts'
 
+/** Of a new agent. */
 const descriptions = {
-  name: 'For people, 1 to 200 characters. Need not be unique.',
-  description: 'For people, 10,000 characters at the most.',
-  instructions: 'What the model is told, 200,000 characters at the most.',
-  model: 'A model handle, provider/name, as `models` lists them.',
-  modelSettings: 'How the model is asked.',
-  tools: 'What it can do: 200 tools at the most.',
-  toolRules: 'Which tools may be called when. They may name only tools that the agent has.',
-  blockIds: 'Blocks that exist. An agent has 100 blocks at the most, each with a label of its own.',
-  compaction: 'How a context that grew too long is made short again.',
-  tags: 'Words to find it by: 50 at the most, each of 64 characters at the most.',
-  metadata: "A JSON object that is the client's own, 64 KB at the most.",
-  timezone: 'The IANA name of the time zone in which it is told the time; UTC by default.',
+  name: 'Display name, 1 to 200 characters. Need not be unique.',
+  description: 'Description for people, at most 10,000 characters.',
+  instructions: 'Instructions for the model, at most 200,000 characters. Empty by default.',
+  model:
+    'Model handle, `provider/name`. The model need not be listed by `models`, but its provider must be configured.',
+  modelSettings: 'Settings for model requests.',
+  tools: 'Tools to attach, at most 200.',
+  toolRules: 'Constraints on tool calls, at most 200. They may name only tools of the agent.',
+  blockIds: 'Ids of existing blocks to attach.',
+  compaction: 'How the context is shortened when it grows too long.',
+  tags: 'Tags to filter by: at most 50, each at most 64 characters.',
+  metadata: "JSON object for the client's own use, at most 64 KB. Empty by default.",
+  timezone: 'IANA name of the time zone in which the agent is told the time. Defaults to UTC.',
+}
+
+/** Of a change: the same fields, where null and the list as a whole mean something. */
+const changes: typeof descriptions = {
+  name: 'Display name, 1 to 200 characters. Must not be null.',
+  description: 'Description for people, at most 10,000 characters. Null removes it.',
+  instructions: 'Instructions for the model, at most 200,000 characters. Null empties them.',
+  model: 'Model handle, `provider/name`. Must not be null.',
+  modelSettings: 'Settings for model requests. Omitted settings stay unchanged.',
+  tools: 'All tools of the agent, at most 200.',
+  toolRules: 'All tool rules of the agent, at most 200. They may name only tools of the agent.',
+  blockIds: 'Ids of all blocks of the agent, at most 100.',
+  compaction: 'How the context is shortened when it grows too long. Omitted settings stay unchanged.',
+  tags: 'All tags of the agent: at most 50, each at most 64 characters.',
+  metadata: "JSON object for the client's own use, at most 64 KB. It replaces the whole object; null empties it.",
+  timezone: 'IANA name of the time zone in which the agent is told the time. Null means UTC.',
 }
 
 const CreateAgentInput = builder.inputType('CreateAgentInput', {
-  description: 'An agent to make.',
+  description: 'A new agent.',
   fields: (t) => ({
     name: t.string({ required: true, description: descriptions.name }),
     description: t.string({ description: descriptions.description }),
@@ -38,32 +56,40 @@ const CreateAgentInput = builder.inputType('CreateAgentInput', {
     modelSettings: t.field({ type: ModelSettingsInput, description: descriptions.modelSettings }),
     tools: t.field({ type: [AgentToolInput], description: descriptions.tools }),
     toolRules: t.field({ type: [ToolRuleInput], description: descriptions.toolRules }),
-    blocks: t.field({ type: [CreateBlockInput], description: 'Blocks to make for it.' }),
+    blocks: t.field({
+      type: [CreateBlockInput],
+      description: 'New blocks to create and attach. An agent has at most 100 blocks, each with a different label.',
+    }),
     blockIds: t.idList({ description: descriptions.blockIds }),
     compaction: t.field({ type: CompactionSettingsInput, description: descriptions.compaction }),
     tags: t.stringList({ description: descriptions.tags }),
     metadata: t.field({ type: 'JSON', description: descriptions.metadata }),
     timezone: t.string({ description: descriptions.timezone }),
-    includeBaseTools: t.boolean({ required: true, defaultValue: true, description: 'Attach the memory tools.' }),
+    includeBaseTools: t.boolean({
+      required: true,
+      defaultValue: true,
+      description: 'Whether to attach the built-in memory tools. Defaults to true.',
+    }),
   }),
 })
 
 const UpdateAgentInput = builder.inputType('UpdateAgentInput', {
-  description: 'What is left out stays as it is, also inside nested settings; null clears. Lists replace.',
+  description:
+    'Changes to an agent. Omitted fields stay unchanged, null restores the default, and lists are replaced as a whole.',
   fields: (t) => ({
-    id: t.id({ required: true, description: 'agent_…' }),
-    name: t.string({ description: descriptions.name }),
-    description: t.string({ description: descriptions.description }),
-    instructions: t.string({ description: descriptions.instructions }),
-    model: t.string({ description: descriptions.model }),
-    modelSettings: t.field({ type: ModelSettingsInput, description: descriptions.modelSettings }),
-    tools: t.field({ type: [AgentToolInput], description: descriptions.tools }),
-    toolRules: t.field({ type: [ToolRuleInput], description: descriptions.toolRules }),
-    blockIds: t.idList({ description: descriptions.blockIds }),
-    compaction: t.field({ type: CompactionSettingsInput, description: descriptions.compaction }),
-    tags: t.stringList({ description: descriptions.tags }),
-    metadata: t.field({ type: 'JSON', description: descriptions.metadata }),
-    timezone: t.string({ description: descriptions.timezone }),
+    id: t.id({ required: true, description: 'Id of the agent.' }),
+    name: t.string({ description: changes.name }),
+    description: t.string({ description: changes.description }),
+    instructions: t.string({ description: changes.instructions }),
+    model: t.string({ description: changes.model }),
+    modelSettings: t.field({ type: ModelSettingsInput, description: changes.modelSettings }),
+    tools: t.field({ type: [AgentToolInput], description: changes.tools }),
+    toolRules: t.field({ type: [ToolRuleInput], description: changes.toolRules }),
+    blockIds: t.idList({ description: changes.blockIds }),
+    compaction: t.field({ type: CompactionSettingsInput, description: changes.compaction }),
+    tags: t.stringList({ description: changes.tags }),
+    metadata: t.field({ type: 'JSON', description: changes.metadata }),
+    timezone: t.string({ description: changes.timezone }),
   }),
 })
 
@@ -83,11 +109,11 @@ const UpsertAgentInput = builder.inputType('UpsertAgentInput', {
 })
 
 const DeleteAgentInput = builder.inputType('DeleteAgentInput', {
-  description: 'Which agent to delete.',
-  fields: (t) => ({ id: t.id({ required: true, description: 'agent_…' }) }),
+  description: 'The agent to delete.',
+  fields: (t) => ({ id: t.id({ required: true, description: 'Id of the agent.' }) }),
 })
 
-/** Ids as the store has them, in lists that may be left out. */
+/** Internal ids in place of public ones, in lists that may be omitted. */
 function partsOf(input: {
   tools?: readonly { toolId: string; approvalOverride?: boolean | null | undefined }[] | null | undefined
   blockIds?: readonly string[] | null | undefined
@@ -98,7 +124,7 @@ function partsOf(input: {
   }
 }
 
-/** Null and undefined mean different things to whoever updates. */
+/** An update tells null from an omitted list. */
 function nullish(value: unknown): null | undefined {
   return value === null ? null : undefined
 }
@@ -107,15 +133,22 @@ builder.mutationFields((t) => ({
   createAgent: t.field({
     type: payloadType('CreateAgentPayload', 'agent', Agent, 'The new agent.'),
     nullable: true,
-    description: 'Makes an agent with its main conversation.',
-    args: { input: t.arg({ type: CreateAgentInput, required: true, description: 'What it is to be.' }) },
+    description: 'Creates an agent with its main conversation.',
+    args: { input: t.arg({ type: CreateAgentInput, required: true, description: 'A new agent.' }) },
     resolve: (_root, { input }, context) => createAgent(context, context.viewer, { ...input, ...partsOf(input) }),
   }),
   updateAgent: t.field({
     type: payloadType('UpdateAgentPayload', 'agent', Agent, 'The changed agent.'),
     nullable: true,
-    description: 'Changes an agent. A run that goes on sees it at its next step.',
-    args: { input: t.arg({ type: UpdateAgentInput, required: true, description: 'What changes.' }) },
+    description: 'Changes the settings of an agent.',
+    args: {
+      input: t.arg({
+        type: UpdateAgentInput,
+        required: true,
+        description:
+          'Changes to an agent. Omitted fields stay unchanged, null restores the default, and lists are replaced as a whole.',
+      }),
+    },
     resolve: (_root, { input }, context) =>
       updateAgent(context, context.viewer, { ...input, ...partsOf(input), id: requireUuid('Agent', input.id) }),
   }),
@@ -124,7 +157,7 @@ builder.mutationFields((t) => ({
     nullable: true,
     description:
       "Creates the agent with the client's own key, or replaces the settings of the existing one. Its conversations and blocks stay; a given block is added only if its label is new.",
-    args: { input: t.arg({ type: UpsertAgentInput, required: true, description: 'Key and settings.' }) },
+    args: { input: t.arg({ type: UpsertAgentInput, required: true, description: 'An agent to create or replace.' }) },
     resolve: (_root, { input: { key, agent } }, context) =>
       upsertAgent(context, context.viewer, {
         key: checkedToken('input.key', key)!,
@@ -135,8 +168,8 @@ builder.mutationFields((t) => ({
     type: deletedPayloadType('DeleteAgentPayload', 'Id of the deleted agent.'),
     nullable: true,
     description:
-      'Deletes an agent with its conversations, runs and messages, and the agent that was made to work for it in the background. Its blocks and tools stay.',
-    args: { input: t.arg({ type: DeleteAgentInput, required: true, description: 'Which one.' }) },
+      'Deletes an agent, its conversations and the background agent made for it. Its tools and shared blocks stay.',
+    args: { input: t.arg({ type: DeleteAgentInput, required: true, description: 'The agent to delete.' }) },
     async resolve(_root, { input }, context) {
       await deleteAgent(context, context.viewer, { id: requireUuid('Agent', input.id) })
       return input.id

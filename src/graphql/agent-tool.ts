@@ -13,11 +13,14 @@ import { Tool } from './tool.ts'
 
 const AgentTool = builder.objectRef<AgentToolShape>('AgentTool')
 AgentTool.implement({
-  description: 'A tool as one agent has it.',
+  description: 'A tool that is attached to an agent.',
   interfaces: [Node],
   fields: (t) => ({
-    id: t.id({ description: 'agenttool_…', resolve: (agentTool) => encodeId('AgentTool', agentTool.id) }),
-    tool: t.expose('tool', { type: Tool, description: 'The tool itself.' }),
+    id: t.id({
+      description: 'Globally unique and permanent.',
+      resolve: (agentTool) => encodeId('AgentTool', agentTool.id),
+    }),
+    tool: t.expose('tool', { type: Tool, description: 'The tool.' }),
     requiresApproval: t.boolean({
       description:
         "Whether calls may need approval: by a REQUIRES_APPROVAL rule, else by `approvalOverride`, else by the tool's `requiresApproval` or `approvalCondition`.",
@@ -28,7 +31,7 @@ AgentTool.implement({
     }),
     approvalOverride: t.exposeBoolean('approvalOverride', {
       nullable: true,
-      description: "The agent's own setting; null where it has none.",
+      description: "The agent's own approval setting. Null means that the tool's settings apply.",
     }),
   }),
 })
@@ -38,43 +41,48 @@ registerNode('AgentTool', { load: (context, { uuid }) => context.loaders.agentTo
 builder.objectField(Agent, 'tools', (t) =>
   t.field({
     type: [AgentTool],
-    description: 'What it can do, in the order in which models are told.',
+    description: 'Tools that the agent may call, in the order in which the model sees them.',
     resolve: async (agent, _args, context) => [...(await context.loaders.toolsOfAgent.load(agent.id))],
   }),
 )
 
 export const AgentToolInput = builder.inputType('AgentToolInput', {
-  description: 'A tool for an agent to have.',
+  description: 'A tool to attach to an agent.',
   fields: (t) => ({
-    toolId: t.id({ required: true, description: 'tool_…' }),
-    approvalOverride: t.boolean({ description: "The agent's own setting; the tool's default holds without one." }),
+    toolId: t.id({ required: true, description: 'Id of the tool.' }),
+    approvalOverride: t.boolean({
+      description: "The agent's own approval setting. Null means that the tool's settings apply.",
+    }),
   }),
 })
 
 const AttachToolInput = builder.inputType('AttachToolInput', {
-  description: 'Which tool to give to which agent.',
+  description: 'A tool and the agent to attach it to.',
   fields: (t) => ({
-    agentId: t.id({ required: true, description: 'agent_…' }),
-    toolId: t.id({ required: true, description: 'tool_…' }),
-    approvalOverride: t.boolean({ description: "The agent's own setting; the tool's default holds without one." }),
+    agentId: t.id({ required: true, description: 'Id of the agent.' }),
+    toolId: t.id({ required: true, description: 'Id of the tool.' }),
+    approvalOverride: t.boolean({
+      description:
+        "The agent's own approval setting. Omit to keep the current one; null means that the tool's settings apply.",
+    }),
   }),
 })
 
 const DetachToolInput = builder.inputType('DetachToolInput', {
-  description: 'Which tool to take from which agent.',
+  description: 'A tool and the agent to detach it from.',
   fields: (t) => ({
-    agentId: t.id({ required: true, description: 'agent_…' }),
-    toolId: t.id({ required: true, description: 'tool_…' }),
+    agentId: t.id({ required: true, description: 'Id of the agent.' }),
+    toolId: t.id({ required: true, description: 'Id of the tool.' }),
   }),
 })
 
 const SetToolApprovalInput = builder.inputType('SetToolApprovalInput', {
-  description: 'Whether calls of one tool by one agent wait for approval.',
+  description: 'Agent, tool and new setting.',
   fields: (t) => ({
-    agentId: t.id({ required: true, description: 'agent_…' }),
-    toolId: t.id({ required: true, description: 'tool_…' }),
+    agentId: t.id({ required: true, description: 'Id of the agent.' }),
+    toolId: t.id({ required: true, description: 'Id of the tool.' }),
     requiresApproval: t.boolean({
-      description: "Null: the agent has no setting of its own, the tool's default holds.",
+      description: "Whether the agent's calls need approval. Null means that the tool's settings apply.",
     }),
   }),
 })
@@ -83,9 +91,10 @@ builder.mutationFields((t) => ({
   attachTool: t.field({
     type: payloadType('AttachToolPayload', 'agent', Agent, 'The agent, with the tool.'),
     nullable: true,
-    description:
-      'Gives a tool to an agent. Giving it again changes nothing but the approval setting, where one is given.',
-    args: { input: t.arg({ type: AttachToolInput, required: true, description: 'Which to whom.' }) },
+    description: 'Attaches a tool to an agent. If it is attached already, only the approval setting changes.',
+    args: {
+      input: t.arg({ type: AttachToolInput, required: true, description: 'A tool and the agent to attach it to.' }),
+    },
     resolve: (_root, { input }, context) =>
       attachTool(context, context.viewer, {
         agentId: requireUuid('Agent', input.agentId),
@@ -96,8 +105,10 @@ builder.mutationFields((t) => ({
   detachTool: t.field({
     type: payloadType('DetachToolPayload', 'agent', Agent, 'The agent, without the tool.'),
     nullable: true,
-    description: "Takes a tool from an agent. Refused while the agent's tool rules name it.",
-    args: { input: t.arg({ type: DetachToolInput, required: true, description: 'Which from whom.' }) },
+    description: "Detaches a tool from an agent. Fails while the agent's tool rules name the tool.",
+    args: {
+      input: t.arg({ type: DetachToolInput, required: true, description: 'A tool and the agent to detach it from.' }),
+    },
     resolve: (_root, { input }, context) =>
       detachTool(context, context.viewer, {
         agentId: requireUuid('Agent', input.agentId),
@@ -107,8 +118,8 @@ builder.mutationFields((t) => ({
   setToolApproval: t.field({
     type: payloadType('SetToolApprovalPayload', 'agent', Agent, 'The changed agent.'),
     nullable: true,
-    description: "Sets (or with null clears) an agent's own approval setting for one of its tools.",
-    args: { input: t.arg({ type: SetToolApprovalInput, required: true, description: 'Which of whose, and what.' }) },
+    description: "Sets or clears an agent's own approval setting for one of its tools.",
+    args: { input: t.arg({ type: SetToolApprovalInput, required: true, description: 'Agent, tool and new setting.' }) },
     resolve: (_root, { input }, context) =>
       setToolApproval(context, context.viewer, {
         agentId: requireUuid('Agent', input.agentId),

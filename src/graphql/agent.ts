@@ -12,44 +12,44 @@ import { ToolRule } from './tool-rule.ts'
 /** Its tools, blocks, conversations and runs are told by the modules of those nouns. */
 export const Agent = builder.objectRef<AgentShape>('Agent')
 Agent.implement({
-  description: 'A model with instructions, memory and tools. Its state lives in the database, never in a process.',
+  description: 'A model with instructions, memory blocks and tools. All of its state is stored in the database.',
   interfaces: [Node],
   fields: (t) => ({
-    id: t.id({ description: 'agent_…', resolve: (agent) => encodeId('Agent', agent.id) }),
+    id: t.id({ description: 'Id of the agent.', resolve: (agent) => encodeId('Agent', agent.id) }),
     key: t.exposeString('key', {
       nullable: true,
       description: "The client's own key for the agent, unique in the tenant. Null unless `upsertAgent` set it.",
     }),
-    name: t.exposeString('name', { description: 'For people. Several agents may have the same.' }),
+    name: t.exposeString('name', { description: 'Display name. Need not be unique.' }),
     description: t.exposeString('description', {
       nullable: true,
-      description: 'For people. Null where there is none.',
+      description: 'Description for people. Null if there is none.',
     }),
     instructions: t.exposeString('instructions', {
       description:
-        'The instructions as written. `context.systemPrompt` shows them compiled with memory blocks and metadata.',
+        'Instructions as written. `Context.systemPrompt` shows them compiled with memory blocks and metadata.',
     }),
     model: t.exposeString('model', {
-      description: 'A model handle, provider/name: anthropic/claude-sonnet-4-5, openai/gpt-5, demo/scripted.',
+      description: 'Model handle, `provider/name`, such as anthropic/claude-sonnet-4-5, openai/gpt-5 or demo/scripted.',
     }),
-    modelSettings: t.expose('modelSettings', { type: ModelSettings, description: 'How the model is asked.' }),
+    modelSettings: t.expose('modelSettings', { type: ModelSettings, description: 'Settings for model requests.' }),
     toolRules: t.field({
       type: [ToolRule],
-      description: 'Which tools may be called when. All of them hold together.',
+      description: 'Constraints on tool calls. All of them apply together.',
       resolve: (agent) => [...agent.toolRules],
     }),
     compaction: t.expose('compaction', {
       type: CompactionSettings,
-      description: 'How a context that grew too long is made short again.',
+      description: 'How the context is shortened when it grows too long.',
     }),
-    tags: t.stringList({ description: 'Words to find it by.', resolve: (agent) => [...agent.tags] }),
+    tags: t.stringList({ description: 'Tags to filter by.', resolve: (agent) => [...agent.tags] }),
     metadata: t.field({
       type: 'JSON',
-      description: "A JSON object that is the client's own.",
+      description: "JSON object for the client's own use. Empty by default.",
       resolve: (agent) => agent.metadata,
     }),
     timezone: t.exposeString('timezone', {
-      description: 'The IANA name of the time zone in which it is told the time.',
+      description: 'IANA name of the time zone in which the agent is told the time. Defaults to UTC.',
     }),
     export: t.field({
       type: 'JSON',
@@ -58,10 +58,10 @@ Agent.implement({
       resolve: async (agent, _args, { loaders }) =>
         exportAgent(agent, await loaders.blocksOfAgent.load(agent.id), await loaders.toolsOfAgent.load(agent.id)),
     }),
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was made.' }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the agent was created.' }),
     updatedAt: t.expose('updatedAt', {
       type: 'DateTime',
-      description: 'When its settings, or what is attached to it, last changed.',
+      description: "When the agent's settings, or its attached tools and blocks, last changed.",
     }),
   }),
 })
@@ -71,9 +71,9 @@ registerNode('Agent', { load: (context, { uuid }) => context.loaders.agents.load
 const AgentConnection = connectionType('Agent', Agent)
 
 const AgentFilter = builder.inputType('AgentFilter', {
-  description: 'Which agents. What is left out is not asked for; all that is given must fit.',
+  description: 'Which agents to list. Omitted fields do not filter; all given fields must match.',
   fields: (t) => ({
-    nameContains: t.string({ description: 'A part of the name, in upper or lower case.' }),
+    nameContains: t.string({ description: 'Part of the name, ignoring case.' }),
     tags: t.stringList({ description: 'Tags that the agent must have, all of them.' }),
     key: t.string({ description: "The client's own key, as given to `upsertAgent`." }),
   }),
@@ -83,8 +83,8 @@ builder.queryFields((t) => ({
   agent: t.field({
     type: Agent,
     nullable: true,
-    description: 'The agent with this id. Null where there is none.',
-    args: { id: t.arg.id({ required: true, description: 'agent_…' }) },
+    description: 'Agent with this id.',
+    args: { id: t.arg.id({ required: true, description: 'Id of the agent.' }) },
     resolve(_root, { id }, context) {
       const uuid = uuidOf('Agent', id)
       return uuid === undefined ? null : context.loaders.agents.load(uuid)
@@ -92,8 +92,14 @@ builder.queryFields((t) => ({
   }),
   agents: t.field({
     type: AgentConnection,
-    description: 'All agents, oldest first.',
-    args: { ...pageArguments, filter: t.arg({ type: AgentFilter, description: 'Only some of them.' }) },
+    description: 'Agents of the tenant.',
+    args: {
+      ...pageArguments,
+      filter: t.arg({
+        type: AgentFilter,
+        description: 'Which agents to list. Omitted fields do not filter; all given fields must match.',
+      }),
+    },
     complexity: pageComplexity,
     async resolve(_root, { filter, ...page }, { db, viewer }) {
       const { tenantId } = viewer

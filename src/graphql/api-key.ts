@@ -12,7 +12,11 @@ ApiKey.implement({
   description: 'A credential for programs. Its secret is shown once, when the key is created.',
   interfaces: [Node],
   fields: (t) => ({
-    id: t.id({ description: 'Globally unique. It never changes.', resolve: (key) => encodeId('ApiKey', key.id) }),
+    id: t.id({
+      description:
+        'Globally unique and permanent. The prefix names the type: agent_, conv_, run_, msg_, tool_, call_, file_ and so on.',
+      resolve: (key) => encodeId('ApiKey', key.id),
+    }),
     name: t.exposeString('name', { description: 'Display name. Decisions and audit entries show it.' }),
     scopes: t.field({
       type: [ApiScope],
@@ -48,7 +52,7 @@ registerNode('ApiKey', { load: (context, id) => context.loaders.apiKeys.load(id.
 builder.queryField('apiKeys', (t) =>
   t.field({
     type: [ApiKey],
-    description: 'API keys of the tenant, oldest first, with revoked ones.',
+    description: 'API keys of the tenant, oldest first, including revoked ones.',
     resolve: (_root, _args, { db, viewer }) => listApiKeys(db, viewer.tenantId),
   }),
 )
@@ -84,7 +88,7 @@ builder.mutationFields((t) => ({
   createApiKey: t.field({
     type: CreateApiKeyPayload,
     nullable: true,
-    description: 'Creates a key. Its secret is in this answer and nowhere else.',
+    description: 'Creates an API key. Its secret is in this result only and cannot be read again.',
     args: { input: t.arg({ type: CreateApiKeyInput, required: true, description: 'The new key.' }) },
     resolve: (_root, { input }, context) => {
       const { tenantId, actor } = context.viewer
@@ -94,7 +98,7 @@ builder.mutationFields((t) => ({
   revokeApiKey: t.field({
     type: RevokeApiKeyPayload,
     nullable: true,
-    description: 'Revokes a key. Requests with it are refused at once, and its open streams end within 5 seconds.',
+    description: 'Revokes an API key and closes its connections.',
     args: { input: t.arg({ type: RevokeApiKeyInput, required: true, description: 'The key to revoke.' }) },
     resolve: (_root, { input }, context) =>
       revokeApiKey(context, context.viewer.tenantId, requireUuid('ApiKey', input.id)),

@@ -3,7 +3,7 @@ import { createBlock } from '../commands/create-block.ts'
 import { deleteBlock } from '../commands/delete-block.ts'
 import { detachBlock } from '../commands/detach-block.ts'
 import { updateBlock } from '../commands/update-block.ts'
-import { defaultBlockCharLimit, type Block as BlockShape } from '../domain/block.ts'
+import { type Block as BlockShape } from '../domain/block.ts'
 import { Agent } from './agent.ts'
 import { Block } from './block.ts'
 import { builder } from './builder.ts'
@@ -12,15 +12,15 @@ import { deletedPayloadType, payloadType } from './payload.ts'
 import { Refusal } from './refusal.ts'
 
 const descriptions = {
-  label: 'What agents call it by: 1 to 64 of a–z, A–Z, 0–9, _, . and -.',
-  value: 'What it holds, `charLimit` characters at the most.',
-  description: 'What models are told about its use, 10,000 characters at the most.',
-  charLimit: `The most characters \`value\` may hold; ${defaultBlockCharLimit} by default.`,
-  readOnly: 'Whether its value is fixed: no tool and no update changes it while this is true; false by default.',
+  label: 'Name of the block in the system prompt: 1 to 64 of a–z, A–Z, 0–9, _, . and -.',
+  value: 'Content, at most `charLimit` characters.',
+  description: 'Tells the model what the block is for, at most 10,000 characters.',
+  charLimit: 'Maximum number of characters in `value`. Defaults to 20,000, at most 1,000,000.',
+  readOnly: 'Whether `value` is protected from changes. Defaults to false.',
 }
 
 export const CreateBlockInput = builder.inputType('CreateBlockInput', {
-  description: 'A block to make.',
+  description: 'A new block.',
   fields: (t) => ({
     label: t.string({ required: true, description: descriptions.label }),
     value: t.string({ required: true, description: descriptions.value }),
@@ -31,38 +31,39 @@ export const CreateBlockInput = builder.inputType('CreateBlockInput', {
 })
 
 const UpdateBlockInput = builder.inputType('UpdateBlockInput', {
-  description: 'What is left out stays as it is; null clears.',
+  description: 'Changes to a block. Omitted fields stay unchanged, and null restores the default.',
   fields: (t) => ({
-    id: t.id({ required: true, description: 'block_…' }),
-    label: t.string({ description: descriptions.label }),
-    value: t.string({ description: descriptions.value }),
-    description: t.string({ description: descriptions.description }),
+    id: t.id({ required: true, description: 'Id of the block.' }),
+    label: t.string({ description: `${descriptions.label} Must not be null.` }),
+    value: t.string({ description: `${descriptions.value} Null empties it.` }),
+    description: t.string({ description: `${descriptions.description} Null removes it.` }),
     charLimit: t.int({ description: descriptions.charLimit }),
     readOnly: t.boolean({ description: descriptions.readOnly }),
     expectedVersion: t.int({
-      description: 'The version that the change was made from: where the block has another by now, nothing is done.',
+      description:
+        'Version that the change is based on. If the block has another version, nothing is changed. Null skips this check.',
     }),
   }),
 })
 
 const DeleteBlockInput = builder.inputType('DeleteBlockInput', {
-  description: 'Which block to delete.',
-  fields: (t) => ({ id: t.id({ required: true, description: 'block_…' }) }),
+  description: 'The block to delete.',
+  fields: (t) => ({ id: t.id({ required: true, description: 'Id of the block.' }) }),
 })
 
 const AttachBlockInput = builder.inputType('AttachBlockInput', {
-  description: 'Which block to give to which agent.',
+  description: 'A block and the agent to attach it to.',
   fields: (t) => ({
-    agentId: t.id({ required: true, description: 'agent_…' }),
-    blockId: t.id({ required: true, description: 'block_…' }),
+    agentId: t.id({ required: true, description: 'Id of the agent.' }),
+    blockId: t.id({ required: true, description: 'Id of the block.' }),
   }),
 })
 
 const DetachBlockInput = builder.inputType('DetachBlockInput', {
-  description: 'Which block to take from which agent.',
+  description: 'A block and the agent to detach it from.',
   fields: (t) => ({
-    agentId: t.id({ required: true, description: 'agent_…' }),
-    blockId: t.id({ required: true, description: 'block_…' }),
+    agentId: t.id({ required: true, description: 'Id of the agent.' }),
+    blockId: t.id({ required: true, description: 'Id of the block.' }),
   }),
 })
 
@@ -70,19 +71,19 @@ const BlockChangedRefusal = builder.objectRef<{ readonly message: string; readon
   'BlockChangedRefusal',
 )
 BlockChangedRefusal.implement({
-  description: 'The block has changed since the version that was expected. Nothing was applied.',
+  description: 'The block has changed since the expected version.',
   interfaces: [Refusal],
-  fields: (t) => ({ block: t.expose('block', { type: Block, description: 'As it is now.' }) }),
+  fields: (t) => ({ block: t.expose('block', { type: Block, description: 'The block in its current version.' }) }),
 })
 
 const UpdateBlockSuccess = builder.objectRef<{ readonly block: BlockShape }>('UpdateBlockSuccess')
 UpdateBlockSuccess.implement({
   description: 'The block was changed.',
-  fields: (t) => ({ block: t.expose('block', { type: Block, description: 'As it is now.' }) }),
+  fields: (t) => ({ block: t.expose('block', { type: Block, description: 'The block.' }) }),
 })
 
 const UpdateBlockResult = builder.unionType('UpdateBlockResult', {
-  description: 'What `updateBlock` answers with.',
+  description: 'Result of `updateBlock`.',
   types: [UpdateBlockSuccess, BlockChangedRefusal],
   resolveType: (result) => ('message' in result ? BlockChangedRefusal : UpdateBlockSuccess),
 })
@@ -91,15 +92,21 @@ builder.mutationFields((t) => ({
   createBlock: t.field({
     type: payloadType('CreateBlockPayload', 'block', Block, 'The new block.'),
     nullable: true,
-    description: 'Makes a block that no agent has yet.',
-    args: { input: t.arg({ type: CreateBlockInput, required: true, description: 'What it is to be.' }) },
+    description: 'Creates a block that is not attached to any agent yet.',
+    args: { input: t.arg({ type: CreateBlockInput, required: true, description: 'A new block.' }) },
     resolve: (_root, { input }, context) => createBlock(context, context.viewer, input),
   }),
   updateBlock: t.field({
     type: UpdateBlockResult,
     nullable: true,
-    description: 'Changes a block, for every agent that has it.',
-    args: { input: t.arg({ type: UpdateBlockInput, required: true, description: 'What changes.' }) },
+    description: 'Changes a block, for all agents that it is attached to.',
+    args: {
+      input: t.arg({
+        type: UpdateBlockInput,
+        required: true,
+        description: 'Changes to a block. Omitted fields stay unchanged, and null restores the default.',
+      }),
+    },
     async resolve(_root, { input }, context) {
       const id = requireUuid('Block', input.id)
       const { outcome, block } = await updateBlock(context, context.viewer, { ...input, id })
@@ -113,8 +120,8 @@ builder.mutationFields((t) => ({
   deleteBlock: t.field({
     type: deletedPayloadType('DeleteBlockPayload', 'Id of the deleted block.'),
     nullable: true,
-    description: 'Deletes a block; every agent that has it loses it.',
-    args: { input: t.arg({ type: DeleteBlockInput, required: true, description: 'Which one.' }) },
+    description: 'Deletes a block and detaches it from all agents.',
+    args: { input: t.arg({ type: DeleteBlockInput, required: true, description: 'The block to delete.' }) },
     async resolve(_root, { input }, context) {
       await deleteBlock(context, context.viewer, { id: requireUuid('Block', input.id) })
       return input.id
@@ -123,8 +130,10 @@ builder.mutationFields((t) => ({
   attachBlock: t.field({
     type: payloadType('AttachBlockPayload', 'agent', Agent, 'The agent, with the block.'),
     nullable: true,
-    description: 'Gives a block to an agent. Giving it again changes nothing.',
-    args: { input: t.arg({ type: AttachBlockInput, required: true, description: 'Which to whom.' }) },
+    description: 'Attaches a block to an agent. Attaching it again changes nothing.',
+    args: {
+      input: t.arg({ type: AttachBlockInput, required: true, description: 'A block and the agent to attach it to.' }),
+    },
     resolve: (_root, { input }, context) =>
       attachBlock(context, context.viewer, {
         agentId: requireUuid('Agent', input.agentId),
@@ -134,8 +143,10 @@ builder.mutationFields((t) => ({
   detachBlock: t.field({
     type: payloadType('DetachBlockPayload', 'agent', Agent, 'The agent, without the block.'),
     nullable: true,
-    description: 'Takes a block from an agent. The block stays.',
-    args: { input: t.arg({ type: DetachBlockInput, required: true, description: 'Which from whom.' }) },
+    description: 'Detaches a block from an agent. The block is not deleted.',
+    args: {
+      input: t.arg({ type: DetachBlockInput, required: true, description: 'A block and the agent to detach it from.' }),
+    },
     resolve: (_root, { input }, context) =>
       detachBlock(context, context.viewer, {
         agentId: requireUuid('Agent', input.agentId),

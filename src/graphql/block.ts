@@ -8,28 +8,32 @@ import { Node, registerNode, uuidOf } from './node.ts'
 
 export const Block = builder.objectRef<BlockShape>('Block')
 Block.implement({
-  description: 'A piece of memory that agents have in their system prompt. Several agents may share one.',
+  description: 'A piece of memory that is part of the system prompt. Several agents may share a block.',
   interfaces: [Node],
   fields: (t) => ({
-    id: t.id({ description: 'block_…', resolve: (block) => encodeId('Block', block.id) }),
-    label: t.exposeString('label', { description: 'What agents call it by. Unique among the blocks of one agent.' }),
-    value: t.exposeString('value', { description: 'What it holds.' }),
+    id: t.id({ description: 'Id of the block.', resolve: (block) => encodeId('Block', block.id) }),
+    label: t.exposeString('label', {
+      description: 'Name of the block in the system prompt. Unique among the blocks of an agent.',
+    }),
+    value: t.exposeString('value', { description: 'Current content.' }),
     description: t.exposeString('description', {
       nullable: true,
-      description: 'What models are told about its use. Null where there is none.',
+      description: 'Tells the model what the block is for. Null if there is none.',
     }),
-    charLimit: t.exposeInt('charLimit', { description: 'The most characters `value` may hold.' }),
-    version: t.exposeInt('version', { description: 'Counts the changes of `value`.' }),
+    charLimit: t.exposeInt('charLimit', {
+      description: 'Maximum number of characters in `value`. Defaults to 20,000.',
+    }),
+    version: t.exposeInt('version', { description: 'Starts at 1 and increases with every change of `value`.' }),
     readOnly: t.exposeBoolean('readOnly', {
-      description: 'Whether its value is fixed: no tool and no update changes it while this is true.',
+      description: 'Whether `value` is protected from changes by tools and by `updateBlock`.',
     }),
     agents: t.field({
       type: [Agent],
-      description: 'The agents that have it, oldest first.',
+      description: 'Agents that the block is attached to, oldest first.',
       resolve: async (block, _args, context) => [...(await context.loaders.agentsOfBlock.load(block.id))],
     }),
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was made.' }),
-    updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'When it last changed.' }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the block was created.' }),
+    updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'When the block last changed.' }),
   }),
 })
 
@@ -38,7 +42,7 @@ registerNode('Block', { load: (context, { uuid }) => context.loaders.blocks.load
 builder.objectField(Agent, 'blocks', (t) =>
   t.field({
     type: [Block],
-    description: 'Its memory, in the order of the system prompt.',
+    description: 'Memory blocks, in the order of the system prompt.',
     resolve: async (agent, _args, context) => [...(await context.loaders.blocksOfAgent.load(agent.id))],
   }),
 )
@@ -46,16 +50,16 @@ builder.objectField(Agent, 'blocks', (t) =>
 const BlockConnection = connectionType('Block', Block)
 
 const BlockFilter = builder.inputType('BlockFilter', {
-  description: 'Which blocks. What is left out is not asked for.',
-  fields: (t) => ({ label: t.string({ description: 'Exactly this label.' }) }),
+  description: 'Which blocks to list. Omitted fields do not filter.',
+  fields: (t) => ({ label: t.string({ description: 'Blocks with exactly this label.' }) }),
 })
 
 builder.queryFields((t) => ({
   block: t.field({
     type: Block,
     nullable: true,
-    description: 'The block with this id. Null where there is none.',
-    args: { id: t.arg.id({ required: true, description: 'block_…' }) },
+    description: 'Block with this id.',
+    args: { id: t.arg.id({ required: true, description: 'Id of the block.' }) },
     resolve(_root, { id }, context) {
       const uuid = uuidOf('Block', id)
       return uuid === undefined ? null : context.loaders.blocks.load(uuid)
@@ -63,8 +67,11 @@ builder.queryFields((t) => ({
   }),
   blocks: t.field({
     type: BlockConnection,
-    description: 'All blocks, oldest first.',
-    args: { ...pageArguments, filter: t.arg({ type: BlockFilter, description: 'Only some of them.' }) },
+    description: 'Blocks of the tenant, without the isolated copies, which `Conversation.blocks` lists.',
+    args: {
+      ...pageArguments,
+      filter: t.arg({ type: BlockFilter, description: 'Which blocks to list. Omitted fields do not filter.' }),
+    },
     complexity: pageComplexity,
     resolve: async (_root, { filter, ...page }, { db, viewer }) => ({
       ...(await listBlocksPage(db, viewer.tenantId, filter ?? {}, page)),

@@ -6,23 +6,23 @@ import { Refusal } from './refusal.ts'
 import { runRefusalType, runSuccessType } from './run-results.ts'
 
 const CancelRunInput = builder.inputType('CancelRunInput', {
-  description: "One run, or whatever run is active in the agent's main conversation or in the conversation.",
+  description: 'The run to cancel.',
   isOneOf: true,
   fields: (t) => ({
-    runId: t.id({ description: 'This run.' }),
-    agentId: t.id({ description: "The run that is active in this agent's main conversation." }),
-    conversationId: t.id({ description: 'The run that is active in this conversation.' }),
+    runId: t.id({ description: 'Id of the run.' }),
+    agentId: t.id({ description: 'Id of an agent: cancels the active run of its main conversation.' }),
+    conversationId: t.id({ description: 'Id of a conversation: cancels its active run.' }),
   }),
 })
 
 const CancelRunSuccess = runSuccessType('CancelRunSuccess', {
   description: 'The cancel was accepted.',
-  run: 'The run: CANCELLED, or CANCELLING where its worker needs longer than two seconds to wind it down.',
+  run: 'The run: CANCELLED, or CANCELLING if its worker needs more than 2 seconds to stop.',
 })
 
 const RunFinishedRefusal = runRefusalType('RunFinishedRefusal', {
-  description: 'The run has ended.',
-  run: 'The run, as it ended.',
+  description: 'The run has already ended.',
+  run: 'Id of the run.',
 })
 
 const NothingToCancelRefusal = builder.objectRef<{
@@ -35,7 +35,7 @@ NothingToCancelRefusal.implement({
 })
 
 const CancelRunResult = builder.unionType('CancelRunResult', {
-  description: 'What `cancelRun` came to.',
+  description: 'Result of `cancelRun`.',
   types: [CancelRunSuccess, RunFinishedRefusal, NothingToCancelRefusal],
   resolveType: (result) => result.type,
 })
@@ -44,8 +44,8 @@ builder.mutationField('cancelRun', (t) =>
   t.field({
     type: CancelRunResult,
     nullable: true,
-    description: 'Ends a run in whatever state it is. Answers when it has ended, or after two seconds.',
-    args: { input: t.arg({ type: CancelRunInput, required: true, description: 'Which run.' }) },
+    description: 'Cancels a run in any state. Answers when the run has ended, or after 2 seconds.',
+    args: { input: t.arg({ type: CancelRunInput, required: true, description: 'The run to cancel.' }) },
     resolve: (_root, { input }, context) => cancel(context, toCommand(input)),
   }),
 )

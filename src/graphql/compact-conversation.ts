@@ -9,34 +9,34 @@ import { admissionResult, ConversationBusyRefusal, PendingApprovalRefusal, runSu
 import { WhenBusy } from './when-busy.ts'
 
 const CompactConversationInput = builder.inputType('CompactConversationInput', {
-  description: 'Which conversation to compact, and how.',
+  description: 'A conversation to compact.',
   fields: (t) => ({
-    conversationId: t.id({ required: true, description: 'The conversation.' }),
+    conversationId: t.id({ required: true, description: 'Id of the conversation.' }),
     compaction: t.field({
       type: CompactionSettingsInput,
-      description: "Settings for this once; what is left out is the agent's.",
+      description: "Settings for this compaction only. Omitted settings are the agent's.",
     }),
     whenBusy: t.field({
       type: WhenBusy,
       required: true,
       defaultValue: 'REJECT',
-      description: 'What to do where the conversation has an active run.',
+      description: 'What to do if the conversation has an active run. Defaults to REJECT.',
     }),
     waitMs: t.int({
       required: true,
       defaultValue: 0,
-      description: 'Answer once the run pauses or ends, or this long is over (at most 5 minutes). 0: at once.',
+      description: 'How long to wait for the run to pause or end before answering. Defaults to 0, at most 300,000.',
     }),
   }),
 })
 
 const CompactConversationSuccess = runSuccessType('CompactConversationSuccess', {
-  description: 'The compaction takes its turn like any other run.',
-  run: 'The run that compacts.',
+  description: 'The compaction will be processed.',
+  run: 'Run that compacts the conversation.',
 })
 
 const CompactConversationResult = builder.unionType('CompactConversationResult', {
-  description: 'What `compactConversation` came to.',
+  description: 'Result of `compactConversation`.',
   types: [CompactConversationSuccess, PendingApprovalRefusal, ConversationBusyRefusal],
   resolveType: (result) => result.type,
 })
@@ -45,8 +45,10 @@ builder.mutationField('compactConversation', (t) =>
   t.field({
     type: CompactConversationResult,
     nullable: true,
-    description: 'A run without input that compacts the context.',
-    args: { input: t.arg({ type: CompactConversationInput, required: true, description: 'What to compact.' }) },
+    description: 'Starts a run without input that compacts the context of a conversation.',
+    args: {
+      input: t.arg({ type: CompactConversationInput, required: true, description: 'A conversation to compact.' }),
+    },
     resolve: async (_root, { input }, context) => {
       const waitMs = checkedWait('input.waitMs', input.waitMs)
       const result = await compact(context, input)

@@ -2,36 +2,41 @@ import type { CompactionSettings as CompactionSettingsShape } from '../domain/ag
 import { builder } from './builder.ts'
 
 const CompactionMode = builder.enumType('CompactionMode', {
-  description: 'What compaction puts into the summary.',
+  description: 'What compaction summarizes.',
   values: {
-    ALL: { description: 'Every message.' },
-    SLIDING_WINDOW: { description: 'The older messages; the recent ones stay as they are.' },
+    ALL: { description: 'All messages.' },
+    SLIDING_WINDOW: { description: 'Older messages. Recent ones are kept.' },
   } as const,
 })
 
 export const CompactionSettings = builder.objectRef<CompactionSettingsShape>('CompactionSettings')
 CompactionSettings.implement({
-  description: 'How a context that grew too long is made short again.',
+  description: 'How the context is shortened when it grows too long.',
   fields: (t) => ({
-    mode: t.expose('mode', { type: CompactionMode, description: 'What goes into the summary.' }),
+    mode: t.expose('mode', { type: CompactionMode, description: 'What is summarized.' }),
     model: t.exposeString('model', {
       nullable: true,
-      description: "The model that writes summaries; the agent's own when null.",
+      description: "Handle of the model that writes summaries. Null means the agent's model.",
     }),
     prompt: t.exposeString('prompt', {
       nullable: true,
-      description: "What the model is told about writing summaries; the server's own words when null.",
+      description: 'Instructions for writing summaries. Null means the built-in ones.',
     }),
-    keepRatio: t.exposeFloat('keepRatio', { description: 'SLIDING_WINDOW: the share of recent messages kept.' }),
+    keepRatio: t.exposeFloat('keepRatio', {
+      description: 'SLIDING_WINDOW: share of recent messages to keep, 0 to 1. Defaults to 0.7.',
+    }),
   }),
 })
 
 export const CompactionSettingsInput = builder.inputType('CompactionSettingsInput', {
-  description: 'What is left out stays as it is; null goes back to the default.',
+  description:
+    'Compaction settings. Omitted settings stay unchanged, or get their default in a new agent; null restores it.',
   fields: (t) => ({
-    mode: t.field({ type: CompactionMode, description: 'SLIDING_WINDOW by default.' }),
-    model: t.string({ description: "A model handle; the agent's own model by default." }),
-    prompt: t.string({ description: "What the model is told about writing summaries; the server's own by default." }),
-    keepRatio: t.float({ description: 'From 0 to 1, 0.7 by default.' }),
+    mode: t.field({ type: CompactionMode, description: 'What is summarized. Defaults to SLIDING_WINDOW.' }),
+    model: t.string({ description: "Handle of the model that writes summaries. Defaults to the agent's model." }),
+    prompt: t.string({
+      description: 'Instructions for writing summaries, at most 50,000 characters. Defaults to the built-in ones.',
+    }),
+    keepRatio: t.float({ description: 'SLIDING_WINDOW: share of recent messages to keep, 0 to 1. Defaults to 0.7.' }),
   }),
 })

@@ -9,22 +9,23 @@ const MessageRole = builder.enumType('MessageRole', {
   description: 'Who speaks in a message that a client sends.',
   values: {
     USER: { description: 'The user.' },
-    SYSTEM: { description: "The system that uses the agent: the model takes it for more than a user's word." },
+    SYSTEM: { description: 'The application that uses the agent.' },
   } as const,
 })
 
 export const ContentPart = builder.objectRef<DomainContentPart>('ContentPart')
 ContentPart.implement({
-  description: 'A part of a message: text or an image.',
+  description: 'A part of a message or tool result. Exactly one of `text`, `imageUrl` and `documentUrl` is set.',
   fields: (t) => ({
     text: t.string({
       nullable: true,
-      description: 'Set for text.',
+      description: 'TEXT: the text. Null for other kinds.',
       resolve: (part) => ('text' in part ? part.text : null),
     }),
     imageUrl: t.string({
       nullable: true,
-      description: 'Set for an image: a URL or a data: URL.',
+      description:
+        'IMAGE: URL or data URL as given, or `file.url` if the image is stored as a file. Null for other kinds.',
       resolve: (part) => ('imageUrl' in part ? part.imageUrl : null),
     }),
   }),
@@ -32,45 +33,47 @@ ContentPart.implement({
 
 export const GivenMessage = builder.objectRef<DomainGivenMessage>('GivenMessage')
 GivenMessage.implement({
-  description: 'A message as a client gave it.',
+  description: 'A message as the client sent it.',
   fields: (t) => ({
     role: t.expose('role', { type: MessageRole, description: 'Who speaks.' }),
     text: t.string({
-      description: 'Its parts of text, each on a line of its own.',
+      description: 'Text parts of the message, joined by line breaks. Empty if there are none.',
       resolve: (message) => textOf(message.content),
     }),
     content: t.field({
       type: [ContentPart],
-      description: 'All its parts, in order.',
+      description: 'All parts of the message, in order.',
       resolve: (message) => [...message.content],
     }),
     clientId: t.exposeString('clientId', {
       nullable: true,
-      description: 'The id the client gave, unchanged. Null where it gave none.',
+      description: 'Id that the client gave the message. Null if it gave none.',
     }),
   }),
 })
 
 const ContentPartInput = builder.inputType('ContentPartInput', {
-  description: 'A part of a message.',
+  description: 'A part of a new message or client tool result. A data URL of more than 8 KB is stored as a file.',
   isOneOf: true,
   fields: (t) => ({
-    text: t.string({ description: 'Text, not empty.' }),
-    imageUrl: t.string({ description: 'An image: an http or https URL, or a data: URL with an image type.' }),
+    text: t.string({ description: 'Text, 1 to 200,000 characters.' }),
+    imageUrl: t.string({ description: 'Image: an http or https URL, or a base64 data URL with an image type.' }),
   }),
 })
 
 export const NewMessageInput = builder.inputType('NewMessageInput', {
-  description: 'A message to send. It has either `text` or `content`.',
+  description: 'A new message. Give either `text` or `content`.',
   fields: (t) => ({
     role: t.field({
       type: MessageRole,
       required: true,
       defaultValue: 'USER',
-      description: 'Who speaks. A SYSTEM message takes text alone.',
+      description: 'Who speaks. Defaults to USER. A SYSTEM message contains text only.',
     }),
-    text: t.string({ description: 'Text, not empty; 200,000 characters at the most.' }),
-    content: t.field({ type: [ContentPartInput], description: 'Parts of text and images, 50 at the most.' }),
-    clientId: t.string({ description: 'An id of your own, kept unchanged; 200 characters at the most.' }),
+    text: t.string({ description: 'Text, 1 to 200,000 characters.' }),
+    content: t.field({ type: [ContentPartInput], description: 'Parts of the message: 1 to 50.' }),
+    clientId: t.string({
+      description: "The client's own id for the message, 1 to 200 characters. It is stored unchanged.",
+    }),
   }),
 })

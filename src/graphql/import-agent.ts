@@ -27,7 +27,7 @@ builder.mutationField('importAgent', (t) =>
     nullable: true,
     description:
       'Creates an agent from a document of `Agent.export`. A tool that exists under the same name is used unchanged, and a missing one is created. Secrets such as headers must be set afterwards.',
-    args: { input: t.arg({ type: ImportAgentInput, required: true, description: 'The document.' }) },
+    args: { input: t.arg({ type: ImportAgentInput, required: true, description: 'An agent to import.' }) },
     resolve: (_root, { input }, context, { schema }) => {
       const { agent, tools } = readAgentDocument('input.document', input.document ?? null)
       return importAgent(context, context.viewer, {

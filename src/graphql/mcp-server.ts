@@ -17,18 +17,18 @@ McpServer.implement({
       description: 'Globally unique, and the same for ever.',
       resolve: (server) => encodeId('McpServer', server.id),
     }),
-    name: t.exposeString('name', { description: 'Its name, which no other server of the tenant has.' }),
-    url: t.exposeString('url', { description: 'Where it is reached.' }),
+    name: t.exposeString('name', { description: 'Display name. Unique in the tenant.' }),
+    url: t.exposeString('url', { description: 'Address of the server.' }),
     tools: t.field({
       type: [Tool],
-      description: 'Its tools, as they were last listed.',
+      description: 'Tools, as last listed by the server.',
       resolve: async (server, _args, { loaders }) => [...(await loaders.toolsOfMcpServer.load(server.id))],
     }),
     lastError: t.exposeString('lastError', {
       nullable: true,
-      description: 'Why it could not be reached the last time. Null where it could.',
+      description: 'Why the last connection failed. Null if it succeeded.',
     }),
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was added.' }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the server was added.' }),
   }),
 })
 
@@ -38,7 +38,7 @@ builder.objectField(Tool, 'mcpServer', (t) =>
   t.field({
     type: McpServer,
     nullable: true,
-    description: 'MCP: the server it belongs to.',
+    description: 'MCP: server that provides the tool. Null for other kinds.',
     resolve: (tool, _args, { loaders }) =>
       tool.mcpServerId === null ? null : loaders.mcpServers.load(tool.mcpServerId),
   }),
@@ -47,7 +47,7 @@ builder.objectField(Tool, 'mcpServer', (t) =>
 builder.queryField('mcpServers', (t) =>
   t.field({
     type: connectionType('McpServer', McpServer),
-    description: 'All Model Context Protocol servers, oldest first.',
+    description: 'Model Context Protocol servers of the tenant.',
     args: pageArguments,
     complexity: pageComplexity,
     resolve: async (_root, page, { db, viewer }) => ({
@@ -58,22 +58,29 @@ builder.queryField('mcpServers', (t) =>
 )
 
 const AddMcpServerInput = builder.inputType('AddMcpServerInput', {
-  description: 'A server to add.',
+  description: 'A Model Context Protocol server to add.',
   fields: (t) => ({
-    name: t.string({ required: true, description: 'Its name, which no other server of the tenant has.' }),
-    url: t.string({ required: true, description: 'Where it is reached.' }),
-    headers: t.field({ type: 'JSON', description: 'Headers to send with every request: an object of strings.' }),
+    name: t.string({ required: true, description: 'Display name, 1 to 64 characters, unique in the tenant.' }),
+    url: t.string({
+      required: true,
+      description: 'Address of the server, starting with http:// or https://. At most 2,000 characters.',
+    }),
+    headers: t.field({
+      type: 'JSON',
+      description:
+        'Headers to send with every request: an object of strings, at most 50. Their values cannot be read again.',
+    }),
   }),
 })
 
 const RefreshMcpServerInput = builder.inputType('RefreshMcpServerInput', {
-  description: 'Which server to ask again.',
-  fields: (t) => ({ id: t.id({ required: true, description: 'The server.' }) }),
+  description: 'The server to refresh.',
+  fields: (t) => ({ id: t.id({ required: true, description: 'Id of the server.' }) }),
 })
 
 const RemoveMcpServerInput = builder.inputType('RemoveMcpServerInput', {
-  description: 'Which server to remove.',
-  fields: (t) => ({ id: t.id({ required: true, description: 'The server.' }) }),
+  description: 'The server to remove.',
+  fields: (t) => ({ id: t.id({ required: true, description: 'Id of the server.' }) }),
 })
 
 const AddMcpServerPayload = payloadType('AddMcpServerPayload', 'server', McpServer, 'The added server.')
@@ -84,15 +91,14 @@ builder.mutationFields((t) => ({
   addMcpServer: t.field({
     type: AddMcpServerPayload,
     nullable: true,
-    description:
-      "Connects to the server, lists its tools and keeps them as tools of kind MCP. One whose name another tool has gets the server's name before it.",
-    args: { input: t.arg({ type: AddMcpServerInput, required: true, description: 'The server.' }) },
+    description: 'Connects to a Model Context Protocol server and stores its tools as tools of kind MCP.',
+    args: { input: t.arg({ type: AddMcpServerInput, required: true, description: 'Id of the server.' }) },
     resolve: (_root, { input }, context) => addMcpServer(context, context.viewer, input),
   }),
   refreshMcpServer: t.field({
     type: RefreshMcpServerPayload,
     nullable: true,
-    description: 'Lists its tools again and keeps what it finds.',
+    description: 'Lists the tools of a server again and stores the changes.',
     args: { input: t.arg({ type: RefreshMcpServerInput, required: true, description: 'Which server.' }) },
     resolve: (_root, { input }, context) =>
       refreshMcpServer(context, context.viewer, { id: requireUuid('McpServer', input.id) }),
@@ -100,7 +106,7 @@ builder.mutationFields((t) => ({
   removeMcpServer: t.field({
     type: RemoveMcpServerPayload,
     nullable: true,
-    description: 'Removes the server and its tools.',
+    description: 'Removes a server and its tools.',
     args: { input: t.arg({ type: RemoveMcpServerInput, required: true, description: 'Which server.' }) },
     async resolve(_root, { input }, context) {
       await removeMcpServer(context, context.viewer, { id: requireUuid('McpServer', input.id) })

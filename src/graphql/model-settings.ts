@@ -2,60 +2,79 @@ import type { ModelSettings as ModelSettingsShape } from '../domain/agent.ts'
 import { builder } from './builder.ts'
 
 const ReasoningEffort = builder.enumType('ReasoningEffort', {
-  description: 'How much a model thinks before it answers, for models that can be told.',
+  description: 'How much a model reasons before it answers, for models that accept such a setting.',
   values: {
-    MINIMAL: { description: 'As little as it can.' },
+    MINIMAL: { description: 'As little as the model allows.' },
     LOW: { description: 'Little.' },
-    MEDIUM: { description: 'Some.' },
-    HIGH: { description: 'Much.' },
+    MEDIUM: { description: 'A medium amount.' },
+    HIGH: { description: 'As much as the model offers.' },
   } as const,
 })
 
 export const ModelSettings = builder.objectRef<ModelSettingsShape>('ModelSettings')
 ModelSettings.implement({
-  description: 'How the model is asked.',
+  description: 'Settings for model requests.',
   fields: (t) => ({
-    temperature: t.exposeFloat('temperature', { nullable: true, description: "The model's own default when null." }),
+    temperature: t.exposeFloat('temperature', {
+      nullable: true,
+      description: "Sampling temperature, 0 to 2. Null means the model's default.",
+    }),
     maxOutputTokens: t.exposeInt('maxOutputTokens', {
       nullable: true,
-      description: "The most tokens of one answer; the model's own limit when null.",
+      description: "Maximum length of one answer. Null means the model's limit.",
     }),
     contextWindow: t.exposeInt('contextWindow', {
       nullable: true,
-      description: "Tokens the context may hold before compaction; the model's own window when null.",
+      description:
+        "Maximum size of the context in tokens; above 90% of it the context is compacted. Null means the model's own window.",
     }),
     parallelToolCalls: t.exposeBoolean('parallelToolCalls', {
-      description: 'Whether one answer may call several tools.',
+      description: 'Whether one answer may contain several tool calls. Defaults to true.',
     }),
     reasoningEffort: t.expose('reasoningEffort', {
       type: ReasoningEffort,
       nullable: true,
-      description: "The model's own default when null.",
+      description: "How much the model reasons before it answers. Null means the model's default.",
     }),
     reasoningBudget: t.exposeInt('reasoningBudget', {
       nullable: true,
-      description: 'Thinking budget in tokens, for models that take one.',
+      description:
+        "Maximum number of reasoning tokens, for models that accept such a limit. Null means the model's default.",
     }),
     responseSchema: t.field({
       type: 'JSON',
       nullable: true,
-      description: 'A JSON Schema the final answer must satisfy.',
+      description: 'JSON Schema that the final answer of a run must satisfy. Null means free text.',
       resolve: (settings) => settings.responseSchema,
     }),
   }),
 })
 
 export const ModelSettingsInput = builder.inputType('ModelSettingsInput', {
-  description: 'What is left out stays as it is; null goes back to the default.',
+  description:
+    'Settings for model requests. Omitted settings stay unchanged, or get their default in a new agent; null restores it.',
   fields: (t) => ({
-    temperature: t.float({ description: "From 0 to 2; the model's own by default." }),
-    maxOutputTokens: t.int({ description: "The most tokens of one answer; the model's own limit by default." }),
-    contextWindow: t.int({
-      description: "Tokens the context may hold before compaction; the model's own window by default.",
+    temperature: t.float({ description: "Sampling temperature, 0 to 2. Defaults to the model's default." }),
+    maxOutputTokens: t.int({
+      description: "Maximum length of one answer, 1 to 1,000,000. Defaults to the model's limit.",
     }),
-    parallelToolCalls: t.boolean({ description: 'Whether one answer may call several tools; true by default.' }),
-    reasoningEffort: t.field({ type: ReasoningEffort, description: "The model's own by default." }),
-    reasoningBudget: t.int({ description: 'Thinking budget in tokens, for models that take one.' }),
-    responseSchema: t.field({ type: 'JSON', description: 'A JSON Schema the final answer must satisfy.' }),
+    contextWindow: t.int({
+      description: "Maximum size of the context in tokens, 1 to 10,000,000. Defaults to the model's own window.",
+    }),
+    parallelToolCalls: t.boolean({
+      description: 'Whether one answer may contain several tool calls. Defaults to true.',
+    }),
+    reasoningEffort: t.field({
+      type: ReasoningEffort,
+      description: "How much the model reasons before it answers. Defaults to the model's default.",
+    }),
+    reasoningBudget: t.int({
+      description: "Maximum number of reasoning tokens, 1 to 1,000,000. Defaults to the model's default.",
+    }),
+    responseSchema: t.field({
+      type: 'JSON',
+      description:
+        'JSON Schema that the final answer of a run must satisfy, at most 64 KB. Defaults to null: free text.',
+    }),
   }),
 })

@@ -19,7 +19,7 @@ const ModelCapability = builder.enumType('ModelCapability', {
 
 const Model = builder.objectRef<ModelShape>('Model')
 Model.implement({
-  description: 'A language model.',
+  description: 'A model that the server knows.',
   fields: (t) => ({
     handle: t.exposeString('handle', { description: 'Handle for `Agent.model`: `provider/name`.' }),
     provider: t.exposeString('provider', {
@@ -30,7 +30,7 @@ Model.implement({
     }),
     capabilities: t.field({
       type: [ModelCapability],
-      description: 'Features that the model supports, as far as the server knows.',
+      description: 'Features that the model supports.',
       resolve: (model) => [...model.capabilities],
     }),
     isConfigured: t.exposeBoolean('isConfigured', {
@@ -42,8 +42,7 @@ Model.implement({
 builder.queryField('models', (t) =>
   t.field({
     type: [Model],
-    description:
-      'Models of all providers: those that each provider lists itself, or the ones known to the server if it does not answer. An agent may name other models of a configured provider too.',
+    description: 'Models that the server knows. Agents may use other models of a configured provider too.',
     resolve: async (_root, _args, context) => [...(await context.models.listFresh())],
   }),
 )

@@ -3,8 +3,9 @@ import { builder } from './builder.ts'
 /** Implemented by every type that tells, as data, that something was not done. */
 export const Refusal = builder.interfaceRef<{ readonly message: string }>('Refusal')
 Refusal.implement({
-  description: 'A refusal that is part of normal use. Anything else arrives in `errors` with `extensions.code`.',
+  description:
+    'A refusal that is part of normal use: nothing was changed. All other failures are in `errors` with `extensions.code`.',
   fields: (t) => ({
-    message: t.exposeString('message', { description: 'Why nothing was done, for a person to read.' }),
+    message: t.exposeString('message', { description: 'Why nothing was changed, for people to read.' }),
   }),
 })

@@ -5,23 +5,23 @@ import { requireUuid } from './node.ts'
 import { conversationBusy, ConversationBusyRefusal, runRefusalType, runSuccessType } from './run-results.ts'
 
 const RetryRunInput = builder.inputType('RetryRunInput', {
-  description: 'Which run to take up again.',
-  fields: (t) => ({ runId: t.id({ required: true, description: 'A failed run: the latest of its conversation.' }) }),
+  description: 'The run to retry.',
+  fields: (t) => ({ runId: t.id({ required: true, description: 'Id of the run.' }) }),
 })
 
 const RetryRunSuccess = runSuccessType('RetryRunSuccess', {
-  description: 'The run goes on from its last stored step.',
-  run: 'The run.',
+  description: 'The run is queued again.',
+  run: 'Id of the run.',
 })
 
 const RunNotRetryableRefusal = runRefusalType('RunNotRetryableRefusal', {
   description:
-    'Only the latest run of a conversation can be retried, only if it failed, and only if nothing was compacted since.',
-  run: 'The run, which stays as it is.',
+    'The run cannot be retried. It must be the last run of the current branch and FAILED, with no compaction since.',
+  run: 'Id of the run.',
 })
 
 const RetryRunResult = builder.unionType('RetryRunResult', {
-  description: 'What `retryRun` came to.',
+  description: 'Result of `retryRun`.',
   types: [RetryRunSuccess, RunNotRetryableRefusal, ConversationBusyRefusal],
   resolveType: (result) => result.type,
 })
@@ -30,8 +30,8 @@ builder.mutationField('retryRun', (t) =>
   t.field({
     type: RetryRunResult,
     nullable: true,
-    description: 'Takes a failed run up again from its last stored step.',
-    args: { input: t.arg({ type: RetryRunInput, required: true, description: 'Which run.' }) },
+    description: 'Continues a failed run from its last stored step.',
+    args: { input: t.arg({ type: RetryRunInput, required: true, description: 'The run to retry.' }) },
     resolve: (_root, { input }, context) => retry(context, requireUuid('Run', input.runId)),
   }),
 )

@@ -11,62 +11,77 @@ import { admissionResult, ConversationBusyRefusal, PendingApprovalRefusal, runSu
 import { WhenBusy } from './when-busy.ts'
 
 const SendMessageTarget = builder.inputType('SendMessageTarget', {
-  description: 'Whom to send to. An agent means its main conversation.',
+  description: 'Where a message goes.',
   isOneOf: true,
   fields: (t) => ({
-    agentId: t.id({ description: 'An agent: the message goes to its main conversation.' }),
-    conversationId: t.id({ description: 'A conversation.' }),
+    agentId: t.id({ description: 'Id of an agent: the message goes to its main conversation.' }),
+    conversationId: t.id({ description: 'Id of a conversation.' }),
   }),
 })
 
 const ClientToolInput = builder.inputType('ClientToolInput', {
-  description: 'A tool that the client runs, for one run.',
+  description: 'A tool that the client runs.',
   fields: (t) => ({
-    name: t.string({ required: true, description: '1 to 64 of a–z, A–Z, 0–9, _ and -. It hides a tool of that name.' }),
-    description: t.string({ description: 'What it is for, as the model reads it.' }),
-    parameters: t.field({ type: 'JSON', description: 'JSON Schema of the arguments; none unless given.' }),
+    name: t.string({
+      required: true,
+      description: 'Name by which the model calls the tool: 1 to 64 of a–z, A–Z, 0–9, _ and -.',
+    }),
+    description: t.string({
+      description: 'Tells the model what the tool does, at most 10,000 characters. Empty by default.',
+    }),
+    parameters: t.field({
+      type: 'JSON',
+      description: 'JSON Schema of the arguments, with type object, at most 64 KB. Defaults to no arguments.',
+    }),
   }),
 })
 
 const SendMessageInput = builder.inputType('SendMessageInput', {
-  description: 'Messages to an agent, and what to make of them.',
+  description: 'Messages to send, and settings of the run that answers them.',
   fields: (t) => ({
-    to: t.field({ type: SendMessageTarget, required: true, description: 'Whom to send to.' }),
+    to: t.field({ type: SendMessageTarget, required: true, description: 'Where the messages go.' }),
     messages: t.field({
       type: [NewMessageInput],
       required: true,
-      description: 'The messages, in order: at least 1, at most 100.',
+      description: 'Messages, in order: 1 to 100.',
     }),
-    clientTools: t.field({ type: [ClientToolInput], description: 'Tools for this run only. The client runs them.' }),
-    maxSteps: t.int({ description: 'The most steps the run may take: from 1 to 1000, 50 unless given.' }),
+    clientTools: t.field({
+      type: [ClientToolInput],
+      description:
+        'Tools that the client runs, for this run only. At most 128. They hide tools of the agent with the same name.',
+    }),
+    maxSteps: t.int({ description: 'Maximum number of steps. Defaults to 50, at most 1,000.' }),
     maxTotalTokens: t.int({
-      description: 'The run stops with BUDGET_EXCEEDED before the step that would start past it.',
+      description: 'Token budget: no step starts once the run has used this many tokens. Defaults to no budget.',
     }),
     whenBusy: t.field({
       type: WhenBusy,
       required: true,
       defaultValue: 'REJECT',
-      description: 'What to do where the conversation has an active run.',
+      description: 'What to do if the conversation has an active run. Defaults to REJECT.',
     }),
     waitMs: t.int({
       required: true,
       defaultValue: 0,
-      description: 'Answer once the run pauses or ends, or this long is over (at most 5 minutes). 0: at once.',
+      description: 'How long to wait for the run to pause or end before answering. Defaults to 0, at most 300,000.',
     }),
     idempotencyKey: t.string({
-      description: 'The same key within 24 hours gives the same run back. 1 to 200 characters.',
+      description: '1 to 200 characters. The same key and input within 24 hours return the same run.',
     }),
-    metadata: t.field({ type: 'JSON', description: 'A JSON object to attach to the run, 64 KB at the most.' }),
+    metadata: t.field({
+      type: 'JSON',
+      description: "JSON object for the client's own use, stored on the run, at most 64 KB. Empty by default.",
+    }),
   }),
 })
 
 const SendMessageSuccess = runSuccessType('SendMessageSuccess', {
-  description: 'The messages were accepted: they survive from here on.',
-  run: 'The run that answers them.',
+  description: 'The messages are stored and will be processed, whatever happens to the server.',
+  run: 'Run that processes the messages.',
 })
 
 const SendMessageResult = builder.unionType('SendMessageResult', {
-  description: 'What `sendMessage` came to.',
+  description: 'Result of `sendMessage`.',
   types: [SendMessageSuccess, PendingApprovalRefusal, ConversationBusyRefusal],
   resolveType: (result) => result.type,
 })
@@ -75,8 +90,14 @@ builder.mutationField('sendMessage', (t) =>
   t.field({
     type: SendMessageResult,
     nullable: true,
-    description: 'Starts a run with messages.',
-    args: { input: t.arg({ type: SendMessageInput, required: true, description: 'What to send, and to whom.' }) },
+    description: 'Starts a run that answers the given messages, at the end of the current branch.',
+    args: {
+      input: t.arg({
+        type: SendMessageInput,
+        required: true,
+        description: 'Messages to send, and settings of the run that answers them.',
+      }),
+    },
     resolve: async (_root, { input }, context) => {
       const waitMs = checkedWait('input.waitMs', input.waitMs)
       const result = await send(context, input)

@@ -9,31 +9,33 @@ import { deletedPayloadType, payloadType } from './payload.ts'
 import { Message, SleeptimeGroup } from './run-refs.ts'
 
 SleeptimeGroup.implement({
-  description: "Agents that study the foreground agent's conversation in the background and tend its memory.",
+  description: "Background agents that read a foreground agent's conversations and maintain its memory.",
   interfaces: [Node],
   fields: (t) => ({
     id: t.id({
-      description: 'Globally unique, and the same for ever.',
+      description: 'Globally unique and permanent.',
       resolve: (group) => encodeId('SleeptimeGroup', group.id),
     }),
     agent: t.field({
       type: Agent,
-      description: 'The foreground agent.',
+      description: 'Foreground agent.',
       resolve: (group, _args, { loaders }) => loadExisting(loaders.agents, 'Agent', group.agentId),
     }),
     sleeptimeAgents: t.field({
       type: [Agent],
-      description: 'The agents that work in the background.',
+      description: 'Background agents.',
       resolve: (group, _args, { loaders }) =>
         Promise.all(group.sleeptimeAgentIds.map((id) => loadExisting(loaders.agents, 'Agent', id))),
     }),
-    frequency: t.exposeInt('frequency', { description: 'They run after every `frequency`-th turn.' }),
-    turns: t.exposeInt('turns', { description: 'How many turns of the foreground agent were counted.' }),
+    frequency: t.exposeInt('frequency', {
+      description: 'The background agents run after every `frequency`-th turn of the foreground agent.',
+    }),
+    turns: t.exposeInt('turns', { description: 'Number of turns of the foreground agent so far.' }),
     lastProcessedMessage: t.field({
       type: Message,
       nullable: true,
       description:
-        "The message of the agent's main conversation up to which all of them have read. Null where one has read nothing.",
+        'Last message of the main conversation that all background agents have processed. Null if there is none.',
       resolve: async (group, _args, { loaders }) => {
         const id = await loaders.lastProcessedMessageOfGroup.load(group.id)
         return id === undefined ? null : loaders.messages.load(id)
@@ -48,35 +50,39 @@ builder.objectField(Agent, 'sleeptime', (t) =>
   t.field({
     type: SleeptimeGroup,
     nullable: true,
-    description: 'The agents that work for it in the background. Null where there are none.',
+    description: "Background agents that maintain this agent's memory. Null if there are none.",
     resolve: (agent, _args, { loaders }) => loaders.sleeptimeGroupOfAgent.load(agent.id),
   }),
 )
 
 const CreateSleeptimeGroupInput = builder.inputType('CreateSleeptimeGroupInput', {
-  description: 'Gives an agent others that work for it in the background.',
+  description: 'Background agents for an agent.',
   fields: (t) => ({
-    agentId: t.id({ required: true, description: 'The foreground agent.' }),
+    agentId: t.id({ required: true, description: 'Id of the foreground agent.' }),
     sleeptimeAgentIds: t.idList({
       description:
-        "Agents to use, 10 at the most; where none is named, one is made that shares the agent's memory blocks. None may have tools that wait for anyone.",
+        "Ids of the background agents, at most 10. Their tools must not need approval or a client. If omitted or empty, one is created that shares the foreground agent's blocks.",
     }),
-    frequency: t.int({ required: true, defaultValue: 1, description: 'They run after every `frequency`-th turn.' }),
+    frequency: t.int({
+      required: true,
+      defaultValue: 1,
+      description: 'The background agents run after every `frequency`-th turn, 1 to 1,000,000. Defaults to 1.',
+    }),
   }),
 })
 
 const UpdateSleeptimeGroupInput = builder.inputType('UpdateSleeptimeGroupInput', {
-  description: 'What is left out stays as it is.',
+  description: 'Changes to background agents. Omitted fields stay unchanged.',
   fields: (t) => ({
-    id: t.id({ required: true, description: 'The group.' }),
-    sleeptimeAgentIds: t.idList({ description: 'The agents to use from now on.' }),
-    frequency: t.int({ description: 'They run after every `frequency`-th turn.' }),
+    id: t.id({ required: true, description: 'Id of the group.' }),
+    sleeptimeAgentIds: t.idList({ description: 'Ids of all background agents, at most 10.' }),
+    frequency: t.int({ description: 'The background agents run after every `frequency`-th turn, 1 to 1,000,000.' }),
   }),
 })
 
 const DeleteSleeptimeGroupInput = builder.inputType('DeleteSleeptimeGroupInput', {
-  description: 'Which group to delete.',
-  fields: (t) => ({ id: t.id({ required: true, description: 'The group.' }) }),
+  description: 'The group to delete.',
+  fields: (t) => ({ id: t.id({ required: true, description: 'Id of the group.' }) }),
 })
 
 const CreateSleeptimeGroupPayload = payloadType(
@@ -101,8 +107,10 @@ builder.mutationFields((t) => ({
   createSleeptimeGroup: t.field({
     type: CreateSleeptimeGroupPayload,
     nullable: true,
-    description: 'Gives an agent others that work for it in the background.',
-    args: { input: t.arg({ type: CreateSleeptimeGroupInput, required: true, description: 'The group to make.' }) },
+    description: 'Adds background agents to an agent.',
+    args: {
+      input: t.arg({ type: CreateSleeptimeGroupInput, required: true, description: 'Background agents for an agent.' }),
+    },
     resolve: (_root, { input }, context) =>
       createSleeptimeGroup(context, context.viewer, {
         agentId: requireUuid('Agent', input.agentId),
@@ -113,8 +121,14 @@ builder.mutationFields((t) => ({
   updateSleeptimeGroup: t.field({
     type: UpdateSleeptimeGroupPayload,
     nullable: true,
-    description: 'Changes who works for an agent in the background, or how often.',
-    args: { input: t.arg({ type: UpdateSleeptimeGroupInput, required: true, description: 'What to change.' }) },
+    description: 'Changes the background agents of an agent, or how often they run.',
+    args: {
+      input: t.arg({
+        type: UpdateSleeptimeGroupInput,
+        required: true,
+        description: 'Changes to background agents. Omitted fields stay unchanged.',
+      }),
+    },
     resolve: (_root, { input }, context) =>
       updateSleeptimeGroup(context, context.viewer, {
         id: requireUuid('SleeptimeGroup', input.id),
@@ -125,8 +139,9 @@ builder.mutationFields((t) => ({
   deleteSleeptimeGroup: t.field({
     type: DeleteSleeptimeGroupPayload,
     nullable: true,
-    description: 'Ends the work in the background. An agent that was made for the group goes with it; others stay.',
-    args: { input: t.arg({ type: DeleteSleeptimeGroupInput, required: true, description: 'Which group.' }) },
+    description:
+      'Ends background work for an agent. A background agent that was made for the group is deleted; others stay.',
+    args: { input: t.arg({ type: DeleteSleeptimeGroupInput, required: true, description: 'The group to delete.' }) },
     async resolve(_root, { input }, context) {
       await deleteSleeptimeGroup(context, context.viewer, { id: requireUuid('SleeptimeGroup', input.id) })
       return input.id

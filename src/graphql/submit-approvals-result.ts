@@ -7,13 +7,13 @@ import { runRefusalType, runSuccessType } from './run-results.ts'
 import { ApprovalDecision, decisionsOf } from './tool-call-outcome.ts'
 
 const SubmitApprovalsSuccess = runSuccessType('SubmitApprovalsSuccess', {
-  description: '`run.pendingToolCalls` shows what still waits.',
-  run: 'The run that was decided about.',
+  description: 'The decisions are stored.',
+  run: 'The run. `pendingToolCalls` shows what it still waits for.',
 })
 
 export const NoPendingApprovalRefusal = runRefusalType('NoPendingApprovalRefusal', {
-  description: 'No tool call is awaiting approval.',
-  run: 'The run that waits for nothing.',
+  description: 'The given tool calls do not wait: they never did, have expired or were cancelled.',
+  run: 'Run of the tool calls.',
 })
 
 const InvalidToolCallIdsRefusal = builder.objectRef<{
@@ -23,14 +23,17 @@ const InvalidToolCallIdsRefusal = builder.objectRef<{
   readonly expectedIds: readonly string[]
 }>('InvalidToolCallIdsRefusal')
 InvalidToolCallIdsRefusal.implement({
-  description: 'Some of the tool call ids are not pending in this run. Nothing was applied.',
+  description: 'Other calls of the run wait, but some of the given ids are not among them, or were given twice.',
   interfaces: [Refusal],
   fields: (t) => ({
     invalidIds: t.idList({
-      description: 'Those of the given ids that are not pending, or were given twice.',
+      description: 'Ids that were given and are not valid.',
       resolve: (refusal) => [...refusal.invalidIds],
     }),
-    expectedIds: t.idList({ description: 'The ids that are pending.', resolve: (refusal) => [...refusal.expectedIds] }),
+    expectedIds: t.idList({
+      description: 'Ids of the waiting tool calls.',
+      resolve: (refusal) => [...refusal.expectedIds],
+    }),
   }),
 })
 
@@ -74,10 +77,10 @@ SelfApprovalRefusal.implement({
 
 const ArgumentProblemType = builder.objectRef<ArgumentProblem>('ArgumentProblem')
 ArgumentProblemType.implement({
-  description: "A place in edited arguments that doesn't fit.",
+  description: 'One problem in edited arguments.',
   fields: (t) => ({
-    path: t.exposeString('path', { description: 'A JSON Pointer into the arguments.' }),
-    message: t.exposeString('message', { description: 'What is wrong there.' }),
+    path: t.exposeString('path', { description: 'JSON Pointer to the value in the arguments.' }),
+    message: t.exposeString('message', { description: 'What is wrong and what was expected.' }),
   }),
 })
 
@@ -88,24 +91,24 @@ const InvalidArgumentsRefusal = builder.objectRef<{
   readonly problems: readonly ArgumentProblem[]
 }>('InvalidArgumentsRefusal')
 InvalidArgumentsRefusal.implement({
-  description: "Edited arguments don't fit the tool's schema or the tool rules. Nothing was applied.",
+  description: "The edited arguments do not match the tool's schema or the tool rules.",
   interfaces: [Refusal],
   fields: (t) => ({
     toolCall: t.field({
       type: ToolCall,
-      description: 'The call whose arguments were edited.',
+      description: 'Tool call whose arguments were edited.',
       resolve: ({ toolCallId }, _args, { loaders }) => loadExisting(loaders.toolCalls, 'ToolCall', toolCallId),
     }),
     problems: t.field({
       type: [ArgumentProblemType],
-      description: 'What is wrong with them.',
+      description: 'What is wrong with the arguments.',
       resolve: (refusal) => [...refusal.problems],
     }),
   }),
 })
 
 export const SubmitApprovalsResult = builder.unionType('SubmitApprovalsResult', {
-  description: 'What `submitApprovals` came to.',
+  description: 'Result of `submitApprovals`.',
   types: [
     SubmitApprovalsSuccess,
     NoPendingApprovalRefusal,

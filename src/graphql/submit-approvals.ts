@@ -21,7 +21,7 @@ const ApproveInput = builder.inputType('ApproveInput', {
     arguments: t.field({
       type: 'JSON',
       description:
-        "Arguments to use instead of the model's. Approvals given before for other arguments no longer count. Omit to approve the model's arguments.",
+        "Arguments to use instead of the model's. Approvals given before for other arguments no longer count.",
     }),
     note: t.string({
       description: 'Note for the model, which reads it with the result. At most 10,000 characters.',
@@ -45,7 +45,7 @@ const DenyInput = builder.inputType('DenyInput', {
 })
 
 const ClientToolReturnInput = builder.inputType('ClientToolReturnInput', {
-  description: 'Result of a tool call that the client ran.',
+  description: 'Result of a tool call that the client ran. Give either `output` or `content`.',
   fields: (t) => ({
     toolCallId: t.id({ required: true, description: 'Id of the tool call.' }),
     status: t.field({ type: ToolReturnStatus, required: true, description: 'Whether the tool succeeded.' }),
@@ -89,8 +89,7 @@ const SubmitApprovalsInput = builder.inputType('SubmitApprovalsInput', {
     }),
     followUp: t.field({
       type: [NewMessageInput],
-      description:
-        'Messages for the model after the tool results, in the same run. At most 100. If all decisions were made before, a follow-up that did not come with them then is refused.',
+      description: 'Messages for the model after the tool results, in the same run. At most 100.',
     }),
     waitMs: t.int({
       required: true,
@@ -110,7 +109,13 @@ builder.mutationField('submitApprovals', (t) =>
     nullable: true,
     description:
       'Approves, denies or answers waiting tool calls. The run continues when none of its calls waits any more. If anything is refused, nothing is changed.',
-    args: { input: t.arg({ type: SubmitApprovalsInput, required: true, description: 'The decisions.' }) },
+    args: {
+      input: t.arg({
+        type: SubmitApprovalsInput,
+        required: true,
+        description: 'Decisions about waiting tool calls of one run.',
+      }),
+    },
     resolve: async (_root, { input }, context) => {
       const waitMs = checkedWait('input.waitMs', input.waitMs)
       const runId = requireUuid('Run', input.runId)

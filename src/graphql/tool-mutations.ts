@@ -1,18 +1,18 @@
 import { deleteTool } from '../commands/delete-tool.ts'
 import { updateTool } from '../commands/update-tool.ts'
 import { upsertTool } from '../commands/upsert-tool.ts'
-import { toolDefaults } from '../domain/tool.ts'
 import { builder } from './builder.ts'
 import { requireUuid } from './node.ts'
 import { deletedPayloadType, payloadType } from './payload.ts'
 import { Tool } from './tool.ts'
 
 const JavaScriptToolInput = builder.inputType('JavaScriptToolInput', {
-  description: 'A tool that the server runs in a sandbox.',
+  description: 'A tool that runs in a sandbox of the server.',
   fields: (t) => ({
     source: t.string({
       required: true,
-      description: "The body of a module whose default export is the tool's function: (args) => result.",
+      description:
+        'Source of a module whose default export is a function `(args) => result`. At most 500,000 characters.',
     }),
   }),
 })
@@ -20,46 +20,54 @@ const JavaScriptToolInput = builder.inputType('JavaScriptToolInput', {
 const HttpToolInput = builder.inputType('HttpToolInput', {
   description: 'A tool that the server calls by HTTP.',
   fields: (t) => ({
-    url: t.string({ required: true, description: 'Where the arguments are posted to: http:// or https://.' }),
+    url: t.string({
+      required: true,
+      description:
+        'Address that the arguments are posted to, starting with http:// or https://. At most 2,000 characters.',
+    }),
     headers: t.field({
       type: 'JSON',
-      description: 'A JSON object of strings, sent with every call. The values can never be read again.',
+      description:
+        'Headers to send with every call: an object of strings, at most 50. Omit to keep stored headers; null removes them.',
     }),
   }),
 })
 
 const ToolImplementationInput = builder.inputType('ToolImplementationInput', {
-  description: 'What happens when the tool is called: one of these.',
+  description: 'Where a tool runs.',
   isOneOf: true,
   fields: (t) => ({
-    javascript: t.field({ type: JavaScriptToolInput, description: 'The server runs it in a sandbox.' }),
-    http: t.field({ type: HttpToolInput, description: 'The server posts the arguments to a URL.' }),
-    client: t.boolean({ description: 'true: the client runs it.' }),
+    javascript: t.field({ type: JavaScriptToolInput, description: 'In a sandbox of the server.' }),
+    http: t.field({ type: HttpToolInput, description: 'At an address that the server calls.' }),
+    client: t.boolean({ description: 'In a client. Must be true.' }),
   }),
 })
 
 const descriptions = {
-  description: 'What models are told about it, 10,000 characters at the most.',
-  parameters: 'JSON Schema of the arguments, with "type": "object"; no arguments by default.',
+  description: 'Tells the model what the tool does, at most 10,000 characters. Empty by default.',
+  parameters: 'JSON Schema of the arguments, with type object, at most 64 KB. Defaults to no arguments.',
   requiresApproval: 'Whether calls need approval. Not used if `approvalCondition` is set. Defaults to false.',
   approvalCondition:
     'JSON Schema, at most 64 KB. If set, exactly the calls whose arguments satisfy it need approval. Defaults to null.',
   approvalsRequired: 'How many different actors must approve a call, 1 to 10. Defaults to 1.',
   approvalExcludesSender:
     'Whether the actor who started the run is barred from approving its calls of this tool. Defaults to false.',
-  approvalTimeoutMs: 'A call that nobody has decided after this long is denied; it waits forever by default.',
-  parallel: 'May run at the same time as other calls of one step; false by default.',
-  idempotent: 'Safe to run again when a crash left its outcome unknown; false by default.',
-  returnCharLimit: `Results longer than this are truncated; ${toolDefaults.returnCharLimit} by default.`,
-  timeoutMs: `A call that takes longer is stopped; ${toolDefaults.timeoutMs} by default.`,
-  tags: 'Words to find it by: 50 at the most, each of 64 characters at the most.',
-  implementation: 'What happens when it is called.',
+  approvalTimeoutMs: 'Time after which an undecided call is denied. Defaults to null: without limit.',
+  parallel: 'Whether a call may run at the same time as other calls of its step. Defaults to false.',
+  idempotent: 'Whether a call is safe to repeat after a crash left its outcome unknown. Defaults to false.',
+  returnCharLimit: 'Maximum number of characters in a result. Defaults to 50,000, at most 10,000,000.',
+  timeoutMs: 'Time after which a running call is stopped. Defaults to 60,000, at most 86,400,000.',
+  tags: 'Tags to filter by: at most 50, each at most 64 characters.',
+  implementation: 'Where the tool runs.',
 }
 
 const UpsertToolInput = builder.inputType('UpsertToolInput', {
-  description: 'A whole tool: what is left out has its default, also where a tool of that name is replaced.',
+  description: 'A complete tool. Omitted settings get their defaults, also if a tool with this name exists.',
   fields: (t) => ({
-    name: t.string({ required: true, description: 'What models call it by: 1 to 64 of a–z, A–Z, 0–9, _ and -.' }),
+    name: t.string({
+      required: true,
+      description: 'Name by which models call the tool: 1 to 64 of a–z, A–Z, 0–9, _ and -.',
+    }),
     description: t.string({ description: descriptions.description }),
     parameters: t.field({ type: 'JSON', description: descriptions.parameters }),
     requiresApproval: t.boolean({ description: descriptions.requiresApproval }),
@@ -81,9 +89,10 @@ const UpsertToolInput = builder.inputType('UpsertToolInput', {
 })
 
 const UpdateToolInput = builder.inputType('UpdateToolInput', {
-  description: 'What is left out stays as it is, stored headers too; null goes back to the default.',
+  description:
+    'Changes to a tool. Omitted fields stay unchanged, and null restores the default. The description, parameters and implementation of BUILTIN and MCP tools cannot be changed.',
   fields: (t) => ({
-    id: t.id({ required: true, description: 'tool_…' }),
+    id: t.id({ required: true, description: 'Id of the tool.' }),
     description: t.string({ description: descriptions.description }),
     requiresApproval: t.boolean({ description: descriptions.requiresApproval }),
     approvalCondition: t.field({ type: 'JSON', description: descriptions.approvalCondition }),
@@ -94,23 +103,29 @@ const UpdateToolInput = builder.inputType('UpdateToolInput', {
     idempotent: t.boolean({ description: descriptions.idempotent }),
     returnCharLimit: t.int({ description: descriptions.returnCharLimit }),
     timeoutMs: t.int({ description: descriptions.timeoutMs }),
-    tags: t.stringList({ description: descriptions.tags }),
+    tags: t.stringList({ description: 'All tags of the tool: at most 50, each at most 64 characters.' }),
     parameters: t.field({ type: 'JSON', description: descriptions.parameters }),
-    implementation: t.field({ type: ToolImplementationInput, description: descriptions.implementation }),
+    implementation: t.field({ type: ToolImplementationInput, description: 'Where the tool runs. Must not be null.' }),
   }),
 })
 
 const DeleteToolInput = builder.inputType('DeleteToolInput', {
-  description: 'Which tool to delete.',
-  fields: (t) => ({ id: t.id({ required: true, description: 'tool_…' }) }),
+  description: 'The tool to delete.',
+  fields: (t) => ({ id: t.id({ required: true, description: 'Id of the tool.' }) }),
 })
 
 builder.mutationFields((t) => ({
   upsertTool: t.field({
     type: payloadType('UpsertToolPayload', 'tool', Tool, 'The new or replaced tool.'),
     nullable: true,
-    description: "Creates the tool, or replaces the tenant's tool of that name.",
-    args: { input: t.arg({ type: UpsertToolInput, required: true, description: 'What it is to be.' }) },
+    description: 'Creates a tool, or replaces the tool with this name.',
+    args: {
+      input: t.arg({
+        type: UpsertToolInput,
+        required: true,
+        description: 'A complete tool. Omitted settings get their defaults, also if a tool with this name exists.',
+      }),
+    },
     resolve: (_root, { input }, context) =>
       upsertTool(context, context.viewer, {
         ...input,
@@ -121,8 +136,15 @@ builder.mutationFields((t) => ({
   updateTool: t.field({
     type: payloadType('UpdateToolPayload', 'tool', Tool, 'The changed tool.'),
     nullable: true,
-    description: 'Of any kind. What is left out stays as it is, stored headers too.',
-    args: { input: t.arg({ type: UpdateToolInput, required: true, description: 'What changes.' }) },
+    description: 'Changes a tool of any kind.',
+    args: {
+      input: t.arg({
+        type: UpdateToolInput,
+        required: true,
+        description:
+          'Changes to a tool. Omitted fields stay unchanged, and null restores the default. The description, parameters and implementation of BUILTIN and MCP tools cannot be changed.',
+      }),
+    },
     resolve: (_root, { input }, context) =>
       updateTool(context, context.viewer, {
         ...input,
@@ -133,8 +155,8 @@ builder.mutationFields((t) => ({
   deleteTool: t.field({
     type: deletedPayloadType('DeleteToolPayload', 'Id of the deleted tool.'),
     nullable: true,
-    description: 'Deletes a tool; every agent that has it loses it. Built-in tools can only be detached.',
-    args: { input: t.arg({ type: DeleteToolInput, required: true, description: 'Which one.' }) },
+    description: 'Deletes a tool and detaches it from all agents. Built-in tools cannot be deleted.',
+    args: { input: t.arg({ type: DeleteToolInput, required: true, description: 'The tool to delete.' }) },
     async resolve(_root, { input }, context) {
       await deleteTool(context, context.viewer, { id: requireUuid('Tool', input.id) })
       return input.id

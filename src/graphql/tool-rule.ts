@@ -2,34 +2,36 @@ import type { ToolRule as ToolRuleShape } from '../domain/tool-rules.ts'
 import { builder } from './builder.ts'
 
 const ToolRuleKind = builder.enumType('ToolRuleKind', {
-  description: 'What a rule demands of its tool.',
+  description: 'What a tool rule requires.',
   values: {
-    RUN_FIRST: { description: 'Must be the first tool called in a run.' },
+    RUN_FIRST: { description: '`tool` must be the first tool called in a run.' },
     CHILDREN: { description: 'After `tool`, only `children` may be called.' },
-    PARENT: { description: '`children` may be called only right after `tool`.' },
-    CONDITIONAL: { description: 'Which child follows depends on what `tool` returned.' },
-    CONTINUE: { description: 'The run goes on after `tool`.' },
-    TERMINAL: { description: 'The run ends after `tool`.' },
-    MAX_CALLS: { description: 'At most `maxCalls` calls in a run.' },
-    REQUIRED_BEFORE_EXIT: { description: 'Must be called before the run may end.' },
-    REQUIRES_APPROVAL: { description: 'Every call of `tool` waits for approval.' },
+    PARENT: { description: '`children` may be called only directly after `tool`.' },
+    CONDITIONAL: { description: 'The result of `tool` determines the next tool.' },
+    CONTINUE: { description: 'The run continues after `tool`.' },
+    TERMINAL: { description: 'The run ends after `tool`, once every REQUIRED_BEFORE_EXIT tool was called.' },
+    MAX_CALLS: { description: '`tool` may be called at most `maxCalls` times in a run.' },
+    REQUIRED_BEFORE_EXIT: { description: '`tool` must be called before the run may end.' },
+    REQUIRES_APPROVAL: { description: 'Every call of `tool` needs approval.' },
   } as const,
 })
 
 const descriptions = {
-  kind: 'What it demands.',
-  tool: 'The name of the tool it is about.',
-  children: 'CHILDREN, PARENT: the names of the tools that it lets follow.',
-  maxCalls: 'MAX_CALLS: how many calls a run may make.',
-  outputMapping: 'CONDITIONAL: output value → tool to call next.',
-  defaultChild: 'CONDITIONAL: the tool to call next where the mapping has no such value.',
-  requireMapping: 'CONDITIONAL: whether a value that the mapping lacks allows no tool at all.',
-  prefilledArguments: "Arguments the rule fixes, merged over the model's.",
+  kind: 'What the rule requires.',
+  tool: 'Name of the tool that the rule is about.',
+  children: 'CHILDREN, PARENT: names of the tools that may follow.',
+  maxCalls: 'MAX_CALLS: maximum number of calls in a run.',
+  outputMapping: 'CONDITIONAL: object that maps a result of `tool` to the name of the tool to call next.',
+  defaultChild: 'CONDITIONAL: tool to call next if the mapping has no entry for the result. Defaults to any tool.',
+  requireMapping:
+    'CONDITIONAL: if true and the mapping has no entry for the result, no tool may be called. Defaults to false.',
+  prefilledArguments:
+    'Arguments that replace those of the model. RUN_FIRST: for `tool`. CHILDREN, PARENT, CONDITIONAL: for the next tool.',
 }
 
 export const ToolRule = builder.objectRef<ToolRuleShape>('ToolRule')
 ToolRule.implement({
-  description: 'A constraint on which tools may be called when. Exactly the fields of its kind are set.',
+  description: 'A constraint on tool calls. Fields that do not belong to its kind are null.',
   fields: (t) => ({
     kind: t.expose('kind', { type: ToolRuleKind, description: descriptions.kind }),
     tool: t.exposeString('tool', { description: descriptions.tool }),
@@ -45,7 +47,10 @@ ToolRule.implement({
       description: descriptions.outputMapping,
       resolve: (rule) => rule.outputMapping,
     }),
-    defaultChild: t.exposeString('defaultChild', { nullable: true, description: descriptions.defaultChild }),
+    defaultChild: t.exposeString('defaultChild', {
+      nullable: true,
+      description: 'CONDITIONAL: tool to call next if the mapping has no entry for the result. Null means any tool.',
+    }),
     requireMapping: t.exposeBoolean('requireMapping', { nullable: true, description: descriptions.requireMapping }),
     prefilledArguments: t.field({
       type: 'JSON',
@@ -57,7 +62,7 @@ ToolRule.implement({
 })
 
 export const ToolRuleInput = builder.inputType('ToolRuleInput', {
-  description: 'A constraint on which tools may be called when. Takes exactly the fields of its kind.',
+  description: 'A constraint on tool calls. Fields that do not belong to its kind must be omitted or null.',
   fields: (t) => ({
     kind: t.field({ type: ToolRuleKind, required: true, description: descriptions.kind }),
     tool: t.string({ required: true, description: descriptions.tool }),

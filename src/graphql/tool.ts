@@ -6,28 +6,29 @@ import { connectionType, pageArguments, pageComplexity } from './connection.ts'
 import { Node, registerNode, uuidOf } from './node.ts'
 
 const ToolKind = builder.enumType('ToolKind', {
-  description: 'Where a tool comes from and who runs it.',
+  description: 'Where a tool runs.',
   values: {
-    BUILTIN: { description: 'Ships with the server or is registered in code.' },
+    BUILTIN: { description: 'In the server. The tool ships with the server or is registered in code.' },
     JAVASCRIPT: {
-      description: 'JavaScript source, run in a sandbox with no network, files or clock beyond its limits.',
+      description: 'In a sandbox. The tool is JavaScript source without access to network, files or timers.',
     },
-    HTTP: { description: 'The server posts the arguments to a URL.' },
-    MCP: { description: 'A tool of a Model Context Protocol server.' },
-    CLIENT: { description: 'Runs wherever the client is: the run pauses until the client sends the result.' },
+    HTTP: { description: 'At an address that the server posts the arguments to.' },
+    MCP: { description: 'In a Model Context Protocol server.' },
+    CLIENT: { description: 'In a client. The run waits until a client returns the result.' },
   } as const,
 })
 
 /** Its MCP server is told by the module of that noun. */
 export const Tool = builder.objectRef<ToolShape>('Tool')
 Tool.implement({
-  description: 'Something that agents can do. It exists once per tenant, and any number of agents may have it.',
+  description:
+    'Something that agents can do. A tool exists once per tenant and can be attached to any number of agents.',
   interfaces: [Node],
   fields: (t) => ({
-    id: t.id({ description: 'tool_…', resolve: (tool) => encodeId('Tool', tool.id) }),
-    name: t.exposeString('name', { description: 'What models call it by. Unique.' }),
-    description: t.exposeString('description', { description: 'What models are told about it.' }),
-    kind: t.expose('kind', { type: ToolKind, description: 'Where it comes from and who runs it.' }),
+    id: t.id({ description: 'Id of the tool.', resolve: (tool) => encodeId('Tool', tool.id) }),
+    name: t.exposeString('name', { description: 'Name by which models call the tool. Unique in the tenant.' }),
+    description: t.exposeString('description', { description: 'Tells the model what the tool does.' }),
+    kind: t.expose('kind', { type: ToolKind, description: 'Where the tool runs.' }),
     parameters: t.field({
       type: 'JSON',
       description: 'JSON Schema of the arguments.',
@@ -52,28 +53,37 @@ Tool.implement({
     }),
     approvalTimeoutMs: t.exposeInt('approvalTimeoutMs', {
       nullable: true,
-      description: 'A call that nobody has decided after this long is denied. Null: it waits forever.',
+      description: 'Time after which an undecided call is denied. Null means that it waits without limit.',
     }),
-    parallel: t.exposeBoolean('parallel', { description: 'May run at the same time as other calls of one step.' }),
+    parallel: t.exposeBoolean('parallel', {
+      description: 'Whether a call may run at the same time as other calls of its step. Defaults to false.',
+    }),
     idempotent: t.exposeBoolean('idempotent', {
-      description: 'Safe to run again when a crash left its outcome unknown.',
+      description: 'Whether a call is safe to repeat after a crash left its outcome unknown. Defaults to false.',
     }),
-    returnCharLimit: t.exposeInt('returnCharLimit', { description: 'Results longer than this are truncated.' }),
-    timeoutMs: t.exposeInt('timeoutMs', { description: 'A call that takes longer is stopped and returns an error.' }),
-    tags: t.stringList({ description: 'Words to find it by.', resolve: (tool) => [...tool.tags] }),
-    source: t.exposeString('source', { nullable: true, description: 'JAVASCRIPT: its source.' }),
-    url: t.exposeString('url', { nullable: true, description: 'HTTP: where it is posted to.' }),
+    returnCharLimit: t.exposeInt('returnCharLimit', {
+      description: 'Maximum number of characters in a result. Longer results are truncated. Defaults to 50,000.',
+    }),
+    timeoutMs: t.exposeInt('timeoutMs', {
+      description: 'Time after which a running call is stopped and returns an error. Defaults to 60,000.',
+    }),
+    tags: t.stringList({ description: 'Tags to filter by.', resolve: (tool) => [...tool.tags] }),
+    source: t.exposeString('source', { nullable: true, description: 'JAVASCRIPT: source code. Null for other kinds.' }),
+    url: t.exposeString('url', {
+      nullable: true,
+      description: 'HTTP: address that the arguments are posted to. Null for other kinds.',
+    }),
     headerNames: t.stringList({
       nullable: true,
-      description: 'HTTP: the names of its headers. Their values can be set and never read.',
+      description: 'HTTP: names of the stored headers. Their values cannot be read. Null for other kinds.',
       resolve: (tool) => tool.headers && Object.keys(tool.headers),
     }),
     isAvailable: t.exposeBoolean('isAvailable', {
       description:
         'False for a BUILTIN tool that is gone from the code of the server. Models are not offered it, and it can be deleted.',
     }),
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was made.' }),
-    updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'When it last changed.' }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the tool was created.' }),
+    updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'When the tool last changed.' }),
   }),
 })
 
@@ -82,10 +92,10 @@ registerNode('Tool', { load: (context, { uuid }) => context.loaders.tools.load(u
 const ToolConnection = connectionType('Tool', Tool)
 
 const ToolFilter = builder.inputType('ToolFilter', {
-  description: 'Which tools. What is left out is not asked for; all that is given must fit.',
+  description: 'Which tools to list. Omitted fields do not filter; all given fields must match.',
   fields: (t) => ({
-    nameContains: t.string({ description: 'A part of the name, in upper or lower case.' }),
-    kinds: t.field({ type: [ToolKind], description: 'Any of these kinds.' }),
+    nameContains: t.string({ description: 'Part of the name, ignoring case.' }),
+    kinds: t.field({ type: [ToolKind], description: 'Tools of one of these kinds.' }),
   }),
 })
 
@@ -93,8 +103,8 @@ builder.queryFields((t) => ({
   tool: t.field({
     type: Tool,
     nullable: true,
-    description: 'The tool with this id. Null where there is none.',
-    args: { id: t.arg.id({ required: true, description: 'tool_…' }) },
+    description: 'Tool with this id.',
+    args: { id: t.arg.id({ required: true, description: 'Id of the tool.' }) },
     resolve(_root, { id }, context) {
       const uuid = uuidOf('Tool', id)
       return uuid === undefined ? null : context.loaders.tools.load(uuid)
@@ -102,8 +112,14 @@ builder.queryFields((t) => ({
   }),
   tools: t.field({
     type: ToolConnection,
-    description: 'All tools, oldest first.',
-    args: { ...pageArguments, filter: t.arg({ type: ToolFilter, description: 'Only some of them.' }) },
+    description: 'Tools of the tenant.',
+    args: {
+      ...pageArguments,
+      filter: t.arg({
+        type: ToolFilter,
+        description: 'Which tools to list. Omitted fields do not filter; all given fields must match.',
+      }),
+    },
     complexity: pageComplexity,
     resolve: async (_root, { filter, ...page }, { db, viewer }) => ({
       ...(await listToolsPage(db, viewer.tenantId, filter ?? {}, page)),
