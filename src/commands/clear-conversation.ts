@@ -1,6 +1,7 @@
 import type { Viewer } from '../domain/viewer.ts'
 import { clearConversation as clearConversationRows, lockConversationsToDelete } from '../store/conversations.ts'
 import { findRunProgress } from '../store/runs.ts'
+import { transact } from '../store/transact.ts'
 import type { CommandContext } from './command-context.ts'
 import { found } from './found.ts'
 
@@ -13,7 +14,7 @@ export async function clearConversation(
   viewer: Viewer,
   { id }: { readonly id: string },
 ): Promise<ClearOutcome> {
-  return context.db.transaction().execute(async (trx): Promise<ClearOutcome> => {
+  return transact(context, async (trx): Promise<ClearOutcome> => {
     const { conversations } = await lockConversationsToDelete(trx, viewer.tenantId, { id })
     const { activeRunId } = found('Conversation', id, conversations[0])
     if (activeRunId !== null) {

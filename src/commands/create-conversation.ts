@@ -1,7 +1,7 @@
 import { checkedConversation, type ConversationInput } from '../domain/conversation-input.ts'
 import type { Conversation } from '../domain/conversation.ts'
 import type { Viewer } from '../domain/viewer.ts'
-import { lockAgent } from '../store/agents.ts'
+import { shareAgent } from '../store/agents.ts'
 import { insertConversation } from '../store/conversations.ts'
 import type { CommandContext } from './command-context.ts'
 import { found } from './found.ts'
@@ -18,8 +18,8 @@ export async function createConversation(
   const { tenantId } = viewer
   const { title, metadata } = checkedConversation(input)
   return context.db.transaction().execute(async (trx) => {
-    // Or the agent could be deleted between the look and the insert.
-    const agent = found('Agent', input.agentId, await lockAgent(trx, tenantId, input.agentId))
+    // Conversations of one agent are created in parallel; the agent cannot be deleted meanwhile.
+    const agent = found('Agent', input.agentId, await shareAgent(trx, tenantId, input.agentId))
     return insertConversation(trx, {
       id: context.ids.next(),
       tenantId,

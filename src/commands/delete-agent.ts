@@ -7,6 +7,7 @@ import { deleteOwnBlocks } from '../store/blocks.ts'
 import { lockConversationsToDelete } from '../store/conversations.ts'
 import type { Database } from '../store/schema.ts'
 import { listMadeAgentIds } from '../store/sleeptime-groups.ts'
+import { transact } from '../store/transact.ts'
 import type { CommandContext } from './command-context.ts'
 import { found } from './found.ts'
 
@@ -16,7 +17,7 @@ import { found } from './found.ts'
  */
 export async function deleteAgent(context: CommandContext, viewer: Viewer, input: { id: string }): Promise<void> {
   const { tenantId } = viewer
-  const runIds = await context.db.transaction().execute(async (trx) => {
+  const runIds = await transact(context, async (trx) => {
     found('Agent', input.id, await lockAgent(trx, tenantId, input.id))
     // Its own conversations before theirs, as the end of a turn locks them.
     const { unfinishedRunIds } = await lockConversationsToDelete(trx, tenantId, { agentId: input.id })

@@ -1,6 +1,7 @@
 import { badUserInput } from '../domain/errors.ts'
 import type { Viewer } from '../domain/viewer.ts'
 import { deleteConversation as deleteConversationRow, lockConversationsToDelete } from '../store/conversations.ts'
+import { transact } from '../store/transact.ts'
 import type { CommandContext } from './command-context.ts'
 import { found } from './found.ts'
 
@@ -14,7 +15,7 @@ export async function deleteConversation(
   input: { id: string },
 ): Promise<void> {
   const { tenantId } = viewer
-  const { unfinishedRunIds } = await context.db.transaction().execute(async (trx) => {
+  const { unfinishedRunIds } = await transact(context, async (trx) => {
     const locked = await lockConversationsToDelete(trx, tenantId, input)
     const conversation = found('Conversation', input.id, locked.conversations[0])
     if (conversation.isMain)

@@ -6,6 +6,7 @@ import {
   listMadeAgentIds,
   lockSleeptimeGroup,
 } from '../store/sleeptime-groups.ts'
+import { transact } from '../store/transact.ts'
 import type { CommandContext } from './command-context.ts'
 import { removeAgents, stopRemovedRuns } from './delete-agent.ts'
 import { found } from './found.ts'
@@ -17,7 +18,7 @@ export async function deleteSleeptimeGroup(
   input: { readonly id: string },
 ): Promise<void> {
   const { tenantId } = viewer
-  const runIds = await context.db.transaction().execute(async (trx) => {
+  const runIds = await transact(context, async (trx) => {
     const [group] = await findSleeptimeGroups(trx, tenantId, [input.id])
     const { agentId } = found('SleeptimeGroup', input.id, group)
     await lockAgents(trx, tenantId, [agentId])

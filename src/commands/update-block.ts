@@ -5,6 +5,7 @@ import { shown, type Given } from '../domain/input.ts'
 import type { Viewer } from '../domain/viewer.ts'
 import { lockAgents } from '../store/agents.ts'
 import { listAgentsOfBlocks, listBlocksOfAgents, lockBlocks, setBlock } from '../store/blocks.ts'
+import { transact } from '../store/transact.ts'
 import type { CommandContext } from './command-context.ts'
 import { found } from './found.ts'
 
@@ -25,7 +26,7 @@ export async function updateBlock(
   input: UpdateBlockInput,
 ): Promise<UpdateBlockOutcome> {
   const { tenantId } = viewer
-  return context.db.transaction().execute(async (trx): Promise<UpdateBlockOutcome> => {
+  return transact(context, async (trx): Promise<UpdateBlockOutcome> => {
     const [locked] = await lockBlocks(trx, tenantId, [input.id])
     const stored = found('Block', input.id, locked)
     if (typeof input.expectedVersion === 'number' && input.expectedVersion !== stored.version)

@@ -108,6 +108,24 @@ export async function lockAgent(trx: Kysely<Database>, tenantId: string, id: str
   return agent
 }
 
+/**
+ * The agent, which nobody can delete before the transaction ends. Unlike `lockAgent` it waits for nobody who changes the
+ * agent, and two of them don't wait for one another.
+ */
+export async function shareAgent(
+  trx: Transaction<Database>,
+  tenantId: string,
+  id: string,
+): Promise<{ readonly id: string } | undefined> {
+  return trx
+    .selectFrom('agents')
+    .select('id')
+    .where(ofTenant('agents', tenantId))
+    .where('id', '=', id)
+    .forKeyShare()
+    .executeTakeFirst()
+}
+
 export async function insertAgent(trx: Kysely<Database>, agent: Agent): Promise<void> {
   await trx
     .insertInto('agents')

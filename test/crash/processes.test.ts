@@ -58,6 +58,17 @@ test('[ENG27] a tool that was running when its worker died runs again if it is i
   }
 })
 
+test('[ENG51] a tool whose answer was not stored before the process died has not run', async () => {
+  const run = await startOnFirst('slow 100 use once')
+  const effects = async () => (await cluster.database.pool.query('select from effects')).rowCount!
+  const before = await effects()
+  await cluster.kill(0, 'before the answer is stored')
+  expect(await effects()).toBe(before)
+  expect(await (await survivor()).settled(run)).toMatchObject({ status: 'COMPLETED', attempts: 2 })
+  expect(await effects()).toBe(before + 1)
+  await cluster.startServer(0)
+})
+
 test('[ENG28] the first process dies after it committed, and the same key finds the run in another', async () => {
   const first = talkTo(await cluster.client(0))
   const input = { idempotencyKey: 'died', whenBusy: 'ENQUEUE' } as const

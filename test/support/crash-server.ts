@@ -26,9 +26,14 @@ function reach(point: KillPoint): void {
 const log = createLog('fatal')
 const database = await openDatabase(process.env['DATABASE_URL']!, { log })
 const db = hookDatabase(database.pool, {
-  before(statement, parameters) {
+  async before(statement, parameters) {
     if (statement.includes('insert into workers')) workerId = parameters?.[0]
     if (statement.includes('release_conversation')) reach('before the end')
+    if (statement.includes('insert into tool_calls') && armed === 'before the answer is stored') {
+      // Long enough for a tool that was started too early to leave its mark.
+      await sleep(50)
+      reach('before the answer is stored')
+    }
   },
   after(statement) {
     if (statement.includes('insert into runs')) reach('after admission')

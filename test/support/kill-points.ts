@@ -2,6 +2,7 @@
 export const killPoints = [
   'after admission',
   'mid-stream',
+  'before the answer is stored',
   'answer stored',
   'mid-tool',
   'before the end',

@@ -1,0 +1,131 @@
+import { randomUUID } from 'node:crypto'
+
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+
+import { claimRuns, claimSuspect, type ClaimLimits } from '../../src/store/claim-runs.ts'
+import { deleteWorker, insertWorker } from '../../src/store/workers.ts'
+import { ensureTenant } from '../../src/store/tenants.ts'
+import { createEngineGround, type EngineGround } from '../support/engine-ground.ts'
+import { createGatedModel, gatedHandle } from '../support/gated-model.ts'
+
+/** Claims on a database where nothing else moves. */
+let ground: EngineGround
+let workerId: string
+
+beforeAll(async () => {
+  const tool = { name: 'a', description: '', parameters: { type: 'object' }, run: () => '' }
+  ground = await createEngineGround({ providers: [createGatedModel().provider], model: gatedHandle, tools: [tool] })
+  workerId = randomUUID()
+  await insertWorker(ground.database.db, workerId)
+})
+afterEach(() => ground.database.pool.query('delete from conversations'))
+afterAll(() => ground.close())
+
+const noLimits: ClaimLimits = { perTenant: null, perAgent: null }
+let lastTenantId: string = randomUUID()
+
+/** The ids of the runs that a claim gets. */
+async function claim(places: number, limits = noLimits, worker = workerId): Promise<string[]> {
+  const claimed = await claimRuns(ground.database.db, { workerId: worker, places, lastTenantId }, limits)
+  lastTenantId = claimed.at(-1)?.loaded.state.run.tenantId ?? lastTenantId
+  return claimed.map(({ loaded }) => loaded.state.run.id)
+}
+
+/** So many runs that can be claimed, of a new agent, in order of arrival. */
+async function addRuns(count: number, { tenantId = ground.viewer.tenantId, urgent = false } = {}): Promise<string[]> {
+  const { agentId } = await ground.createAgent()
+  const { rows } = await ground.database.pool.query<{ id: string }>(
+    `with conversation as (
+       insert into conversations (id, tenant_id, agent_id, is_main, metadata, created_at, updated_at)
+       values (gen_random_uuid(), $1, $2, false, '{}', now(), now()) returning *)
+     insert into runs (id, tenant_id, agent_id, conversation_id, number, hold, kind, urgent, max_steps, created_at, request,
+       metadata, status, next_seq, updated_at)
+     select ('01900000-0000-7' || lpad(n::text, 3, '0') || '-8000-' || lpad(floor(random() * 1e11)::bigint::text, 12, '0'))::uuid,
+       $1, agent_id, id, n, n, 'TURN', $4, 50, now(), '{"messages":[],"clientTools":[]}', '{}', 'QUEUED', 2, now()
+     from conversation, generate_series(1, $3::integer) n returning id`,
+    [tenantId, agentId, count, urgent],
+  )
+  return rows.map(({ id }) => id).toSorted()
+}
+
+async function addTenant(name: string): Promise<string> {
+  return ensureTenant(ground.database.db, name, ground.process())
+}
+
+test('[ENG45] runs are claimed in order of arrival, urgent ones first', async () => {
+  const waiting = await addRuns(5)
+  const urgent = await addRuns(2, { urgent: true })
+  const claimed: string[] = []
+  for (let count = 0; count < 7; count += 1) claimed.push(...(await claim(1)))
+  expect(claimed).toEqual([...urgent, ...waiting])
+  expect(await claim(1)).toEqual([])
+})
+
+test('[ENG46] a tenant with thousands of waiting runs keeps no other tenant waiting, with one place or with many', async () => {
+  const [one, other] = [await addTenant('one'), await addTenant('other')]
+  await addRuns(999)
+  await addRuns(999, { tenantId: one })
+  const [only] = await addRuns(1, { tenantId: other })
+  // One place that gets free again and again: each tenant gets its turn.
+  const first: string[] = []
+  for (let count = 0; count < 3; count += 1) {
+    const [id] = await claim(1)
+    first.push(id!)
+    await ground.database.pool.query('update runs set lease = null, worker_id = null, hold = null where id = $1', [id])
+  }
+  expect(first).toContain(only)
+  const [late] = await addRuns(1, { tenantId: other })
+  expect(await claim(4)).toContain(late)
+})
+
+test('[ENG47] limits of runs at a time hold per tenant and per agent, also for two workers at once', async () => {
+  await addRuns(6)
+  await addRuns(6)
+  const second = randomUUID()
+  await insertWorker(ground.database.db, second)
+  const perTenant = { perTenant: 3, perAgent: null }
+  const batches = await Promise.all([claim(10, perTenant), claim(10, perTenant, second)])
+  expect(batches.flat()).toHaveLength(3)
+  await ground.database.pool.query('update runs set lease = null, worker_id = null')
+  const claimed = await Promise.all([
+    claim(10, { perTenant: null, perAgent: 2 }),
+    claim(10, { perTenant: null, perAgent: 2 }, second),
+  ])
+  const { rows } = await ground.database.pool.query<{ count: number }>(
+    'select count(*)::integer from runs where lease is not null group by agent_id',
+  )
+  expect(claimed.flat()).toHaveLength(4)
+  expect(rows).toEqual([{ count: 2 }, { count: 2 }])
+})
+
+test('[ENG48] workers that claim at the same moment never get the same run, and miss none', async () => {
+  const waiting = await addRuns(100)
+  const workers = [workerId, randomUUID(), randomUUID(), randomUUID()]
+  for (const worker of workers.slice(1)) await insertWorker(ground.database.db, worker)
+  const claimed: string[] = []
+  while (claimed.length < waiting.length) {
+    for (const batch of await Promise.all(workers.map((worker) => claim(7, noLimits, worker)))) claimed.push(...batch)
+  }
+  expect(claimed.toSorted()).toEqual(waiting)
+})
+
+test('[ENG49] a worker that was given up claims nothing', async () => {
+  await addRuns(1)
+  const gone = randomUUID()
+  await insertWorker(ground.database.db, gone)
+  await deleteWorker(ground.database.db, gone)
+  expect(await claim(1, noLimits, gone)).toEqual([])
+  expect(await claimSuspect(ground.database.db, { workerId: gone, mayDrive: true })).toBeUndefined()
+  expect(await claim(1)).toHaveLength(1)
+})
+
+test('[ENG50] a suspect is claimed only by whom may drive it; poison, which is only ended, by anyone', async () => {
+  const [suspect, poison] = await addRuns(2)
+  const { pool, db } = ground.database
+  await pool.query('update runs set deaths = case when id = $1 then 2 else 3 end', [suspect])
+  const claimedBy = async (mayDrive: boolean) => (await claimSuspect(db, { workerId, mayDrive }))?.loaded.state.run.id
+  expect(await claim(2)).toEqual([])
+  expect(await claimedBy(false)).toBe(poison)
+  expect(await claimedBy(false)).toBeUndefined()
+  expect(await claimedBy(true)).toBe(suspect)
+})

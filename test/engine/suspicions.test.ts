@@ -1,0 +1,229 @@
+import { randomUUID } from 'node:crypto'
+
+import pg from 'pg'
+import { afterEach, expect, test } from 'vitest'
+
+import type { OpenDatabase } from '../../src/store/open-database.ts'
+import { defineTool } from '../../src/tools/registry.ts'
+import { deferred } from '../../src/util/deferred.ts'
+import { startTestApp, type TestAppOptions } from '../support/app.ts'
+import { createTestDatabase } from '../support/database.ts'
+import { hookDatabase } from '../support/gated-database.ts'
+import { createGatedModel } from '../support/gated-model.ts'
+import { createTalkingModel } from '../support/talking-model.ts'
+import { talkTo } from '../support/talk.ts'
+
+const model = createGatedModel()
+const toStop: (() => Promise<void>)[] = []
+
+afterEach(async () => {
+  for (const stop of toStop.splice(0).toReversed()) await stop()
+  model.assertAllTaken()
+})
+
+async function openDatabase(): Promise<OpenDatabase> {
+  const database = await createTestDatabase()
+  toStop.push(() => database.close())
+  return database
+}
+
+async function start(options: TestAppOptions) {
+  const app = await startTestApp({ providers: [model.provider], ...options })
+  toStop.push(() => app.stop())
+  return app
+}
+
+async function connect(database: OpenDatabase): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: database.url })
+  await client.connect()
+  toStop.push(() => client.end())
+  return client
+}
+
+let executions = 0
+const fetchIt = defineTool({
+  name: 'fetch_it',
+  description: '',
+  parameters: { type: 'object' },
+  run: () => `a text that kills whoever counts its tokens ${(executions += 1)}`,
+})
+
+test('[ENG51] no tool starts before the answer that calls it is stored', async () => {
+  executions = 0
+  const database = await openDatabase()
+  const reached = deferred()
+  const opened = deferred()
+  const db = hookDatabase(database.pool, {
+    async before(statement) {
+      if (!statement.includes('insert into tool_calls')) return
+      reached.resolve()
+      await opened.promise
+    },
+  })
+  const api = talkTo(await start({ database: { ...database, db }, tools: [fetchIt] }))
+  const run = await api.start(await api.createAgent({ tools: ['fetch_it'] }), 'hello')
+  const first = await model.nextCall()
+  first.call('fetch_it', {})
+  first.finish()
+  await reached.promise
+  // Whatever was started by now has run.
+  for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve))
+  expect(executions).toBe(0)
+  opened.resolve()
+  ;(await model.nextCall()).finish()
+  expect((await api.settled(run)).status).toBe('COMPLETED')
+  expect(executions).toBe(1)
+})
+
+test('[ENG52] a tool return that kills workers leaves the context when its run is given up', async () => {
+  const database = await openDatabase()
+  const api = talkTo(await start({ database, tools: [fetchIt] }))
+  const agent = await api.createAgent({ tools: ['fetch_it'] })
+  const run = await api.start(agent, 'hello')
+  const first = await model.nextCall()
+  first.call('fetch_it', {})
+  first.finish()
+  const second = await model.nextCall()
+  // As if three workers had died here, of which this was the last.
+  await database.pool.query('update runs set deaths = 3, lease = null, worker_id = null')
+  second.finish()
+  expect(await api.settled(run)).toMatchObject({
+    status: 'FAILED',
+    error: { message: expect.stringContaining('given up') },
+  })
+  await api.start(agent, 'and now?')
+  const next = await model.nextCall()
+  expect(JSON.stringify(next.request.messages)).not.toContain('a text that kills')
+  next.finish()
+})
+
+test('[ENG53] a run that is handed back has lost no worker, however often that happens', async () => {
+  const database = await openDatabase()
+  const api = talkTo(await start({ database, env: { HOLDPOINT_WORKERS: '0' } }))
+  const run = await api.start(await api.createAgent(), 'hello')
+  for (let count = 0; count < 4; count += 1) {
+    const app = await startTestApp({ database, providers: [model.provider], env: { HOLDPOINT_DRAIN_MS: '0' } })
+    const call = await model.nextCall()
+    await app.stop()
+    await call.aborted
+    const { rows } = await database.pool.query('select deaths, lease, claimable from runs')
+    expect(rows).toEqual([{ deaths: 0, lease: null, claimable: true }])
+  }
+  await start({ database })
+  ;(await model.nextCall()).finish()
+  expect((await api.settled(run)).status).toBe('COMPLETED')
+})
+
+test('[ENG54] a sleeptime group can be deleted while its agent writes its persona', async () => {
+  const hold = deferred()
+  const asked = deferred()
+  const isBackground = (messages: readonly unknown[]) => JSON.stringify(messages).includes('You work in the background')
+  const models = createTalkingModel({
+    main: {
+      window: 20_000,
+      answer: async ({ messages }) => {
+        if (!isBackground(messages)) return { text: 'Understood.' }
+        asked.resolve()
+        await hold.promise
+        if (messages.at(-1)!.role === 'tool') return { text: 'done' }
+        return {
+          calls: [{ name: 'memory_rethink', args: { label: 'memory_persona', new_memory: 'I am new.' } }],
+        }
+      },
+    },
+  })
+  const database = await openDatabase()
+  const app = await start({ database, providers: [models.provider] })
+  const api = talkTo(app)
+  const agent = await api.createAgent({ model: 'talk/main' })
+  const { createSleeptimeGroup } = await app.data(
+    'mutation ($input: CreateSleeptimeGroupInput!) { createSleeptimeGroup(input: $input) { group { id } } }',
+    { input: { agentId: agent, frequency: 1 } },
+  )
+  await api.settled(await api.start(agent, 'hello'))
+  await asked.promise
+  const gate = await connect(database)
+  await gate.query('begin')
+  await gate.query(`select from blocks where label = 'memory_persona' for update`)
+  hold.resolve()
+  await waiting(database, '%locked_blocks%')
+  const deleting = app.request(
+    'mutation ($input: DeleteSleeptimeGroupInput!) { deleteSleeptimeGroup(input: $input) { __typename } }',
+    { input: { id: createSleeptimeGroup.group.id } },
+  )
+  // The delete waits for the run, which the memory tool's checkpoint has locked before it waits for the block.
+  await waiting(database, '%', 2)
+  await gate.query('commit')
+  expect((await deleting).errors).toBeUndefined()
+})
+
+/** Waits until so many statements like this wait for a lock. */
+async function waiting(database: OpenDatabase, like: string, count = 1): Promise<void> {
+  for (;;) {
+    const { rows } = await database.pool.query(
+      `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like $1`,
+      [like],
+    )
+    if (rows.length >= count) return
+    await new Promise((resolve) => setTimeout(resolve, 10))
+  }
+}
+
+const ask = defineTool({
+  name: 'ask',
+  description: '',
+  parameters: { type: 'object' },
+  requiresApproval: true,
+  run: () => 'x',
+})
+
+test('[ENG55] dead workers are found while someone holds the lock of a conversation whose approval has expired', async () => {
+  const database = await openDatabase()
+  const api = talkTo(await start({ database, tools: [ask] }))
+  const run = await api.start(await api.createAgent({ tools: ['ask'] }), 'hello')
+  const call = await model.nextCall()
+  call.call('ask', {})
+  call.finish()
+  expect((await api.settled(run)).status).toBe('AWAITING_APPROVAL')
+  const locker = await connect(database)
+  await locker.query('begin')
+  await locker.query('select from conversations for no key update')
+  await database.pool.query(`update tool_calls set expires_at = now() - interval '1 minute'`)
+  // Two that die one after another, so that a sweep with the expired approval lies between them.
+  for (let count = 0; count < 2; count += 1) {
+    const dead = randomUUID()
+    await database.pool.query('insert into workers values ($1, now(), now())', [dead])
+    const isKnown = async () => (await database.pool.query('select from workers where id = $1', [dead])).rowCount
+    await expect.poll(isKnown, { timeout: 20_000 }).toBe(0)
+  }
+  await locker.query('rollback')
+  ;(await model.nextCall()).finish()
+  expect((await api.settled(run)).status).toBe('COMPLETED')
+})
+
+test('[ENG56] creating conversations, changing their agent and sending to them never wait for one another', async () => {
+  const database = await openDatabase()
+  const app = await start({ database })
+  const api = talkTo(app)
+  const agent = await api.createAgent()
+  const create = async (): Promise<string> => {
+    const { createConversation } = await app.data(
+      'mutation ($input: CreateConversationInput!) { createConversation(input: $input) { conversation { id } } }',
+      { input: { agentId: agent } },
+    )
+    return createConversation.conversation.id
+  }
+  const locker = await connect(database)
+  await locker.query('begin')
+  await locker.query('select from agents for no key update')
+  await create()
+  const run = await api.start(agent, 'hello')
+  ;(await model.nextCall()).finish()
+  expect((await api.settled(run)).status).toBe('COMPLETED')
+  await locker.query('rollback')
+  // While one is being created, as far as the agent's row is concerned, another is.
+  await locker.query('begin')
+  await locker.query('select from agents for key share')
+  await create()
+  await locker.query('rollback')
+})
