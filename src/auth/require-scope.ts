@@ -1,11 +1,11 @@
 import { HoldpointError } from '../domain/errors.ts'
 import type { ApiScope, Viewer } from '../domain/viewer.ts'
 
-/** FORBIDDEN unless the key has one of the scopes. `what` as a sentence says it: 'Deciding …'. */
+/** Throws FORBIDDEN unless the viewer has one of the scopes. `what` is the subject of the sentence: 'Deciding …'. */
 export function requireScope(viewer: Viewer, scopes: readonly ApiScope[], what: string): void {
   if (scopes.some((scope) => viewer.scopes.includes(scope))) return
   throw new HoldpointError(
     'FORBIDDEN',
-    `${what} takes a key with the scope ${scopes.join(' or ')}; this one has ${viewer.scopes.join(', ') || 'none'}.`,
+    `${what} needs the scope ${scopes.join(' or ')}. This key has ${viewer.scopes.join(', ') || 'none'}.`,
   )
 }

@@ -23,6 +23,7 @@ import './model-settings.ts'
 import './model.ts'
 import './node.ts'
 import './refusal.ts'
+import { requireScopes } from './require-scopes.ts'
 import './retry-run.ts'
 import './run-event.ts'
 import './run-queries.ts'
@@ -40,4 +41,4 @@ import './tool.ts'
 import './viewer.ts'
 
 /** Importing a module adds its types to the builder. All of them are imported here. */
-export const schema = readFresh(builder.toSchema())
+export const schema = requireScopes(readFresh(builder.toSchema()))
