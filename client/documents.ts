@@ -438,8 +438,7 @@ export type InboxCallFields = {
 
 export type InboxData = {
   readonly approvalInbox:
-    | { readonly __typename: 'InboxAdded'; readonly toolCall: InboxCallFields }
-    | { readonly __typename: 'InboxRemoved'; readonly toolCall: { readonly id: string } }
+    | { readonly __typename: 'InboxAdded' | 'InboxRemoved'; readonly toolCall: InboxCallFields }
     | {
         readonly __typename: 'InboxSnapshot'
         readonly totalCount: number
@@ -448,7 +447,7 @@ export type InboxData = {
 }
 export type InboxVariables = { readonly needs: readonly ToolCallNeed[] }
 export const Inbox =
-  'subscription Inbox($needs:[ToolCallNeed!]!){approvalInbox(needs:$needs){__typename ...on InboxSnapshot{totalCount toolCalls{...InboxCallFields}}...on InboxAdded{toolCall{...InboxCallFields}}...on InboxRemoved{toolCall{id}}}}fragment InboxCallFields on ToolCall{...ToolCallFields approvals{decidedBy decidedAt}agent{id name}conversation{id title}tool{id description parameters}}fragment ToolCallFields on ToolCall{id name argumentsText arguments editedArguments status needs approvalsRequired createdAt startedAt finishedAt expiresAt run{id}decision{...DecisionFields}result{status output stdout stderr truncated durationMs}}fragment DecisionFields on ApprovalDecision{toolCallId kind reason note scope editedArguments toolReturn status decidedBy decidedAt}' as TypedDocument<
+  'subscription Inbox($needs:[ToolCallNeed!]!){approvalInbox(needs:$needs){__typename ...on InboxSnapshot{totalCount toolCalls{...InboxCallFields}}...on InboxAdded{toolCall{...InboxCallFields}}...on InboxRemoved{toolCall{...InboxCallFields}}}}fragment InboxCallFields on ToolCall{...ToolCallFields approvals{decidedBy decidedAt}agent{id name}conversation{id title}tool{id description parameters}}fragment ToolCallFields on ToolCall{id name argumentsText arguments editedArguments status needs approvalsRequired createdAt startedAt finishedAt expiresAt run{id}decision{...DecisionFields}result{status output stdout stderr truncated durationMs}}fragment DecisionFields on ApprovalDecision{toolCallId kind reason note scope editedArguments toolReturn status decidedBy decidedAt}' as TypedDocument<
     InboxData,
     InboxVariables
   >

@@ -6,11 +6,15 @@ import type { ToolCallNeed } from './schema-types.ts'
 export interface InboxState {
   /** Calls that wait, oldest first. */
   readonly calls: readonly InboxCallFields[]
+  /** Calls that stopped waiting while this was followed, newest first, with the decision that settled them. At most 20. */
+  readonly settled: readonly InboxCallFields[]
   /** How many wait in all. More than `calls` has if there are very many. */
   readonly totalCount: number
   /** False until the first snapshot has arrived. */
   readonly isLoaded: boolean
 }
+
+export const emptyInbox: InboxState = { calls: [], settled: [], totalCount: 0, isLoaded: false }
 
 export interface InboxFollower {
   readonly state: InboxState
@@ -25,7 +29,7 @@ export interface FollowInboxOptions {
 
 /** Follows everything that waits for a decision or a client's result, across all agents. */
 export function followInbox(client: Client, options: FollowInboxOptions = {}): InboxFollower {
-  let state: InboxState = { calls: [], totalCount: 0, isLoaded: false }
+  let state: InboxState = emptyInbox
   const stop = keepSubscribed(client, {
     document: Inbox,
     variables: () => ({ needs: options.needs ?? ['APPROVAL', 'CLIENT_EXECUTION'] }),
@@ -50,23 +54,20 @@ type InboxEvent =
       readonly toolCalls: readonly InboxCallFields[]
     }
   | { readonly __typename: 'InboxAdded'; readonly toolCall: InboxCallFields }
-  | { readonly __typename: 'InboxRemoved'; readonly toolCall: { readonly id: string } }
+  | { readonly __typename: 'InboxRemoved'; readonly toolCall: InboxCallFields }
 
 function applyToInbox(state: InboxState, event: InboxEvent): InboxState {
-  if (event.__typename === 'InboxSnapshot')
-    return { calls: event.toolCalls, totalCount: event.totalCount, isLoaded: true }
-  const { id } = event.toolCall
-  const isKnown = state.calls.some((call) => call.id === id)
-  if (event.__typename === 'InboxRemoved') {
-    // A call beyond the snapshot's list is counted too.
-    return {
-      ...state,
-      calls: state.calls.filter((call) => call.id !== id),
-      totalCount: Math.max(0, state.totalCount - 1),
-    }
+  if (event.__typename === 'InboxSnapshot') {
+    return { ...state, calls: event.toolCalls, totalCount: event.totalCount, isLoaded: true }
   }
-  const calls = isKnown
-    ? state.calls.map((call) => (call.id === id ? event.toolCall : call))
-    : [...state.calls, event.toolCall].toSorted((a, b) => Date.parse(a.createdAt) - Date.parse(b.createdAt))
+  const { toolCall } = event
+  const others = state.calls.filter(({ id }) => id !== toolCall.id)
+  const isKnown = others.length < state.calls.length
+  if (event.__typename === 'InboxRemoved') {
+    const settled = [toolCall, ...state.settled.filter(({ id }) => id !== toolCall.id)].slice(0, 20)
+    // A call beyond the snapshot's list is counted too.
+    return { ...state, calls: others, settled, totalCount: Math.max(others.length, state.totalCount - 1) }
+  }
+  const calls = [...others, toolCall].toSorted((a, b) => Date.parse(a.createdAt) - Date.parse(b.createdAt))
   return { ...state, calls, totalCount: state.totalCount + (isKnown ? 0 : 1) }
 }

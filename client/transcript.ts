@@ -96,11 +96,11 @@ export function createTranscript(snapshot: TranscriptSnapshot = {}): Transcript 
   let state: TranscriptState | undefined
   let entryOf = new WeakMap<object, TranscriptEntry>()
 
-  function addMessage(message: MessageFields): void {
+  function addMessage(message: MessageFields, statusOf = (call: ToolCallFields) => call.status): void {
     const place = placeOf(message)
     messages.splice(place, messages[place]?.id === message.id ? 1 : 0, message)
     messageIds.add(message.id)
-    if ('toolCalls' in message) for (const call of message.toolCalls) setCall(call)
+    if ('toolCalls' in message) for (const call of message.toolCalls) setCall(call, statusOf(call))
   }
 
   /** Where the message is, or belongs. New messages nearly always belong at the end. */
@@ -127,7 +127,7 @@ export function createTranscript(snapshot: TranscriptSnapshot = {}): Transcript 
         return
       }
       case 'MessageAdded':
-        addMessage(event.message)
+        addMessage(event.message, firstStatus)
         return live.settle(runId, event.message)
       case 'ToolCallChanged':
         return setCall(event.toolCall, event.toolCallStatus)
@@ -244,6 +244,11 @@ export function createTranscript(snapshot: TranscriptSnapshot = {}): Transcript 
   }
   transcript.load(snapshot)
   return transcript
+}
+
+/** The status of a call when it was stored. What became of it since is told by the events that follow. */
+function firstStatus({ needs }: ToolCallFields): ToolCallStatus {
+  return needs === 'NOTHING' ? 'READY' : 'PENDING'
 }
 
 /** The call as it was when it had this status, for an event that is older than what its fields show. */

@@ -13,6 +13,7 @@ import {
   typeFromAST,
   validate,
   visit,
+  type DefinitionNode,
   type DocumentNode,
   type FieldNode,
   type FragmentDefinitionNode,
@@ -96,14 +97,15 @@ export function printDocuments(
     document.definitions.flatMap((one) => (one.kind === Kind.FRAGMENT_DEFINITION ? [[one.name.value, one]] : [])),
   )
   const printer = createTypePrinter(schema, fragments, missing)
-  const ownNames = new Set(
-    own.definitions.flatMap((one) => (one.kind === Kind.OPERATION_DEFINITION ? [one.name?.value] : [])),
-  )
+  const nameOf = (one: DefinitionNode): string => (one as OperationDefinitionNode).name?.value ?? ''
+  const ownNames = new Set(own.definitions.map(nameOf))
+  const isOwn = (one: DefinitionNode): boolean => ownNames.has(nameOf(one))
   const parts: string[] = []
+  const needed = neededFragments(document.definitions.filter(isOwn), fragments)
   for (const definition of document.definitions) {
-    if (definition.kind === Kind.FRAGMENT_DEFINITION) {
+    if (definition.kind === Kind.FRAGMENT_DEFINITION && (isOwn(definition) || needed.has(definition.name.value))) {
       parts.push(`export type ${definition.name.value} = ${printer.fragment(definition)}`)
-    } else if (definition.kind === Kind.OPERATION_DEFINITION && ownNames.has(definition.name!.value)) {
+    } else if (definition.kind === Kind.OPERATION_DEFINITION && isOwn(definition)) {
       parts.push(printer.operation(definition))
     }
   }
@@ -173,6 +175,24 @@ function dropMissing(schema: GraphQLSchema, document: DocumentNode): { document:
     },
   })
   return { document: cleaned, missing: { fields } }
+}
+
+/** The names of all fragments that these definitions spread, directly or through others. */
+function neededFragments(
+  definitions: readonly DefinitionNode[],
+  fragments: ReadonlyMap<string, FragmentDefinitionNode>,
+): ReadonlySet<string> {
+  const needed = new Set<string>()
+  const need = (node: DefinitionNode): void =>
+    void visit(node, {
+      FragmentSpread({ name: { value } }) {
+        if (needed.has(value)) return
+        needed.add(value)
+        need(fragments.get(value)!)
+      },
+    })
+  for (const definition of definitions) need(definition)
+  return needed
 }
 
 interface TypePrinter {
@@ -246,16 +266,7 @@ function createTypePrinter(
 
   /** The operation with the fragments it needs, as one line. */
   function textOf(definition: OperationDefinitionNode): string {
-    const needed = new Set<string>()
-    const need = (node: OperationDefinitionNode | FragmentDefinitionNode): void =>
-      void visit(node, {
-        FragmentSpread({ name: { value } }) {
-          if (needed.has(value)) return
-          needed.add(value)
-          need(fragments.get(value)!)
-        },
-      })
-    need(definition)
+    const needed = neededFragments([definition], fragments)
     return stripIgnoredCharacters(
       [definition, ...[...needed].map((name) => fragments.get(name)!)].map(print).join('\n'),
     )

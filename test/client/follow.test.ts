@@ -1,6 +1,3 @@
-import { once } from 'node:events'
-import { createServer } from 'node:net'
-
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 import { createClient, HoldpointError } from '../../client/client.ts'
@@ -161,8 +158,7 @@ describe('a server that is killed', () => {
   afterAll(async () => database.close())
 
   test('[LIB11] is followed through its death in mid-answer: the answer is made again, and is whole', async () => {
-    const port = String(await freePort())
-    const env = { DATABASE_URL: database.url, PORT: port, LOG_LEVEL: 'fatal' }
+    const env = { DATABASE_URL: database.url, LOG_LEVEL: 'fatal' }
     const first = spawnMain([], env)
     const url = await first.ready()
     const talk = talkTo(createGraphQLClient(url))
@@ -179,7 +175,8 @@ describe('a server that is killed', () => {
     first.child.kill('SIGKILL')
     await first.ended
 
-    const second = spawnMain([], env)
+    const second = spawnMain([], { ...env, PORT: new URL(url).port })
+    await second.ready()
     await every(({ state }) => state.latestRun?.status === 'COMPLETED')
     for (const [index, { transcript, stop }] of followers.entries()) {
       expect(textOf(transcript)).toEqual([`slow 15\nsay ${words}`, words])
@@ -215,12 +212,3 @@ test('[LIB12] a request that the server refuses rejects with its code and field,
   })
   await server.stop()
 })
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as { port: number }
-  server.close()
-  await once(server, 'close')
-  return port
-}

@@ -1,0 +1,179 @@
+import type { Client } from '../client/client.ts'
+import {
+  CancelRun,
+  RetryRun,
+  SendMessage,
+  type CancelRunData,
+  type RetryRunData,
+  type SendMessageData,
+} from '../client/documents.ts'
+import { followConversation, type ConversationFollower } from '../client/follow-conversation.ts'
+import type { SendMessageInput } from '../client/schema-types.ts'
+import { isRunOver, type TranscriptState } from '../client/transcript.ts'
+import { newKey } from './new-key.ts'
+import { createStore, type Store } from './store.ts'
+
+/** A message that was sent and is not part of the conversation yet. */
+export interface Draft {
+  readonly clientId: string
+  readonly text: string
+  /** SENT: accepted. The run that answers it may still be waiting in the queue. */
+  readonly state: 'SENDING' | 'SENT' | 'FAILED'
+  /** Why it failed. */
+  readonly problem?: string
+}
+
+export interface ConversationState extends TranscriptState {
+  /** False until the newest messages have arrived. */
+  readonly isLoaded: boolean
+  readonly info: ConversationFollower['info']
+  readonly drafts: readonly Draft[]
+  readonly hasOlder: boolean
+  /** Whether a run holds the conversation. */
+  readonly isActive: boolean
+  /** What the model has written of its answer so far. Empty if it is not writing one. */
+  readonly liveText: string
+  /** Set if the server refuses to show the conversation. */
+  readonly error: Error | undefined
+}
+
+export type SendOptions = Omit<SendMessageInput, 'to' | 'messages' | 'idempotencyKey' | 'waitMs'>
+
+export interface ConversationActions {
+  /** Never rejects because of a refusal: that is in the result. The text is shown as a draft at once. */
+  send(text: string, options?: SendOptions): Promise<NonNullable<SendMessageData['sendMessage']>>
+  /** Sends a draft that failed again, with the same key, so that it cannot arrive twice. */
+  resend(clientId: string): Promise<void>
+  discard(clientId: string): void
+  cancel(): Promise<NonNullable<CancelRunData['cancelRun']>>
+  /** Continues the latest run, which must have failed. */
+  retry(): Promise<NonNullable<RetryRunData['retryRun']>>
+  loadOlder(): Promise<void>
+}
+
+export interface ConversationStore extends Store<ConversationState> {
+  readonly actions: ConversationActions
+}
+
+const empty: TranscriptState = {
+  entries: [],
+  pendingCalls: [],
+  runs: [],
+  latestRun: undefined,
+  queue: [],
+  cursor: undefined,
+}
+
+/** What is shown on a server that renders, and before anything has arrived. */
+export const emptyConversation: ConversationState = {
+  ...empty,
+  isLoaded: false,
+  info: undefined,
+  drafts: [],
+  hasOlder: false,
+  isActive: false,
+  liveText: '',
+  error: undefined,
+}
+
+export function createConversationStore(client: Client, conversationId: string, forget: () => void): ConversationStore {
+  let follower: ConversationFollower | undefined
+  let drafts: readonly Draft[] = []
+  let error: Error | undefined
+  let state = emptyConversation
+  let announce: () => void = () => {}
+  const pending = new Map<string, SendMessageInput>()
+
+  function update(): void {
+    const transcript = follower?.transcript.state ?? empty
+    const arrived = new Set(
+      transcript.entries.flatMap((entry) =>
+        entry.kind === 'message' && entry.message.clientId ? [entry.message.clientId] : [],
+      ),
+    )
+    if (drafts.some(({ clientId }) => arrived.has(clientId)))
+      drafts = drafts.filter(({ clientId }) => !arrived.has(clientId))
+    const live = transcript.entries.findLast((entry) => entry.kind === 'live')
+    state = {
+      ...transcript,
+      isLoaded: follower?.info !== undefined,
+      info: follower?.info,
+      drafts,
+      hasOlder: follower?.hasOlder ?? false,
+      isActive: transcript.latestRun !== undefined && !isRunOver(transcript.latestRun.status),
+      liveText: live?.role === 'ASSISTANT' ? live.text : '',
+      error,
+    }
+    announce()
+  }
+
+  function setDraft(draft: Draft): void {
+    drafts = drafts.some(({ clientId }) => clientId === draft.clientId)
+      ? drafts.map((one) => (one.clientId === draft.clientId ? draft : one))
+      : [...drafts, draft]
+    update()
+  }
+
+  async function deliver(draft: Draft): Promise<NonNullable<SendMessageData['sendMessage']>> {
+    const { clientId, text } = draft
+    setDraft({ clientId, text, state: 'SENDING' })
+    try {
+      const { sendMessage } = await client.request(SendMessage, { input: pending.get(clientId)! })
+      if (sendMessage!.__typename === 'SendMessageSuccess') setDraft({ clientId, text, state: 'SENT' })
+      else setDraft({ clientId, text, state: 'FAILED', problem: sendMessage!.message })
+      return sendMessage!
+    } catch (failure) {
+      setDraft({
+        clientId,
+        text,
+        state: 'FAILED',
+        problem: failure instanceof Error ? failure.message : String(failure),
+      })
+      throw failure
+    }
+  }
+
+  const actions: ConversationActions = {
+    send(text, options) {
+      const clientId = newKey()
+      const to = { conversationId }
+      pending.set(clientId, { ...options, to, messages: [{ text, clientId }], idempotencyKey: clientId })
+      return deliver({ clientId, text, state: 'SENDING' })
+    },
+    async resend(clientId) {
+      const draft = drafts.find((one) => one.clientId === clientId)
+      if (draft) await deliver(draft)
+    },
+    discard(clientId) {
+      drafts = drafts.filter((draft) => draft.clientId !== clientId)
+      update()
+    },
+    async cancel() {
+      const { cancelRun } = await client.request(CancelRun, { input: { conversationId } })
+      return cancelRun!
+    },
+    async retry() {
+      const { retryRun } = await client.request(RetryRun, { input: { runId: state.latestRun?.id ?? '' } })
+      return retryRun!
+    },
+    loadOlder: async () => follower?.loadOlder(),
+  }
+
+  const store = createStore(
+    (changed) => {
+      announce = changed
+      error = undefined
+      const onError = (refusal: Error): void => {
+        error = refusal
+        update()
+      }
+      follower = followConversation(client, conversationId, { onChange: update, onError })
+      return () => {
+        follower?.stop()
+        forget()
+      }
+    },
+    () => state,
+  )
+  return { ...store, actions }
+}

@@ -1,0 +1,8 @@
+export { HoldpointProvider, useClient } from './client-context.ts'
+export type { ConversationActions, ConversationState, Draft, SendOptions } from './conversation-store.ts'
+export { decide, type DecideResult } from './decide.ts'
+export { useConnection } from './use-connection.ts'
+export { useConversation, type Conversation } from './use-conversation.ts'
+export { useInbox } from './use-inbox.ts'
+export { useRun, type RunState } from './use-run.ts'
+export { createStore, shareStore, type Store } from './store.ts'
