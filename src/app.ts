@@ -137,6 +137,7 @@ export async function createApp(options: AppOptions): Promise<App> {
           createContext: (viewer): Context => ({ ...commands, viewer, loaders: createLoaders(db, viewer.tenantId) }),
           log,
           graphiql: true,
+          console: config.console,
           allowedOrigins: config.allowedOrigins,
           limits: { requestBytes: config.maxBodyBytes },
           // A process that drains accepts no more work: a load balancer should use another.

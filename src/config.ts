@@ -35,6 +35,8 @@ export interface Config {
   /** The endpoints of the providers file. */
   readonly endpoints: readonly EndpointConfig[]
   readonly allowPrivateNetwork: boolean
+  /** Whether the web console is served. */
+  readonly console: boolean
   readonly toolsPath: string | undefined
   readonly logLevel: LogLevel
   readonly otlpEndpoint: string | undefined
@@ -72,6 +74,7 @@ export function readConfig(env: Environment = process.env): Config {
     anthropic: Object.freeze({ apiKey: values.ANTHROPIC_API_KEY, baseUrl: values.ANTHROPIC_BASE_URL }),
     endpoints: values.HOLDPOINT_PROVIDERS ? readProvidersFile(values.HOLDPOINT_PROVIDERS, env) : [],
     allowPrivateNetwork: values.HOLDPOINT_ALLOW_PRIVATE_NETWORK === '1',
+    console: values.HOLDPOINT_CONSOLE === '1',
     toolsPath: values.HOLDPOINT_TOOLS,
     logLevel: values.LOG_LEVEL,
     otlpEndpoint: values.OTEL_EXPORTER_OTLP_ENDPOINT,

@@ -56,6 +56,7 @@ export const settings = {
   ANTHROPIC_BASE_URL: url('address of the Messages API', webProtocols, "the SDK's"),
   HOLDPOINT_PROVIDERS: path('a JSON or YAML file with named model endpoints'),
   HOLDPOINT_ALLOW_PRIVATE_NETWORK: choice('1 lets HTTP and MCP tools reach private addresses', ['0', '1'], '0'),
+  HOLDPOINT_CONSOLE: choice('0 turns the web console off', ['0', '1'], '1'),
   HOLDPOINT_TOOLS: path('a module, or a folder of modules, with tools in code'),
   HOLDPOINT_TOOL_GRACE_MS: integer('how long a cancelled tool may go on', { default: 5_000, least: 0, most: hourMs }),
   HOLDPOINT_MODEL_IDLE_MS: integer('how long a model may send nothing', { default: 600_000, least: 1, most: hourMs }),

@@ -28,6 +28,7 @@ describe('readConfig', () => {
       anthropic: { apiKey: undefined, baseUrl: undefined },
       endpoints: [],
       allowPrivateNetwork: false,
+      console: true,
       logLevel: 'info',
       otlpEndpoint: undefined,
       toolGraceMs: 5_000,

@@ -1,17 +1,46 @@
 // Generated from schema.graphql by `npm run schema`. Do not edit.
 
 import type {
+  AddMcpServerInput,
+  AgentFilter,
   ApiScope,
   ApprovalDecisionKind,
   ApprovalScope,
-  DeltaKind,
-  MessageRole,
+  CompactConversationInput,
+  CompactionMode,
+  CreateAgentInput,
+  CreateApiKeyInput,
+  CreateBlockInput,
+  CreateConversationInput,
+  CreateSleeptimeGroupInput,
+  DeleteAgentInput,
+  DeleteBlockInput,
+  DeleteConversationInput,
+  DeleteSleeptimeGroupInput,
+  DeleteToolInput,
+  ModelCapability,
+  ReasoningEffort,
+  RefreshMcpServerInput,
+  RemoveMcpServerInput,
+  RevokeApiKeyInput,
   RunErrorType,
+  RunFilter,
   RunStatus,
+  SendMessageInput,
+  StepStatus,
   StopReason,
   ToolCallNeed,
   ToolCallStatus,
+  ToolFilter,
+  ToolKind,
   ToolReturnStatus,
+  ToolRuleKind,
+  UpdateAgentInput,
+  UpdateBlockInput,
+  UpdateConversationInput,
+  UpdateSleeptimeGroupInput,
+  UpdateToolInput,
+  UpsertToolInput,
 } from '../../client/schema-types.ts'
 import type { TypedDocument } from '../../client/typed-document.ts'
 
@@ -30,25 +59,6 @@ export type RunErrorFields = {
   readonly message: string
   readonly detail: string | null
   readonly retryable: boolean
-}
-
-export type RunFields = {
-  readonly id: string
-  readonly status: RunStatus
-  readonly stopReason: StopReason | null
-  readonly canRetry: boolean
-  readonly createdAt: string
-  readonly startedAt: string | null
-  readonly finishedAt: string | null
-  readonly error: RunErrorFields | null
-  readonly usage: UsageFields
-}
-
-export type QueuedRunFields = {
-  readonly id: string
-  readonly status: RunStatus
-  readonly createdAt: string
-  readonly input: readonly { readonly role: MessageRole; readonly text: string; readonly clientId: string | null }[]
 }
 
 export type DecisionFields = {
@@ -89,187 +99,647 @@ export type ToolCallFields = {
   } | null
 }
 
-export type MessageFields =
-  | {
-      readonly __typename: 'ApprovalRequestMessage' | 'ToolCallMessage'
-      readonly id: string
-      readonly position: number
-      readonly clientId: string | null
-      readonly inContext: boolean
-      readonly createdAt: string
-      readonly run: { readonly id: string } | null
-      readonly toolCalls: readonly ToolCallFields[]
-    }
-  | {
-      readonly __typename: 'ApprovalResponseMessage' | 'ToolReturnMessage'
-      readonly id: string
-      readonly position: number
-      readonly clientId: string | null
-      readonly inContext: boolean
-      readonly createdAt: string
-      readonly run: { readonly id: string } | null
-    }
-  | {
-      readonly __typename: 'AssistantMessage'
-      readonly id: string
-      readonly position: number
-      readonly clientId: string | null
-      readonly inContext: boolean
-      readonly createdAt: string
-      readonly run: { readonly id: string } | null
-      readonly text: string
-      readonly interrupted: boolean
-    }
-  | {
-      readonly __typename: 'ReasoningMessage'
-      readonly id: string
-      readonly position: number
-      readonly clientId: string | null
-      readonly inContext: boolean
-      readonly createdAt: string
-      readonly run: { readonly id: string } | null
-      readonly text: string
-      readonly redacted: boolean
-    }
-  | {
-      readonly __typename: 'SummaryMessage' | 'SystemMessage'
-      readonly id: string
-      readonly position: number
-      readonly clientId: string | null
-      readonly inContext: boolean
-      readonly createdAt: string
-      readonly run: { readonly id: string } | null
-      readonly text: string
-    }
-  | {
-      readonly __typename: 'UserMessage'
-      readonly id: string
-      readonly position: number
-      readonly clientId: string | null
-      readonly inContext: boolean
-      readonly createdAt: string
-      readonly run: { readonly id: string } | null
-      readonly text: string
-      readonly content: readonly { readonly text: string | null; readonly imageUrl: string | null }[]
-      readonly sentBy?: undefined
-    }
-
-export type RunEventFields =
-  | {
-      readonly __typename: 'ChildRunStarted'
-      readonly cursor: string
-      readonly runId: string
-      readonly at: string
-      readonly seq: number
-      readonly child: { readonly id: string }
-    }
-  | {
-      readonly __typename: 'MessageAdded'
-      readonly cursor: string
-      readonly runId: string
-      readonly at: string
-      readonly seq: number
-      readonly message: MessageFields
-    }
-  | {
-      readonly __typename: 'RunStatusChanged'
-      readonly cursor: string
-      readonly runId: string
-      readonly at: string
-      readonly seq: number
-      readonly status: RunStatus
-      readonly stopReason: StopReason | null
-      readonly error: RunErrorFields | null
-      readonly usage: UsageFields
-    }
-  | {
-      readonly __typename: 'StepFinished'
-      readonly cursor: string
-      readonly runId: string
-      readonly at: string
-      readonly seq: number
-    }
-  | {
-      readonly __typename: 'StepRestarted'
-      readonly cursor: string
-      readonly runId: string
-      readonly at: string
-      readonly seq: number
-      readonly stepId: string
-      readonly attempt: number
-    }
-  | {
-      readonly __typename: 'StepStarted'
-      readonly cursor: string
-      readonly runId: string
-      readonly at: string
-      readonly seq: number
-      readonly stepId: string
-      readonly index: number
-    }
-  | {
-      readonly __typename: 'TextDelta'
-      readonly cursor: string
-      readonly runId: string
-      readonly at: string
-      readonly stepId: string
-      readonly messageId: string
-      readonly kind: DeltaKind
-      readonly offset: number
-      readonly text: string
-    }
-  | {
-      readonly __typename: 'ToolCallChanged'
-      readonly cursor: string
-      readonly runId: string
-      readonly at: string
-      readonly seq: number
-      readonly toolCallStatus: ToolCallStatus
-      readonly toolCall: ToolCallFields
-    }
-  | {
-      readonly __typename: 'ToolCallDelta'
-      readonly cursor: string
-      readonly runId: string
-      readonly at: string
-      readonly stepId: string
-      readonly toolCallId: string
-      readonly name: string
-      readonly offset: number
-      readonly argumentsText: string
-    }
-
-export type InboxCallFields = {
-  readonly id: string
-  readonly name: string
-  readonly argumentsText: string
-  readonly arguments: unknown
-  readonly editedArguments: unknown
-  readonly status: ToolCallStatus
-  readonly needs: ToolCallNeed
-  readonly approvalsRequired: number
-  readonly createdAt: string
-  readonly startedAt: string | null
-  readonly finishedAt: string | null
-  readonly expiresAt: string | null
-  readonly run: { readonly id: string }
-  readonly decision: DecisionFields | null
-  readonly result: {
-    readonly status: ToolReturnStatus
-    readonly output: string
-    readonly stdout: readonly string[]
-    readonly stderr: readonly string[]
-    readonly truncated: boolean
-    readonly durationMs: number | null
-  } | null
-  readonly approvals: readonly { readonly decidedBy: string | null; readonly decidedAt: string }[]
-  readonly agent: { readonly id: string; readonly name: string }
-  readonly conversation: { readonly id: string; readonly title: string | null }
-  readonly tool: { readonly id: string; readonly description: string; readonly parameters: unknown } | null
-}
-
 export type ViewerData = {
   readonly viewer: { readonly keyName: string; readonly scopes: readonly ApiScope[]; readonly tenantId: string }
 }
 export type ViewerVariables = Record<string, never>
 export const Viewer = 'query Viewer{viewer{keyName scopes tenantId}}' as TypedDocument<ViewerData, ViewerVariables>
+
+export type AgentsData = {
+  readonly agents: {
+    readonly totalCount: number
+    readonly nodes: readonly {
+      readonly id: string
+      readonly name: string
+      readonly description: string | null
+      readonly model: string
+      readonly updatedAt: string
+      readonly runs: {
+        readonly nodes: readonly { readonly id: string; readonly status: RunStatus; readonly updatedAt: string }[]
+      }
+    }[]
+    readonly pageInfo: { readonly hasNextPage: boolean; readonly endCursor: string | null }
+  }
+}
+export type AgentsVariables = {
+  readonly first: number
+  readonly after?: string | null | undefined
+  readonly filter?: AgentFilter | null | undefined
+}
+export const Agents =
+  'query Agents($first:Int!$after:String$filter:AgentFilter){agents(first:$first after:$after filter:$filter){totalCount nodes{id name description model updatedAt runs(first:1){nodes{id status updatedAt}}}pageInfo{hasNextPage endCursor}}}' as TypedDocument<
+    AgentsData,
+    AgentsVariables
+  >
+
+export type AgentNamesData = {
+  readonly agents: { readonly nodes: readonly { readonly id: string; readonly name: string }[] }
+}
+export type AgentNamesVariables = Record<string, never>
+export const AgentNames = 'query AgentNames{agents(first:200){nodes{id name}}}' as TypedDocument<
+  AgentNamesData,
+  AgentNamesVariables
+>
+
+export type BlockFields = {
+  readonly id: string
+  readonly label: string
+  readonly value: string
+  readonly description: string | null
+  readonly charLimit: number
+  readonly version: number
+  readonly readOnly: boolean
+  readonly updatedAt: string
+}
+
+export type AgentSettings = {
+  readonly id: string
+  readonly name: string
+  readonly description: string | null
+  readonly instructions: string
+  readonly model: string
+  readonly tags: readonly string[]
+  readonly timezone: string
+  readonly metadata: unknown
+  readonly modelSettings: {
+    readonly temperature: number | null
+    readonly maxOutputTokens: number | null
+    readonly contextWindow: number | null
+    readonly parallelToolCalls: boolean
+    readonly reasoningEffort: ReasoningEffort | null
+    readonly reasoningBudget: number | null
+    readonly responseSchema: unknown
+    readonly fallbacks?: undefined
+  }
+  readonly tools: readonly {
+    readonly approvalOverride: boolean | null
+    readonly tool: { readonly id: string; readonly name: string }
+  }[]
+  readonly toolRules: readonly {
+    readonly kind: ToolRuleKind
+    readonly tool: string
+    readonly children: readonly string[] | null
+    readonly maxCalls: number | null
+    readonly outputMapping: unknown
+    readonly defaultChild: string | null
+    readonly requireMapping: boolean | null
+    readonly prefilledArguments: unknown
+  }[]
+  readonly blocks: readonly BlockFields[]
+  readonly compaction: {
+    readonly mode: CompactionMode
+    readonly model: string | null
+    readonly prompt: string | null
+    readonly keepRatio: number
+  }
+  readonly sleeptime: {
+    readonly id: string
+    readonly frequency: number
+    readonly sleeptimeAgents: readonly { readonly id: string; readonly name: string }[]
+  } | null
+  readonly keepRequests?: undefined
+}
+
+export type AgentFormData = { readonly agent: AgentSettings | null }
+export type AgentFormVariables = { readonly id: string }
+export const AgentForm =
+  'query AgentForm($id:ID!){agent(id:$id){...AgentSettings}}fragment AgentSettings on Agent{id name description instructions model tags timezone metadata modelSettings{temperature maxOutputTokens contextWindow parallelToolCalls reasoningEffort reasoningBudget responseSchema}tools{approvalOverride tool{id name}}toolRules{kind tool children maxCalls outputMapping defaultChild requireMapping prefilledArguments}blocks{...BlockFields}compaction{mode model prompt keepRatio}sleeptime{id frequency sleeptimeAgents{id name}}}fragment BlockFields on Block{id label value description charLimit version readOnly updatedAt}' as TypedDocument<
+    AgentFormData,
+    AgentFormVariables
+  >
+
+export type AgentFormChoicesData = {
+  readonly models: readonly {
+    readonly handle: string
+    readonly provider: string
+    readonly contextWindow: number
+    readonly isConfigured: boolean
+  }[]
+  readonly tools: {
+    readonly nodes: readonly {
+      readonly id: string
+      readonly name: string
+      readonly description: string
+      readonly kind: ToolKind
+      readonly requiresApproval: boolean
+      readonly approvalCondition: unknown
+    }[]
+  }
+  readonly blocks: {
+    readonly nodes: readonly {
+      readonly id: string
+      readonly label: string
+      readonly description: string | null
+      readonly value: string
+    }[]
+  }
+}
+export type AgentFormChoicesVariables = Record<string, never>
+export const AgentFormChoices =
+  'query AgentFormChoices{models{handle provider contextWindow isConfigured}tools(first:200){nodes{id name description kind requiresApproval approvalCondition}}blocks(first:200){nodes{id label description value}}}' as TypedDocument<
+    AgentFormChoicesData,
+    AgentFormChoicesVariables
+  >
+
+export type AgentMainData = { readonly agent: { readonly mainConversation: { readonly id: string } } | null }
+export type AgentMainVariables = { readonly id: string }
+export const AgentMain = 'query AgentMain($id:ID!){agent(id:$id){mainConversation{id}}}' as TypedDocument<
+  AgentMainData,
+  AgentMainVariables
+>
+
+export type CreateAgentData = {
+  readonly createAgent: {
+    readonly agent: { readonly id: string; readonly mainConversation: { readonly id: string } }
+  } | null
+}
+export type CreateAgentVariables = { readonly input: CreateAgentInput }
+export const CreateAgent =
+  'mutation CreateAgent($input:CreateAgentInput!){createAgent(input:$input){agent{id mainConversation{id}}}}' as TypedDocument<
+    CreateAgentData,
+    CreateAgentVariables
+  >
+
+export type UpdateAgentData = { readonly updateAgent: { readonly agent: { readonly id: string } } | null }
+export type UpdateAgentVariables = { readonly input: UpdateAgentInput }
+export const UpdateAgent =
+  'mutation UpdateAgent($input:UpdateAgentInput!){updateAgent(input:$input){agent{id}}}' as TypedDocument<
+    UpdateAgentData,
+    UpdateAgentVariables
+  >
+
+export type DeleteAgentData = { readonly deleteAgent: { readonly deletedId: string } | null }
+export type DeleteAgentVariables = { readonly input: DeleteAgentInput }
+export const DeleteAgent =
+  'mutation DeleteAgent($input:DeleteAgentInput!){deleteAgent(input:$input){deletedId}}' as TypedDocument<
+    DeleteAgentData,
+    DeleteAgentVariables
+  >
+
+export type CreateSleeptimeGroupData = {
+  readonly createSleeptimeGroup: { readonly group: { readonly id: string } } | null
+}
+export type CreateSleeptimeGroupVariables = { readonly input: CreateSleeptimeGroupInput }
+export const CreateSleeptimeGroup =
+  'mutation CreateSleeptimeGroup($input:CreateSleeptimeGroupInput!){createSleeptimeGroup(input:$input){group{id}}}' as TypedDocument<
+    CreateSleeptimeGroupData,
+    CreateSleeptimeGroupVariables
+  >
+
+export type UpdateSleeptimeGroupData = {
+  readonly updateSleeptimeGroup: { readonly group: { readonly id: string } } | null
+}
+export type UpdateSleeptimeGroupVariables = { readonly input: UpdateSleeptimeGroupInput }
+export const UpdateSleeptimeGroup =
+  'mutation UpdateSleeptimeGroup($input:UpdateSleeptimeGroupInput!){updateSleeptimeGroup(input:$input){group{id}}}' as TypedDocument<
+    UpdateSleeptimeGroupData,
+    UpdateSleeptimeGroupVariables
+  >
+
+export type DeleteSleeptimeGroupData = { readonly deleteSleeptimeGroup: { readonly deletedId: string } | null }
+export type DeleteSleeptimeGroupVariables = { readonly input: DeleteSleeptimeGroupInput }
+export const DeleteSleeptimeGroup =
+  'mutation DeleteSleeptimeGroup($input:DeleteSleeptimeGroupInput!){deleteSleeptimeGroup(input:$input){deletedId}}' as TypedDocument<
+    DeleteSleeptimeGroupData,
+    DeleteSleeptimeGroupVariables
+  >
+
+export type ConversationListData = {
+  readonly agent: {
+    readonly id: string
+    readonly name: string
+    readonly model: string
+    readonly tools: readonly { readonly tool: { readonly name: string; readonly kind: ToolKind } }[]
+    readonly mainConversation: { readonly id: string }
+    readonly conversations: {
+      readonly nodes: readonly {
+        readonly id: string
+        readonly title: string | null
+        readonly createdAt: string
+        readonly updatedAt: string
+        readonly activeRun: { readonly id: string; readonly status: RunStatus } | null
+      }[]
+    }
+  } | null
+}
+export type ConversationListVariables = { readonly agentId: string }
+export const ConversationList =
+  'query ConversationList($agentId:ID!){agent(id:$agentId){id name model tools{tool{name kind}}mainConversation{id}conversations(last:50){nodes{id title createdAt updatedAt activeRun{id status}}}}}' as TypedDocument<
+    ConversationListData,
+    ConversationListVariables
+  >
+
+export type ConversationContextData = {
+  readonly conversation: {
+    readonly id: string
+    readonly agent: { readonly id: string; readonly blocks: readonly BlockFields[] }
+    readonly context: {
+      readonly systemPrompt: string
+      readonly tokens: {
+        readonly window: number
+        readonly total: number
+        readonly instructions: number
+        readonly blocks: number
+        readonly tools: number
+        readonly summary: number
+        readonly messages: number
+      }
+    }
+    readonly blocks?: undefined
+  } | null
+}
+export type ConversationContextVariables = { readonly id: string }
+export const ConversationContext =
+  'query ConversationContext($id:ID!){conversation(id:$id){id agent{id blocks{...BlockFields}}context{systemPrompt tokens{window total instructions blocks tools summary messages}}}}fragment BlockFields on Block{id label value description charLimit version readOnly updatedAt}' as TypedDocument<
+    ConversationContextData,
+    ConversationContextVariables
+  >
+
+export type CreateConversationData = {
+  readonly createConversation: { readonly conversation: { readonly id: string } } | null
+}
+export type CreateConversationVariables = { readonly input: CreateConversationInput }
+export const CreateConversation =
+  'mutation CreateConversation($input:CreateConversationInput!){createConversation(input:$input){conversation{id}}}' as TypedDocument<
+    CreateConversationData,
+    CreateConversationVariables
+  >
+
+export type UpdateConversationData = {
+  readonly updateConversation: { readonly conversation: { readonly id: string; readonly title: string | null } } | null
+}
+export type UpdateConversationVariables = { readonly input: UpdateConversationInput }
+export const UpdateConversation =
+  'mutation UpdateConversation($input:UpdateConversationInput!){updateConversation(input:$input){conversation{id title}}}' as TypedDocument<
+    UpdateConversationData,
+    UpdateConversationVariables
+  >
+
+export type DeleteConversationData = { readonly deleteConversation: { readonly deletedId: string } | null }
+export type DeleteConversationVariables = { readonly input: DeleteConversationInput }
+export const DeleteConversation =
+  'mutation DeleteConversation($input:DeleteConversationInput!){deleteConversation(input:$input){deletedId}}' as TypedDocument<
+    DeleteConversationData,
+    DeleteConversationVariables
+  >
+
+export type CompactConversationData = {
+  readonly compactConversation:
+    | { readonly __typename: 'CompactConversationSuccess' }
+    | { readonly __typename: 'ConversationBusyRefusal' | 'PendingApprovalRefusal'; readonly message: string }
+    | null
+}
+export type CompactConversationVariables = { readonly input: CompactConversationInput }
+export const CompactConversation =
+  'mutation CompactConversation($input:CompactConversationInput!){compactConversation(input:$input){__typename ...on Refusal{message}}}' as TypedDocument<
+    CompactConversationData,
+    CompactConversationVariables
+  >
+
+export type RunRow = {
+  readonly id: string
+  readonly status: RunStatus
+  readonly stopReason: StopReason | null
+  readonly createdAt: string
+  readonly startedAt: string | null
+  readonly finishedAt: string | null
+  readonly updatedAt: string
+  readonly agent: { readonly id: string; readonly name: string }
+  readonly conversation: { readonly id: string; readonly title: string | null }
+  readonly input: readonly { readonly text: string }[]
+  readonly error: { readonly message: string } | null
+  readonly usage: UsageFields
+}
+
+export type RunsData = {
+  readonly runs: {
+    readonly totalCount: number
+    readonly nodes: readonly RunRow[]
+    readonly pageInfo: { readonly hasNextPage: boolean; readonly endCursor: string | null }
+  }
+}
+export type RunsVariables = {
+  readonly first: number
+  readonly after?: string | null | undefined
+  readonly filter?: RunFilter | null | undefined
+}
+export const Runs =
+  'query Runs($first:Int!$after:String$filter:RunFilter){runs(first:$first after:$after filter:$filter){totalCount nodes{...RunRow}pageInfo{hasNextPage endCursor}}}fragment RunRow on Run{id status stopReason createdAt startedAt finishedAt updatedAt agent{id name}conversation{id title}input{text}error{message}usage{...UsageFields}}fragment UsageFields on Usage{steps inputTokens outputTokens totalTokens cachedInputTokens reasoningTokens}' as TypedDocument<
+    RunsData,
+    RunsVariables
+  >
+
+export type RunChangesData = { readonly runChanges: RunRow }
+export type RunChangesVariables = { readonly since: string; readonly agentIds?: readonly string[] | null | undefined }
+export const RunChanges =
+  'subscription RunChanges($since:DateTime!$agentIds:[ID!]){runChanges(since:$since agentIds:$agentIds){...RunRow}}fragment RunRow on Run{id status stopReason createdAt startedAt finishedAt updatedAt agent{id name}conversation{id title}input{text}error{message}usage{...UsageFields}}fragment UsageFields on Usage{steps inputTokens outputTokens totalTokens cachedInputTokens reasoningTokens}' as TypedDocument<
+    RunChangesData,
+    RunChangesVariables
+  >
+
+export type StepRow = {
+  readonly id: string
+  readonly index: number
+  readonly model: string
+  readonly status: StepStatus
+  readonly stopReason: StopReason | null
+  readonly createdAt: string
+  readonly finishedAt: string | null
+  readonly error: RunErrorFields | null
+  readonly usage: UsageFields
+  readonly metrics: {
+    readonly timeToFirstTokenMs: number | null
+    readonly modelMs: number | null
+    readonly toolsMs: number | null
+    readonly totalMs: number | null
+  }
+  readonly toolCalls: readonly {
+    readonly id: string
+    readonly name: string
+    readonly status: ToolCallStatus
+    readonly needs: ToolCallNeed
+    readonly createdAt: string
+    readonly startedAt: string | null
+    readonly finishedAt: string | null
+    readonly decision: {
+      readonly kind: ApprovalDecisionKind
+      readonly decidedBy: string | null
+      readonly decidedAt: string
+    } | null
+  }[]
+  readonly request?: undefined
+  readonly response?: undefined
+}
+
+export type RunPageData = {
+  readonly run: {
+    readonly id: string
+    readonly status: RunStatus
+    readonly stopReason: StopReason | null
+    readonly createdAt: string
+    readonly startedAt: string | null
+    readonly finishedAt: string | null
+    readonly updatedAt: string
+    readonly agent: { readonly id: string; readonly name: string }
+    readonly conversation: { readonly id: string; readonly title: string | null }
+    readonly input: readonly { readonly text: string }[]
+    readonly error: {
+      readonly message: string
+      readonly type: RunErrorType
+      readonly detail: string | null
+      readonly retryable: boolean
+    } | null
+    readonly usage: UsageFields
+    readonly canRetry: boolean
+    readonly attempts: number
+    readonly maxSteps: number
+    readonly answer: string | null
+    readonly metadata: unknown
+    readonly parent: { readonly id: string; readonly agent: { readonly id: string; readonly name: string } } | null
+    readonly children: readonly {
+      readonly id: string
+      readonly status: RunStatus
+      readonly agent: { readonly id: string; readonly name: string }
+    }[]
+    readonly steps: readonly StepRow[]
+    readonly sentBy: { readonly name: string } | null
+    readonly cancelledBy?: undefined
+  } | null
+}
+export type RunPageVariables = { readonly id: string }
+export const RunPage =
+  'query RunPage($id:ID!){run(id:$id){...RunRow canRetry attempts maxSteps answer metadata error{...RunErrorFields}parent{id agent{id name}}children{id status agent{id name}}steps{...StepRow}sentBy{name}}}fragment RunRow on Run{id status stopReason createdAt startedAt finishedAt updatedAt agent{id name}conversation{id title}input{text}error{message}usage{...UsageFields}}fragment UsageFields on Usage{steps inputTokens outputTokens totalTokens cachedInputTokens reasoningTokens}fragment RunErrorFields on RunError{type message detail retryable}fragment StepRow on Step{id index model status stopReason createdAt finishedAt error{...RunErrorFields}usage{...UsageFields}metrics{timeToFirstTokenMs modelMs toolsMs totalMs}toolCalls{id name status needs createdAt startedAt finishedAt decision{kind decidedBy decidedAt}}}' as TypedDocument<
+    RunPageData,
+    RunPageVariables
+  >
+
+export type ToolRow = {
+  readonly id: string
+  readonly name: string
+  readonly description: string
+  readonly kind: ToolKind
+  readonly parameters: unknown
+  readonly requiresApproval: boolean
+  readonly approvalCondition: unknown
+  readonly approvalTimeoutMs: number | null
+  readonly parallel: boolean
+  readonly idempotent: boolean
+  readonly returnCharLimit: number
+  readonly timeoutMs: number
+  readonly tags: readonly string[]
+  readonly source: string | null
+  readonly url: string | null
+  readonly headerNames: readonly string[] | null
+  readonly updatedAt: string
+  readonly mcpServer: { readonly id: string; readonly name: string } | null
+}
+
+export type ToolsData = { readonly tools: { readonly nodes: readonly ToolRow[] } }
+export type ToolsVariables = { readonly first: number; readonly filter?: ToolFilter | null | undefined }
+export const Tools =
+  'query Tools($first:Int!$filter:ToolFilter){tools(first:$first filter:$filter){nodes{...ToolRow}}}fragment ToolRow on Tool{id name description kind parameters requiresApproval approvalCondition approvalTimeoutMs parallel idempotent returnCharLimit timeoutMs tags source url headerNames updatedAt mcpServer{id name}}' as TypedDocument<
+    ToolsData,
+    ToolsVariables
+  >
+
+export type McpServersData = {
+  readonly mcpServers: {
+    readonly nodes: readonly {
+      readonly id: string
+      readonly name: string
+      readonly url: string
+      readonly lastError: string | null
+      readonly tools: readonly { readonly id: string }[]
+    }[]
+    readonly id?: undefined
+    readonly name?: undefined
+    readonly url?: undefined
+    readonly lastError?: undefined
+    readonly tools?: undefined
+  }
+}
+export type McpServersVariables = Record<string, never>
+export const McpServers = 'query McpServers{mcpServers{nodes{id name url lastError tools{id}}}}' as TypedDocument<
+  McpServersData,
+  McpServersVariables
+>
+
+export type UpsertToolData = { readonly upsertTool: { readonly tool: { readonly id: string } } | null }
+export type UpsertToolVariables = { readonly input: UpsertToolInput }
+export const UpsertTool =
+  'mutation UpsertTool($input:UpsertToolInput!){upsertTool(input:$input){tool{id}}}' as TypedDocument<
+    UpsertToolData,
+    UpsertToolVariables
+  >
+
+export type UpdateToolData = { readonly updateTool: { readonly tool: { readonly id: string } } | null }
+export type UpdateToolVariables = { readonly input: UpdateToolInput }
+export const UpdateTool =
+  'mutation UpdateTool($input:UpdateToolInput!){updateTool(input:$input){tool{id}}}' as TypedDocument<
+    UpdateToolData,
+    UpdateToolVariables
+  >
+
+export type DeleteToolData = { readonly deleteTool: { readonly deletedId: string } | null }
+export type DeleteToolVariables = { readonly input: DeleteToolInput }
+export const DeleteTool =
+  'mutation DeleteTool($input:DeleteToolInput!){deleteTool(input:$input){deletedId}}' as TypedDocument<
+    DeleteToolData,
+    DeleteToolVariables
+  >
+
+export type AddMcpServerData = { readonly addMcpServer: { readonly server: { readonly id: string } } | null }
+export type AddMcpServerVariables = { readonly input: AddMcpServerInput }
+export const AddMcpServer =
+  'mutation AddMcpServer($input:AddMcpServerInput!){addMcpServer(input:$input){server{id}}}' as TypedDocument<
+    AddMcpServerData,
+    AddMcpServerVariables
+  >
+
+export type RefreshMcpServerData = {
+  readonly refreshMcpServer: { readonly server: { readonly id: string; readonly lastError: string | null } } | null
+}
+export type RefreshMcpServerVariables = { readonly input: RefreshMcpServerInput }
+export const RefreshMcpServer =
+  'mutation RefreshMcpServer($input:RefreshMcpServerInput!){refreshMcpServer(input:$input){server{id lastError}}}' as TypedDocument<
+    RefreshMcpServerData,
+    RefreshMcpServerVariables
+  >
+
+export type RemoveMcpServerData = { readonly removeMcpServer: { readonly deletedId: string } | null }
+export type RemoveMcpServerVariables = { readonly input: RemoveMcpServerInput }
+export const RemoveMcpServer =
+  'mutation RemoveMcpServer($input:RemoveMcpServerInput!){removeMcpServer(input:$input){deletedId}}' as TypedDocument<
+    RemoveMcpServerData,
+    RemoveMcpServerVariables
+  >
+
+export type TryToolData = {
+  readonly sendMessage:
+    | { readonly __typename: 'ConversationBusyRefusal' | 'PendingApprovalRefusal'; readonly message: string }
+    | {
+        readonly __typename: 'SendMessageSuccess'
+        readonly run: {
+          readonly id: string
+          readonly status: RunStatus
+          readonly error: { readonly message: string } | null
+          readonly steps: readonly { readonly toolCalls: readonly ToolCallFields[] }[]
+        }
+      }
+    | null
+}
+export type TryToolVariables = { readonly input: SendMessageInput }
+export const TryTool =
+  'mutation TryTool($input:SendMessageInput!){sendMessage(input:$input){__typename ...on SendMessageSuccess{run{id status error{message}steps{toolCalls{...ToolCallFields}}}}...on Refusal{message}}}fragment ToolCallFields on ToolCall{id name argumentsText arguments editedArguments status needs approvalsRequired createdAt startedAt finishedAt expiresAt run{id}decision{...DecisionFields}result{status output stdout stderr truncated durationMs}}fragment DecisionFields on ApprovalDecision{toolCallId kind reason note scope editedArguments toolReturn status decidedBy decidedAt}' as TypedDocument<
+    TryToolData,
+    TryToolVariables
+  >
+
+export type BlocksData = {
+  readonly blocks: {
+    readonly nodes: readonly {
+      readonly id: string
+      readonly label: string
+      readonly value: string
+      readonly description: string | null
+      readonly charLimit: number
+      readonly version: number
+      readonly readOnly: boolean
+      readonly updatedAt: string
+      readonly agents: readonly { readonly id: string; readonly name: string }[]
+    }[]
+    readonly pageInfo: { readonly hasNextPage: boolean; readonly endCursor: string | null }
+  }
+}
+export type BlocksVariables = { readonly first: number; readonly after?: string | null | undefined }
+export const Blocks =
+  'query Blocks($first:Int!$after:String){blocks(first:$first after:$after){nodes{...BlockFields agents{id name}}pageInfo{hasNextPage endCursor}}}fragment BlockFields on Block{id label value description charLimit version readOnly updatedAt}' as TypedDocument<
+    BlocksData,
+    BlocksVariables
+  >
+
+export type CreateBlockData = { readonly createBlock: { readonly block: { readonly id: string } } | null }
+export type CreateBlockVariables = { readonly input: CreateBlockInput }
+export const CreateBlock =
+  'mutation CreateBlock($input:CreateBlockInput!){createBlock(input:$input){block{id}}}' as TypedDocument<
+    CreateBlockData,
+    CreateBlockVariables
+  >
+
+export type UpdateBlockData = {
+  readonly updateBlock:
+    | { readonly __typename: 'BlockChangedRefusal'; readonly message: string; readonly block: BlockFields }
+    | { readonly __typename: 'UpdateBlockSuccess'; readonly block: BlockFields }
+    | null
+}
+export type UpdateBlockVariables = { readonly input: UpdateBlockInput }
+export const UpdateBlock =
+  'mutation UpdateBlock($input:UpdateBlockInput!){updateBlock(input:$input){__typename ...on UpdateBlockSuccess{block{...BlockFields}}...on BlockChangedRefusal{message block{...BlockFields}}}}fragment BlockFields on Block{id label value description charLimit version readOnly updatedAt}' as TypedDocument<
+    UpdateBlockData,
+    UpdateBlockVariables
+  >
+
+export type DeleteBlockData = { readonly deleteBlock: { readonly deletedId: string } | null }
+export type DeleteBlockVariables = { readonly input: DeleteBlockInput }
+export const DeleteBlock =
+  'mutation DeleteBlock($input:DeleteBlockInput!){deleteBlock(input:$input){deletedId}}' as TypedDocument<
+    DeleteBlockData,
+    DeleteBlockVariables
+  >
+
+export type SettingsData = {
+  readonly viewer: { readonly keyName: string; readonly scopes: readonly ApiScope[]; readonly tenantId: string }
+  readonly models: readonly {
+    readonly handle: string
+    readonly provider: string
+    readonly contextWindow: number
+    readonly isConfigured: boolean
+    readonly capabilities: readonly ModelCapability[]
+  }[]
+}
+export type SettingsVariables = Record<string, never>
+export const Settings =
+  'query Settings{viewer{keyName scopes tenantId}models{handle provider contextWindow isConfigured capabilities}}' as TypedDocument<
+    SettingsData,
+    SettingsVariables
+  >
+
+export type ApiKeysData = {
+  readonly apiKeys: readonly {
+    readonly id: string
+    readonly name: string
+    readonly scopes: readonly ApiScope[]
+    readonly createdAt: string
+    readonly lastUsedAt: string | null
+    readonly revokedAt: string | null
+    readonly expiresAt: string | null
+  }[]
+}
+export type ApiKeysVariables = Record<string, never>
+export const ApiKeys =
+  'query ApiKeys{apiKeys{id name scopes createdAt lastUsedAt revokedAt expiresAt}}' as TypedDocument<
+    ApiKeysData,
+    ApiKeysVariables
+  >
+
+export type WorkersData = { readonly viewer: { readonly keyName: string }; readonly workers?: undefined }
+export type WorkersVariables = Record<string, never>
+export const Workers = 'query Workers{viewer{keyName}}' as TypedDocument<WorkersData, WorkersVariables>
+
+export type CreateApiKeyData = {
+  readonly createApiKey: { readonly secret: string; readonly apiKey: { readonly id: string } } | null
+}
+export type CreateApiKeyVariables = { readonly input: CreateApiKeyInput }
+export const CreateApiKey =
+  'mutation CreateApiKey($input:CreateApiKeyInput!){createApiKey(input:$input){secret apiKey{id}}}' as TypedDocument<
+    CreateApiKeyData,
+    CreateApiKeyVariables
+  >
+
+export type RevokeApiKeyData = { readonly revokeApiKey: { readonly apiKey: { readonly id: string } } | null }
+export type RevokeApiKeyVariables = { readonly input: RevokeApiKeyInput }
+export const RevokeApiKey =
+  'mutation RevokeApiKey($input:RevokeApiKeyInput!){revokeApiKey(input:$input){apiKey{id}}}' as TypedDocument<
+    RevokeApiKeyData,
+    RevokeApiKeyVariables
+  >

@@ -6,6 +6,7 @@ import type { GraphQLSchema } from 'graphql'
 import { toClientError } from '../graphql/errors.ts'
 import type { Log } from '../util/log.ts'
 import { createIdentify, type Authenticate } from './authentication.ts'
+import { createConsole } from './console.ts'
 import { asksForPage, createGraphiQL } from './graphiql.ts'
 import { createReadiness, sendLiveness } from './health.ts'
 import { sendHomePage } from './home-page.ts'
@@ -26,6 +27,8 @@ export interface HttpServerOptions<Viewer> {
   readonly log: Log
   readonly limits?: Partial<Limits>
   readonly graphiql: boolean
+  /** Whether to serve the web console. Defaults to false. */
+  readonly console?: boolean
   /** Origins of other sites whose pages may use the API. Defaults to none. */
   readonly allowedOrigins?: readonly string[]
   readonly ready: () => Promise<boolean>
@@ -56,6 +59,7 @@ export function createHttpServer<Viewer>(options: HttpServerOptions<Viewer>): Ht
   const webSockets = createWebSocketEndpoint({ ...shared, yoga, origins })
   const sendGraphiQL = createGraphiQL()
   const sendReadiness = createReadiness(ready, { log })
+  const webConsole = options.console ? createConsole() : undefined
 
   async function route(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const path = request.url?.split('?')[0]
@@ -65,6 +69,8 @@ export function createHttpServer<Viewer>(options: HttpServerOptions<Viewer>): Ht
       if (options.graphiql && asksForPage(request)) return sendGraphiQL(request, response)
       return answerGraphQL(request, response)
     }
+    const isConsole = (request.method === 'GET' || request.method === 'HEAD') && path !== undefined
+    if (isConsole && (await webConsole?.send(path, request, response))) return
     if (path !== '/' && path !== '/healthz' && path !== '/readyz') {
       return sendError(response, 404, 'There is nothing here. GraphQL is at /graphql.')
     }

@@ -1,0 +1,47 @@
+import type { Client } from '../../client/client.ts'
+import { CreateAgent, UpsertTool } from './documents.ts'
+
+/** Makes an agent that works offline, with a tool that runs at once and one that needs approval. Gives its main conversation. */
+export async function createDemoAgent(client: Client): Promise<string> {
+  const dice = await client.request(UpsertTool, {
+    input: {
+      name: 'demo_dice',
+      description: 'Rolls a die.',
+      parameters: { type: 'object', properties: { sides: { type: 'integer', minimum: 2 } }, required: ['sides'] },
+      implementation: {
+        javascript: { source: 'export default ({ sides }) => ({ rolled: 1 + Math.floor(Math.random() * sides) })\n' },
+      },
+    },
+  })
+  const email = await client.request(UpsertTool, {
+    input: {
+      name: 'demo_send_email',
+      description: 'Pretends to send an e-mail. Every call needs approval.',
+      parameters: {
+        type: 'object',
+        properties: { to: { type: 'string' }, subject: { type: 'string' } },
+        required: ['to', 'subject'],
+      },
+      requiresApproval: true,
+      implementation: { javascript: { source: 'export default ({ to, subject }) => `sent "${subject}" to ${to}`\n' } },
+    },
+  })
+  const { createAgent } = await client.request(CreateAgent, {
+    input: {
+      name: 'Demo agent',
+      description: 'Uses the scripted demo model: no key and no network are needed.',
+      model: 'demo/scripted',
+      instructions: 'You show what Holdpoint can do.',
+      tools: [{ toolId: dice.upsertTool!.tool.id }, { toolId: email.upsertTool!.tool.id }],
+      blocks: [
+        {
+          label: 'human',
+          value: 'Just opened the console for the first time.',
+          description: 'What is known about the person.',
+        },
+        { label: 'persona', value: 'Friendly, brief, and fond of examples.', description: 'How the agent speaks.' },
+      ],
+    },
+  })
+  return createAgent!.agent.mainConversation.id
+}

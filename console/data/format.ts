@@ -1,0 +1,53 @@
+const timeFormat = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' })
+const dateFormat = new Intl.DateTimeFormat(undefined, {
+  day: 'numeric',
+  month: 'short',
+  hour: '2-digit',
+  minute: '2-digit',
+})
+const longFormat = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
+const relativeFormat = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' })
+const numberFormat = new Intl.NumberFormat()
+
+export function clockTime(at: string): string {
+  const date = new Date(at)
+  return Date.now() - date.getTime() < 20 * 3_600_000 ? timeFormat.format(date) : dateFormat.format(date)
+}
+
+export const longTime = (at: string): string => longFormat.format(new Date(at))
+
+/** "3 minutes ago", "in 2 hours". */
+export function relativeTime(at: string, now = Date.now()): string {
+  const seconds = Math.round((Date.parse(at) - now) / 1_000)
+  const size = Math.abs(seconds)
+  if (size < 5) return 'just now'
+  if (size < 60) return relativeFormat.format(seconds, 'second')
+  if (size < 3_600) return relativeFormat.format(Math.round(seconds / 60), 'minute')
+  if (size < 86_400) return relativeFormat.format(Math.round(seconds / 3_600), 'hour')
+  return relativeFormat.format(Math.round(seconds / 86_400), 'day')
+}
+
+export const count = (value: number): string => numberFormat.format(value)
+
+/** 640 ms, 4.2 s, 3 min 5 s. */
+export function duration(ms: number): string {
+  if (ms < 1_000) return `${Math.round(ms)} ms`
+  if (ms < 60_000) return `${(ms / 1_000).toFixed(1)} s`
+  const minutes = Math.floor(ms / 60_000)
+  if (minutes < 60) return `${minutes} min ${Math.round((ms % 60_000) / 1_000)} s`
+  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`
+}
+
+export function cost(dollars: number): string {
+  return `$${dollars < 0.01 ? dollars.toFixed(5) : dollars.toFixed(dollars < 1 ? 4 : 2)}`
+}
+
+/** AWAITING_APPROVAL → Awaiting approval */
+export function words(name: string): string {
+  const text = name.replaceAll('_', ' ').toLowerCase()
+  return text.charAt(0).toUpperCase() + text.slice(1)
+}
+
+export function pretty(value: unknown): string {
+  return JSON.stringify(value, null, 2) ?? ''
+}

@@ -1,0 +1,45 @@
+import { useCallback, useRef, useState } from 'react'
+
+export interface Action<Args extends readonly unknown[]> {
+  readonly isBusy: boolean
+  /** Why the last attempt failed, in words. */
+  readonly problem: string | undefined
+  /** The input field that the server named. */
+  readonly field: string | undefined
+  run(...args: Args): void
+  clear(): void
+}
+
+/** A refusal: part of normal use, told in words where it happened. */
+export class Refused extends Error {}
+
+/** Something that a person does and that takes a moment. While it is under way, doing it again changes nothing. */
+export function useAction<Args extends readonly unknown[]>(act: (...args: Args) => Promise<void>): Action<Args> {
+  const [state, setState] = useState<{ isBusy: boolean; problem?: string; field?: string }>({ isBusy: false })
+  const busy = useRef(false)
+  const latest = useRef(act)
+  latest.current = act
+  const run = useCallback((...args: Args): void => {
+    if (busy.current) return
+    busy.current = true
+    setState({ isBusy: true })
+    latest.current(...args).then(
+      () => {
+        busy.current = false
+        setState({ isBusy: false })
+      },
+      (error: unknown) => {
+        busy.current = false
+        const field = error instanceof Error && 'field' in error ? (error.field as string | undefined) : undefined
+        setState({ isBusy: false, problem: wordsOf(error), ...(field !== undefined && { field }) })
+      },
+    )
+  }, [])
+  const clear = useCallback(() => setState({ isBusy: false }), [])
+  return { isBusy: state.isBusy, problem: state.problem, field: state.field, run, clear }
+}
+
+function wordsOf(error: unknown): string {
+  if (error instanceof TypeError) return 'The server cannot be reached. Try again when the connection is back.'
+  return error instanceof Error ? error.message : String(error)
+}

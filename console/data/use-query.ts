@@ -1,0 +1,99 @@
+import { useRef, useSyncExternalStore } from 'react'
+
+import type { Client } from '../../client/client.ts'
+import type { TypedDocument } from '../../client/typed-document.ts'
+import { useClient } from '../../react/client-context.ts'
+import { createStore, shareStore, type Store } from '../../react/store.ts'
+
+export interface QueryState<Data> {
+  readonly data: Data | undefined
+  readonly error: Error | undefined
+}
+
+export interface Query<Data> extends QueryState<Data> {
+  /** Asks again. What is known stays visible meanwhile. */
+  refetch(): Promise<void>
+}
+
+interface QueryStore<Data> extends Store<QueryState<Data>> {
+  readonly document: string
+  refetch(): Promise<void>
+}
+
+const active = new WeakMap<Client, Set<QueryStore<unknown>>>()
+
+function createQueryStore<Data, Variables>(
+  client: Client,
+  document: TypedDocument<Data, Variables>,
+  variables: Variables,
+  forget: () => void,
+): QueryStore<Data> {
+  let state: QueryState<Data> = { data: undefined, error: undefined }
+  let changed: () => void = () => {}
+  let latest = 0
+
+  async function refetch(): Promise<void> {
+    const turn = ++latest
+    try {
+      const data = await client.request(document, variables)
+      if (turn === latest) state = { data, error: undefined }
+    } catch (error) {
+      if (turn === latest)
+        state = { data: state.data, error: error instanceof Error ? error : new Error(String(error)) }
+    }
+    changed()
+  }
+
+  const store: QueryStore<Data> = {
+    document,
+    refetch,
+    ...createStore(
+      (announce) => {
+        changed = announce
+        const stores = active.get(client) ?? new Set()
+        active.set(client, stores.add(store))
+        void refetch()
+        const again = (): void => void (document.startsWith('query') && !globalThis.document.hidden && refetch())
+        addEventListener('focus', again)
+        return () => {
+          removeEventListener('focus', again)
+          stores.delete(store)
+          forget()
+        }
+      },
+      () => state,
+    ),
+  }
+  return store
+}
+
+const nothing: QueryState<never> = { data: undefined, error: undefined }
+const idle: Store<QueryState<never>> & { refetch(): Promise<void> } = {
+  getState: () => nothing,
+  subscribe: () => () => {},
+  refetch: () => Promise.resolve(),
+}
+
+/** The result of a query, shared by everyone who asks for the same. Null variables ask for nothing yet. */
+export function useQuery<Data, Variables>(
+  document: TypedDocument<Data, Variables>,
+  variables: Variables | null,
+): Query<Data> {
+  const client = useClient()
+  const store: Store<QueryState<Data>> & { refetch(): Promise<void> } =
+    variables === null
+      ? idle
+      : shareStore(client, `${document} ${JSON.stringify(variables)}`, (forget) =>
+          createQueryStore(client, document, variables, forget),
+        )
+  const state = useSyncExternalStore(store.subscribe, store.getState)
+  // While a search or a filter changes, the last result stays visible.
+  const last = useRef<Data | undefined>(undefined)
+  if (state.data !== undefined) last.current = state.data
+  return { ...state, data: state.data ?? (variables === null ? undefined : last.current), refetch: store.refetch }
+}
+
+/** Asks again for every visible result of these queries. Call it after a mutation that changed them. */
+export function refresh(client: Client, ...documents: readonly string[]): void {
+  for (const store of active.get(client) ?? []) if (documents.includes(store.document)) void store.refetch()
+}

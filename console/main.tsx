@@ -1,0 +1,13 @@
+import { createRoot } from 'react-dom/client'
+
+import { App } from './app.tsx'
+import { applyTheme, readTheme } from './data/theme.ts'
+import './styles/tokens.css'
+import './styles/base.css'
+import './styles/controls.css'
+import './styles/layout.css'
+import './styles/conversation.css'
+import './styles/pages.css'
+
+applyTheme(readTheme())
+createRoot(document.querySelector('#root')!).render(<App />)

@@ -1,0 +1,206 @@
+import { useState, type ReactNode } from 'react'
+import { useLocation } from 'wouter'
+
+import { useClient } from '../../react/client-context.ts'
+import { formOf, type AgentForm, type SetForm } from '../data/agent-form.ts'
+import { AgentForm as AgentFormQuery, AgentFormChoices, DeleteAgent, type AgentSettings } from '../data/documents.ts'
+import { createAgent, updateAgent } from '../data/save-agent.ts'
+import { useAction } from '../data/use-action.ts'
+import { useQuery } from '../data/use-query.ts'
+import { BlockChoice } from '../parts/block-choice.tsx'
+import { Button } from '../parts/button.tsx'
+import { CompactionFields } from '../parts/compaction-fields.tsx'
+import { Confirm } from '../parts/confirm.tsx'
+import { Field } from '../parts/field.tsx'
+import { ModelSettingsFields } from '../parts/model-settings-fields.tsx'
+import { Page } from '../parts/page.tsx'
+import { Problem } from '../parts/problem.tsx'
+import { RuleEditor } from '../parts/rule-editor.tsx'
+import { Skeleton } from '../parts/skeleton.tsx'
+import { ToolChoice } from '../parts/tool-choice.tsx'
+import { NotFoundPage } from './not-found-page.tsx'
+
+export function AgentFormPage({ id }: { readonly id?: string }): ReactNode {
+  const { data, error } = useQuery(AgentFormQuery, id === undefined ? null : { id })
+  if (error && !data) return <Problem>{error.message}</Problem>
+  if (id !== undefined && !data) return <Skeleton lines={10} />
+  if (id !== undefined && !data?.agent) return <NotFoundPage what="agent" />
+  return <AgentFormBody agent={data?.agent ?? undefined} />
+}
+
+/** The names of fields that show their own problem. */
+const named = [
+  'name',
+  'description',
+  'model',
+  'instructions',
+  'temperature',
+  'maxOutputTokens',
+  'contextWindow',
+  'reasoningEffort',
+  'reasoningBudget',
+  'responseSchema',
+  'keepRatio',
+  'prompt',
+  'frequency',
+  'tags',
+  'timezone',
+  'metadata',
+  'toolRules',
+  'tools',
+  'blocks',
+  'blockIds',
+] as const
+
+function AgentFormBody({ agent }: { readonly agent: AgentSettings | undefined }): ReactNode {
+  const client = useClient()
+  const [, navigate] = useLocation()
+  const choices = useQuery(AgentFormChoices, {})
+  const [form, setForm] = useState<AgentForm>(() => formOf(agent))
+  const [isDeleting, setDeleting] = useState(false)
+  const set: SetForm = (part) => setForm((before) => ({ ...before, ...part }))
+
+  const save = useAction(async () => {
+    if (agent) await updateAgent(client, agent, form)
+    navigate(`/agents/${agent ? agent.id : await createAgent(client, form)}`)
+  })
+  const remove = useAction(async () => {
+    await client.request(DeleteAgent, { input: { id: agent!.id } })
+    navigate('/agents')
+  })
+  // A rule's or a block's own field counts for the list that it is in.
+  const path = save.field?.split('.') ?? []
+  const at =
+    path.includes('outputMapping') || path.includes('maxCalls') || path.includes('prefilledArguments')
+      ? 'toolRules'
+      : named.find((name) => path.includes(name))
+  const problemOf = (name: string): string | undefined => (at === name ? save.problem : undefined)
+
+  const models = choices.data?.models ?? []
+  const tools = choices.data?.tools.nodes ?? []
+  return (
+    <Page
+      title={agent ? `Edit ${agent.name}` : 'New agent'}
+      actions={
+        agent && (
+          <Button look="danger" onClick={() => setDeleting(true)}>
+            Delete agent
+          </Button>
+        )
+      }
+    >
+      <form
+        className="form"
+        onSubmit={(event) => {
+          event.preventDefault()
+          save.run()
+        }}
+      >
+        <fieldset>
+          <legend>Who it is</legend>
+          <div className="two">
+            <Field
+              label="Name"
+              value={form.name}
+              autoFocus={!agent}
+              problem={problemOf('name')}
+              onChange={(event) => set({ name: event.target.value })}
+            />
+            <Field
+              label="Model"
+              list="models"
+              className="mono"
+              value={form.model}
+              placeholder="provider/name"
+              problem={problemOf('model')}
+              hint="Choose one, or write any model of a configured provider."
+              onChange={(event) => set({ model: event.target.value })}
+            />
+          </div>
+          <datalist id="models">
+            {models.map((model) => (
+              <option key={model.handle} value={model.handle}>
+                {model.isConfigured === false ? 'no key' : undefined}
+              </option>
+            ))}
+          </datalist>
+          <Field
+            label="Description"
+            value={form.description}
+            problem={problemOf('description')}
+            hint="For people."
+            onChange={(event) => set({ description: event.target.value })}
+          />
+          <Field
+            label="Instructions"
+            as="textarea"
+            rows={7}
+            value={form.instructions}
+            problem={problemOf('instructions')}
+            hint="What the model is told before everything else."
+            onChange={(event) => set({ instructions: event.target.value })}
+          />
+        </fieldset>
+        <ToolChoice tools={tools} form={form} set={set} isNew={!agent} problem={problemOf('tools')} />
+        <BlockChoice
+          blocks={choices.data?.blocks.nodes ?? []}
+          form={form}
+          set={set}
+          problem={problemOf('blocks') ?? problemOf('blockIds')}
+        />
+        <RuleEditor
+          form={form}
+          set={set}
+          toolNames={tools.filter(({ id }) => form.tools.has(id)).map(({ name }) => name)}
+          problem={problemOf('toolRules')}
+        />
+        <ModelSettingsFields form={form} set={set} problemOf={problemOf} />
+        <CompactionFields form={form} set={set} problemOf={problemOf} />
+        <fieldset>
+          <legend>Labels</legend>
+          <div className="two">
+            <Field
+              label="Tags"
+              value={form.tags}
+              hint="Separated by commas."
+              problem={problemOf('tags')}
+              onChange={(event) => set({ tags: event.target.value })}
+            />
+            <Field
+              label="Time zone"
+              value={form.timezone}
+              placeholder="UTC"
+              problem={problemOf('timezone')}
+              hint="In which it is told the time, such as Europe/Berlin."
+              onChange={(event) => set({ timezone: event.target.value })}
+            />
+          </div>
+          <Field
+            label="Metadata"
+            as="textarea"
+            className="mono"
+            rows={2}
+            value={form.metadata}
+            problem={problemOf('metadata')}
+            hint="A JSON object for your own use."
+            onChange={(event) => set({ metadata: event.target.value })}
+          />
+        </fieldset>
+        {choices.error && <Problem>{choices.error.message}</Problem>}
+        <div className="sticky-actions">
+          <Button look="primary" type="submit" isBusy={save.isBusy}>
+            {agent ? 'Save' : 'Create agent'}
+          </Button>
+          <Button onClick={() => history.back()}>Back</Button>
+          {save.problem && !at && <Problem>{save.problem}</Problem>}
+          {save.problem && at && <span className="field-problem">One field needs your attention.</span>}
+        </div>
+      </form>
+      {isDeleting && (
+        <Confirm title={`Delete ${agent!.name}?`} verb="Delete" action={remove} onClose={() => setDeleting(false)}>
+          Its conversations and runs are deleted with it. Tools and shared blocks stay. This cannot be undone.
+        </Confirm>
+      )}
+    </Page>
+  )
+}

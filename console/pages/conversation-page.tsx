@@ -1,0 +1,87 @@
+import { useEffect, useState, type ReactNode } from 'react'
+import { Link } from 'wouter'
+
+import { useConversation } from '../../react/use-conversation.ts'
+import { ConversationList as ConversationListQuery } from '../data/documents.ts'
+import { useQuery } from '../data/use-query.ts'
+import { useTitle } from '../data/use-title.ts'
+import { Button } from '../parts/button.tsx'
+import { Composer } from '../parts/composer.tsx'
+import { ContextPanel } from '../parts/context-panel.tsx'
+import { ConversationList } from '../parts/conversation-list.tsx'
+import { ConversationLog } from '../parts/conversation-log.tsx'
+import { ConversationTitle } from '../parts/conversation-title.tsx'
+import { Problem } from '../parts/problem.tsx'
+import { RunProblem } from '../parts/run-problem.tsx'
+import { Status } from '../parts/status.tsx'
+import { Suggestions } from '../parts/suggestions.tsx'
+import { NotFoundPage } from './not-found-page.tsx'
+
+const isWide = (): boolean => matchMedia('(min-width: 1100px)').matches
+
+export function ConversationPage({ id }: { readonly id: string }): ReactNode {
+  const conversation = useConversation(id)
+  const { info, latestRun, isActive, error } = conversation
+  const { data, refetch } = useQuery(ConversationListQuery, info ? { agentId: info.agent.id } : null)
+  const [hasContext, setContext] = useState(isWide)
+  const [hasList, setList] = useState(false)
+  const agent = data?.agent
+  const revision = `${latestRun?.id} ${latestRun?.status} ${isActive ? '' : conversation.entries.length}`
+  useTitle(info ? (info.title ?? info.agent.name) : 'Conversation')
+  useEffect(() => {
+    void refetch()
+  }, [refetch, revision])
+
+  if (error && 'code' in error && (error.code === 'NOT_FOUND' || error.code === 'BAD_USER_INPUT'))
+    return <NotFoundPage what="conversation" />
+  return (
+    <div className={`conversation-page ${hasContext ? 'with-context' : ''}`}>
+      <div className={`conversation-side ${hasList ? 'open' : ''}`}>
+        {agent && <ConversationList agent={agent} currentId={id} />}
+      </div>
+      <section className="conversation-main">
+        <header className="conversation-head">
+          <Button
+            look="quiet"
+            icon="list"
+            className="narrow-only"
+            aria-label="Conversations"
+            aria-expanded={hasList}
+            onClick={() => setList(!hasList)}
+          />
+          <div className="conversation-name">
+            <h1>{agent?.name ?? info?.agent.name ?? 'Conversation'}</h1>
+            {info && <ConversationTitle id={id} title={info.title} isMain={agent?.mainConversation.id === id} />}
+          </div>
+          {latestRun && (
+            <Link href={`/runs/${latestRun.id}`} className="run-link" title="Open the latest run">
+              <Status value={latestRun.status} />
+            </Link>
+          )}
+          {info && (
+            <Link href={`/agents/${info.agent.id}/edit`} className="button quiet">
+              Edit agent
+            </Link>
+          )}
+          {!hasContext && (
+            <Button
+              look="quiet"
+              icon="panel"
+              aria-label="Show context"
+              title="Show context"
+              onClick={() => setContext(true)}
+            />
+          )}
+        </header>
+        {error && <Problem>{error.message}</Problem>}
+        <ConversationLog
+          conversation={conversation}
+          empty={<Suggestions agent={agent} onChoose={(text) => void conversation.send(text).catch(() => {})} />}
+          tail={<RunProblem conversation={conversation} />}
+        />
+        <Composer conversation={conversation} />
+      </section>
+      {hasContext && <ContextPanel conversationId={id} revision={revision} onClose={() => setContext(false)} />}
+    </div>
+  )
+}

@@ -1,0 +1,159 @@
+import { useState, type ReactNode } from 'react'
+import { Link } from 'wouter'
+
+import { useClient } from '../../react/client-context.ts'
+import { Blocks, CreateBlock, DeleteBlock } from '../data/documents.ts'
+import { useAction } from '../data/use-action.ts'
+import { usePages } from '../data/use-pages.ts'
+import { BlockEditor } from '../parts/block-editor.tsx'
+import { Button } from '../parts/button.tsx'
+import { Confirm } from '../parts/confirm.tsx'
+import { Dialog } from '../parts/dialog.tsx'
+import { Empty } from '../parts/empty.tsx'
+import { Field } from '../parts/field.tsx'
+import { Page } from '../parts/page.tsx'
+import { Problem } from '../parts/problem.tsx'
+import { Skeleton } from '../parts/skeleton.tsx'
+import { Ago } from '../parts/time.tsx'
+
+export function MemoryPage(): ReactNode {
+  const client = useClient()
+  const pages = usePages(Blocks, { first: 100 }, ({ blocks }) => blocks)
+  const [search, setSearch] = useState('')
+  const [isNew, setNew] = useState(false)
+  const [going, setGoing] = useState<{ readonly id: string; readonly label: string }>()
+  const remove = useAction(async () => {
+    await client.request(DeleteBlock, { input: { id: going!.id } })
+    setGoing(undefined)
+    pages.reload()
+  })
+  const wanted = search.trim().toLowerCase()
+  const shown = pages.nodes?.filter(({ label, value }) => `${label} ${value}`.toLowerCase().includes(wanted))
+  return (
+    <Page
+      title="Memory"
+      lead="Blocks are part of the system prompt. Agents read and write them, and several agents may share one."
+      actions={
+        <>
+          <input
+            type="search"
+            aria-label="Search blocks"
+            placeholder="Search blocks"
+            value={search}
+            onChange={(event) => setSearch(event.target.value)}
+          />
+          <Button look="primary" icon="plus" onClick={() => setNew(true)}>
+            New block
+          </Button>
+        </>
+      }
+    >
+      {pages.error && <Problem>{pages.error.message}</Problem>}
+      {!shown && !pages.error && <Skeleton lines={5} />}
+      {shown?.length === 0 && (
+        <Empty icon="memory" title={wanted ? `No block contains “${search.trim()}”` : 'There are no blocks yet'}>
+          {!wanted && (
+            <p>A block is a piece of text that an agent always sees, such as what it knows about a person.</p>
+          )}
+        </Empty>
+      )}
+      {shown && shown.length > 0 && (
+        <ul className="blocks" aria-label="Blocks">
+          {shown.map((block) => (
+            <li key={block.id} className="panel">
+              <header>
+                <h2>{block.label}</h2>
+                <Button look="quiet" aria-label={`Delete ${block.label}`} onClick={() => setGoing(block)}>
+                  Delete
+                </Button>
+              </header>
+              {block.description && <p className="quiet">{block.description}</p>}
+              <p className="quiet">
+                {block.agents.length === 0 && 'No agent has it. '}
+                {block.agents.length > 0 && (block.agents.length > 1 ? 'Shared by ' : 'Used by ')}
+                {block.agents.map((agent, index) => (
+                  <span key={agent.id}>
+                    {index > 0 && ', '}
+                    <Link href={`/agents/${agent.id}`}>{agent.name}</Link>
+                  </span>
+                ))}{' '}
+                · changed <Ago at={block.updatedAt} />
+              </p>
+              <BlockEditor block={block} onSaved={pages.reload} />
+            </li>
+          ))}
+        </ul>
+      )}
+      {pages.hasMore && (
+        <div className="row center">
+          <Button onClick={pages.more}>Show more</Button>
+        </div>
+      )}
+      {isNew && (
+        <NewBlock
+          onClose={() => setNew(false)}
+          onCreated={() => {
+            setNew(false)
+            pages.reload()
+          }}
+        />
+      )}
+      {going && (
+        <Confirm title={`Delete ${going.label}?`} verb="Delete" action={remove} onClose={() => setGoing(undefined)}>
+          It is taken away from every agent that has it. This cannot be undone.
+        </Confirm>
+      )}
+    </Page>
+  )
+}
+
+function NewBlock({ onClose, onCreated }: { readonly onClose: () => void; readonly onCreated: () => void }): ReactNode {
+  const client = useClient()
+  const [label, setLabel] = useState('')
+  const [value, setValue] = useState('')
+  const [description, setDescription] = useState('')
+  const create = useAction(async () => {
+    await client.request(CreateBlock, { input: { label, value, description: description || null } })
+    onCreated()
+  })
+  const problemOf = (name: string): string | undefined => (create.field?.endsWith(name) ? create.problem : undefined)
+  return (
+    <Dialog title="New block" onClose={onClose}>
+      <form
+        className="stack"
+        onSubmit={(event) => {
+          event.preventDefault()
+          create.run()
+        }}
+      >
+        <Field
+          label="Label"
+          value={label}
+          autoFocus
+          required
+          problem={problemOf('label')}
+          onChange={(event) => setLabel(event.target.value)}
+        />
+        <Field
+          label="Description"
+          value={description}
+          hint="Tells the model what the block is for."
+          problem={problemOf('description')}
+          onChange={(event) => setDescription(event.target.value)}
+        />
+        <Field
+          label="Content"
+          as="textarea"
+          rows={4}
+          value={value}
+          problem={problemOf('value')}
+          onChange={(event) => setValue(event.target.value)}
+        />
+        {!create.field && <Problem>{create.problem}</Problem>}
+        <Button look="primary" type="submit" isBusy={create.isBusy}>
+          Create block
+        </Button>
+      </form>
+    </Dialog>
+  )
+}

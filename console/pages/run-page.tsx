@@ -1,0 +1,127 @@
+import { useEffect, type ReactNode } from 'react'
+import { Link } from 'wouter'
+
+import { RetryRun, CancelRun } from '../../client/documents.ts'
+import { isRunOver } from '../../client/transcript.ts'
+import { useClient } from '../../react/client-context.ts'
+import { useRun } from '../../react/use-run.ts'
+import { RunPage as RunPageQuery } from '../data/documents.ts'
+import { cost, count, words } from '../data/format.ts'
+import { Refused, useAction } from '../data/use-action.ts'
+import { useQuery } from '../data/use-query.ts'
+import { Button } from '../parts/button.tsx'
+import { EventLog } from '../parts/event-log.tsx'
+import { Page } from '../parts/page.tsx'
+import { Problem } from '../parts/problem.tsx'
+import { Replay } from '../parts/replay.tsx'
+import { Skeleton } from '../parts/skeleton.tsx'
+import { Status } from '../parts/status.tsx'
+import { Clock } from '../parts/time.tsx'
+import { Timeline } from '../parts/timeline.tsx'
+import { NotFoundPage } from './not-found-page.tsx'
+
+export function RunPage({ id }: { readonly id: string }): ReactNode {
+  const client = useClient()
+  const { data, error, refetch } = useQuery(RunPageQuery, { id })
+  const { events } = useRun(id)
+  useEffect(() => {
+    void refetch()
+  }, [refetch, events.length])
+  const retry = useAction(async () => {
+    const { retryRun } = await client.request(RetryRun, { input: { runId: id } })
+    if (retryRun && 'message' in retryRun) throw new Refused(retryRun.message)
+    // The stream of a run ends with the run: it is opened again for the new attempt.
+    location.reload()
+  })
+  const cancel = useAction(async () => {
+    const { cancelRun } = await client.request(CancelRun, { input: { runId: id } })
+    if (cancelRun && 'message' in cancelRun) throw new Refused(cancelRun.message)
+  })
+  if (data && !data.run) return <NotFoundPage what="run" />
+  const run = data?.run
+  if (!run) return error ? <Problem>{error.message}</Problem> : <Skeleton lines={8} />
+  const { usage } = run
+  return (
+    <Page
+      title={`Run of ${run.agent.name}`}
+      lead={
+        <>
+          <Status value={run.status} /> {run.stopReason && words(run.stopReason)} · started <Clock at={run.createdAt} />
+          {run.sentBy != null && <> by {nameOf(run.sentBy)}</>}
+          {run.cancelledBy != null && <> · cancelled by {nameOf(run.cancelledBy)}</>}
+        </>
+      }
+      actions={
+        <>
+          {!isRunOver(run.status) && (
+            <Button icon="stop" isBusy={cancel.isBusy} onClick={() => cancel.run()}>
+              Cancel run
+            </Button>
+          )}
+          {run.canRetry && (
+            <Button look="primary" isBusy={retry.isBusy} onClick={() => retry.run()}>
+              Retry
+            </Button>
+          )}
+          <Link className="button" href={`/conversations/${run.conversation.id}`}>
+            Open the conversation
+          </Link>
+        </>
+      }
+    >
+      <Problem>{retry.problem ?? cancel.problem}</Problem>
+      {run.error && (
+        <Problem>
+          <p>
+            <strong>{run.error.message}</strong>
+          </p>
+          {run.error.detail && <p className="mono">{run.error.detail}</p>}
+          <p>
+            {words(run.error.type)}. {run.error.retryable ? 'A retry may succeed.' : 'A retry is not likely to help.'}
+          </p>
+        </Problem>
+      )}
+      <dl className="facts panel">
+        <Fact name="Model requests" value={count(usage.steps)} />
+        <Fact name="Input tokens" value={count(usage.inputTokens)} />
+        <Fact name="of these cached" value={count(usage.cachedInputTokens)} />
+        <Fact name="Output tokens" value={count(usage.outputTokens)} />
+        <Fact name="of these reasoning" value={count(usage.reasoningTokens)} />
+        {usage.costUsd != null && <Fact name="Cost" value={cost(usage.costUsd)} />}
+        <Fact name="Attempts" value={count(run.attempts)} />
+        <Fact name="Steps allowed" value={count(run.maxSteps)} />
+      </dl>
+      {(run.parent || run.children.length > 0) && (
+        <p>
+          {run.parent && (
+            <>
+              Background work for <Link href={`/runs/${run.parent.id}`}>a run of {run.parent.agent.name}</Link>.{' '}
+            </>
+          )}
+          {run.children.map((child) => (
+            <span key={child.id}>
+              Started <Link href={`/runs/${child.id}`}>a background run of {child.agent.name}</Link>{' '}
+              <Status value={child.status} />{' '}
+            </span>
+          ))}
+        </p>
+      )}
+      <Timeline run={run} />
+      <Replay events={events} />
+      <EventLog events={events} />
+    </Page>
+  )
+}
+
+function nameOf(actor: { readonly name: string }): string {
+  return actor.name
+}
+
+function Fact({ name, value }: { readonly name: string; readonly value: string }): ReactNode {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{value}</dd>
+    </div>
+  )
+}

@@ -1,0 +1,169 @@
+import { useEffect, useState, type ReactNode } from 'react'
+import { Link, useLocation, useSearchParams } from 'wouter'
+
+import { keepSubscribed } from '../../client/keep-subscribed.ts'
+import type { RunStatus } from '../../client/schema-types.ts'
+import { useClient } from '../../react/client-context.ts'
+import { AgentNames, RunChanges, Runs } from '../data/documents.ts'
+import { cost, count, duration, words } from '../data/format.ts'
+import { usePages } from '../data/use-pages.ts'
+import { useQuery } from '../data/use-query.ts'
+import { Button } from '../parts/button.tsx'
+import { Empty } from '../parts/empty.tsx'
+import { Field } from '../parts/field.tsx'
+import { Page } from '../parts/page.tsx'
+import { Problem } from '../parts/problem.tsx'
+import { Skeleton } from '../parts/skeleton.tsx'
+import { Status } from '../parts/status.tsx'
+import { Ago } from '../parts/time.tsx'
+
+const statuses: readonly RunStatus[] = ['QUEUED', 'RUNNING', 'AWAITING_APPROVAL', 'COMPLETED', 'FAILED', 'CANCELLED']
+const spans = { hour: 3_600_000, day: 86_400_000, week: 604_800_000 } as const
+
+export function RunsPage(): ReactNode {
+  const client = useClient()
+  const [, navigate] = useLocation()
+  const [search, setSearch] = useSearchParams()
+  const status = statuses.find((one) => one === search.get('status'))
+  const agentId = search.get('agent') ?? ''
+  const span = search.get('since') as keyof typeof spans | null
+  const [openedAt] = useState(Date.now)
+  const filter = {
+    ...(status && { statuses: [status] }),
+    ...(agentId && { agentIds: [agentId] }),
+    ...(span && { createdAfter: new Date(openedAt - spans[span]).toISOString() }),
+  }
+  const pages = usePages(Runs, { first: 50, filter }, ({ runs }) => runs)
+  const agents = useQuery(AgentNames, {})
+  const { change } = pages
+  const key = JSON.stringify(filter)
+
+  function set(name: string, value: string): void {
+    setSearch(
+      (before) => {
+        const next = new URLSearchParams(before)
+        if (value) next.set(name, value)
+        else next.delete(name)
+        return next
+      },
+      { replace: true },
+    )
+  }
+
+  useEffect(() => {
+    let since = new Date().toISOString()
+    return keepSubscribed(client, {
+      document: RunChanges,
+      variables: () => ({ since, agentIds: agentId ? [agentId] : null }),
+      next({ runChanges: run }) {
+        since = run.updatedAt
+        change((nodes) => {
+          const others = nodes.filter(({ id }) => id !== run.id)
+          const fits = !status || run.status === status
+          if (!fits) return others
+          if (others.length < nodes.length) return nodes.map((one) => (one.id === run.id ? run : one))
+          return [run, ...nodes].toSorted((a, b) => Date.parse(b.createdAt) - Date.parse(a.createdAt))
+        })
+      },
+      refused: () => {},
+    })
+  }, [client, key])
+
+  return (
+    <Page title="Runs" lead="Every turn that an agent took, newest first.">
+      <div className="filters">
+        <Field label="Status" as="select" value={status ?? ''} onChange={(event) => set('status', event.target.value)}>
+          <option value="">Any</option>
+          {statuses.map((one) => (
+            <option key={one} value={one}>
+              {words(one)}
+            </option>
+          ))}
+        </Field>
+        <Field label="Agent" as="select" value={agentId} onChange={(event) => set('agent', event.target.value)}>
+          <option value="">Any</option>
+          {agents.data?.agents.nodes.map(({ id, name }) => (
+            <option key={id} value={id}>
+              {name}
+            </option>
+          ))}
+        </Field>
+        <Field label="Started" as="select" value={span ?? ''} onChange={(event) => set('since', event.target.value)}>
+          <option value="">Any time</option>
+          <option value="hour">In the last hour</option>
+          <option value="day">In the last day</option>
+          <option value="week">In the last week</option>
+        </Field>
+      </div>
+      {pages.error && <Problem>{pages.error.message}</Problem>}
+      {!pages.nodes && !pages.error && <Skeleton lines={6} />}
+      {pages.nodes && (
+        <div className="data" tabIndex={0} role="group" aria-label="List of runs">
+          <table aria-label="Runs">
+            <thead>
+              <tr>
+                <th scope="col">Status</th>
+                <th scope="col">Agent</th>
+                <th scope="col">Message</th>
+                <th scope="col">Started</th>
+                <th scope="col" className="number">
+                  Took
+                </th>
+                <th scope="col" className="number">
+                  Tokens
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {pages.nodes.map((run) => (
+                <tr
+                  key={run.id}
+                  className="link-row"
+                  onClick={(event) => !(event.target as Element).closest('a') && navigate(`/runs/${run.id}`)}
+                >
+                  <td>
+                    <Status value={run.status} />
+                  </td>
+                  <td>
+                    <Link href={`/agents/${run.agent.id}`}>{run.agent.name}</Link>
+                  </td>
+                  <td className="cut">
+                    <Link href={`/runs/${run.id}`}>
+                      {run.error?.message ?? (run.input.map(({ text }) => text).join(' ') || 'Background run')}
+                    </Link>
+                  </td>
+                  <td>
+                    <Ago at={run.createdAt} />
+                  </td>
+                  <td className="number">
+                    {run.finishedAt && run.startedAt
+                      ? duration(Date.parse(run.finishedAt) - Date.parse(run.startedAt))
+                      : '–'}
+                  </td>
+                  <td className="number">
+                    {count(run.usage.totalTokens)}
+                    {run.usage.costUsd != null && <span className="quiet"> {cost(run.usage.costUsd)}</span>}
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+          {pages.nodes.length === 0 && (
+            <Empty icon="runs" title="No runs">
+              <p>
+                {key === '{}'
+                  ? 'A run appears here as soon as someone sends a message to an agent.'
+                  : 'No run fits these filters.'}
+              </p>
+            </Empty>
+          )}
+        </div>
+      )}
+      {pages.hasMore && (
+        <div className="row center">
+          <Button onClick={pages.more}>Show more</Button>
+        </div>
+      )}
+    </Page>
+  )
+}

@@ -1,0 +1,156 @@
+import { useState, type ReactNode } from 'react'
+
+import type { ApiScope } from '../../client/schema-types.ts'
+import { useClient } from '../../react/client-context.ts'
+import { ApiKeys, RevokeApiKey, Settings, Workers } from '../data/documents.ts'
+import { count } from '../data/format.ts'
+import { useAction } from '../data/use-action.ts'
+import { useQuery } from '../data/use-query.ts'
+import { Button } from '../parts/button.tsx'
+import { Confirm } from '../parts/confirm.tsx'
+import { NewKey } from '../parts/new-key.tsx'
+import { Page } from '../parts/page.tsx'
+import { Problem } from '../parts/problem.tsx'
+import { Skeleton } from '../parts/skeleton.tsx'
+import { Ago } from '../parts/time.tsx'
+import { WorkerTable } from '../parts/worker-table.tsx'
+
+export function SettingsPage(): ReactNode {
+  const client = useClient()
+  const settings = useQuery(Settings, {})
+  const keys = useQuery(ApiKeys, {})
+  const workers = useQuery(Workers, {})
+  const [isNew, setNew] = useState(false)
+  const [going, setGoing] = useState<{ readonly id: string; readonly name: string }>()
+  const revoke = useAction(async () => {
+    await client.request(RevokeApiKey, { input: { id: going!.id } })
+    setGoing(undefined)
+    await keys.refetch()
+  })
+  const viewer = settings.data?.viewer
+  return (
+    <Page
+      title="Settings"
+      lead={
+        viewer && (
+          <>
+            You are {viewer.keyName}, with the scopes {viewer.scopes.join(', ')}.
+          </>
+        )
+      }
+    >
+      <section aria-labelledby="keys">
+        <header className="page-head">
+          <h2 id="keys">API keys</h2>
+          <Button look="primary" icon="plus" onClick={() => setNew(true)}>
+            New key
+          </Button>
+        </header>
+        {keys.error && <Problem>{keys.error.message}</Problem>}
+        {!keys.data && !keys.error && <Skeleton />}
+        {keys.data && (
+          <div className="data" tabIndex={0} role="group" aria-label="List of keys">
+            <table aria-label="API keys">
+              <thead>
+                <tr>
+                  <th scope="col">Name</th>
+                  <th scope="col">Scopes</th>
+                  <th scope="col">Created</th>
+                  <th scope="col">Last used</th>
+                  <th scope="col">
+                    <span className="unseen">Actions</span>
+                  </th>
+                </tr>
+              </thead>
+              <tbody>
+                {keys.data.apiKeys.map((key) => (
+                  <tr key={key.id}>
+                    <td>{key.name}</td>
+                    <td>{key.scopes.map((scope: ApiScope) => scope.toLowerCase()).join(', ')}</td>
+                    <td>
+                      <Ago at={key.createdAt} />
+                    </td>
+                    <td>{key.lastUsedAt ? <Ago at={key.lastUsedAt} /> : 'never'}</td>
+                    <td>
+                      {key.revokedAt ? (
+                        <span className="status quiet">
+                          Revoked <Ago at={key.revokedAt} />
+                        </span>
+                      ) : (
+                        <Button look="danger" onClick={() => setGoing(key)}>
+                          Revoke
+                        </Button>
+                      )}
+                    </td>
+                  </tr>
+                ))}
+                {keys.data.apiKeys.length === 0 && (
+                  <tr>
+                    <td colSpan={5} className="quiet">
+                      There are no keys. While the server runs without HOLDPOINT_API_KEY, none is needed on this
+                      machine.
+                    </td>
+                  </tr>
+                )}
+              </tbody>
+            </table>
+          </div>
+        )}
+      </section>
+      <section aria-labelledby="models">
+        <h2 id="models">Models</h2>
+        {settings.error && <Problem>{settings.error.message}</Problem>}
+        <div className="data" tabIndex={0} role="group" aria-label="List of models">
+          <table aria-label="Models">
+            <thead>
+              <tr>
+                <th scope="col">Handle</th>
+                <th scope="col">Provider</th>
+                <th scope="col" className="number">
+                  Context window
+                </th>
+                <th scope="col">State</th>
+              </tr>
+            </thead>
+            <tbody>
+              {settings.data?.models.map((model) => (
+                <tr key={model.handle}>
+                  <td className="mono">{model.handle}</td>
+                  <td>{model.provider}</td>
+                  <td className="number">{count(model.contextWindow)}</td>
+                  <td>
+                    {model.isConfigured === false ? (
+                      <span className="status quiet">No key</span>
+                    ) : (
+                      <span className="status good">Ready</span>
+                    )}
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      </section>
+      {workers.data?.workers != null && <WorkerTable workers={workers.data.workers} />}
+      <section aria-labelledby="api">
+        <h2 id="api">API</h2>
+        <p>
+          Everything here is done through the public GraphQL API. <a href="/graphql">Open GraphiQL</a> to try it.
+        </p>
+      </section>
+      {isNew && (
+        <NewKey
+          onClose={() => {
+            setNew(false)
+            void keys.refetch()
+          }}
+        />
+      )}
+      {going && (
+        <Confirm title={`Revoke ${going.name}?`} verb="Revoke key" action={revoke} onClose={() => setGoing(undefined)}>
+          Programs that use it are cut off at once. This cannot be undone.
+        </Confirm>
+      )}
+    </Page>
+  )
+}

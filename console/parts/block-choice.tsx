@@ -1,0 +1,86 @@
+import type { ReactNode } from 'react'
+
+import type { AgentForm, BlockDraft, SetForm } from '../data/agent-form.ts'
+import type { AgentFormChoicesData } from '../data/documents.ts'
+import { Button } from './button.tsx'
+import { Field } from './field.tsx'
+import { Problem } from './problem.tsx'
+
+interface BlockChoiceProps {
+  readonly blocks: AgentFormChoicesData['blocks']['nodes']
+  readonly form: AgentForm
+  readonly set: SetForm
+  readonly problem: string | undefined
+}
+
+/** The memory of the agent: blocks made for it, and blocks that it shares with others. */
+export function BlockChoice({ blocks, form, set, problem }: BlockChoiceProps): ReactNode {
+  const { newBlocks, blockIds } = form
+  const change = (at: number, part: Partial<BlockDraft>): void =>
+    set({ newBlocks: newBlocks.map((block, index) => (index === at ? { ...block, ...part } : block)) })
+  return (
+    <fieldset>
+      <legend>Memory blocks</legend>
+      {newBlocks.map((block, index) => (
+        <div key={index} className="rule-row" role="group" aria-label={`New block ${index + 1}`}>
+          <div className="two">
+            <Field
+              label="Label"
+              value={block.label}
+              onChange={(event) => change(index, { label: event.target.value })}
+            />
+            <Field
+              label="Purpose"
+              value={block.description}
+              hint="Tells the model what the block is for."
+              onChange={(event) => change(index, { description: event.target.value })}
+            />
+          </div>
+          <Field
+            label="Content"
+            as="textarea"
+            rows={3}
+            value={block.value}
+            onChange={(event) => change(index, { value: event.target.value })}
+          />
+          <Button look="quiet" onClick={() => set({ newBlocks: newBlocks.filter((_, at) => at !== index) })}>
+            Remove block {index + 1}
+          </Button>
+        </div>
+      ))}
+      <div className="row">
+        <Button
+          icon="plus"
+          onClick={() => set({ newBlocks: [...newBlocks, { label: '', value: '', description: '' }] })}
+        >
+          Add block
+        </Button>
+      </div>
+      {blocks.length > 0 && (
+        <details open={blockIds.size > 0 || undefined}>
+          <summary>Blocks that exist</summary>
+          <div className="scroll-list" role="group" aria-label="Existing blocks" tabIndex={0}>
+            {blocks.map((block) => (
+              <label key={block.id} className="check">
+                <input
+                  type="checkbox"
+                  checked={blockIds.has(block.id)}
+                  onChange={(event) => {
+                    const next = new Set(blockIds)
+                    if (event.target.checked) next.add(block.id)
+                    else next.delete(block.id)
+                    set({ blockIds: next })
+                  }}
+                />
+                <span>
+                  {block.label} <span className="quiet">{block.description ?? block.value.slice(0, 60)}</span>
+                </span>
+              </label>
+            ))}
+          </div>
+        </details>
+      )}
+      <Problem>{problem}</Problem>
+    </fieldset>
+  )
+}

@@ -1,0 +1,93 @@
+import { useState, type ReactNode } from 'react'
+
+import { useClient } from '../../react/client-context.ts'
+import { UpdateBlock, type BlockFields } from '../data/documents.ts'
+import { count } from '../data/format.ts'
+import { useAction } from '../data/use-action.ts'
+import { Button } from './button.tsx'
+import { Field } from './field.tsx'
+import { Problem } from './problem.tsx'
+
+interface BlockEditorProps {
+  readonly block: BlockFields
+  readonly onSaved: () => void
+}
+
+/** The value of a block. If someone else changed it meanwhile, both versions are shown and the person decides. */
+export function BlockEditor({ block, onSaved }: BlockEditorProps): ReactNode {
+  const client = useClient()
+  const [base, setBase] = useState(block)
+  const [value, setValue] = useState(block.value)
+  const [theirs, setTheirs] = useState<BlockFields>()
+  // An agent wrote to the block: follow it, unless the person has begun to write.
+  if (block.version > base.version && value === base.value) {
+    setBase(block)
+    setValue(block.value)
+  }
+  const save = useAction(async (expectedVersion: number) => {
+    const { updateBlock } = await client.request(UpdateBlock, { input: { id: block.id, value, expectedVersion } })
+    if (updateBlock!.__typename === 'BlockChangedRefusal') return setTheirs(updateBlock!.block)
+    setTheirs(undefined)
+    setBase(updateBlock!.block)
+    setValue(updateBlock!.block.value)
+    onSaved()
+  })
+  const isOver = value.length > base.charLimit
+  return (
+    <form
+      className="stack block-editor"
+      onSubmit={(event) => {
+        event.preventDefault()
+        save.run(base.version)
+      }}
+    >
+      <Field
+        label="Value"
+        as="textarea"
+        rows={Math.min(12, Math.max(3, value.split('\n').length))}
+        value={value}
+        readOnly={base.readOnly}
+        onChange={(event) => setValue(event.target.value)}
+        problem={isOver ? `At most ${count(base.charLimit)} characters.` : save.problem}
+        hint={
+          <>
+            {count(value.length)} of {count(base.charLimit)} characters · version {base.version}
+            {base.readOnly && ' · read-only'}
+          </>
+        }
+      />
+      {theirs && (
+        <Problem>
+          <p>Someone else changed this block meanwhile. It now says:</p>
+          <pre className="plain-text">{theirs.value}</pre>
+          <div className="row">
+            <Button
+              onClick={() => {
+                setBase(theirs)
+                setValue(theirs.value)
+                setTheirs(undefined)
+              }}
+            >
+              Take theirs
+            </Button>
+            <Button look="danger" isBusy={save.isBusy} onClick={() => save.run(theirs.version)}>
+              Replace with mine
+            </Button>
+          </div>
+        </Problem>
+      )}
+      {!base.readOnly && (
+        <div className="row">
+          <Button look="primary" type="submit" isBusy={save.isBusy} disabled={value === base.value || isOver}>
+            Save block
+          </Button>
+          {value !== base.value && (
+            <Button look="quiet" onClick={() => setValue(base.value)}>
+              Undo
+            </Button>
+          )}
+        </div>
+      )}
+    </form>
+  )
+}

@@ -1,0 +1,79 @@
+import { useLayoutEffect, useRef, type ReactNode } from 'react'
+import { Virtualizer, type VirtualizerHandle } from 'virtua'
+
+import type { Conversation } from '../../react/use-conversation.ts'
+import { DraftEntry } from './draft-entry.tsx'
+import { Entry } from './entry.tsx'
+import { Skeleton } from './skeleton.tsx'
+
+/** How near the end counts as the end, in pixels. */
+const nearEnd = 60
+
+interface ConversationLogProps {
+  readonly conversation: Conversation
+  readonly empty: ReactNode
+  /** What follows the last entry: the error of a failed run. */
+  readonly tail: ReactNode
+}
+
+/**
+ * The entries of a conversation. Only those in view are in the document. It opens at its end, stays there while new text arrives as
+ * long as the reader is there too, and loads older messages when the reader scrolls up.
+ */
+export function ConversationLog({ conversation, empty, tail }: ConversationLogProps): ReactNode {
+  const { entries, drafts, hasOlder, isLoaded, loadOlder } = conversation
+  const scroller = useRef<HTMLDivElement>(null)
+  const virtualizer = useRef<VirtualizerHandle>(null)
+  const isAtEnd = useRef(true)
+  const isLoading = useRef(false)
+  const firstId = entries[0]?.id
+  const lastFirst = useRef(firstId)
+  // Older messages were put in front: the view must stay where it is.
+  const isShift = lastFirst.current !== undefined && firstId !== lastFirst.current && isLoading.current
+
+  useLayoutEffect(() => {
+    lastFirst.current = firstId
+    if (!isShift && isAtEnd.current && scroller.current) scroller.current.scrollTop = scroller.current.scrollHeight
+  })
+
+  // Heights become known after a frame, and Markdown may grow when its code is coloured.
+  useLayoutEffect(() => {
+    const box = scroller.current
+    if (!box) return undefined
+    const observer = new ResizeObserver(() => {
+      if (isAtEnd.current) box.scrollTop = box.scrollHeight
+    })
+    for (const child of box.children) observer.observe(child)
+    observer.observe(box)
+    return () => observer.disconnect()
+  }, [isLoaded])
+
+  function scrolled(): void {
+    const box = scroller.current!
+    isAtEnd.current = box.scrollHeight - box.scrollTop - box.clientHeight < nearEnd
+    if (box.scrollTop > 400 || !hasOlder || isLoading.current) return
+    isLoading.current = true
+    loadOlder()
+      .catch(() => {})
+      .finally(() => setTimeout(() => (isLoading.current = false), 50))
+  }
+
+  return (
+    <div ref={scroller} className="log" role="log" aria-label="Conversation" tabIndex={0} onScroll={scrolled}>
+      <div className="log-inner">
+        {!isLoaded && <Skeleton lines={5} />}
+        {isLoaded && entries.length === 0 && drafts.length === 0 && empty}
+        {hasOlder && <p className="quiet older">Loading older messages…</p>}
+        <Virtualizer ref={virtualizer} scrollRef={scroller} shift={isShift} startMargin={hasOlder ? 32 : 0}>
+          {entries.map((entry) => (
+            <Entry key={entry.id} entry={entry} />
+          ))}
+        </Virtualizer>
+        {drafts.map((draft) => (
+          <DraftEntry key={draft.clientId} draft={draft} conversation={conversation} />
+        ))}
+        {tail}
+      </div>
+    </div>
+  )
+}

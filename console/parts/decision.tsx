@@ -1,0 +1,205 @@
+import { useState, type ReactNode } from 'react'
+
+import type { DecisionFields, ToolCallFields } from '../../client/documents.ts'
+import type { ApprovalDecisionInput, ApprovalScope } from '../../client/schema-types.ts'
+import { useClient } from '../../react/client-context.ts'
+import { decide } from '../../react/decide.ts'
+import { pretty } from '../data/format.ts'
+import { Refused, useAction } from '../data/use-action.ts'
+import { Button } from './button.tsx'
+import { DecisionTaken } from './decision-taken.tsx'
+import { Field } from './field.tsx'
+import { Problem } from './problem.tsx'
+import { Ago } from './time.tsx'
+
+export type DecisionMode = 'CHOOSE' | 'DENY' | 'EDIT'
+
+interface DecisionProps {
+  readonly call: ToolCallFields
+  /** Set by whoever wants to open one of the forms from outside, as the inbox does by keys. */
+  readonly mode: DecisionMode
+  readonly onMode: (mode: DecisionMode) => void
+}
+
+/** What a person can do about a call that waits: approve, deny, change its arguments, or return its result. */
+export function Decision({ call, mode, onMode }: DecisionProps): ReactNode {
+  const client = useClient()
+  const [reason, setReason] = useState('')
+  const [text, setText] = useState(() => pretty(call.arguments ?? call.argumentsText))
+  const [output, setOutput] = useState('')
+  const [scope, setScope] = useState<ApprovalScope>('ONCE')
+  const [taken, setTaken] = useState<DecisionFields>()
+  const { id: toolCallId } = call
+
+  const submit = useAction(async (decision: ApprovalDecisionInput) => {
+    const result = await decide(client, call.run.id, [decision])
+    if (result.__typename === 'AlreadyDecidedRefusal') {
+      setTaken(result.decisions.find((one) => one.toolCallId === toolCallId) ?? result.decisions[0])
+    } else if (result.__typename === 'InvalidArgumentsRefusal') {
+      throw new Refused(result.problems.map(({ path, message }) => `${path || 'arguments'}: ${message}`).join('\n'))
+    } else if (result.__typename !== 'SubmitApprovalsSuccess') {
+      throw new Refused(result.message)
+    }
+  })
+  const approve = (): void => submit.run({ approve: { toolCallId, scope } })
+  const approveEdited = useAction(async () => {
+    submit.run({ approve: { toolCallId, scope, arguments: parseJson(text) } })
+  })
+
+  if (taken) return <DecisionTaken decision={taken} />
+  const isClient = call.needs === 'CLIENT_EXECUTION'
+  return (
+    <div className="decision">
+      <p className="why">
+        {isClient
+          ? 'Waits for a client to run it and return the result.'
+          : 'Waits for approval by someone with the APPROVE scope.'}
+        {call.expiresAt && (
+          <>
+            {' '}
+            Denied <Ago at={call.expiresAt} /> if nobody decides.
+          </>
+        )}
+      </p>
+      {isClient && (
+        <form
+          className="stack"
+          onSubmit={(event) => {
+            event.preventDefault()
+            submit.run({ toolReturn: { toolCallId, status: 'SUCCESS', output } })
+          }}
+        >
+          <Field
+            label="Result"
+            as="textarea"
+            rows={3}
+            value={output}
+            onChange={(event) => setOutput(event.target.value)}
+          />
+          <div className="row">
+            <Button look="primary" type="submit" isBusy={submit.isBusy}>
+              Return result
+            </Button>
+            <Button
+              isBusy={submit.isBusy}
+              onClick={() => submit.run({ toolReturn: { toolCallId, status: 'ERROR', output } })}
+            >
+              Return as error
+            </Button>
+            <Button isBusy={submit.isBusy} onClick={() => onMode('DENY')}>
+              Deny
+            </Button>
+          </div>
+        </form>
+      )}
+      {!isClient && mode !== 'EDIT' && (
+        <div className="row">
+          <Button look="primary" icon="check" isBusy={submit.isBusy} onClick={approve}>
+            Approve
+          </Button>
+          <Button
+            aria-expanded={mode === 'DENY'}
+            isBusy={submit.isBusy}
+            onClick={() => onMode(mode === 'DENY' ? 'CHOOSE' : 'DENY')}
+          >
+            Deny
+          </Button>
+          <Button isBusy={submit.isBusy} onClick={() => onMode('EDIT')}>
+            Edit arguments
+          </Button>
+          <ScopeChoice value={scope} onChange={setScope} />
+        </div>
+      )}
+      {mode === 'DENY' && (
+        <form
+          className="stack"
+          onSubmit={(event) => {
+            event.preventDefault()
+            submit.run({ deny: { toolCallId, reason: reason || null } })
+          }}
+        >
+          <Field
+            label="Reason"
+            hint="The model reads it."
+            value={reason}
+            autoFocus
+            onChange={(event) => setReason(event.target.value)}
+            onKeyDown={(event) => event.key === 'Escape' && onMode('CHOOSE')}
+          />
+          <div className="row">
+            <Button look="danger" type="submit" isBusy={submit.isBusy}>
+              Deny with reason
+            </Button>
+            <Button look="quiet" onClick={() => onMode('CHOOSE')}>
+              Back
+            </Button>
+          </div>
+        </form>
+      )}
+      {mode === 'EDIT' && !isClient && (
+        <form
+          className="stack"
+          onSubmit={(event) => {
+            event.preventDefault()
+            approveEdited.run()
+          }}
+        >
+          <Field
+            label="Arguments"
+            as="textarea"
+            className="mono"
+            rows={Math.min(14, text.split('\n').length + 1)}
+            value={text}
+            autoFocus
+            spellCheck={false}
+            problem={approveEdited.problem ?? submit.problem}
+            onChange={(event) => {
+              setText(event.target.value)
+              submit.clear()
+              approveEdited.clear()
+            }}
+            onKeyDown={(event) => event.key === 'Escape' && onMode('CHOOSE')}
+          />
+          <div className="row">
+            <Button look="primary" type="submit" isBusy={submit.isBusy}>
+              Approve edited
+            </Button>
+            <Button look="quiet" onClick={() => onMode('CHOOSE')}>
+              Back
+            </Button>
+          </div>
+        </form>
+      )}
+      {mode !== 'EDIT' && <Problem>{submit.problem}</Problem>}
+    </div>
+  )
+}
+
+function ScopeChoice({
+  value,
+  onChange,
+}: {
+  readonly value: ApprovalScope
+  readonly onChange: (scope: ApprovalScope) => void
+}): ReactNode {
+  return (
+    <select
+      className="quiet-select"
+      aria-label="How far the approval reaches"
+      value={value}
+      onChange={(event) => onChange(event.target.value as ApprovalScope)}
+    >
+      <option value="ONCE">this call</option>
+      <option value="RUN">this tool, rest of the run</option>
+      <option value="AGENT">this tool, always</option>
+    </select>
+  )
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    throw new Refused(`This is not JSON: ${(error as Error).message}`)
+  }
+}

@@ -1,0 +1,27 @@
+import { useEffect, useId, useRef, type ReactNode } from 'react'
+
+import { Button } from './button.tsx'
+
+interface DialogProps {
+  readonly title: string
+  readonly onClose: () => void
+  readonly children: ReactNode
+}
+
+/** The browser's own modal dialog: it keeps the focus, and Escape closes it. */
+export function Dialog({ title, onClose, children }: DialogProps): ReactNode {
+  const ref = useRef<HTMLDialogElement>(null)
+  const id = useId()
+  useEffect(() => {
+    ref.current?.showModal()
+  }, [])
+  return (
+    <dialog ref={ref} aria-labelledby={id} onClose={onClose} onCancel={onClose}>
+      <header>
+        <h2 id={id}>{title}</h2>
+        <Button look="quiet" icon="close" aria-label="Close" onClick={onClose} />
+      </header>
+      {children}
+    </dialog>
+  )
+}

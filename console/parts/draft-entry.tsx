@@ -1,0 +1,35 @@
+import type { ReactNode } from 'react'
+
+import type { Draft } from '../../react/conversation-store.ts'
+import type { Conversation } from '../../react/use-conversation.ts'
+import { Button } from './button.tsx'
+
+/** A message that was sent and is not part of the conversation yet. */
+export function DraftEntry({
+  draft,
+  conversation,
+}: {
+  readonly draft: Draft
+  readonly conversation: Conversation
+}): ReactNode {
+  const { clientId, state, text, problem } = draft
+  const isQueued = state === 'SENT' && conversation.isActive
+  return (
+    <article className="entry user draft" aria-label="User" aria-busy={state === 'SENDING' ? true : undefined}>
+      <div className="bubble">{text}</div>
+      {state === 'FAILED' ? (
+        <footer role="alert" className="draft-problem">
+          <span>Not sent: {problem}</span>
+          <Button look="quiet" onClick={() => void conversation.resend(clientId).catch(() => {})}>
+            Send again
+          </Button>
+          <Button look="quiet" onClick={() => conversation.discard(clientId)}>
+            Discard
+          </Button>
+        </footer>
+      ) : (
+        <footer>{state === 'SENDING' ? 'Sending…' : isQueued ? 'Waits for its turn' : 'Sent'}</footer>
+      )}
+    </article>
+  )
+}

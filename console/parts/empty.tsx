@@ -1,0 +1,22 @@
+import type { ReactNode } from 'react'
+
+import { Icon, type IconName } from './icon.tsx'
+
+/** Nothing is here yet: what this place is for, and what to do. */
+export function Empty({
+  icon,
+  title,
+  children,
+}: {
+  readonly icon: IconName
+  readonly title: string
+  readonly children?: ReactNode
+}): ReactNode {
+  return (
+    <div className="empty">
+      <Icon name={icon} />
+      <p className="empty-title">{title}</p>
+      {children}
+    </div>
+  )
+}

@@ -1,0 +1,38 @@
+import { useRef, type ReactNode } from 'react'
+import { Virtualizer } from 'virtua'
+
+import type { RunEventFields } from '../../client/documents.ts'
+import { count, duration } from '../data/format.ts'
+import { JsonView } from './json-view.tsx'
+import { describe } from './replay.tsx'
+
+/** The stored events of a run, as a client receives them. */
+export function EventLog({ events }: { readonly events: readonly RunEventFields[] }): ReactNode {
+  const box = useRef<HTMLDivElement>(null)
+  const start = events[0] ? Date.parse(events[0].at) : 0
+  return (
+    <section className="panel" aria-label="Events">
+      <header>
+        <h2>Events</h2>
+        <span className="quiet">{count(events.length)} stored</span>
+      </header>
+      <div ref={box} className="events" tabIndex={0} role="group" aria-label="Event log">
+        <Virtualizer scrollRef={box}>
+          {events.map((event) => (
+            <div className="event" key={event.cursor}>
+              <details>
+                <summary>
+                  <span>{'seq' in event ? event.seq : ''}</span>
+                  <span>+{duration(Date.parse(event.at) - start)}</span>
+                  <span className="mono">{event.__typename}</span>
+                  <span className="quiet">{describe(event)}</span>
+                </summary>
+                <JsonView value={event} />
+              </details>
+            </div>
+          ))}
+        </Virtualizer>
+      </div>
+    </section>
+  )
+}

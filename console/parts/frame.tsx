@@ -1,0 +1,79 @@
+import { useEffect, type ReactNode } from 'react'
+import { Link, useLocation } from 'wouter'
+
+import { useInbox } from '../../react/use-inbox.ts'
+import type { ViewerData } from '../data/documents.ts'
+import { signOut } from '../data/session.ts'
+import { Button } from './button.tsx'
+import { Connection } from './connection.tsx'
+import { Icon, type IconName } from './icon.tsx'
+import { ThemeChoice } from './theme-choice.tsx'
+
+const places: readonly (readonly [path: string, label: string, icon: IconName, also?: string])[] = [
+  ['/agents', 'Agents', 'agents', '/conversations'],
+  ['/inbox', 'Inbox', 'inbox'],
+  ['/runs', 'Runs', 'runs'],
+  ['/tools', 'Tools', 'tools'],
+  ['/memory', 'Memory', 'memory'],
+  ['/settings', 'Settings', 'settings'],
+]
+
+interface FrameProps {
+  readonly viewer: ViewerData['viewer']
+  readonly isSignedIn: boolean
+  readonly children: ReactNode
+}
+
+/** What surrounds every page: navigation, connection, theme. */
+export function Frame({ viewer, isSignedIn, children }: FrameProps): ReactNode {
+  const [path] = useLocation()
+  const { totalCount } = useInbox()
+  useEffect(() => {
+    document.querySelector('main')?.focus({ preventScroll: true })
+  }, [path])
+  return (
+    <div className="frame">
+      <a className="skip" href="#main">
+        Skip to content
+      </a>
+      <aside className="side">
+        <Link href="/agents" className="brand" aria-label="Holdpoint, home">
+          <img src="/icon.svg" alt="" width="24" height="24" />
+          <span>Holdpoint</span>
+        </Link>
+        <nav aria-label="Main">
+          {places.map(([href, label, icon, also]) => {
+            const isHere = path.startsWith(href) || (also !== undefined && path.startsWith(also))
+            return (
+              <Link key={href} href={href} aria-current={isHere ? 'page' : undefined}>
+                <Icon name={icon} />
+                <span>{label}</span>
+                {href === '/inbox' && totalCount > 0 && (
+                  <>
+                    {' '}
+                    <b className="waiting">{totalCount}</b>
+                  </>
+                )}
+              </Link>
+            )
+          })}
+        </nav>
+        <div className="side-foot">
+          <Connection />
+          <ThemeChoice />
+          {isSignedIn && (
+            <div className="who">
+              <span title={`Scopes: ${viewer.scopes.join(', ')}`}>{viewer.keyName}</span>
+              <Button look="quiet" onClick={() => signOut()}>
+                Sign out
+              </Button>
+            </div>
+          )}
+        </div>
+      </aside>
+      <main id="main" tabIndex={-1}>
+        {children}
+      </main>
+    </div>
+  )
+}

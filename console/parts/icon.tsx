@@ -1,0 +1,31 @@
+import type { ReactNode } from 'react'
+
+const paths = {
+  agents: 'M8 8a3 3 0 1 0 0-6 3 3 0 0 0 0 6ZM2.5 14c.6-2.6 2.7-4 5.5-4s4.9 1.4 5.5 4',
+  inbox: 'M2 9.5 4 3h8l2 6.5V13H2V9.5Zm0 0h3.5a2.5 2.5 0 0 0 5 0H14',
+  runs: 'M3 2.5v11M3 4h6M5 8h7M4 12h4',
+  tools:
+    'M10.5 2.2a3.6 3.6 0 0 0-3.9 4.9L2.4 11.3a1.6 1.6 0 0 0 2.3 2.3l4.2-4.2a3.6 3.6 0 0 0 4.9-3.9l-2.1 2-2.1-.6-.6-2.1 1.5-2.6Z',
+  memory: 'M3 3.5h10v9H3zM6 3.5v9M8 6.5h3M8 9.5h3',
+  settings: 'M2.5 5h7M12.5 5h1M2.5 11h1M6.5 11h7M11 3.5v3M5 9.5v3',
+  copy: 'M5.5 5.5v-3h8v8h-3M2.5 5.5h8v8h-8z',
+  check: 'm3 8.5 3.2 3.2L13 4.5',
+  close: 'm4 4 8 8M12 4l-8 8',
+  plus: 'M8 3v10M3 8h10',
+  send: 'M8 13V3M4 7l4-4 4 4',
+  stop: 'M4.5 4.5h7v7h-7z',
+  panel: 'M2.5 3h11v10h-11zM10 3v10',
+  list: 'M2.5 4h11M2.5 8h11M2.5 12h7',
+  link: 'M6.5 9.5 12.5 3.5M8.5 3.5h4v4M11.5 9.5v3h-8v-8h3',
+  pause: 'M8 14A6 6 0 1 0 8 2a6 6 0 0 0 0 12ZM6.5 6v4M9.5 6v4',
+} as const
+
+export type IconName = keyof typeof paths
+
+export function Icon({ name }: { readonly name: IconName }): ReactNode {
+  return (
+    <svg className="icon" viewBox="0 0 16 16" aria-hidden="true">
+      <path d={paths[name]} />
+    </svg>
+  )
+}

@@ -1,0 +1,50 @@
+import type { ReactNode } from 'react'
+import { Link } from 'wouter'
+
+import type { InboxCallFields } from '../../client/documents.ts'
+import { Decision, type DecisionMode } from './decision.tsx'
+import { JsonView } from './json-view.tsx'
+import { Ago } from './time.tsx'
+
+interface InboxItemProps {
+  readonly call: InboxCallFields
+  readonly isCurrent: boolean
+  readonly mode: DecisionMode
+  readonly onMode: (mode: DecisionMode) => void
+  readonly onFocus: () => void
+}
+
+/** One call that waits. */
+export function InboxItem({ call, isCurrent, mode, onMode, onFocus }: InboxItemProps): ReactNode {
+  return (
+    <li
+      className={`inbox-item ${isCurrent ? 'current' : ''}`}
+      tabIndex={-1}
+      aria-current={isCurrent ? true : undefined}
+      onFocus={onFocus}
+    >
+      <header>
+        <h2>{call.name}</h2>
+        <span className="quiet">
+          <Ago at={call.createdAt} />
+        </span>
+      </header>
+      <p className="quiet">
+        {call.agent.name} in{' '}
+        <Link href={`/conversations/${call.conversation.id}`}>{call.conversation.title ?? 'its conversation'}</Link>
+        {call.tool?.description && <> · {call.tool.description}</>}
+      </p>
+      {call.approvalsRequired != null && call.approvalsRequired > 1 && (
+        <p className="quiet">
+          {countOf(call.approvals)} of {call.approvalsRequired} approvals
+        </p>
+      )}
+      {mode !== 'EDIT' && <JsonView value={call.arguments ?? call.argumentsText} />}
+      <Decision call={call} mode={mode} onMode={onMode} />
+    </li>
+  )
+}
+
+function countOf(list: readonly unknown[] | null | undefined): number {
+  return list?.length ?? 0
+}

@@ -1,0 +1,86 @@
+import type { ReactNode } from 'react'
+
+import type { ReasoningEffort } from '../../client/schema-types.ts'
+import type { AgentForm, SetForm } from '../data/agent-form.ts'
+import { Field } from './field.tsx'
+
+interface ModelSettingsFieldsProps {
+  readonly form: AgentForm
+  readonly set: SetForm
+  readonly problemOf: (name: string) => string | undefined
+}
+
+/** How the model is asked. Empty fields mean the model's own defaults. */
+export function ModelSettingsFields({ form, set, problemOf }: ModelSettingsFieldsProps): ReactNode {
+  return (
+    <fieldset>
+      <legend>Model settings</legend>
+      <div className="two">
+        <Field
+          label="Temperature"
+          inputMode="decimal"
+          value={form.temperature}
+          placeholder="model's default"
+          problem={problemOf('temperature')}
+          onChange={(event) => set({ temperature: event.target.value })}
+        />
+        <Field
+          label="Longest answer in tokens"
+          inputMode="numeric"
+          value={form.maxOutputTokens}
+          placeholder="model's limit"
+          problem={problemOf('maxOutputTokens')}
+          onChange={(event) => set({ maxOutputTokens: event.target.value })}
+        />
+        <Field
+          label="Context window in tokens"
+          inputMode="numeric"
+          value={form.contextWindow}
+          placeholder="model's own"
+          problem={problemOf('contextWindow')}
+          onChange={(event) => set({ contextWindow: event.target.value })}
+        />
+        <Field
+          label="Reasoning"
+          as="select"
+          value={form.reasoningEffort}
+          problem={problemOf('reasoningEffort')}
+          onChange={(event) => set({ reasoningEffort: event.target.value as ReasoningEffort | '' })}
+        >
+          <option value="">model's default</option>
+          <option value="MINIMAL">minimal</option>
+          <option value="LOW">low</option>
+          <option value="MEDIUM">medium</option>
+          <option value="HIGH">high</option>
+        </Field>
+        <Field
+          label="Most reasoning tokens"
+          inputMode="numeric"
+          value={form.reasoningBudget}
+          placeholder="model's default"
+          problem={problemOf('reasoningBudget')}
+          onChange={(event) => set({ reasoningBudget: event.target.value })}
+        />
+      </div>
+      <label className="check">
+        <input
+          type="checkbox"
+          checked={form.parallelToolCalls}
+          onChange={(event) => set({ parallelToolCalls: event.target.checked })}
+        />
+        <span>One answer may contain several tool calls</span>
+      </label>
+      <Field
+        label="Response schema"
+        as="textarea"
+        className="mono"
+        rows={3}
+        spellCheck={false}
+        value={form.responseSchema}
+        problem={problemOf('responseSchema')}
+        hint="JSON Schema that the final answer must satisfy. Empty: free text."
+        onChange={(event) => set({ responseSchema: event.target.value })}
+      />
+    </fieldset>
+  )
+}

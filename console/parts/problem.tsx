@@ -1,0 +1,11 @@
+import type { ReactNode } from 'react'
+
+/** What went wrong, where it happened. */
+export function Problem({ children }: { readonly children: ReactNode }): ReactNode {
+  if (!children) return null
+  return (
+    <div role="alert" className="problem">
+      {children}
+    </div>
+  )
+}

@@ -1,0 +1,108 @@
+import { useEffect, useMemo, useRef, useState, type ReactNode } from 'react'
+
+import type { RunEventFields } from '../../client/documents.ts'
+import { createTranscript } from '../../client/transcript.ts'
+import { duration, words } from '../data/format.ts'
+import { Button } from './button.tsx'
+import { Entry } from './entry.tsx'
+import { Status } from './status.tsx'
+
+/** The run as a watcher saw it at any moment, made from its stored events alone. */
+export function Replay({ events }: { readonly events: readonly RunEventFields[] }): ReactNode {
+  const [chosen, setChosen] = useState<number>()
+  const [isPlaying, setPlaying] = useState(false)
+  const box = useRef<HTMLDivElement>(null)
+  const position = Math.min(chosen ?? events.length, events.length)
+  const state = useMemo(() => {
+    const transcript = createTranscript()
+    for (const event of events.slice(0, position)) transcript.apply(event)
+    return transcript.state
+  }, [events, position])
+  const current = events[position - 1]
+  const first = events[0]
+
+  useEffect(() => {
+    if (!isPlaying) return undefined
+    if (position >= events.length) return setPlaying(false)
+    const gap = current ? Date.parse(events[position]!.at) - Date.parse(current.at) : 0
+    // As it was, except that nobody wants to wait for long pauses again.
+    const timer = setTimeout(() => setChosen(position + 1), Math.min(Math.max(gap, 60), 900))
+    return () => clearTimeout(timer)
+  }, [isPlaying, position, events, current])
+  useEffect(() => {
+    if (chosen !== undefined) box.current?.scrollTo({ top: box.current.scrollHeight })
+  }, [chosen, state])
+
+  return (
+    <section className="panel" aria-label="Replay of the run">
+      <header>
+        <h2>Conversation</h2>
+        {state.latestRun && <Status value={state.latestRun.status} />}
+      </header>
+      <div className="row">
+        <Button
+          onClick={() => {
+            if (!isPlaying && position >= events.length) setChosen(0)
+            setPlaying(!isPlaying)
+          }}
+        >
+          {isPlaying ? 'Pause' : 'Play'}
+        </Button>
+        <span className="quiet">
+          {position} of {events.length} events
+          {current && first && (
+            <>
+              {' '}
+              · {duration(Date.parse(current.at) - Date.parse(first.at))} after the start · {describe(current)}
+            </>
+          )}
+        </span>
+      </div>
+      <input
+        type="range"
+        aria-label="Replay"
+        min={0}
+        max={events.length}
+        value={position}
+        aria-valuetext={
+          current ? `Event ${position} of ${events.length}: ${describe(current)}` : 'Before the first event'
+        }
+        onChange={(event) => {
+          setPlaying(false)
+          setChosen(Number(event.target.value))
+        }}
+      />
+      <div className="replay" ref={box} tabIndex={0} role="group" aria-label="The run at this moment">
+        {state.entries.length === 0 && <p className="quiet">Nothing was visible yet.</p>}
+        {state.entries.map((entry) => (
+          <Entry key={entry.id} entry={entry} isReplay />
+        ))}
+      </div>
+    </section>
+  )
+}
+
+/** What an event says, in a few words. */
+export function describe(event: RunEventFields): string {
+  switch (event.__typename) {
+    case 'RunStatusChanged':
+      return `run ${words(event.status).toLowerCase()}${event.stopReason ? ` (${words(event.stopReason).toLowerCase()})` : ''}`
+    case 'StepStarted':
+      return `step ${event.index + 1} started`
+    case 'StepRestarted':
+      return `step started again, attempt ${event.attempt}`
+    case 'StepFinished':
+      return 'step finished'
+    case 'MessageAdded':
+      return words(event.message.__typename.replaceAll(/(?<=[a-z])([A-Z])/g, ' $1')).toLowerCase()
+    case 'ToolCallChanged':
+      return `${event.toolCall.name} ${words(event.toolCallStatus).toLowerCase()}`
+    case 'ChildRunStarted':
+      return 'background run started'
+    case 'TextDelta':
+    case 'ToolCallDelta':
+      return 'text'
+    default:
+      return event satisfies never
+  }
+}

@@ -1,0 +1,50 @@
+import type { ReactNode } from 'react'
+
+import type { ConversationListData } from '../data/documents.ts'
+import { Button } from './button.tsx'
+import { Empty } from './empty.tsx'
+
+interface SuggestionsProps {
+  readonly agent: NonNullable<ConversationListData['agent']> | null | undefined
+  readonly onChoose: (text: string) => void
+}
+
+/** An empty conversation. With the scripted demo model it offers messages that show what the server can do. */
+export function Suggestions({ agent, onChoose }: SuggestionsProps): ReactNode {
+  const isDemo = agent?.model === 'demo/scripted'
+  const has = (name: string): boolean => agent?.tools.some(({ tool }) => tool.name === name) ?? false
+  const offers = [
+    ['Ask something', 'Hello, who are you?'],
+    [
+      'Watch it think and write',
+      'slow 40\nthink The person wants to see a stream. I will write a short list.\nsay **Three things** to try:\nsay\nsay 1. Reload this page while I write.\nsay 2. Cancel the run.\nsay 3. Open the run and replay it.',
+    ],
+    ...(has('demo_send_email')
+      ? [
+          [
+            'Ask for something that needs approval',
+            'call demo_send_email {"to":"grace@example.com","subject":"The report is ready"}',
+          ] as const,
+        ]
+      : []),
+    ...(has('demo_dice') ? [['Use a tool', 'call demo_dice {"sides":20}'] as const] : []),
+    ['See a failure', 'fail rate_limit'],
+  ] as const
+  return (
+    <Empty icon="agents" title={agent ? `Talk to ${agent.name}` : 'A new conversation'}>
+      {!isDemo && <p>Write the first message below.</p>}
+      {isDemo && (
+        <>
+          <p>This agent uses the scripted demo model, which works offline and does what a message tells it to.</p>
+          <div className="offers">
+            {offers.map(([label, text]) => (
+              <Button key={label} onClick={() => onChoose(text)}>
+                {label}
+              </Button>
+            ))}
+          </div>
+        </>
+      )}
+    </Empty>
+  )
+}

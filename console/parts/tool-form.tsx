@@ -1,0 +1,267 @@
+import { useState, type ReactNode } from 'react'
+
+import type { ToolImplementationInput } from '../../client/schema-types.ts'
+import { useClient } from '../../react/client-context.ts'
+import { UpdateTool, UpsertTool, type ToolRow } from '../data/documents.ts'
+import { pretty } from '../data/format.ts'
+import { jsonOf, listOf, numberOf } from '../data/parse.ts'
+import { useAction } from '../data/use-action.ts'
+import { Button } from './button.tsx'
+import { Dialog } from './dialog.tsx'
+import { Field } from './field.tsx'
+import { Problem } from './problem.tsx'
+
+const firstSource = `export default ({ text }) => {
+  return text.toUpperCase()
+}
+`
+const firstParameters = pretty({ type: 'object', properties: { text: { type: 'string' } }, required: ['text'] })
+
+interface ToolFormProps {
+  /** Undefined makes a new one. */
+  readonly tool: ToolRow | undefined
+  readonly onClose: () => void
+  readonly onSaved: () => void
+}
+
+type OwnKind = 'JAVASCRIPT' | 'HTTP' | 'CLIENT'
+
+/** Makes or changes a tool. What a built-in or MCP tool does cannot be changed, only how it is used. */
+export function ToolForm({ tool, onClose, onSaved }: ToolFormProps): ReactNode {
+  const client = useClient()
+  const isOwn = !tool || tool.kind === 'JAVASCRIPT' || tool.kind === 'HTTP' || tool.kind === 'CLIENT'
+  const [form, setForm] = useState(() => ({
+    kind: (isOwn && tool ? tool.kind : 'JAVASCRIPT') as OwnKind,
+    name: tool?.name ?? '',
+    description: tool?.description ?? '',
+    parameters: tool ? pretty(tool.parameters) : firstParameters,
+    source: tool?.source ?? firstSource,
+    url: tool?.url ?? '',
+    headers: '',
+    requiresApproval: tool?.requiresApproval ?? false,
+    approvalCondition: tool?.approvalCondition == null ? '' : pretty(tool.approvalCondition),
+    approvalTimeoutMs: tool?.approvalTimeoutMs == null ? '' : String(tool.approvalTimeoutMs),
+    timeoutMs: tool ? String(tool.timeoutMs) : '',
+    returnCharLimit: tool ? String(tool.returnCharLimit) : '',
+    parallel: tool?.parallel ?? false,
+    idempotent: tool?.idempotent ?? false,
+    tags: tool?.tags.join(', ') ?? '',
+  }))
+  const set = (part: Partial<typeof form>): void => setForm((before) => ({ ...before, ...part }))
+
+  function implementation(): ToolImplementationInput {
+    if (form.kind === 'CLIENT') return { client: true }
+    if (form.kind === 'JAVASCRIPT') return { javascript: { source: form.source } }
+    return { http: { url: form.url, ...(form.headers.trim() && { headers: jsonOf(form.headers, 'headers') }) } }
+  }
+
+  const save = useAction(async () => {
+    const shared = {
+      requiresApproval: form.requiresApproval,
+      approvalCondition: jsonOf(form.approvalCondition, 'approvalCondition'),
+      approvalTimeoutMs: numberOf(form.approvalTimeoutMs, 'approvalTimeoutMs'),
+      timeoutMs: numberOf(form.timeoutMs, 'timeoutMs'),
+      returnCharLimit: numberOf(form.returnCharLimit, 'returnCharLimit'),
+      parallel: form.parallel,
+      idempotent: form.idempotent,
+      tags: listOf(form.tags),
+    }
+    const own = isOwn
+      ? {
+          description: form.description,
+          parameters: jsonOf(form.parameters, 'parameters'),
+          implementation: implementation(),
+        }
+      : {}
+    if (tool) await client.request(UpdateTool, { input: { id: tool.id, ...shared, ...own } })
+    else
+      await client.request(UpsertTool, {
+        input: { name: form.name, implementation: implementation(), ...shared, ...own },
+      })
+    onSaved()
+  })
+  const names = [
+    'name',
+    'description',
+    'parameters',
+    'source',
+    'url',
+    'headers',
+    'approvalCondition',
+    'approvalTimeoutMs',
+    'timeoutMs',
+    'returnCharLimit',
+  ]
+  const at = names.find((name) => save.field?.split('.').includes(name))
+  const problemOf = (name: string): string | undefined => (at === name ? save.problem : undefined)
+
+  return (
+    <Dialog title={tool ? `Edit ${tool.name}` : 'New tool'} onClose={onClose}>
+      <form
+        className="stack"
+        onSubmit={(event) => {
+          event.preventDefault()
+          save.run()
+        }}
+      >
+        {!tool && (
+          <>
+            <Field
+              label="Name"
+              value={form.name}
+              autoFocus
+              className="mono"
+              problem={problemOf('name')}
+              hint="By which the model calls it: letters, digits, _ and -."
+              onChange={(event) => set({ name: event.target.value })}
+            />
+            <Field
+              label="Kind"
+              as="select"
+              value={form.kind}
+              onChange={(event) => set({ kind: event.target.value as OwnKind })}
+            >
+              <option value="JAVASCRIPT">JavaScript: runs in a sandbox of the server</option>
+              <option value="HTTP">HTTP: the server posts the arguments to an address</option>
+              <option value="CLIENT">Client: your program runs it and returns the result</option>
+            </Field>
+          </>
+        )}
+        {isOwn && (
+          <>
+            <Field
+              label="Description"
+              value={form.description}
+              problem={problemOf('description')}
+              hint="Tells the model what the tool does."
+              onChange={(event) => set({ description: event.target.value })}
+            />
+            <Field
+              label="Parameters"
+              as="textarea"
+              className="mono"
+              rows={6}
+              spellCheck={false}
+              value={form.parameters}
+              problem={problemOf('parameters')}
+              hint="JSON Schema of the arguments."
+              onChange={(event) => set({ parameters: event.target.value })}
+            />
+          </>
+        )}
+        {isOwn && form.kind === 'JAVASCRIPT' && (
+          <Field
+            label="Source"
+            as="textarea"
+            className="mono"
+            rows={8}
+            spellCheck={false}
+            value={form.source}
+            problem={problemOf('source')}
+            hint="A module whose default export is a function of the arguments."
+            onChange={(event) => set({ source: event.target.value })}
+          />
+        )}
+        {isOwn && form.kind === 'HTTP' && (
+          <>
+            <Field
+              label="Address"
+              type="url"
+              value={form.url}
+              problem={problemOf('url')}
+              placeholder="https://…"
+              onChange={(event) => set({ url: event.target.value })}
+            />
+            <Field
+              label="Headers"
+              as="textarea"
+              className="mono"
+              rows={3}
+              value={form.headers}
+              problem={problemOf('headers')}
+              hint={
+                tool?.headerNames?.length
+                  ? `Stored: ${tool.headerNames.join(', ')}. Leave this empty to keep them.`
+                  : 'A JSON object of strings. They cannot be read again.'
+              }
+              onChange={(event) => set({ headers: event.target.value })}
+            />
+          </>
+        )}
+        {form.kind !== 'CLIENT' && (
+          <label className="check">
+            <input
+              type="checkbox"
+              checked={form.requiresApproval}
+              onChange={(event) => set({ requiresApproval: event.target.checked })}
+            />
+            <span>Every call needs approval</span>
+          </label>
+        )}
+        <details className="wide">
+          <summary>More settings</summary>
+          <div className="stack">
+            <Field
+              label="Approval condition"
+              as="textarea"
+              className="mono"
+              rows={3}
+              value={form.approvalCondition}
+              problem={problemOf('approvalCondition')}
+              hint="JSON Schema: only calls whose arguments satisfy it need approval."
+              onChange={(event) => set({ approvalCondition: event.target.value })}
+            />
+            <Field
+              label="Approval timeout in ms"
+              inputMode="numeric"
+              value={form.approvalTimeoutMs}
+              problem={problemOf('approvalTimeoutMs')}
+              hint="An undecided call is denied after this time. Empty: never."
+              onChange={(event) => set({ approvalTimeoutMs: event.target.value })}
+            />
+            <Field
+              label="Timeout in ms"
+              inputMode="numeric"
+              value={form.timeoutMs}
+              problem={problemOf('timeoutMs')}
+              onChange={(event) => set({ timeoutMs: event.target.value })}
+            />
+            <Field
+              label="Longest result in characters"
+              inputMode="numeric"
+              value={form.returnCharLimit}
+              problem={problemOf('returnCharLimit')}
+              onChange={(event) => set({ returnCharLimit: event.target.value })}
+            />
+            <Field
+              label="Tags"
+              value={form.tags}
+              hint="Separated by commas."
+              onChange={(event) => set({ tags: event.target.value })}
+            />
+            <label className="check">
+              <input
+                type="checkbox"
+                checked={form.parallel}
+                onChange={(event) => set({ parallel: event.target.checked })}
+              />
+              <span>May run at the same time as other calls</span>
+            </label>
+            <label className="check">
+              <input
+                type="checkbox"
+                checked={form.idempotent}
+                onChange={(event) => set({ idempotent: event.target.checked })}
+              />
+              <span>Safe to repeat after a crash</span>
+            </label>
+          </div>
+        </details>
+        {!at && <Problem>{save.problem}</Problem>}
+        <Button look="primary" type="submit" isBusy={save.isBusy}>
+          {tool ? 'Save tool' : 'Create tool'}
+        </Button>
+      </form>
+    </Dialog>
+  )
+}

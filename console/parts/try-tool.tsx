@@ -1,0 +1,80 @@
+import { useState, type ReactNode } from 'react'
+
+import { useClient } from '../../react/client-context.ts'
+import type { ToolCallFields, ToolRow } from '../data/documents.ts'
+import { duration, pretty } from '../data/format.ts'
+import { jsonOf } from '../data/parse.ts'
+import { tryTool } from '../data/try-tool.ts'
+import { useAction } from '../data/use-action.ts'
+import { Button } from './button.tsx'
+import { Dialog } from './dialog.tsx'
+import { Field } from './field.tsx'
+import { PlainText } from './plain-text.tsx'
+import { Status } from './status.tsx'
+
+/** Runs a JavaScript tool with arguments of one's own. */
+export function TryTool({ tool, onClose }: { readonly tool: ToolRow; readonly onClose: () => void }): ReactNode {
+  const client = useClient()
+  const [text, setText] = useState(() => pretty(exampleOf(tool.parameters)))
+  const [call, setCall] = useState<ToolCallFields>()
+  const run = useAction(async () => {
+    setCall(undefined)
+    setCall(await tryTool(client, tool, jsonOf(text, 'arguments') ?? {}))
+  })
+  return (
+    <Dialog title={`Try ${tool.name}`} onClose={onClose}>
+      <form
+        className="stack"
+        onSubmit={(event) => {
+          event.preventDefault()
+          run.run()
+        }}
+      >
+        <Field
+          label="Arguments"
+          as="textarea"
+          className="mono"
+          rows={6}
+          spellCheck={false}
+          value={text}
+          problem={run.problem}
+          onChange={(event) => setText(event.target.value)}
+        />
+        <Button look="primary" type="submit" isBusy={run.isBusy}>
+          Run the tool
+        </Button>
+        {call && (
+          <div className="stack wide" role="status">
+            <p>
+              <Status value={call.status} />{' '}
+              {call.result?.durationMs != null && <span className="quiet">{duration(call.result.durationMs)}</span>}
+            </p>
+            <PlainText text={call.result?.output || '(empty)'} label="Result" />
+            {call.result && call.result.stdout.length > 0 && (
+              <PlainText text={call.result.stdout.join('\n')} label="Standard output" />
+            )}
+            {call.result && call.result.stderr.length > 0 && (
+              <PlainText text={call.result.stderr.join('\n')} label="Standard error" />
+            )}
+          </div>
+        )}
+      </form>
+    </Dialog>
+  )
+}
+
+/** An object with a value of the right type for each property. */
+function exampleOf(schema: unknown): Record<string, unknown> {
+  const { properties = {} } = (schema ?? {}) as { readonly properties?: Record<string, { readonly type?: unknown }> }
+  const examples: Record<string, unknown> = {
+    string: 'text',
+    integer: 1,
+    number: 1,
+    boolean: true,
+    array: [],
+    object: {},
+  }
+  return Object.fromEntries(
+    Object.entries(properties).map(([name, { type }]) => [name, examples[String(type)] ?? null]),
+  )
+}

@@ -1,0 +1,94 @@
+import { createHash } from 'node:crypto'
+import { readdir, readFile } from 'node:fs/promises'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { extname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+import { contentSecurityPolicy } from './pages.ts'
+
+/** Where `npm ci` puts the console that it builds. */
+const consoleFolder = fileURLToPath(new URL('../../console/dist/', import.meta.url))
+
+/** The first part of every address that the console shows a page for. */
+const pages = ['', 'agents', 'conversations', 'inbox', 'runs', 'tools', 'memory', 'settings']
+
+const types: Readonly<Record<string, string>> = {
+  '.css': 'text/css; charset=utf-8',
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.svg': 'image/svg+xml',
+}
+
+/** The console runs its own scripts and styles and talks to this server, nothing else. */
+const policy = contentSecurityPolicy([
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+])
+
+interface File {
+  readonly type: string
+  readonly etag: string
+  /** The name of the file carries a hash of its content, so it never changes. */
+  readonly isHashed: boolean
+  /** The content by its encoding. */
+  readonly bodies: Readonly<Record<'br' | 'gzip' | 'identity', Buffer | undefined>>
+}
+
+export interface Console {
+  /** False if the console has nothing at this path, or was never built. */
+  send(path: string, request: IncomingMessage, response: ServerResponse): Promise<boolean>
+}
+
+/** Serves the built console from a folder. Its files are read once, when the first of them is asked for. */
+export function createConsole(folder: string = consoleFolder): Console {
+  let loaded: Promise<ReadonlyMap<string, File>> | undefined
+  return {
+    async send(path, request, response) {
+      const [, first = ''] = path.split('/')
+      const isPage = pages.includes(first)
+      if (!isPage && first !== 'assets' && path !== '/icon.svg') return false
+      loaded ??= load(folder)
+      const file = (await loaded).get(isPage ? '/index.html' : path)
+      if (!file) return false
+      sendFile(file, request, response)
+      return true
+    },
+  }
+}
+
+async function load(folder: string): Promise<ReadonlyMap<string, File>> {
+  const names = await readdir(folder, { recursive: true }).catch(() => [])
+  const read = (name: string): Promise<Buffer | undefined> => readFile(join(folder, name)).catch(() => undefined)
+  const files = names
+    .filter((name) => types[extname(name)])
+    .map(async (name): Promise<readonly [string, File] | undefined> => {
+      const [identity, br, gzip] = await Promise.all([read(name), read(`${name}.br`), read(`${name}.gz`)])
+      if (!identity) return undefined
+      const path = `/${name.replaceAll('\\', '/')}`
+      const etag = `"${createHash('sha256').update(identity).digest('base64url')}"`
+      return [
+        path,
+        { type: types[extname(name)]!, etag, isHashed: path.startsWith('/assets/'), bodies: { br, gzip, identity } },
+      ]
+    })
+  return new Map((await Promise.all(files)).filter((file) => file !== undefined))
+}
+
+function sendFile({ type, etag, isHashed, bodies }: File, request: IncomingMessage, response: ServerResponse): void {
+  const accepted = String(request.headers['accept-encoding'])
+  const encoding = (['br', 'gzip'] as const).find((name) => bodies[name] && new RegExp(`\\b${name}\\b`).test(accepted))
+  response.setHeader('content-security-policy', policy)
+  response.setHeader('etag', etag)
+  response.setHeader('cache-control', isHashed ? 'public, max-age=31536000, immutable' : 'no-cache')
+  response.setHeader('vary', 'accept-encoding')
+  if (request.headers['if-none-match'] === etag) return void response.writeHead(304).end()
+  const body = bodies[encoding ?? 'identity']!
+  response.writeHead(200, {
+    'content-type': type,
+    'content-length': body.length,
+    ...(encoding && { 'content-encoding': encoding }),
+  })
+  response.end(request.method === 'HEAD' ? undefined : body)
+}

@@ -1,0 +1,295 @@
+import type { Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+
+import { startTestApp, type TestApp } from '../support/app.ts'
+import { createGatedModel, gatedHandle, type GatedModel } from '../support/gated-model.ts'
+import { talkTo, type Talk } from '../support/talk.ts'
+import { openGround, seriousFaults, type Ground } from './ground.ts'
+
+const ground = await openGround()
+
+// Where there is neither the packaged Chromium nor an installed Chrome, the reason was printed above.
+describe.skipIf(!ground)('the console in a browser', () => {
+  const { open, assertClean } = ground as Ground
+  let server: TestApp
+  let model: GatedModel
+  let talk: Talk
+  let origin: string
+
+  beforeAll(async () => {
+    model = createGatedModel()
+    server = await startTestApp({ providers: [model.provider] })
+    talk = talkTo(server)
+    origin = new URL(server.url).origin
+  })
+  afterEach(() => assertClean())
+  afterAll(async () => {
+    await ground?.close()
+    await server.stop()
+  })
+
+  const article = (page: Page, name: string) =>
+    page.getByRole('log', { name: 'Conversation' }).getByRole('article', { name })
+
+  async function send(page: Page, text: string): Promise<void> {
+    await page.getByRole('textbox', { name: 'Message' }).fill(text)
+    await page.getByRole('button', { name: 'Send', exact: true }).click()
+  }
+
+  async function addTool(name: string, requiresApproval = true): Promise<void> {
+    const source = 'export default (args) => `did ${JSON.stringify(args)}`'
+    const parameters = { type: 'object', properties: { to: { type: 'string' } }, required: ['to'] }
+    await server.data('mutation ($input: UpsertToolInput!) { upsertTool(input: $input) { tool { id } } }', {
+      input: { name, requiresApproval, parameters, implementation: { javascript: { source } } },
+    })
+  }
+
+  test('[CON4] a stranger makes the demo agent with one click, talks to it, and makes an agent with the form', async () => {
+    const page = await open(origin)
+    await page.getByRole('heading', { name: 'Agents' }).waitFor()
+    await page.getByRole('status', { name: 'Connection' }).getByText('Connected').waitFor()
+    await page.getByRole('button', { name: 'Try the demo agent' }).click()
+    await send(page, 'think First I think.\nsay Hello there.')
+    await article(page, 'Assistant').getByText('Hello there.').waitFor()
+    await article(page, 'Reasoning').waitFor()
+    expect(await article(page, 'User').count()).toBe(1)
+    const context = page.getByRole('complementary', { name: 'Context' })
+    await context.getByRole('meter').waitFor()
+    await context.getByText('System prompt').waitFor()
+
+    await page.getByRole('link', { name: 'Agents', exact: true }).click()
+    await page.getByRole('button', { name: 'New agent' }).click()
+    await page.getByRole('button', { name: 'Create agent' }).click()
+    const name = page.getByRole('textbox', { name: 'Name' })
+    await expect.poll(() => name.getAttribute('aria-invalid')).toBe('true')
+    await name.fill('Second')
+    await page.getByRole('combobox', { name: 'Model' }).fill('nonsense')
+    await page.getByRole('button', { name: 'Create agent' }).click()
+    await expect.poll(() => page.getByRole('combobox', { name: 'Model' }).getAttribute('aria-invalid')).toBe('true')
+    await page.getByRole('combobox', { name: 'Model' }).fill('demo/scripted')
+    await page.getByRole('textbox', { name: 'Instructions' }).fill('Be brief.')
+    await page.getByRole('button', { name: 'Create agent' }).click()
+    await page.getByRole('heading', { name: 'Second' }).waitFor()
+    await page.getByRole('link', { name: 'Edit agent' }).click()
+    await page.getByRole('textbox', { name: 'Name' }).fill('Renamed')
+    await page.getByRole('button', { name: 'Save', exact: true }).click()
+    await page.getByRole('heading', { name: 'Renamed' }).waitFor()
+    await page.goto(`${origin}/agents`)
+    await page.getByRole('searchbox', { name: 'Search agents' }).fill('renam')
+    await page.getByRole('link', { name: 'Renamed', exact: true }).waitFor()
+    await expect.poll(() => page.getByRole('link', { name: 'Demo agent', exact: true }).count()).toBe(0)
+  })
+
+  test('[CON5] an answer appears as it is written, goes on after a reload, and is cut short by a cancel', async () => {
+    const agent = await talk.createAgent({ model: gatedHandle })
+    const page = await open(`${origin}/agents/${agent}`)
+    await send(page, 'go')
+    const call = await model.nextCall()
+    call.say('The first half')
+    await article(page, 'Assistant').getByText('The first half').waitFor()
+    await page.reload()
+    await article(page, 'Assistant').getByText('The first half').waitFor()
+    call.say(' and the second.')
+    await article(page, 'Assistant').getByText('The first half and the second.').waitFor()
+    expect(await article(page, 'Assistant').count()).toBe(1)
+    await page.getByRole('button', { name: 'Cancel run' }).click()
+    await article(page, 'Assistant').getByText('cut short by a cancel').waitFor()
+    await expect.poll(() => page.getByRole('button', { name: 'Cancel run' }).count()).toBe(0)
+    await send(page, 'again')
+    const next = await model.nextCall()
+    next.fail({ message: 'The model is on strike.', retryable: true })
+    await page.getByRole('alert').getByText('The model is on strike.').waitFor()
+    await page.getByRole('button', { name: 'Retry' }).click()
+    const last = await model.nextCall()
+    last.say('Back at work.')
+    last.finish()
+    await article(page, 'Assistant').getByText('Back at work.').waitFor()
+    await expect.poll(() => page.getByRole('alert').count()).toBe(0)
+  })
+
+  test('[CON6] two people decide: each sees what the other did, with who did it', async () => {
+    await addTool('send_mail')
+    const agent = await talk.createAgent({ model: 'demo/scripted', tools: ['send_mail'] })
+    const [chat, inbox] = await Promise.all([open(`${origin}/agents/${agent}`), open(`${origin}/inbox`)])
+    const list = inbox.getByRole('list', { name: 'Waiting for a decision' })
+    await inbox.getByText('Nothing is waiting').waitFor()
+
+    await send(chat, 'call send_mail {"to":"a"}')
+    await inbox.getByRole('link', { name: 'Inbox 1' }).waitFor()
+    const item = list.getByRole('listitem').filter({ has: inbox.getByRole('heading', { name: 'send_mail' }) })
+    await item.getByRole('button', { name: 'Approve' }).click()
+    const calls = article(chat, 'Tool call: send_mail')
+    await calls.getByText('Approved by').waitFor()
+    await article(chat, 'Assistant').getByText('did {"to":"a"}').waitFor()
+    await inbox.getByText('Nothing is waiting').waitFor()
+
+    await send(chat, 'call send_mail {"to":"b"}')
+    await item.waitFor()
+    await calls.nth(1).getByRole('button', { name: 'Deny' }).click()
+    await calls.nth(1).getByRole('textbox', { name: 'Reason' }).fill('too late')
+    await calls.nth(1).getByRole('button', { name: 'Deny with reason' }).click()
+    await inbox.getByRole('list', { name: 'Decided' }).getByText('too late').waitFor()
+
+    await send(chat, 'call send_mail {"to":"c"}')
+    await calls.nth(2).getByRole('button', { name: 'Edit arguments' }).click()
+    const args = calls.nth(2).getByRole('textbox', { name: 'Arguments' })
+    for (const [text, problem] of [
+      ['{"to":', 'This is not JSON'],
+      ['{"to":1}', 'string'],
+    ] as const) {
+      await args.fill(text)
+      await calls.nth(2).getByRole('button', { name: 'Approve edited' }).click()
+      await calls.nth(2).getByText(problem).waitFor()
+    }
+    await args.fill('{"to":"d"}')
+    await calls.nth(2).getByRole('button', { name: 'Approve edited' }).click()
+    await article(chat, 'Assistant').getByText('did {"to":"d"}').waitFor()
+  })
+
+  test('[CON7] the inbox is worked through with the keyboard alone', async () => {
+    await addTool('sign')
+    const agent = await talk.createAgent({ model: 'demo/scripted', tools: ['sign'] })
+    const run = await talk.start(agent, ['first', 'second', 'third'].map((to) => `call sign {"to":"${to}"}`).join('\n'))
+    const page = await open(`${origin}/inbox`)
+    const items = page.getByRole('list', { name: 'Waiting for a decision' }).getByRole('listitem')
+    await expect.poll(() => items.count()).toBe(3)
+    await page.keyboard.press('?')
+    await page.getByRole('dialog', { name: 'Keys' }).waitFor()
+    await page.keyboard.press('Escape')
+    await page.keyboard.press('j')
+    await page.keyboard.press('j')
+    await page.keyboard.press('a')
+    await expect.poll(() => items.count()).toBe(2)
+    await page.keyboard.press('k')
+    await page.keyboard.press('d')
+    await page.keyboard.type('no')
+    await page.keyboard.press('Enter')
+    await expect.poll(() => items.count()).toBe(1)
+    await page.keyboard.press('e')
+    await page.getByRole('textbox', { name: 'Arguments' }).waitFor()
+    await page.keyboard.press('Escape')
+    await page.keyboard.press('a')
+    await page.getByText('Nothing is waiting').waitFor()
+    const settled = await talk.settled(run)
+    const decisions = settled.steps[0].toolCalls.map((call: { decision: { kind: string } }) => call.decision.kind)
+    expect(decisions).toEqual(['DENIED', 'APPROVED', 'APPROVED'])
+  })
+
+  test('[CON8] HTML in answers, arguments and results is text; links carry no referrer; images of other sites are not loaded', async () => {
+    await addTool('echo', false)
+    const agent = await talk.createAgent({ model: gatedHandle, tools: ['echo'] })
+    const page = await open(`${origin}/agents/${agent}`)
+    await send(page, '<img src=x onerror=alert(1)>')
+    const call = await model.nextCall()
+    call.say(
+      '<b>bold</b> <script>alert(1)</script>\n\n![pixel](https://example.com/p.png) [link](https://example.com) [bad](javascript:alert(1))',
+    )
+    call.call('echo', { to: '<i>x</i>' })
+    call.finish()
+    const last = await model.nextCall()
+    last.say('# Title\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```js\nconst a = 1\n```\n\n- one\n- two')
+    last.finish()
+    const first = article(page, 'Assistant').first()
+    await first.getByText('<b>bold</b> <script>alert(1)</script>').waitFor()
+    expect(await page.locator('.log img, .log script, .log b, .log i').count()).toBe(0)
+    expect(
+      await first
+        .getByRole('link')
+        .evaluateAll((links) => links.map((link) => `${link.getAttribute('href')} ${link.getAttribute('rel')}`)),
+    ).toEqual(
+      ['https://example.com noopener noreferrer nofollow', 'https://example.com noopener noreferrer nofollow'].map(
+        (link, index) => (index === 0 ? link.replace('.com ', '.com/p.png ') : link),
+      ),
+    )
+    const second = article(page, 'Assistant').nth(1)
+    await second.getByRole('heading', { name: 'Title' }).waitFor()
+    await second.getByRole('table').waitFor()
+    expect(await second.getByRole('listitem').count()).toBe(2)
+    await second.getByRole('button', { name: 'Copy code' }).waitFor()
+    await second.locator('.hljs-keyword').waitFor()
+  })
+
+  test('[CON9] a block that someone else changed meanwhile is not overwritten unasked', async () => {
+    const { createBlock } = await server.data(
+      'mutation { createBlock(input: { label: "shared", value: "one" }) { block { id } } }',
+    )
+    const page = await open(`${origin}/memory`)
+    const item = page.getByRole('list', { name: 'Blocks' }).getByRole('listitem').filter({ hasText: 'shared' })
+    await item.getByRole('textbox', { name: 'Value' }).fill('mine')
+    const update = 'mutation ($id: ID!) { updateBlock(input: { id: $id, value: "theirs" }) { __typename } }'
+    await server.data(update, { id: createBlock.block.id })
+    await item.getByRole('button', { name: 'Save block' }).click()
+    await item.getByRole('alert').getByText('theirs', { exact: true }).waitFor()
+    await item.getByRole('button', { name: 'Replace with mine' }).click()
+    await expect
+      .poll(
+        async () =>
+          (await server.data('query ($id: ID!) { block(id: $id) { value version } }', { id: createBlock.block.id }))
+            .block,
+      )
+      .toEqual({ value: 'mine', version: 3 })
+  })
+
+  test('[CON10] the slider replays a run as it was watched, and the timeline tells people, models and tools apart', async () => {
+    await addTool('pay')
+    const agent = await talk.createAgent({ model: 'demo/scripted', tools: ['pay'] })
+    const run = await talk.start(agent, 'call pay {"to":"x"}')
+    const [pending] = await talk.pending(run)
+    await talk.submit(run, [{ approve: { toolCallId: pending.id } }])
+    await talk.settled(run)
+    const page = await open(`${origin}/runs`)
+    const row = page.getByRole('table', { name: 'Runs' }).getByRole('row').nth(1)
+    await row.getByRole('link', { name: 'call pay' }).click()
+    await page.getByRole('region', { name: 'Timeline' }).getByText('people').first().waitFor()
+    await page.getByRole('region', { name: 'Events' }).getByText('ToolCallChanged').first().waitFor()
+    const slider = page.getByRole('slider', { name: 'Replay' })
+    const seen = page.getByRole('group', { name: 'The run at this moment' })
+    await seen.getByRole('article', { name: 'Assistant' }).waitFor()
+    const moments: string[] = []
+    const last = Number(await slider.getAttribute('max'))
+    for (let at = 0; at <= last; at++) {
+      await slider.fill(String(at))
+      const call = seen.getByRole('article', { name: 'Tool call: pay' })
+      const shown = (await call.count()) > 0 ? await call.locator('.status').textContent() : 'none'
+      if (moments.at(-1) !== shown) moments.push(shown!)
+    }
+    expect(moments).toEqual(['none', 'Pending', 'Ready', 'Running', 'Succeeded'].filter((one) => moments.includes(one)))
+    expect(moments).toEqual(expect.arrayContaining(['none', 'Pending', 'Succeeded']))
+  })
+
+  test('[CON11] axe finds nothing serious on any page, in light and dark, wide and narrow', async () => {
+    await addTool('publish')
+    const agent = await talk.createAgent({
+      model: 'demo/scripted',
+      tools: ['publish'],
+      blocks: [{ label: 'human', value: 'Ada' }],
+    })
+    const run = await talk.start(agent, 'think Well.\nsay Here is `code`.\ncall publish {"to":"x"}')
+    await talk.pending(run)
+    const page = await open(`${origin}/agents/${agent}`)
+    const places = [
+      '/agents',
+      '/agents/new',
+      `/agents/${agent}`,
+      '/inbox',
+      '/runs',
+      `/runs/${run}`,
+      '/tools',
+      '/memory',
+      '/settings',
+      '/agents/nobody',
+    ]
+    for (const [index, place] of places.entries()) {
+      await page.emulateMedia({ colorScheme: index % 2 ? 'dark' : 'light', reducedMotion: 'reduce' })
+      await page.setViewportSize(index % 3 ? { width: 1280, height: 800 } : { width: 360, height: 740 })
+      await page.goto(origin + place)
+      await page.getByRole('status', { name: 'Connection' }).getByText('Connected').waitFor()
+      await page.getByRole('heading', { level: 1 }).first().waitFor()
+      await expect.poll(() => page.getByRole('status', { name: 'Loading' }).count()).toBe(0)
+      expect(await seriousFaults(page), place).toEqual([])
+      const wider = await page.evaluate('document.documentElement.scrollWidth - innerWidth')
+      expect(wider, `${place} scrolls sideways`).toBeLessThanOrEqual(0)
+    }
+    await talk.cancel({ runId: run })
+  })
+})

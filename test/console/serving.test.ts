@@ -1,0 +1,116 @@
+import { gunzipSync, brotliDecompressSync } from 'node:zlib'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { createServer, request, type IncomingHttpHeaders } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+
+import { beforeAll, expect, test } from 'vitest'
+
+import { createConsole } from '../../src/server/console.ts'
+import { startTestApp } from '../support/app.ts'
+import { ensureConsole } from '../support/built-console.ts'
+import { makeTemporaryFolder } from '../support/temporary-folder.ts'
+
+beforeAll(ensureConsole)
+
+interface Answer {
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+  readonly body: Buffer
+}
+
+/** `fetch` unpacks what it gets; this shows it as it was sent. */
+function get(url: string, headers: Record<string, string> = {}, method = 'GET'): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    request(url, { headers, method }, (response) => {
+      const parts: Buffer[] = []
+      response.on('data', (part: Buffer) => parts.push(part))
+      response.on('end', () =>
+        resolve({ status: response.statusCode!, headers: response.headers, body: Buffer.concat(parts) }),
+      )
+    })
+      .on('error', reject)
+      .end()
+  })
+}
+
+test('[CON1] the console is at / and at all its addresses, packed, cached, and under a policy without inline scripts', async () => {
+  const server = await startTestApp()
+  const { origin } = new URL(server.url)
+  const page = await get(`${origin}/`)
+  for (const path of [
+    '/agents',
+    '/agents/new',
+    '/agents/agent_1/edit',
+    '/conversations/x',
+    '/inbox',
+    '/runs',
+    '/runs/x',
+    '/tools',
+    '/memory',
+    '/settings',
+  ]) {
+    expect((await get(origin + path)).body.equals(page.body), path).toBe(true)
+  }
+  expect(page.headers).toMatchObject({ 'content-type': 'text/html; charset=utf-8', 'cache-control': 'no-cache' })
+  const policy = page.headers['content-security-policy']!
+  expect(policy).toContain("default-src 'none'")
+  expect(policy).not.toContain('unsafe')
+  expect(page.body.toString()).not.toMatch(/<script>|<script [^>]*>[^<]/)
+
+  const script = /src="(\/assets\/[^"]+\.js)"/.exec(page.body.toString())![1]!
+  const plain = await get(origin + script)
+  expect(plain.headers['cache-control']).toBe('public, max-age=31536000, immutable')
+  const br = await get(origin + script, { 'accept-encoding': 'gzip, br' })
+  expect(br.headers).toMatchObject({ 'content-encoding': 'br', vary: 'accept-encoding' })
+  expect(brotliDecompressSync(br.body).equals(plain.body)).toBe(true)
+  const gzip = await get(origin + script, { 'accept-encoding': 'gzip' })
+  expect(gunzipSync(gzip.body).equals(plain.body)).toBe(true)
+  expect(await get(origin + script, { 'if-none-match': plain.headers.etag! })).toMatchObject({ status: 304 })
+  expect((await get(origin + script, {}, 'HEAD')).body).toHaveLength(0)
+  for (const path of ['/assets/nope.js', '/agentsx', '/assets/../../package.json']) {
+    expect((await get(origin + path)).status, path).toBe(404)
+  }
+  await server.stop()
+})
+
+test('[CON2] everything that the first page loads is below 250 KB compressed', async () => {
+  const server = await startTestApp()
+  const { origin } = new URL(server.url)
+  const html = (await get(`${origin}/`)).body.toString()
+  const scripts = [...html.matchAll(/(?:src|href)="(\/assets\/[^"]+\.js)"/g)].map(([, path]) => path!)
+  const sizes = await Promise.all(
+    scripts.map(async (path) => (await get(origin + path, { 'accept-encoding': 'br' })).body.length),
+  )
+  expect(scripts.length).toBeGreaterThan(0)
+  expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(250_000)
+  await server.stop()
+})
+
+test('[CON3] it can be turned off, and a server without a built console shows the plain page', async () => {
+  const server = await startTestApp({ env: { HOLDPOINT_CONSOLE: '0' } })
+  const { origin } = new URL(server.url)
+  expect((await get(`${origin}/`)).body.toString()).toContain('href="/graphql"')
+  expect((await get(`${origin}/agents`)).status).toBe(404)
+  await server.stop()
+})
+
+test('[CON3] a folder without a console, or with files that are not packed, is served as far as it goes', async () => {
+  const temporary = await makeTemporaryFolder()
+  const folder = temporary.path
+  await mkdir(join(folder, 'bare/assets'), { recursive: true })
+  await writeFile(join(folder, 'bare/index.html'), '<p>hello')
+  for (const [name, status] of [
+    ['nothing', 404],
+    ['bare', 200],
+  ] as const) {
+    const webConsole = createConsole(join(folder, name))
+    const server = createServer((incoming, response) => {
+      void webConsole.send(incoming.url!, incoming, response).then((sent) => sent || response.writeHead(404).end())
+    }).listen(0)
+    const { port } = server.address() as AddressInfo
+    expect((await get(`http://127.0.0.1:${port}/agents`, { 'accept-encoding': 'br' })).status).toBe(status)
+    server.close()
+  }
+  await temporary.remove()
+})
