@@ -182,7 +182,8 @@ export async function up(db: Kysely<never>): Promise<void> {
       provider_call_id text not null,
       name text not null,
       arguments_text text not null,
-      arguments jsonb,
+      -- As json, not jsonb: the keys keep the order in which the model wrote them.
+      arguments json,
       needs text not null check (needs in ('NOTHING', 'APPROVAL', 'CLIENT_EXECUTION')),
       created_at timestamptz(3) not null,
       expires_at timestamptz(3),
@@ -192,7 +193,7 @@ export async function up(db: Kysely<never>): Promise<void> {
       exception text generated always as (case when status not in ('RUNNING', 'SUCCEEDED') then status end) stored,
       started_at timestamptz(3),
       finished_at timestamptz(3),
-      edited_arguments jsonb,
+      edited_arguments json,
       -- What it needs beyond one approval by anybody, with the approvals so far.
       approval jsonb,
       -- Which client runs it, and until when.

@@ -59,7 +59,7 @@ export const loadedRunColumns = sql`
   ${configurationOf(sql`runs.agent_id`)},
   coalesce((select jsonb_agg(to_jsonb(step) order by step.index) from steps step where step.run_id = runs.id), '[]')
     as step_rows,
-  coalesce((select jsonb_agg(to_jsonb(tool_calls) order by step_index, ordinal)
+  coalesce((select json_agg(to_json(tool_calls) order by step_index, ordinal)
     from tool_calls where tool_calls.run_id = runs.id), '[]') as call_rows`
 
 /** In one statement: one moment of the database. */
@@ -167,7 +167,7 @@ export async function listContextMessages(db: Kysely<Database>, which: RawBuilde
     sql<Selectable<Database['messages']> & { run_id: string; call_rows: readonly JsonRow[] | null }>`
     select messages.*, runs.id as run_id,
       case when messages.type in ('TOOL_CALL', 'TOOL_RETURN', 'APPROVAL_REQUEST', 'APPROVAL_RESPONSE') then (
-        select jsonb_agg(to_jsonb(tool_calls) order by ordinal) from tool_calls
+        select json_agg(to_json(tool_calls) order by ordinal) from tool_calls
         where tool_calls.run_id = runs.id and tool_calls.step_index = messages.step_index) end as call_rows
     from messages join runs on runs.conversation_id = messages.conversation_id and runs.number = messages.run_number
     ${which}`,

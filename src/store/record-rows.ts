@@ -6,7 +6,7 @@ export type RecordColumns = Readonly<Record<string, string>>
 /** Rows as a table `given` of a statement, however many there are: its text depends on the columns alone. */
 export function givenRows(columns: RecordColumns, rows: readonly object[]): RawBuilder<unknown> {
   const definition = Object.entries(columns).map(([name, type]) => `${name} ${type}`)
-  return sql`jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as given(${sql.raw(definition.join(', '))})`
+  return sql`json_to_recordset(${JSON.stringify(rows)}::json) as given(${sql.raw(definition.join(', '))})`
 }
 
 /** `a, b`, or `given.a, given.b` with a prefix. */

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 import { encodeId, encodeStepId } from '../../src/domain/ids.ts'
+import { defineTool } from '../../src/tools/registry.ts'
+import { startTestApp } from '../support/app.ts'
 import { createGround, type Ground } from '../support/execute.ts'
 import { createFixtures, type Fixtures } from '../support/fixtures.ts'
 import { createExecutor } from '../support/run-executor.ts'
@@ -175,4 +177,36 @@ describe('tool calls', () => {
       theirs: { totalCount: 0 },
     })
   })
+})
+
+it('[CALL6] arguments keep the order of keys that the model gave, for the tool, the API and the next request', async () => {
+  const pick = defineTool({
+    name: 'pick',
+    description: 'Repeats its arguments.',
+    parameters: { type: 'object' },
+    run: (given) => JSON.stringify(given),
+  })
+  const app = await startTestApp({ tools: [pick] })
+  try {
+    const tool = (await app.data('{ tools(filter: { nameContains: "pick" }) { nodes { id } } }')).tools.nodes[0].id
+    const written = '{"zebra":1,"b":{"y":1,"x":2},"aa":3}'
+    const { createAgent } = await app.data(
+      'mutation ($input: CreateAgentInput!) { createAgent(input: $input) { agent { id mainConversation { id } } } }',
+      { input: { name: 'Ada', model: 'demo/scripted', tools: [{ toolId: tool }] } },
+    )
+    const { id, mainConversation } = createAgent.agent
+    await app.data(
+      'mutation ($input: SendMessageInput!) { sendMessage(input: $input) { ... on SendMessageSuccess { run { status } } } }',
+      { input: { to: { agentId: id }, messages: [{ text: `call pick ${written}` }], waitMs: 20_000 } },
+    )
+    const { toolCalls, conversation } = await app.data(
+      'query ($id: ID!) { toolCalls { nodes { arguments result { output } } } conversation(id: $id) { context { request } } }',
+      { id: mainConversation.id },
+    )
+    expect(JSON.stringify(toolCalls.nodes[0].arguments)).toBe(written)
+    expect(toolCalls.nodes[0].result.output).toBe(written)
+    expect(JSON.stringify(conversation.context.request)).toContain(JSON.stringify(written).slice(1, -1))
+  } finally {
+    await app.stop()
+  }
 })

@@ -226,6 +226,8 @@ it(
     // A round of the sweep sends some statement, and every fourth round does the rare tasks too.
     await expect.poll(mostSent, { timeout: 20_000 }).toBeGreaterThan(8)
     await app.stop()
+    const sent = [...statements.keys()].join(' ')
+    for (const table of ['runs', 'tool_calls', 'workers']) expect(sent).toContain(table)
     await expectSmall(statements)
   },
 )
