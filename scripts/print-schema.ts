@@ -1,9 +1,10 @@
 import { readFile, writeFile } from 'node:fs/promises'
 
-import { isAbstractType, lexicographicSortSchema, printSchema } from 'graphql'
+import { lexicographicSortSchema } from 'graphql'
 
 import { format, resolveConfig } from 'prettier'
 
+import { printedPossibleTypes, printedSchema } from '../src/graphql/printed-schema.ts'
 import { schema } from '../src/graphql/schema.ts'
 import { settings } from '../src/settings.ts'
 import { printDocuments, printSchemaTypes } from './typed-documents.ts'
@@ -13,11 +14,6 @@ import { printDocuments, printSchemaTypes } from './typed-documents.ts'
  * is out of date.
  */
 const sorted = lexicographicSortSchema(schema)
-
-/** The members of each interface and union, in the form that Apollo Client's cache takes. */
-const possibleTypes = Object.values(sorted.getTypeMap())
-  .filter(isAbstractType)
-  .map((type) => [type.name, sorted.getPossibleTypes(type).map(({ name }) => name)])
 
 const read = (name: string): Promise<string> => readFile(new URL(`../${name}`, import.meta.url), 'utf8')
 const prettier = { ...(await resolveConfig(new URL(import.meta.url))), parser: 'typescript' }
@@ -47,9 +43,9 @@ const files = {
     }),
     prettier,
   ),
-  'schema.graphql': `${printSchema(sorted)}\n`,
+  'schema.graphql': printedSchema(schema),
   'README.md': await format(withSettings(await read('README.md')), { ...prettier, parser: 'markdown' }),
-  'possible-types.json': `${JSON.stringify(Object.fromEntries(possibleTypes), null, 2)}\n`,
+  'possible-types.json': printedPossibleTypes(schema),
 }
 
 for (const [name, text] of Object.entries(files)) {

@@ -12,6 +12,7 @@ export type ClientErrorCode =
   | 'GRAPHQL_VALIDATION_FAILED'
   | 'OPERATION_RESOLUTION_FAILURE'
   | 'BAD_REQUEST'
+  | 'PERSISTED_QUERY_NOT_SUPPORTED'
   | 'INTERNAL_SERVER_ERROR'
 
 /** The HTTP status if the whole request failed. The error of one field has a path and does not change the status. */
@@ -21,6 +22,8 @@ const statusByCode: Readonly<Record<ClientErrorCode, number>> = {
   OPERATION_RESOLUTION_FAILURE: 400,
   OPERATION_TOO_COMPLEX: 400,
   BAD_REQUEST: 400,
+  // Not a failure for those who ask: they send the whole query next.
+  PERSISTED_QUERY_NOT_SUPPORTED: 200,
   BAD_USER_INPUT: 400,
   BAD_CURSOR: 400,
   UNAUTHENTICATED: 401,

@@ -15,6 +15,7 @@ import { createKeyWatch } from './key-watch.ts'
 import { defaultLimits, type Limits } from './limits.ts'
 import { createOrigins } from './origin.ts'
 import { isRead, securityHeaders, sendError, sendJson } from './pages.ts'
+import { createSchemaFiles, isSchemaFile } from './schema-files.ts'
 import { createWebSocketEndpoint } from './websocket.ts'
 import { createSharedExecution } from './shared-execution.ts'
 import { createGraphQLServer } from './yoga.ts'
@@ -58,6 +59,7 @@ export function createHttpServer<Viewer>(options: HttpServerOptions<Viewer>): Ht
   const yoga = createGraphQLServer({ ...shared, schema, createContext, eventStreams })
   const webSockets = createWebSocketEndpoint({ ...shared, yoga, origins })
   const sendGraphiQL = createGraphiQL()
+  const sendSchemaFile = createSchemaFiles(schema)
   const sendReadiness = createReadiness(ready, { log })
   const webConsole = options.console ? createConsole() : undefined
 
@@ -69,6 +71,7 @@ export function createHttpServer<Viewer>(options: HttpServerOptions<Viewer>): Ht
       if (options.graphiql && asksForPage(request)) return sendGraphiQL(request, response)
       return answerGraphQL(request, response)
     }
+    if (isSchemaFile(path)) return isRead(request, response) ? sendSchemaFile(response, path) : undefined
     const isConsole = (request.method === 'GET' || request.method === 'HEAD') && path !== undefined
     if (isConsole && (await webConsole?.send(path, request, response))) return
     if (path !== '/' && path !== '/healthz' && path !== '/readyz') {

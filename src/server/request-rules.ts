@@ -56,6 +56,10 @@ export function useKnownParameters(): Plugin {
       const given: unknown = params
       if (!isJsonObject(given)) return
       const { query, variables, operationName, extensions } = params
+      if (query === undefined && isJsonObject(given['extensions']) && given['extensions']['persistedQuery']) {
+        // The message is the one that the links of Apollo and urql look for: they then send the query itself.
+        throw new ClientError('PERSISTED_QUERY_NOT_SUPPORTED', 'PersistedQueryNotSupported')
+      }
       setParams({
         ...(query !== undefined && { query }),
         ...(variables !== undefined && { variables }),

@@ -1,9 +1,11 @@
 import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http'
 import { connect } from 'node:net'
 
 import { describe, expect, it } from 'vitest'
 
+import { schema } from '../../src/graphql/schema.ts'
 import { createHttpServer } from '../../src/server/http.ts'
 import { startServer } from './fixture.ts'
 
@@ -282,6 +284,43 @@ describe('other addresses', () => {
       expect([missing.status, await missing.json()]).toMatchObject([404, { errors: [{ message: expect.any(String) }] }])
     }
     expect((await fetch(`${origin}/healthz`, { method: 'POST' })).status).toBe(405)
+  })
+
+  it('[SRV36] serves the schema and the possible types, as the repository has them', async () => {
+    const { origin } = await startServer({ schema })
+    for (const [file, type] of [
+      ['schema.graphql', 'application/graphql'],
+      ['possible-types.json', 'application/json'],
+    ] as const) {
+      const answer = await fetch(`${origin}/${file}`)
+      expect([answer.status, answer.headers.get('content-type')]).toEqual([200, `${type}; charset=utf-8`])
+      expect(await answer.text()).toBe(await readFile(new URL(`../../${file}`, import.meta.url), 'utf8'))
+      expect((await fetch(`${origin}/${file}`, { method: 'POST' })).status).toBe(405)
+    }
+  })
+
+  it('[SRV37] answers a persisted query so that clients send the query itself', async () => {
+    const { origin } = await startServer()
+    const persistedQuery = { version: 1, sha256Hash: 'a'.repeat(64) }
+    const extensions = JSON.stringify({ persistedQuery })
+    const answers = [
+      await fetch(`${origin}/graphql?extensions=${encodeURIComponent(extensions)}`, {
+        headers: { accept: 'application/json' },
+      }),
+      await fetch(`${origin}/graphql`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', accept: 'application/json' },
+        body: JSON.stringify({ operationName: 'A', extensions: { persistedQuery } }),
+      }),
+    ]
+    const error = { message: 'PersistedQueryNotSupported', extensions: { code: 'PERSISTED_QUERY_NOT_SUPPORTED' } }
+    for (const answer of answers) expect([answer.status, await answer.json()]).toEqual([200, { errors: [error] }])
+    const whole = await fetch(`${origin}/graphql`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', accept: 'application/json' },
+      body: JSON.stringify({ query: '{ __typename }', extensions: { persistedQuery } }),
+    })
+    expect(await whole.json()).toEqual({ data: { __typename: 'Query' } })
   })
 
   it('[SRV11] answers HEAD like GET, without a body', async () => {
