@@ -6,7 +6,10 @@ export async function up(db: Kysely<never>): Promise<void> {
     create table tenants (
       id uuid primary key,
       name text not null unique,
-      created_at timestamptz(3) not null
+      created_at timestamptz(3) not null,
+      -- Signs the requests to HTTP tools. Whoever creates a tenant need not know of it.
+      signing_secret text not null
+        default 'hps_' || replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', '')
     )`.execute(db)
 
   await sql`
