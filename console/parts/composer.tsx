@@ -23,7 +23,7 @@ export function Composer({ conversation }: { readonly conversation: Conversation
     if (message === '') return
     setText('')
     if (area.current) area.current.style.height = ''
-    conversation.send(message, isActive ? { whenBusy } : {}).catch(() => {})
+    conversation.send(message, { whenBusy }).catch(() => {})
   }
 
   function pressed(event: KeyboardEvent): void {
