@@ -5,7 +5,9 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { claimRuns, claimSuspect, type ClaimLimits } from '../../src/store/claim-runs.ts'
 import { deleteWorker, insertWorker } from '../../src/store/workers.ts'
 import { ensureTenant } from '../../src/store/tenants.ts'
+import { deferred } from '../../src/util/deferred.ts'
 import { createEngineGround, type EngineGround } from '../support/engine-ground.ts'
+import { hookDatabase } from '../support/gated-database.ts'
 import { createGatedModel, gatedHandle } from '../support/gated-model.ts'
 
 /** Claims on a database where nothing else moves. */
@@ -84,8 +86,29 @@ test('[ENG47] limits of runs at a time hold per tenant and per agent, also for t
   const second = randomUUID()
   await insertWorker(ground.database.db, second)
   const perTenant = { perTenant: 3, perAgent: null }
-  const batches = await Promise.all([claim(10, perTenant), claim(10, perTenant, second)])
-  expect(batches.flat()).toHaveLength(3)
+  // The first has counted and not committed yet: the second waits before it counts.
+  const counted = deferred()
+  const committing = deferred()
+  const db = hookDatabase(ground.database.pool, {
+    async before(statement) {
+      if (statement !== 'commit') return
+      counted.resolve()
+      await committing.promise
+    },
+  })
+  const first = claimRuns(db, { workerId, places: 2, lastTenantId }, perTenant)
+  await counted.promise
+  const other = claim(10, perTenant, second)
+  const waits = async () =>
+    (
+      await ground.database.pool.query(
+        `select from pg_locks join pg_database on pg_database.oid = pg_locks.database
+         where datname = current_database() and locktype = 'advisory' and not granted`,
+      )
+    ).rowCount
+  await expect.poll(waits, { timeout: 10_000 }).toBe(1)
+  committing.resolve()
+  expect([(await first).length, (await other).length]).toEqual([2, 1])
   await ground.database.pool.query('update runs set lease = null, worker_id = null')
   const claimed = await Promise.all([
     claim(10, { perTenant: null, perAgent: 2 }),
