@@ -17,28 +17,25 @@ export async function findLastStopReasonsOfAgents(
   tenantId: string,
   agentIds: readonly string[],
 ): Promise<Map<string, StopReason>> {
-  const ended = await sql<{ id: string; stop_reason: StopReason | null; finished_at: Date | null }>`
-    select agents.id, latest.stop_reason, latest.finished_at
+  const { rows: ended } = await sql<{ id: string; stop_reason: StopReason | null; since: Date }>`
+    select agents.id, latest.stop_reason, coalesce(latest.finished_at, agents.created_at) as since
     from agents left join lateral (
       select stop_reason, finished_at from runs where agent_id = agents.id and ended
       order by finished_at desc, id desc limit 1) latest on true
     where ${ofTenant('agents', tenantId)} and agents.id = any(${agentIds}::uuid[])`.execute(db)
-  const since = ended.rows.map((row) => row.finished_at ?? new Date(0))
+  // A run pauses in the checkpoint that stores the calls it waits for, so these calls tell when.
   const paused = await sql<{ id: string }>`
     select agent.id
-    from unnest(${ended.rows.map((row) => row.id)}::uuid[], ${since}::timestamptz[],
-      ${since.map((time) => firstIdAt(new Date(time.getTime() - idSlackMs)))}::uuid[]) as agent (id, since, first_id)
+    from unnest(${ended.map((row) => row.id)}::uuid[], ${ended.map((row) => row.since)}::timestamptz[],
+      ${ended.map(({ since }) => firstIdAt(new Date(since.getTime() - idSlackMs)))}::uuid[]) as agent (id, since, first_id)
     where exists (
       select from tool_calls join runs on runs.id = tool_calls.run_id
-      where ${ofTenant('tool_calls', tenantId)} and tool_calls.exception = 'PENDING'
-        and tool_calls.id >= agent.first_id and tool_calls.created_at >= agent.since and runs.agent_id = agent.id
-    ) or exists (
-      select from runs
-      where ${ofTenant('runs', tenantId)} and outcome = 'ACTIVE' and runs.agent_id = agent.id
-        and stop_reason = 'REQUIRES_APPROVAL' and ${pausedAt} >= agent.since)`.execute(db)
+      where ${ofTenant('tool_calls', tenantId)} and tool_calls.needs in ('APPROVAL', 'CLIENT_EXECUTION')
+        and tool_calls.id >= agent.first_id and tool_calls.created_at >= agent.since
+        and runs.agent_id = agent.id and not runs.ended and runs.stop_reason = 'REQUIRES_APPROVAL')`.execute(db)
   const waiting = new Set(paused.rows.map((row) => row.id))
   return new Map(
-    ended.rows.flatMap(({ id, stop_reason }) => {
+    ended.flatMap(({ id, stop_reason }) => {
       const reason = waiting.has(id) ? 'REQUIRES_APPROVAL' : stop_reason
       return reason ? [[id, reason]] : []
     }),

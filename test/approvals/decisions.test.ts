@@ -46,7 +46,7 @@ describe('requests', () => {
     expect(await talk.send(agent, 'hi')).toEqual({
       __typename: 'PendingApprovalRefusal',
       message: expect.stringContaining('Please approve or deny the pending request before continuing'),
-      run: { id: runId },
+      run: { id: runId, status: 'AWAITING_APPROVAL' },
       toolCalls: [{ id: calls[0].id }],
     })
     await talk.submit(runId, [approve(calls[0])])

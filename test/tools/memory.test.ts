@@ -81,7 +81,7 @@ describe('memory in a run', () => {
     database = await createTestDatabase()
     const db = hookDatabase(database.pool, {
       async before(statement) {
-        const act = statement.includes('update blocks set value = x.value') ? meanwhile : undefined
+        const act = statement.includes('update blocks set value = given.value') ? meanwhile : undefined
         if (act) meanwhile = undefined
         await act?.()
       },
