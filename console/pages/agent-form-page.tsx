@@ -120,7 +120,7 @@ function AgentFormBody({ agent }: { readonly agent: AgentSettings | undefined })
           <datalist id="models">
             {models.map((model) => (
               <option key={model.handle} value={model.handle}>
-                {model.isConfigured === false ? 'no key' : undefined}
+                {model.isConfigured ? undefined : 'no key'}
               </option>
             ))}
           </datalist>

@@ -119,7 +119,7 @@ export function SettingsPage(): ReactNode {
                   <td>{model.provider}</td>
                   <td className="number">{count(model.contextWindow)}</td>
                   <td>
-                    {model.isConfigured === false ? (
+                    {!model.isConfigured ? (
                       <span className="status quiet">No key</span>
                     ) : (
                       <span className="status good">Ready</span>
