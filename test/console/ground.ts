@@ -5,6 +5,13 @@ import { expect } from 'vitest'
 import { ensureConsole } from '../support/built-console.ts'
 import { openBrowser, type TestBrowser } from '../support/browser.ts'
 
+/**
+ * What the browser itself logs while a server is killed and started again: a request may be refused, cut off before
+ * its answer, or cut off within it.
+ */
+const fromAServerThatWasKilled =
+  /net::ERR_(CONNECTION|EMPTY_RESPONSE|INCOMPLETE_CHUNKED|CONTENT_LENGTH)|WebSocket connection|status of 401/
+
 export interface Ground {
   /** A new browser window with its own storage, at this address. */
   open(url: string): Promise<Page>
@@ -31,9 +38,7 @@ function createGround({ browser, close }: TestBrowser): Ground {
       const { host } = new URL(url)
       page.on('pageerror', (error) => faults.push(`${error.message} ${error.stack ?? ''}`))
       page.on('console', (message) => {
-        // The browser itself logs a connection that is refused while a test has no server running.
-        const isNetwork = /ERR_CONNECTION|WebSocket connection|status of 401/.test(message.text())
-        if (message.type() === 'error' && !isNetwork) faults.push(message.text())
+        if (message.type() === 'error' && !fromAServerThatWasKilled.test(message.text())) faults.push(message.text())
       })
       page.on('request', (request) => {
         if (new URL(request.url()).host !== host) faults.push(`a request to ${request.url()}`)
