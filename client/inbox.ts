@@ -6,7 +6,9 @@ import type { ToolCallNeed } from './schema-types.ts'
 export interface InboxState {
   /** Calls that wait, oldest first. */
   readonly calls: readonly InboxCallFields[]
-  /** Calls that stopped waiting while this was followed, newest first, with the decision that settled them. At most 20. */
+  /**
+   * Calls that stopped waiting while this was followed, newest first, with the decision that settled them. At most 20.
+   */
   readonly settled: readonly InboxCallFields[]
   /** How many wait in all. More than `calls` has if there are very many. */
   readonly totalCount: number

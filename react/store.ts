@@ -11,7 +11,9 @@ const lingerMs = 5_000
 /** Changes that come within one frame are announced together: an answer may come in hundreds of pieces per second. */
 const frameMs = 16
 
-/** `start` is given a function to call after each change of what `read` returns, and returns one that stops everything. */
+/**
+ * `start` is given a function to call after each change of what `read` returns, and returns one that stops everything.
+ */
 export function createStore<State>(start: (changed: () => void) => () => void, read: () => State): Store<State> {
   const listeners = new Set<() => void>()
   let stop: (() => void) | undefined
@@ -49,7 +51,9 @@ export function createStore<State>(start: (changed: () => void) => () => void, r
 
 const stores = new WeakMap<object, Map<string, unknown>>()
 
-/** The same store for everyone who asks with this owner and key, until it calls `forget`, which it does when it stops. */
+/**
+ * The same store for everyone who asks with this owner and key, until it calls `forget`, which it does when it stops.
+ */
 export function shareStore<S>(owner: object, key: string, create: (forget: () => void) => S): S {
   const known = stores.get(owner) ?? new Map<string, unknown>()
   stores.set(owner, known)

@@ -19,7 +19,10 @@ function createInboxStore(client: Client, forget: () => void): Store<InboxState>
   )
 }
 
-/** Everything that waits for a decision or a client's result, oldest first. Decide with `decide(client, call.run.id, …)`. */
+/**
+ * Everything that waits for a decision or a client's result, oldest first. Decide with `decide(client, call.run.id,
+ * …)`.
+ */
 export function useInbox(): InboxState {
   const client = useClient()
   const store = shareStore(client, 'inbox', (forget) => createInboxStore(client, forget))

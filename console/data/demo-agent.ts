@@ -1,7 +1,10 @@
 import type { Client } from '../../client/client.ts'
 import { CreateAgent, UpsertTool } from './documents.ts'
 
-/** Makes an agent that works offline, with a tool that runs at once and one that needs approval. Gives its main conversation. */
+/**
+ * Makes an agent that works offline, with a tool that runs at once and one that needs approval. Gives its main
+ * conversation.
+ */
 export async function createDemoAgent(client: Client): Promise<string> {
   const dice = await client.request(UpsertTool, {
     input: {

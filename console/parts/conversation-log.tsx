@@ -17,8 +17,8 @@ interface ConversationLogProps {
 }
 
 /**
- * The entries of a conversation. Only those in view are in the document. It opens at its end, stays there while new text arrives as
- * long as the reader is there too, and loads older messages when the reader scrolls up.
+ * The entries of a conversation. Only those in view are in the document. It opens at its end, stays there while new
+ * text arrives as long as the reader is there too, and loads older messages when the reader scrolls up.
  */
 export function ConversationLog({ conversation, empty, tail }: ConversationLogProps): ReactNode {
   const { entries, drafts, hasOlder, isLoaded, loadOlder } = conversation

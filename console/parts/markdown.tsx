@@ -4,8 +4,8 @@ import { memo, type ReactNode } from 'react'
 import { Code } from './code.tsx'
 
 /**
- * Markdown as React elements. HTML in the text is shown as text, so nothing in an answer can become markup. Each block is rendered
- * again only when its own source changes: while an answer streams in, that is the last one.
+ * Markdown as React elements. HTML in the text is shown as text, so nothing in an answer can become markup. Each block
+ * is rendered again only when its own source changes: while an answer streams in, that is the last one.
  */
 export const Markdown = memo(function Markdown({ text }: { readonly text: string }): ReactNode {
   const blocks = new Lexer({ gfm: true }).lex(text)
@@ -149,7 +149,10 @@ function SafeLink({ href, children }: { readonly href: string; readonly children
   )
 }
 
-/** An image of another site would tell that site who reads this, and could carry text away: it opens when it is asked for. */
+/**
+ * An image of another site would tell that site who reads this, and could carry text away: it opens when it is asked
+ * for.
+ */
 function Image({ href, text }: { readonly href: string; readonly text: string }): ReactNode {
   if (/^data:image\/(png|jpeg|gif|webp);/i.test(href)) return <img src={href} alt={text} />
   return <SafeLink href={href}>Image: {text || href}</SafeLink>

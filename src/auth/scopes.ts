@@ -76,7 +76,7 @@ export const operationScopes: Readonly<Record<string, Readonly<Record<string, Re
 export const typeScopes: Readonly<Record<string, RequiredScopes>> = { ApiKey: manage }
 
 /**
- * A mutation answers with the object that it changed, whatever the scopes. From there on, fields that lead to other objects
- * need READ. These do not: whoever sends a message must see which calls wait for it.
+ * A mutation answers with the object that it changed, whatever the scopes. From there on, fields that lead to other
+ * objects need READ. These do not: whoever sends a message must see which calls wait for it.
  */
 export const linksWithoutRead: ReadonlySet<string> = new Set(['Run.pendingToolCalls'])

@@ -109,8 +109,8 @@ export async function lockAgent(trx: Kysely<Database>, tenantId: string, id: str
 }
 
 /**
- * The agent, which nobody can delete before the transaction ends. Unlike `lockAgent` it waits for nobody who changes the
- * agent, and two of them don't wait for one another.
+ * The agent, which nobody can delete before the transaction ends. Unlike `lockAgent` it waits for nobody who changes
+ * the agent, and two of them don't wait for one another.
  */
 export async function shareAgent(
   trx: Transaction<Database>,

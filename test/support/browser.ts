@@ -10,8 +10,8 @@ export interface TestBrowser {
 }
 
 /**
- * A real browser: on Linux the Chromium of an npm package, which needs nothing but glibc; elsewhere an installed Chrome. Undefined if
- * there is none, so that a test can say that it skips.
+ * A real browser: on Linux the Chromium of an npm package, which needs nothing but glibc; elsewhere an installed
+ * Chrome. Undefined if there is none, so that a test can say that it skips.
  */
 export async function openBrowser(): Promise<TestBrowser | undefined> {
   const isLinux = process.platform === 'linux' && (process.arch === 'x64' || process.arch === 'arm64')
@@ -47,7 +47,9 @@ async function openPackagedChromium(): Promise<TestBrowser | undefined> {
   }
 }
 
-/** The package reads and changes this process's environment, which other tests pass on to their servers: it is put back. */
+/**
+ * The package reads and changes this process's environment, which other tests pass on to their servers: it is put back.
+ */
 async function unpackChromium(folder: string): Promise<string> {
   const before = { ...process.env }
   // Only where it believes to be on AWS does it unpack the NSS libraries that it brings along.
@@ -61,7 +63,9 @@ async function unpackChromium(folder: string): Promise<string> {
   }
 }
 
-/** Chromium crashes if a family has no match at all: the packaged font stands in for every one that the machine lacks. */
+/**
+ * Chromium crashes if a family has no match at all: the packaged font stands in for every one that the machine lacks.
+ */
 function fontsConf(folder: string): string {
   return `<?xml version="1.0"?>
 <!DOCTYPE fontconfig SYSTEM "fonts.dtd">
