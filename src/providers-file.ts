@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs'
-
-import { parse } from 'yaml'
+import { createRequire } from 'node:module'
 
 import { isJsonObject, type Json, type JsonObject } from './util/json.ts'
 import { StartError } from './util/start-error.ts'
@@ -87,7 +86,8 @@ export function readProvidersFile(
 
 function parseFile(path: string): Json {
   try {
-    // JSON is YAML too.
+    // Loaded only if there is a file: most servers have none. JSON is YAML too.
+    const { parse } = createRequire(import.meta.url)('yaml') as typeof import('yaml')
     return parse(readFileSync(path, 'utf8')) as Json
   } catch (error) {
     throw new StartError(`HOLDPOINT_PROVIDERS is "${path}", which cannot be read: ${(error as Error).message}`)
