@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 
+import type * as Yaml from 'yaml'
+
 import { isJsonObject, type Json, type JsonObject } from './util/json.ts'
 import { StartError } from './util/start-error.ts'
 
@@ -87,7 +89,7 @@ export function readProvidersFile(
 function parseFile(path: string): Json {
   try {
     // Loaded only if there is a file: most servers have none. JSON is YAML too.
-    const { parse } = createRequire(import.meta.url)('yaml') as typeof import('yaml')
+    const { parse } = createRequire(import.meta.url)('yaml') as typeof Yaml
     return parse(readFileSync(path, 'utf8')) as Json
   } catch (error) {
     throw new StartError(`HOLDPOINT_PROVIDERS is "${path}", which cannot be read: ${(error as Error).message}`)
