@@ -6,8 +6,8 @@ import {
   checkedToolRules,
   checkToolsLeftToRules,
   checkToolsOfRules,
-  type ToolRuleInput,
 } from '../domain/tool-rules-input.ts'
+import type { ToolRuleInput } from '../domain/tool-rule-shape.ts'
 import type { Viewer } from '../domain/viewer.ts'
 import { listToolsOfAgents } from '../store/agent-tools.ts'
 import { lockAgent, setAgent } from '../store/agents.ts'

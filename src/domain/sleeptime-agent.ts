@@ -32,16 +32,7 @@ export const sleeptimePersona: BlockSettings = {
 
 /** The agent that is made for a foreground agent: it thinks as that one does, and works by other instructions. */
 export function sleeptimeAgentOf(foreground: Agent, { id, now }: { readonly id: string; readonly now: Date }): Agent {
-  const finish: ToolRule = {
-    kind: 'TERMINAL',
-    tool: 'memory_finish_edits',
-    children: null,
-    maxCalls: null,
-    outputMapping: null,
-    defaultChild: null,
-    requireMapping: null,
-    prefilledArguments: null,
-  }
+  const finish: ToolRule = { kind: 'TERMINAL', tool: 'memory_finish_edits' }
   return {
     ...foreground,
     id,

@@ -10,11 +10,11 @@ export function conflictProblems(rules: readonly ToolRule[]): RuleProblem[] {
 
 /** `children` may be called only right after `tool`: where that leads back to itself, nothing can be the first. */
 function parentCircles(rules: readonly ToolRule[]): RuleProblem[] {
-  const parents = rules.filter((rule) => rule.kind === 'PARENT')
-  const before = (tool: string) => parents.filter((rule) => rule.children?.includes(tool)).map((rule) => rule.tool)
+  const parents = rules.flatMap((rule) => (rule.kind === 'PARENT' ? [rule] : []))
+  const before = (tool: string) => parents.filter((rule) => rule.children.includes(tool)).map((rule) => rule.tool)
   return rules.flatMap((rule, index) => {
     if (rule.kind !== 'PARENT') return []
-    const circle = rule.children?.find((child) => reaches(rule.tool, child, before))
+    const circle = rule.children.find((child) => reaches(rule.tool, child, before))
     return circle === undefined
       ? []
       : [
@@ -61,10 +61,10 @@ function followersOf(rules: readonly ToolRule[], tool: string): string[] | undef
   const own = rules.filter((rule) => rule.tool === tool)
   if (own.some((rule) => rule.kind === 'TERMINAL' || rule.kind === 'MAX_CALLS')) return undefined
   const sets = own.flatMap((rule) => {
-    if (rule.kind === 'CHILDREN') return [rule.children ?? []]
+    if (rule.kind === 'CHILDREN') return [rule.children]
     // Without a default, an output that is not mapped leaves the circle.
     if (rule.kind === 'CONDITIONAL' && rule.defaultChild !== null && !rule.requireMapping)
-      return [[...Object.values((rule.outputMapping ?? {}) as Record<string, string>), rule.defaultChild]]
+      return [[...Object.values(rule.outputMapping), rule.defaultChild]]
     return []
   })
   const [first, ...others] = sets

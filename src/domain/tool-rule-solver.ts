@@ -1,5 +1,5 @@
-import { canonicalJson, isJsonObject, type Json, type JsonObject } from '../util/json.ts'
-import type { ToolRule } from './tool-rules.ts'
+import { canonicalJson, type Json, type JsonObject } from '../util/json.ts'
+import type { ConditionalRule, ToolRule } from './tool-rules.ts'
 
 /** A call that really ran, whatever came of it. */
 export interface PastCall {
@@ -52,8 +52,10 @@ export function prefilledArguments(
   history: readonly PastCall[],
   tool: string,
 ): JsonObject | undefined {
-  const applying = rules.filter((rule) => rule.prefilledArguments !== null && prefills(rule, history, tool))
-  return applying.length === 0 ? undefined : Object.assign({}, ...applying.map((rule) => rule.prefilledArguments))
+  const given = rules.flatMap((rule) =>
+    'prefilledArguments' in rule && prefills(rule, history, tool) ? (rule.prefilledArguments ?? []) : [],
+  )
+  return given.length === 0 ? undefined : Object.assign({}, ...given)
 }
 
 function constraintsOf(
@@ -77,9 +79,9 @@ function constraintOf(
   const last = history.at(-1)
   switch (rule.kind) {
     case 'CHILDREN':
-      return last?.name === rule.tool ? oneOf(rule.children ?? []) : undefined
+      return last?.name === rule.tool ? oneOf(rule.children) : undefined
     case 'PARENT':
-      return last?.name === rule.tool ? undefined : noneOf(rule.children ?? [])
+      return last?.name === rule.tool ? undefined : noneOf(rule.children)
     case 'CONDITIONAL': {
       if (last?.name !== rule.tool) return undefined
       const child = childFor(rule, last.output)
@@ -87,7 +89,7 @@ function constraintOf(
     }
     case 'MAX_CALLS': {
       const calls = [...history.map((call) => call.name), ...underWay].filter((name) => name === rule.tool)
-      return calls.length >= (rule.maxCalls ?? 0) ? noneOf([rule.tool]) : undefined
+      return calls.length >= rule.maxCalls ? noneOf([rule.tool]) : undefined
     }
     case 'RUN_FIRST':
     case 'CONTINUE':
@@ -96,7 +98,7 @@ function constraintOf(
     case 'REQUIRES_APPROVAL':
       return undefined
     default:
-      return rule.kind satisfies never
+      return rule satisfies never
   }
 }
 
@@ -115,7 +117,7 @@ function prefills(rule: ToolRule, history: readonly PastCall[], tool: string): b
       return history.length === 0 && rule.tool === tool
     case 'CHILDREN':
     case 'PARENT':
-      return last?.name === rule.tool && (rule.children ?? []).includes(tool)
+      return last?.name === rule.tool && rule.children.includes(tool)
     case 'CONDITIONAL': {
       const child = last?.name === rule.tool ? childFor(rule, last.output) : 'none'
       return typeof child === 'object' && child.tool === tool
@@ -126,13 +128,12 @@ function prefills(rule: ToolRule, history: readonly PastCall[], tool: string): b
 }
 
 /** Which tool a CONDITIONAL rule lets follow after its tool returned `output`. */
-function childFor(rule: ToolRule, output: string): { readonly tool: string } | 'any' | 'none' {
-  const mapping = isJsonObject(rule.outputMapping) ? rule.outputMapping : {}
+function childFor(rule: ConditionalRule, output: string): { readonly tool: string } | 'any' | 'none' {
+  const entries = Object.entries(rule.outputMapping)
   const value = comparable(output)
   const match =
-    Object.entries(mapping).find(([key]) => key === output) ??
-    Object.entries(mapping).find(([key]) => comparable(key) === value)
-  if (match) return { tool: match[1] as string }
+    entries.find(([key]) => key === output) ?? entries.find(([key]) => comparable(key) === value)
+  if (match) return { tool: match[1] }
   if (rule.requireMapping) return 'none'
   return rule.defaultChild === null ? 'any' : { tool: rule.defaultChild }
 }

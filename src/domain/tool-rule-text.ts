@@ -1,4 +1,4 @@
-import type { ToolRule } from './tool-rules.ts'
+import type { ConditionalRule, ToolRule } from './tool-rules.ts'
 
 /** The rules in words that a model is told them in. */
 export function describeToolRules(rules: readonly ToolRule[]): string[] {
@@ -16,9 +16,9 @@ function describe(rule: ToolRule): string | undefined {
     case 'CONTINUE':
       return undefined
     case 'CHILDREN':
-      return `Right after ${tool}, call ${either(rule.children ?? [])} and nothing else.`
+      return `Right after ${tool}, call ${either(rule.children)} and nothing else.`
     case 'PARENT':
-      return `${either(rule.children ?? [])} may be called only right after ${tool}.`
+      return `${either(rule.children)} may be called only right after ${tool}.`
     case 'CONDITIONAL':
       return `Right after ${tool}, what it returned decides what to call: ${describeMapping(rule)}.`
     case 'TERMINAL':
@@ -30,12 +30,12 @@ function describe(rule: ToolRule): string | undefined {
     case 'REQUIRES_APPROVAL':
       return `A person must approve each call of ${tool}.`
     default:
-      return rule.kind satisfies never
+      return rule satisfies never
   }
 }
 
-function describeMapping(rule: ToolRule): string {
-  const entries = Object.entries((rule.outputMapping ?? {}) as Record<string, string>)
+function describeMapping(rule: ConditionalRule): string {
+  const entries = Object.entries(rule.outputMapping)
   const otherwise = rule.requireMapping ? 'nothing' : (rule.defaultChild ?? 'whatever fits')
   return [...entries.map(([output, child]) => `${output} → ${child}`), `anything else → ${otherwise}`].join('; ')
 }

@@ -1,26 +1,16 @@
-import { canonicalJson, type Json, type JsonObject } from '../util/json.ts'
+import { canonicalJson, type Json } from '../util/json.ts'
 import { badUserInput } from './errors.ts'
-import { checkedCount, type Given } from './input.ts'
+import { checkedCount } from './input.ts'
 import { conflictProblems } from './tool-rule-conflicts.ts'
-import { shapeProblems, toolsNamedBy, unknownToolProblems, type ToolRule, type ToolRuleKind } from './tool-rules.ts'
-
-export interface ToolRuleInput {
-  readonly kind: ToolRuleKind
-  readonly tool: string
-  readonly children?: Given<readonly string[]>
-  readonly maxCalls?: Given<number>
-  readonly outputMapping?: Given<Json>
-  readonly defaultChild?: Given<string>
-  readonly requireMapping?: Given<boolean>
-  readonly prefilledArguments?: Given<Json>
-}
+import { shapeProblems, toToolRule, type ToolRuleInput } from './tool-rule-shape.ts'
+import { toolsNamedBy, unknownToolProblems, type RuleProblem, type ToolRule } from './tool-rules.ts'
 
 /** The rules as they are stored. Which tools they may name is asked once the agent's tools are known. */
 export function checkedToolRules(field: string, inputs: readonly ToolRuleInput[]): ToolRule[] {
   checkedCount(field, inputs, { max: 200 })
+  for (const [index, input] of inputs.entries()) refuse(`${field}.${index}`, shapeProblems(input))
   const rules = inputs.map(toToolRule)
-  const [problem] = [...shapeProblems(rules), ...conflictProblems(rules)]
-  if (problem) throw badUserInput(`${field}.${problem.path}`, problem.message)
+  refuse(field, conflictProblems(rules))
 
   const seen = new Set<string>()
   for (const [index, rule] of rules.entries()) {
@@ -33,8 +23,7 @@ export function checkedToolRules(field: string, inputs: readonly ToolRuleInput[]
 
 /** Of rules that are being set. */
 export function checkToolsOfRules(field: string, rules: readonly ToolRule[], toolNames: Iterable<string>): void {
-  const [problem] = unknownToolProblems(rules, toolNames)
-  if (problem) throw badUserInput(`${field}.${problem.path}`, problem.message)
+  refuse(field, unknownToolProblems(rules, toolNames))
 }
 
 /** Of tools that are being taken away: `field` is what takes them. */
@@ -48,16 +37,6 @@ export function checkToolsLeftToRules(field: string, rules: readonly ToolRule[],
     )
 }
 
-function toToolRule(input: ToolRuleInput): ToolRule {
-  return {
-    kind: input.kind,
-    tool: input.tool,
-    children: input.children ?? null,
-    maxCalls: input.maxCalls ?? null,
-    outputMapping: input.outputMapping ?? null,
-    defaultChild: input.defaultChild ?? null,
-    requireMapping: input.requireMapping ?? (input.kind === 'CONDITIONAL' ? false : null),
-    // Its shape is looked at with the rest of the rule.
-    prefilledArguments: (input.prefilledArguments ?? null) as JsonObject | null,
-  }
+function refuse(field: string, [problem]: readonly RuleProblem[]): void {
+  if (problem) throw badUserInput(`${field}.${problem.path}`, problem.message)
 }

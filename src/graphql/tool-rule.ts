@@ -38,25 +38,34 @@ ToolRule.implement({
     children: t.stringList({
       nullable: true,
       description: descriptions.children,
-      resolve: (rule) => rule.children && [...rule.children],
+      resolve: (rule) => ('children' in rule ? [...rule.children] : null),
     }),
-    maxCalls: t.exposeInt('maxCalls', { nullable: true, description: descriptions.maxCalls }),
+    maxCalls: t.int({
+      nullable: true,
+      description: descriptions.maxCalls,
+      resolve: (rule) => (rule.kind === 'MAX_CALLS' ? rule.maxCalls : null),
+    }),
     outputMapping: t.field({
       type: 'JSON',
       nullable: true,
       description: descriptions.outputMapping,
-      resolve: (rule) => rule.outputMapping,
+      resolve: (rule) => (rule.kind === 'CONDITIONAL' ? rule.outputMapping : null),
     }),
-    defaultChild: t.exposeString('defaultChild', {
+    defaultChild: t.string({
       nullable: true,
       description: 'CONDITIONAL: tool to call next if the mapping has no entry for the result. Null means any tool.',
+      resolve: (rule) => (rule.kind === 'CONDITIONAL' ? rule.defaultChild : null),
     }),
-    requireMapping: t.exposeBoolean('requireMapping', { nullable: true, description: descriptions.requireMapping }),
+    requireMapping: t.boolean({
+      nullable: true,
+      description: descriptions.requireMapping,
+      resolve: (rule) => (rule.kind === 'CONDITIONAL' ? rule.requireMapping : null),
+    }),
     prefilledArguments: t.field({
       type: 'JSON',
       nullable: true,
       description: descriptions.prefilledArguments,
-      resolve: (rule) => rule.prefilledArguments,
+      resolve: (rule) => ('prefilledArguments' in rule ? rule.prefilledArguments : null),
     }),
   }),
 })

@@ -11,16 +11,7 @@ import type { Json } from '../../src/util/json.ts'
 const at = new Date('2026-01-01')
 const args = { amount: 100 }
 const tool: Tool = { ...unsetTool, id: 'tool', tenantId: 'tenant', name: 'pay', createdAt: at, updatedAt: at }
-const rule: ToolRule = {
-  kind: 'REQUIRES_APPROVAL',
-  tool: 'pay',
-  children: null,
-  maxCalls: null,
-  outputMapping: null,
-  defaultChild: null,
-  requireMapping: null,
-  prefilledArguments: null,
-}
+const rule: ToolRule = { kind: 'REQUIRES_APPROVAL', tool: 'pay' }
 
 /** Every value of each column of the table in docs/tools.md, by the word that stands for it there. */
 const columns = [

@@ -157,17 +157,9 @@ function stateOf({ run: change = {}, steps = [answered], calls = [], inFlight = 
   }
 }
 
-const noRule = {
-  children: null,
-  maxCalls: null,
-  outputMapping: null,
-  defaultChild: null,
-  requireMapping: null,
-  prefilledArguments: null,
-}
 const cancelled = { cancelRequestedAt: at }
 const followUps = [{ role: 'USER' as const, content: [], clientId: null }]
-const terminal: ToolRule[] = [{ ...noRule, kind: 'TERMINAL', tool: 'serial' }]
+const terminal: ToolRule[] = [{ kind: 'TERMINAL', tool: 'serial' }]
 
 const table: readonly [string, Given, object][] = [
   ['nothing was asked yet', { steps: [] }, { type: 'call model' }],

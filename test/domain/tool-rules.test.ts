@@ -12,22 +12,13 @@ import {
   type PastCall,
 } from '../../src/domain/tool-rule-solver.ts'
 import { describeToolRules } from '../../src/domain/tool-rule-text.ts'
+import { toToolRule, type ToolRuleInput } from '../../src/domain/tool-rule-shape.ts'
 import { toolRuleKinds, type ToolRule } from '../../src/domain/tool-rules.ts'
 
 const tools = ['a', 'b', 'c', 'd']
 
-function rule(kind: ToolRule['kind'], tool: string, given: Partial<ToolRule> = {}): ToolRule {
-  return {
-    kind,
-    tool,
-    children: null,
-    maxCalls: null,
-    outputMapping: null,
-    defaultChild: null,
-    requireMapping: kind === 'CONDITIONAL' ? false : null,
-    prefilledArguments: null,
-    ...given,
-  }
+function rule(kind: ToolRule['kind'], tool: string, given: Partial<ToolRuleInput> = {}): ToolRule {
+  return toToolRule({ kind, tool, ...given })
 }
 
 const ran = (...names: string[]): PastCall[] => names.map((name) => ({ name, output: '' }))
@@ -76,13 +67,13 @@ describe('the solver', () => {
         if (each.tool === tool) isFirst = true
       }
       if (each.kind === 'CHILDREN' && before !== null && before.name === each.tool) {
-        if (!each.children!.includes(tool)) return false
+        if (!each.children.includes(tool)) return false
       }
-      if (each.kind === 'PARENT' && each.children!.includes(tool)) {
+      if (each.kind === 'PARENT' && each.children.includes(tool)) {
         if (before === null || before.name !== each.tool) return false
       }
       if (each.kind === 'CONDITIONAL' && before !== null && before.name === each.tool) {
-        const mapped = (each.outputMapping as Record<string, string>)[before.output]
+        const mapped = each.outputMapping[before.output]
         if (mapped !== undefined) {
           if (mapped !== tool) return false
         } else if (each.requireMapping) return false
@@ -91,7 +82,7 @@ describe('the solver', () => {
       if (each.kind === 'MAX_CALLS' && each.tool === tool) {
         let count = 0
         for (const call of past) if (call.name === tool) count += 1
-        if (count >= each.maxCalls!) return false
+        if (count >= each.maxCalls) return false
       }
     }
     return firsts === 0 || past.length > 0 || isFirst
@@ -123,7 +114,7 @@ describe('the solver', () => {
   })
 
   test('[RUL4] CONDITIONAL without a match follows its default, anything, or nothing where a match is required', () => {
-    const conditional = (given: Partial<ToolRule>) => [
+    const conditional = (given: Partial<ToolRuleInput>) => [
       rule('CONDITIONAL', 'z', { outputMapping: { ok: 'a' }, ...given }),
     ]
     expect(allowedTools(conditional({ defaultChild: 'b' }), returned('z', 'no'), tools)).toEqual(['b'])
@@ -182,14 +173,15 @@ describe('rules that cannot be kept together', () => {
     expect(paths(children('a', 'a'))).toEqual(['0.children'])
     expect(paths(children('a', 'b'), children('b', 'a'))).toEqual(['0.children', '1.children'])
     expect(paths(children('a', 'b'), children('b', 'c'), children('c', 'b'))).toHaveLength(3)
-    const always = rule('CONDITIONAL', 'b', { outputMapping: { ok: 'a' }, defaultChild: 'b' })
+    const mapped = { outputMapping: { ok: 'a' } }
+    const always = rule('CONDITIONAL', 'b', { ...mapped, defaultChild: 'b' })
     expect(paths(children('a', 'b'), always)).toEqual(['0.children', '1.outputMapping'])
 
     expect(paths(children('a', 'a', 'b'))).toEqual([])
     expect(paths(children('a', 'b'), children('b', 'a', 'c'))).toEqual([])
     expect(paths(children('a', 'b'), children('b', 'a'), rule('TERMINAL', 'b'))).toEqual([])
     expect(paths(children('a', 'b'), children('b', 'a'), rule('MAX_CALLS', 'b', { maxCalls: 2 }))).toEqual([])
-    expect(paths(children('a', 'b'), { ...always, defaultChild: null })).toEqual([])
+    expect(paths(children('a', 'b'), rule('CONDITIONAL', 'b', mapped))).toEqual([])
   })
 
   test('[RUL9] tools that could be called only after each other are refused', () => {
