@@ -224,9 +224,9 @@ describe('tool rules', () => {
     expect((await createAgent({ tools, toolRules: good })).toolRules).toHaveLength(9)
 
     const bad: [Record<string, unknown>, string, RegExp][] = [
-      [rule('TERMINAL', { maxCalls: 1 }), 'maxCalls', /TERMINAL has no use for it/],
+      [rule('TERMINAL', { maxCalls: 1 }), 'maxCalls', /TERMINAL has no such field/],
       [rule('MAX_CALLS'), 'maxCalls', /missing.*MAX_CALLS/],
-      [rule('MAX_CALLS', { maxCalls: 0 }), 'maxCalls', /0 is too few/],
+      [rule('MAX_CALLS', { maxCalls: 0 }), 'maxCalls', /0 is too small/],
       [rule('CHILDREN'), 'children', /missing/],
       [rule('CHILDREN', { children: [] }), 'children', /empty/],
       [rule('CHILDREN', { children: [two.name, two.name] }), 'children', /twice/],
@@ -236,7 +236,7 @@ describe('tool rules', () => {
       [rule('CONDITIONAL', { outputMapping: { a: 'none' } }), 'outputMapping', /no tool named "none"/],
       [rule('CONDITIONAL', { outputMapping: { a: two.name }, defaultChild: 'none' }), 'defaultChild', /"none"/],
       [rule('RUN_FIRST', { prefilledArguments: [1] }), 'prefilledArguments', /JSON object/],
-      [rule('REQUIRES_APPROVAL', { prefilledArguments: {} }), 'prefilledArguments', /no use/],
+      [rule('REQUIRES_APPROVAL', { prefilledArguments: {} }), 'prefilledArguments', /no such field/],
     ]
     for (const [toolRule, field, message] of bad) {
       const error = await refused(create, { name: 'x', model: 'demo/scripted', tools, toolRules: [good[4], toolRule] })
