@@ -4,6 +4,7 @@ import type { McpServer } from '../domain/mcp-server.ts'
 import { checkedHeaders, checkedHttpUrl } from '../domain/tool-input.ts'
 import type { Viewer } from '../domain/viewer.ts'
 import { insertMcpServer } from '../store/mcp-servers.ts'
+import { transact } from '../store/transact.ts'
 import type { Json } from '../util/json.ts'
 import type { CommandContext } from './command-context.ts'
 import { keepMcpTools } from './keep-mcp-tools.ts'
@@ -33,7 +34,7 @@ export async function addMcpServer(
   const listed = await context.tools.listMcpTools(server).catch((error: unknown) => {
     throw badUserInput('input.url', `The server cannot be reached there: ${errorMessage(error)}`)
   })
-  await context.db.transaction().execute(async (trx) => {
+  await transact(context, async (trx) => {
     if (!(await insertMcpServer(trx, server)))
       throw badUserInput('input.name', `There is another server named ${shown(server.name)}. It takes another name.`)
     await keepMcpTools(context, trx, server, listed)

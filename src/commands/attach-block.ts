@@ -3,6 +3,7 @@ import type { Agent } from '../domain/agent.ts'
 import type { Viewer } from '../domain/viewer.ts'
 import { lockAgent, setAgent } from '../store/agents.ts'
 import { insertAgentBlocks, listBlocksOfAgents, lockBlocks } from '../store/blocks.ts'
+import { transact } from '../store/transact.ts'
 import type { CommandContext } from './command-context.ts'
 import { allFound, found } from './found.ts'
 import { shareBlocks } from './share-blocks.ts'
@@ -14,7 +15,7 @@ export async function attachBlock(
   input: { readonly agentId: string; readonly blockId: string },
 ): Promise<Agent> {
   const { tenantId } = viewer
-  return context.db.transaction().execute(async (trx) => {
+  return transact(context, async (trx) => {
     const [block] = allFound('Block', [input.blockId], await lockBlocks(trx, tenantId, [input.blockId]))
     const stored = found('Agent', input.agentId, await lockAgent(trx, tenantId, input.agentId))
     const attached = (await listBlocksOfAgents(trx, tenantId, [stored.id])).map((owned) => owned.block)

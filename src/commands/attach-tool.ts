@@ -4,6 +4,7 @@ import type { Viewer } from '../domain/viewer.ts'
 import { insertAgentTools, listToolsOfAgents, setApprovalOverride } from '../store/agent-tools.ts'
 import { lockAgent, setAgent } from '../store/agents.ts'
 import { lockToolsToAttach } from '../store/tools.ts'
+import { transact } from '../store/transact.ts'
 import { checkSleeptimeTools } from './check-sleeptime-tools.ts'
 import type { CommandContext } from './command-context.ts'
 import { allFound, found } from './found.ts'
@@ -15,7 +16,7 @@ export interface AttachToolInput extends AgentToolInput {
 /** A tool that the agent has already stays where it is, and gets the approval setting if one is given. */
 export async function attachTool(context: CommandContext, viewer: Viewer, input: AttachToolInput): Promise<Agent> {
   const { tenantId } = viewer
-  return context.db.transaction().execute(async (trx) => {
+  return transact(context, async (trx) => {
     allFound('Tool', [input.toolId], await lockToolsToAttach(trx, tenantId, [input.toolId]))
     const stored = found('Agent', input.agentId, await lockAgent(trx, tenantId, input.agentId))
     const agentTools = await listToolsOfAgents(trx, tenantId, [stored.id])

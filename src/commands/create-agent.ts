@@ -21,6 +21,7 @@ import type { Viewer } from '../domain/viewer.ts'
 import { lockBlocks } from '../store/blocks.ts'
 import type { Database } from '../store/schema.ts'
 import { listBuiltinTools, lockToolsToAttach } from '../store/tools.ts'
+import { transact } from '../store/transact.ts'
 import type { CommandContext } from './command-context.ts'
 import { allFound } from './found.ts'
 import { insertWholeAgent } from './insert-whole-agent.ts'
@@ -47,7 +48,7 @@ export interface PreparedAgent {
 /** Creates an agent with its main conversation, its blocks and its tools, all or nothing. */
 export async function createAgent(context: CommandContext, viewer: Viewer, input: CreateAgentInput): Promise<Agent> {
   const prepared = prepareAgent(context, viewer, input)
-  await context.db.transaction().execute(async (trx) => {
+  await transact(context, async (trx) => {
     const parts = await lockParts(trx, prepared)
     await insertWholeAgent(context, trx, prepared.agent, { ...prepared, ...parts })
   })

@@ -3,6 +3,7 @@ import type { Conversation } from '../domain/conversation.ts'
 import type { Viewer } from '../domain/viewer.ts'
 import { shareAgent } from '../store/agents.ts'
 import { insertConversation } from '../store/conversations.ts'
+import { transact } from '../store/transact.ts'
 import type { CommandContext } from './command-context.ts'
 import { found } from './found.ts'
 
@@ -17,7 +18,7 @@ export async function createConversation(
 ): Promise<Conversation> {
   const { tenantId } = viewer
   const { title, metadata } = checkedConversation(input)
-  return context.db.transaction().execute(async (trx) => {
+  return transact(context, async (trx) => {
     // Conversations of one agent are created in parallel; the agent cannot be deleted meanwhile.
     const agent = found('Agent', input.agentId, await shareAgent(trx, tenantId, input.agentId))
     return insertConversation(trx, {

@@ -11,6 +11,7 @@ import { listToolsOfAgents } from '../store/agent-tools.ts'
 import { lockAgents } from '../store/agents.ts'
 import type { Database } from '../store/schema.ts'
 import { findSleeptimeGroups, insertSleeptimeGroup, setGroupAgents } from '../store/sleeptime-groups.ts'
+import { transact } from '../store/transact.ts'
 import type { CommandContext } from './command-context.ts'
 import { allFound, found } from './found.ts'
 import { makeSleeptimeAgent } from './make-sleeptime-agent.ts'
@@ -33,7 +34,7 @@ export async function createSleeptimeGroup(
   const frequency = checkedFrequency(input.frequency)
   const agentIds = input.sleeptimeAgentIds ?? []
   checkAgentIds(agentIds)
-  return context.db.transaction().execute(async (trx) => {
+  return transact(context, async (trx) => {
     const agents = await lockAgents(trx, tenantId, [...new Set([input.agentId, ...agentIds])])
     const [foreground] = allFound('Agent', [input.agentId], agents)
     await checkSleeptimeAgents(trx, foreground!, allFound('Agent', agentIds, agents))

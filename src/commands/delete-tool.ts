@@ -5,13 +5,14 @@ import type { Viewer } from '../domain/viewer.ts'
 import { listAgentIdsOfTool } from '../store/agent-tools.ts'
 import { lockAgents } from '../store/agents.ts'
 import { deleteTool as deleteToolRow, lockTool } from '../store/tools.ts'
+import { transact } from '../store/transact.ts'
 import type { CommandContext } from './command-context.ts'
 import { found } from './found.ts'
 
 /** Detaches the tool from all agents. Refused while an agent's rules name it: they would require a missing tool. */
 export async function deleteTool(context: CommandContext, viewer: Viewer, input: { id: string }): Promise<void> {
   const { tenantId } = viewer
-  await context.db.transaction().execute(async (trx) => {
+  await transact(context, async (trx) => {
     const tool = found('Tool', input.id, await lockTool(trx, tenantId, input.id))
     if (tool.kind === 'BUILTIN' && tool.isAvailable)
       throw badUserInput(

@@ -2,6 +2,7 @@ import type { Agent } from '../domain/agent.ts'
 import type { Viewer } from '../domain/viewer.ts'
 import { lockAgent, setAgent } from '../store/agents.ts'
 import { deleteAgentBlocks, lockBlocks } from '../store/blocks.ts'
+import { transact } from '../store/transact.ts'
 import type { CommandContext } from './command-context.ts'
 import { allFound, found } from './found.ts'
 
@@ -12,7 +13,7 @@ export async function detachBlock(
   input: { readonly agentId: string; readonly blockId: string },
 ): Promise<Agent> {
   const { tenantId } = viewer
-  return context.db.transaction().execute(async (trx) => {
+  return transact(context, async (trx) => {
     allFound('Block', [input.blockId], await lockBlocks(trx, tenantId, [input.blockId]))
     const stored = found('Agent', input.agentId, await lockAgent(trx, tenantId, input.agentId))
     await deleteAgentBlocks(trx, stored.id, { blockId: input.blockId })

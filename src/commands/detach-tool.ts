@@ -4,6 +4,7 @@ import type { Viewer } from '../domain/viewer.ts'
 import { deleteAgentTools, listToolsOfAgents } from '../store/agent-tools.ts'
 import { lockAgent, setAgent } from '../store/agents.ts'
 import { lockToolsToAttach } from '../store/tools.ts'
+import { transact } from '../store/transact.ts'
 import type { CommandContext } from './command-context.ts'
 import { allFound, found } from './found.ts'
 
@@ -14,7 +15,7 @@ export async function detachTool(
   input: { readonly agentId: string; readonly toolId: string },
 ): Promise<Agent> {
   const { tenantId } = viewer
-  return context.db.transaction().execute(async (trx) => {
+  return transact(context, async (trx) => {
     allFound('Tool', [input.toolId], await lockToolsToAttach(trx, tenantId, [input.toolId]))
     const stored = found('Agent', input.agentId, await lockAgent(trx, tenantId, input.agentId))
     const agentTools = await listToolsOfAgents(trx, tenantId, [stored.id])

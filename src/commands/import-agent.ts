@@ -6,6 +6,7 @@ import type { Tool } from '../domain/tool.ts'
 import type { Viewer } from '../domain/viewer.ts'
 import { findToolsByName } from '../store/tool-calls.ts'
 import { insertTool } from '../store/tools.ts'
+import { transact } from '../store/transact.ts'
 import { checkJavaScript } from './check-javascript.ts'
 import type { CommandContext } from './command-context.ts'
 import { lockParts, prepareAgent, type CreateAgentInput } from './create-agent.ts'
@@ -40,7 +41,7 @@ export async function importAgent(
     const field = `${place}.tools.${index}`
     if (!known.has(tool.name)) created.push(await checkedAt(field, () => toolToCreate(context, viewer, tool)))
   }
-  return context.db.transaction().execute(async (trx) => {
+  return transact(context, async (trx) => {
     // A tool that somebody created under the same name a moment ago is used as it is.
     for (const tool of created) await insertTool(trx, tool)
     const byName = new Map((await findToolsByName(trx, tenantId, names)).map((tool) => [tool.name, tool]))

@@ -1,6 +1,7 @@
 import type { McpServer } from '../domain/mcp-server.ts'
 import type { Viewer } from '../domain/viewer.ts'
 import { findMcpServers, lockMcpServer, setMcpServerError } from '../store/mcp-servers.ts'
+import { transact } from '../store/transact.ts'
 import type { CommandContext } from './command-context.ts'
 import { found } from './found.ts'
 import { keepMcpTools } from './keep-mcp-tools.ts'
@@ -18,7 +19,7 @@ export async function refreshMcpServer(
     (listed) => ({ listed, lastError: null }),
     (error: unknown) => ({ listed: undefined, lastError: errorMessage(error) }),
   )
-  return context.db.transaction().execute(async (trx) => {
+  return transact(context, async (trx) => {
     const server = found('McpServer', input.id, await lockMcpServer(trx, viewer.tenantId, input.id))
     if (answer.listed) await keepMcpTools(context, trx, server, answer.listed)
     await setMcpServerError(trx, server.id, answer.lastError)

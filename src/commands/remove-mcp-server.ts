@@ -1,6 +1,7 @@
 import { badUserInput } from '../domain/errors.ts'
 import type { Viewer } from '../domain/viewer.ts'
 import { deleteMcpServer, listToolsOfMcpServers, lockMcpServer } from '../store/mcp-servers.ts'
+import { transact } from '../store/transact.ts'
 import type { CommandContext } from './command-context.ts'
 import { found } from './found.ts'
 import { isNamedByRules } from './keep-mcp-tools.ts'
@@ -12,7 +13,7 @@ export async function removeMcpServer(
   input: { readonly id: string },
 ): Promise<void> {
   const { tenantId } = viewer
-  await context.db.transaction().execute(async (trx) => {
+  await transact(context, async (trx) => {
     const server = found('McpServer', input.id, await lockMcpServer(trx, tenantId, input.id))
     for (const tool of await listToolsOfMcpServers(trx, tenantId, [server.id])) {
       if (await isNamedByRules(trx, tool))

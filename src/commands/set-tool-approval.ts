@@ -2,6 +2,7 @@ import type { Agent } from '../domain/agent.ts'
 import type { Viewer } from '../domain/viewer.ts'
 import { listToolsOfAgents, setApprovalOverride } from '../store/agent-tools.ts'
 import { lockAgent, setAgent } from '../store/agents.ts'
+import { transact } from '../store/transact.ts'
 import { checkSleeptimeTools } from './check-sleeptime-tools.ts'
 import type { CommandContext } from './command-context.ts'
 import { found } from './found.ts'
@@ -19,7 +20,7 @@ export async function setToolApproval(
   input: SetToolApprovalInput,
 ): Promise<Agent> {
   const { tenantId } = viewer
-  return context.db.transaction().execute(async (trx) => {
+  return transact(context, async (trx) => {
     const stored = found('Agent', input.agentId, await lockAgent(trx, tenantId, input.agentId))
     const agentTools = await listToolsOfAgents(trx, tenantId, [stored.id])
     const attached = agentTools.find((agentTool) => agentTool.tool.id === input.toolId)

@@ -2,17 +2,14 @@ import { mergeAgentSettings, type AgentSettingsInput } from '../domain/agent-inp
 import { checkAgentTools, checkBlockIds, checkLabels, type AgentToolInput } from '../domain/agent-parts.ts'
 import type { Agent } from '../domain/agent.ts'
 import type { Given } from '../domain/input.ts'
-import {
-  checkedToolRules,
-  checkToolsLeftToRules,
-  checkToolsOfRules,
-} from '../domain/tool-rules-input.ts'
+import { checkedToolRules, checkToolsLeftToRules, checkToolsOfRules } from '../domain/tool-rules-input.ts'
 import type { ToolRuleInput } from '../domain/tool-rule-shape.ts'
 import type { Viewer } from '../domain/viewer.ts'
 import { listToolsOfAgents } from '../store/agent-tools.ts'
 import { lockAgent, setAgent } from '../store/agents.ts'
 import { deleteAgentBlocks, insertAgentBlocks, lockBlocks } from '../store/blocks.ts'
 import { lockToolsToAttach } from '../store/tools.ts'
+import { transact } from '../store/transact.ts'
 import { checkSleeptimeTools } from './check-sleeptime-tools.ts'
 import type { CommandContext } from './command-context.ts'
 import { allFound, found } from './found.ts'
@@ -36,7 +33,7 @@ export async function updateAgent(context: CommandContext, viewer: Viewer, input
   const blockIds = input.blockIds === undefined ? undefined : (input.blockIds ?? [])
   if (blockIds) checkBlockIds('input.blockIds', blockIds)
 
-  return context.db.transaction().execute(async (trx) => {
+  return transact(context, async (trx) => {
     const blocks = blockIds && allFound('Block', blockIds, await lockBlocks(trx, tenantId, blockIds))
     if (blocks) checkLabels('input.blockIds', blocks)
     const toolIds = toolInputs?.map((tool) => tool.toolId)

@@ -10,6 +10,7 @@ import {
   setFrequency,
   setGroupAgents,
 } from '../store/sleeptime-groups.ts'
+import { transact } from '../store/transact.ts'
 import type { CommandContext } from './command-context.ts'
 import { checkAgentIds, checkedFrequency, checkSleeptimeAgents } from './create-sleeptime-group.ts'
 import { allFound, found } from './found.ts'
@@ -34,7 +35,7 @@ export async function updateSleeptimeGroup(
   if (agentIds?.length === 0)
     throw badUserInput('input.sleeptimeAgentIds', 'It is empty. To have none work in the background, delete the group.')
 
-  return context.db.transaction().execute(async (trx) => {
+  return transact(context, async (trx) => {
     const [before] = await findSleeptimeGroups(trx, tenantId, [input.id])
     const { agentId } = found('SleeptimeGroup', input.id, before)
     // Agents before the group, as when it was made.

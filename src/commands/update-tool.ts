@@ -2,6 +2,7 @@ import { mergeTool, refuseRulesForTwo, type ToolInput } from '../domain/tool-inp
 import type { Tool } from '../domain/tool.ts'
 import type { Viewer } from '../domain/viewer.ts'
 import { lockTool, setTool } from '../store/tools.ts'
+import { transact } from '../store/transact.ts'
 import { checkJavaScript } from './check-javascript.ts'
 import type { CommandContext } from './command-context.ts'
 import { found } from './found.ts'
@@ -16,7 +17,7 @@ export async function updateTool(context: CommandContext, viewer: Viewer, input:
   const source = input.implementation && 'javascript' in input.implementation ? input.implementation.javascript : null
   // Running it may take seconds, for which nothing is to be locked.
   if (source) await checkJavaScript(context, viewer, { kind: 'JAVASCRIPT', ...source })
-  return context.db.transaction().execute(async (trx) => {
+  return transact(context, async (trx) => {
     const stored = found('Tool', input.id, await lockTool(trx, viewer.tenantId, input.id))
     const tool = { ...stored, ...mergeTool(stored, input), updatedAt: context.clock.now() }
     await setTool(trx, tool)

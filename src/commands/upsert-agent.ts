@@ -7,6 +7,7 @@ import type { Viewer } from '../domain/viewer.ts'
 import { lockAgentByKey, setAgent } from '../store/agents.ts'
 import { insertAgentBlocks, insertBlocks, listBlocksOfAgents } from '../store/blocks.ts'
 import type { Database } from '../store/schema.ts'
+import { transact } from '../store/transact.ts'
 import { checkSleeptimeTools } from './check-sleeptime-tools.ts'
 import type { CommandContext } from './command-context.ts'
 import { lockParts, prepareAgent, type CreateAgentInput, type LockedParts, type PreparedAgent } from './create-agent.ts'
@@ -27,7 +28,7 @@ export async function upsertAgent(
 ): Promise<Agent> {
   return checkedAt('input.agent', async () => {
     const prepared = prepareAgent(context, viewer, given)
-    return context.db.transaction().execute(async (trx) => {
+    return transact(context, async (trx) => {
       const parts = await lockParts(trx, prepared)
       const stored = await lockAgentByKey(trx, viewer.tenantId, key)
       if (stored) return replaceAgent(context, trx, stored, { ...prepared, ...parts })
