@@ -131,8 +131,7 @@ function prefills(rule: ToolRule, history: readonly PastCall[], tool: string): b
 function childFor(rule: ConditionalRule, output: string): { readonly tool: string } | 'any' | 'none' {
   const entries = Object.entries(rule.outputMapping)
   const value = comparable(output)
-  const match =
-    entries.find(([key]) => key === output) ?? entries.find(([key]) => comparable(key) === value)
+  const match = entries.find(([key]) => key === output) ?? entries.find(([key]) => comparable(key) === value)
   if (match) return { tool: match[1] }
   if (rule.requireMapping) return 'none'
   return rule.defaultChild === null ? 'any' : { tool: rule.defaultChild }
