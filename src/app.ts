@@ -1,3 +1,5 @@
+import { hostname } from 'node:os'
+
 import { createAuthenticate } from './auth/authenticate.ts'
 import type { CommandContext } from './commands/command-context.ts'
 import { isLoopback, type Config } from './config.ts'
@@ -21,12 +23,14 @@ import { demoProvider } from './providers/demo.ts'
 import { createOpenAIChat } from './providers/openai-chat.ts'
 import { createOpenAIResponses } from './providers/openai-responses.ts'
 import type { Provider } from './providers/provider.ts'
+import { createHealthServer } from './server/health-server.ts'
 import { createHttpServer } from './server/http.ts'
 import { hasApiKeys } from './store/api-keys.ts'
 import { startDatabaseClock } from './store/database-clock.ts'
 import { isWritable, type OpenDatabase } from './store/open-database.ts'
 import { upsertBuiltinTools } from './store/code-tools.ts'
 import { ensureDefaultTenant, listTenantIds } from './store/tenants.ts'
+import { listToolsOfWorkers } from './store/workers.ts'
 import { checkTools, loadTools } from './tools/load-tools.ts'
 import { createNetworkGuard } from './tools/network-guard.ts'
 import { createToolRegistry, type ToolDefinition } from './tools/registry.ts'
@@ -35,6 +39,7 @@ import type { Clock } from './util/clock.ts'
 import { createIdSource, type IdSource } from './util/ids.ts'
 import type { Log } from './util/log.ts'
 import { StartError } from './util/start-error.ts'
+import { version } from './version.ts'
 import { RunWorker } from './worker/run-worker.ts'
 
 export interface AppOptions {
@@ -78,27 +83,26 @@ export async function createApp(options: AppOptions): Promise<App> {
     )
   }
   const tenantId = await ensureDefaultTenant(db, { clock, ids })
+  const toolsInCode = [...builtinTools, ...tools.map(toBuiltinTool)]
+  // A process that drives no runs may have been started without the tools.
+  const marksMissing = config.workers > 0 ? { except: await listToolsOfWorkers(db) } : undefined
   for (const tenant of await listTenantIds(db)) {
-    const kept = await upsertBuiltinTools(db, tenant, [...builtinTools, ...tools.map(toBuiltinTool)], {
-      clock,
-      ids,
-      // A process that drives no runs may have been started without the tools.
-      marksMissing: config.workers > 0,
-    })
+    const kept = await upsertBuiltinTools(db, tenant, toolsInCode, { clock, ids, marksMissing })
     for (const { name, settings } of kept)
       log.info({ tool: name, settings }, "a client has changed these settings of the tool, so the code's are not used")
   }
 
   const hub = createHub()
   const work = new ProcessWorkSignal(db)
-  const catalog = createCatalog([
+  const providers = [
     demoProvider,
     createOpenAIResponses(config.openai),
     createOpenAIChat(config.openaiChat),
     createAnthropic(config.anthropic),
     ...config.endpoints.map(createProvider),
     ...(options.providers ?? []),
-  ])
+  ]
+  const catalog = createCatalog(providers)
   const network = createNetworkGuard({ allowPrivate: config.allowPrivateNetwork })
   const toolbox = new Toolbox({ db, registry: createToolRegistry(tools), network })
   const commands: CommandContext = { db, clock, ids, hub, work, models: catalog, tools: toolbox }
@@ -122,13 +126,24 @@ export async function createApp(options: AppOptions): Promise<App> {
   const worker = new RunWorker({
     engine,
     database,
-    concurrency: config.workers,
+    about: {
+      hostname: hostname(),
+      version,
+      capacity: config.workers,
+      providers: providers.filter(({ missing }) => missing === undefined).map(({ name }) => name),
+      tools: toolsInCode.map(({ name }) => name),
+    },
     limits: { perTenant: config.tenantRuns, perAgent: config.agentRuns },
     drainMs: config.drainMs,
     suspectAfterMs: options.suspectAfterMs ?? 10_000,
     log,
   })
   let stopping: Promise<void> | undefined
+  const ready = async () => {
+    // A process that drains accepts no more work: a load balancer should use another.
+    if (stopping !== undefined || !(await isWritable(database.pool))) return false
+    return worker.isServed()
+  }
   const server =
     role === 'serve'
       ? createHttpServer<Viewer>({
@@ -140,26 +155,29 @@ export async function createApp(options: AppOptions): Promise<App> {
           console: config.console,
           allowedOrigins: config.allowedOrigins,
           limits: { requestBytes: config.maxBodyBytes },
-          // A process that drains accepts no more work: a load balancer should use another.
-          ready: async () => stopping === undefined && (await isWritable(database.pool)),
+          ready,
         })
       : undefined
+  const health = role === 'worker' && config.healthPort !== undefined ? createHealthServer({ ready, log }) : undefined
 
   return {
     async start() {
       poll.start()
       await relay.start()
       await worker.start()
+      const healthUrl = health && urlOf(config.host, (await health.listen(config.host, config.healthPort!)).port)
+      if (healthUrl !== undefined) log.info({ url: `${healthUrl}/healthz` }, 'the health port is open')
       if (!server) return { url: null }
       const { port } = await server.listen(config.host, config.port)
       if (isOpen) log.warn(openWarning)
-      return { url: `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${port}/graphql` }
+      return { url: `${urlOf(config.host, port)}/graphql` }
     },
     stop() {
       stopping ??= (async () => {
         // The worker stops first: clients can follow its runs until they are drained.
         await worker.stop()
         await server?.close()
+        await health?.close()
         await toolbox.close()
         await relay.stop()
         await poll.stop()
@@ -172,6 +190,10 @@ export async function createApp(options: AppOptions): Promise<App> {
 
 const openWarning =
   'there is no API key: every program on this machine can do everything. Set HOLDPOINT_API_KEY, or run `keys create` and restart'
+
+function urlOf(host: string, port: number): string {
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
+}
 
 function toBuiltinTool({ run: _run, ...tool }: ToolDefinition): BuiltinTool {
   return { ...tool, parallel: tool.parallel ?? false, idempotent: tool.idempotent ?? false }

@@ -23,6 +23,8 @@ export interface Config {
   readonly redisUrl: string | undefined
   readonly preparedStatements: boolean
   readonly workers: number
+  /** Undefined: a worker has no health port. */
+  readonly healthPort: number | undefined
   /** Null: no limit. */
   readonly tenantRuns: number | null
   readonly agentRuns: number | null
@@ -61,6 +63,7 @@ export function readConfig(env: Environment = process.env): Config {
     redisUrl: values.REDIS_URL,
     preparedStatements: values.HOLDPOINT_PREPARED_STATEMENTS === '1',
     workers: values.HOLDPOINT_WORKERS,
+    healthPort: values.HOLDPOINT_HEALTH_PORT,
     tenantRuns: values.HOLDPOINT_TENANT_RUNS || null,
     agentRuns: values.HOLDPOINT_AGENT_RUNS || null,
     apiKey: values.HOLDPOINT_API_KEY,

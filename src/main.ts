@@ -1,5 +1,3 @@
-import { readFileSync } from 'node:fs'
-
 import { parseCommand } from './cli/arguments.ts'
 import { helpText } from './cli/help.ts'
 import { watchForStop, type StopRequest } from './cli/stop-request.ts'
@@ -11,6 +9,7 @@ import { openDatabase, type OpenDatabase } from './store/open-database.ts'
 import { findTenantSecret } from './store/tenants.ts'
 import { createLog, type Log } from './util/log.ts'
 import { StartError, errorCode } from './util/start-error.ts'
+import { version } from './version.ts'
 
 /** Functions that close what was opened. They are called in reverse order. */
 type Closers = (() => Promise<void>)[]
@@ -21,9 +20,9 @@ async function main(args: readonly string[]): Promise<void> {
   const command = parseCommand(args)
   switch (command.name) {
     case 'help':
-      return print(helpText(readVersion(), settings))
+      return print(helpText(version, settings))
     case 'version':
-      return print(readVersion())
+      return print(version)
     case 'wrong':
       process.exitCode = 2
       return complain(command.message)
@@ -101,7 +100,7 @@ async function serve(
   const app = await createApp({ config, database, log, role })
   closers.push(() => app.stop())
   const { url } = await app.start().catch((error: unknown) => {
-    throw explainListening(error, config)
+    throw explainListening(error, role, config)
   })
   print(`ready ${url ?? role}`)
   await stop.asked
@@ -116,13 +115,17 @@ async function findSigningSecret({ db }: OpenDatabase, tenant: string | undefine
   return secret
 }
 
-function explainListening(error: unknown, { host, port }: Config): unknown {
+function explainListening(error: unknown, role: 'serve' | 'worker', config: Config): unknown {
+  const { host } = config
+  const [variable, port] = role === 'serve' ? ['PORT', config.port] : ['HOLDPOINT_HEALTH_PORT', config.healthPort]
   switch (errorCode(error)) {
     case 'EADDRINUSE':
-      return new StartError(`Port ${port} on ${host} is in use: stop what listens there, or set PORT to another one.`)
+      return new StartError(
+        `Port ${port} on ${host} is in use: stop what listens there, or set ${variable} to another one.`,
+      )
     case 'EACCES':
       return new StartError(
-        `Port ${port} on ${host} needs more rights than this account has: set PORT to a number above 1023.`,
+        `Port ${port} on ${host} needs more rights than this account has: set ${variable} to a number above 1023.`,
       )
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
@@ -138,10 +141,6 @@ function explainListening(error: unknown, { host, port }: Config): unknown {
 function exitDespite(log: Log): void {
   log.warn({ open: process.getActiveResourcesInfo() }, 'something is still open after the shutdown')
   process.exit()
-}
-
-function readVersion(): string {
-  return JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')).version
 }
 
 function print(text: string): void {

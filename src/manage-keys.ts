@@ -22,7 +22,7 @@ export async function manageKeys({ db }: OpenDatabase, command: KeysCommand): Pr
     ? ensureDefaultTenant(db, context)
     : ensureTenant(db, command.tenant, context))
   // A running server adds its tools in code when it is next started.
-  await upsertBuiltinTools(db, tenantId, builtinTools, { ...context, marksMissing: false })
+  await upsertBuiltinTools(db, tenantId, builtinTools, context)
   try {
     switch (command.action) {
       case 'create': {

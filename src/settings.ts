@@ -30,6 +30,13 @@ export const settings = {
     least: 0,
     most: 10_000,
   }),
+  HOLDPOINT_HEALTH_PORT: optional(
+    integer('port of /healthz and /readyz of the command worker; 0 takes a free port', {
+      default: 0,
+      least: 0,
+      most: 65_535,
+    }),
+  ),
   HOLDPOINT_TENANT_RUNS: integer('runs of one tenant driven at the same time by all processes; 0: no limit', {
     default: 0,
     least: 0,
@@ -95,6 +102,13 @@ function integer(meaning: string, range: { default: number; least: number; most:
       throw wrong(name, given, `a whole number from ${least} to ${most}`)
     },
   }
+}
+
+/** Undefined unless it is set. */
+function optional<Value>(setting: Setting<Value>): Setting<Value | undefined> {
+  const read: Setting<Value | undefined>['read'] = (given, name) =>
+    given === undefined ? undefined : setting.read(given, name)
+  return { ...setting, shownDefault: 'none', read }
 }
 
 const units: Readonly<Record<string, number>> = { '': 1, b: 1, kb: 1024, mb: 1024 ** 2 }

@@ -722,9 +722,24 @@ export const ApiKeys =
     ApiKeysVariables
   >
 
-export type WorkersData = { readonly viewer: { readonly keyName: string }; readonly workers?: undefined }
+export type WorkersData = {
+  readonly viewer: { readonly keyName: string }
+  readonly workers: readonly {
+    readonly id: string
+    readonly hostname: string
+    readonly version: string
+    readonly capacity: number
+    readonly activeRunCount: number
+    readonly startedAt: string
+    readonly lastSeenAt: string
+  }[]
+}
 export type WorkersVariables = Record<string, never>
-export const Workers = 'query Workers{viewer{keyName}}' as TypedDocument<WorkersData, WorkersVariables>
+export const Workers =
+  'query Workers{viewer{keyName}workers{id hostname version capacity activeRunCount startedAt lastSeenAt}}' as TypedDocument<
+    WorkersData,
+    WorkersVariables
+  >
 
 export type CreateApiKeyData = {
   readonly createApiKey: { readonly secret: string; readonly apiKey: { readonly id: string } } | null

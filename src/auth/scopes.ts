@@ -30,6 +30,7 @@ export const operationScopes: Readonly<Record<string, Readonly<Record<string, Re
     toolCalls: read,
     tools: read,
     viewer: [],
+    workers: manage,
   },
   Mutation: {
     addMcpServer: manage,
@@ -73,7 +74,7 @@ export const operationScopes: Readonly<Record<string, Readonly<Record<string, Re
 }
 
 /** Types whose fields need more than the operation that leads to them. */
-export const typeScopes: Readonly<Record<string, RequiredScopes>> = { ApiKey: manage }
+export const typeScopes: Readonly<Record<string, RequiredScopes>> = { ApiKey: manage, Worker: manage }
 
 /**
  * A mutation answers with the object that it changed, whatever the scopes. From there on, fields that lead to other

@@ -13,6 +13,7 @@ export const idPrefixes = {
   Tenant: 'tenant',
   Tool: 'tool',
   ToolCall: 'call',
+  Worker: 'worker',
 } as const
 
 export type IdKind = keyof typeof idPrefixes

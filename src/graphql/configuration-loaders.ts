@@ -5,11 +5,13 @@ import type { Agent } from '../domain/agent.ts'
 import type { Block } from '../domain/block.ts'
 import type { Conversation } from '../domain/conversation.ts'
 import type { AgentTool, Tool } from '../domain/tool.ts'
+import type { Worker } from '../domain/worker.ts'
 import { listAgentTools, listToolsOfAgents } from '../store/agent-tools.ts'
 import { listAgents } from '../store/agents.ts'
 import { listAgentsOfBlocks, listBlocks, listBlocksOfAgents } from '../store/blocks.ts'
 import { listConversations, listMainConversations } from '../store/conversations.ts'
 import { listTools } from '../store/tools.ts'
+import { listWorkers } from '../store/workers.ts'
 
 /** What is configured, by id and by whose it is. One statement for all that a tick asks for. */
 export interface ConfigurationLoaders {
@@ -18,6 +20,8 @@ export interface ConfigurationLoaders {
   readonly blocks: DataLoader<string, Block | undefined>
   readonly conversations: DataLoader<string, Conversation | undefined>
   readonly tools: DataLoader<string, Tool | undefined>
+  /** Of no tenant: every process drives the runs of all of them. */
+  readonly workers: DataLoader<string, Worker | undefined>
   readonly toolsOfAgent: DataLoader<string, readonly AgentTool[]>
   readonly blocksOfAgent: DataLoader<string, readonly Block[]>
   readonly agentsOfBlock: DataLoader<string, readonly Agent[]>
@@ -31,6 +35,7 @@ export function createConfigurationLoaders(db: CommandContext['db'], tenantId: s
     blocks: loaderById((ids) => listBlocks(db, tenantId, ids)),
     conversations: loaderById((ids) => listConversations(db, tenantId, ids)),
     tools: loaderById((ids) => listTools(db, tenantId, ids)),
+    workers: loaderById((ids) => listWorkers(db, ids)),
     toolsOfAgent: loaderByOwner(
       (agentIds) => listToolsOfAgents(db, tenantId, agentIds),
       (agentTool) => [agentTool.agentId, agentTool],

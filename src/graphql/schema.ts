@@ -39,6 +39,7 @@ import './tool-mutations.ts'
 import './tool-rule.ts'
 import './tool.ts'
 import './viewer.ts'
+import './worker.ts'
 
 /** Importing a module adds its types to the builder. All of them are imported here. */
 export const schema = requireScopes(readFresh(builder.toSchema()))

@@ -3,6 +3,9 @@ import type { ServerResponse } from 'node:http'
 import type { Log } from '../util/log.ts'
 import { sendJson } from './pages.ts'
 
+/** Whether the process can do its work. A text says why it cannot. */
+export type Ready = () => Promise<boolean | string>
+
 /** The process answers. */
 export function sendLiveness(response: ServerResponse): void {
   sendJson(response, 200, { status: 'ok' })
@@ -10,12 +13,12 @@ export function sendLiveness(response: ServerResponse): void {
 
 /** Tells a load balancer whether this process can do its work. However many ask at once, one check is made. */
 export function createReadiness(
-  ready: () => Promise<boolean>,
+  ready: Ready,
   { log }: { readonly log: Log },
 ): (response: ServerResponse) => Promise<void> {
-  let checking: Promise<boolean> | undefined
+  let checking: Promise<boolean | string> | undefined
 
-  async function check(): Promise<boolean> {
+  async function check(): Promise<boolean | string> {
     try {
       return await ready()
     } catch (error) {
@@ -28,6 +31,7 @@ export function createReadiness(
 
   return async (response) => {
     const isReady = await (checking ??= check())
-    sendJson(response, isReady ? 200 : 503, { status: isReady ? 'ok' : 'unavailable' })
+    if (isReady === true) return sendJson(response, 200, { status: 'ok' })
+    sendJson(response, 503, { status: 'unavailable', ...(isReady !== false && { reason: isReady }) })
   }
 }

@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
+import type { Socket } from 'node:net'
 
 import type { GraphQLSchema } from 'graphql'
 
@@ -8,11 +8,12 @@ import type { Log } from '../util/log.ts'
 import { createIdentify, type Authenticate } from './authentication.ts'
 import { createConsole } from './console.ts'
 import { asksForPage, createGraphiQL } from './graphiql.ts'
-import { createReadiness, sendLiveness } from './health.ts'
+import { createReadiness, sendLiveness, type Ready } from './health.ts'
 import { sendHomePage } from './home-page.ts'
 import { badHost, parseHost } from './host.ts'
 import { createKeyWatch } from './key-watch.ts'
 import { defaultLimits, type Limits } from './limits.ts'
+import { listen, type Listening } from './listen.ts'
 import { createOrigins } from './origin.ts'
 import { isRead, securityHeaders, sendError, sendJson } from './pages.ts'
 import { createSchemaFiles, isSchemaFile } from './schema-files.ts'
@@ -32,12 +33,12 @@ export interface HttpServerOptions<Viewer> {
   readonly console?: boolean
   /** Origins of other sites whose pages may use the API. Defaults to none. */
   readonly allowedOrigins?: readonly string[]
-  readonly ready: () => Promise<boolean>
+  readonly ready: Ready
 }
 
 export interface HttpServer {
   /** Port 0 takes a free port. Rejects with Node's own error if the address is not available. */
-  listen(host: string, port: number): Promise<{ port: number }>
+  listen(host: string, port: number): Promise<Listening>
   /**
    * Accepts nothing new, tells WebSocket clients to reconnect (1012), cuts event streams (without a `complete`, which
    * would say that they had ended), waits a little for open requests, then cuts those too. May be called twice.
@@ -135,14 +136,7 @@ export function createHttpServer<Viewer>(options: HttpServerOptions<Viewer>): Ht
 
   let closing: Promise<void> | undefined
   return {
-    listen: (host, port) =>
-      new Promise((resolve, reject) => {
-        server.once('error', reject)
-        server.listen(port, host, () => {
-          server.off('error', reject)
-          resolve({ port: (server.address() as AddressInfo).port })
-        })
-      }),
+    listen: (host, port) => listen(server, host, port),
     close: () => (closing ??= shutDown()),
   }
 }

@@ -15,6 +15,8 @@ export interface Claim {
   readonly places: number
   /** The tenant whose run this worker claimed last: the others come before it. */
   readonly lastTenantId: string
+  /** Agents whose runs this worker leaves to others. Defaults to none. */
+  readonly leftAgentIds?: readonly string[]
 }
 
 /** How many runs of a tenant or an agent may be driven at a time, by all workers together. Null: no limit. */
@@ -57,7 +59,10 @@ const agentPlace = sql`row_number() over (partition by agent_id order by urgent 
 
 const noLimits: ClaimLimits = { perTenant: null, perAgent: null }
 
-function waitingRuns({ places, lastTenantId }: Claim, { perTenant, perAgent } = noLimits): RawBuilder<unknown> {
+function waitingRuns(
+  { places, lastTenantId, leftAgentIds = [] }: Claim,
+  { perTenant, perAgent } = noLimits,
+): RawBuilder<unknown> {
   const after = (tenantId: RawBuilder<unknown>) =>
     sql`select tenant_id from runs where claimable and tenant_id > ${tenantId} order by tenant_id limit 1`
   const last = sql`${lastTenantId}::uuid`
@@ -87,6 +92,7 @@ function waitingRuns({ places, lastTenantId }: Claim, { perTenant, perAgent } = 
       from waiting_tenants cross join lateral (
         select id, next_seq, urgent ${perAgent === null ? sql`` : sql`, ${agentPlace}`}
         from runs where claimable and runs.tenant_id = waiting_tenants.tenant_id
+          and agent_id <> all (${leftAgentIds}::uuid[])
         order by urgent desc, id ${perAgent === null ? sql`limit ${places * spare}` : sql``}
       ) waiting
       ${perAgent === null ? sql`` : sql`where agent_place <= ${perAgent}`}

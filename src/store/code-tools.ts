@@ -18,13 +18,18 @@ export interface KeptSettings {
 /**
  * Makes the tenant's tools of kind BUILTIN what the code says. Settings that a client has changed stay, and are
  * returned. A name that the tenant has given to a tool of its own stays that tool's. With `marksMissing`, tools that
- * the code no longer has become unavailable. Writes nothing where nothing changed.
+ * the code no longer has become unavailable, except those that another process has in its code. Writes nothing where
+ * nothing changed.
  */
 export async function upsertBuiltinTools(
   db: Kysely<Database>,
   tenantId: string,
   definitions: readonly BuiltinTool[],
-  options: { readonly clock: Clock; readonly ids: IdSource; readonly marksMissing?: boolean },
+  options: {
+    readonly clock: Clock
+    readonly ids: IdSource
+    readonly marksMissing?: { readonly except: readonly string[] } | undefined
+  },
 ): Promise<KeptSettings[]> {
   const now = options.clock.now()
   const byName = new Map(definitions.map((definition) => [definition.name, definition]))
@@ -43,7 +48,7 @@ export async function upsertBuiltinTools(
       const stored = toTool(row)
       const definition = byName.get(row.name)
       if (!definition) {
-        if (options.marksMissing && stored.isAvailable)
+        if (options.marksMissing?.except.includes(row.name) === false && stored.isAvailable)
           await setTool(trx, { ...stored, isAvailable: false, updatedAt: now })
         continue
       }

@@ -15,6 +15,13 @@ export async function clearLease(
     where id = ${runId} and lease = ${lease}`.execute(db)
 }
 
+/** Lets go of a run that another worker should drive. Nobody has tried to drive it, so that is no attempt. */
+export async function leaveRun(db: Kysely<Database>, runId: string, lease: string): Promise<void> {
+  await sql`
+    update runs set lease = null, worker_id = null, attempts = attempts - 1
+    where id = ${runId} and lease = ${lease}`.execute(db)
+}
+
 /**
  * Frees the runs whose workers are gone. Each of them counts a death, because one of them may have caused it; but where
  * a suspect was among a worker's runs, the others are not counted: they only happened to be beside it.

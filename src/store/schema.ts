@@ -253,5 +253,14 @@ export interface Database {
     run_id: string
     created_at: Date
   }
-  workers: { id: string; started_at: Date; heartbeat_at: Date }
+  workers: {
+    id: string
+    hostname: string
+    version: string
+    capacity: number
+    providers: string[]
+    tools: string[]
+    started_at: Date
+    heartbeat_at: Date
+  }
 }

@@ -1,6 +1,7 @@
 import { sql, type Kysely } from 'kysely'
 import pg from 'pg'
 
+import { silenceMs, type Worker, type WorkerAbilities, type WorkerProcess } from '../domain/worker.ts'
 import type { Database } from './schema.ts'
 
 /**
@@ -8,9 +9,72 @@ import type { Database } from './schema.ts'
  * on its runs may be taken by others. A worker whose row is gone has been given up, and must stop what it does. The
  * time is the database's: a machine whose clock is wrong neither seems dead nor finds the others so.
  */
-export async function insertWorker(db: Kysely<Database>, workerId: string): Promise<void> {
-  await sql`insert into workers (id, started_at, heartbeat_at)
-    values (${workerId}, clock_timestamp(), clock_timestamp())`.execute(db)
+export async function insertWorker(db: Kysely<Database>, workerId: string, about: WorkerProcess): Promise<void> {
+  const { hostname, version, capacity, providers, tools } = about
+  await sql`insert into workers (id, hostname, version, capacity, providers, tools, started_at, heartbeat_at)
+    values (${workerId}, ${hostname}, ${version}, ${capacity}, ${providers}, ${tools},
+      clock_timestamp(), clock_timestamp())`.execute(db)
+}
+
+/** One that is silent for longer is dead, or about to be found dead. */
+const isAlive = sql<boolean>`heartbeat_at > clock_timestamp() - make_interval(secs => ${silenceMs / 1000})`
+
+/** The workers that are alive, oldest first; with `ids`, only these. */
+export async function listWorkers(db: Kysely<Database>, ids?: readonly string[]): Promise<Worker[]> {
+  let query = db
+    .selectFrom('workers')
+    .select(['id', 'hostname', 'version', 'capacity', 'started_at', 'heartbeat_at'])
+    .select((eb) =>
+      eb
+        .selectFrom('runs')
+        .whereRef('runs.worker_id', '=', 'workers.id')
+        .select((runs) => runs.fn.countAll<number>().as('count'))
+        .as('active_runs'),
+    )
+    .where(isAlive)
+    .orderBy('started_at')
+    .orderBy('id')
+  if (ids) query = query.where('id', 'in', ids)
+  const rows = await query.execute()
+  return rows.map((row) => ({
+    id: row.id,
+    hostname: row.hostname,
+    version: row.version,
+    capacity: row.capacity,
+    activeRunCount: row.active_runs ?? 0,
+    startedAt: row.started_at,
+    lastSeenAt: row.heartbeat_at,
+  }))
+}
+
+/** Whether any process drives runs, and whether runs wait for one. */
+export async function readWorkerPresence(
+  db: Kysely<Database>,
+): Promise<{ readonly hasWorker: boolean; readonly runsWait: boolean }> {
+  const { rows } = await sql<{ has_worker: boolean; runs_wait: boolean }>`
+    select exists (select from workers where ${isAlive}) as has_worker,
+      exists (select from runs where claimable) as runs_wait`.execute(db)
+  return { hasWorker: rows[0]!.has_worker, runsWait: rows[0]!.runs_wait }
+}
+
+/** Whether a worker other than this one can reach these providers and has these tools in its code. */
+export async function hasAbleWorker(
+  db: Kysely<Database>,
+  { providers, tools }: WorkerAbilities,
+  { exceptId }: { readonly exceptId: string },
+): Promise<boolean> {
+  const { rows } = await sql<{ able: boolean }>`
+    select exists (
+      select from workers where id <> ${exceptId} and providers @> ${providers}::text[] and tools @> ${tools}::text[]
+        and ${isAlive}) as able`.execute(db)
+  return rows[0]!.able
+}
+
+/** The tools in the code of the workers that are alive. */
+export async function listToolsOfWorkers(db: Kysely<Database>): Promise<string[]> {
+  const { rows } = await sql<{ name: string }>`
+    select distinct unnest(tools) as name from workers where ${isAlive}`.execute(db)
+  return rows.map(({ name }) => name)
 }
 
 /** False if the worker was given up. */
@@ -62,12 +126,10 @@ export async function holdWorkerLock(
 /** Workers that may be dead: nobody holds their lock, or their heart has not beaten for so long. */
 export async function listSilentWorkers(
   db: Kysely<Database>,
-  silenceMs: number,
 ): Promise<{ readonly id: string; readonly silent: boolean }[]> {
   const { rows } = await sql<{ id: string; silent: boolean }>`
     select workers.id, silent from workers
-      cross join lateral (
-        select heartbeat_at < clock_timestamp() - make_interval(secs => ${silenceMs / 1000}) as silent) heart
+      cross join lateral (select not ${isAlive} as silent) heart
     where silent or not exists (
       select from pg_locks where locktype = 'advisory' and classid = ${lockSpace}::integer::oid
         and database = (select oid from pg_database where datname = current_database())

@@ -1,14 +1,20 @@
-import { pino, type Logger } from 'pino'
+import { pino, type DestinationStream, type Logger } from 'pino'
+
+import { createPrettyStream } from './pretty-log.ts'
 
 export type Log = Logger
 
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 export type LogLevel = (typeof logLevels)[number]
 
-/** Writes JSON lines to stderr. Stdout has only what the commands print. */
-export function createLog(level: LogLevel): Log {
-  return pino(
-    { level, base: null, timestamp: pino.stdTimeFunctions.isoTime },
-    pino.destination({ dest: 2, sync: true }),
-  )
+/**
+ * Writes to stderr: lines for people in a terminal, JSON lines anywhere else. Stdout has only what the commands print.
+ */
+export function createLog(level: LogLevel, destination: DestinationStream = standardError()): Log {
+  return pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, destination)
+}
+
+function standardError(): DestinationStream {
+  const stderr = pino.destination({ dest: 2, sync: true })
+  return process.stderr.isTTY ? createPrettyStream(stderr) : stderr
 }

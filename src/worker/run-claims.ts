@@ -1,8 +1,11 @@
 import { LeaseLostError } from '../engine/commit.ts'
 import { driveRun } from '../engine/drive-run.ts'
 import { claimRuns, claimSuspect, type ClaimedRun } from '../store/claim-runs.ts'
-import { clearLease, listLeasesOf } from '../store/leases.ts'
+import { isPoison } from '../domain/take-up.ts'
+import { clearLease, leaveRun, listLeasesOf } from '../store/leases.ts'
 import { isTransientFailure } from '../store/transient-failure.ts'
+import { notifyWorkers } from '../store/workers.ts'
+import { AbleWorkers } from './able-workers.ts'
 import type { WorkerOptions } from './worker-options.ts'
 
 /** Suspects are looked for in every so many sweeps. */
@@ -21,6 +24,7 @@ export class RunClaims {
   readonly #options: WorkerOptions
   readonly #workerId: string
   readonly #onLeaseLost: () => void
+  readonly #able: AbleWorkers
   readonly #draining = new AbortController()
   readonly #release = new AbortController()
   /**
@@ -46,6 +50,7 @@ export class RunClaims {
     this.#options = options
     this.#workerId = workerId
     this.#onLeaseLost = onLeaseLost
+    this.#able = new AbleWorkers(options.engine.db, workerId, options.about)
   }
 
   open(): void {
@@ -91,7 +96,7 @@ export class RunClaims {
 
   #freePlaces(): number {
     if (this.#openedAt === undefined || this.#draining.signal.aborted) return 0
-    return Math.max(0, this.#options.concurrency - this.#driven.size)
+    return Math.max(0, this.#options.about.capacity - this.#driven.size)
   }
 
   #ask(work: () => Promise<void>): void {
@@ -110,7 +115,8 @@ export class RunClaims {
   async #claim(): Promise<void> {
     const places = this.#freePlaces()
     if (places === 0) return
-    const claim = { workerId: this.#workerId, places, lastTenantId: this.#lastTenantId }
+    const { leftAgentIds } = this.#able
+    const claim = { workerId: this.#workerId, places, lastTenantId: this.#lastTenantId, leftAgentIds }
     const claimed = await claimRuns(this.#options.engine.db, claim, this.#options.limits)
     this.#mayBeMore = claimed.length === places
     for (const run of claimed) this.#drive(run)
@@ -139,6 +145,7 @@ export class RunClaims {
   async #driveToItsEnd(claimed: ClaimedRun, runId: string, lease: string): Promise<void> {
     const { engine, log } = this.#options
     try {
+      if (await this.#leave(claimed)) return
       await driveRun(engine, claimed, {
         draining: this.#draining.signal,
         release: this.#release.signal,
@@ -154,6 +161,15 @@ export class RunClaims {
       // A fault of the database is not the run's. Any other error may come again wherever the run is driven.
       await this.#letGo(runId, lease, { counts: !isLost && !isTransientFailure(error) })
     }
+  }
+
+  /** Leaves the run to a worker that has what it needs and this one lacks, if there is one. */
+  async #leave({ loaded: { state } }: ClaimedRun): Promise<boolean> {
+    if (isPoison(state.run) || !(await this.#able.shouldLeave(state))) return false
+    const { db } = this.#options.engine
+    await leaveRun(db, state.run.id, state.run.lease!)
+    await notifyWorkers(db)
+    return true
   }
 
   /** Whoever drives the run next must not find our lease on it: we live, but nobody here drives it. */

@@ -1,5 +1,6 @@
 import { Sweep } from './sweep.ts'
 import type { WorkerOptions } from './worker-options.ts'
+import { noWorker, WorkerPresence } from './worker-presence.ts'
 import { openSession, type WorkerSession } from './worker-session.ts'
 
 const reopenAfterMs = 1_000
@@ -12,19 +13,29 @@ const reopenAfterMs = 1_000
 export class RunWorker {
   readonly #options: WorkerOptions
   readonly #sweep: Sweep
+  /** Of a process that drives no runs itself. */
+  readonly #others: WorkerPresence | undefined
   #session: WorkerSession | undefined
   #stopped = false
   #reopening: Promise<void> = Promise.resolve()
 
   constructor(options: WorkerOptions) {
     this.#options = options
-    this.#sweep = new Sweep(options, () => this.#session)
+    const drives = options.about.capacity > 0
+    this.#others = drives ? undefined : new WorkerPresence(options.engine.db, options.log)
+    this.#sweep = new Sweep(options, { session: () => this.#session, others: this.#others })
     options.engine.work.connect(() => this.#session?.claims.look() ?? false)
   }
 
   async start(): Promise<void> {
-    if (this.#options.concurrency > 0) await this.#open()
+    if (!this.#others) await this.#open()
     this.#sweep.start()
+  }
+
+  /** True if runs are driven, here or in another process; otherwise what is wrong. */
+  async isServed(): Promise<true | string> {
+    if (!this.#others) return this.#session ? true : 'the worker has lost its connection to the database'
+    return (await this.#others.isServed()) ? true : noWorker
   }
 
   /** Claims no more runs, lets running steps finish for a while, hands back the rest. May be called twice. */

@@ -5,11 +5,10 @@ import { freeRunsOfTheDead } from '../store/leases.ts'
 import { listCancelledRuns } from '../store/runs.ts'
 import { deleteWorker, listSilentWorkers } from '../store/workers.ts'
 import type { WorkerOptions } from './worker-options.ts'
+import type { WorkerPresence } from './worker-presence.ts'
 import type { WorkerSession } from './worker-session.ts'
 
 const intervalMs = 500
-/** A lock may be free for a moment while its worker reconnects; a heart that is silent so long has stopped. */
-const silenceMs = 30_000
 
 interface Task {
   readonly name: string
@@ -33,7 +32,13 @@ export class Sweep {
   /** Workers whose lock was free in the last round. */
   #silent = new Set<string>()
 
-  constructor(options: WorkerOptions, session: () => WorkerSession | undefined) {
+  constructor(
+    options: WorkerOptions,
+    {
+      session,
+      others,
+    }: { readonly session: () => WorkerSession | undefined; readonly others: WorkerPresence | undefined },
+  ) {
     this.#options = options
     this.#session = session
     const { engine } = options
@@ -48,6 +53,7 @@ export class Sweep {
         every: 20,
         run: () => deleteOldIdempotencyKeys(engine.db, engine.clock.now()),
       },
+      ...(others ? [{ name: 'look for workers', every: 4, run: () => others.look() }] : []),
     ]
   }
 
@@ -78,7 +84,7 @@ export class Sweep {
 
   async #freeRunsOfDeadWorkers(): Promise<void> {
     const { db, work } = this.#options.engine
-    const silent = await listSilentWorkers(db, silenceMs)
+    const silent = await listSilentWorkers(db)
     const dead = silent.filter((worker) => worker.silent || this.#silent.has(worker.id))
     this.#silent = new Set(silent.map(({ id }) => id))
     for (const { id } of dead) {

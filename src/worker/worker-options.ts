@@ -1,4 +1,5 @@
 import type { EngineContext } from '../engine/engine-context.ts'
+import type { WorkerProcess } from '../domain/worker.ts'
 import type { ProcessWorkSignal } from '../live/work-signal.ts'
 import type { ClaimLimits } from '../store/claim-runs.ts'
 import type { OpenDatabase } from '../store/open-database.ts'
@@ -7,8 +8,10 @@ import type { Log } from '../util/log.ts'
 export interface WorkerOptions {
   readonly engine: EngineContext & { readonly work: ProcessWorkSignal }
   readonly database: OpenDatabase
-  /** How many runs are driven at the same time. 0: none, this process only sweeps. */
-  readonly concurrency: number
+  /**
+   * What others see of it. `capacity` is how many runs are driven at the same time. 0: none, this process only sweeps.
+   */
+  readonly about: WorkerProcess
   readonly limits: ClaimLimits
   readonly drainMs: number
   /**

@@ -29,7 +29,7 @@ export async function openSession(options: WorkerOptions, onLost: () => void): P
 
   const claims = new RunClaims(options, workerId, { onLeaseLost: () => void beat() })
   const lock = await holdWorkerLock(database.url, workerId, { onLost: lose, onWork: () => claims.look() })
-  await insertWorker(db, workerId).catch((error: unknown) => fail(error))
+  await insertWorker(db, workerId, options.about).catch((error: unknown) => fail(error))
   if (over) await fail(new Error('The worker lost its lock while it started.'))
   open = true
   const heartbeat = setInterval(() => void beat(), heartbeatMs)

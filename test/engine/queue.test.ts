@@ -9,6 +9,7 @@ import { deferred } from '../../src/util/deferred.ts'
 import { createEngineGround, type EngineGround } from '../support/engine-ground.ts'
 import { hookDatabase } from '../support/gated-database.ts'
 import { createGatedModel, gatedHandle } from '../support/gated-model.ts'
+import { testWorker } from '../support/worker-process.ts'
 
 /** Claims on a database where nothing else moves. */
 let ground: EngineGround
@@ -18,7 +19,7 @@ beforeAll(async () => {
   const tool = { name: 'a', description: '', parameters: { type: 'object' }, run: () => '' }
   ground = await createEngineGround({ providers: [createGatedModel().provider], model: gatedHandle, tools: [tool] })
   workerId = randomUUID()
-  await insertWorker(ground.database.db, workerId)
+  await insertWorker(ground.database.db, workerId, testWorker)
 })
 afterEach(() => ground.database.pool.query('delete from conversations'))
 afterAll(() => ground.close())
@@ -84,7 +85,7 @@ test('[ENG47] limits of runs at a time hold per tenant and per agent, also for t
   await addRuns(6)
   await addRuns(6)
   const second = randomUUID()
-  await insertWorker(ground.database.db, second)
+  await insertWorker(ground.database.db, second, testWorker)
   const perTenant = { perTenant: 3, perAgent: null }
   // The first has counted and not committed yet: the second waits before it counts.
   const counted = deferred()
@@ -124,7 +125,7 @@ test('[ENG47] limits of runs at a time hold per tenant and per agent, also for t
 test('[ENG48] workers that claim at the same moment never get the same run, and miss none', async () => {
   const waiting = await addRuns(100)
   const workers = [workerId, randomUUID(), randomUUID(), randomUUID()]
-  for (const worker of workers.slice(1)) await insertWorker(ground.database.db, worker)
+  for (const worker of workers.slice(1)) await insertWorker(ground.database.db, worker, testWorker)
   const claimed: string[] = []
   while (claimed.length < waiting.length) {
     for (const batch of await Promise.all(workers.map((worker) => claim(7, noLimits, worker)))) claimed.push(...batch)
@@ -135,7 +136,7 @@ test('[ENG48] workers that claim at the same moment never get the same run, and 
 test('[ENG49] a worker that was given up claims nothing', async () => {
   await addRuns(1)
   const gone = randomUUID()
-  await insertWorker(ground.database.db, gone)
+  await insertWorker(ground.database.db, gone, testWorker)
   await deleteWorker(ground.database.db, gone)
   expect(await claim(1, noLimits, gone)).toEqual([])
   expect(await claimSuspect(ground.database.db, { workerId: gone, mayDrive: true })).toBeUndefined()

@@ -14,6 +14,7 @@ import { defineTool } from '../../src/tools/registry.ts'
 import { createEngineGround, type EngineGround } from '../support/engine-ground.ts'
 import { createGatedModel, gatedHandle } from '../support/gated-model.ts'
 import { brokenPromises } from '../support/promises.ts'
+import { testWorker } from '../support/worker-process.ts'
 
 const model = createGatedModel()
 const ask = defineTool({
@@ -35,7 +36,7 @@ beforeAll(async () => {
   await holder.connect()
   context = ground.process()
   workerId = context.ids.next()
-  await insertWorker(context.db, workerId)
+  await insertWorker(context.db, workerId, testWorker)
 })
 afterAll(async () => {
   await holder.end()

@@ -18,6 +18,7 @@ import { insertWorker } from '../../src/store/workers.ts'
 import { defineTool } from '../../src/tools/registry.ts'
 import { createEngineGround, type EngineGround } from '../support/engine-ground.ts'
 import { createGatedModel, gatedHandle } from '../support/gated-model.ts'
+import { testWorker } from '../support/worker-process.ts'
 
 const anything = { type: 'object' }
 const tools = [
@@ -32,7 +33,7 @@ beforeAll(async () => {
   ground = await createEngineGround({ providers: [createGatedModel().provider], model: gatedHandle, tools })
   const { ids, db } = ground.process()
   workerId = ids.next()
-  await insertWorker(db, workerId)
+  await insertWorker(db, workerId, testWorker)
 })
 afterAll(() => ground.close())
 

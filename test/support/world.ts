@@ -23,6 +23,7 @@ import { createEngineGround, type EngineGround } from './engine-ground.ts'
 import { hookDatabase } from './gated-database.ts'
 import { createGatedModel, gatedHandle, type GatedModel, type ModelCall } from './gated-model.ts'
 import { faultOfRequest } from './well-formed.ts'
+import { testWorker } from './worker-process.ts'
 
 /** A process that may be killed: from then on none of its statements is executed, and none of its answers is heard. */
 export interface SmallProcess {
@@ -130,7 +131,7 @@ export class World {
       failed: () => (this.#executing -= 1),
     })
     process.context = ground.process(db, this.#toolsOf(process))
-    await insertWorker(ground.database.db, process.workerId)
+    await insertWorker(ground.database.db, process.workerId, testWorker)
     this.#processes[name] = process
   }
 
