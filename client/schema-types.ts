@@ -49,6 +49,7 @@ export type StepStatus = 'CANCELLED' | 'COMPLETED' | 'FAILED' | 'PAUSED' | 'RUNN
 export type StopReason =
   | 'BUDGET_EXCEEDED'
   | 'CANCELLED'
+  | 'CONTEXT_WINDOW_OVERFLOW_IN_INPUT'
   | 'CONTEXT_WINDOW_OVERFLOW_IN_SYSTEM_PROMPT'
   | 'END_TURN'
   | 'ERROR'
@@ -58,6 +59,7 @@ export type StopReason =
   | 'MAX_STEPS'
   | 'MAX_TOKENS_EXCEEDED'
   | 'REQUIRES_APPROVAL'
+  | 'RESPONSE_SCHEMA_NOT_SATISFIED'
   | 'TOOL_RULE'
 
 export type ToolCallNeed = 'APPROVAL' | 'CLIENT_EXECUTION' | 'NOTHING'
@@ -323,6 +325,7 @@ export interface SendMessageInput {
   readonly maxTotalTokens?: number | null | undefined
   readonly messages: readonly NewMessageInput[]
   readonly metadata?: unknown
+  readonly responseSchema?: unknown
   readonly to: SendMessageTarget
   readonly waitMs?: number | undefined
   readonly whenBusy?: WhenBusy | undefined

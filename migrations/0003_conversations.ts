@@ -91,8 +91,11 @@ export async function up(db: Kysely<never>): Promise<void> {
       outcome text not null generated always as (
         case when status in ('QUEUED', 'RUNNING') then 'ACTIVE' else coalesce(stop_reason, 'ERROR') end) stored,
       stop_reason text check (stop_reason in ('END_TURN', 'REQUIRES_APPROVAL', 'CANCELLED', 'MAX_STEPS',
-        'MAX_TOKENS_EXCEEDED', 'TOOL_RULE', 'INVALID_TOOL_CALL', 'INVALID_LLM_RESPONSE', 'LLM_API_ERROR',
-        'CONTEXT_WINDOW_OVERFLOW_IN_SYSTEM_PROMPT', 'BUDGET_EXCEEDED', 'ERROR')),
+        'MAX_TOKENS_EXCEEDED', 'TOOL_RULE', 'INVALID_TOOL_CALL', 'INVALID_LLM_RESPONSE', 'RESPONSE_SCHEMA_NOT_SATISFIED',
+        'LLM_API_ERROR', 'CONTEXT_WINDOW_OVERFLOW_IN_SYSTEM_PROMPT', 'CONTEXT_WINDOW_OVERFLOW_IN_INPUT',
+        'BUDGET_EXCEEDED', 'ERROR')),
+      -- The last answer satisfies the response schema.
+      has_output boolean not null default false,
       next_seq integer not null,
       first_position integer,
       next_position integer,

@@ -2,7 +2,7 @@ import type { GivenMessage } from '../domain/message.ts'
 import { runDefaults, type ClientTool } from '../domain/run.ts'
 import type { Target } from '../domain/target.ts'
 import type { Viewer } from '../domain/viewer.ts'
-import type { JsonObject } from '../util/json.ts'
+import type { Json, JsonObject } from '../util/json.ts'
 import { admit, type AdmissionOutcome, type WhenBusy } from './admit.ts'
 import type { CommandContext } from './command-context.ts'
 import { keyedInput } from './idempotency.ts'
@@ -13,6 +13,8 @@ export interface SendMessageInput {
   readonly clientTools: readonly ClientTool[]
   readonly maxSteps: number | null
   readonly maxTotalTokens: number | null
+  /** Undefined means the agent's own, null free text. */
+  readonly responseSchema?: Json
   readonly whenBusy: WhenBusy
   readonly idempotencyKey: string | null
   readonly metadata: JsonObject
@@ -40,7 +42,11 @@ export function sendMessage(
       urgent: input.whenBusy === 'INTERRUPT',
       maxSteps: input.maxSteps ?? runDefaults.maxSteps,
       maxTotalTokens: input.maxTotalTokens,
-      request: { messages: input.messages, clientTools: input.clientTools },
+      request: {
+        messages: input.messages,
+        clientTools: input.clientTools,
+        ...(input.responseSchema !== undefined && { responseSchema: input.responseSchema }),
+      },
       metadata: input.metadata,
       createdAt: context.clock.now(),
     },

@@ -1,6 +1,7 @@
 import { faultOfCall, type CallFault } from './call-check.ts'
 import type { Draft } from './draft.ts'
 import { nextAction } from './next-action.ts'
+import { correctionOf } from './response-schema.ts'
 import { callsOfStep, findTool, isAnswered, lastStep } from './run-state.ts'
 import { hasEnded, statusOfStopReason, type RunError, type StopReason } from './run.ts'
 import { isSettled, type ToolCall, type ToolResult } from './tool-call.ts'
@@ -54,11 +55,15 @@ export function advance(draft: Draft): Effect {
         storeFollowUps(draft)
         break
       case 'remind':
-        draft.changeStep({ stopReason: null })
+        draft.changeStep({ stopReason: null, error: null })
+        draft.changeRun({ hasOutput: false })
         draft.addMessage('SYSTEM', { content: [{ text: reminder(action.tools) }] })
         break
+      case 'correct answer':
+        correctAnswer(draft)
+        break
       case 'end':
-        endRun(draft, { stopReason: action.stopReason })
+        endRun(draft, action)
         return { type: 'stop' }
       case 'call model': {
         const step = lastStep(draft.state)
@@ -112,6 +117,12 @@ function refuseCall(draft: Draft, call: ToolCall, fault: CallFault): CallFault {
 
 function reminder(tools: readonly string[]): string {
   return `The turn cannot end yet: ${tools.join(', ')} must be called first.`
+}
+
+/** Tells the model why its last answer was not accepted. Without a stop reason, the step counts as told. */
+export function correctAnswer(draft: Draft): void {
+  draft.addMessage('SYSTEM', { content: [{ text: correctionOf(lastStep(draft.state)!.error!) }] })
+  draft.changeStep({ stopReason: null })
 }
 
 export interface Ending {

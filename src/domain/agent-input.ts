@@ -13,7 +13,7 @@ import {
   checkedName,
   checkedNumber,
   checkedObject,
-  checkedSchema,
+  checkedResponseSchema,
   checkedTags,
   checkedText,
   checkedTimezone,
@@ -150,7 +150,7 @@ function mergeModelSettings(field: string, current: ModelSettings, input: ModelS
     responseSchema: merged<Json, Json>(input.responseSchema, {
       current: current.responseSchema,
       cleared: defaultModelSettings.responseSchema,
-      check: (schema) => checkedSchema(`${field}.responseSchema`, checkedObject(`${field}.responseSchema`, schema)),
+      check: (schema) => checkedResponseSchema(`${field}.responseSchema`, schema),
     }),
   }
 }

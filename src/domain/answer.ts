@@ -4,6 +4,7 @@ import type { Draft } from './draft.ts'
 import type { LiveItem } from './live-step.ts'
 import { withPrefilled } from './call-check.ts'
 import { errorResult } from './advance.ts'
+import { faultOfAnswer, responseSchemaOf } from './response-schema.ts'
 import { findTool, lastStep, type RunState } from './run-state.ts'
 import { sumOfUsage, type StopReason, type Usage } from './run.ts'
 import { looksAtHistory } from './tool-rule-solver.ts'
@@ -77,7 +78,20 @@ export function addAnswer(draft: Draft, answer: Answer): void {
   for (const { call } of calls) if (call.status !== 'READY') draft.announceCall(call)
 
   addMeasured(draft, answer)
-  if (calls.length === 0) draft.finishStep({ status: 'COMPLETED', stopReason: answer.stopReason })
+  if (calls.length === 0) finishAnsweredStep(draft, answer)
+}
+
+/** A final answer must satisfy the response schema. One that was cut at its maximum length is not asked for again. */
+function finishAnsweredStep(draft: Draft, { items, stopReason }: Answer): void {
+  const schema = responseSchemaOf(draft.state)
+  const text = items.findLast(({ kind }) => kind === 'ASSISTANT')?.text ?? ''
+  const fault = schema === null ? undefined : faultOfAnswer(schema, text)
+  draft.changeRun({ hasOutput: schema !== null && !fault })
+  draft.finishStep(
+    fault && stopReason === 'END_TURN'
+      ? { status: 'COMPLETED', stopReason: 'RESPONSE_SCHEMA_NOT_SATISFIED', error: fault }
+      : { status: 'COMPLETED', stopReason },
+  )
 }
 
 /** Adds what a request took to its step and to the run. The tokens of earlier attempts at the step stay counted. */

@@ -4,6 +4,7 @@ import { nextCalls } from './call-check.ts'
 import { toModelMessages, type ContextMessage } from './context.ts'
 import type { ModelRequest, ModelTool, ToolChoice } from './model-request.ts'
 import { compileSystemPrompt } from './prompt.ts'
+import { responseSchemaOf } from './response-schema.ts'
 import { callsOfStep, findTool, type PromptState } from './run-state.ts'
 import { cutReturns } from './tool-output.ts'
 
@@ -23,7 +24,7 @@ export function buildModelRequest(
     tools: toolsOf(state).filter(({ name }) => tools.includes(name)),
     toolChoice: forced ? forcedChoice(tools) : 'auto',
     parallelToolCalls: allowsParallelCalls(state),
-    settings: state.agent.modelSettings,
+    settings: { ...state.agent.modelSettings, responseSchema: responseSchemaOf(state) },
   }
 }
 

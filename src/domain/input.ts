@@ -116,6 +116,11 @@ function checkedSize(field: string, value: Json): void {
     throw badUserInput(field, `It is ${bytes} bytes of JSON. It takes ${maxJsonBytes} at the most.`)
 }
 
+/** The schema of answers. Null means free text. */
+export function checkedResponseSchema(field: string, schema: Json): Json {
+  return schema === null ? null : checkedSchema(field, checkedObject(field, schema))
+}
+
 /** A JSON Schema, with the place of its fault named. */
 export function checkedSchema(field: string, value: Json): Json {
   checkedSize(field, value)

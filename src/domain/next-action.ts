@@ -1,6 +1,7 @@
 import { missingCalls } from './call-check.ts'
 import { callsOfStep, findTool, isAnswered, lastStep, type RunState } from './run-state.ts'
-import type { StopReason } from './run.ts'
+import { isFaulty, mayCorrect } from './response-schema.ts'
+import type { RunError, StopReason } from './run.ts'
 import { hasRun, isSettled, type ToolCall } from './tool-call.ts'
 
 /** What is to be done next with a run. */
@@ -16,7 +17,9 @@ export type Action =
   | { readonly type: 'store follow-ups' }
   /** The model wants to end, and rules demand that these tools are called before. */
   | { readonly type: 'remind'; readonly tools: readonly string[] }
-  | { readonly type: 'end'; readonly stopReason: StopReason }
+  /** The answer does not satisfy the response schema: the model is told why. */
+  | { readonly type: 'correct answer' }
+  | { readonly type: 'end'; readonly stopReason: StopReason; readonly error?: RunError }
   | { readonly type: 'compact' }
   | { readonly type: 'call model' }
 
@@ -52,7 +55,11 @@ export function nextAction(state: RunState): Action {
       if (calls.length === 0 && step.stopReason !== null && !limitReached(state))
         return { type: 'remind', tools: missing }
     } else {
-      if (calls.length === 0) return { type: 'end', stopReason: step.stopReason ?? 'END_TURN' }
+      if (calls.length === 0 && !isFaulty(step)) return { type: 'end', stopReason: step.stopReason ?? 'END_TURN' }
+      if (isFaulty(step) && step.stopReason !== null && !limitReached(state)) {
+        const { stopReason, error } = step
+        return mayCorrect(state) ? { type: 'correct answer' } : { type: 'end', stopReason, error }
+      }
       if (calls.some((call) => isTerminal(state, call))) return { type: 'end', stopReason: 'TOOL_RULE' }
     }
   }

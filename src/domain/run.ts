@@ -1,4 +1,4 @@
-import type { JsonObject } from '../util/json.ts'
+import type { Json, JsonObject } from '../util/json.ts'
 import type { Actor } from './actor.ts'
 import type { CompactionSettings } from './agent.ts'
 import type { GivenMessage } from './message.ts'
@@ -17,8 +17,10 @@ export const stopReasons = [
   'TOOL_RULE',
   'INVALID_TOOL_CALL',
   'INVALID_LLM_RESPONSE',
+  'RESPONSE_SCHEMA_NOT_SATISFIED',
   'LLM_API_ERROR',
   'CONTEXT_WINDOW_OVERFLOW_IN_SYSTEM_PROMPT',
+  'CONTEXT_WINDOW_OVERFLOW_IN_INPUT',
   'BUDGET_EXCEEDED',
   'ERROR',
 ] as const
@@ -82,6 +84,8 @@ export interface ClientTool {
 export interface RunRequest {
   readonly messages: readonly GivenMessage[]
   readonly clientTools: readonly ClientTool[]
+  /** What the final answer must satisfy. Undefined means the agent's own schema, null free text. */
+  readonly responseSchema?: Json
   /** COMPACTION: settings for this run alone. */
   readonly compaction?: CompactionSettings
   /** SLEEPTIME: the agent whose conversations the run reads. */
@@ -112,6 +116,8 @@ export interface Run {
   readonly status: StoredRunStatus
   readonly stopReason: StopReason | null
   readonly error: RunError | null
+  /** Whether the last answer satisfies the response schema. False if no schema applies. */
+  readonly hasOutput: boolean
   readonly nextSeq: number
   /** The run's messages have the positions from `firstPosition` up to, not including, `nextPosition`. */
   readonly firstPosition: number | null
@@ -170,8 +176,10 @@ export function statusOfStopReason(reason: StopReason): EndedStatus | 'AWAITING_
       return 'AWAITING_APPROVAL'
     case 'INVALID_TOOL_CALL':
     case 'INVALID_LLM_RESPONSE':
+    case 'RESPONSE_SCHEMA_NOT_SATISFIED':
     case 'LLM_API_ERROR':
     case 'CONTEXT_WINDOW_OVERFLOW_IN_SYSTEM_PROMPT':
+    case 'CONTEXT_WINDOW_OVERFLOW_IN_INPUT':
     case 'ERROR':
       return 'FAILED'
     default:

@@ -1,6 +1,6 @@
-import { endRun } from './advance.ts'
+import { correctAnswer, endRun } from './advance.ts'
 import type { Draft } from './draft.ts'
-import type { DrivenRun } from './run-state.ts'
+import { lastStep, type DrivenRun } from './run-state.ts'
 
 /** A run that so many workers died of, with no checkpoint in between, is not given to another. */
 export const poisonAfter = 3
@@ -15,6 +15,8 @@ export function takeUp(draft: Draft): void {
   if (run.status === 'QUEUED') {
     draft.setStatus('RUNNING')
     if (run.firstPosition === null) draft.addGivenMessages(run.request.messages)
+    // A retry gives the model another attempt.
+    else if (lastStep(draft.state)?.stopReason === 'RESPONSE_SCHEMA_NOT_SATISFIED') correctAnswer(draft)
   }
 }
 

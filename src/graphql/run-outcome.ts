@@ -45,9 +45,15 @@ export const StopReason = builder.enumType('StopReason', {
     TOOL_RULE: { description: 'A TERMINAL tool rule ended the run.' },
     INVALID_TOOL_CALL: { description: "Arguments prefilled by a tool rule do not match the tool's schema." },
     INVALID_LLM_RESPONSE: { description: "The model's response could not be used." },
+    RESPONSE_SCHEMA_NOT_SATISFIED: {
+      description: 'The answer did not satisfy the response schema, even after the model was told what is wrong.',
+    },
     LLM_API_ERROR: { description: 'The provider failed or refused the request.' },
     CONTEXT_WINDOW_OVERFLOW_IN_SYSTEM_PROMPT: {
       description: 'The system prompt alone is larger than the context window.',
+    },
+    CONTEXT_WINDOW_OVERFLOW_IN_INPUT: {
+      description: "The run's input does not fit into the context window, even after compaction.",
     },
     BUDGET_EXCEEDED: { description: 'A budget that applies to the run is used up.' },
     ERROR: { description: 'Any other failure.' },

@@ -1,4 +1,5 @@
 import { waitsOf } from '../domain/approval.ts'
+import { parseOutput } from '../domain/response-schema.ts'
 import { retryObstacle } from '../domain/retry.ts'
 import { shownStatus, type Run as DomainRun } from '../domain/run.ts'
 import { Actor } from './actor.ts'
@@ -105,6 +106,13 @@ Run.implement({
       nullable: true,
       description: 'Text of the last assistant message. Null if there is none.',
       resolve: (run, _args, context) => context.loaders.answerOfRun.load(run.id),
+    }),
+    output: t.field({
+      type: 'JSON',
+      nullable: true,
+      description: 'Final answer as JSON. Null if no response schema applies or the answer does not satisfy it.',
+      resolve: async (run, _args, context) =>
+        run.hasOutput ? (parseOutput((await context.loaders.answerOfRun.load(run.id)) ?? '') ?? null) : null,
     }),
     canRetry: t.boolean({
       description: 'Whether `retryRun` would accept the run.',

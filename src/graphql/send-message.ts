@@ -1,6 +1,6 @@
 import { sendMessage } from '../commands/send-message.ts'
 import { badUserInput } from '../domain/errors.ts'
-import { checkedNumber, checkedObject } from '../domain/input.ts'
+import { checkedNumber, checkedObject, checkedResponseSchema } from '../domain/input.ts'
 import { waitForRun } from '../live/wait-for-run.ts'
 import { builder } from './builder.ts'
 import type { Context } from './context.ts'
@@ -53,6 +53,11 @@ const SendMessageInput = builder.inputType('SendMessageInput', {
     maxSteps: t.int({ description: 'Maximum number of steps. Defaults to 50, at most 1,000.' }),
     maxTotalTokens: t.int({
       description: 'Token budget: no step starts once the run has used this many tokens. Defaults to no budget.',
+    }),
+    responseSchema: t.field({
+      type: 'JSON',
+      description:
+        "JSON Schema that the final answer must satisfy, at most 64 KB. Omit for the agent's own; null means free text.",
     }),
     whenBusy: t.field({
       type: WhenBusy,
@@ -112,7 +117,7 @@ async function send(context: Context, input: typeof SendMessageInput.$inferInput
 }
 
 function toCommand(input: typeof SendMessageInput.$inferInput): Parameters<typeof sendMessage>[2] {
-  const { to, messages, clientTools, maxSteps, maxTotalTokens, whenBusy, idempotencyKey, metadata } = input
+  const { to, messages, clientTools, maxSteps, maxTotalTokens, responseSchema, whenBusy, idempotencyKey, metadata } = input
   if (messages.length === 0) throw badUserInput('input.messages', 'It is empty. It takes one message or more.')
   return {
     to: to.agentId
@@ -122,6 +127,9 @@ function toCommand(input: typeof SendMessageInput.$inferInput): Parameters<typeo
     clientTools: checkedClientTools('input.clientTools', clientTools ?? []),
     maxSteps: optionalNumber('input.maxSteps', maxSteps, { from: 1, to: 1000 }),
     maxTotalTokens: optionalNumber('input.maxTotalTokens', maxTotalTokens, { from: 1, to: 2 ** 31 - 1 }),
+    ...(responseSchema !== undefined && {
+      responseSchema: checkedResponseSchema('input.responseSchema', responseSchema),
+    }),
     whenBusy: whenBusy ?? 'REJECT',
     idempotencyKey: checkedToken('input.idempotencyKey', idempotencyKey),
     metadata: checkedObject('input.metadata', metadata ?? {}),

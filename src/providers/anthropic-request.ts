@@ -1,12 +1,13 @@
 import type { ContentBlockParam, MessageCreateParamsStreaming, ToolChoice } from '@anthropic-ai/sdk/resources/messages'
 
 import type { ModelRequest } from '../domain/model-request.ts'
-import { isJsonObject } from '../util/json.ts'
+import type { JsonObject } from '../util/json.ts'
 import { anthropicMessages, type Turn } from './anthropic-messages.ts'
 import { bindingBeta, interleavedBeta, thinkingOf } from './anthropic-thinking.ts'
 import { claudeVersion, takesSchemas, takesTemperature } from './claude-version.ts'
 import { modelName } from './models.ts'
 import { isStrictSchema } from './strict-schema.ts'
+import { promptWithSchema } from './wire.ts'
 
 const ephemeral = { type: 'ephemeral' } as const
 const mostStrictTools = 20
@@ -16,7 +17,10 @@ export function anthropicBody(request: ModelRequest): MessageCreateParamsStreami
   const model = modelName(request.model)
   const maxTokens = settings.maxOutputTokens ?? (claudeVersion(model) < 4 ? 4096 : 32_000)
   const thinking = thinkingOf(request, maxTokens)
-  const schema = takesSchemas(model) && isJsonObject(settings.responseSchema) ? settings.responseSchema : null
+  // Anthropic refuses a schema that it cannot hold the model to.
+  const isNative = takesSchemas(model) && isStrictSchema(settings.responseSchema)
+  const schema = isNative ? (settings.responseSchema as JsonObject) : null
+  const prompt = settings.responseSchema !== null && !isNative ? promptWithSchema(request) : request.systemPrompt
   let strictTools = 0
   return {
     model,
@@ -43,8 +47,8 @@ export function anthropicBody(request: ModelRequest): MessageCreateParamsStreami
       tool_choice: toolChoice(request, { thinks: thinking !== undefined }),
     }),
     // The mark covers the tools too: they come before the prompt. The one on the last message covers the exchange.
-    ...(request.systemPrompt.trim() !== '' && {
-      system: [{ type: 'text' as const, text: request.systemPrompt, cache_control: ephemeral }],
+    ...(prompt.trim() !== '' && {
+      system: [{ type: 'text' as const, text: prompt, cache_control: ephemeral }],
     }),
     messages: withCacheMark(anthropicMessages(request, { thinks: thinking !== undefined })),
   }

@@ -1,7 +1,7 @@
 import type { ModelCapability } from '../domain/model.ts'
 import { claudeVersion, takesSchemas } from './claude-version.ts'
 import type { Endpoint } from './endpoint.ts'
-import { isReasoningModel } from './openai-model.ts'
+import { isOpenaiModel, isReasoningModel } from './openai-model.ts'
 import type { ProviderModel } from './provider.ts'
 
 /** The most tokens that a request to each may hold, newest first: what is left of the window beside the answer. */
@@ -63,7 +63,7 @@ export const openaiFamily: ModelFamily = {
   windows: openaiModels,
   fallbackWindow: 128_000,
   capabilitiesOf: (name) => {
-    if (!/^(gpt-|o\d|chatgpt-|codex)/.test(name) || name.startsWith('gpt-oss')) return ['TOOLS']
+    if (!isOpenaiModel(name)) return ['TOOLS']
     const features = ['IMAGES', 'DOCUMENTS', 'TOOLS', 'STRUCTURED_OUTPUT'] as const
     return isReasoningModel(name) ? [...features, 'REASONING'] : features
   },

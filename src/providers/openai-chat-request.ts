@@ -7,19 +7,18 @@ import type {
 
 import type { ContentPart } from '../domain/message.ts'
 import type { AssistantPart, ModelMessage, ModelRequest, ToolChoice } from '../domain/model-request.ts'
-import { isJsonObject } from '../util/json.ts'
 import { modelName } from './models.ts'
-import { effortOf, isReasoningModel, takesParallelSwitch } from './openai-model.ts'
+import { effortOf, isOpenaiModel, isReasoningModel, takesParallelSwitch } from './openai-model.ts'
 import { ownData } from './reasoning.ts'
 import { isStrictSchema } from './strict-schema.ts'
-import { argumentsText, returnText, withWireIds } from './wire.ts'
+import { argumentsText, isObjectSchema, promptWithSchema, returnText, withWireIds } from './wire.ts'
 
 /** Only what was asked for is sent: a compatible server may know none of the rest. */
 export function chatBody(request: ModelRequest): ChatCompletionCreateParamsStreaming {
   const { settings, tools } = request
   const model = modelName(request.model)
   const reasons = isReasoningModel(model)
-  const schema = settings.responseSchema
+  const schema = isObjectSchema(settings.responseSchema) ? settings.responseSchema : null
   return {
     model,
     stream: true,
@@ -38,7 +37,7 @@ export function chatBody(request: ModelRequest): ChatCompletionCreateParamsStrea
     }),
     ...(settings.temperature !== null && !reasons && { temperature: settings.temperature }),
     ...(settings.reasoningEffort && { reasoning_effort: effortOf(settings.reasoningEffort, model) }),
-    ...(isJsonObject(schema) && {
+    ...(schema && {
       response_format: {
         type: 'json_schema' as const,
         json_schema: { name: 'answer', schema, strict: isStrictSchema(schema) },
@@ -57,7 +56,7 @@ function messagesOf(request: ModelRequest): ChatCompletionMessageParam[] {
   const messages = withWireIds(request.messages, 40)
   const first = messages.findIndex(({ role }) => role !== 'system')
   const head = first === -1 ? messages : messages.slice(0, first)
-  const prompt = [request.systemPrompt, ...head.map((message) => (message.role === 'system' ? message.text : ''))]
+  const prompt = [systemPromptOf(request), ...head.map((message) => (message.role === 'system' ? message.text : ''))]
     .filter((text) => text !== '')
     .join('\n\n')
   const lastUser = messages.findLastIndex(({ role }) => role === 'user')
@@ -67,6 +66,13 @@ function messagesOf(request: ModelRequest): ChatCompletionMessageParam[] {
       place < head.length ? [] : messageOf(message, request, { current: place > lastUser }),
     ),
   ]
+}
+
+/** Servers of open models hold a model to the schema, if they do, without telling it what the schema is. */
+function systemPromptOf(request: ModelRequest): string {
+  const { responseSchema } = request.settings
+  const isTold = responseSchema === null || (isObjectSchema(responseSchema) && isOpenaiModel(modelName(request.model)))
+  return isTold ? request.systemPrompt : promptWithSchema(request)
 }
 
 function messageOf(

@@ -1,5 +1,10 @@
 import type { ReasoningEffort } from '../domain/agent.ts'
 
+/** By OpenAI itself, and not an open model on another server. */
+export function isOpenaiModel(name: string): boolean {
+  return /^(gpt-|o\d|chatgpt-|codex)/.test(name) && !name.startsWith('gpt-oss')
+}
+
 /** These refuse a temperature, and some of them parallel_tool_calls; they take a reasoning effort. */
 export function isReasoningModel(name: string): boolean {
   return /^(o\d|codex|gpt-oss|gpt-(?:[5-9]|\d\d))/.test(name) && !name.includes('-chat')

@@ -6,24 +6,25 @@ import type {
 
 import type { ContentPart } from '../domain/message.ts'
 import type { AssistantPart, ModelMessage, ModelRequest, ToolChoice } from '../domain/model-request.ts'
-import { isJsonObject, type JsonObject } from '../util/json.ts'
+import type { JsonObject } from '../util/json.ts'
 import { modelName } from './models.ts'
 import { effortOf, isReasoningModel, takesParallelSwitch } from './openai-model.ts'
 import { ownData } from './reasoning.ts'
 import { isStrictSchema } from './strict-schema.ts'
-import { argumentsText, returnText, withWireIds } from './wire.ts'
+import { argumentsText, isObjectSchema, promptWithSchema, returnText, withWireIds } from './wire.ts'
 
 /** What changes least comes first, so that OpenAI's prompt cache finds what it has seen. */
 export function responsesBody(request: ModelRequest): ResponseCreateParamsStreaming {
   const { settings, tools } = request
   const model = modelName(request.model)
   const reasons = isReasoningModel(model)
-  const schema = settings.responseSchema
+  const schema = isObjectSchema(settings.responseSchema) ? settings.responseSchema : null
+  const prompt = settings.responseSchema !== null && !schema ? promptWithSchema(request) : request.systemPrompt
   return {
     model,
     stream: true,
     store: false,
-    ...(request.systemPrompt !== '' && { instructions: request.systemPrompt }),
+    ...(prompt !== '' && { instructions: prompt }),
     ...(tools.length > 0 && {
       tools: tools.map(({ name, description, parameters }) => ({
         type: 'function' as const,
@@ -44,7 +45,7 @@ export function responsesBody(request: ModelRequest): ResponseCreateParamsStream
         ...(settings.reasoningEffort && { effort: effortOf(settings.reasoningEffort, model) }),
       },
     }),
-    ...(isJsonObject(schema) && {
+    ...(schema && {
       text: { format: { type: 'json_schema' as const, name: 'answer', schema, strict: isStrictSchema(schema) } },
     }),
     input: withWireIds(request.messages, 64).flatMap((message) => itemsOf(message, request)),

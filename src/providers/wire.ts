@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 
-import type { AssistantPart, ModelMessage, ModelToolReturn } from '../domain/model-request.ts'
+import type { AssistantPart, ModelMessage, ModelRequest, ModelToolReturn } from '../domain/model-request.ts'
 import { isJsonObject, storableJson, type Json, type JsonObject } from '../util/json.ts'
 
 /**
@@ -69,6 +69,20 @@ export function argumentsObject(text: string): JsonObject {
 export function argumentsText(text: string): string {
   const value = argumentsObject(text)
   return text.trim() !== '' && !('unparsable' in value) ? text : JSON.stringify(value)
+}
+
+/**
+ * Whether a provider can be given the schema of the answer beside the prompt. OpenAI and the servers that follow it take
+ * objects only.
+ */
+export function isObjectSchema(schema: Json): schema is JsonObject {
+  return isJsonObject(schema) && schema['type'] === 'object'
+}
+
+/** The system prompt with the schema of the answer, for models that cannot be held to it in another way. */
+export function promptWithSchema({ systemPrompt, settings: { responseSchema } }: ModelRequest): string {
+  const schema = `<response_schema>\nYour final answer must be one JSON value that satisfies this JSON Schema, with no other text before or after it:\n${JSON.stringify(responseSchema)}\n</response_schema>`
+  return [systemPrompt, schema].filter((text) => text !== '').join('\n\n')
 }
 
 /** A return as text, with the notes about its call in front of it: no format has a place of their own for them. */

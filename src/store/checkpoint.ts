@@ -107,7 +107,7 @@ function isAsFound({ id, nextSeq, status, lease, cancelRequestedAt }: DrivenRun)
 
 /** Every column that changes, whether it did or not: the text stays the same, and the row is rewritten anyway. */
 function changesOf(run: DrivenRun, at: Date) {
-  return sql`status = ${run.status}, stop_reason = ${run.stopReason}, error = ${jsonOrNull(run.error)}::jsonb,
+  return sql`status = ${run.status}, stop_reason = ${run.stopReason}, has_output = ${run.hasOutput}, error = ${jsonOrNull(run.error)}::jsonb,
     next_seq = ${run.nextSeq}, first_position = ${run.firstPosition}, next_position = ${run.nextPosition},
     attempts = ${run.attempts}, deaths = ${run.deaths}, lease = ${run.lease}, worker_id = ${run.workerId},
     cancel_requested_at = ${run.cancelRequestedAt}, updated_at = ${at}, started_at = ${run.startedAt},

@@ -179,6 +179,7 @@ export interface Database {
     ended: GeneratedAlways<boolean>
     outcome: GeneratedAlways<StopReason | 'ACTIVE'>
     stop_reason: StopReason | null
+    has_output: Generated<boolean>
     next_seq: number
     first_position: number | null
     next_position: number | null

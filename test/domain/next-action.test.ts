@@ -28,6 +28,7 @@ const run: DrivenRun = {
   status: 'RUNNING',
   stopReason: null,
   error: null,
+  hasOutput: false,
   nextSeq: 2,
   firstPosition: 1,
   nextPosition: 2,
@@ -80,6 +81,11 @@ const answered: Step = {
 }
 const asked: Step = { ...answered, timeToFirstTokenMs: null, modelMs: null }
 const finished: Step = { ...answered, status: 'COMPLETED', finishedAt: at }
+const faulty: Step = {
+  ...finished,
+  stopReason: 'RESPONSE_SCHEMA_NOT_SATISFIED',
+  error: { type: 'LLM_ERROR', message: 'Not so.', detail: null, retryable: true },
+}
 
 function agentTool(name: string, { parallel }: { readonly parallel: boolean }): AgentTool {
   const tool: AgentTool['tool'] = {
@@ -255,6 +261,18 @@ const table: readonly [string, Given, object][] = [
       calls: [call(0, 'serial', 'SUCCEEDED')],
     },
     { type: 'end', stopReason: 'BUDGET_EXCEEDED' },
+  ],
+  ['an answer that does not satisfy the schema', { steps: [faulty] }, { type: 'correct answer' }],
+  ['the model was told so', { steps: [{ ...faulty, stopReason: null }] }, { type: 'call model' }],
+  [
+    'three answers that do not satisfy the schema',
+    { steps: [{ ...faulty, stopReason: null }, { ...faulty, stopReason: null }, faulty] },
+    { type: 'end', stopReason: 'RESPONSE_SCHEMA_NOT_SATISFIED', error: faulty.error },
+  ],
+  [
+    'such an answer at the step limit',
+    { run: { maxSteps: 1 }, steps: [faulty] },
+    { type: 'end', stopReason: 'MAX_STEPS' },
   ],
   [
     'a step that failed is made again',

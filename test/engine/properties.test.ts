@@ -27,6 +27,8 @@ const events = {
       process: choice,
       whenBusy: fc.constantFrom('REJECT', 'ENQUEUE', 'INTERRUPT'),
       key: fc.option(fc.constantFrom('k1', 'k2'), { freq: 3 }),
+      // No answer of the world's model satisfies it.
+      responseSchema: fc.constantFrom(null, null, { type: 'object' }),
     },
   ],
   work: [3, { process: choice }],
@@ -64,7 +66,7 @@ async function happen(world: World, event: Event): Promise<void> {
   if ('process' in event && !process) return
   switch (event.type) {
     case 'send':
-      return world.send(process!, event.whenBusy, event.key)
+      return world.send(process!, event.whenBusy, event.key, event.responseSchema)
     case 'work':
       return void (await world.work(process!))
     case 'step':

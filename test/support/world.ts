@@ -8,6 +8,7 @@ import type { CommandContext } from '../../src/commands/command-context.ts'
 import { retryRun } from '../../src/commands/retry-run.ts'
 import type { AdmissionOutcome } from '../../src/commands/admit.ts'
 import { sendMessage, type SendMessageInput } from '../../src/commands/send-message.ts'
+import type { JsonObject } from '../../src/util/json.ts'
 import { submitApprovals } from '../../src/commands/submit-approvals.ts'
 import type { GivenDecision } from '../../src/domain/decisions.ts'
 import { encodeId } from '../../src/domain/ids.ts'
@@ -217,7 +218,12 @@ export class World {
     )
   }
 
-  send(process: SmallProcess, whenBusy: SendMessageInput['whenBusy'], key: string | null): void {
+  send(
+    process: SmallProcess,
+    whenBusy: SendMessageInput['whenBusy'],
+    key: string | null,
+    responseSchema: JsonObject | null = null,
+  ): void {
     const text = key === null ? `text ${this.#texts++}` : `text of ${key}`
     const sent: Sent = { text, outcome: undefined }
     this.sent.push(sent)
@@ -228,6 +234,7 @@ export class World {
         clientTools: [{ name: 'client', description: '', parameters: { type: 'object' } }],
         maxSteps: 6,
         maxTotalTokens: null,
+        responseSchema: key === null ? responseSchema : null,
         whenBusy: key === null ? whenBusy : 'ENQUEUE',
         // Keys are the tenant's, and worlds share one.
         idempotencyKey: key && `${key} ${this.conversationId}`,
