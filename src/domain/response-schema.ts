@@ -43,8 +43,8 @@ export function correctionOf(fault: RunError): string {
 }
 
 /**
- * Whether the step's answer was not accepted. Its fault is the step's error; its stop reason says that the model has not
- * been told yet.
+ * Whether the step's answer was not accepted. Its fault is the step's error; its stop reason says that the model has
+ * not been told yet.
  */
 export function isFaulty(step: Step): step is Step & { readonly error: RunError } {
   return step.status === 'COMPLETED' && step.error !== null

@@ -117,7 +117,8 @@ async function send(context: Context, input: typeof SendMessageInput.$inferInput
 }
 
 function toCommand(input: typeof SendMessageInput.$inferInput): Parameters<typeof sendMessage>[2] {
-  const { to, messages, clientTools, maxSteps, maxTotalTokens, responseSchema, whenBusy, idempotencyKey, metadata } = input
+  const { to, messages, clientTools, maxSteps, maxTotalTokens, responseSchema, whenBusy, idempotencyKey, metadata } =
+    input
   if (messages.length === 0) throw badUserInput('input.messages', 'It is empty. It takes one message or more.')
   return {
     to: to.agentId

@@ -72,8 +72,8 @@ export function argumentsText(text: string): string {
 }
 
 /**
- * Whether a provider can be given the schema of the answer beside the prompt. OpenAI and the servers that follow it take
- * objects only.
+ * Whether a provider can be given the schema of the answer beside the prompt. OpenAI and the servers that follow it
+ * take objects only.
  */
 export function isObjectSchema(schema: Json): schema is JsonObject {
   return isJsonObject(schema) && schema['type'] === 'object'

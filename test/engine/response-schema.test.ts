@@ -6,7 +6,12 @@ import { createGatedModel } from '../support/gated-model.ts'
 import { talkTo, type Talk } from '../support/talk.ts'
 
 const model = createGatedModel()
-const echo = defineTool({ name: 'echo', description: 'Says hello.', parameters: { type: 'object' }, run: () => 'hello' })
+const echo = defineTool({
+  name: 'echo',
+  description: 'Says hello.',
+  parameters: { type: 'object' },
+  run: () => 'hello',
+})
 const responseSchema = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] }
 let app: TestApp
 let talk: Talk
@@ -44,9 +49,15 @@ test('[CNT1] an answer that does not satisfy the schema goes back to the model, 
   const first = await answer('In Paris.')
   expect(first.request.settings.responseSchema).toEqual(responseSchema)
   const second = await answer('{"city": 7}')
-  expect(second.request.messages.at(-1)).toMatchObject({ role: 'system', text: expect.stringMatching(/not a JSON value.*Answer again/) })
+  expect(second.request.messages.at(-1)).toMatchObject({
+    role: 'system',
+    text: expect.stringMatching(/not a JSON value.*Answer again/),
+  })
   const third = await answer('```json\n{"city": "Paris"}\n```')
-  expect(third.request.messages.at(-1)).toMatchObject({ role: 'system', text: expect.stringMatching(/\/city must be string/) })
+  expect(third.request.messages.at(-1)).toMatchObject({
+    role: 'system',
+    text: expect.stringMatching(/\/city must be string/),
+  })
   expect(await ended(run)).toMatchObject({
     status: 'COMPLETED',
     stopReason: 'END_TURN',
@@ -87,7 +98,10 @@ test('[CNT1][CNT2] a run whose model cannot do it fails, takes the next message,
   })
   await app.data('mutation ($id: ID!) { retryRun(input: { runId: $id }) { __typename } }', { id: run })
   const retried = await answer('[]')
-  expect(retried.request.messages.at(-1)).toMatchObject({ role: 'system', text: expect.stringMatching(/required property 'city'/) })
+  expect(retried.request.messages.at(-1)).toMatchObject({
+    role: 'system',
+    text: expect.stringMatching(/required property 'city'/),
+  })
   expect(await ended(run)).toMatchObject({ status: 'FAILED', stopReason: 'RESPONSE_SCHEMA_NOT_SATISFIED' })
   await app.data('mutation ($id: ID!) { retryRun(input: { runId: $id }) { __typename } }', { id: run })
   await answer('{"city":"Rome"}')

@@ -29,7 +29,8 @@ describe('[CNT4] the schema of the answer', () => {
   const prompted = (value: object) => expect.stringContaining(JSON.stringify(value))
 
   test('Responses takes objects, strictly if they are closed', () => {
-    const body = (responseSchema: object) => openai.requestBody(withSettings('openai/gpt-4.1', { responseSchema } as never))
+    const body = (responseSchema: object) =>
+      openai.requestBody(withSettings('openai/gpt-4.1', { responseSchema } as never))
     expect(body(open)).toMatchObject({
       instructions: 'Be brief.',
       text: { format: { type: 'json_schema', schema: open, strict: false } },
