@@ -1,5 +1,5 @@
 import { badUserInput } from '../domain/errors.ts'
-import type { Tool } from '../domain/tool.ts'
+import type { ToolImplementation } from '../domain/tool.ts'
 import type { Viewer } from '../domain/viewer.ts'
 import type { CommandContext } from './command-context.ts'
 
@@ -7,10 +7,10 @@ import type { CommandContext } from './command-context.ts'
 export async function checkJavaScript(
   context: CommandContext,
   viewer: Viewer,
-  { kind, source }: Pick<Tool, 'kind' | 'source'>,
+  tool: ToolImplementation,
 ): Promise<void> {
-  if (kind !== 'JAVASCRIPT' || source === null || source.trim() === '') return
-  const fault = await context.tools.faultOfJavaScript(source, viewer.tenantId)
+  if (tool.kind !== 'JAVASCRIPT' || tool.source.trim() === '') return
+  const fault = await context.tools.faultOfJavaScript(tool.source, viewer.tenantId)
   if (fault !== undefined)
-    throw badUserInput('input.implementation.javascript.source', `It is no module that can be called. ${fault}`)
+    throw badUserInput('input.implementation.javascript.source', `This module cannot be called. ${fault}`)
 }

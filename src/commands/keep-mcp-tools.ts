@@ -34,7 +34,7 @@ export async function keepMcpTools(
     else await insertUnderFreeName(context, trx, server, tool, now)
   }
   for (const tool of kept.values()) {
-    if (byName.has(tool.mcpToolName!) || (await isNamedByRules(trx, tool))) continue
+    if (byName.has(tool.mcpToolName) || (await isNamedByRules(trx, tool))) continue
     await deleteTool(trx, server.tenantId, tool.id)
   }
 }

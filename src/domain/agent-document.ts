@@ -41,24 +41,24 @@ function definitionOf(tool: Tool): object {
   const settings = { name, description, parameters, requiresApproval, approvalCondition, approvalsRequired, tags }
   const limits = { approvalExcludesSender, approvalTimeoutMs, parallel, idempotent, returnCharLimit, timeoutMs }
   return {
-    ...(tool.headers && { headerNames: Object.keys(tool.headers) }),
+    ...(tool.kind === 'HTTP' && { headerNames: Object.keys(tool.headers) }),
     definition: { ...settings, ...limits, implementation },
   }
 }
 
-function implementationOf({ kind, source, url }: Tool): object | undefined {
-  switch (kind) {
+function implementationOf(tool: Tool): object | undefined {
+  switch (tool.kind) {
     case 'JAVASCRIPT':
-      return { javascript: { source } }
+      return { javascript: { source: tool.source } }
     case 'HTTP':
-      return { http: { url } }
+      return { http: { url: tool.url } }
     case 'CLIENT':
       return { client: true }
     case 'BUILTIN':
     case 'MCP':
       return undefined
     default:
-      return kind satisfies never
+      return tool satisfies never
   }
 }
 

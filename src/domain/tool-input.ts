@@ -12,7 +12,7 @@ import {
   shown,
   type Given,
 } from './input.ts'
-import { toolDefaults, type Tool } from './tool.ts'
+import { toolDefaults, type ToolBase, type ToolImplementation } from './tool.ts'
 
 export type ToolImplementationInput =
   | { readonly javascript: { readonly source: string } }
@@ -35,21 +35,11 @@ export interface ToolInput {
   readonly implementation?: Given<ToolImplementationInput>
 }
 
-export type ToolImplementation = Pick<Tool, 'kind' | 'source' | 'url' | 'headers' | 'mcpServerId' | 'mcpToolName'>
-export type ToolSettings = Omit<Tool, 'id' | 'tenantId' | 'name' | 'createdAt' | 'updatedAt'>
+export type ToolSettings = Omit<ToolBase, 'id' | 'tenantId' | 'name' | 'createdAt' | 'updatedAt'> & ToolImplementation
 
-const clientTool: ToolImplementation = {
-  kind: 'CLIENT',
-  source: null,
-  url: null,
-  headers: null,
-  mcpServerId: null,
-  mcpToolName: null,
-}
-
-/** A tool of which nothing was said. An implementation must be given. */
+/** The settings of a tool before anything is given. The implementation must be given. */
 export const unsetTool: ToolSettings = {
-  ...clientTool,
+  kind: 'CLIENT',
   description: '',
   parameters: { type: 'object', properties: {} },
   requiresApproval: false,
@@ -156,32 +146,38 @@ function mergeImplementation(current: ToolImplementation, input: Given<ToolImple
     const source = checkedText('input.implementation.javascript.source', input.javascript.source, { max: 500_000 })
     if (source.trim() === '')
       throw badUserInput('input.implementation.javascript.source', 'It is empty. It takes the body of a module.')
-    return { ...clientTool, kind: 'JAVASCRIPT', source }
+    return { kind: 'JAVASCRIPT', source }
   }
   if ('http' in input) {
     const headers = merged<Json, Readonly<Record<string, string>>>(input.http.headers, {
-      current: current.headers ?? {},
+      current: current.kind === 'HTTP' ? current.headers : {},
       cleared: {},
       check: (value) => checkedHeaders('input.implementation.http.headers', value),
     })
-    return {
-      ...clientTool,
-      kind: 'HTTP',
-      url: checkedHttpUrl('input.implementation.http.url', input.http.url),
-      headers,
-    }
+    return { kind: 'HTTP', url: checkedHttpUrl('input.implementation.http.url', input.http.url), headers }
   }
   if (!input.client)
     throw badUserInput(
       'input.implementation.client',
       'false says nothing. It takes true; or give javascript or http instead.',
     )
-  return clientTool
+  return { kind: 'CLIENT' }
 }
 
 function pickImplementation(tool: ToolImplementation): ToolImplementation {
-  const { kind, source, url, headers, mcpServerId, mcpToolName } = tool
-  return { kind, source, url, headers, mcpServerId, mcpToolName }
+  switch (tool.kind) {
+    case 'BUILTIN':
+    case 'CLIENT':
+      return { kind: tool.kind }
+    case 'JAVASCRIPT':
+      return { kind: tool.kind, source: tool.source }
+    case 'HTTP':
+      return { kind: tool.kind, url: tool.url, headers: tool.headers }
+    case 'MCP':
+      return { kind: tool.kind, mcpServerId: tool.mcpServerId, mcpToolName: tool.mcpToolName }
+    default:
+      return tool satisfies never
+  }
 }
 
 export function checkedHttpUrl(field: string, value: string): string {

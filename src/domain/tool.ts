@@ -3,12 +3,28 @@ import type { Json, JsonObject } from '../util/json.ts'
 export const toolKinds = ['BUILTIN', 'JAVASCRIPT', 'HTTP', 'MCP', 'CLIENT'] as const
 export type ToolKind = (typeof toolKinds)[number]
 
-export interface Tool {
+/** A tool of any kind. What runs it depends on the kind. */
+export type Tool = ToolBase & ToolImplementation
+
+/** What runs a tool. BUILTIN tools are the server's own and those in code; CLIENT tools are run by the client. */
+export type ToolImplementation =
+  | { readonly kind: 'BUILTIN' | 'CLIENT' }
+  | { readonly kind: 'JAVASCRIPT'; readonly source: string }
+  | {
+      readonly kind: 'HTTP'
+      readonly url: string
+      /** Secret: only the names may be shown. */
+      readonly headers: Readonly<Record<string, string>>
+    }
+  | { readonly kind: 'MCP'; readonly mcpServerId: string; readonly mcpToolName: string }
+
+export type ToolOfKind<Kind extends ToolKind> = ToolBase & Extract<ToolImplementation, { kind: Kind }>
+
+export interface ToolBase {
   readonly id: string
   readonly tenantId: string
   readonly name: string
   readonly description: string
-  readonly kind: ToolKind
   /** JSON Schema of the arguments. */
   readonly parameters: JsonObject
   readonly requiresApproval: boolean
@@ -21,12 +37,6 @@ export interface Tool {
   readonly returnCharLimit: number
   readonly timeoutMs: number
   readonly tags: readonly string[]
-  readonly source: string | null
-  readonly url: string | null
-  /** Secret: only the names may be shown. */
-  readonly headers: Readonly<Record<string, string>> | null
-  readonly mcpServerId: string | null
-  readonly mcpToolName: string | null
   /** False for a BUILTIN tool whose code is gone: no model is offered it. */
   readonly isAvailable: boolean
   readonly createdAt: Date

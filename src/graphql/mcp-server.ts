@@ -40,7 +40,7 @@ builder.objectField(Tool, 'mcpServer', (t) =>
     nullable: true,
     description: 'MCP: server that provides the tool. Null for other kinds.',
     resolve: (tool, _args, { loaders }) =>
-      tool.mcpServerId === null ? null : loaders.mcpServers.load(tool.mcpServerId),
+      tool.kind === 'MCP' ? loaders.mcpServers.load(tool.mcpServerId) : null,
   }),
 )
 

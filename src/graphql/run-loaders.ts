@@ -136,7 +136,7 @@ export function createRunLoaders(db: CommandContext['db'], tenantId: string): Ru
     mcpServers: loaderById((ids) => findMcpServers(db, tenantId, ids)),
     toolsOfMcpServer: loaderByOwner(
       (serverIds) => listToolsOfMcpServers(db, tenantId, serverIds),
-      (tool) => [tool.mcpServerId!, tool],
+      (tool) => [tool.mcpServerId, tool],
     ),
     apiKeys: loaderById((ids) => findApiKeys(db, tenantId, ids)),
   }

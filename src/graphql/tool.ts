@@ -68,15 +68,20 @@ Tool.implement({
       description: 'Time after which a running call is stopped and returns an error. Defaults to 60,000.',
     }),
     tags: t.stringList({ description: 'Tags to filter by.', resolve: (tool) => [...tool.tags] }),
-    source: t.exposeString('source', { nullable: true, description: 'JAVASCRIPT: source code. Null for other kinds.' }),
-    url: t.exposeString('url', {
+    source: t.string({
+      nullable: true,
+      description: 'JAVASCRIPT: source code. Null for other kinds.',
+      resolve: (tool) => (tool.kind === 'JAVASCRIPT' ? tool.source : null),
+    }),
+    url: t.string({
       nullable: true,
       description: 'HTTP: address that the arguments are posted to. Null for other kinds.',
+      resolve: (tool) => (tool.kind === 'HTTP' ? tool.url : null),
     }),
     headerNames: t.stringList({
       nullable: true,
       description: 'HTTP: names of the stored headers. Their values cannot be read. Null for other kinds.',
-      resolve: (tool) => tool.headers && Object.keys(tool.headers),
+      resolve: (tool) => (tool.kind === 'HTTP' ? Object.keys(tool.headers) : null),
     }),
     isAvailable: t.exposeBoolean('isAvailable', {
       description:

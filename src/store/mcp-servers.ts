@@ -1,7 +1,7 @@
 import { sql, type Kysely, type Selectable } from 'kysely'
 
 import type { McpServer } from '../domain/mcp-server.ts'
-import type { Tool } from '../domain/tool.ts'
+import type { ToolOfKind } from '../domain/tool.ts'
 import { storableText } from '../util/json.ts'
 import { countRows, readPage, type Page, type PageArguments } from './page.ts'
 import type { Database } from './schema.ts'
@@ -43,7 +43,7 @@ export async function listToolsOfMcpServers(
   db: Kysely<Database>,
   tenantId: string,
   serverIds: readonly string[],
-): Promise<Tool[]> {
+): Promise<ToolOfKind<'MCP'>[]> {
   const rows = await db
     .selectFrom('tools')
     .where(ofTenant('tools', tenantId))
@@ -51,7 +51,7 @@ export async function listToolsOfMcpServers(
     .selectAll()
     .orderBy('id')
     .execute()
-  return rows.map(toTool)
+  return rows.map(toTool).filter((tool) => tool.kind === 'MCP')
 }
 
 /** False where the tenant has another server of that name. */

@@ -1,6 +1,6 @@
 import { sql, type Kysely, type Selectable } from 'kysely'
 
-import type { Tool, ToolKind } from '../domain/tool.ts'
+import type { Tool, ToolImplementation, ToolKind } from '../domain/tool.ts'
 import { storableText } from '../util/json.ts'
 import { countRows, readPage, type Page, type PageArguments } from './page.ts'
 import type { Database } from './schema.ts'
@@ -17,7 +17,6 @@ export function toTool(row: Selectable<Database['tools']>): Tool {
     tenantId: row.tenant_id,
     name: row.name,
     description: row.description,
-    kind: row.kind,
     parameters: row.parameters,
     requiresApproval: row.requires_approval,
     approvalCondition: row.approval_condition,
@@ -29,14 +28,27 @@ export function toTool(row: Selectable<Database['tools']>): Tool {
     returnCharLimit: row.return_char_limit,
     timeoutMs: row.timeout_ms,
     tags: row.tags,
-    source: row.source,
-    url: row.url,
-    headers: row.headers,
-    mcpServerId: row.mcp_server_id,
-    mcpToolName: row.mcp_tool_name,
     isAvailable: row.is_available,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
+    ...implementationOf(row),
+  }
+}
+
+/** Each kind has its own columns. A constraint of the table requires them. */
+function implementationOf(row: Selectable<Database['tools']>): ToolImplementation {
+  switch (row.kind) {
+    case 'BUILTIN':
+    case 'CLIENT':
+      return { kind: row.kind }
+    case 'JAVASCRIPT':
+      return { kind: row.kind, source: row.source! }
+    case 'HTTP':
+      return { kind: row.kind, url: row.url!, headers: row.headers! }
+    case 'MCP':
+      return { kind: row.kind, mcpServerId: row.mcp_server_id!, mcpToolName: row.mcp_tool_name! }
+    default:
+      return row.kind satisfies never
   }
 }
 
@@ -55,11 +67,11 @@ function settableColumns(tool: Tool) {
     return_char_limit: tool.returnCharLimit,
     timeout_ms: tool.timeoutMs,
     tags: [...tool.tags],
-    source: tool.source,
-    url: tool.url,
-    headers: tool.headers && JSON.stringify(tool.headers),
-    mcp_server_id: tool.mcpServerId,
-    mcp_tool_name: tool.mcpToolName,
+    source: tool.kind === 'JAVASCRIPT' ? tool.source : null,
+    url: tool.kind === 'HTTP' ? tool.url : null,
+    headers: tool.kind === 'HTTP' ? JSON.stringify(tool.headers) : null,
+    mcp_server_id: tool.kind === 'MCP' ? tool.mcpServerId : null,
+    mcp_tool_name: tool.kind === 'MCP' ? tool.mcpToolName : null,
     is_available: tool.isAvailable,
     updated_at: tool.updatedAt,
   }

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 
-import type { Tool } from '../domain/tool.ts'
+import type { ToolOfKind } from '../domain/tool.ts'
 import type { JsonObject } from '../util/json.ts'
 import type { CallContext } from './call-context.ts'
 import type { GuardedNetwork } from './network-guard.ts'
@@ -19,10 +19,10 @@ export interface HttpCall {
 }
 
 /** Posts the arguments and returns the response body. Throws on a status outside 2xx, with the body in the message. */
-export async function callHttpTool(network: GuardedNetwork, tool: Tool, call: HttpCall): Promise<string> {
+export async function callHttpTool(network: GuardedNetwork, tool: ToolOfKind<'HTTP'>, call: HttpCall): Promise<string> {
   const body = JSON.stringify(call.args)
   if (Buffer.byteLength(body) > maxRequestBytes) throw new Error('The arguments are more than 1 MB: too much to send.')
-  const response = await follow(network, new URL(tool.url!), {
+  const response = await follow(network, new URL(tool.url), {
     method: 'POST',
     body,
     headers: new Headers({ 'content-type': 'application/json', ...tool.headers }),

@@ -5,7 +5,7 @@ import type { BlockWrite } from '../domain/block.ts'
 import type { McpServer } from '../domain/mcp-server.ts'
 import type { ToolResult } from '../domain/tool-call.ts'
 import { truncateResult } from '../domain/tool-output.ts'
-import { toolDefaults, type Tool } from '../domain/tool.ts'
+import { toolDefaults, type Tool, type ToolOfKind } from '../domain/tool.ts'
 import { findMcpServers, setMcpServerError } from '../store/mcp-servers.ts'
 import type { Database } from '../store/schema.ts'
 import { getSigningSecret } from '../store/tenants.ts'
@@ -107,7 +107,7 @@ export class Toolbox implements ToolAccess {
       case 'CLIENT':
         throw new Error(`${tool.name} is run by the client.`)
       default:
-        return tool.kind satisfies never
+        return tool satisfies never
     }
   }
 
@@ -122,10 +122,10 @@ export class Toolbox implements ToolAccess {
     return succeeded(typeof value === 'string' ? value : JSON.stringify(value ?? null))
   }
 
-  async #runJavaScript(tool: Tool, args: JsonObject, signal: AbortSignal): Promise<ToolOutput> {
+  async #runJavaScript(tool: ToolOfKind<'JAVASCRIPT'>, args: JsonObject, signal: AbortSignal): Promise<ToolOutput> {
     const { ok, output, stdout, stderr, printedMore, late } = await this.#sandbox.run(
       {
-        source: tool.source!,
+        source: tool.source,
         argumentsText: JSON.stringify(args),
         limitMs: tool.timeoutMs,
         charLimit: tool.returnCharLimit,
@@ -135,12 +135,12 @@ export class Toolbox implements ToolAccess {
     return { ok, output: late ? lateText(tool) : output, stdout, stderr, truncated: printedMore }
   }
 
-  async #callMcpTool(tool: Tool, call: Pick<McpCall, 'args' | 'context' | 'signal'>): Promise<string> {
+  async #callMcpTool(tool: ToolOfKind<'MCP'>, call: Pick<McpCall, 'args' | 'context' | 'signal'>): Promise<string> {
     const { db } = this.#options
-    const [server] = await findMcpServers(db, tool.tenantId, [tool.mcpServerId!])
+    const [server] = await findMcpServers(db, tool.tenantId, [tool.mcpServerId])
     if (!server) throw new Error(`The MCP server of ${tool.name} was removed.`)
     try {
-      const name = tool.mcpToolName!
+      const name = tool.mcpToolName
       const text = await this.#mcp.callTool(server, { ...call, name, timeoutMs: tool.timeoutMs })
       if (server.lastError !== null) await setMcpServerError(db, server.id, null)
       return text

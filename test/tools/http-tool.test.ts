@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers'
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 
-import type { Tool } from '../../src/domain/tool.ts'
+import type { ToolOfKind } from '../../src/domain/tool.ts'
 import { callHttpTool } from '../../src/tools/http-tool.ts'
 import {
   createNetworkGuard,
@@ -240,7 +240,7 @@ describe('the network', () => {
           ? new Response(null, { status: 307, headers: { location: `${origin}/` } })
           : guard.fetch(url, init),
     }
-    const tool = { url: 'https://public.test/', headers: {} } as unknown as Tool
+    const tool = { url: 'https://public.test/', headers: {} } as ToolOfKind<'HTTP'>
     const { signal } = new AbortController()
     const given = { args: {}, secret: 's', context: someContext, signal }
     await expect(callHttpTool(network, tool, given)).rejects.toThrow(PrivateAddressError)
