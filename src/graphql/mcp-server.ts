@@ -39,8 +39,7 @@ builder.objectField(Tool, 'mcpServer', (t) =>
     type: McpServer,
     nullable: true,
     description: 'MCP: server that provides the tool. Null for other kinds.',
-    resolve: (tool, _args, { loaders }) =>
-      tool.kind === 'MCP' ? loaders.mcpServers.load(tool.mcpServerId) : null,
+    resolve: (tool, _args, { loaders }) => (tool.kind === 'MCP' ? loaders.mcpServers.load(tool.mcpServerId) : null),
   }),
 )
 
