@@ -149,7 +149,7 @@ export async function createApp(options: AppOptions): Promise<App> {
       ? createHttpServer<Viewer>({
           schema,
           authenticate: createAuthenticate(db, { tenantId, apiKey: config.apiKey, isOpen }),
-          createContext: (viewer): Context => ({ ...commands, viewer, loaders: createLoaders(db, viewer.tenantId) }),
+          createContext: (viewer): Context => ({ ...commands, viewer, loaders: createLoaders(db, viewer) }),
           log,
           graphiql: true,
           console: config.console,

@@ -35,9 +35,9 @@ export async function manageKeys({ db }: OpenDatabase, command: KeysCommand): Pr
         return [describe(apiKey), 'The secret is shown only once:', secret]
       }
       case 'list':
-        return (await listApiKeys(db, tenantId)).map(describe)
+        return (await listApiKeys(db, { tenantId })).map(describe)
       case 'revoke':
-        return [describe(await revokeApiKey(context, tenantId, toUuid(command.id)))]
+        return [describe(await revokeApiKey(context, { tenantId }, toUuid(command.id)))]
       default:
         return command satisfies never
     }

@@ -21,7 +21,7 @@ export interface AuthenticateOptions {
 
 /** Finds out who sends a request. A key is looked up each time, so a revoked key ends at once in every process. */
 export function createAuthenticate(db: Kysely<Database>, { tenantId, apiKey, isOpen }: AuthenticateOptions) {
-  const open: Viewer = { tenantId, actor: openActor, scopes: apiScopes, expiresAt: null }
+  const open: Viewer = { tenantId, actor: openActor, scopes: apiScopes, expiresAt: null, ...unlimited }
   const configured: Viewer = { ...open, actor: { kind: 'KEY', id: 'HOLDPOINT_API_KEY', name: 'HOLDPOINT_API_KEY' } }
   const configuredHash = apiKey === undefined ? undefined : hashSecret(apiKey)
 
@@ -42,9 +42,12 @@ export function createAuthenticate(db: Kysely<Database>, { tenantId, apiKey, isO
       actor: { kind: 'KEY', id: encodeId('ApiKey', key.id), name: key.name },
       scopes: key.scopes,
       expiresAt: key.expiresAt,
+      ...unlimited,
     }
   }
 }
+
+const unlimited = { allowedAgentIds: null, allowedConversationIds: null }
 
 function unauthenticated(reason: string): HoldpointError {
   return new HoldpointError(

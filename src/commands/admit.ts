@@ -34,7 +34,7 @@ export async function admit(
     const outcome =
       admission.keyed || admission.whenBusy === 'INTERRUPT'
         ? await admitInTransaction(context, viewer, admission, run)
-        : await tryToAdmit(context.db, admission, run)
+        : await tryToAdmit(context.db, viewer, admission, run)
     if (!outcome) continue
     if (outcome.admitted) {
       const { conversationId, holds } = outcome.admitted
@@ -53,12 +53,13 @@ type Attempt = AdmissionOutcome & {
 /** Undefined where the conversation was busy and is not any more. */
 async function tryToAdmit(
   db: CommandContext['db'],
+  viewer: Viewer,
   { to, whenBusy }: Admission,
   run: NewRun,
 ): Promise<Attempt | undefined> {
-  const admitted = await admitRun(db, to, run, { mayWait: whenBusy !== 'REJECT' })
+  const admitted = await admitRun(db, to, run, { reach: viewer, mayWait: whenBusy !== 'REJECT' })
   if (admitted) return { outcome: 'accepted', runId: run.id, admitted }
-  const found = await findActiveRun(db, run.tenantId, to)
+  const found = await findActiveRun(db, viewer, to)
   if (!found) throw targetNotFound(to)
   if (found.activeRunId === null) return undefined
   const progress = await findRunProgress(db, found.activeRunId)
@@ -77,11 +78,11 @@ async function admitInTransaction(
 ): Promise<Attempt | undefined> {
   const { to, whenBusy, keyed } = admission
   return transact(context, async (trx, afterCommit): Promise<Attempt | undefined> => {
-    const locked = await lockConversation(trx, viewer.tenantId, to)
+    const locked = await lockConversation(trx, viewer, to)
     if (!locked) throw targetNotFound(to)
     const earlier = keyed && (await findEarlierRun(trx, keyed, run.createdAt))
     if (earlier) return { outcome: 'accepted', runId: earlier }
-    const admitted = await tryToAdmit(trx, admission, run)
+    const admitted = await tryToAdmit(trx, viewer, admission, run)
     if (admitted?.outcome !== 'accepted') return admitted
     if (keyed) await rememberRun(trx, keyed, { runId: run.id, now: run.createdAt })
     if (whenBusy === 'INTERRUPT' && locked.activeRunId !== null) {

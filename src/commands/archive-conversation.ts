@@ -11,5 +11,5 @@ export async function archiveConversation(
   { id, archived }: { readonly id: string; readonly archived: boolean },
 ): Promise<Conversation> {
   const now = context.clock.now()
-  return found('Conversation', id, await setArchived(context.db, viewer.tenantId, id, { archived, now }))
+  return found('Conversation', id, await setArchived(context.db, viewer, id, { archived, now }))
 }

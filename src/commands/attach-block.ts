@@ -14,11 +14,10 @@ export async function attachBlock(
   viewer: Viewer,
   input: { readonly agentId: string; readonly blockId: string },
 ): Promise<Agent> {
-  const { tenantId } = viewer
   return transact(context, async (trx) => {
-    const [block] = allFound('Block', [input.blockId], await lockBlocks(trx, tenantId, [input.blockId]))
-    const stored = found('Agent', input.agentId, await lockAgent(trx, tenantId, input.agentId))
-    const attached = (await listBlocksOfAgents(trx, tenantId, [stored.id])).map((owned) => owned.block)
+    const [block] = allFound('Block', [input.blockId], await lockBlocks(trx, viewer, [input.blockId]))
+    const stored = found('Agent', input.agentId, await lockAgent(trx, viewer, input.agentId))
+    const attached = (await listBlocksOfAgents(trx, viewer, [stored.id])).map((owned) => owned.block)
     if (attached.some((owned) => owned.id === input.blockId)) return stored
     checkBlockCount('input.blockId', attached.length + 1)
     checkLabels('input.blockId', [...attached, block!])

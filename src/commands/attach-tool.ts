@@ -15,11 +15,10 @@ export interface AttachToolInput extends AgentToolInput {
 
 /** A tool that the agent has already stays where it is, and gets the approval setting if one is given. */
 export async function attachTool(context: CommandContext, viewer: Viewer, input: AttachToolInput): Promise<Agent> {
-  const { tenantId } = viewer
   return transact(context, async (trx) => {
-    allFound('Tool', [input.toolId], await lockToolsToAttach(trx, tenantId, [input.toolId]))
-    const stored = found('Agent', input.agentId, await lockAgent(trx, tenantId, input.agentId))
-    const agentTools = await listToolsOfAgents(trx, tenantId, [stored.id])
+    allFound('Tool', [input.toolId], await lockToolsToAttach(trx, viewer, [input.toolId]))
+    const stored = found('Agent', input.agentId, await lockAgent(trx, viewer, input.agentId))
+    const agentTools = await listToolsOfAgents(trx, viewer, [stored.id])
     const attached = agentTools.find((agentTool) => agentTool.tool.id === input.toolId)
     if (attached) {
       if (input.approvalOverride !== undefined) await setApprovalOverride(trx, attached.id, input.approvalOverride)

@@ -38,14 +38,14 @@ export async function cancelRun(
     'runId' in input ? await stopNamed(context, viewer, input.runId) : await stopActive(context, viewer, input)
   if (runId === null) return { outcome: 'nothing to cancel' }
   await waitForRun(context, runId, { waitMs: answerWithinMs })
-  const [after] = await findRuns(context.db, viewer.tenantId, [runId])
+  const [after] = await findRuns(context.db, viewer, [runId])
   // Once a cancel is stored a run ends in no other way: this one had come to its end before.
   const finished = after !== undefined && hasEnded(after.status) && after.status !== 'CANCELLED'
   return { outcome: finished ? 'finished' : 'cancelled', runId }
 }
 
 async function stopNamed(context: CommandContext, viewer: Viewer, runId: string): Promise<string> {
-  const [run] = await findRuns(context.db, viewer.tenantId, [runId])
+  const [run] = await findRuns(context.db, viewer, [runId])
   if (!run) throw notFound('run', encodeId('Run', runId))
   // Mostly a worker drives it: then one statement is all that lies between the client and the provider's connection.
   const request = await requestCancel(context.db, runId, context.clock.now())
@@ -66,7 +66,7 @@ export async function stopAbandonedRuns(context: RunContext): Promise<void> {
 /** Which run is active cannot change before the transaction is over. */
 function stopActive(context: CommandContext, viewer: Viewer, target: Target): Promise<string | null> {
   return transact(context, async (trx, afterCommit) => {
-    const locked = await lockConversation(trx, viewer.tenantId, target)
+    const locked = await lockConversation(trx, viewer, target)
     if (!locked) throw targetNotFound(target)
     if (locked.activeRunId !== null) await stopRun(context, { trx, afterCommit }, locked.activeRunId)
     return locked.activeRunId

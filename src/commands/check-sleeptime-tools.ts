@@ -12,5 +12,5 @@ import { isSleeptimeAgent } from '../store/sleeptime-groups.ts'
  */
 export async function checkSleeptimeTools(trx: Transaction<Database>, field: string, agent: Agent): Promise<void> {
   if (!(await isSleeptimeAgent(trx, agent.id))) return
-  refuseWaitingTools(field, agent, await listToolsOfAgents(trx, agent.tenantId, [agent.id]))
+  refuseWaitingTools(field, agent, await listToolsOfAgents(trx, agent, [agent.id]))
 }

@@ -31,7 +31,7 @@ export async function claimToolCall(
   { toolCallId, ...claim }: ClaimToolCallInput,
 ): Promise<ClaimToolCallOutcome> {
   requireScope(viewer, ['RUN'], 'Claiming the call of a client tool')
-  const [known] = await findToolCalls(context.db, viewer.tenantId, [toolCallId])
+  const [known] = await findToolCalls(context.db, viewer, [toolCallId])
   const { runId } = found('ToolCall', toolCallId, known)
 
   const outcome = await transact(context, async (trx, afterCommit) => {

@@ -22,9 +22,9 @@ export async function compactConversation(
 ): Promise<AdmissionOutcome> {
   const { db, models } = context
   const { tenantId } = viewer
-  const [conversation] = await listConversations(db, tenantId, [conversationId])
+  const [conversation] = await listConversations(db, viewer, [conversationId])
   const { agentId } = found('Conversation', conversationId, conversation)
-  const [agent] = await listAgents(db, tenantId, [agentId])
+  const [agent] = await listAgents(db, viewer, [agentId])
   const settings = found('Agent', agentId, agent).compaction
   return admit(
     context,

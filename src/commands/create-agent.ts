@@ -95,13 +95,13 @@ export interface LockedParts {
 /** The existing blocks and tools of an agent, locked, in this order, before the agent itself is. */
 export async function lockParts(trx: Transaction<Database>, prepared: PreparedAgent): Promise<LockedParts> {
   const { agent, blockIds, newBlocks } = prepared
-  const { tenantId, toolRules } = agent
-  const sharedBlocks = allFound('Block', blockIds, await lockBlocks(trx, tenantId, blockIds))
+  const { toolRules } = agent
+  const sharedBlocks = allFound('Block', blockIds, await lockBlocks(trx, agent, blockIds))
   checkLabels('input.blockIds', [...newBlocks, ...sharedBlocks])
 
   const toolIds = prepared.tools.map((tool) => tool.toolId)
-  const tools = allFound('Tool', toolIds, await lockToolsToAttach(trx, tenantId, toolIds))
-  const baseTools = prepared.includeBaseTools ? await listBaseTools(trx, tenantId) : []
+  const tools = allFound('Tool', toolIds, await lockToolsToAttach(trx, agent, toolIds))
+  const baseTools = prepared.includeBaseTools ? await listBaseTools(trx, agent) : []
   const overrides = new Map(prepared.tools.map((tool) => [tool.toolId, tool.approvalOverride ?? null]))
   // A base tool that is also named has the settings that it is named with.
   const attached = [...baseTools.filter((tool) => !overrides.has(tool.id)), ...tools]
@@ -114,8 +114,8 @@ export async function lockParts(trx: Transaction<Database>, prepared: PreparedAg
   }
 }
 
-async function listBaseTools(trx: CommandContext['db'], tenantId: string): Promise<Tool[]> {
-  const tools = await listBuiltinTools(trx, tenantId, baseToolNames)
+async function listBaseTools(trx: CommandContext['db'], { tenantId }: Agent): Promise<Tool[]> {
+  const tools = await listBuiltinTools(trx, { tenantId }, baseToolNames)
   return baseToolNames.map((name) => {
     const tool = tools.find((candidate) => candidate.name === name)
     if (!tool)

@@ -20,7 +20,7 @@ export async function createConversation(
   const { title, metadata } = checkedConversation(input)
   return transact(context, async (trx) => {
     // Conversations of one agent are created in parallel; the agent cannot be deleted meanwhile.
-    const agent = found('Agent', input.agentId, await shareAgent(trx, tenantId, input.agentId))
+    const agent = found('Agent', input.agentId, await shareAgent(trx, viewer, input.agentId))
     return insertConversation(trx, {
       id: context.ids.next(),
       tenantId,

@@ -35,7 +35,7 @@ export async function createSleeptimeGroup(
   const agentIds = input.sleeptimeAgentIds ?? []
   checkAgentIds(agentIds)
   return transact(context, async (trx) => {
-    const agents = await lockAgents(trx, tenantId, [...new Set([input.agentId, ...agentIds])])
+    const agents = await lockAgents(trx, viewer, [...new Set([input.agentId, ...agentIds])])
     const [foreground] = allFound('Agent', [input.agentId], agents)
     await checkSleeptimeAgents(trx, foreground!, allFound('Agent', agentIds, agents))
 
@@ -51,7 +51,7 @@ export async function createSleeptimeGroup(
         ? agentIds.map((agentId) => ({ agentId, madeForGroup: false }))
         : [{ agentId: await makeSleeptimeAgent(context, trx, foreground!), madeForGroup: true }]
     await setGroupAgents(trx, id, members)
-    const [group] = await findSleeptimeGroups(trx, tenantId, [id])
+    const [group] = await findSleeptimeGroups(trx, viewer, [id])
     return found('SleeptimeGroup', id, group)
   })
 }
@@ -76,7 +76,7 @@ export async function checkSleeptimeAgents(
 ): Promise<void> {
   const tools = await listToolsOfAgents(
     trx,
-    foreground.tenantId,
+    foreground,
     agents.map((agent) => agent.id),
   )
   for (const [index, agent] of agents.entries()) {

@@ -1,7 +1,7 @@
 import type { Transaction } from 'kysely'
 
 import { personaLabel } from '../domain/sleeptime-agent.ts'
-import type { Viewer } from '../domain/viewer.ts'
+import type { Reach, Viewer } from '../domain/viewer.ts'
 import { deleteAgent as deleteAgentRow, lockAgent, lockAgents } from '../store/agents.ts'
 import { deleteOwnBlocks } from '../store/blocks.ts'
 import { lockConversationsToDelete } from '../store/conversations.ts'
@@ -16,13 +16,12 @@ import { found } from './found.ts'
  * A worker that drives one of the runs finds its row gone at its next checkpoint, and stops.
  */
 export async function deleteAgent(context: CommandContext, viewer: Viewer, input: { id: string }): Promise<void> {
-  const { tenantId } = viewer
   const runIds = await transact(context, async (trx) => {
-    found('Agent', input.id, await lockAgent(trx, tenantId, input.id))
+    found('Agent', input.id, await lockAgent(trx, viewer, input.id))
     // Its own conversations before theirs, as the end of a turn locks them.
-    const { unfinishedRunIds } = await lockConversationsToDelete(trx, tenantId, { agentId: input.id })
-    const ofMade = await removeAgents(trx, tenantId, await listMadeAgentIds(trx, [input.id]))
-    await deleteAgentRow(trx, tenantId, input.id)
+    const { unfinishedRunIds } = await lockConversationsToDelete(trx, viewer, { agentId: input.id })
+    const ofMade = await removeAgents(trx, { tenantId: viewer.tenantId }, await listMadeAgentIds(trx, [input.id]))
+    await deleteAgentRow(trx, viewer, input.id)
     return [...unfinishedRunIds, ...ofMade]
   })
   stopRemovedRuns(context, runIds)
@@ -33,16 +32,16 @@ export async function deleteAgent(context: CommandContext, viewer: Viewer, input
  */
 export async function removeAgents(
   trx: Transaction<Database>,
-  tenantId: string,
+  reach: Reach,
   ids: readonly string[],
 ): Promise<string[]> {
-  await lockAgents(trx, tenantId, ids)
+  await lockAgents(trx, reach, ids)
   const runIds: string[] = []
   for (const agentId of ids) {
-    const { unfinishedRunIds } = await lockConversationsToDelete(trx, tenantId, { agentId })
+    const { unfinishedRunIds } = await lockConversationsToDelete(trx, reach, { agentId })
     runIds.push(...unfinishedRunIds)
     await deleteOwnBlocks(trx, agentId, personaLabel)
-    await deleteAgentRow(trx, tenantId, agentId)
+    await deleteAgentRow(trx, reach, agentId)
   }
   return runIds
 }

@@ -6,6 +6,6 @@ import type { CommandContext } from './command-context.ts'
 
 /** Every agent that has it loses it. */
 export async function deleteBlock(context: CommandContext, viewer: Viewer, input: { id: string }): Promise<void> {
-  const deleted = await deleteBlockRow(context.db, viewer.tenantId, input.id)
+  const deleted = await deleteBlockRow(context.db, viewer, input.id)
   if (!deleted) throw notFound('block', encodeId('Block', input.id))
 }

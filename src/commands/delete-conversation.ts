@@ -14,16 +14,15 @@ export async function deleteConversation(
   viewer: Viewer,
   input: { id: string },
 ): Promise<void> {
-  const { tenantId } = viewer
   const { unfinishedRunIds } = await transact(context, async (trx) => {
-    const locked = await lockConversationsToDelete(trx, tenantId, input)
+    const locked = await lockConversationsToDelete(trx, viewer, input)
     const conversation = found('Conversation', input.id, locked.conversations[0])
     if (conversation.isMain)
       throw badUserInput(
         'input.id',
         "It is the agent's main conversation, which every agent has. Delete the agent, or talk in a conversation made by createConversation and delete that.",
       )
-    await deleteConversationRow(trx, tenantId, input.id)
+    await deleteConversationRow(trx, viewer, input.id)
     return locked
   })
   for (const runId of unfinishedRunIds) {

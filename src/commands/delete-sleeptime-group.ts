@@ -17,14 +17,13 @@ export async function deleteSleeptimeGroup(
   viewer: Viewer,
   input: { readonly id: string },
 ): Promise<void> {
-  const { tenantId } = viewer
   const runIds = await transact(context, async (trx) => {
-    const [group] = await findSleeptimeGroups(trx, tenantId, [input.id])
+    const [group] = await findSleeptimeGroups(trx, viewer, [input.id])
     const { agentId } = found('SleeptimeGroup', input.id, group)
-    await lockAgents(trx, tenantId, [agentId])
+    await lockAgents(trx, viewer, [agentId])
     // The group before the conversations of its agents, as the end of a turn locks them.
-    found('SleeptimeGroup', input.id, await lockSleeptimeGroup(trx, tenantId, input.id))
-    const removed = await removeAgents(trx, tenantId, await listMadeAgentIds(trx, [agentId]))
+    found('SleeptimeGroup', input.id, await lockSleeptimeGroup(trx, viewer, input.id))
+    const removed = await removeAgents(trx, { tenantId: viewer.tenantId }, await listMadeAgentIds(trx, [agentId]))
     await deleteGroupRow(trx, input.id)
     return removed
   })

@@ -11,15 +11,14 @@ import { found } from './found.ts'
 
 /** Detaches the tool from all agents. Refused while an agent's rules name it: they would require a missing tool. */
 export async function deleteTool(context: CommandContext, viewer: Viewer, input: { id: string }): Promise<void> {
-  const { tenantId } = viewer
   await transact(context, async (trx) => {
-    const tool = found('Tool', input.id, await lockTool(trx, tenantId, input.id))
+    const tool = found('Tool', input.id, await lockTool(trx, viewer, input.id))
     if (tool.kind === 'BUILTIN' && tool.isAvailable)
       throw badUserInput(
         'input.id',
         `${tool.name} is part of the server's code. Detach it from the agents that should not have it.`,
       )
-    const agents = await lockAgents(trx, tenantId, await listAgentIdsOfTool(trx, tool.id))
+    const agents = await lockAgents(trx, viewer, await listAgentIdsOfTool(trx, tool.id))
     const bound = agents.filter((agent) => agent.toolRules.some((rule) => names(rule, tool.name)))
     if (bound.length > 0) {
       const named = bound
@@ -31,7 +30,7 @@ export async function deleteTool(context: CommandContext, viewer: Viewer, input:
         `${bound.length} agents have tool rules that name ${tool.name} (${named}${bound.length > 5 ? ' …' : ''}). Change their rules with updateAgent first.`,
       )
     }
-    await deleteToolRow(trx, tenantId, tool.id)
+    await deleteToolRow(trx, viewer, tool.id)
   })
 }
 

@@ -12,10 +12,9 @@ export async function detachBlock(
   viewer: Viewer,
   input: { readonly agentId: string; readonly blockId: string },
 ): Promise<Agent> {
-  const { tenantId } = viewer
   return transact(context, async (trx) => {
-    allFound('Block', [input.blockId], await lockBlocks(trx, tenantId, [input.blockId]))
-    const stored = found('Agent', input.agentId, await lockAgent(trx, tenantId, input.agentId))
+    allFound('Block', [input.blockId], await lockBlocks(trx, viewer, [input.blockId]))
+    const stored = found('Agent', input.agentId, await lockAgent(trx, viewer, input.agentId))
     await deleteAgentBlocks(trx, stored.id, { blockId: input.blockId })
     const agent = { ...stored, updatedAt: context.clock.now() }
     await setAgent(trx, agent)

@@ -14,11 +14,10 @@ export async function detachTool(
   viewer: Viewer,
   input: { readonly agentId: string; readonly toolId: string },
 ): Promise<Agent> {
-  const { tenantId } = viewer
   return transact(context, async (trx) => {
-    allFound('Tool', [input.toolId], await lockToolsToAttach(trx, tenantId, [input.toolId]))
-    const stored = found('Agent', input.agentId, await lockAgent(trx, tenantId, input.agentId))
-    const agentTools = await listToolsOfAgents(trx, tenantId, [stored.id])
+    allFound('Tool', [input.toolId], await lockToolsToAttach(trx, viewer, [input.toolId]))
+    const stored = found('Agent', input.agentId, await lockAgent(trx, viewer, input.agentId))
+    const agentTools = await listToolsOfAgents(trx, viewer, [stored.id])
     const left = agentTools.filter(({ tool }) => tool.id !== input.toolId)
     checkToolsLeftToRules(
       'input.toolId',

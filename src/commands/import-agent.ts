@@ -33,9 +33,8 @@ export async function importAgent(
   viewer: Viewer,
   { agent: given, tools }: ImportAgentInput,
 ): Promise<Agent> {
-  const { tenantId } = viewer
   const names = tools.map((tool) => tool.name)
-  const known = new Set((await findToolsByName(context.db, tenantId, names)).map((tool) => tool.name))
+  const known = new Set((await findToolsByName(context.db, viewer, names)).map((tool) => tool.name))
   const created: Tool[] = []
   for (const [index, tool] of tools.entries()) {
     const field = `${place}.tools.${index}`
@@ -44,7 +43,7 @@ export async function importAgent(
   return transact(context, async (trx) => {
     // A tool that somebody created under the same name a moment ago is used as it is.
     for (const tool of created) await insertTool(trx, tool)
-    const byName = new Map((await findToolsByName(trx, tenantId, names)).map((tool) => [tool.name, tool]))
+    const byName = new Map((await findToolsByName(trx, viewer, names)).map((tool) => [tool.name, tool]))
     const attached = tools.map(({ name, approvalOverride }, index) => {
       const tool = byName.get(name)
       if (!tool) throw badUserInput(`${place}.tools.${index}`, `The tool ${name} was deleted meanwhile. Import again.`)

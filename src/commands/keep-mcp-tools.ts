@@ -25,7 +25,7 @@ export async function keepMcpTools(
 ): Promise<void> {
   const now = context.clock.now()
   const kept = new Map(
-    (await listToolsOfMcpServers(trx, server.tenantId, [server.id])).map((tool) => [tool.mcpToolName, tool]),
+    (await listToolsOfMcpServers(trx, server, [server.id])).map((tool) => [tool.mcpToolName, tool]),
   )
   const byName = new Map(listed.map((tool) => [tool.name, tool]))
   for (const tool of byName.values()) {
@@ -35,7 +35,7 @@ export async function keepMcpTools(
   }
   for (const tool of kept.values()) {
     if (byName.has(tool.mcpToolName) || (await isNamedByRules(trx, tool))) continue
-    await deleteTool(trx, server.tenantId, tool.id)
+    await deleteTool(trx, server, tool.id)
   }
 }
 
@@ -55,7 +55,7 @@ async function insertUnderFreeName(
 
 /** The agents that have it are locked, so that none gets such a rule meanwhile. */
 export async function isNamedByRules(trx: Transaction<Database>, tool: Tool): Promise<boolean> {
-  const agents = await lockAgents(trx, tool.tenantId, await listAgentIdsOfTool(trx, tool.id))
+  const agents = await lockAgents(trx, tool, await listAgentIdsOfTool(trx, tool.id))
   return agents.some((agent) =>
     agent.toolRules.some((rule) => toolsNamedBy(rule).some((named) => named.tool === tool.name)),
   )

@@ -19,13 +19,13 @@ export async function makeSleeptimeAgent(
   const { tenantId } = foreground
   const now = clock.now()
   const agent = sleeptimeAgentOf(foreground, { id: ids.next(), now })
-  const shared = (await listBlocksOfAgents(trx, tenantId, [foreground.id])).map(({ block }) => block)
+  const shared = (await listBlocksOfAgents(trx, foreground, [foreground.id])).map(({ block }) => block)
   const own: Block[] = shared.some((block) => block.label === personaLabel)
     ? []
     : [{ ...sleeptimePersona, id: ids.next(), tenantId, version: 1, createdAt: now, updatedAt: now }]
   checkBlockCount('input.agentId', shared.length + own.length)
 
-  const tools = await listBuiltinTools(trx, tenantId, sleeptimeToolNames)
+  const tools = await listBuiltinTools(trx, foreground, sleeptimeToolNames)
   await insertWholeAgent({ ids }, trx, agent, {
     newBlocks: own,
     sharedBlocks: shared,

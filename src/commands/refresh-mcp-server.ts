@@ -13,14 +13,14 @@ export async function refreshMcpServer(
   viewer: Viewer,
   input: { readonly id: string },
 ): Promise<McpServer> {
-  const [asked] = await findMcpServers(context.db, viewer.tenantId, [input.id])
+  const [asked] = await findMcpServers(context.db, viewer, [input.id])
   const { url, headers } = found('McpServer', input.id, asked)
   const answer = await context.tools.listMcpTools({ url, headers }).then(
     (listed) => ({ listed, lastError: null }),
     (error: unknown) => ({ listed: undefined, lastError: errorMessage(error) }),
   )
   return transact(context, async (trx) => {
-    const server = found('McpServer', input.id, await lockMcpServer(trx, viewer.tenantId, input.id))
+    const server = found('McpServer', input.id, await lockMcpServer(trx, viewer, input.id))
     if (answer.listed) await keepMcpTools(context, trx, server, answer.listed)
     await setMcpServerError(trx, server.id, answer.lastError)
     return { ...server, lastError: answer.lastError }

@@ -12,16 +12,15 @@ export async function removeMcpServer(
   viewer: Viewer,
   input: { readonly id: string },
 ): Promise<void> {
-  const { tenantId } = viewer
   await transact(context, async (trx) => {
-    const server = found('McpServer', input.id, await lockMcpServer(trx, tenantId, input.id))
-    for (const tool of await listToolsOfMcpServers(trx, tenantId, [server.id])) {
+    const server = found('McpServer', input.id, await lockMcpServer(trx, viewer, input.id))
+    for (const tool of await listToolsOfMcpServers(trx, viewer, [server.id])) {
       if (await isNamedByRules(trx, tool))
         throw badUserInput(
           'input.id',
           `Tool rules of agents name ${tool.name}, a tool of this server. Change them with updateAgent first.`,
         )
     }
-    await deleteMcpServer(trx, tenantId, server.id)
+    await deleteMcpServer(trx, viewer, server.id)
   })
 }

@@ -9,12 +9,12 @@ import type { CommandContext } from './command-context.ts'
 export async function replaceAgentTools(
   { ids }: Pick<CommandContext, 'ids'>,
   trx: Transaction<Database>,
-  { id: agentId, tenantId }: Agent,
+  agent: Agent,
   tools: readonly { readonly toolId: string; readonly approvalOverride: boolean | null }[],
 ): Promise<void> {
-  const before = await listToolsOfAgents(trx, tenantId, [agentId])
+  const before = await listToolsOfAgents(trx, agent, [agent.id])
   const idsBefore = new Map(before.map((agentTool) => [agentTool.tool.id, agentTool.id]))
-  await deleteAgentTools(trx, agentId)
+  await deleteAgentTools(trx, agent.id)
   const attached = tools.map((tool) => ({ ...tool, id: idsBefore.get(tool.toolId) ?? ids.next() }))
-  await insertAgentTools(trx, agentId, attached)
+  await insertAgentTools(trx, agent.id, attached)
 }

@@ -23,7 +23,7 @@ export async function retryRun(
   viewer: Viewer,
   { runId }: { readonly runId: string },
 ): Promise<RetryRunOutcome> {
-  const [run] = await findRuns(context.db, viewer.tenantId, [runId])
+  const [run] = await findRuns(context.db, viewer, [runId])
   if (!run) throw notFound('run', encodeId('Run', runId))
 
   return transact(context, async (trx, afterCommit): Promise<RetryRunOutcome> => {

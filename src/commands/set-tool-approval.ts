@@ -19,10 +19,9 @@ export async function setToolApproval(
   viewer: Viewer,
   input: SetToolApprovalInput,
 ): Promise<Agent> {
-  const { tenantId } = viewer
   return transact(context, async (trx) => {
-    const stored = found('Agent', input.agentId, await lockAgent(trx, tenantId, input.agentId))
-    const agentTools = await listToolsOfAgents(trx, tenantId, [stored.id])
+    const stored = found('Agent', input.agentId, await lockAgent(trx, viewer, input.agentId))
+    const agentTools = await listToolsOfAgents(trx, viewer, [stored.id])
     const attached = agentTools.find((agentTool) => agentTool.tool.id === input.toolId)
     await setApprovalOverride(trx, found('Tool', input.toolId, attached).id, input.requiresApproval)
     await checkSleeptimeTools(trx, 'input.requiresApproval', stored)

@@ -18,8 +18,8 @@ export async function shareBlocks(
   { field, blocks }: { readonly field: string; readonly blocks: readonly Block[] },
 ): Promise<void> {
   const madeIds = await listMadeAgentIds(trx, [agent.id])
-  await lockAgents(trx, agent.tenantId, madeIds)
-  const owned = await listBlocksOfAgents(trx, agent.tenantId, madeIds)
+  await lockAgents(trx, agent, madeIds)
+  const owned = await listBlocksOfAgents(trx, agent, madeIds)
   for (const madeId of madeIds) {
     const has = owned.filter(({ agentId }) => agentId === madeId).map(({ block }) => block)
     const added = blocks.filter((block) => !has.some(({ id }) => id === block.id))

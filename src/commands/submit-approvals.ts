@@ -44,7 +44,7 @@ export async function submitApprovals(
   input: SubmitApprovalsInput,
 ): Promise<SubmitApprovalsOutcome> {
   const { runId, idempotencyKey, ...asked } = input
-  const [run] = await findRuns(context.db, viewer.tenantId, [runId])
+  const [run] = await findRuns(context.db, viewer, [runId])
   if (!run) throw notFound('run', encodeId('Run', runId))
   const keyed =
     idempotencyKey === null

@@ -25,7 +25,6 @@ export interface UpdateAgentInput extends AgentSettingsInput {
 
 /** What is left out stays as it is, also inside nested settings; null clears. Lists replace. */
 export async function updateAgent(context: CommandContext, viewer: Viewer, input: UpdateAgentInput): Promise<Agent> {
-  const { tenantId } = viewer
   const toolRules =
     input.toolRules === undefined ? undefined : checkedToolRules('input.toolRules', input.toolRules ?? [])
   const toolInputs = input.tools === undefined ? undefined : (input.tools ?? [])
@@ -34,11 +33,11 @@ export async function updateAgent(context: CommandContext, viewer: Viewer, input
   if (blockIds) checkBlockIds('input.blockIds', blockIds)
 
   return transact(context, async (trx) => {
-    const blocks = blockIds && allFound('Block', blockIds, await lockBlocks(trx, tenantId, blockIds))
+    const blocks = blockIds && allFound('Block', blockIds, await lockBlocks(trx, viewer, blockIds))
     if (blocks) checkLabels('input.blockIds', blocks)
     const toolIds = toolInputs?.map((tool) => tool.toolId)
-    const tools = toolIds && allFound('Tool', toolIds, await lockToolsToAttach(trx, tenantId, toolIds))
-    const stored = found('Agent', input.id, await lockAgent(trx, tenantId, input.id))
+    const tools = toolIds && allFound('Tool', toolIds, await lockToolsToAttach(trx, viewer, toolIds))
+    const stored = found('Agent', input.id, await lockAgent(trx, viewer, input.id))
 
     const agent: Agent = {
       ...stored,
@@ -46,7 +45,7 @@ export async function updateAgent(context: CommandContext, viewer: Viewer, input
       toolRules: toolRules ?? stored.toolRules,
       updatedAt: context.clock.now(),
     }
-    const before = await listToolsOfAgents(trx, tenantId, [agent.id])
+    const before = await listToolsOfAgents(trx, viewer, [agent.id])
     const toolNames = (tools ?? before.map((agentTool) => agentTool.tool)).map((tool) => tool.name)
     if (toolRules) checkToolsOfRules('input.toolRules', toolRules, toolNames)
     else if (tools) checkToolsLeftToRules('input.tools', agent.toolRules, toolNames)

@@ -25,9 +25,8 @@ export async function updateBlock(
   viewer: Viewer,
   input: UpdateBlockInput,
 ): Promise<UpdateBlockOutcome> {
-  const { tenantId } = viewer
   return transact(context, async (trx): Promise<UpdateBlockOutcome> => {
-    const [locked] = await lockBlocks(trx, tenantId, [input.id])
+    const [locked] = await lockBlocks(trx, viewer, [input.id])
     const stored = found('Block', input.id, locked)
     if (typeof input.expectedVersion === 'number' && input.expectedVersion !== stored.version)
       return { outcome: 'changed', block: stored }
@@ -51,15 +50,15 @@ export async function updateBlock(
 
 /** In every agent that has the block. The agents are locked, so that none gets a block of that label meanwhile. */
 async function checkLabelIsFree(trx: CommandContext['db'], block: Block, label: string): Promise<void> {
-  const owners = await listAgentsOfBlocks(trx, block.tenantId, [block.id])
+  const owners = await listAgentsOfBlocks(trx, block, [block.id])
   const agents = await lockAgents(
     trx,
-    block.tenantId,
+    block,
     owners.map(({ agent }) => agent.id),
   )
   const blocks = await listBlocksOfAgents(
     trx,
-    block.tenantId,
+    block,
     agents.map((agent) => agent.id),
   )
   const taken = blocks.find((other) => other.block.id !== block.id && other.block.label === label)

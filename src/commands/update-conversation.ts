@@ -16,5 +16,5 @@ export async function updateConversation(
   input: UpdateConversationInput,
 ): Promise<Conversation> {
   const changes = { ...checkedConversation(input), updatedAt: context.clock.now() }
-  return found('Conversation', input.id, await setConversation(context.db, viewer.tenantId, input.id, changes))
+  return found('Conversation', input.id, await setConversation(context.db, viewer, input.id, changes))
 }

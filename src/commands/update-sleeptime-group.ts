@@ -28,7 +28,6 @@ export async function updateSleeptimeGroup(
   viewer: Viewer,
   input: UpdateSleeptimeGroupInput,
 ): Promise<SleeptimeGroup> {
-  const { tenantId } = viewer
   const frequency = typeof input.frequency === 'number' ? checkedFrequency(input.frequency) : undefined
   const agentIds = input.sleeptimeAgentIds ?? undefined
   if (agentIds) checkAgentIds(agentIds)
@@ -36,11 +35,11 @@ export async function updateSleeptimeGroup(
     throw badUserInput('input.sleeptimeAgentIds', 'It is empty. To have none work in the background, delete the group.')
 
   return transact(context, async (trx) => {
-    const [before] = await findSleeptimeGroups(trx, tenantId, [input.id])
+    const [before] = await findSleeptimeGroups(trx, viewer, [input.id])
     const { agentId } = found('SleeptimeGroup', input.id, before)
     // Agents before the group, as when it was made.
-    const agents = await lockAgents(trx, tenantId, [...new Set([agentId, ...(agentIds ?? [])])])
-    found('SleeptimeGroup', input.id, await lockSleeptimeGroup(trx, tenantId, input.id))
+    const agents = await lockAgents(trx, viewer, [...new Set([agentId, ...(agentIds ?? [])])])
+    found('SleeptimeGroup', input.id, await lockSleeptimeGroup(trx, viewer, input.id))
     if (agentIds) {
       const [foreground] = allFound('Agent', [agentId], agents)
       await checkSleeptimeAgents(trx, foreground!, allFound('Agent', agentIds, agents))
@@ -52,7 +51,7 @@ export async function updateSleeptimeGroup(
       )
     }
     if (frequency !== undefined) await setFrequency(trx, input.id, frequency)
-    const [group] = await findSleeptimeGroups(trx, tenantId, [input.id])
+    const [group] = await findSleeptimeGroups(trx, viewer, [input.id])
     return found('SleeptimeGroup', input.id, group)
   })
 }

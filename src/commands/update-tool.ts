@@ -18,7 +18,7 @@ export async function updateTool(context: CommandContext, viewer: Viewer, input:
   // Running it may take seconds, for which nothing is to be locked.
   if (source) await checkJavaScript(context, viewer, { kind: 'JAVASCRIPT', ...source })
   return transact(context, async (trx) => {
-    const stored = found('Tool', input.id, await lockTool(trx, viewer.tenantId, input.id))
+    const stored = found('Tool', input.id, await lockTool(trx, viewer, input.id))
     const tool = { ...stored, ...mergeTool(stored, input), updatedAt: context.clock.now() }
     await setTool(trx, tool)
     return tool

@@ -30,7 +30,7 @@ export async function upsertAgent(
     const prepared = prepareAgent(context, viewer, given)
     return transact(context, async (trx) => {
       const parts = await lockParts(trx, prepared)
-      const stored = await lockAgentByKey(trx, viewer.tenantId, key)
+      const stored = await lockAgentByKey(trx, viewer, key)
       if (stored) return replaceAgent(context, trx, stored, { ...prepared, ...parts })
       const agent = { ...prepared.agent, key }
       await insertWholeAgent(context, trx, agent, { ...prepared, ...parts })
@@ -46,13 +46,13 @@ async function replaceAgent(
   stored: Agent,
   given: PreparedAgent & LockedParts,
 ): Promise<Agent> {
-  const { id, key, tenantId, createdAt } = stored
+  const { id, key, createdAt } = stored
   const agent = { ...given.agent, id, key, createdAt }
   await setAgent(trx, agent)
   await replaceAgentTools(context, trx, agent, given.tools)
   await checkSleeptimeTools(trx, 'input.tools', agent)
 
-  const has = (await listBlocksOfAgents(trx, tenantId, [id])).map(({ block }) => block)
+  const has = (await listBlocksOfAgents(trx, stored, [id])).map(({ block }) => block)
   const newBlocks = given.newBlocks.filter(({ label }) => !has.some((block) => block.label === label))
   const shared = given.sharedBlocks.filter((block) => !has.some((other) => other.id === block.id))
   const added = [...newBlocks, ...shared]

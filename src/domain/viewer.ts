@@ -3,11 +3,34 @@ import type { Actor } from './actor.ts'
 export const apiScopes = ['READ', 'RUN', 'APPROVE', 'MANAGE'] as const
 export type ApiScope = (typeof apiScopes)[number]
 
-/** Who is asking, and what they may do. */
-export interface Viewer {
+/** Whose objects a statement may find: a tenant's, or the part of them that a viewer is limited to. */
+export interface Reach {
   readonly tenantId: string
+  /** Null or absent: all agents of the tenant. */
+  readonly allowedAgentIds?: readonly string[] | null
+  /** Null or absent: all conversations of the allowed agents. */
+  readonly allowedConversationIds?: readonly string[] | null
+}
+
+/** Who is asking, and what they may do. */
+export interface Viewer extends Required<Reach> {
   readonly actor: Actor
   readonly scopes: readonly ApiScope[]
   /** When the key or token expires. Null means never. */
   readonly expiresAt: Date | null
+}
+
+/** Whether there are objects of the tenant that are out of reach. */
+export function isLimited({ allowedAgentIds, allowedConversationIds }: Reach): boolean {
+  return Boolean(allowedAgentIds || allowedConversationIds)
+}
+
+/** Whether an object of this agent and conversation is within reach. */
+export function isWithin(
+  { allowedAgentIds, allowedConversationIds }: Reach,
+  { agentId, conversationId }: { readonly agentId: string; readonly conversationId: string },
+): boolean {
+  return (
+    (allowedAgentIds?.includes(agentId) ?? true) && (allowedConversationIds?.includes(conversationId) ?? true)
+  )
 }

@@ -102,10 +102,9 @@ builder.queryFields((t) => ({
     },
     complexity: pageComplexity,
     async resolve(_root, { filter, ...page }, { db, viewer }) {
-      const { tenantId } = viewer
       return {
-        ...(await listAgentsPage(db, tenantId, filter ?? {}, page)),
-        countAll: () => countAgents(db, tenantId, filter ?? {}),
+        ...(await listAgentsPage(db, viewer, filter ?? {}, page)),
+        countAll: () => countAgents(db, viewer, filter ?? {}),
       }
     },
   }),

@@ -53,7 +53,7 @@ builder.queryField('apiKeys', (t) =>
   t.field({
     type: [ApiKey],
     description: 'API keys of the tenant, oldest first, including revoked ones.',
-    resolve: (_root, _args, { db, viewer }) => listApiKeys(db, viewer.tenantId),
+    resolve: (_root, _args, { db, viewer }) => listApiKeys(db, viewer),
   }),
 )
 
@@ -101,6 +101,6 @@ builder.mutationFields((t) => ({
     description: 'Revokes an API key and closes its connections.',
     args: { input: t.arg({ type: RevokeApiKeyInput, required: true, description: 'The key to revoke.' }) },
     resolve: (_root, { input }, context) =>
-      revokeApiKey(context, context.viewer.tenantId, requireUuid('ApiKey', input.id)),
+      revokeApiKey(context, context.viewer, requireUuid('ApiKey', input.id)),
   }),
 }))

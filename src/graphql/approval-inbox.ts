@@ -54,7 +54,7 @@ builder.subscriptionField('approvalInbox', (t) =>
     },
     subscribe: async (_root, { agentIds, needs }, context) => {
       const filter = { agentIds: await requireAgents(context, agentIds), needs }
-      return watchInbox(context, context.viewer.tenantId, filter)
+      return watchInbox(context, context.viewer, filter)
     },
     resolve: (event) => event,
   }),

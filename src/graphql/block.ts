@@ -74,8 +74,8 @@ builder.queryFields((t) => ({
     },
     complexity: pageComplexity,
     resolve: async (_root, { filter, ...page }, { db, viewer }) => ({
-      ...(await listBlocksPage(db, viewer.tenantId, filter ?? {}, page)),
-      countAll: () => countBlocks(db, viewer.tenantId, filter ?? {}),
+      ...(await listBlocksPage(db, viewer, filter ?? {}, page)),
+      countAll: () => countBlocks(db, viewer, filter ?? {}),
     }),
   }),
 }))

@@ -5,6 +5,7 @@ import type { Agent } from '../domain/agent.ts'
 import type { Block } from '../domain/block.ts'
 import type { Conversation } from '../domain/conversation.ts'
 import type { AgentTool, Tool } from '../domain/tool.ts'
+import type { Reach } from '../domain/viewer.ts'
 import type { Worker } from '../domain/worker.ts'
 import { listAgentTools, listToolsOfAgents } from '../store/agent-tools.ts'
 import { listAgents } from '../store/agents.ts'
@@ -28,28 +29,28 @@ export interface ConfigurationLoaders {
   readonly mainConversationOfAgent: DataLoader<string, Conversation | undefined>
 }
 
-export function createConfigurationLoaders(db: CommandContext['db'], tenantId: string): ConfigurationLoaders {
+export function createConfigurationLoaders(db: CommandContext['db'], reach: Reach): ConfigurationLoaders {
   return {
-    agents: loaderById((ids) => listAgents(db, tenantId, ids)),
-    agentTools: loaderById((ids) => listAgentTools(db, tenantId, ids)),
-    blocks: loaderById((ids) => listBlocks(db, tenantId, ids)),
-    conversations: loaderById((ids) => listConversations(db, tenantId, ids)),
-    tools: loaderById((ids) => listTools(db, tenantId, ids)),
+    agents: loaderById((ids) => listAgents(db, reach, ids)),
+    agentTools: loaderById((ids) => listAgentTools(db, reach, ids)),
+    blocks: loaderById((ids) => listBlocks(db, reach, ids)),
+    conversations: loaderById((ids) => listConversations(db, reach, ids)),
+    tools: loaderById((ids) => listTools(db, reach, ids)),
     workers: loaderById((ids) => listWorkers(db, ids)),
     toolsOfAgent: loaderByOwner(
-      (agentIds) => listToolsOfAgents(db, tenantId, agentIds),
+      (agentIds) => listToolsOfAgents(db, reach, agentIds),
       (agentTool) => [agentTool.agentId, agentTool],
     ),
     blocksOfAgent: loaderByOwner(
-      (agentIds) => listBlocksOfAgents(db, tenantId, agentIds),
+      (agentIds) => listBlocksOfAgents(db, reach, agentIds),
       ({ agentId, block }) => [agentId, block],
     ),
     agentsOfBlock: loaderByOwner(
-      (blockIds) => listAgentsOfBlocks(db, tenantId, blockIds),
+      (blockIds) => listAgentsOfBlocks(db, reach, blockIds),
       ({ blockId, agent }) => [blockId, agent],
     ),
     mainConversationOfAgent: loaderBy(
-      (agentIds) => listMainConversations(db, tenantId, agentIds),
+      (agentIds) => listMainConversations(db, reach, agentIds),
       (conversation) => conversation.agentId,
     ),
   }

@@ -67,7 +67,7 @@ ContextType.implement({
 
 /** Made by the functions that the engine uses, from what is stored: it cannot say anything else than what is sent. */
 export async function viewContext(context: Context, conversationId: string): Promise<ContextView> {
-  const snapshot = await loadContextSnapshot(context.db, context.viewer.tenantId, conversationId)
+  const snapshot = await loadContextSnapshot(context.db, context.viewer, conversationId)
   if (!snapshot) throw notFound('conversation', encodeId('Conversation', conversationId))
   const { state, blocks } = snapshot
   // A step whose calls have no return yet is not told to a model.

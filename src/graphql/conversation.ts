@@ -120,8 +120,8 @@ async function conversationsPage(
         : checkedObject('filter.metadataContains', metadataContains),
   }
   return {
-    ...(await listConversationsPage(db, viewer.tenantId, { filter, orderBy: options.orderBy, page: options.page })),
-    countAll: () => countConversations(db, viewer.tenantId, filter),
+    ...(await listConversationsPage(db, viewer, { filter, orderBy: options.orderBy, page: options.page })),
+    countAll: () => countConversations(db, viewer, filter),
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Kysely } from 'kysely'
 
+import type { Reach } from '../domain/viewer.ts'
 import type { Database } from '../store/schema.ts'
 import { createConfigurationLoaders, type ConfigurationLoaders } from './configuration-loaders.ts'
 import { createRunLoaders, type RunLoaders } from './run-loaders.ts'
@@ -10,12 +11,12 @@ export type Loaders = ConfigurationLoaders & RunLoaders
 const forget = Symbol('forget')
 
 /** Made when one is first asked for: there are many of them, and a subscription that waits needs none. */
-export function createLoaders(db: Kysely<Database>, tenantId: string): Loaders {
+export function createLoaders(db: Kysely<Database>, reach: Reach): Loaders {
   let made: Loaders | undefined
   const handler: ProxyHandler<Loaders> = {
     get(_target, name) {
       if (name === forget) return () => (made = undefined)
-      made ??= { ...createConfigurationLoaders(db, tenantId), ...createRunLoaders(db, tenantId) }
+      made ??= { ...createConfigurationLoaders(db, reach), ...createRunLoaders(db, reach) }
       return made[name as keyof Loaders]
     },
   }

@@ -50,8 +50,8 @@ builder.queryField('mcpServers', (t) =>
     args: pageArguments,
     complexity: pageComplexity,
     resolve: async (_root, page, { db, viewer }) => ({
-      ...(await listMcpServersPage(db, viewer.tenantId, page)),
-      countAll: () => countMcpServers(db, viewer.tenantId),
+      ...(await listMcpServersPage(db, viewer, page)),
+      countAll: () => countMcpServers(db, viewer),
     }),
   }),
 )

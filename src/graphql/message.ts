@@ -239,8 +239,8 @@ export async function messagesPage(
   page: PageArguments,
 ): Promise<CountedPage<MessageOutline>> {
   return {
-    ...(await listMessagesPage(db, viewer.tenantId, list, page)),
-    countAll: () => countMessages(db, viewer.tenantId, list),
+    ...(await listMessagesPage(db, viewer, list, page)),
+    countAll: () => countMessages(db, viewer, list),
   }
 }
 

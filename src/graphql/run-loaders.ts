@@ -9,6 +9,7 @@ import type { SleeptimeGroup } from '../domain/sleeptime-group.ts'
 import type { Step } from '../domain/step.ts'
 import type { ToolCallArguments, ToolCallOutline, ToolResult } from '../domain/tool-call.ts'
 import type { Tool } from '../domain/tool.ts'
+import type { Reach } from '../domain/viewer.ts'
 import { findApiKeys } from '../store/api-keys.ts'
 import { findConversationHeads, type ConversationHead } from '../store/conversation-heads.ts'
 import { findLastActivity } from '../store/conversation-list.ts'
@@ -82,63 +83,63 @@ export interface RunLoaders {
 }
 
 /** Loads runs and what belongs to them, in batches. Every statement is filtered by the tenant. */
-export function createRunLoaders(db: CommandContext['db'], tenantId: string): RunLoaders {
+export function createRunLoaders(db: CommandContext['db'], reach: Reach): RunLoaders {
   return {
-    runs: loaderById((ids) => findRuns(db, tenantId, ids)),
-    inputOfRun: loaderOfMap((ids) => findRunInputs(db, tenantId, ids)),
-    metadataOfRun: loaderOfMap((ids) => findRunMetadata(db, tenantId, ids)),
-    clientToolsOfRun: loaderOfMap((ids) => findClientToolNames(db, tenantId, ids)),
+    runs: loaderById((ids) => findRuns(db, reach, ids)),
+    inputOfRun: loaderOfMap((ids) => findRunInputs(db, reach, ids)),
+    metadataOfRun: loaderOfMap((ids) => findRunMetadata(db, reach, ids)),
+    clientToolsOfRun: loaderOfMap((ids) => findClientToolNames(db, reach, ids)),
     childrenOfRun: loaderByOwner(
-      (runIds) => listChildrenOfRuns(db, tenantId, runIds),
+      (runIds) => listChildrenOfRuns(db, reach, runIds),
       ({ parentId, run }) => [parentId, run],
     ),
-    answerOfRun: loaderOfMap((runIds) => findAnswers(db, tenantId, runIds)),
+    answerOfRun: loaderOfMap((runIds) => findAnswers(db, reach, runIds)),
     steps: loaderByStep(async (keys) => {
-      const found = new Map((await findSteps(db, tenantId, keys)).map((step) => [stepKey(step), step]))
+      const found = new Map((await findSteps(db, reach, keys)).map((step) => [stepKey(step), step]))
       return keys.map((key) => found.get(stepKey(key)))
     }),
     stepsOfRun: loaderByOwner(
-      (runIds) => listStepsOfRuns(db, tenantId, runIds),
+      (runIds) => listStepsOfRuns(db, reach, runIds),
       (step) => [step.runId, step],
     ),
-    messages: loaderById((ids) => findMessages(db, tenantId, ids)),
-    messagesOfStep: loaderByStep(async (keys) => groupBySteps(keys, await listMessagesOfSteps(db, tenantId, keys))),
-    contentOfMessage: loaderOfMap((ids) => findMessageContents(db, tenantId, ids)),
-    toolCalls: loaderById((ids) => findToolCalls(db, tenantId, ids)),
-    argumentsOfCall: loaderOfMap((ids) => findToolCallArguments(db, tenantId, ids)),
-    resultOfCall: loaderOfMap((ids) => findToolResults(db, tenantId, ids)),
-    callsOfStep: loaderByStep(async (keys) => groupBySteps(keys, await listCallsOfSteps(db, tenantId, keys))),
+    messages: loaderById((ids) => findMessages(db, reach, ids)),
+    messagesOfStep: loaderByStep(async (keys) => groupBySteps(keys, await listMessagesOfSteps(db, reach, keys))),
+    contentOfMessage: loaderOfMap((ids) => findMessageContents(db, reach, ids)),
+    toolCalls: loaderById((ids) => findToolCalls(db, reach, ids)),
+    argumentsOfCall: loaderOfMap((ids) => findToolCallArguments(db, reach, ids)),
+    resultOfCall: loaderOfMap((ids) => findToolResults(db, reach, ids)),
+    callsOfStep: loaderByStep(async (keys) => groupBySteps(keys, await listCallsOfSteps(db, reach, keys))),
     pendingCallsOfRun: loaderByOwner(
-      (runIds) => listPendingCallsOfRuns(db, tenantId, runIds),
+      (runIds) => listPendingCallsOfRuns(db, reach, runIds),
       (call) => [call.runId, call],
     ),
     toolByName: loaderBy(
-      (names) => findToolsByName(db, tenantId, names),
+      (names) => findToolsByName(db, reach, names),
       (tool) => tool.name,
     ),
     conversationHeads: loaderBy(
-      (conversationIds) => findConversationHeads(db, tenantId, conversationIds),
+      (conversationIds) => findConversationHeads(db, reach, conversationIds),
       (head) => head.conversationId,
     ),
     queueOfConversation: loaderByOwner(
-      (conversationIds) => listQueuedRuns(db, tenantId, conversationIds),
+      (conversationIds) => listQueuedRuns(db, reach, conversationIds),
       (run) => [run.conversationId, run],
     ),
-    lastActivityOfConversation: loaderOfMap((ids) => findLastActivity(db, tenantId, ids)),
-    lastStopReasonOfConversation: loaderOfMap((ids) => findLastStopReasonsOfConversations(db, tenantId, ids)),
-    lastStopReasonOfAgent: loaderOfMap((ids) => findLastStopReasonsOfAgents(db, tenantId, ids)),
-    sleeptimeGroups: loaderById((ids) => findSleeptimeGroups(db, tenantId, ids)),
+    lastActivityOfConversation: loaderOfMap((ids) => findLastActivity(db, reach, ids)),
+    lastStopReasonOfConversation: loaderOfMap((ids) => findLastStopReasonsOfConversations(db, reach, ids)),
+    lastStopReasonOfAgent: loaderOfMap((ids) => findLastStopReasonsOfAgents(db, reach, ids)),
+    sleeptimeGroups: loaderById((ids) => findSleeptimeGroups(db, reach, ids)),
     sleeptimeGroupOfAgent: loaderBy(
-      (agentIds) => findSleeptimeGroupsOfAgents(db, tenantId, agentIds),
+      (agentIds) => findSleeptimeGroupsOfAgents(db, reach, agentIds),
       (group) => group.agentId,
     ),
-    lastProcessedMessageOfGroup: loaderOfMap((groupIds) => findLastProcessedMessageIds(db, tenantId, groupIds)),
-    mcpServers: loaderById((ids) => findMcpServers(db, tenantId, ids)),
+    lastProcessedMessageOfGroup: loaderOfMap((groupIds) => findLastProcessedMessageIds(db, reach, groupIds)),
+    mcpServers: loaderById((ids) => findMcpServers(db, reach, ids)),
     toolsOfMcpServer: loaderByOwner(
-      (serverIds) => listToolsOfMcpServers(db, tenantId, serverIds),
+      (serverIds) => listToolsOfMcpServers(db, reach, serverIds),
       (tool) => [tool.mcpServerId, tool],
     ),
-    apiKeys: loaderById((ids) => findApiKeys(db, tenantId, ids)),
+    apiKeys: loaderById((ids) => findApiKeys(db, reach, ids)),
   }
 }
 

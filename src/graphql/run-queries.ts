@@ -50,8 +50,8 @@ export async function runsPage(
       of && 'conversationId' in of ? narrow(filter.conversationIds, of.conversationId) : filter.conversationIds,
   }
   return {
-    ...(await listRunsPage(db, viewer.tenantId, { filter: narrowed, page: options.page })),
-    countAll: () => countRuns(db, viewer.tenantId, narrowed),
+    ...(await listRunsPage(db, viewer, { filter: narrowed, page: options.page })),
+    countAll: () => countRuns(db, viewer, narrowed),
   }
 }
 

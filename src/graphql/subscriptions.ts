@@ -43,7 +43,7 @@ async function subscribeToRuns(
   const conversationId =
     typeof args.conversationId === 'string' ? requireUuid('Conversation', args.conversationId) : undefined
   if (conversationId) await loadExisting(context.loaders.conversations, 'Conversation', conversationId)
-  return watchRuns(context, context.viewer.tenantId, { since: args.since, filter: { agentIds, conversationId } })
+  return watchRuns(context, context.viewer, { since: args.since, filter: { agentIds, conversationId } })
 }
 
 builder.subscriptionFields((t) => ({

@@ -214,8 +214,8 @@ builder.queryField('toolCalls', (t) =>
       const agentIds = given?.agentIds && uuidsOfFilter('Agent', 'filter.agentIds', given.agentIds)
       const filter = { ...given, agentIds }
       return {
-        ...(await listToolCallsPage(db, viewer.tenantId, { filter, page })),
-        countAll: () => countToolCalls(db, viewer.tenantId, filter),
+        ...(await listToolCallsPage(db, viewer, { filter, page })),
+        countAll: () => countToolCalls(db, viewer, filter),
       }
     },
   }),

@@ -127,8 +127,8 @@ builder.queryFields((t) => ({
     },
     complexity: pageComplexity,
     resolve: async (_root, { filter, ...page }, { db, viewer }) => ({
-      ...(await listToolsPage(db, viewer.tenantId, filter ?? {}, page)),
-      countAll: () => countTools(db, viewer.tenantId, filter ?? {}),
+      ...(await listToolsPage(db, viewer, filter ?? {}, page)),
+      countAll: () => countTools(db, viewer, filter ?? {}),
     }),
   }),
 }))

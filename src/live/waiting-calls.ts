@@ -131,7 +131,7 @@ export class WaitingCalls {
     this.#mustReadAll = false
     const found = new Map<string, WaitingCall>()
     for (let after: string | undefined; ;) {
-      const page = await listWaitingCallsPage(this.#context.db, this.tenantId, { after, limit: pageSize })
+      const page = await listWaitingCallsPage(this.#context.db, this, { after, limit: pageSize })
       for (const call of page) found.set(call.id, call)
       if (page.length < pageSize) break
       after = page.at(-1)!.id
@@ -145,7 +145,7 @@ export class WaitingCalls {
     const runIds = new Set(this.#changedRuns)
     this.#changedRuns.clear()
     // After a failure it is no longer known which runs changed: the poll reads everything.
-    const calls = await listWaitingCallsOfRuns(this.#context.db, this.tenantId, [...runIds])
+    const calls = await listWaitingCallsOfRuns(this.#context.db, this, [...runIds])
     const known = [...this.#calls.values()].filter(({ runId }) => runIds.has(runId))
     this.#replace(known, new Map(calls.map((call) => [call.id, call])))
   }

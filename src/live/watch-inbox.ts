@@ -1,4 +1,5 @@
 import type { ToolCallNeed, ToolCallOutline } from '../domain/tool-call.ts'
+import { isWithin, type Reach } from '../domain/viewer.ts'
 import { findToolCalls, type WaitingCall } from '../store/tool-calls.ts'
 import type { FollowContext } from './follow-run.ts'
 import type { Hub } from './hub.ts'
@@ -18,17 +19,18 @@ export interface InboxFilter {
 const listed = 200
 const loadedAtOnce = 50
 
-/** Sends a snapshot of the tenant's calls that wait, then each change. */
+/** Sends a snapshot of the calls within reach that wait, then each change. */
 export function watchInbox(
   context: FollowContext,
-  tenantId: string,
+  reach: Reach,
   filter: InboxFilter,
 ): AsyncIterableIterator<InboxEvent> {
+  const { tenantId } = reach
   const byTenant = inboxes.get(context.hub) ?? new Map<string, WaitingCalls>()
   inboxes.set(context.hub, byTenant)
   const waiting = byTenant.get(tenantId) ?? new WaitingCalls(context, tenantId)
   byTenant.set(tenantId, waiting)
-  return new InboxWatcher(context, waiting, filter, () => {
+  return new InboxWatcher({ ...context, reach }, waiting, filter, () => {
     if (waiting.isIdle()) byTenant.delete(tenantId)
   })
 }
@@ -42,7 +44,7 @@ const inboxes = new WeakMap<Hub, Map<string, WaitingCalls>>()
  * that was removed has been deleted, so that there is nothing to show of it.
  */
 class InboxWatcher extends PulledIterator<InboxEvent> {
-  readonly #context: FollowContext
+  readonly #context: FollowContext & { readonly reach: Reach }
   readonly #waiting: WaitingCalls
   readonly #filter: InboxFilter
   readonly #subscription: ReturnType<WaitingCalls['subscribe']>
@@ -53,7 +55,12 @@ class InboxWatcher extends PulledIterator<InboxEvent> {
   #unlisted: WaitingCall[] = []
   readonly #loaded: InboxEvent[] = []
 
-  constructor(context: FollowContext, waiting: WaitingCalls, filter: InboxFilter, onRelease: () => void) {
+  constructor(
+    context: FollowContext & { readonly reach: Reach },
+    waiting: WaitingCalls,
+    filter: InboxFilter,
+    onRelease: () => void,
+  ) {
     super()
     this.#context = context
     this.#waiting = waiting
@@ -79,9 +86,10 @@ class InboxWatcher extends PulledIterator<InboxEvent> {
     return this.#loadChanges(changes.filter(({ call }) => this.#isShown(call)))
   }
 
-  #isShown({ agentId, needs }: WaitingCall): boolean {
-    const { agentIds, needs: wanted } = this.#filter
-    return wanted.includes(needs) && (agentIds === undefined || agentIds.includes(agentId))
+  #isShown(call: WaitingCall): boolean {
+    const { agentIds, needs } = this.#filter
+    if (!needs.includes(call.needs) || !isWithin(this.#context.reach, call)) return false
+    return agentIds === undefined || agentIds.includes(call.agentId)
   }
 
   async #loadSnapshot(): Promise<void> {
@@ -115,7 +123,7 @@ class InboxWatcher extends PulledIterator<InboxEvent> {
   async #load(waiting: readonly WaitingCall[]): Promise<ToolCallOutline[]> {
     if (waiting.length === 0) return []
     const ids = waiting.map(({ id }) => id)
-    const calls = await this.read(() => findToolCalls(this.#context.db, this.#waiting.tenantId, ids))
+    const calls = await this.read(() => findToolCalls(this.#context.db, this.#context.reach, ids))
     const byId = new Map(calls.map((call) => [call.id, call]))
     return ids.flatMap((id) => byId.get(id) ?? [])
   }

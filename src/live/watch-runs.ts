@@ -1,4 +1,5 @@
 import type { Run } from '../domain/run.ts'
+import type { Reach } from '../domain/viewer.ts'
 import { findRuns, listChangedRuns, listRecentStatuses } from '../store/runs.ts'
 import type { FollowContext } from './follow-run.ts'
 import type { Hub } from './hub.ts'
@@ -17,19 +18,20 @@ const pollMs = 1_000
 const slackMs = 10_000
 
 /**
- * Sends the tenant's runs whose status changed since, as they are now, then each run when it changes: at least once. A
+ * Sends the runs within reach whose status changed since, as they are now, then each run when it changes: at least once. A
  * subscriber keeps the ids of runs that changed and were not sent yet, each id once however often its run changes.
  */
 export function watchRuns(
   context: FollowContext,
-  tenantId: string,
+  reach: Reach,
   options: { readonly since: Date; readonly filter: RunChangesFilter },
 ): AsyncIterableIterator<Run> {
+  const { tenantId } = reach
   const byTenant = feeds.get(context.hub) ?? new Map<string, ChangeFeed>()
   feeds.set(context.hub, byTenant)
   const feed = byTenant.get(tenantId) ?? new ChangeFeed(context, tenantId)
   byTenant.set(tenantId, feed)
-  return new RunWatcher(context, feed, options, () => {
+  return new RunWatcher({ ...context, reach }, feed, options, () => {
     if (feed.isIdle()) byTenant.delete(tenantId)
   })
 }
@@ -110,7 +112,7 @@ class ChangeFeed {
       const startedAt = clock.now()
       // From the last poll that succeeded: while the database was unavailable, other processes may have changed runs.
       const since = new Date(this.#polledAt.getTime() - slackMs)
-      const recent = await listRecentStatuses(db, this.tenantId, since)
+      const recent = await listRecentStatuses(db, this, since)
       this.#polledAt = startedAt
       // News that came during the read is newer than what was read.
       const meanwhile = [...this.#told].filter(([runId, status]) => before.get(runId) !== status)
@@ -125,7 +127,7 @@ class ChangeFeed {
 }
 
 class RunWatcher extends PulledIterator<Run> {
-  readonly #context: FollowContext
+  readonly #context: FollowContext & { readonly reach: Reach }
   readonly #feed: ChangeFeed
   readonly #since: Date
   readonly #filter: RunChangesFilter
@@ -138,7 +140,7 @@ class RunWatcher extends PulledIterator<Run> {
   readonly #loaded: Run[] = []
 
   constructor(
-    context: FollowContext,
+    context: FollowContext & { readonly reach: Reach },
     feed: ChangeFeed,
     { since, filter }: { readonly since: Date; readonly filter: RunChangesFilter },
     onRelease: () => void,
@@ -185,7 +187,7 @@ class RunWatcher extends PulledIterator<Run> {
   async #loadPage(page: { readonly since: Date; readonly after: string | undefined }): Promise<void> {
     await this.#feed.ready()
     const runs = await this.read(() =>
-      listChangedRuns(this.#context.db, this.#feed.tenantId, { ...page, limit: pageSize }),
+      listChangedRuns(this.#context.db, this.#context.reach, { ...page, limit: pageSize }),
     )
     // Unless it started over during the read.
     if (this.#catchUp === page) {
@@ -197,7 +199,7 @@ class RunWatcher extends PulledIterator<Run> {
   async #loadChanged(): Promise<void> {
     const ids = [...this.#changed].slice(0, pageSize)
     for (const id of ids) this.#changed.delete(id)
-    const runs = await this.read(() => findRuns(this.#context.db, this.#feed.tenantId, ids))
+    const runs = await this.read(() => findRuns(this.#context.db, this.#context.reach, ids))
     const byId = new Map(runs.map((run) => [run.id, run]))
     this.#loaded.push(...ids.flatMap((id) => byId.get(id) ?? []).filter((run) => this.#isShown(run)))
   }

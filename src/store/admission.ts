@@ -3,9 +3,11 @@ import { sql, type Kysely, type Transaction } from 'kysely'
 import type { Actor } from '../domain/actor.ts'
 import type { RunKind, RunRequest } from '../domain/run.ts'
 import type { Target } from '../domain/target.ts'
+import type { Reach } from '../domain/viewer.ts'
 import type { JsonObject } from '../util/json.ts'
 import { executePrepared } from './prepared.ts'
 import type { Database } from './schema.ts'
+import { ofTenant } from './tenant-scope.ts'
 
 export interface NewRun {
   readonly id: string
@@ -23,14 +25,14 @@ export interface NewRun {
 
 /**
  * Stores a run and gives it the conversation if it is free, all in one statement: what decides is on the
- * conversation's row, which it locks. Undefined where the target is not the tenant's, or is busy and the run would not
+ * conversation's row, which it locks. Undefined where the target is out of reach, or is busy and the run would not
  * wait. The first entry of the run's log is that it was queued, which its row tells: `next_seq` is 2.
  */
 export async function admitRun(
   db: Kysely<Database> | Transaction<Database>,
   target: Target,
   run: NewRun,
-  options: { readonly mayWait: boolean },
+  options: { readonly reach: Reach; readonly mayWait: boolean },
 ): Promise<{ readonly conversationId: string; readonly holds: boolean } | undefined> {
   const { rows } = await executePrepared(
     db,
@@ -41,7 +43,7 @@ export async function admitRun(
         active_run_id = coalesce(active_run_id, ${run.id}),
         next_hold = next_hold + (active_run_id is null)::integer,
         updated_at = ${run.createdAt}, archived_at = null
-      where ${isTarget(target)} and tenant_id = ${run.tenantId} and (active_run_id is null or ${options.mayWait})
+      where ${isTarget(target)} and ${ofTenant('conversations', options.reach)} and (active_run_id is null or ${options.mayWait})
       returning id, agent_id, next_run_number - 1 as number, active_run_id = ${run.id} as holds,
         case when active_run_id = ${run.id} then next_hold - 1 end as hold
     ), run as (
@@ -62,14 +64,14 @@ function isTarget(target: Target) {
   return 'agentId' in target ? sql`agent_id = ${target.agentId} and is_main` : sql`id = ${target.conversationId}`
 }
 
-/** The run that holds the target's conversation; undefined where the target is not the tenant's. */
+/** The run that holds the target's conversation; undefined where the target is out of reach. */
 export async function findActiveRun(
   db: Kysely<Database> | Transaction<Database>,
-  tenantId: string,
+  reach: Reach,
   target: Target,
 ): Promise<{ readonly conversationId: string; readonly activeRunId: string | null } | undefined> {
   const { rows } = await sql<{ id: string; active_run_id: string | null }>`
-    select id, active_run_id from conversations where ${isTarget(target)} and tenant_id = ${tenantId}`.execute(db)
+    select id, active_run_id from conversations where ${isTarget(target)} and ${ofTenant('conversations', reach)}`.execute(db)
   const row = rows[0]
   return row && { conversationId: row.id, activeRunId: row.active_run_id }
 }
@@ -77,11 +79,11 @@ export async function findActiveRun(
 /** As `findActiveRun`, and nobody else decides about the conversation until the transaction is over. */
 export async function lockConversation(
   trx: Transaction<Database>,
-  tenantId: string,
+  reach: Reach,
   target: Target,
 ): Promise<{ readonly conversationId: string; readonly activeRunId: string | null } | undefined> {
   const { rows } = await sql<{ id: string; active_run_id: string | null }>`
-    select id, active_run_id from conversations where ${isTarget(target)} and tenant_id = ${tenantId} for no key update`.execute(
+    select id, active_run_id from conversations where ${isTarget(target)} and ${ofTenant('conversations', reach)} for no key update`.execute(
     trx,
   )
   const row = rows[0]

@@ -1,17 +1,19 @@
 import type { Kysely } from 'kysely'
 
 import type { AgentTool } from '../domain/tool.ts'
+import type { Reach } from '../domain/viewer.ts'
 import type { Database } from './schema.ts'
 import { ofTenant } from './tenant-scope.ts'
 import { toTool } from './tools.ts'
 
-function selectAgentTools(db: Kysely<Database>, tenantId: string) {
+function selectAgentTools(db: Kysely<Database>, reach: Reach) {
   return db
     .selectFrom('agent_tools')
     .innerJoin('tools', 'tools.id', 'agent_tools.tool_id')
+    .innerJoin('agents', 'agents.id', 'agent_tools.agent_id')
     .selectAll('tools')
     .select(['agent_tools.id as agent_tool_id', 'agent_tools.agent_id', 'agent_tools.approval_override'])
-    .where(ofTenant('tools', tenantId))
+    .where(ofTenant('agents', reach))
     .orderBy('agent_tools.ordinal')
 }
 
@@ -23,21 +25,21 @@ function toAgentTool(row: AgentToolRow): AgentTool {
 
 export async function listAgentTools(
   db: Kysely<Database>,
-  tenantId: string,
+  reach: Reach,
   ids: readonly string[],
 ): Promise<AgentTool[]> {
-  const rows = await selectAgentTools(db, tenantId).where('agent_tools.id', 'in', ids).execute()
+  const rows = await selectAgentTools(db, reach).where('agent_tools.id', 'in', ids).execute()
   return rows.map(toAgentTool)
 }
 
 /** In the order in which they were attached. */
 export async function listToolsOfAgents(
   db: Kysely<Database>,
-  tenantId: string,
+  reach: Reach,
   agentIds: readonly string[],
 ): Promise<AgentTool[]> {
   if (agentIds.length === 0) return []
-  const rows = await selectAgentTools(db, tenantId).where('agent_tools.agent_id', 'in', agentIds).execute()
+  const rows = await selectAgentTools(db, reach).where('agent_tools.agent_id', 'in', agentIds).execute()
   return rows.map(toAgentTool)
 }
 

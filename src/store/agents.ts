@@ -1,6 +1,7 @@
 import { sql, type Kysely, type Selectable, type Transaction } from 'kysely'
 
 import type { Agent } from '../domain/agent.ts'
+import type { Reach } from '../domain/viewer.ts'
 import { storableText } from '../util/json.ts'
 import { countRows, readPage, type Page, type PageArguments } from './page.ts'
 import type { Database } from './schema.ts'
@@ -48,18 +49,18 @@ function settableColumns(agent: Agent) {
   }
 }
 
-export async function listAgents(db: Kysely<Database>, tenantId: string, ids: readonly string[]): Promise<Agent[]> {
+export async function listAgents(db: Kysely<Database>, reach: Reach, ids: readonly string[]): Promise<Agent[]> {
   const rows = await db
     .selectFrom('agents')
     .selectAll()
-    .where(ofTenant('agents', tenantId))
+    .where(ofTenant('agents', reach))
     .where('id', 'in', ids)
     .execute()
   return rows.map(toAgent)
 }
 
-function selectAgents(db: Kysely<Database>, tenantId: string, filter: AgentFilter) {
-  let query = db.selectFrom('agents').where(ofTenant('agents', tenantId))
+function selectAgents(db: Kysely<Database>, reach: Reach, filter: AgentFilter) {
+  let query = db.selectFrom('agents').where(ofTenant('agents', reach))
   if (typeof filter.nameContains === 'string')
     query = query.where(sql<boolean>`position(lower(${storableText(filter.nameContains)}) in lower(name)) > 0`)
   if (filter.tags) query = query.where(sql<boolean>`tags @> ${filter.tags.map(storableText)}::text[]`)
@@ -69,11 +70,11 @@ function selectAgents(db: Kysely<Database>, tenantId: string, filter: AgentFilte
 
 export function listAgentsPage(
   db: Kysely<Database>,
-  tenantId: string,
+  reach: Reach,
   filter: AgentFilter,
   page: PageArguments,
 ): Promise<Page<Agent>> {
-  return readPage(selectAgents(db, tenantId, filter).selectAll('agents'), page, {
+  return readPage(selectAgents(db, reach, filter).selectAll('agents'), page, {
     key: 'agents.id',
     kind: 'uuid',
     order: 'oldest first',
@@ -82,20 +83,20 @@ export function listAgentsPage(
   })
 }
 
-export function countAgents(db: Kysely<Database>, tenantId: string, filter: AgentFilter): Promise<number> {
-  return countRows(db, selectAgents(db, tenantId, filter).select('agents.id'))
+export function countAgents(db: Kysely<Database>, reach: Reach, filter: AgentFilter): Promise<number> {
+  return countRows(db, selectAgents(db, reach, filter).select('agents.id'))
 }
 
 /**
  * Locks against every other change of the agents and of what they have, and lets runs be added meanwhile. Whoever locks
  * blocks or tools too locks them before, so that no two commands wait for each other.
  */
-export async function lockAgents(trx: Kysely<Database>, tenantId: string, ids: readonly string[]): Promise<Agent[]> {
+export async function lockAgents(trx: Kysely<Database>, reach: Reach, ids: readonly string[]): Promise<Agent[]> {
   if (ids.length === 0) return []
   const rows = await trx
     .selectFrom('agents')
     .selectAll()
-    .where(ofTenant('agents', tenantId))
+    .where(ofTenant('agents', reach))
     .where('id', 'in', ids)
     .orderBy('id')
     .forNoKeyUpdate()
@@ -103,8 +104,8 @@ export async function lockAgents(trx: Kysely<Database>, tenantId: string, ids: r
   return rows.map(toAgent)
 }
 
-export async function lockAgent(trx: Kysely<Database>, tenantId: string, id: string): Promise<Agent | undefined> {
-  const [agent] = await lockAgents(trx, tenantId, [id])
+export async function lockAgent(trx: Kysely<Database>, reach: Reach, id: string): Promise<Agent | undefined> {
+  const [agent] = await lockAgents(trx, reach, [id])
   return agent
 }
 
@@ -114,13 +115,13 @@ export async function lockAgent(trx: Kysely<Database>, tenantId: string, id: str
  */
 export async function shareAgent(
   trx: Transaction<Database>,
-  tenantId: string,
+  reach: Reach,
   id: string,
 ): Promise<{ readonly id: string } | undefined> {
   return trx
     .selectFrom('agents')
     .select('id')
-    .where(ofTenant('agents', tenantId))
+    .where(ofTenant('agents', reach))
     .where('id', '=', id)
     .forKeyShare()
     .executeTakeFirst()
@@ -144,20 +145,20 @@ export async function setAgent(trx: Kysely<Database>, agent: Agent): Promise<voi
   await trx
     .updateTable('agents')
     .set(settableColumns(agent))
-    .where(ofTenant('agents', agent.tenantId))
+    .where(ofTenant('agents', agent))
     .where('id', '=', agent.id)
     .execute()
 }
 
 /** With its conversations, their runs and messages (those first, as in `deleteConversation`). Blocks and tools stay. */
-export async function deleteAgent(trx: Kysely<Database>, tenantId: string, id: string): Promise<void> {
+export async function deleteAgent(trx: Kysely<Database>, reach: Reach, id: string): Promise<void> {
   await trx
     .deleteFrom('messages')
     .using('conversations')
     .whereRef('messages.conversation_id', '=', 'conversations.id')
     .where('conversations.agent_id', '=', id)
     .execute()
-  await trx.deleteFrom('agents').where(ofTenant('agents', tenantId)).where('id', '=', id).execute()
+  await trx.deleteFrom('agents').where(ofTenant('agents', reach)).where('id', '=', id).execute()
 }
 
 /**
@@ -166,14 +167,14 @@ export async function deleteAgent(trx: Kysely<Database>, tenantId: string, id: s
  */
 export async function lockAgentByKey(
   trx: Transaction<Database>,
-  tenantId: string,
+  reach: Reach,
   key: string,
 ): Promise<Agent | undefined> {
-  await sql`select pg_advisory_xact_lock(hashtextextended(${`agent ${tenantId} ${key}`}, 0))`.execute(trx)
+  await sql`select pg_advisory_xact_lock(hashtextextended(${`agent ${reach.tenantId} ${key}`}, 0))`.execute(trx)
   const row = await trx
     .selectFrom('agents')
     .selectAll()
-    .where(ofTenant('agents', tenantId))
+    .where(ofTenant('agents', reach))
     .where('key', '=', key)
     .forNoKeyUpdate()
     .executeTakeFirst()

@@ -1,6 +1,7 @@
 import { sql, type Kysely, type Selectable } from 'kysely'
 
 import type { ApiKey } from '../domain/api-key.ts'
+import type { Reach } from '../domain/viewer.ts'
 import type { Database } from './schema.ts'
 import { ofTenant } from './tenant-scope.ts'
 
@@ -16,16 +17,16 @@ const columns = [
   'revoked_at',
 ] as const
 
-export async function findApiKeys(db: Kysely<Database>, tenantId: string, ids: readonly string[]): Promise<ApiKey[]> {
-  const rows = await keysOfTenant(db, tenantId)
+export async function findApiKeys(db: Kysely<Database>, reach: Reach, ids: readonly string[]): Promise<ApiKey[]> {
+  const rows = await keysOfTenant(db, reach)
     .where(sql<boolean>`id = any(${ids}::uuid[])`)
     .execute()
   return rows.map(toApiKey)
 }
 
 /** Oldest first, with revoked keys. */
-export async function listApiKeys(db: Kysely<Database>, tenantId: string): Promise<ApiKey[]> {
-  const rows = await keysOfTenant(db, tenantId).orderBy('id').execute()
+export async function listApiKeys(db: Kysely<Database>, reach: Reach): Promise<ApiKey[]> {
+  const rows = await keysOfTenant(db, reach).orderBy('id').execute()
   return rows.map(toApiKey)
 }
 
@@ -48,14 +49,14 @@ export async function insertApiKey(db: Kysely<Database>, key: ApiKey, hash: Buff
 /** A key that was revoked before keeps the time of that. Undefined if the tenant has no such key. */
 export async function setApiKeyRevoked(
   db: Kysely<Database>,
-  tenantId: string,
+  reach: Reach,
   id: string,
   at: Date,
 ): Promise<ApiKey | undefined> {
   const row = await db
     .updateTable('api_keys')
     .set((eb) => ({ revoked_at: eb.fn.coalesce('revoked_at', eb.val(at)) }))
-    .where(ofTenant('api_keys', tenantId))
+    .where(ofTenant('api_keys', reach))
     .where('id', '=', id)
     .returning(columns)
     .executeTakeFirst()
@@ -88,8 +89,8 @@ export async function hasApiKeys(db: Kysely<Database>): Promise<boolean> {
   return row !== undefined
 }
 
-function keysOfTenant(db: Kysely<Database>, tenantId: string) {
-  return db.selectFrom('api_keys').where(ofTenant('api_keys', tenantId)).select(columns)
+function keysOfTenant(db: Kysely<Database>, reach: Reach) {
+  return db.selectFrom('api_keys').where(ofTenant('api_keys', reach)).select(columns)
 }
 
 function toApiKey(row: Omit<Selectable<Database['api_keys']>, 'hash'>): ApiKey {

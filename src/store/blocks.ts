@@ -2,6 +2,7 @@ import type { Kysely, Selectable } from 'kysely'
 
 import type { Agent } from '../domain/agent.ts'
 import type { Block } from '../domain/block.ts'
+import type { Reach } from '../domain/viewer.ts'
 import { storableText } from '../util/json.ts'
 import { toAgent } from './agents.ts'
 import { countRows, readPage, type Page, type PageArguments } from './page.ts'
@@ -27,33 +28,33 @@ export function toBlock(row: Selectable<Database['blocks']>): Block {
   }
 }
 
-export async function listBlocks(db: Kysely<Database>, tenantId: string, ids: readonly string[]): Promise<Block[]> {
+export async function listBlocks(db: Kysely<Database>, reach: Reach, ids: readonly string[]): Promise<Block[]> {
   const rows = await db
     .selectFrom('blocks')
     .selectAll()
-    .where(ofTenant('blocks', tenantId))
+    .where(ofTenant('blocks', reach))
     .where('id', 'in', ids)
     .execute()
   return rows.map(toBlock)
 }
 
-export function countBlocks(db: Kysely<Database>, tenantId: string, filter: BlockFilter): Promise<number> {
-  return countRows(db, filteredBlocks(db, tenantId, filter).select('blocks.id'))
+export function countBlocks(db: Kysely<Database>, reach: Reach, filter: BlockFilter): Promise<number> {
+  return countRows(db, filteredBlocks(db, reach, filter).select('blocks.id'))
 }
 
-function filteredBlocks(db: Kysely<Database>, tenantId: string, filter: BlockFilter) {
-  let query = db.selectFrom('blocks').where(ofTenant('blocks', tenantId))
+function filteredBlocks(db: Kysely<Database>, reach: Reach, filter: BlockFilter) {
+  let query = db.selectFrom('blocks').where(ofTenant('blocks', reach))
   if (typeof filter.label === 'string') query = query.where('label', '=', storableText(filter.label))
   return query
 }
 
 export function listBlocksPage(
   db: Kysely<Database>,
-  tenantId: string,
+  reach: Reach,
   filter: BlockFilter,
   page: PageArguments,
 ): Promise<Page<Block>> {
-  return readPage(filteredBlocks(db, tenantId, filter).selectAll('blocks'), page, {
+  return readPage(filteredBlocks(db, reach, filter).selectAll('blocks'), page, {
     key: 'blocks.id',
     kind: 'uuid',
     order: 'oldest first',
@@ -65,7 +66,7 @@ export function listBlocksPage(
 /** In the order in which they were attached. */
 export async function listBlocksOfAgents(
   db: Kysely<Database>,
-  tenantId: string,
+  reach: Reach,
   agentIds: readonly string[],
 ): Promise<{ agentId: string; block: Block }[]> {
   if (agentIds.length === 0) return []
@@ -74,7 +75,7 @@ export async function listBlocksOfAgents(
     .innerJoin('blocks', 'blocks.id', 'agent_blocks.block_id')
     .selectAll('blocks')
     .select('agent_blocks.agent_id')
-    .where(ofTenant('blocks', tenantId))
+    .where(ofTenant('blocks', reach))
     .where('agent_blocks.agent_id', 'in', agentIds)
     .orderBy('agent_blocks.ordinal')
     .execute()
@@ -84,7 +85,7 @@ export async function listBlocksOfAgents(
 /** In the order in which the agents were made. */
 export async function listAgentsOfBlocks(
   db: Kysely<Database>,
-  tenantId: string,
+  reach: Reach,
   blockIds: readonly string[],
 ): Promise<{ blockId: string; agent: Agent }[]> {
   const rows = await db
@@ -92,7 +93,7 @@ export async function listAgentsOfBlocks(
     .innerJoin('agents', 'agents.id', 'agent_blocks.agent_id')
     .selectAll('agents')
     .select('agent_blocks.block_id')
-    .where(ofTenant('agents', tenantId))
+    .where(ofTenant('agents', reach))
     .where('agent_blocks.block_id', 'in', blockIds)
     .orderBy('agents.id')
     .execute()
@@ -100,12 +101,12 @@ export async function listAgentsOfBlocks(
 }
 
 /** Locks their labels and values, in the order of their ids. */
-export async function lockBlocks(trx: Kysely<Database>, tenantId: string, ids: readonly string[]): Promise<Block[]> {
+export async function lockBlocks(trx: Kysely<Database>, reach: Reach, ids: readonly string[]): Promise<Block[]> {
   if (ids.length === 0) return []
   const rows = await trx
     .selectFrom('blocks')
     .selectAll()
-    .where(ofTenant('blocks', tenantId))
+    .where(ofTenant('blocks', reach))
     .where('id', 'in', ids)
     .orderBy('id')
     .forNoKeyUpdate()
@@ -147,15 +148,15 @@ export async function setBlock(trx: Kysely<Database>, block: Block): Promise<voi
       read_only: block.readOnly,
       updated_at: block.updatedAt,
     })
-    .where(ofTenant('blocks', block.tenantId))
+    .where(ofTenant('blocks', block))
     .where('id', '=', block.id)
     .execute()
 }
 
-export async function deleteBlock(db: Kysely<Database>, tenantId: string, id: string): Promise<boolean> {
+export async function deleteBlock(db: Kysely<Database>, reach: Reach, id: string): Promise<boolean> {
   const { numDeletedRows } = await db
     .deleteFrom('blocks')
-    .where(ofTenant('blocks', tenantId))
+    .where(ofTenant('blocks', reach))
     .where('id', '=', id)
     .executeTakeFirst()
   return numDeletedRows > 0n

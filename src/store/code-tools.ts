@@ -38,7 +38,7 @@ export async function upsertBuiltinTools(
     const rows = await trx
       .selectFrom('tools')
       .selectAll()
-      .where(ofTenant('tools', tenantId))
+      .where(ofTenant('tools', { tenantId }))
       .where('kind', '=', 'BUILTIN')
       .orderBy('id')
       .forUpdate()

@@ -3,6 +3,7 @@ import type { Kysely } from 'kysely'
 import type { Block } from '../domain/block.ts'
 import type { ContextMessage } from '../domain/context.ts'
 import type { PromptState } from '../domain/run-state.ts'
+import type { Reach } from '../domain/viewer.ts'
 import { listConversations } from './conversations.ts'
 import { loadConfiguration, loadContext, loadRun } from './load-run.ts'
 import type { Database } from './schema.ts'
@@ -18,14 +19,14 @@ export interface ContextSnapshot {
 /** All of one moment; undefined where the tenant has no such conversation. */
 export function loadContextSnapshot(
   db: Kysely<Database>,
-  tenantId: string,
+  reach: Reach,
   conversationId: string,
 ): Promise<ContextSnapshot | undefined> {
   return db
     .transaction()
     .setIsolationLevel('repeatable read')
     .execute(async (trx) => {
-      const [conversation] = await listConversations(trx, tenantId, [conversationId])
+      const [conversation] = await listConversations(trx, reach, [conversationId])
       if (!conversation) return undefined
       const messages = await loadContext(trx, conversationId, conversation)
       const active = conversation.activeRunId === null ? undefined : await loadRun(trx, conversation.activeRunId)

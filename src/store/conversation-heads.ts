@@ -1,4 +1,5 @@
 import { sql, type Kysely } from 'kysely'
+import type { Reach } from '../domain/viewer.ts'
 
 import type { Database } from './schema.ts'
 import { ofTenant } from './tenant-scope.ts'
@@ -21,7 +22,7 @@ export interface ConversationHead {
 
 export async function findConversationHeads(
   db: Kysely<Database>,
-  tenantId: string,
+  reach: Reach,
   conversationIds: readonly string[],
 ): Promise<ConversationHead[]> {
   const { rows } = await sql<{
@@ -42,7 +43,7 @@ export async function findConversationHeads(
       -- A run's step has open calls if the run's last message is not their return.
       left join messages open on open.conversation_id = conversations.id and open.position = active.next_position - 1
         and open.type in ('TOOL_CALL', 'APPROVAL_REQUEST', 'APPROVAL_RESPONSE')
-    where ${ofTenant('conversations', tenantId)} and conversations.id = any(${conversationIds}::uuid[])`.execute(db)
+    where ${ofTenant('conversations', reach)} and conversations.id = any(${conversationIds}::uuid[])`.execute(db)
   return rows.map((row) => ({
     conversationId: row.id,
     nextHold: row.next_hold,

@@ -1,6 +1,7 @@
 import { sql, type Kysely, type RawBuilder, type SqlBool } from 'kysely'
 
 import type { Conversation } from '../domain/conversation.ts'
+import type { Reach } from '../domain/viewer.ts'
 import { storableText, type JsonObject } from '../util/json.ts'
 import { toConversation } from './conversations.ts'
 import { countRows, readPage, type ListOrder, type Page, type PageArguments } from './page.ts'
@@ -25,7 +26,7 @@ const orders: Readonly<Record<ConversationOrder, ListOrder>> = {
 
 export function listConversationsPage(
   db: Kysely<Database>,
-  tenantId: string,
+  reach: Reach,
   options: { readonly filter: ConversationFilter; readonly orderBy: ConversationOrder; readonly page: PageArguments },
 ): Promise<Page<Conversation>> {
   const { filter, orderBy, page } = options
@@ -34,7 +35,7 @@ export function listConversationsPage(
     .selectFrom((from) =>
       from
         .selectFrom('conversations')
-        .where(matches(tenantId, filter))
+        .where(matches(reach, filter))
         .selectAll('conversations')
         .select(activity.as('activity'))
         .as('conversations'),
@@ -49,20 +50,20 @@ export function listConversationsPage(
 
 export function countConversations(
   db: Kysely<Database>,
-  tenantId: string,
+  reach: Reach,
   filter: ConversationFilter,
 ): Promise<number> {
-  return countRows(db, db.selectFrom('conversations').where(matches(tenantId, filter)).select('conversations.id'))
+  return countRows(db, db.selectFrom('conversations').where(matches(reach, filter)).select('conversations.id'))
 }
 
 export async function findLastActivity(
   db: Kysely<Database>,
-  tenantId: string,
+  reach: Reach,
   ids: readonly string[],
 ): Promise<Map<string, Date>> {
   const rows = await db
     .selectFrom('conversations')
-    .where(ofTenant('conversations', tenantId))
+    .where(ofTenant('conversations', reach))
     .where(sql<SqlBool>`conversations.id = any(${ids}::uuid[])`)
     .select(['conversations.id', lastActivity.as('last_activity_at')])
     .execute()
@@ -84,8 +85,8 @@ const lastActivity = sql<Date>`greatest(conversations.created_at,
 const activityKey = sql<string>`(to_char(${lastActivity} at time zone 'UTC', 'YYYYMMDDHH24MISSMS') || '.'
   || conversations.id::text) collate "C"`
 
-function matches(tenantId: string, filter: ConversationFilter): RawBuilder<SqlBool> {
-  const conditions: RawBuilder<SqlBool>[] = [ofTenant('conversations', tenantId)]
+function matches(reach: Reach, filter: ConversationFilter): RawBuilder<SqlBool> {
+  const conditions: RawBuilder<SqlBool>[] = [ofTenant('conversations', reach)]
   if (filter.agentIds) conditions.push(sql`conversations.agent_id = any(${filter.agentIds}::uuid[])`)
   if (filter.metadataContains)
     conditions.push(sql`conversations.metadata @> ${JSON.stringify(filter.metadataContains)}::jsonb`)

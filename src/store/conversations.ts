@@ -1,6 +1,7 @@
 import type { Kysely, Selectable } from 'kysely'
 
 import type { Conversation } from '../domain/conversation.ts'
+import type { Reach } from '../domain/viewer.ts'
 import type { Database } from './schema.ts'
 import { ofTenant } from './tenant-scope.ts'
 
@@ -25,13 +26,13 @@ export function toConversation(row: Selectable<Database['conversations']>): Conv
 
 export async function listConversations(
   db: Kysely<Database>,
-  tenantId: string,
+  reach: Reach,
   ids: readonly string[],
 ): Promise<Conversation[]> {
   const rows = await db
     .selectFrom('conversations')
     .selectAll()
-    .where(ofTenant('conversations', tenantId))
+    .where(ofTenant('conversations', reach))
     .where('id', 'in', ids)
     .execute()
   return rows.map(toConversation)
@@ -39,13 +40,13 @@ export async function listConversations(
 
 export async function listMainConversations(
   db: Kysely<Database>,
-  tenantId: string,
+  reach: Reach,
   agentIds: readonly string[],
 ): Promise<Conversation[]> {
   const rows = await db
     .selectFrom('conversations')
     .selectAll()
-    .where(ofTenant('conversations', tenantId))
+    .where(ofTenant('conversations', reach))
     .where('agent_id', 'in', agentIds)
     .where('is_main', '=', true)
     .execute()
@@ -77,7 +78,7 @@ export async function insertConversation(
 /** Undefined values stay unchanged. Undefined if the tenant has no such conversation. */
 export async function setConversation(
   db: Kysely<Database>,
-  tenantId: string,
+  reach: Reach,
   id: string,
   changes: {
     readonly title: string | null | undefined
@@ -92,7 +93,7 @@ export async function setConversation(
       ...(changes.metadata !== undefined && { metadata: JSON.stringify(changes.metadata) }),
       updated_at: changes.updatedAt,
     })
-    .where(ofTenant('conversations', tenantId))
+    .where(ofTenant('conversations', reach))
     .where('id', '=', id)
     .returningAll()
     .executeTakeFirst()
@@ -102,14 +103,14 @@ export async function setConversation(
 /** A conversation that is archived already keeps the time. Undefined if the tenant has no such conversation. */
 export async function setArchived(
   db: Kysely<Database>,
-  tenantId: string,
+  reach: Reach,
   id: string,
   { archived, now }: { readonly archived: boolean; readonly now: Date },
 ): Promise<Conversation | undefined> {
   const row = await db
     .updateTable('conversations')
     .set({ archived_at: archived ? (eb) => eb.fn.coalesce('archived_at', eb.val(now)) : null })
-    .where(ofTenant('conversations', tenantId))
+    .where(ofTenant('conversations', reach))
     .where('id', '=', id)
     .returningAll()
     .executeTakeFirst()
@@ -137,10 +138,10 @@ export async function clearConversation(trx: Kysely<Database>, id: string, now: 
  */
 export async function lockConversationsToDelete(
   trx: Kysely<Database>,
-  tenantId: string,
+  reach: Reach,
   which: { readonly agentId: string } | { readonly id: string },
 ): Promise<{ conversations: Conversation[]; unfinishedRunIds: string[] }> {
-  const query = trx.selectFrom('conversations').selectAll().where(ofTenant('conversations', tenantId))
+  const query = trx.selectFrom('conversations').selectAll().where(ofTenant('conversations', reach))
   const rows = await ('id' in which ? query.where('id', '=', which.id) : query.where('agent_id', '=', which.agentId))
     .orderBy('id')
     .forNoKeyUpdate()
@@ -159,7 +160,7 @@ export async function lockConversationsToDelete(
 }
 
 /** With its runs and messages. The messages first, by range: through the runs they would be looked for run by run. */
-export async function deleteConversation(trx: Kysely<Database>, tenantId: string, id: string): Promise<void> {
+export async function deleteConversation(trx: Kysely<Database>, reach: Reach, id: string): Promise<void> {
   await trx.deleteFrom('messages').where('conversation_id', '=', id).execute()
-  await trx.deleteFrom('conversations').where(ofTenant('conversations', tenantId)).where('id', '=', id).execute()
+  await trx.deleteFrom('conversations').where(ofTenant('conversations', reach)).where('id', '=', id).execute()
 }

@@ -1,6 +1,7 @@
 import { sql, type Kysely, type RawBuilder } from 'kysely'
 
 import type { StopReason } from '../domain/run.ts'
+import type { Reach } from '../domain/viewer.ts'
 import { firstIdAt } from '../util/ids.ts'
 import { tellsStatus } from './log-entries.ts'
 import { idSlackMs } from './runs.ts'
@@ -14,7 +15,7 @@ import { ofTenant } from './tenant-scope.ts'
  */
 export async function findLastStopReasonsOfAgents(
   db: Kysely<Database>,
-  tenantId: string,
+  reach: Reach,
   agentIds: readonly string[],
 ): Promise<Map<string, StopReason>> {
   const { rows: ended } = await sql<{ id: string; stop_reason: StopReason | null; since: Date }>`
@@ -22,7 +23,7 @@ export async function findLastStopReasonsOfAgents(
     from agents left join lateral (
       select stop_reason, finished_at from runs where agent_id = agents.id and ended
       order by finished_at desc, id desc limit 1) latest on true
-    where ${ofTenant('agents', tenantId)} and agents.id = any(${agentIds}::uuid[])`.execute(db)
+    where ${ofTenant('agents', reach)} and agents.id = any(${agentIds}::uuid[])`.execute(db)
   // A run pauses in the checkpoint that stores the calls it waits for, so these calls tell when.
   const paused = await sql<{ id: string }>`
     select agent.id
@@ -30,7 +31,7 @@ export async function findLastStopReasonsOfAgents(
       ${ended.map(({ since }) => firstIdAt(new Date(since.getTime() - idSlackMs)))}::uuid[]) as agent (id, since, first_id)
     where exists (
       select from tool_calls join runs on runs.id = tool_calls.run_id
-      where ${ofTenant('tool_calls', tenantId)} and tool_calls.needs in ('APPROVAL', 'CLIENT_EXECUTION')
+      where ${ofTenant('tool_calls', reach)} and tool_calls.needs in ('APPROVAL', 'CLIENT_EXECUTION')
         and tool_calls.id >= agent.first_id and tool_calls.created_at >= agent.since
         and runs.agent_id = agent.id and not runs.ended and runs.stop_reason = 'REQUIRES_APPROVAL')`.execute(db)
   const waiting = new Set(paused.rows.map((row) => row.id))
@@ -48,7 +49,7 @@ export async function findLastStopReasonsOfAgents(
  */
 export async function findLastStopReasonsOfConversations(
   db: Kysely<Database>,
-  tenantId: string,
+  reach: Reach,
   conversationIds: readonly string[],
 ): Promise<Map<string, StopReason>> {
   const { rows } = await sql<{ id: string; stop_reason: StopReason }>`
@@ -64,7 +65,7 @@ export async function findLastStopReasonsOfConversations(
           order by finished_at desc limit 1)
       ) stopped
       order by stopped_at desc limit 1) latest
-    where ${ofTenant('conversations', tenantId)} and conversations.id = any(${conversationIds}::uuid[])`.execute(db)
+    where ${ofTenant('conversations', reach)} and conversations.id = any(${conversationIds}::uuid[])`.execute(db)
   return new Map(rows.map((row) => [row.id, row.stop_reason]))
 }
 

@@ -2,6 +2,7 @@ import { sql, type Kysely, type Selectable } from 'kysely'
 
 import type { McpServer } from '../domain/mcp-server.ts'
 import type { ToolOfKind } from '../domain/tool.ts'
+import type { Reach } from '../domain/viewer.ts'
 import { storableText } from '../util/json.ts'
 import { countRows, readPage, type Page, type PageArguments } from './page.ts'
 import type { Database } from './schema.ts'
@@ -10,10 +11,10 @@ import { toTool } from './tools.ts'
 
 export async function findMcpServers(
   db: Kysely<Database>,
-  tenantId: string,
+  reach: Reach,
   ids: readonly string[],
 ): Promise<McpServer[]> {
-  const rows = await serversOfTenant(db, tenantId)
+  const rows = await serversOfTenant(db, reach)
     .where(sql<boolean>`id = any(${ids}::uuid[])`)
     .execute()
   return rows.map(toMcpServer)
@@ -22,10 +23,10 @@ export async function findMcpServers(
 /** Oldest first. */
 export function listMcpServersPage(
   db: Kysely<Database>,
-  tenantId: string,
+  reach: Reach,
   page: PageArguments,
 ): Promise<Page<McpServer>> {
-  return readPage(serversOfTenant(db, tenantId), page, {
+  return readPage(serversOfTenant(db, reach), page, {
     key: 'mcp_servers.id',
     kind: 'uuid',
     order: 'oldest first',
@@ -34,19 +35,19 @@ export function listMcpServersPage(
   })
 }
 
-export function countMcpServers(db: Kysely<Database>, tenantId: string): Promise<number> {
-  return countRows(db, serversOfTenant(db, tenantId))
+export function countMcpServers(db: Kysely<Database>, reach: Reach): Promise<number> {
+  return countRows(db, serversOfTenant(db, reach))
 }
 
 /** The tools of these servers, oldest first. */
 export async function listToolsOfMcpServers(
   db: Kysely<Database>,
-  tenantId: string,
+  reach: Reach,
   serverIds: readonly string[],
 ): Promise<ToolOfKind<'MCP'>[]> {
   const rows = await db
     .selectFrom('tools')
-    .where(ofTenant('tools', tenantId))
+    .where(ofTenant('tools', reach))
     .where(sql<boolean>`tools.mcp_server_id = any(${serverIds}::uuid[])`)
     .selectAll()
     .orderBy('id')
@@ -75,10 +76,10 @@ export async function insertMcpServer(trx: Kysely<Database>, server: McpServer):
 /** Against its removal, and against another refresh. */
 export async function lockMcpServer(
   trx: Kysely<Database>,
-  tenantId: string,
+  reach: Reach,
   id: string,
 ): Promise<McpServer | undefined> {
-  const row = await serversOfTenant(trx, tenantId).where('id', '=', id).forUpdate().executeTakeFirst()
+  const row = await serversOfTenant(trx, reach).where('id', '=', id).forUpdate().executeTakeFirst()
   return row && toMcpServer(row)
 }
 
@@ -91,12 +92,12 @@ export async function setMcpServerError(db: Kysely<Database>, id: string, error:
 }
 
 /** Its tools go with it. */
-export async function deleteMcpServer(trx: Kysely<Database>, tenantId: string, id: string): Promise<void> {
-  await trx.deleteFrom('mcp_servers').where(ofTenant('mcp_servers', tenantId)).where('id', '=', id).execute()
+export async function deleteMcpServer(trx: Kysely<Database>, reach: Reach, id: string): Promise<void> {
+  await trx.deleteFrom('mcp_servers').where(ofTenant('mcp_servers', reach)).where('id', '=', id).execute()
 }
 
-function serversOfTenant(db: Kysely<Database>, tenantId: string) {
-  return db.selectFrom('mcp_servers').where(ofTenant('mcp_servers', tenantId)).selectAll()
+function serversOfTenant(db: Kysely<Database>, reach: Reach) {
+  return db.selectFrom('mcp_servers').where(ofTenant('mcp_servers', reach)).selectAll()
 }
 
 function toMcpServer(row: Selectable<Database['mcp_servers']>): McpServer {

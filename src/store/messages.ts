@@ -1,6 +1,7 @@
 import { sql, type Kysely, type Selectable } from 'kysely'
 
 import type { Message, MessageContents, MessageOutline, MessageType } from '../domain/message.ts'
+import type { Reach } from '../domain/viewer.ts'
 import { countRows, readPage, type Page, type PageArguments } from './page.ts'
 import type { Database } from './schema.ts'
 import { isOneOfSteps, type StepKey } from './steps.ts'
@@ -38,10 +39,10 @@ export interface MessageList {
 
 export async function findMessages(
   db: Kysely<Database>,
-  tenantId: string,
+  reach: Reach,
   ids: readonly string[],
 ): Promise<MessageOutline[]> {
-  const rows = await messagesOfTenant(db, tenantId)
+  const rows = await messagesOfTenant(db, reach)
     .where(sql<boolean>`messages.id = any(${ids}::uuid[])`)
     .select(messageColumns)
     .execute()
@@ -54,10 +55,10 @@ export type ShownContent<Type extends MessageType = MessageType> = Omit<MessageC
 /** By message. */
 export async function findMessageContents(
   db: Kysely<Database>,
-  tenantId: string,
+  reach: Reach,
   ids: readonly string[],
 ): Promise<Map<string, ShownContent>> {
-  const rows = await messagesOfTenant(db, tenantId)
+  const rows = await messagesOfTenant(db, reach)
     .where(sql<boolean>`messages.id = any(${ids}::uuid[])`)
     .select(['messages.id', sql<ShownContent>`messages.content - 'provider'`.as('content')])
     .execute()
@@ -67,11 +68,11 @@ export async function findMessageContents(
 /** Oldest first: in the order of their positions. */
 export function listMessagesPage(
   db: Kysely<Database>,
-  tenantId: string,
+  reach: Reach,
   list: MessageList,
   page: PageArguments,
 ): Promise<Page<MessageOutline>> {
-  return readPage(listedMessages(db, tenantId, list).select(messageColumns), page, {
+  return readPage(listedMessages(db, reach, list).select(messageColumns), page, {
     key: 'messages.position',
     kind: 'integer',
     order: 'oldest first',
@@ -80,12 +81,12 @@ export function listMessagesPage(
   })
 }
 
-export function countMessages(db: Kysely<Database>, tenantId: string, list: MessageList): Promise<number> {
-  return countRows(db, listedMessages(db, tenantId, list).select('messages.id'))
+export function countMessages(db: Kysely<Database>, reach: Reach, list: MessageList): Promise<number> {
+  return countRows(db, listedMessages(db, reach, list).select('messages.id'))
 }
 
-function listedMessages(db: Kysely<Database>, tenantId: string, list: MessageList) {
-  let query = messagesOfTenant(db, tenantId).where('messages.conversation_id', '=', list.conversationId)
+function listedMessages(db: Kysely<Database>, reach: Reach, list: MessageList) {
+  let query = messagesOfTenant(db, reach).where('messages.conversation_id', '=', list.conversationId)
   if (list.range) {
     query = query
       .where('messages.position', '>=', list.range.from ?? 0)
@@ -97,10 +98,10 @@ function listedMessages(db: Kysely<Database>, tenantId: string, list: MessageLis
 
 export async function listMessagesOfSteps(
   db: Kysely<Database>,
-  tenantId: string,
+  reach: Reach,
   keys: readonly StepKey[],
 ): Promise<MessageOutline[]> {
-  const rows = await messagesOfTenant(db, tenantId)
+  const rows = await messagesOfTenant(db, reach)
     .where(sql<boolean>`runs.id = any(${keys.map((key) => key.runId)}::uuid[])`)
     .where(isOneOfSteps('runs.id', 'messages.step_index', keys))
     // Without the range, finding a run's messages means reading its whole conversation.
@@ -116,7 +117,7 @@ export async function listMessagesOfSteps(
 /** The text of the last assistant message of each run that has one. */
 export async function findAnswers(
   db: Kysely<Database>,
-  tenantId: string,
+  reach: Reach,
   runIds: readonly string[],
 ): Promise<Map<string, string>> {
   const { rows } = await sql<{ run_id: string; answer: string }>`
@@ -127,12 +128,12 @@ export async function findAnswers(
         and position >= runs.first_position and position < runs.next_position
       order by position desc limit 1
     ) latest
-    where ${ofTenant('runs', tenantId)} and runs.id = any(${runIds}::uuid[])`.execute(db)
+    where ${ofTenant('runs', reach)} and runs.id = any(${runIds}::uuid[])`.execute(db)
   return new Map(rows.map((row) => [row.run_id, row.answer]))
 }
 
 /** A message belongs to a tenant through the run that added it. */
-function messagesOfTenant(db: Kysely<Database>, tenantId: string) {
+function messagesOfTenant(db: Kysely<Database>, reach: Reach) {
   return db
     .selectFrom('messages')
     .innerJoin('runs', (join) =>
@@ -140,7 +141,7 @@ function messagesOfTenant(db: Kysely<Database>, tenantId: string) {
         .onRef('runs.conversation_id', '=', 'messages.conversation_id')
         .onRef('runs.number', '=', 'messages.run_number'),
     )
-    .where(ofTenant('runs', tenantId))
+    .where(ofTenant('runs', reach))
 }
 
 const messageColumns = [

@@ -1,6 +1,7 @@
 import { sql, type Kysely, type RawBuilder, type Selectable, type SqlBool } from 'kysely'
 
 import { statusOfStopReason, stopReasons, type Run, type RunStatus, type StopReason } from '../domain/run.ts'
+import type { Reach } from '../domain/viewer.ts'
 import { firstIdAt } from '../util/ids.ts'
 import { countRows, maxCount, planPage, readPage, type ListOrder, type Page, type PageArguments } from './page.ts'
 import { idSlackMs, runColumns, runsOfTenant, toRun } from './runs.ts'
@@ -23,20 +24,20 @@ const order: ListOrder = { key: 'runs.id', kind: 'uuid', order: 'newest first' }
 /** Newest first. */
 export function listRunsPage(
   db: Kysely<Database>,
-  tenantId: string,
+  reach: Reach,
   { filter, page }: { readonly filter: RunFilter; readonly page: PageArguments },
 ): Promise<Page<Run>> {
   const { within, direction, limit } = planPage(page, order)
   const sorted = (key: string) => sql`order by ${sql.ref(key)} ${sql.raw(direction)} limit ${limit}`
-  const ids = sql`${selectRunIds(tenantId, filter, sql`and ${within} ${sorted('runs.id')}`)} ${sorted('id')}`
-  const query = runsOfTenant(db, tenantId)
+  const ids = sql`${selectRunIds(reach, filter, sql`and ${within} ${sorted('runs.id')}`)} ${sorted('id')}`
+  const query = runsOfTenant(db, reach)
     .where(sql<SqlBool>`runs.id in (${ids})`)
     .select(runColumns)
   return readPage(query, page, { ...order, keyOf: (row) => row.id, toNode: toRun })
 }
 
-export function countRuns(db: Kysely<Database>, tenantId: string, filter: RunFilter): Promise<number> {
-  return countRows(db, selectRunIds(tenantId, filter, sql`order by runs.id limit ${maxCount}`))
+export function countRuns(db: Kysely<Database>, reach: Reach, filter: RunFilter): Promise<number> {
+  return countRows(db, selectRunIds(reach, filter, sql`order by runs.id limit ${maxCount}`))
 }
 
 /**
@@ -44,11 +45,11 @@ export function countRuns(db: Kysely<Database>, tenantId: string, filter: RunFil
  * an index holds the runs of a tenant, an agent or a conversation that have the same outcome, in the order of their
  * ids. So a list is put together from a range of that index for each owner and outcome, and each range is cut.
  */
-function selectRunIds(tenantId: string, filter: RunFilter, cut: RawBuilder<unknown>): RawBuilder<unknown> {
-  const { column, ids } = ownersOf(tenantId, filter)
+function selectRunIds(reach: Reach, filter: RunFilter, cut: RawBuilder<unknown>): RawBuilder<unknown> {
+  const { column, ids } = ownersOf(reach, filter)
   const idsWhere = (...conditions: RawBuilder<unknown>[]) => sql`
     (select runs.id from runs
-    where ${sql.join([ofTenant('runs', tenantId), ...conditions, ...conditionsOf(filter)], sql` and `)} ${cut})`
+    where ${sql.join([ofTenant('runs', reach), ...conditions, ...conditionsOf(filter)], sql` and `)} ${cut})`
   // Background runs have an index of their own.
   const ranges =
     filter.background && column === 'tenant_id'
@@ -73,10 +74,12 @@ function hasOutcome(outcome: Outcome): RawBuilder<SqlBool> {
   return sql`runs.outcome = ${sql.lit(outcome)} and ${outcome === 'ACTIVE' ? sql`not runs.ended` : sql`true`}`
 }
 
-function ownersOf(tenantId: string, { agentIds, conversationIds }: RunFilter) {
-  if (conversationIds) return { column: 'conversation_id', ids: conversationIds } as const
-  if (agentIds) return { column: 'agent_id', ids: agentIds } as const
-  return { column: 'tenant_id', ids: [tenantId] } as const
+function ownersOf(reach: Reach, { agentIds, conversationIds }: RunFilter) {
+  const conversations = conversationIds ?? reach.allowedConversationIds
+  if (conversations) return { column: 'conversation_id', ids: conversations } as const
+  const agents = agentIds ?? reach.allowedAgentIds
+  if (agents) return { column: 'agent_id', ids: agents } as const
+  return { column: 'tenant_id', ids: [reach.tenantId] } as const
 }
 
 type Outcome = Selectable<Database['runs']>['outcome']

@@ -2,6 +2,7 @@ import { sql, type Kysely, type RawBuilder, type Selectable } from 'kysely'
 
 import type { GivenMessage } from '../domain/message.ts'
 import { shownStatus, type Run, type RunStatus, type StoredRunStatus } from '../domain/run.ts'
+import type { Reach } from '../domain/viewer.ts'
 import { firstIdAt } from '../util/ids.ts'
 import type { JsonObject } from '../util/json.ts'
 import { childrenNamed, tellsStatus } from './log-entries.ts'
@@ -86,8 +87,8 @@ export function toRun(row: RunRow): Run {
   }
 }
 
-export async function findRuns(db: Kysely<Database>, tenantId: string, ids: readonly string[]): Promise<Run[]> {
-  const rows = await runsOfTenant(db, tenantId)
+export async function findRuns(db: Kysely<Database>, reach: Reach, ids: readonly string[]): Promise<Run[]> {
+  const rows = await runsOfTenant(db, reach)
     .where(sql<boolean>`runs.id = any(${ids}::uuid[])`)
     .select(runColumns)
     .execute()
@@ -95,19 +96,19 @@ export async function findRuns(db: Kysely<Database>, tenantId: string, ids: read
 }
 
 /** The messages that clients sent with these runs, by run. */
-export function findRunInputs(db: Kysely<Database>, tenantId: string, ids: readonly string[]) {
-  return findOfRuns<readonly GivenMessage[]>(db, tenantId, ids, sql`runs.request -> 'messages'`)
+export function findRunInputs(db: Kysely<Database>, reach: Reach, ids: readonly string[]) {
+  return findOfRuns<readonly GivenMessage[]>(db, reach, ids, sql`runs.request -> 'messages'`)
 }
 
-export function findRunMetadata(db: Kysely<Database>, tenantId: string, ids: readonly string[]) {
-  return findOfRuns<JsonObject>(db, tenantId, ids, sql`runs.metadata`)
+export function findRunMetadata(db: Kysely<Database>, reach: Reach, ids: readonly string[]) {
+  return findOfRuns<JsonObject>(db, reach, ids, sql`runs.metadata`)
 }
 
 /** The names of the tools that clients sent with these runs, by run. */
-export function findClientToolNames(db: Kysely<Database>, tenantId: string, ids: readonly string[]) {
+export function findClientToolNames(db: Kysely<Database>, reach: Reach, ids: readonly string[]) {
   return findOfRuns<readonly { readonly name: string }[]>(
     db,
-    tenantId,
+    reach,
     ids,
     sql`(select coalesce(jsonb_agg(jsonb_build_object('name', tool -> 'name')), '[]')
       from jsonb_array_elements(runs.request -> 'clientTools') tool)`,
@@ -116,11 +117,11 @@ export function findClientToolNames(db: Kysely<Database>, tenantId: string, ids:
 
 async function findOfRuns<Value>(
   db: Kysely<Database>,
-  tenantId: string,
+  reach: Reach,
   ids: readonly string[],
   part: RawBuilder<unknown>,
 ): Promise<Map<string, Value>> {
-  const rows = await runsOfTenant(db, tenantId)
+  const rows = await runsOfTenant(db, reach)
     .where(sql<boolean>`runs.id = any(${ids}::uuid[])`)
     .select(['runs.id', sql<Value>`${part}`.as('value')])
     .execute()
@@ -133,10 +134,10 @@ async function findOfRuns<Value>(
  */
 export async function listChildrenOfRuns(
   db: Kysely<Database>,
-  tenantId: string,
+  reach: Reach,
   runIds: readonly string[],
 ): Promise<{ readonly parentId: string; readonly run: Run }[]> {
-  const rows = await runsOfTenant(db, tenantId)
+  const rows = await runsOfTenant(db, reach)
     .innerJoin(
       sql<{ id: string; read_run_id: string }>`(
         select id, parent_id as read_run_id from runs where parent_id = any(${runIds}::uuid[])
@@ -157,10 +158,10 @@ export async function listChildrenOfRuns(
 /** The runs that wait behind the one that holds their conversation, in the order in which they will go. */
 export async function listQueuedRuns(
   db: Kysely<Database>,
-  tenantId: string,
+  reach: Reach,
   conversationIds: readonly string[],
 ): Promise<Run[]> {
-  const rows = await runsOfTenant(db, tenantId)
+  const rows = await runsOfTenant(db, reach)
     .innerJoin('conversations', 'conversations.id', 'runs.conversation_id')
     .where(sql<boolean>`runs.conversation_id = any(${conversationIds}::uuid[])`)
     .where('runs.status', '=', 'QUEUED')
@@ -173,8 +174,8 @@ export async function listQueuedRuns(
   return rows.map(toRun)
 }
 
-export function runsOfTenant(db: Kysely<Database>, tenantId: string) {
-  return db.selectFrom('runs').where(ofTenant('runs', tenantId))
+export function runsOfTenant(db: Kysely<Database>, reach: Reach) {
+  return db.selectFrom('runs').where(ofTenant('runs', reach))
 }
 
 /** How far a run is, whoever asks: for readers that were let in already. Undefined where it was deleted. */
@@ -242,18 +243,18 @@ export async function listCancelledRuns(db: Kysely<Database>, runIds: readonly s
  */
 export async function listChangedRuns(
   db: Kysely<Database>,
-  tenantId: string,
+  reach: Reach,
   options: { readonly since: Date; readonly after: string | undefined; readonly limit: number },
 ): Promise<Run[]> {
   const { since, limit } = options
   const after = options.after === undefined ? sql`true` : sql`runs.id > ${options.after}::uuid`
   const changed = (which: RawBuilder<unknown>) => sql`
-    (select runs.id from runs where ${ofTenant('runs', tenantId)} and ${after} and ${which} order by runs.id limit ${limit})`
-  const rows = await runsOfTenant(db, tenantId)
+    (select runs.id from runs where ${ofTenant('runs', reach)} and ${after} and ${which} order by runs.id limit ${limit})`
+  const rows = await runsOfTenant(db, reach)
     .where(
       sql<boolean>`runs.id in (
         ${changed(sql`runs.ended and runs.finished_at >= ${since}`)}
-        union all ${changed(sql`runs.outcome = 'REQUIRES_APPROVAL' and ${waitsSince(tenantId, since)}`)}
+        union all ${changed(sql`runs.outcome = 'REQUIRES_APPROVAL' and ${waitsSince(reach, since)}`)}
         union all ${changed(sql`runs.outcome = 'ACTIVE' and (
           runs.created_at >= ${since} or runs.cancel_requested_at >= ${since} or exists (
             select from run_log where run_id = runs.id and at >= ${since} and ${tellsStatus(sql`entries`)}))`)})`,
@@ -268,16 +269,16 @@ export async function listChangedRuns(
 /** The statuses, as they show, of the tenant's runs that something happened to since. */
 export async function listRecentStatuses(
   db: Kysely<Database>,
-  tenantId: string,
+  reach: Reach,
   since: Date,
 ): Promise<Map<string, RunStatus>> {
   const recent = (which: RawBuilder<unknown>) => sql`
-    (select runs.id from runs where ${ofTenant('runs', tenantId)} and ${which})`
-  const rows = await runsOfTenant(db, tenantId)
+    (select runs.id from runs where ${ofTenant('runs', reach)} and ${which})`
+  const rows = await runsOfTenant(db, reach)
     .where(
       sql<boolean>`runs.id in (
         ${recent(sql`runs.ended and runs.finished_at >= ${since}`)}
-        union all ${recent(sql`runs.outcome = 'REQUIRES_APPROVAL' and ${waitsSince(tenantId, since)}`)}
+        union all ${recent(sql`runs.outcome = 'REQUIRES_APPROVAL' and ${waitsSince(reach, since)}`)}
         union all ${recent(sql`runs.outcome = 'ACTIVE' and greatest(runs.updated_at, runs.cancel_requested_at) >= ${since}`)})`,
     )
     .select(['runs.id', 'runs.status', 'runs.cancel_requested_at'])
@@ -288,8 +289,8 @@ export async function listRecentStatuses(
 }
 
 /** Whether a run that waits began to at or after `since`: its calls were stored when it paused. */
-function waitsSince(tenantId: string, since: Date): RawBuilder<unknown> {
-  return sql`exists (select from tool_calls where ${ofTenant('tool_calls', tenantId)} and tool_calls.run_id = runs.id
+function waitsSince(reach: Reach, since: Date): RawBuilder<unknown> {
+  return sql`exists (select from tool_calls where ${ofTenant('tool_calls', reach)} and tool_calls.run_id = runs.id
     and tool_calls.exception = 'PENDING' and tool_calls.created_at >= ${since}
     and tool_calls.id >= ${firstIdAt(new Date(since.getTime() - idSlackMs))}::uuid)`
 }

@@ -1,15 +1,16 @@
 import { sql, type Kysely } from 'kysely'
 
 import type { SleeptimeGroup } from '../domain/sleeptime-group.ts'
+import type { Reach } from '../domain/viewer.ts'
 import type { Database } from './schema.ts'
 import { ofTenant } from './tenant-scope.ts'
 
 export async function findSleeptimeGroups(
   db: Kysely<Database>,
-  tenantId: string,
+  reach: Reach,
   ids: readonly string[],
 ): Promise<SleeptimeGroup[]> {
-  const rows = await groupsOfTenant(db, tenantId)
+  const rows = await groupsOfTenant(db, reach)
     .where(sql<boolean>`sleeptime_groups.id = any(${ids}::uuid[])`)
     .execute()
   return rows.map(toSleeptimeGroup)
@@ -18,10 +19,10 @@ export async function findSleeptimeGroups(
 /** By foreground agent. */
 export async function findSleeptimeGroupsOfAgents(
   db: Kysely<Database>,
-  tenantId: string,
+  reach: Reach,
   agentIds: readonly string[],
 ): Promise<SleeptimeGroup[]> {
-  const rows = await groupsOfTenant(db, tenantId)
+  const rows = await groupsOfTenant(db, reach)
     .where(sql<boolean>`sleeptime_groups.agent_id = any(${agentIds}::uuid[])`)
     .execute()
   return rows.map(toSleeptimeGroup)
@@ -30,10 +31,10 @@ export async function findSleeptimeGroupsOfAgents(
 /** Against every other change of the group, its count of turns too. */
 export async function lockSleeptimeGroup(
   trx: Kysely<Database>,
-  tenantId: string,
+  reach: Reach,
   id: string,
 ): Promise<SleeptimeGroup | undefined> {
-  const row = await groupsOfTenant(trx, tenantId).where('id', '=', id).forNoKeyUpdate().executeTakeFirst()
+  const row = await groupsOfTenant(trx, reach).where('id', '=', id).forNoKeyUpdate().executeTakeFirst()
   return row && toSleeptimeGroup(row)
 }
 
@@ -115,7 +116,7 @@ export async function isSleeptimeAgent(trx: Kysely<Database>, agentId: string): 
  */
 export async function findLastProcessedMessageIds(
   db: Kysely<Database>,
-  tenantId: string,
+  reach: Reach,
   groupIds: readonly string[],
 ): Promise<Map<string, string>> {
   const { rows } = await sql<{ group_id: string; message_id: string }>`
@@ -130,14 +131,14 @@ export async function findLastProcessedMessageIds(
         where sleeptime_group_agents.group_id = sleeptime_groups.id
       ) progress
       join messages on messages.conversation_id = conversations.id and messages.position = progress.read_to
-    where ${ofTenant('sleeptime_groups', tenantId)} and sleeptime_groups.id = any(${groupIds}::uuid[])`.execute(db)
+    where ${ofTenant('sleeptime_groups', reach)} and sleeptime_groups.id = any(${groupIds}::uuid[])`.execute(db)
   return new Map(rows.map((row) => [row.group_id, row.message_id]))
 }
 
-function groupsOfTenant(db: Kysely<Database>, tenantId: string) {
+function groupsOfTenant(db: Kysely<Database>, reach: Reach) {
   return db
     .selectFrom('sleeptime_groups')
-    .where(ofTenant('sleeptime_groups', tenantId))
+    .where(ofTenant('sleeptime_groups', reach))
     .select(['id', 'tenant_id', 'agent_id', 'frequency', 'turns'])
     .select(
       sql<string[]>`array(

@@ -1,6 +1,7 @@
 import { sql, type Kysely, type Selectable } from 'kysely'
 
 import type { Step } from '../domain/step.ts'
+import type { Reach } from '../domain/viewer.ts'
 import type { Database } from './schema.ts'
 import { ofTenant } from './tenant-scope.ts'
 
@@ -33,8 +34,8 @@ export function toStep(row: Selectable<Database['steps']>): Step {
   }
 }
 
-export async function findSteps(db: Kysely<Database>, tenantId: string, keys: readonly StepKey[]): Promise<Step[]> {
-  const rows = await stepsOfTenant(db, tenantId)
+export async function findSteps(db: Kysely<Database>, reach: Reach, keys: readonly StepKey[]): Promise<Step[]> {
+  const rows = await stepsOfTenant(db, reach)
     .where(isOneOfSteps('steps.run_id', 'steps.index', keys))
     .execute()
   return rows.map(toStep)
@@ -43,10 +44,10 @@ export async function findSteps(db: Kysely<Database>, tenantId: string, keys: re
 /** All steps of these runs, in the order of their index. */
 export async function listStepsOfRuns(
   db: Kysely<Database>,
-  tenantId: string,
+  reach: Reach,
   runIds: readonly string[],
 ): Promise<Step[]> {
-  const rows = await stepsOfTenant(db, tenantId)
+  const rows = await stepsOfTenant(db, reach)
     .where(sql<boolean>`steps.run_id = any(${runIds}::uuid[])`)
     .orderBy('steps.run_id')
     .orderBy('steps.index')
@@ -62,10 +63,10 @@ export function isOneOfSteps(runColumn: string, indexColumn: string, keys: reado
     (select * from unnest(${runIds}::uuid[], ${indexes}::integer[]))`
 }
 
-function stepsOfTenant(db: Kysely<Database>, tenantId: string) {
+function stepsOfTenant(db: Kysely<Database>, reach: Reach) {
   return db
     .selectFrom('steps')
     .innerJoin('runs', 'runs.id', 'steps.run_id')
-    .where(ofTenant('runs', tenantId))
+    .where(ofTenant('runs', reach))
     .selectAll('steps')
 }

@@ -1,12 +1,67 @@
 import { sql, type RawBuilder, type SqlBool } from 'kysely'
 
+import { isLimited, type Reach } from '../domain/viewer.ts'
 import type { Database } from './schema.ts'
 
 type TenantTable = {
   [Table in keyof Database]: Database[Table] extends { tenant_id: string } ? Table : never
 }[keyof Database]
 
-/** The one place that filters by tenant: `where(ofTenant('agents', tenantId))`. */
-export function ofTenant(table: TenantTable, tenantId: string): RawBuilder<SqlBool> {
-  return sql<SqlBool>`${sql.ref(`${table}.tenant_id`)} = ${tenantId}::uuid`
+type Condition = RawBuilder<SqlBool>
+
+/**
+ * The one place that filters by tenant, and by the agents and conversations that a viewer is limited to:
+ * `where(ofTenant('agents', viewer))`.
+ */
+export function ofTenant(table: TenantTable, reach: Reach): Condition {
+  const ofWholeTenant = sql<SqlBool>`${sql.ref(`${table}.tenant_id`)} = ${reach.tenantId}::uuid`
+  if (!isLimited(reach)) return ofWholeTenant
+  return sql<SqlBool>`${ofWholeTenant} and ${limitsOf[table](reach)}`
+}
+
+/** What a limited viewer may see of each table. */
+const limitsOf: Record<TenantTable, (reach: Reach) => Condition> = {
+  agents: (reach) => ofAgents(reach, 'agents.id'),
+  conversations: (reach) => ofConversations(reach, { agentId: 'conversations.agent_id', id: 'conversations.id' }),
+  runs: ofRuns,
+  tool_calls: (reach) =>
+    sql`exists (select from runs where runs.id = tool_calls.run_id and ${ofRuns(reach)})`,
+  // A tool or block is visible with an agent that has it.
+  tools: (reach) =>
+    sql`exists (select from agent_tools where agent_tools.tool_id = tools.id and ${ofAgents(reach, 'agent_tools.agent_id')})`,
+  blocks: (reach) =>
+    sql`exists (select from agent_blocks where agent_blocks.block_id = blocks.id and ${ofAgents(reach, 'agent_blocks.agent_id')})`,
+  sleeptime_groups: (reach) => ofAgents(reach, 'sleeptime_groups.agent_id'),
+  mcp_servers: nothing,
+  api_keys: nothing,
+  idempotency_keys: nothing,
+}
+
+function ofRuns(reach: Reach): Condition {
+  return ofConversations(reach, { agentId: 'runs.agent_id', id: 'runs.conversation_id' })
+}
+
+function ofConversations(
+  { allowedAgentIds, allowedConversationIds }: Reach,
+  columns: { readonly agentId: string; readonly id: string },
+): Condition {
+  const agents = allowedAgentIds ? sql`${sql.ref(columns.agentId)} = any(${allowedAgentIds}::uuid[])` : sql`true`
+  const conversations = allowedConversationIds
+    ? sql`${sql.ref(columns.id)} = any(${allowedConversationIds}::uuid[])`
+    : sql`true`
+  return sql`(${agents} and ${conversations})`
+}
+
+/** The allowed agents; if conversations are limited too, only the agents of those. */
+function ofAgents({ allowedAgentIds, allowedConversationIds }: Reach, column: string): Condition {
+  const agents = allowedAgentIds ? sql`${sql.ref(column)} = any(${allowedAgentIds}::uuid[])` : sql`true`
+  const withConversations = allowedConversationIds
+    ? sql`${sql.ref(column)} in (select visible.agent_id from conversations visible
+        where visible.id = any(${allowedConversationIds}::uuid[]))`
+    : sql`true`
+  return sql`(${agents} and ${withConversations})`
+}
+
+function nothing(): Condition {
+  return sql`false`
 }

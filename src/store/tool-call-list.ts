@@ -1,6 +1,7 @@
 import { sql, type Kysely, type RawBuilder, type SqlBool } from 'kysely'
 
 import type { ToolCallNeed, ToolCallOutline, ToolCallStatus } from '../domain/tool-call.ts'
+import type { Reach } from '../domain/viewer.ts'
 import { storableText } from '../util/json.ts'
 import { countRows, maxCount, planPage, readPage, type ListOrder, type Page, type PageArguments } from './page.ts'
 import type { Database } from './schema.ts'
@@ -21,29 +22,29 @@ const order: ListOrder = { key: 'tool_calls.id', kind: 'uuid', order: 'oldest fi
 /** Oldest first. */
 export function listToolCallsPage(
   db: Kysely<Database>,
-  tenantId: string,
+  reach: Reach,
   { filter, page }: { readonly filter: ToolCallFilter; readonly page: PageArguments },
 ): Promise<Page<ToolCallOutline>> {
   const { within, direction, limit } = planPage(page, order)
   const sorted = (key: string) => sql`order by ${sql.ref(key)} ${sql.raw(direction)} limit ${limit}`
-  const ids = sql`${selectCallIds(tenantId, filter, sql`and ${within} ${sorted('tool_calls.id')}`)} ${sorted('id')}`
-  const query = callsOfTenant(db, tenantId)
+  const ids = sql`${selectCallIds(reach, filter, sql`and ${within} ${sorted('tool_calls.id')}`)} ${sorted('id')}`
+  const query = callsOfTenant(db, reach)
     .where(sql<SqlBool>`tool_calls.id in (${ids})`)
     .select(outlineColumns)
   return readPage(query, page, { ...order, keyOf: (row) => row.id, toNode: toOutline })
 }
 
-export function countToolCalls(db: Kysely<Database>, tenantId: string, filter: ToolCallFilter): Promise<number> {
-  return countRows(db, selectCallIds(tenantId, filter, sql`order by tool_calls.id limit ${maxCount}`))
+export function countToolCalls(db: Kysely<Database>, reach: Reach, filter: ToolCallFilter): Promise<number> {
+  return countRows(db, selectCallIds(reach, filter, sql`order by tool_calls.id limit ${maxCount}`))
 }
 
 /**
  * The ids of the calls that pass a filter, of which `cut` takes a part: put together from one range of an index for
  * each value of the filter that leaves the fewest calls, as in `listRunsPage`.
  */
-function selectCallIds(tenantId: string, filter: ToolCallFilter, cut: RawBuilder<unknown>): RawBuilder<unknown> {
-  const conditions = sql`${ofTenant('tool_calls', tenantId)} and ${sql.join(conditionsOf(filter), sql` and `)}`
-  const ranges = rangesOf(tenantId, filter).map(
+function selectCallIds(reach: Reach, filter: ToolCallFilter, cut: RawBuilder<unknown>): RawBuilder<unknown> {
+  const conditions = sql`${ofTenant('tool_calls', reach)} and ${sql.join(conditionsOf(filter), sql` and `)}`
+  const ranges = rangesOf(reach, filter).map(
     (range) => sql`(select tool_calls.id from tool_calls where ${range} and ${conditions} ${cut})`,
   )
   return sql`select id from (${sql.join(ranges, sql` union all `)}) listed`
@@ -51,12 +52,12 @@ function selectCallIds(tenantId: string, filter: ToolCallFilter, cut: RawBuilder
 
 /** At least one. No call is in two of them. */
 function rangesOf(
-  tenantId: string,
+  reach: Reach,
   { statuses, needs, toolNames, decidedBy }: ToolCallFilter,
 ): readonly RawBuilder<SqlBool>[] {
   if (typeof decidedBy === 'string') return [sql`true`]
   const unusual = statuses && !statuses.includes('SUCCEEDED') ? new Set(statuses) : undefined
-  if (unusual?.size) return [...unusual].map((status) => isOfStatus(tenantId, status))
+  if (unusual?.size) return [...unusual].map((status) => isOfStatus(reach, status))
   if (needs?.length && !needs.includes('NOTHING'))
     return [...new Set(needs)].map((need) => sql`tool_calls.needs = ${need} and tool_calls.needs <> 'NOTHING'`)
   if (toolNames?.length) return [...new Set(toolNames.map(storableText))].map((name) => sql`tool_calls.name = ${name}`)
@@ -64,10 +65,10 @@ function rangesOf(
 }
 
 /** RUNNING is in no index, because every call would be written to it: such a call belongs to a run that is active. */
-function isOfStatus(tenantId: string, status: ToolCallStatus): RawBuilder<SqlBool> {
+function isOfStatus(reach: Reach, status: ToolCallStatus): RawBuilder<SqlBool> {
   if (status !== 'RUNNING') return sql`tool_calls.exception = ${status}`
   return sql`tool_calls.status = 'RUNNING' and tool_calls.run_id in (
-    select id from runs where ${ofTenant('runs', tenantId)} and outcome = 'ACTIVE')`
+    select id from runs where ${ofTenant('runs', reach)} and outcome = 'ACTIVE')`
 }
 
 function conditionsOf(filter: ToolCallFilter): RawBuilder<SqlBool>[] {

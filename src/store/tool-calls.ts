@@ -2,6 +2,7 @@ import { sql, type Kysely, type Selectable } from 'kysely'
 
 import type { ToolCall, ToolCallArguments, ToolCallNeed, ToolCallOutline, ToolResult } from '../domain/tool-call.ts'
 import type { Tool } from '../domain/tool.ts'
+import type { Reach } from '../domain/viewer.ts'
 import type { Database } from './schema.ts'
 import { isOneOfSteps, type StepKey } from './steps.ts'
 import { ofTenant } from './tenant-scope.ts'
@@ -70,10 +71,10 @@ function toParts(row: PartsRow): Omit<ToolCallOutline, 'hasResult'> {
 
 export async function findToolCalls(
   db: Kysely<Database>,
-  tenantId: string,
+  reach: Reach,
   ids: readonly string[],
 ): Promise<ToolCallOutline[]> {
-  const rows = await callsOfTenant(db, tenantId)
+  const rows = await callsOfTenant(db, reach)
     .where(sql<boolean>`tool_calls.id = any(${ids}::uuid[])`)
     .select(outlineColumns)
     .execute()
@@ -83,10 +84,10 @@ export async function findToolCalls(
 /** By call. */
 export async function findToolCallArguments(
   db: Kysely<Database>,
-  tenantId: string,
+  reach: Reach,
   ids: readonly string[],
 ): Promise<Map<string, ToolCallArguments>> {
-  const rows = await callsOfTenant(db, tenantId)
+  const rows = await callsOfTenant(db, reach)
     .where(sql<boolean>`tool_calls.id = any(${ids}::uuid[])`)
     .select(['id', 'arguments_text', 'arguments', 'edited_arguments'])
     .execute()
@@ -96,10 +97,10 @@ export async function findToolCallArguments(
 /** By call, for those that have a result. */
 export async function findToolResults(
   db: Kysely<Database>,
-  tenantId: string,
+  reach: Reach,
   ids: readonly string[],
 ): Promise<Map<string, ToolResult>> {
-  const rows = await callsOfTenant(db, tenantId)
+  const rows = await callsOfTenant(db, reach)
     .where(sql<boolean>`tool_calls.id = any(${ids}::uuid[])`)
     .select(['id', 'result'])
     .execute()
@@ -109,10 +110,10 @@ export async function findToolResults(
 /** All calls of these steps, in the order in which the model made them. */
 export async function listCallsOfSteps(
   db: Kysely<Database>,
-  tenantId: string,
+  reach: Reach,
   keys: readonly StepKey[],
 ): Promise<ToolCallOutline[]> {
-  const rows = await callsOfTenant(db, tenantId)
+  const rows = await callsOfTenant(db, reach)
     .where(isOneOfSteps('tool_calls.run_id', 'tool_calls.step_index', keys))
     .select(outlineColumns)
     .orderBy('tool_calls.run_id')
@@ -125,10 +126,10 @@ export async function listCallsOfSteps(
 /** What these runs wait for: only a paused run waits. */
 export async function listPendingCallsOfRuns(
   db: Kysely<Database>,
-  tenantId: string,
+  reach: Reach,
   runIds: readonly string[],
 ): Promise<ToolCallOutline[]> {
-  const rows = await callsOfTenant(db, tenantId)
+  const rows = await callsOfTenant(db, reach)
     .innerJoin('runs', 'runs.id', 'tool_calls.run_id')
     .where(sql<boolean>`tool_calls.run_id = any(${runIds}::uuid[])`)
     .where('runs.status', '=', 'AWAITING_APPROVAL')
@@ -155,6 +156,7 @@ export interface WaitingCall {
   readonly id: string
   readonly runId: string
   readonly agentId: string
+  readonly conversationId: string
   readonly needs: ToolCallNeed
   /** Another text once the call was claimed or got one of several approvals. */
   readonly version: string | null
@@ -163,33 +165,34 @@ export interface WaitingCall {
 /** A page of the tenant's calls that wait, oldest first. */
 export function listWaitingCallsPage(
   db: Kysely<Database>,
-  tenantId: string,
+  reach: Reach,
   { after, limit }: { readonly after: string | undefined; readonly limit: number },
 ): Promise<WaitingCall[]> {
-  const calls = waitingCalls(db, tenantId).orderBy('tool_calls.id').limit(limit)
+  const calls = waitingCalls(db, reach).orderBy('tool_calls.id').limit(limit)
   return (after === undefined ? calls : calls.where('tool_calls.id', '>', after)).execute()
 }
 
 /** The calls of these runs that wait. */
 export function listWaitingCallsOfRuns(
   db: Kysely<Database>,
-  tenantId: string,
+  reach: Reach,
   runIds: readonly string[],
 ): Promise<WaitingCall[]> {
-  return waitingCalls(db, tenantId)
+  return waitingCalls(db, reach)
     .where(sql<boolean>`tool_calls.run_id = any(${runIds}::uuid[])`)
     .orderBy('tool_calls.id')
     .execute()
 }
 
-function waitingCalls(db: Kysely<Database>, tenantId: string) {
-  return callsOfTenant(db, tenantId)
+function waitingCalls(db: Kysely<Database>, reach: Reach) {
+  return callsOfTenant(db, reach)
     .where('tool_calls.exception', '=', 'PENDING')
     .innerJoin('runs', 'runs.id', 'tool_calls.run_id')
     .select([
       'tool_calls.id',
       'tool_calls.run_id as runId',
       'runs.agent_id as agentId',
+      'runs.conversation_id as conversationId',
       'tool_calls.needs',
       versionOfWaiting.as('version'),
     ])
@@ -202,18 +205,18 @@ const versionOfWaiting = sql<string | null>`
 /** The tools that calls refer to. A call knows its tool by name. */
 export async function findToolsByName(
   db: Kysely<Database>,
-  tenantId: string,
+  reach: Reach,
   names: readonly string[],
 ): Promise<Tool[]> {
   const rows = await db
     .selectFrom('tools')
-    .where(ofTenant('tools', tenantId))
+    .where(ofTenant('tools', reach))
     .where(sql<boolean>`tools.name = any(${names}::text[])`)
     .selectAll()
     .execute()
   return rows.map(toTool)
 }
 
-export function callsOfTenant(db: Kysely<Database>, tenantId: string) {
-  return db.selectFrom('tool_calls').where(ofTenant('tool_calls', tenantId))
+export function callsOfTenant(db: Kysely<Database>, reach: Reach) {
+  return db.selectFrom('tool_calls').where(ofTenant('tool_calls', reach))
 }

@@ -1,6 +1,7 @@
 import { sql, type Kysely, type Selectable } from 'kysely'
 
 import type { Tool, ToolImplementation, ToolKind } from '../domain/tool.ts'
+import type { Reach } from '../domain/viewer.ts'
 import { storableText } from '../util/json.ts'
 import { countRows, readPage, type Page, type PageArguments } from './page.ts'
 import type { Database } from './schema.ts'
@@ -77,11 +78,11 @@ function settableColumns(tool: Tool) {
   }
 }
 
-export async function listTools(db: Kysely<Database>, tenantId: string, ids: readonly string[]): Promise<Tool[]> {
+export async function listTools(db: Kysely<Database>, reach: Reach, ids: readonly string[]): Promise<Tool[]> {
   const rows = await db
     .selectFrom('tools')
     .selectAll()
-    .where(ofTenant('tools', tenantId))
+    .where(ofTenant('tools', reach))
     .where('id', 'in', ids)
     .execute()
   return rows.map(toTool)
@@ -89,25 +90,25 @@ export async function listTools(db: Kysely<Database>, tenantId: string, ids: rea
 
 export async function listBuiltinTools(
   db: Kysely<Database>,
-  tenantId: string,
+  reach: Reach,
   names: readonly string[],
 ): Promise<Tool[]> {
   const rows = await db
     .selectFrom('tools')
     .selectAll()
-    .where(ofTenant('tools', tenantId))
+    .where(ofTenant('tools', reach))
     .where('kind', '=', 'BUILTIN')
     .where('name', 'in', names)
     .execute()
   return rows.map(toTool)
 }
 
-export function countTools(db: Kysely<Database>, tenantId: string, filter: ToolFilter): Promise<number> {
-  return countRows(db, filteredTools(db, tenantId, filter).select('tools.id'))
+export function countTools(db: Kysely<Database>, reach: Reach, filter: ToolFilter): Promise<number> {
+  return countRows(db, filteredTools(db, reach, filter).select('tools.id'))
 }
 
-function filteredTools(db: Kysely<Database>, tenantId: string, filter: ToolFilter) {
-  let query = db.selectFrom('tools').where(ofTenant('tools', tenantId))
+function filteredTools(db: Kysely<Database>, reach: Reach, filter: ToolFilter) {
+  let query = db.selectFrom('tools').where(ofTenant('tools', reach))
   if (typeof filter.nameContains === 'string')
     query = query.where(sql<boolean>`position(lower(${storableText(filter.nameContains)}) in lower(name)) > 0`)
   if (filter.kinds) query = query.where(sql<boolean>`kind = any(${[...filter.kinds]}::text[])`)
@@ -116,11 +117,11 @@ function filteredTools(db: Kysely<Database>, tenantId: string, filter: ToolFilte
 
 export function listToolsPage(
   db: Kysely<Database>,
-  tenantId: string,
+  reach: Reach,
   filter: ToolFilter,
   page: PageArguments,
 ): Promise<Page<Tool>> {
-  return readPage(filteredTools(db, tenantId, filter).selectAll('tools'), page, {
+  return readPage(filteredTools(db, reach, filter).selectAll('tools'), page, {
     key: 'tools.id',
     kind: 'uuid',
     order: 'oldest first',
@@ -132,14 +133,14 @@ export function listToolsPage(
 /** Keeps them from being deleted, in the order of their ids, and lets anything else be done to them. */
 export async function lockToolsToAttach(
   trx: Kysely<Database>,
-  tenantId: string,
+  reach: Reach,
   ids: readonly string[],
 ): Promise<Tool[]> {
   if (ids.length === 0) return []
   const rows = await trx
     .selectFrom('tools')
     .selectAll()
-    .where(ofTenant('tools', tenantId))
+    .where(ofTenant('tools', reach))
     .where('id', 'in', ids)
     .orderBy('id')
     .forKeyShare()
@@ -148,11 +149,11 @@ export async function lockToolsToAttach(
 }
 
 /** Against every change, and against being attached meanwhile. */
-export async function lockTool(trx: Kysely<Database>, tenantId: string, id: string): Promise<Tool | undefined> {
+export async function lockTool(trx: Kysely<Database>, reach: Reach, id: string): Promise<Tool | undefined> {
   const row = await trx
     .selectFrom('tools')
     .selectAll()
-    .where(ofTenant('tools', tenantId))
+    .where(ofTenant('tools', reach))
     .where('id', '=', id)
     .forUpdate()
     .executeTakeFirst()
@@ -197,11 +198,11 @@ export async function setTool(trx: Kysely<Database>, tool: Tool): Promise<void> 
   await trx
     .updateTable('tools')
     .set(settableColumns(tool))
-    .where(ofTenant('tools', tool.tenantId))
+    .where(ofTenant('tools', tool))
     .where('id', '=', tool.id)
     .execute()
 }
 
-export async function deleteTool(trx: Kysely<Database>, tenantId: string, id: string): Promise<void> {
-  await trx.deleteFrom('tools').where(ofTenant('tools', tenantId)).where('id', '=', id).execute()
+export async function deleteTool(trx: Kysely<Database>, reach: Reach, id: string): Promise<void> {
+  await trx.deleteFrom('tools').where(ofTenant('tools', reach)).where('id', '=', id).execute()
 }

@@ -137,7 +137,7 @@ export class Toolbox implements ToolAccess {
 
   async #callMcpTool(tool: ToolOfKind<'MCP'>, call: Pick<McpCall, 'args' | 'context' | 'signal'>): Promise<string> {
     const { db } = this.#options
-    const [server] = await findMcpServers(db, tool.tenantId, [tool.mcpServerId])
+    const [server] = await findMcpServers(db, tool, [tool.mcpServerId])
     if (!server) throw new Error(`The MCP server of ${tool.name} was removed.`)
     try {
       const name = tool.mcpToolName

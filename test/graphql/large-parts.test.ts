@@ -2,7 +2,8 @@ import { graphql, parse, subscribe, type ExecutionResult } from 'graphql'
 import type { KyselyPlugin } from 'kysely'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 
-import { apiScopes, type Viewer } from '../../src/domain/viewer.ts'
+import type { Viewer } from '../../src/domain/viewer.ts'
+import { viewerOf } from '../support/viewer.ts'
 import { encodeId } from '../../src/domain/ids.ts'
 import { createLoaders } from '../../src/graphql/loaders.ts'
 import { schema } from '../../src/graphql/schema.ts'
@@ -20,7 +21,7 @@ beforeAll(async () => {
   ground = await createGround()
   const make = createFixtures(ground.db)
   const tenantId = await make.tenant('large')
-  viewer = { tenantId, actor: { kind: 'KEY', id: 'key_test', name: 'test' }, scopes: apiScopes, expiresAt: null }
+  viewer = viewerOf(tenantId)
   const agent = await make.agent({ tenant_id: tenantId })
   const conversation = await make.conversation({ tenant_id: tenantId, agent_id: agent.id, is_main: true })
   const message = { role: 'USER', content: [{ text: large }], clientId: null }
@@ -90,7 +91,7 @@ function watch() {
     },
   }
   const db = ground.db.withPlugin(plugin)
-  const context = { ...ground.context, db, viewer, loaders: createLoaders(db, viewer.tenantId) }
+  const context = { ...ground.context, db, viewer, loaders: createLoaders(db, viewer) }
   return { context, loaded: () => JSON.stringify(rows).includes(large) }
 }
 

@@ -494,7 +494,7 @@ describe('a cursor beside other fields', () => {
       schema,
       source: `{ conversation(id: "${encodeId('Conversation', conversation.id)}") {
         messages { nodes { id } } runs { nodes { id } } queue { id } lastStopReason activeRun { id } lastCursor } }`,
-      contextValue: { ...ground.context, db, viewer, loaders: createLoaders(db, tenantId) },
+      contextValue: { ...ground.context, db, viewer, loaders: createLoaders(db, viewer) },
     })
     expect(errors).toBeUndefined()
     // The conversation, its head, and then the five others in any order.

@@ -46,7 +46,7 @@ test('[INB3] a long list is read page by page: 200 calls at first, the rest one 
   })
   const hub = createHub()
   const filter = { agentIds: undefined, needs: ['APPROVAL'] } as const
-  const inbox = watchInbox({ ...ground.context, db, hub }, tenantId, filter)
+  const inbox = watchInbox({ ...ground.context, db, hub }, { tenantId }, filter)
   const next = async () => (await inbox.next()).value as InboxEvent
   const ordinals: (number | undefined)[] = []
 
@@ -75,7 +75,7 @@ test('[INB3] a subscriber that is too far behind starts over with a snapshot', a
   const { tenantId, run, conversation } = await waitingRun(1_200)
   const hub = createHub()
   const filter = { agentIds: undefined, needs: ['APPROVAL'] } as const
-  const open = () => watchInbox({ ...ground.context, hub }, tenantId, filter)
+  const open = () => watchInbox({ ...ground.context, hub }, { tenantId }, filter)
   const slow = open()
   for (let events = 0; events < 1_001; events += 1) await slow.next()
   await sql`update tool_calls set status = 'READY' where run_id = ${run.id} and ordinal > 1`.execute(ground.db)
@@ -96,7 +96,7 @@ test('[CHG4] runChanges finds what changed while the database was unavailable, h
   const later = (seconds: number) => (now = new Date(now.getTime() + seconds * 1_000))
   const context = { ...ground.context, clock, db: failing.db, hub: createHub() }
   const filter = { agentIds: undefined, conversationId: undefined }
-  const changes = watchRuns(context, tenantId, { since: new Date(0), filter })
+  const changes = watchRuns(context, { tenantId }, { since: new Date(0), filter })
   expect((await changes.next()).value).toMatchObject({ id: run.id, status: 'AWAITING_APPROVAL' })
 
   const next = changes.next()

@@ -159,7 +159,7 @@ it('[SRV25] events that are executed without graphql-js have the same results', 
     'subscription One { runEvents(runId: "x") { cursor } } subscription Two { runEvents(runId: "x") { at } }',
   ]
   // Deltas load nothing, so no database is needed.
-  const contextValue = { loaders: createLoaders(undefined as never, id) }
+  const contextValue = { loaders: createLoaders(undefined as never, { tenantId: id }) }
   let plain = 0
   for (const text of documents) {
     for (const event of events) {

@@ -60,7 +60,7 @@ async function admit(): Promise<string> {
       metadata: {},
       createdAt: context.clock.now(),
     },
-    { mayWait: false },
+    { reach: ground.viewer, mayWait: false },
   )
   return id
 }

@@ -2,7 +2,7 @@ import { graphql, parse, subscribe, type ExecutionResult } from 'graphql'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 import { encodeId } from '../../src/domain/ids.ts'
-import { apiScopes, type Viewer } from '../../src/domain/viewer.ts'
+import { viewerOf } from '../support/viewer.ts'
 import { createLoaders } from '../../src/graphql/loaders.ts'
 import { schema } from '../../src/graphql/schema.ts'
 import { searchMessages } from '../../src/store/search-messages.ts'
@@ -44,13 +44,8 @@ function collect() {
       if (/^\s*(select|with|insert|update|delete)/i.test(sql)) statements.set(sql, { sql, parameters })
     },
   })
-  const viewer: Viewer = {
-    tenantId: large.tenantId,
-    actor: { kind: 'KEY', id: 'key_test', name: 'test' },
-    scopes: apiScopes,
-    expiresAt: null,
-  }
-  const context = { ...ground.context, db, viewer, loaders: createLoaders(db, large.tenantId) }
+  const viewer = viewerOf(large.tenantId)
+  const context = { ...ground.context, db, viewer, loaders: createLoaders(db, viewer) }
   return { db, context, statements, mostSent: () => Math.max(0, ...sent.values()) }
 }
 

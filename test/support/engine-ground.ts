@@ -4,7 +4,8 @@ import type { CommandContext } from '../../src/commands/command-context.ts'
 import { createAgent } from '../../src/commands/create-agent.ts'
 import { ContextCache } from '../../src/engine/context-cache.ts'
 import type { EngineContext } from '../../src/engine/engine-context.ts'
-import { apiScopes, type Viewer } from '../../src/domain/viewer.ts'
+import type { Viewer } from '../../src/domain/viewer.ts'
+import { viewerOf } from './viewer.ts'
 import { createHub } from '../../src/live/hub.ts'
 import { countTokens } from '../../src/domain/tokens.ts'
 import { createCatalog } from '../../src/providers/catalog.ts'
@@ -47,14 +48,9 @@ export async function createEngineGround(options: {
   })
   await upsertBuiltinTools(database.db, tenantId, stored, { clock, ids })
   const catalog = createCatalog(options.providers)
-  const viewer: Viewer = {
-    tenantId,
-    actor: { kind: 'KEY', id: 'key_test', name: 'test' },
-    scopes: apiScopes,
-    expiresAt: null,
-  }
+  const viewer = viewerOf(tenantId)
   const names = options.tools.map(({ name }) => name)
-  const tools = (await listBuiltinTools(database.db, tenantId, names)).map(({ id, name }) => ({
+  const tools = (await listBuiltinTools(database.db, viewer, names)).map(({ id, name }) => ({
     toolId: id,
     approvalOverride: options.tools.find((tool) => tool.name === name)?.requiresApproval ?? false,
   }))

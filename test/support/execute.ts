@@ -4,7 +4,8 @@ import type { KyselyPlugin } from 'kysely'
 import { builtinTools } from '../../src/domain/builtin-tools.ts'
 import type { Model, ModelCatalog } from '../../src/domain/model.ts'
 import type { ToolAccess } from '../../src/domain/tool-access.ts'
-import { apiScopes, type Viewer } from '../../src/domain/viewer.ts'
+import type { Viewer } from '../../src/domain/viewer.ts'
+import { viewerOf } from './viewer.ts'
 import type { Context } from '../../src/graphql/context.ts'
 import { toClientError } from '../../src/graphql/errors.ts'
 import { createLoaders } from '../../src/graphql/loaders.ts'
@@ -73,7 +74,7 @@ export async function createGround(): Promise<Ground> {
   const makeViewer = async (name: string): Promise<Viewer> => {
     const tenantId = await ensureTenant(database.db, name, { clock, ids })
     await upsertBuiltinTools(database.db, tenantId, builtinTools, { clock, ids })
-    return { tenantId, actor: { kind: 'KEY', id: name, name }, scopes: apiScopes, expiresAt: null }
+    return viewerOf(tenantId, { id: name, name })
   }
   const viewer = await makeViewer('default')
   const stranger = await makeViewer('other')
@@ -92,7 +93,7 @@ export async function createGround(): Promise<Ground> {
       schema,
       source: document,
       variableValues: variables,
-      contextValue: { ...context, db, viewer: asking, loaders: createLoaders(db, asking.tenantId) },
+      contextValue: { ...context, db, viewer: asking, loaders: createLoaders(db, asking) },
     })
     const errors = (result.errors ?? []).map((error) => {
       const { message, extensions } = toClientError(error, createLog('error'))

@@ -1,6 +1,6 @@
 import { parse, subscribe, type ExecutionResult } from 'graphql'
 
-import { apiScopes, type Viewer } from '../../src/domain/viewer.ts'
+import { viewerOf } from './viewer.ts'
 import { createLoaders } from '../../src/graphql/loaders.ts'
 import { schema } from '../../src/graphql/schema.ts'
 import type { Execution, Ground } from './execute.ts'
@@ -21,12 +21,7 @@ export interface Executor {
 }
 
 export function createExecutor(ground: Ground, tenantId: string): Executor {
-  const viewer: Viewer = {
-    tenantId,
-    actor: { kind: 'KEY', id: 'key_test', name: 'test' },
-    scopes: apiScopes,
-    expiresAt: null,
-  }
+  const viewer = viewerOf(tenantId)
   return {
     data: (document, variables) => ground.run(document, variables, viewer),
     async error(document, variables) {
@@ -40,7 +35,7 @@ export function createExecutor(ground: Ground, tenantId: string): Executor {
       return statements
     },
     async subscribe(document, variables = {}) {
-      const contextValue = { ...ground.context, viewer, loaders: createLoaders(ground.db, tenantId) }
+      const contextValue = { ...ground.context, viewer, loaders: createLoaders(ground.db, viewer) }
       const result = await subscribe({ schema, document: parse(document), variableValues: variables, contextValue })
       return result as AsyncGenerator<ExecutionResult> | ExecutionResult
     },

@@ -20,7 +20,7 @@ export async function runMemoryTool(
   args: JsonObject,
   { agent, step, seenBlocks }: Execution,
 ): Promise<ToolOutput> {
-  const blocks = (await listBlocksOfAgents(db, agent.tenantId, [agent.id])).map(({ block }) => block)
+  const blocks = (await listBlocksOfAgents(db, agent, [agent.id])).map(({ block }) => block)
   const { ok, output, ...edit } = editMemory({
     name,
     args,

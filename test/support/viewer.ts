@@ -1,0 +1,13 @@
+import { apiScopes, type Viewer } from '../../src/domain/viewer.ts'
+
+/** A key with every scope and no limit. */
+export function viewerOf(tenantId: string, { id = 'key_test', name = 'test' } = {}): Viewer {
+  return {
+    tenantId,
+    actor: { kind: 'KEY', id, name },
+    scopes: apiScopes,
+    allowedAgentIds: null,
+    allowedConversationIds: null,
+    expiresAt: null,
+  }
+}
