@@ -24,9 +24,7 @@ export async function keepMcpTools(
   listed: readonly ListedTool[],
 ): Promise<void> {
   const now = context.clock.now()
-  const kept = new Map(
-    (await listToolsOfMcpServers(trx, server, [server.id])).map((tool) => [tool.mcpToolName, tool]),
-  )
+  const kept = new Map((await listToolsOfMcpServers(trx, server, [server.id])).map((tool) => [tool.mcpToolName, tool]))
   const byName = new Map(listed.map((tool) => [tool.name, tool]))
   for (const tool of byName.values()) {
     const known = kept.get(tool.name)

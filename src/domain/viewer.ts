@@ -30,7 +30,5 @@ export function isWithin(
   { allowedAgentIds, allowedConversationIds }: Reach,
   { agentId, conversationId }: { readonly agentId: string; readonly conversationId: string },
 ): boolean {
-  return (
-    (allowedAgentIds?.includes(agentId) ?? true) && (allowedConversationIds?.includes(conversationId) ?? true)
-  )
+  return (allowedAgentIds?.includes(agentId) ?? true) && (allowedConversationIds?.includes(conversationId) ?? true)
 }

@@ -100,7 +100,6 @@ builder.mutationFields((t) => ({
     nullable: true,
     description: 'Revokes an API key and closes its connections.',
     args: { input: t.arg({ type: RevokeApiKeyInput, required: true, description: 'The key to revoke.' }) },
-    resolve: (_root, { input }, context) =>
-      revokeApiKey(context, context.viewer, requireUuid('ApiKey', input.id)),
+    resolve: (_root, { input }, context) => revokeApiKey(context, context.viewer, requireUuid('ApiKey', input.id)),
   }),
 }))

@@ -18,8 +18,9 @@ const pollMs = 1_000
 const slackMs = 10_000
 
 /**
- * Sends the runs within reach whose status changed since, as they are now, then each run when it changes: at least once. A
- * subscriber keeps the ids of runs that changed and were not sent yet, each id once however often its run changes.
+ * Sends the runs within reach whose status changed since, as they are now, then each run when it changes: at least
+ * once. A subscriber keeps the ids of runs that changed and were not sent yet, each id once however often its run
+ * changes.
  */
 export function watchRuns(
   context: FollowContext,

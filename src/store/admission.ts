@@ -71,7 +71,9 @@ export async function findActiveRun(
   target: Target,
 ): Promise<{ readonly conversationId: string; readonly activeRunId: string | null } | undefined> {
   const { rows } = await sql<{ id: string; active_run_id: string | null }>`
-    select id, active_run_id from conversations where ${isTarget(target)} and ${ofTenant('conversations', reach)}`.execute(db)
+    select id, active_run_id from conversations where ${isTarget(target)} and ${ofTenant('conversations', reach)}`.execute(
+    db,
+  )
   const row = rows[0]
   return row && { conversationId: row.id, activeRunId: row.active_run_id }
 }

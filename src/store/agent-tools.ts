@@ -23,11 +23,7 @@ function toAgentTool(row: AgentToolRow): AgentTool {
   return { id: row.agent_tool_id, agentId: row.agent_id, tool: toTool(row), approvalOverride: row.approval_override }
 }
 
-export async function listAgentTools(
-  db: Kysely<Database>,
-  reach: Reach,
-  ids: readonly string[],
-): Promise<AgentTool[]> {
+export async function listAgentTools(db: Kysely<Database>, reach: Reach, ids: readonly string[]): Promise<AgentTool[]> {
   const rows = await selectAgentTools(db, reach).where('agent_tools.id', 'in', ids).execute()
   return rows.map(toAgentTool)
 }

@@ -48,11 +48,7 @@ export function listConversationsPage(
   })
 }
 
-export function countConversations(
-  db: Kysely<Database>,
-  reach: Reach,
-  filter: ConversationFilter,
-): Promise<number> {
+export function countConversations(db: Kysely<Database>, reach: Reach, filter: ConversationFilter): Promise<number> {
   return countRows(db, db.selectFrom('conversations').where(matches(reach, filter)).select('conversations.id'))
 }
 

@@ -9,11 +9,7 @@ import type { Database } from './schema.ts'
 import { ofTenant } from './tenant-scope.ts'
 import { toTool } from './tools.ts'
 
-export async function findMcpServers(
-  db: Kysely<Database>,
-  reach: Reach,
-  ids: readonly string[],
-): Promise<McpServer[]> {
+export async function findMcpServers(db: Kysely<Database>, reach: Reach, ids: readonly string[]): Promise<McpServer[]> {
   const rows = await serversOfTenant(db, reach)
     .where(sql<boolean>`id = any(${ids}::uuid[])`)
     .execute()
@@ -21,11 +17,7 @@ export async function findMcpServers(
 }
 
 /** Oldest first. */
-export function listMcpServersPage(
-  db: Kysely<Database>,
-  reach: Reach,
-  page: PageArguments,
-): Promise<Page<McpServer>> {
+export function listMcpServersPage(db: Kysely<Database>, reach: Reach, page: PageArguments): Promise<Page<McpServer>> {
   return readPage(serversOfTenant(db, reach), page, {
     key: 'mcp_servers.id',
     kind: 'uuid',
@@ -74,11 +66,7 @@ export async function insertMcpServer(trx: Kysely<Database>, server: McpServer):
 }
 
 /** Against its removal, and against another refresh. */
-export async function lockMcpServer(
-  trx: Kysely<Database>,
-  reach: Reach,
-  id: string,
-): Promise<McpServer | undefined> {
+export async function lockMcpServer(trx: Kysely<Database>, reach: Reach, id: string): Promise<McpServer | undefined> {
   const row = await serversOfTenant(trx, reach).where('id', '=', id).forUpdate().executeTakeFirst()
   return row && toMcpServer(row)
 }

@@ -42,11 +42,7 @@ export async function findSteps(db: Kysely<Database>, reach: Reach, keys: readon
 }
 
 /** All steps of these runs, in the order of their index. */
-export async function listStepsOfRuns(
-  db: Kysely<Database>,
-  reach: Reach,
-  runIds: readonly string[],
-): Promise<Step[]> {
+export async function listStepsOfRuns(db: Kysely<Database>, reach: Reach, runIds: readonly string[]): Promise<Step[]> {
   const rows = await stepsOfTenant(db, reach)
     .where(sql<boolean>`steps.run_id = any(${runIds}::uuid[])`)
     .orderBy('steps.run_id')

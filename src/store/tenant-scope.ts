@@ -24,8 +24,7 @@ const limitsOf: Record<TenantTable, (reach: Reach) => Condition> = {
   agents: (reach) => ofAgents(reach, 'agents.id'),
   conversations: (reach) => ofConversations(reach, { agentId: 'conversations.agent_id', id: 'conversations.id' }),
   runs: ofRuns,
-  tool_calls: (reach) =>
-    sql`exists (select from runs where runs.id = tool_calls.run_id and ${ofRuns(reach)})`,
+  tool_calls: (reach) => sql`exists (select from runs where runs.id = tool_calls.run_id and ${ofRuns(reach)})`,
   // A tool or block is visible with an agent that has it.
   tools: (reach) =>
     sql`exists (select from agent_tools where agent_tools.tool_id = tools.id and ${ofAgents(reach, 'agent_tools.agent_id')})`,

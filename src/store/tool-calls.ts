@@ -203,11 +203,7 @@ const versionOfWaiting = sql<string | null>`
     then md5(concat(tool_calls.approval::text, tool_calls.claim::text)) end`
 
 /** The tools that calls refer to. A call knows its tool by name. */
-export async function findToolsByName(
-  db: Kysely<Database>,
-  reach: Reach,
-  names: readonly string[],
-): Promise<Tool[]> {
+export async function findToolsByName(db: Kysely<Database>, reach: Reach, names: readonly string[]): Promise<Tool[]> {
   const rows = await db
     .selectFrom('tools')
     .where(ofTenant('tools', reach))

@@ -79,20 +79,11 @@ function settableColumns(tool: Tool) {
 }
 
 export async function listTools(db: Kysely<Database>, reach: Reach, ids: readonly string[]): Promise<Tool[]> {
-  const rows = await db
-    .selectFrom('tools')
-    .selectAll()
-    .where(ofTenant('tools', reach))
-    .where('id', 'in', ids)
-    .execute()
+  const rows = await db.selectFrom('tools').selectAll().where(ofTenant('tools', reach)).where('id', 'in', ids).execute()
   return rows.map(toTool)
 }
 
-export async function listBuiltinTools(
-  db: Kysely<Database>,
-  reach: Reach,
-  names: readonly string[],
-): Promise<Tool[]> {
+export async function listBuiltinTools(db: Kysely<Database>, reach: Reach, names: readonly string[]): Promise<Tool[]> {
   const rows = await db
     .selectFrom('tools')
     .selectAll()
@@ -131,11 +122,7 @@ export function listToolsPage(
 }
 
 /** Keeps them from being deleted, in the order of their ids, and lets anything else be done to them. */
-export async function lockToolsToAttach(
-  trx: Kysely<Database>,
-  reach: Reach,
-  ids: readonly string[],
-): Promise<Tool[]> {
+export async function lockToolsToAttach(trx: Kysely<Database>, reach: Reach, ids: readonly string[]): Promise<Tool[]> {
   if (ids.length === 0) return []
   const rows = await trx
     .selectFrom('tools')
