@@ -1,4 +1,5 @@
 import { checkSchema, type SchemaProblem } from '../util/json-schema.ts'
+import { withDefaults } from '../util/schema-defaults.ts'
 import { isJsonObject, sameJson, type Json, type JsonObject } from '../util/json.ts'
 import { findClientTool, findTool, isAnswered, lastStep, type PromptState, type RunState } from './run-state.ts'
 import { hasRun } from './tool-call.ts'
@@ -90,7 +91,7 @@ export function faultOfCall(state: RunState, call: CallInQuestion): CallFault | 
   }
   if (!isJsonObject(call.arguments))
     return fault(`The arguments of ${call.name} are not a JSON object. They were: ${call.argumentsText.slice(0, 500)}`)
-  const problems = checkSchema(parameters, call.arguments)
+  const problems = checkSchema(parameters, withDefaults(parameters, call.arguments))
   if (problems.length > 0) return fault(`The arguments of ${call.name} don't fit its parameters: ${told(problems)}.`)
   return undefined
 }
@@ -101,7 +102,7 @@ export function problemsOfEdit(state: RunState, call: CallInQuestion): SchemaPro
   const prefilled = Object.entries(prefilledFor(state, call.name) ?? {})
   const given = isJsonObject(call.arguments) ? call.arguments : {}
   return [
-    ...(parameters ? checkSchema(parameters, call.arguments) : []),
+    ...(parameters ? checkSchema(parameters, withDefaults(parameters, call.arguments)) : []),
     ...prefilled
       .filter(([name, value]) => !sameJson(given[name], value))
       .map(([name, value]) => ({

@@ -35,10 +35,10 @@ export function overflowOf(
     }
   }
   return {
-    stopReason: 'LLM_API_ERROR',
+    stopReason: 'CONTEXT_WINDOW_OVERFLOW_IN_INPUT',
     error: {
       type: 'LLM_CONTEXT_WINDOW',
-      message: `The context weighs ${weight.total} tokens and cannot be made shorter; the context window is ${window}.`,
+      message: `The context weighs ${weight.total} tokens and cannot be made shorter; the context window is ${window}. Send less at once, or use a model with a larger window.`,
       detail,
       retryable: false,
     },

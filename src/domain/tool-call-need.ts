@@ -1,3 +1,4 @@
+import { withDefaults } from '../util/schema-defaults.ts'
 import { approvalPolicy, needsApproval } from './approval.ts'
 import { faultOfCall, parametersOf, type CallInQuestion } from './call-check.ts'
 import { findTool, type RunState } from './run-state.ts'
@@ -11,8 +12,10 @@ export function needOf(state: RunState, call: CallInQuestion): ToolCallNeed {
   if (faultOfCall(state, call)) return 'NOTHING'
   const known = needOfTool(state, call.name)
   if (known !== null) return known
-  const policy = approvalPolicy(findTool(state, call.name)!, state.agent.toolRules)
-  return needsApproval(policy, call.arguments) ? 'APPROVAL' : 'NOTHING'
+  const agentTool = findTool(state, call.name)!
+  const policy = approvalPolicy(agentTool, state.agent.toolRules)
+  // The condition looks at what the tool will be called with.
+  return needsApproval(policy, withDefaults(agentTool.tool.parameters, call.arguments)) ? 'APPROVAL' : 'NOTHING'
 }
 
 /** What a call of this tool waits for if it can run at all. Null if that depends on its arguments. */

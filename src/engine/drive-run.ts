@@ -176,7 +176,11 @@ class RunDriver {
       const weight = weigh()
       const fit = { window: Math.min(window, weight.total), fixed: weight.systemPrompt + weight.tools }
       const { moved, failure } = await this.#compact(fit)
-      return moved ? undefined : this.#fail(failure ?? outcome)
+      if (moved) return
+      // A small input is not what the provider has no room for, whatever it says.
+      const inInput = weight.total > window / 2
+      const { stopReason } = inInput ? overflowOf(request, blocks, { weight, window }) : outcome
+      return this.#fail(failure ?? { error: outcome.error, stopReason })
     }
     await this.#commit((draft) => {
       if (outcome.outcome === 'answer') addAnswer(draft, outcome.answer)

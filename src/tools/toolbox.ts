@@ -10,6 +10,7 @@ import { findMcpServers, setMcpServerError } from '../store/mcp-servers.ts'
 import type { Database } from '../store/schema.ts'
 import { getSigningSecret } from '../store/tenants.ts'
 import { isJsonObject, type JsonObject } from '../util/json.ts'
+import { withDefaults } from '../util/schema-defaults.ts'
 import { searchConversation } from './builtin/conversation-search.ts'
 import { isMemoryTool, runMemoryTool } from './builtin/memory.ts'
 import { callContextOf } from './call-context.ts'
@@ -81,7 +82,7 @@ export class Toolbox implements ToolAccess {
 
   async #attempt(execution: Execution): Promise<ToolOutput> {
     const { call, tool } = execution
-    const args = call.editedArguments ?? call.arguments
+    const args = withDefaults(tool?.parameters, call.editedArguments ?? call.arguments)
     if (!tool || !isJsonObject(args)) return { ok: false, output: `${call.name} cannot be run here.` }
     const limitMs = tool.kind === 'JAVASCRIPT' ? 2 * tool.timeoutMs + sandboxGraceMs : tool.timeoutMs
     try {

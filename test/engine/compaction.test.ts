@@ -188,7 +188,19 @@ test('[CMP8] a message that cannot fit, and a system prompt that cannot, end the
   const agent = await createAgent()
   await say(agent, 'hello')
   const tooLong = await say(agent, words(2_500))
-  expect(tooLong).toMatchObject({ status: 'FAILED', error: { type: 'LLM_CONTEXT_WINDOW', retryable: false } })
+  expect(tooLong).toMatchObject({
+    status: 'FAILED',
+    stopReason: 'CONTEXT_WINDOW_OVERFLOW_IN_INPUT',
+    error: { type: 'LLM_CONTEXT_WINDOW', retryable: false },
+  })
+  // Also where only the provider finds it too long.
+  answers = (request) => (isSummary(request) ? undefined : { failure: { type: 'LLM_CONTEXT_WINDOW' } })
+  expect(await say(agent, words(1_200))).toMatchObject({
+    status: 'FAILED',
+    stopReason: 'CONTEXT_WINDOW_OVERFLOW_IN_INPUT',
+    error: { type: 'LLM_CONTEXT_WINDOW' },
+  })
+  answers = () => undefined
   expect(await say(agent, 'shorter')).toMatchObject({ status: 'COMPLETED' })
 
   const large = await createAgent({

@@ -39,6 +39,21 @@ beforeAll(async () => {
       gated('together', true),
       gated('alone', false),
       defineTool({
+        name: 'greeter',
+        description: '',
+        parameters: {
+          type: 'object',
+          properties: {
+            name: { type: 'string', default: 'world' },
+            times: { type: 'integer', default: 5 },
+            people: { type: 'array', items: { type: 'object', properties: { title: { default: 'Dr.' } } } },
+          },
+          required: ['name'],
+        },
+        approvalCondition: { properties: { times: { minimum: 3 } }, required: ['times'] },
+        run: (args) => args,
+      }),
+      defineTool({
         name: 'stuck',
         description: '',
         parameters: { type: 'object' },
@@ -224,4 +239,20 @@ describe('tools in code', () => {
     expect(() => checkTools([{ ...tool, parameters: {} }])).toThrow(/"type": "object"/)
     await folder.remove()
   })
+})
+
+test('[CNT5] defaults of the schema are filled in before a call is checked, approved and run', async () => {
+  const agent = await talk.createAgent({ tools: ['greeter'] })
+  const runId = await talk.start(agent, 'go')
+  await ground.call(['greeter', { people: [{ id: 1 }, { title: 'Prof.' }] }])
+  const [waiting] = await talk.pending(runId)
+  expect(waiting.arguments).toEqual({ people: [{ id: 1 }, { title: 'Prof.' }] })
+  await talk.submit(runId, [{ approve: { toolCallId: waiting.id, arguments: { people: [{}] } } }])
+  await ground.call(['greeter', { times: 1 }])
+  await ground.answer('done')
+  const { steps } = await talk.settled(runId)
+  expect(steps.slice(0, 2).map((step: any) => JSON.parse(step.toolCalls[0].result.output))).toEqual([
+    { name: 'world', times: 5, people: [{ title: 'Dr.' }] },
+    { name: 'world', times: 1 },
+  ])
 })
