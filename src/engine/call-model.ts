@@ -13,15 +13,15 @@ import { SilentModelError, withIdleLimit } from './idle-limit.ts'
 export type ModelOutcome =
   | { readonly outcome: 'answer'; readonly answer: Answer }
   | ({ readonly outcome: 'failure'; readonly measured: Measured } & RunFailure)
-  /** The signal was aborted; `items` is what had been said. */
+  /** The signal was aborted. `items` holds what the model had said so far. */
   | { readonly outcome: 'aborted'; readonly items: readonly LiveItem[]; readonly measured: Measured }
 
-/** What readers are told that a call of this tool will wait for. */
+/** Tells what a call of this tool will wait for. Readers see it while the call is still being written. */
 type NeedOf = (toolName: string) => ToolCallNeed | null
 
 /**
- * Asks the model, and writes what it says into the live step as it comes. Nothing of it is stored here. Every way in
- * which a provider can fail is an outcome, not an exception.
+ * Asks the model and writes its answer into the live step as it arrives. Stores nothing. A provider's failure is
+ * returned as an outcome, never thrown.
  */
 export async function callModel(
   context: EngineContext,
@@ -32,7 +32,7 @@ export async function callModel(
   needOf: NeedOf = () => null,
 ): Promise<ModelOutcome> {
   const measure = new RequestMeasure(context, request, live)
-  // However this ends, the connection ends with it: a provider that hangs would not hear of it otherwise.
+  // Closes the connection however this ends. A provider that hangs would not notice otherwise.
   const connection = new AbortController()
   const either = AbortSignal.any([signal, connection.signal])
   try {
@@ -61,7 +61,7 @@ export async function callModel(
 type AnswerEnd =
   Extract<ModelPart, { readonly type: 'finish' }> | { readonly type: 'failure'; readonly failure: RunFailure }
 
-/** How the answer ended; undefined where the signal was aborted. */
+/** Returns how the answer ended, or undefined if the signal was aborted. */
 async function readAnswer(
   context: EngineContext,
   runId: string,
@@ -97,19 +97,19 @@ const brokenOff: RunFailure = {
   error: {
     type: 'LLM_ERROR',
     message: 'The model stopped in the middle of its answer.',
-    detail: 'The stream ended without saying why.',
+    detail: 'The stream ended without a finish reason.',
     retryable: true,
   },
 }
 
-/** How long one request takes and what it uses. */
+/** Measures how long one request takes and what it uses. */
 class RequestMeasure {
   readonly #context: EngineContext
   readonly #request: ModelRequest
   readonly #live: LiveStep
   readonly #startedAt = performance.now()
   #firstTokenAt: number | null = null
-  /** What the provider has counted so far, if it says so before the end. */
+  /** The provider's token counts so far, if it reports them before the end. */
   reported: Usage | undefined
 
   constructor(context: EngineContext, request: ModelRequest, live: LiveStep) {
@@ -130,7 +130,10 @@ class RequestMeasure {
     }
   }
 
-  /** Only the end of an answer tells what it used. A request that was refused used nothing, one that was let go did. */
+  /**
+   * Estimates the usage of an answer that did not finish, because providers report it at the end. A refused request
+   * used nothing; an aborted one did.
+   */
   #estimate(aborted: boolean): Usage {
     if (this.#firstTokenAt === null && !aborted && !this.reported) return noUsage
     const { countTokens } = this.#context
@@ -164,7 +167,12 @@ function failureOf(context: EngineContext, runId: string, error: unknown): RunFa
   if (error instanceof SilentModelError) {
     return {
       stopReason: 'LLM_API_ERROR',
-      error: { type: 'LLM_TIMEOUT', message: 'The model went silent.', detail: error.message, retryable: true },
+      error: {
+        type: 'LLM_TIMEOUT',
+        message: 'The model sent nothing for too long.',
+        detail: error.message,
+        retryable: true,
+      },
     }
   }
   if (error instanceof UnknownModelError) {
@@ -173,20 +181,20 @@ function failureOf(context: EngineContext, runId: string, error: unknown): RunFa
       error: { type: 'LLM_BAD_REQUEST', message: error.message, detail: null, retryable: true },
     }
   }
-  // A provider never throws once started: this is a bug of ours, and the run must end all the same.
-  context.log.error({ err: error, runId }, 'a provider threw')
+  // A provider must not throw once it has started. This is a bug of ours, but the run must end all the same.
+  context.log.error({ err: error, runId }, 'a provider threw an error instead of reporting it')
   return {
     stopReason: 'ERROR',
     error: {
       type: 'INTERNAL_ERROR',
-      message: 'The server failed while it asked the model.',
+      message: 'The server failed while asking the model.',
       detail: null,
       retryable: true,
     },
   }
 }
 
-/** The model, or the server that speaks for it, does not stop by itself. Another attempt may go better. */
+/** The model, or the server in front of it, does not stop by itself. Another attempt may succeed. */
 function tooLarge(excess: string): RunFailure {
   return {
     stopReason: 'INVALID_LLM_RESPONSE',
@@ -199,7 +207,7 @@ function tooLarge(excess: string): RunFailure {
   }
 }
 
-/** Puts parts into items in the order in which each first appeared. */
+/** Adds parts to items, in the order in which each item first appeared. */
 class ItemWriter {
   readonly #ids: EngineContext['ids']
   readonly #live: LiveStep
@@ -268,7 +276,7 @@ class ItemWriter {
 
 const textItem = { text: '', complete: false, redacted: false, provider: null }
 
-/** Half a surrogate pair that no other half followed is what a reader's JSON made of it: U+FFFD. */
+/** Replaces a lone surrogate by U+FFFD, as the JSON that readers received already did. */
 function complete(item: LiveItem): void {
   item.text = item.text.toWellFormed()
   item.recent = undefined

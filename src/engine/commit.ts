@@ -15,18 +15,18 @@ import { transact, type AfterCommit } from '../store/transact.ts'
 import type { EngineContext } from './engine-context.ts'
 import { whileHeld } from './while-held.ts'
 
-/** Another worker holds the run, or it was deleted: what is in hand is thrown away. */
+/** Another worker holds the run, or the run was deleted. Whatever this worker has not stored is discarded. */
 export class LeaseLostError extends Error {
   constructor(runId: string) {
-    super(`The lease of run ${runId} is gone.`)
+    super(`This worker no longer holds the lease of run ${runId}.`)
     this.name = 'LeaseLostError'
   }
 }
 
-/** Someone else changed a block that a memory tool was about to write: it has to look again. */
+/** Someone else changed a block that a memory tool was about to write, so the tool has to run again. */
 export class BlockChangedError extends Error {
   constructor(runId: string) {
-    super(`A block that the run ${runId} was about to write has changed.`)
+    super(`A block changed before run ${runId} could write it.`)
     this.name = 'BlockChangedError'
   }
 }
@@ -38,9 +38,9 @@ export interface Committed {
 }
 
 /**
- * Stores a change of a run that this worker holds, together with all that follows from it by thinking alone. A cancel
- * that was stored meanwhile makes the fence refuse: then the same change is thought through again, knowing of it.
- * Transient failures of the database are waited out until `release` is aborted.
+ * Stores a change to a run that this worker holds, together with everything that follows from it without asking a model
+ * or running a tool. If a cancel was stored in the meantime, the fence refuses the checkpoint: the change is then
+ * computed again with the cancel in mind. Transient database failures are retried until `release` is aborted.
  */
 export async function commit(
   context: EngineContext,
@@ -50,7 +50,7 @@ export async function commit(
 ): Promise<Committed> {
   for (;;) {
     const draft = new Draft(state, context)
-    // A worker that gets this far was not killed by the run.
+    // The run has not killed this worker.
     draft.changeRun({ deaths: 0 })
     change(draft)
     const effect = advance(draft)
@@ -64,12 +64,15 @@ export async function commit(
   }
 }
 
-/** A statement whose connection broke may have been committed all the same: then it is not made again. */
+/**
+ * Stores a checkpoint, retrying transient failures. A statement whose connection broke may have been committed
+ * nevertheless, so the next attempt checks that first.
+ */
 export function storeHeld(context: EngineContext, checkpoint: Checkpoint, release: AbortSignal): Promise<boolean> {
   let isInDoubt = false
   return whileHeld(release, async () => {
     if (isInDoubt && (await isCheckpointStored(context.db, checkpoint))) {
-      // Which run got the conversation, if this one ended, was lost with the connection.
+      // If this run ended, the answer that names the next run was lost with the connection.
       announceCheckpoint(context, checkpoint, { mayHaveFreed: true })
       return true
     }
@@ -79,8 +82,8 @@ export function storeHeld(context: EngineContext, checkpoint: Checkpoint, releas
 }
 
 /**
- * Gives the run to whoever claims it next: neither a cancel nor a failed attempt, and nothing is waited for. Calls that
- * were about to start have not: they are not lost.
+ * Gives the run back to the queue, without counting a cancel or a failed attempt and without waiting for anything.
+ * Calls in `unstarted` were marked as running but never started, so they become READY again instead of lost.
  */
 export async function handBack(
   context: EngineContext,
@@ -96,7 +99,7 @@ export async function handBack(
   }
 }
 
-/** The state with the cancel that made the fence refuse; throws where it was not a cancel. */
+/** Reads the cancel that made the fence refuse. Throws LeaseLostError if it was refused for another reason. */
 async function refreshCancel(context: EngineContext, state: RunState): Promise<RunState> {
   const hold = await findRunHold(context.db, state.run.id)
   if (hold?.lease !== state.run.lease || hold.nextSeq !== state.run.nextSeq) throw new LeaseLostError(state.run.id)
@@ -105,10 +108,10 @@ async function refreshCancel(context: EngineContext, state: RunState): Promise<R
 
 type StoreContext = Pick<EngineContext, 'db' | 'hub' | 'ids' | 'work'>
 
-/** Stores a checkpoint and tells of it. False if the run is no longer as the checkpoint found it. */
+/** Stores a checkpoint and announces it. Returns false if the run has changed since the checkpoint was made. */
 async function store(context: StoreContext, checkpoint: Checkpoint): Promise<boolean> {
   const ends = hasEnded(checkpoint.after.status)
-  // What changes the conversation too locks both before anything is read: a run that ends lets go of it.
+  // These checkpoints also change the conversation, so both rows are locked before anything is read.
   if (ends || checkpoint.context) {
     if (ends && checkpoint.after.kind !== 'SLEEPTIME' && (await storeLoneEnd(context, checkpoint))) return true
     return transact(context, async (trx, afterCommit) => {
@@ -136,7 +139,7 @@ export interface LockingTransaction {
   readonly locked: LockedRun
 }
 
-/** As `store`, in a transaction that holds the run's locks. Throws where it is refused. */
+/** Like `store`, inside a transaction that already holds the run's locks. Throws if the checkpoint is refused. */
 export async function storeIn(
   context: StoreContext,
   { trx, afterCommit, locked }: LockingTransaction,

@@ -13,15 +13,15 @@ import type { EngineContext } from './engine-context.ts'
 
 export interface CompactionSubject {
   readonly state: RunState
-  /** The context as it is. */
+  /** The context before compaction. */
   readonly history: readonly ContextMessage[]
   readonly settings: CompactionSettings
-  /** What the context is to fit into. */
+  /** The size that the context must fit into, in tokens. */
   readonly window: number
-  /** What system prompt and tools weigh. */
+  /** The tokens of the system prompt and the tools. */
   readonly fixed: number
   readonly signal: AbortSignal
-  /** Called for every request to a model, whatever comes of it. */
+  /** Called for every request to a model, even if it fails. */
   readonly onRequest: (usage: Usage) => void
 }
 
@@ -29,17 +29,17 @@ export type CompactionOutcome =
   | {
       readonly outcome: 'compacted'
       readonly text: string
-      /** The position of the first message that stays; null where none does. */
+      /** The position of the first message that stays, or null if none does. */
       readonly keptFrom: number | null
     }
-  /** There is nothing that may be put into a summary, or it would be of no use. */
+  /** Nothing may be summarised, or a summary would not help. */
   | { readonly outcome: 'nothing to do' }
   | ({ readonly outcome: 'failure' } & RunFailure)
   | { readonly outcome: 'aborted' }
 
 /**
- * Has the oldest part of a context summarised. Nothing is stored here, so a crash in the middle leaves the context as
- * it was. Where the summary fails, everything that may go is summarised by the agent's own model, which works if the
+ * Summarises the oldest part of a context. Stores nothing, so a crash leaves the context unchanged. If the summary
+ * fails, it tries once more: it then summarises everything that may go, with the agent's own model, which works if the
  * agent works at all.
  */
 export async function compact(context: EngineContext, subject: CompactionSubject): Promise<CompactionOutcome> {
@@ -102,7 +102,7 @@ async function summarise(
   }
 }
 
-/** The agent's own model may have been given a smaller window than it has. */
+/** The agent may limit its own model to a smaller window than the model has. */
 function windowOf(context: EngineContext, { state, window }: CompactionSubject, model: string): number {
   const own = context.catalog.find(model)?.contextWindow ?? window
   return model === state.agent.model ? Math.min(own, window) : own
@@ -110,10 +110,10 @@ function windowOf(context: EngineContext, { state, window }: CompactionSubject, 
 
 const emptySummary: RunFailure = {
   stopReason: 'INVALID_LLM_RESPONSE',
-  error: { type: 'LLM_ERROR', message: 'The model wrote nothing.', detail: null, retryable: true },
+  error: { type: 'LLM_ERROR', message: 'The model returned an empty summary.', detail: null, retryable: true },
 }
 
 function failed({ error, stopReason }: RunFailure): CompactionOutcome {
-  const message = `The context has to be made shorter, and summarising it failed: ${error.message}`
+  const message = `The context is too long, and summarising it failed: ${error.message}`
   return { outcome: 'failure', stopReason, error: { ...error, message } }
 }

@@ -1,28 +1,28 @@
 import type { ContextMessage } from '../domain/context.ts'
 import type { ContextBounds } from '../domain/draft.ts'
 
-/** What a conversation's context was when this process last drove one of its runs. */
+/** A conversation's context as it was when this process last drove one of its runs. */
 export interface CachedContext {
   readonly bounds: ContextBounds
   readonly version: number
-  /** Every message of the context before this position. */
+  /** Every message of the context before `upTo`. */
   readonly messages: readonly ContextMessage[]
   readonly upTo: number
 }
 
-/** In UTF-16 units: about half of it in bytes for plain text. */
+/** The size limit in UTF-16 code units. */
 const mostText = 32 * 1024 * 1024
 
 /**
- * Contexts of the conversations that were driven here last, so that the next turn reads only what is new. Whoever uses
- * one checks it against the stored conversation: its bounds and its version must be the same, and what other processes
- * added since is read from `upTo` on. Bounded by size, the least recently used go first.
+ * Keeps the contexts of recently driven conversations, so that the next turn reads only what is new. Before using one,
+ * check it with `isCurrent`, then read the messages from `upTo` on that other processes have added. Bounded by size;
+ * the least recently used are dropped first.
  */
 export class ContextCache {
   readonly #entries = new Map<string, { readonly context: CachedContext; readonly size: number }>()
   #size = 0
 
-  /** Takes the context out: one that is not put back is not there any more. */
+  /** Removes the context from the cache and returns it. Put it back to keep it. */
   take(conversationId: string): CachedContext | undefined {
     const entry = this.#entries.get(conversationId)
     if (!entry) return undefined
@@ -44,7 +44,7 @@ export class ContextCache {
   }
 }
 
-/** Messages are weighed once: they don't change, and most of a context is there again in the next turn. */
+/** Each message is measured once: messages do not change, and most of a context is the same in the next turn. */
 const sizes = new WeakMap<ContextMessage, number>()
 
 function sizeOf(messages: readonly ContextMessage[]): number {
@@ -60,7 +60,7 @@ function sizeOf(messages: readonly ContextMessage[]): number {
   return total
 }
 
-/** Whether a cached context is still what the conversation's context begins with. */
+/** Whether the conversation's context still starts with the cached one. */
 export function isCurrent(
   cached: CachedContext,
   stored: { readonly bounds: ContextBounds; readonly version: number; readonly nextPosition: number },

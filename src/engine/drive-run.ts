@@ -28,13 +28,13 @@ import { RunningTools, type FinishedCall } from './run-tools.ts'
 import { takeUpRun, type TakenRun } from './take-up-run.ts'
 import { whileHeld } from './while-held.ts'
 
-/** How often one step's context is compacted before its run gives up. */
+/** How often one step's context is compacted before the run fails. */
 const maxCompactions = 3
 
 /**
- * Drives a claimed run until it pauses, ends or is handed back: ask what is next, do it, store it, again. All that it
- * knows is what is stored, so it does not matter which worker does it, or how many before it did not get to the end.
- * Throws LeaseLostError where another worker has the run.
+ * Drives a claimed run until it pauses, ends or is handed back. It repeats one loop: decide the next action, do it,
+ * store the result. It knows only what is stored, so any worker can continue where another one stopped. Throws
+ * LeaseLostError if another worker has the run.
  */
 export async function driveRun(context: EngineContext, claimed: ClaimedRun, holder: Holder): Promise<void> {
   const taken = await takeUpRun(context, claimed, holder)
@@ -51,28 +51,28 @@ class RunDriver {
   readonly #context: EngineContext
   readonly #runId: string
   readonly #holder: Holder
-  /** Aborted when the run is to stop, for whatever reason. */
+  /** Aborted when the run must stop: a cancel was stored, the worker lets go of it, or it has ended. */
   readonly #stop = new AbortController()
-  /** Resolves when what is running is to be let go. */
+  /** Resolves when the worker lets go of whatever is still running. */
   readonly #released = deferred<undefined>()
   readonly #stopAwaitingRelease: () => void
   readonly #stopListening: () => void
   readonly #tools: RunningTools
   #committed: Committed
-  /** What was read a moment ago, when the run was claimed, until the first step has used it. */
+  /** The configuration that the claim loaded, until the first step has used it. */
   #fresh: Configuration | undefined
   /** The versions of the blocks that the model was last shown. */
   readonly #seenBlocks = new Map<string, number>()
-  /** What the model sees, once it was first asked. */
+  /** The model's context. Undefined until the model is first asked. */
   #history: ContextMessage[] | undefined
-  /** What the model saw when a run of the conversation was last driven here. */
+  /** The context from the last run of this conversation that was driven here. */
   #cached: CachedContext | undefined
   #bounds: ContextBounds
   readonly #contextVersion: number
   #live: LiveStep | undefined
-  /** What requests used that are no step's answer (summaries, a context that was too long), until it is stored. */
+  /** Usage of requests that are not a step's answer (summaries, a context that was too long), until it is stored. */
   #spent: Usage[] = []
-  /** How often the context was compacted for the step. */
+  /** How often the context was compacted for the current step. */
   #compactions = { step: -1, count: 0 }
 
   constructor(context: EngineContext, { committed, loaded }: TakenRun, holder: Holder) {
@@ -81,7 +81,7 @@ class RunDriver {
     this.#bounds = loaded.bounds
     this.#contextVersion = loaded.contextVersion
     const { agent, tools, run } = committed.state
-    // A tool that runs first may change them.
+    // Not used if a tool runs first, because the tool may change the configuration.
     this.#fresh = committed.effect.type === 'call model' ? { agent, tools, blocks: loaded.blocks } : undefined
     this.#holder = holder
     this.#runId = run.id
@@ -99,7 +99,7 @@ class RunDriver {
     const stored = { bounds, version, nextPosition: run.nextPosition ?? nextPosition }
     if (!cached || !isCurrent(cached, stored)) return
     this.#cached = cached
-    // Nothing was added since but what this run has just stored itself.
+    // Only this run's own new messages were added since.
     if (cached.upTo === stored.nextPosition) {
       this.#history = [...cached.messages, ...newMessages(this.#state, this.#committed.checkpoint)]
     }
@@ -109,13 +109,13 @@ class RunDriver {
     this.#stopListening()
     this.#stopAwaitingRelease()
     if (this.#live) this.#context.hub.endLiveStep(this.#runId, this.#live)
-    // Tools that were let go of hear of it.
+    // Stops tools that are still running.
     this.#stop.abort()
   }
 
   /**
-   * Keeps the context for the conversation's next turn. Calls of this run may still change unless it has ended, so then
-   * its messages are left out.
+   * Keeps the context for the conversation's next turn. Without this run's messages if the run has not ended, because
+   * its calls may still change.
    */
   keepContext(): void {
     const { run } = this.#state
@@ -150,7 +150,7 @@ class RunDriver {
   async #callModel(): Promise<void> {
     const { blocks, request, window } = await this.#prepare()
     const weigh = () => weighRequest(request, this.#context.countTokens)
-    // No text has more tokens than bytes, and most contexts are far from the limit: those are not counted.
+    // A text never has more tokens than bytes. Most contexts are far below the limit, so their tokens need no counting.
     if (weighRequest(request, byteLength).total > window * compactAbove) {
       const weight = weigh()
       if (weight.total > window * compactAbove) {
@@ -171,7 +171,7 @@ class RunDriver {
     if (outcome.outcome === 'failure') {
       if (outcome.error.type !== 'LLM_CONTEXT_WINDOW') return this.#fail(outcome, { live, ...outcome })
       this.#spent.push(outcome.measured.usage)
-      // The provider counts otherwise than we do: what we sent is more than it takes.
+      // The provider counts tokens differently: what we sent exceeds its limit.
       this.#context.hub.endLiveStep(this.#runId, live)
       const weight = weigh()
       const fit = { window: Math.min(window, weight.total), fixed: weight.systemPrompt + weight.tools }
@@ -184,12 +184,12 @@ class RunDriver {
     }
     await this.#commit((draft) => {
       if (outcome.outcome === 'answer') addAnswer(draft, outcome.answer)
-      // Without a stored cancel nothing ends here: the step is made again.
+      // If no cancel is stored, nothing ends here and the step is repeated.
       else if (draft.state.run.cancelRequestedAt) addInterruptedAnswer(draft, live.items, outcome.measured)
     })
   }
 
-  /** What the model is to be sent, of what is stored now. */
+  /** Builds the model request from what is stored now. */
   async #prepare() {
     const { db, catalog, clock } = this.#context
     const { release } = this.#holder
@@ -215,10 +215,10 @@ class RunDriver {
     return [...cached.messages, ...added]
   }
 
-  /** `asked` is what the step's model had said, and what that took, where it was asked. */
+  /** `asked` holds what the step's model said and used, if it was asked. */
   async #fail({ error, stopReason }: RunFailure, asked?: { live: LiveStep; measured: Measured }): Promise<void> {
     await this.#commit((draft) => {
-      // A cancel that was stored stands, also where the model fails at the same moment.
+      // A stored cancel takes precedence over a model failure at the same moment.
       if (draft.state.run.cancelRequestedAt) {
         if (asked) addInterruptedAnswer(draft, asked.live.items, asked.measured)
         return
@@ -230,7 +230,7 @@ class RunDriver {
     })
   }
 
-  /** A run that does nothing else. */
+  /** Drives a run that only compacts the conversation. */
   async #compactConversation(): Promise<void> {
     const { request, window } = await this.#prepare()
     const weight = weighRequest(request, this.#context.countTokens)
@@ -241,7 +241,7 @@ class RunDriver {
     await this.#commit((draft) => endRun(draft, { stopReason: 'END_TURN' }))
   }
 
-  /** Puts a summary in the place of the oldest messages. Where that did not move the run on, all is as it was. */
+  /** Replaces the oldest messages by a summary. If `moved` is false, nothing has changed. */
   async #compact(fit: {
     readonly window: number
     readonly fixed: number
@@ -277,9 +277,10 @@ class RunDriver {
 
   async #runTools(calls: readonly ToolCall[]): Promise<void> {
     this.#tools.start(this.#state, calls, this.#seenBlocks)
-    // They are under way: from now on there is only to wait for them.
+    // The calls have started, so from now on the driver only waits for them.
     this.#committed = { ...this.#committed, effect: { type: 'wait for tools' } }
-    // When the run is let go of, its tools are too: they count as lost, and the next worker settles them.
+    // When the worker lets go of the run, it lets go of its tools too. They count as lost, and the next worker settles
+    // them.
     const finished = await Promise.race([this.#tools.nextFinished(), this.#released.promise])
     if (!finished) return
     await this.#storeResult(finished)
@@ -294,7 +295,7 @@ class RunDriver {
       for (const { blockId, expectedVersion } of finished.writes) this.#seenBlocks.set(blockId, expectedVersion + 1)
     } catch (error) {
       if (!(error instanceof BlockChangedError)) throw error
-      // The tool runs again, on the block as it is now.
+      // Runs the tool again, on the current block.
       const again = this.#state.calls.filter((call) => call.id === finished.callId)
       this.#tools.start(this.#state, again, this.#seenBlocks)
     }
@@ -317,7 +318,7 @@ function byteLength(text: string): number {
   return Buffer.byteLength(text)
 }
 
-/** The messages of a checkpoint as a reload would give them. */
+/** The messages of a checkpoint, as a reload would return them. */
 function newMessages(state: RunState, checkpoint: Checkpoint): ContextMessage[] {
   const { id: runId, conversationId } = state.run
   return checkpoint.messages.map(({ message, position }) => ({

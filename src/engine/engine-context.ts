@@ -11,20 +11,20 @@ import type { IdSource } from '../util/ids.ts'
 import type { Log } from '../util/log.ts'
 import type { ContextCache } from './context-cache.ts'
 
-/** What it takes to drive runs: a database, models, tools and a clock. */
+/** What the engine needs to drive runs: a database, models, tools and a clock. */
 export interface EngineContext {
   readonly db: Kysely<Database>
   readonly clock: Clock
   readonly ids: IdSource
   readonly hub: Hub
   readonly work: WorkSignal
-  /** Contexts of the conversations that were driven here last. */
+  /** Contexts of the conversations that were recently driven here. */
   readonly contexts: ContextCache
   readonly catalog: ProviderCatalog
   readonly tools: Toolbox
   readonly log: Log
   readonly countTokens: CountTokens
-  /** How long a tool may go on after it was told to stop. */
+  /** How long a tool may continue after it was told to stop. */
   readonly toolGraceMs: number
   /** How long a model's stream may be silent. */
   readonly modelIdleMs: number

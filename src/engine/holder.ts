@@ -1,9 +1,11 @@
 /** The worker that drives a run. */
 export interface Holder {
-  /** Aborted when no further step is to be begun here. */
+  /** Aborted when this worker must not begin another step. */
   readonly draining: AbortSignal
-  /** Aborted when what is running is to be let go: the grace of a drain is over, or the worker lost its lock. */
+  /**
+   * Aborted when this worker must let go of the run: the grace period of a drain is over, or the worker lost its lock.
+   */
   readonly release: AbortSignal
-  /** Called whenever the run has stored something: whatever it did so far has not killed the worker. */
+  /** Called after every stored checkpoint: the run has not killed the worker so far. */
   onProgress?(): void
 }

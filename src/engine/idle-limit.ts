@@ -2,16 +2,16 @@ import { saysNothing } from '../domain/answer-limits.ts'
 import type { ModelPart } from '../domain/model-request.ts'
 import { onAbort } from '../util/abort.ts'
 
-/** The model sent nothing for too long, or nothing but signs of life. */
+/** The model sent nothing, or only empty chunks, for too long. */
 export class SilentModelError extends Error {}
 
-/** How many times longer than complete silence a stream may last that sends chunks without content. */
+/** A stream of chunks without content may last this many times as long as complete silence. */
 const emptyFactor = 3
 
 /**
- * Ends with an error where nothing comes for `idleMs` (an SDK's timeout does not cover a body that stalls), or nothing
- * but empty chunks for three times as long. Ends quietly once the signal is aborted, whatever the source waits for.
- * Two timers and one listener serve the whole stream: chunks come by the thousand.
+ * Throws if nothing arrives for `idleMs`, which an SDK's timeout does not cover once a body has started, or if only
+ * empty chunks arrive for three times as long. Returns as soon as the signal is aborted, even if the source is waiting.
+ * Two timers and one listener serve the whole stream, because chunks arrive by the thousand.
  */
 export async function* withIdleLimit(
   source: AsyncIterable<ModelPart>,
@@ -21,9 +21,9 @@ export async function* withIdleLimit(
   const iterator = source[Symbol.asyncIterator]()
   let waiting: PromiseWithResolvers<IteratorResult<ModelPart> | undefined> | undefined
   const giveUp = (said: string) => waiting?.reject(new SilentModelError(said))
-  const silence = setTimeout(() => giveUp(`Nothing came for ${idleMs} ms.`), idleMs)
+  const silence = setTimeout(() => giveUp(`Nothing arrived for ${idleMs} ms.`), idleMs)
   const emptiness = setTimeout(
-    () => giveUp(`Only chunks without content came for ${emptyFactor * idleMs} ms.`),
+    () => giveUp(`Only chunks without content arrived for ${emptyFactor * idleMs} ms.`),
     emptyFactor * idleMs,
   )
   const stopListening = onAbort(signal, () => waiting?.resolve(undefined))
@@ -41,7 +41,7 @@ export async function* withIdleLimit(
     clearTimeout(silence)
     clearTimeout(emptiness)
     stopListening()
-    // Not awaited: a source that is stuck would hold us too.
+    // Not awaited: a stuck source would block this generator too.
     iterator.return?.(undefined).catch(() => undefined)
   }
 }

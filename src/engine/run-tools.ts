@@ -10,7 +10,7 @@ export interface FinishedCall {
   readonly callId: string
   readonly status: 'SUCCEEDED' | 'FAILED' | 'CANCELLED'
   readonly result: ToolResult
-  /** What is stored with it, in the same checkpoint. */
+  /** Block writes that are stored in the same checkpoint as the result. */
   readonly writes: readonly BlockWrite[]
 }
 
@@ -33,7 +33,7 @@ export class RunningTools {
     for (const call of calls) this.#running.set(call.id, this.#run(state, call, seenBlocks))
   }
 
-  /** The next call that is done, whichever it is. */
+  /** Waits for any of the running calls to finish. */
   async nextFinished(): Promise<FinishedCall> {
     const finished = await Promise.race(this.#running.values())
     this.#running.delete(finished.callId)
@@ -54,13 +54,13 @@ export class RunningTools {
     if (!executed) return cancelled(call, errorResult(cancelledText('It was told to stop.')))
     const { result, writes } = executed
     if (result.status === 'SUCCESS') return { callId: call.id, status: 'SUCCEEDED', result, writes }
-    // One that fails once it was told to stop has stopped: it is no failure of its own.
+    // A tool that fails after it was told to stop has stopped as asked. That is not a failure.
     return this.#signal.aborted
       ? cancelled(call, { ...result, output: cancelledText(`It said: ${result.output}`) })
       : { callId: call.id, status: 'FAILED', result, writes: [] }
   }
 
-  /** Undefined where a tool goes on long after it was told to stop. What it does then is discarded. */
+  /** Returns undefined if a tool continues for too long after it was told to stop. Its later result is discarded. */
   async #withinGrace(execution: Promise<Executed>): Promise<Executed | undefined> {
     const { promise: givenUp, resolve } = Promise.withResolvers<undefined>()
     let timer: NodeJS.Timeout | undefined

@@ -23,11 +23,11 @@ import { whileHeld } from './while-held.ts'
 
 export interface TakenRun {
   readonly committed: Committed
-  /** As it was loaded, before it was taken up. */
+  /** The run as it was loaded, before the first checkpoint. */
   readonly loaded: LoadedRun
 }
 
-/** Stores the first checkpoint of a claimed run: that it runs, what it was given, and what it does first. */
+/** Stores the first checkpoint of a claimed run: that it is running, its input, and its first action. */
 export async function takeUpRun(context: EngineContext, claimed: ClaimedRun, { release }: Holder): Promise<TakenRun> {
   const { id, lease } = claimed.loaded.state.run
   const reload = () => whileHeld(release, () => loadRun(context.db, id))
@@ -37,7 +37,7 @@ export async function takeUpRun(context: EngineContext, claimed: ClaimedRun, { r
       ? await whileHeld(release, () => takeUpSleeptimeRun(context, loaded.state.run))
       : await takeUpLoadedRun(context, loaded, release)
     if (taken) return taken
-    // Refused, because a cancel came in between or the lease is gone: look again.
+    // The checkpoint was refused because a cancel was stored or the lease is gone. Load the run again.
   }
 }
 
@@ -50,7 +50,7 @@ async function takeUpLoadedRun(
   const draft = new Draft(loaded.state, context)
   if (isPoison(run) && !run.cancelRequestedAt) {
     const history = await whileHeld(release, () => loadContext(context.db, run.conversationId, loaded.bounds))
-    // What nobody could send to a model must not be sent again by the next run, returns of tools included.
+    // What killed the workers must not be sent again by the next run. That includes tool returns.
     failPoisonedRun(draft, { unanswered: unansweredInput(history, run.id, { withReturns: true }) })
   } else takeUp(draft)
   const effect = advance(draft)
@@ -59,14 +59,14 @@ async function takeUpLoadedRun(
   return stored ? { committed: { state: draft.state, effect, checkpoint }, loaded } : undefined
 }
 
-/** A background run that begins: its input is what there is to read at this moment. */
+/** Whether this is a background run that has not begun. It gets its input when it begins. */
 function isUnreadSleeptime(run: DrivenRun): boolean {
   return run.kind === 'SLEEPTIME' && run.status === 'QUEUED' && run.firstPosition === null && !isPoison(run)
 }
 
 /**
- * The run is locked before anything is read: a turn that ends meanwhile either finds that the run has begun, and makes
- * another, or is read by it.
+ * Locks the run before reading anything. A turn that ends at the same time either finds that this run has begun and
+ * creates another one, or its messages are read here.
  */
 async function takeUpSleeptimeRun(context: EngineContext, { id, lease }: DrivenRun): Promise<TakenRun | undefined> {
   const taken = await transact(context, async (trx, afterCommit): Promise<TakenRun | false> => {
@@ -76,7 +76,7 @@ async function takeUpSleeptimeRun(context: EngineContext, { id, lease }: DrivenR
     const draft = new Draft(loaded.state, context)
     takeUp(draft)
     const hasInput = await addUnread(context, trx, draft, loaded.blocks)
-    // Nothing to read: another run has read it, or the agent no longer works in the background.
+    // Another run has already read everything, or the agent no longer has sleeptime agents.
     if (!hasInput) endRun(draft, { stopReason: 'END_TURN' })
     const effect = advance(draft)
     const checkpoint = draft.checkpoint()
@@ -100,7 +100,7 @@ async function addUnread(
   const { systemPrompt, tools } = weighRequest(
     buildModelRequest(draft.state, blocks, [], { window, now: context.clock.now() }),
   )
-  // Half of what is free: what the agent does about it needs room too.
+  // Uses half of the free window: the agent needs the rest for its own work.
   draft.addGivenMessages([sleeptimeInput(unread, Math.floor((window - systemPrompt - tools) / 2))])
   draft.changeRun({ reading: readingOf(unread) })
   return true

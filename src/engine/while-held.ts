@@ -5,9 +5,9 @@ import { isTransientFailure } from '../store/transient-failure.ts'
 const pauseMs = { first: 50, longest: 2_000 }
 
 /**
- * Repeats database work of a run that this worker holds after every transient failure, so that a full disk, a timeout
- * or a broken connection costs time and not the answer or the tool results in hand. Aborting `release` ends it: from
- * then on the run is not this worker's any more.
+ * Repeats the database work of a run that this worker holds after every transient failure. A full disk, a timeout or a
+ * broken connection then costs time, but not the answer or the tool results in memory. Stops when `release` is aborted:
+ * from then on the run no longer belongs to this worker.
  */
 export async function whileHeld<Result>(release: AbortSignal, work: () => Promise<Result>): Promise<Result> {
   for (let ms = pauseMs.first; ; ms = Math.min(ms * 2, pauseMs.longest)) {

@@ -23,7 +23,7 @@ export async function* guardStream(
   }
   // An SDK's loop ends without an error when the body ends early, and when the signal is aborted.
   if (signal.aborted) return
-  yield unusable('The model stopped in the middle of its answer.', 'The stream ended without saying why.')
+  yield unusable('The model stopped in the middle of its answer.', 'The stream ended without a finish reason.')
 }
 
 type ItemKind = 'text' | 'reasoning' | 'call'

@@ -1,5 +1,5 @@
 /**
- * Calls `listener` when the signal is aborted, or at once if it is already. Call the returned function to stop
+ * Calls `listener` when the signal is aborted, or immediately if it already is. Call the returned function to stop
  * listening.
  */
 export function onAbort(signal: AbortSignal, listener: (reason: Error) => void): () => void {
@@ -10,8 +10,8 @@ export function onAbort(signal: AbortSignal, listener: (reason: Error) => void):
 }
 
 /**
- * Settles as the promise does, or rejects with the signal's reason as soon as it is aborted. Whatever the promise does
- * after that is ignored.
+ * Settles like the promise, or rejects with the signal's reason as soon as the signal is aborted. After that, the
+ * promise's own outcome is ignored.
  */
 export async function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise: aborted, reject } = Promise.withResolvers<never>()

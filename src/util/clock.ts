@@ -1,4 +1,4 @@
-/** Where time comes from: the database's clock in a server, one that is moved by hand in some tests. */
+/** Tells the time. A server uses the database's clock; some tests use one that they move by hand. */
 export interface Clock {
   now(): Date
 }

@@ -1,4 +1,4 @@
-/** A promise that is settled from outside: a gate in tests, a wake-up in iterators. */
+/** A promise that is settled from outside. Tests use it as a gate, iterators as a wake-up. */
 export interface Deferred<T> {
   readonly promise: Promise<T>
   resolve(value: T): void

@@ -2,22 +2,22 @@ import { V7Generator } from 'uuidv7'
 
 import type { Clock } from './clock.ts'
 
-/** Makes ids: UUIDs of version 7, which sort by the time they were made. */
+/** Generates UUIDv7 ids, which sort by creation time. */
 export interface IdSource {
   next(): string
 }
 
-/** The lower bound of all ids that are made at this time or later. */
+/** The lower bound of all ids generated at this time or later. */
 export function firstIdAt(time: Date): string {
   const ms = Math.min(Math.max(time.getTime(), 0), 2 ** 48 - 1)
   const hex = ms.toString(16).padStart(12, '0')
   return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`
 }
 
-/** The longest step back of the clock that the generator accepts: any. It then goes on from its last timestamp. */
+/** How far back the clock may step before the generator resets: any distance. It continues from its last timestamp. */
 const anyStepBack = 2 ** 48 - 1
 
-/** The ids of one source increase strictly, also within one millisecond and when the clock steps back. */
+/** The ids of one source increase strictly, even within a millisecond or when the clock steps back. */
 export function createIdSource(clock: Clock): IdSource {
   const generator = new V7Generator()
   generator.setRollbackAllowance(anyStepBack)

@@ -7,23 +7,23 @@ import { isJsonObject, type Json } from './json.ts'
 import { errorMessage } from './error-message.ts'
 
 export interface SchemaProblem {
-  /** A JSON Pointer to the value at fault. Empty for the whole value. */
+  /** A JSON Pointer to the invalid value. Empty for the whole value. */
   readonly path: string
   readonly message: string
 }
 
 export type CompiledSchema =
   | { readonly ok: true; readonly validate: (value: Json) => SchemaProblem[] }
-  /** The schema itself is wrong. */
+  /** The schema itself is invalid. */
   | { readonly ok: false; readonly problem: SchemaProblem }
 
 /**
- * Matches patterns in linear time. With JavaScript's own engine, a pattern of a tenant and a text of a model could
- * block the whole process for hours. A schema whose pattern needs lookaround or back references is refused.
+ * Matches patterns in linear time. With JavaScript's own engine, a tenant's pattern and a model's text could block the
+ * whole process for hours. A schema whose pattern needs lookaround or back references is refused.
  */
 const linearTime = Object.assign((pattern: string) => RE2JS.compile(RE2JS.translateRegExp(pattern)), { code: 're2js' })
 
-// Formats are annotations, as the standard says. Values are not coerced.
+// Formats are annotations, as the standard says, and values are not coerced.
 const options: Options = {
   strict: false,
   validateFormats: false,
@@ -37,7 +37,7 @@ const draft7 = new Ajv(options)
 const maxProblems = 10
 const compiled = new LRUCache<string, CompiledSchema>({ max: 500 })
 
-/** Reads draft 2020-12, or draft 7 if `$schema` says so. The 500 schemas used last stay compiled. */
+/** Compiles a schema of draft 2020-12, or of draft 7 if `$schema` says so. Keeps the 500 most recently used schemas. */
 export function compileSchema(schema: Json): CompiledSchema {
   const text = JSON.stringify(schema)
   const known = compiled.get(text) ?? compile(schema)
@@ -46,15 +46,16 @@ export function compileSchema(schema: Json): CompiledSchema {
 }
 
 /**
- * What is wrong with the value: empty if it matches. A schema that cannot be evaluated (no JSON Schema, or one that
- * refers to itself for ever) is a problem too, never an exception: whoever checks a model's arguments must get on.
+ * Lists what is wrong with the value. Empty if it matches. A schema that cannot be evaluated (invalid, or one that
+ * refers to itself endlessly) is reported as a problem, never thrown: a run must continue after a model's bad
+ * arguments.
  */
 export function checkSchema(schema: Json, value: Json): SchemaProblem[] {
   const { problems, failure } = evaluate(schema, value)
   return failure === undefined ? problems : [{ path: '', message: `cannot be checked: ${failure}` }]
 }
 
-/** Whether the value matches. Undefined if the schema cannot be evaluated. */
+/** Whether the value matches, or undefined if the schema cannot be evaluated. */
 export function matchesSchema(schema: Json, value: Json): boolean | undefined {
   const { problems, failure } = evaluate(schema, value)
   return failure === undefined ? problems.length === 0 : undefined
@@ -82,17 +83,18 @@ function compile(schema: Json): CompiledSchema {
     const validate = ajv.compile<Json>(subject)
     return { ok: true, validate: (value) => problemsWith(validate, value) }
   } catch (error) {
-    // An unknown $ref, a pattern that is no regular expression, or nesting that overflows the stack.
+    // An unknown $ref, an invalid regular expression, or nesting that overflows the stack.
     return { ok: false, problem: { path: '', message: errorMessage(error) } }
   } finally {
-    // Otherwise Ajv would keep it for ever.
+    // Ajv would otherwise keep the schema forever.
     if (isJsonObject(subject)) ajv.removeSchema(subject)
   }
 }
 
 /**
- * Ids are shared by everything that uses one Ajv: a schema with the id of another, or of the standard, would replace
- * it. So each is compiled under the same id of ours and removed at once. It needs one for `$ref: '#'`.
+ * Gives every schema the same id of our own, because all schemas in one Ajv instance share their ids: a tenant's schema
+ * could replace another one, or the meta-schema. It needs some id for `$ref: '#'`, and is removed right after
+ * compiling.
  */
 function withOwnIdentity(schema: boolean | { readonly [key: string]: Json }) {
   if (typeof schema === 'boolean') return schema

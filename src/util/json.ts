@@ -6,7 +6,7 @@ export function isJsonObject(value: unknown): value is JsonObject {
 }
 
 /**
- * Text that Postgres accepts. jsonb and text refuse NUL, jsonb refuses half a surrogate pair, and models and clients
+ * Makes text storable in Postgres: text and jsonb refuse NUL, jsonb refuses a lone surrogate, and models and clients
  * send both. Returns the same string if there is nothing to change.
  */
 export function storableText(text: string): string {
@@ -16,7 +16,9 @@ export function storableText(text: string): string {
 /** Deeper than any real value, and far below the limit of Postgres. */
 const deepest = 500
 
-/** `storableText` for every string in a value, keys included. Throws if the value is nested too deeply for jsonb. */
+/**
+ * Applies `storableText` to every string in a value, keys included. Throws if the value is nested too deeply for jsonb.
+ */
 export function storableJson<T extends Json>(value: T, depth = 0): T {
   if (depth > deepest) throw new RangeError(`The value is nested more than ${deepest} levels deep.`)
   if (typeof value === 'string') return storableText(value) as T
@@ -31,12 +33,12 @@ export function storableJson<T extends Json>(value: T, depth = 0): T {
   return value
 }
 
-/** Whether two values are equal, whatever the order of their keys. */
+/** Whether two values are equal, regardless of key order. */
 export function sameJson(one: Json | undefined, other: Json | undefined): boolean {
   return canonicalJson(one ?? null) === canonicalJson(other ?? null)
 }
 
-/** The same text for equal values: keys are sorted. */
+/** JSON with sorted keys, so that equal values give equal text. */
 export function canonicalJson(value: Json): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
   if (isJsonObject(value)) {

@@ -8,7 +8,7 @@ export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 's
 export type LogLevel = (typeof logLevels)[number]
 
 /**
- * Writes to stderr: lines for people in a terminal, JSON lines anywhere else. Stdout has only what the commands print.
+ * Writes to stderr: readable lines in a terminal, JSON lines anywhere else. Stdout carries only the output of commands.
  */
 export function createLog(level: LogLevel, destination: DestinationStream = standardError()): Log {
   return pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, destination)

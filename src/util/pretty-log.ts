@@ -1,6 +1,6 @@
 import type { DestinationStream } from 'pino'
 
-/** Names and colours (as terminals number them) of pino's levels. */
+/** Names of pino's levels and their ANSI colours. */
 const levels: Readonly<Record<number, readonly [name: string, colour: number]>> = {
   10: ['trace', 90],
   20: ['debug', 90],
@@ -10,7 +10,7 @@ const levels: Readonly<Record<number, readonly [name: string, colour: number]>> 
   60: ['fatal', 31],
 }
 
-/** Rewrites JSON lines for people: time, level and message, then the other facts, then the stack of an error. */
+/** Turns JSON lines into readable ones: time, level and message, then the other fields, then the stack of an error. */
 export function createPrettyStream(to: DestinationStream): DestinationStream {
   return { write: (line) => to.write(prettyLine(line)) }
 }

@@ -1,17 +1,17 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
 export interface RetryOptions {
-  /** Whether the same work may succeed later. Any other failure is thrown at once. */
+  /** Whether the same work may succeed later. Any other failure is thrown immediately. */
   readonly isTransient: (error: unknown) => boolean
-  /** How long to go on retrying after the first failure. */
+  /** How long to keep retrying after the first failure. */
   readonly patienceMs: number
-  /** Ends the wait between two attempts: the last failure is thrown. */
+  /** Aborting it ends the wait between two attempts. The last failure is then thrown. */
   readonly signal: AbortSignal
 }
 
 const delayMs = { first: 50, most: 1_000 } as const
 
-/** Repeats `work` until it succeeds, with longer and longer delays. Throws its last failure when patience runs out. */
+/** Repeats `work` with exponential backoff until it succeeds. Throws the last failure when `patienceMs` is over. */
 export async function retryTransient<Result>(work: () => Promise<Result>, options: RetryOptions): Promise<Result> {
   const { isTransient, patienceMs, signal } = options
   let failedAt: number | undefined

@@ -1,6 +1,6 @@
 /**
- * The server cannot start, for a reason that the person who starts it can fix. The message is one line that says what
- * is wrong and what to do. `main.ts` prints that line alone and exits with status 1.
+ * The server cannot start, for a reason that the person who starts it can fix. The message is a single line that says
+ * what is wrong and what to do. `main.ts` prints only that line and exits with status 1.
  */
 export class StartError extends Error {
   constructor(message: string, options?: ErrorOptions) {

@@ -3,12 +3,12 @@ import type { WorkerAbilities } from '../domain/worker.ts'
 import type { EngineContext } from '../engine/engine-context.ts'
 import { hasAbleWorker } from '../store/workers.ts'
 
-/** For so long the runs of an agent are left to others, before one of them is looked at again. */
+/** How long this worker skips the runs of an agent before it checks one of them again. */
 const leftForMs = 5_000
 
 /**
- * The agents whose runs this worker leaves to others, because another worker has a model provider or a tool that it
- * lacks. Where nobody has it, the run is driven here: it fails, and its error says why.
+ * Knows the agents whose runs this worker leaves to others, because another worker has a model provider or a tool that
+ * this one lacks. If no worker has it, this one drives the run, which then fails with an error that says why.
  */
 export class AbleWorkers {
   readonly #db: EngineContext['db']
@@ -20,14 +20,14 @@ export class AbleWorkers {
     this.#own = { id: workerId, providers: new Set(providers), tools: new Set(tools) }
   }
 
-  /** The agents whose runs are not to be claimed now. */
+  /** The agents whose runs must not be claimed now. */
   get leftAgentIds(): string[] {
     const now = performance.now()
     for (const [agentId, until] of this.#leftUntil) if (until <= now) this.#leftUntil.delete(agentId)
     return [...this.#leftUntil.keys()]
   }
 
-  /** Whether another worker should drive the run. Costs nothing where this one has all that the run needs. */
+  /** Whether another worker should drive the run. Needs no query if this worker has everything that the run needs. */
   async shouldLeave({ agent, tools }: RunState): Promise<boolean> {
     const needed: WorkerAbilities = {
       providers: [agent.model.slice(0, Math.max(0, agent.model.indexOf('/')))],

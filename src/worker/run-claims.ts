@@ -8,17 +8,17 @@ import { notifyWorkers } from '../store/workers.ts'
 import { AbleWorkers } from './able-workers.ts'
 import type { WorkerOptions } from './worker-options.ts'
 
-/** Suspects are looked for in every so many sweeps. */
+/** Looks for a suspect once per this many sweeps. */
 const suspectRounds = 2
-/** Leases are compared with the stored ones in every so many sweeps, and at once where one is in doubt. */
+/** Compares the leases with the stored ones once per this many sweeps, and immediately if one is in doubt. */
 const compareRounds = 8
 
 const firstTenant = '00000000-0000-0000-0000-000000000000'
 
 /**
- * The runs that one worker claims and drives. It looks for runs when it is told that there may be some, and when a
- * place gets free while more runs than it had places for were waiting. At most one claim is under way: whoever asks
- * meanwhile is served by the next one, so many hints cost few statements.
+ * The runs that one worker claims and drives. It looks for runs when it is told that some may be waiting, and when a
+ * place becomes free after a claim that filled all places. At most one claim is in progress. Requests that arrive
+ * during it are served together by the next claim, so many hints cost few statements.
  */
 export class RunClaims {
   readonly #options: WorkerOptions
@@ -28,21 +28,20 @@ export class RunClaims {
   readonly #draining = new AbortController()
   readonly #release = new AbortController()
   /**
-   * Every run that is driven here, by its lease: one that was let go of may be claimed again before its driver is gone.
+   * Every run that is driven here, by its lease and not by its id: a run that was let go may be claimed again before
+   * its former driver has finished.
    */
   readonly #driven = new Map<string, { readonly runId: string; readonly done: Promise<void> }>()
   #openedAt: number | undefined
-  /** What asks the database for leases, or compares them with it: one thing at a time. */
+  /** The statement in progress that claims leases or compares them. There is at most one. */
   #asking: Promise<void> | undefined
   #lookAgain = false
-  /** The last claim filled every place: more runs may be waiting. */
+  /** The last claim filled every place, so more runs may be waiting. */
   #mayBeMore = false
   #lastTenantId = firstTenant
-  /** A suspect that is driven here and has stored nothing yet. */
+  /** The lease of a suspect that is driven here and has stored nothing yet. */
   #suspect: string | undefined
-  /**
-   * A lease may be stored that nobody here drives for: the answer to a claim was lost, or letting go of a run failed.
-   */
+  /** A stored lease may have no driver here, because the answer to a claim was lost or letting go of a run failed. */
   #inDoubt = false
   #rounds = 0
 
@@ -58,12 +57,11 @@ export class RunClaims {
     this.look()
   }
 
-  /** The runs that are driven now. */
   get drivenRunIds(): string[] {
     return [...this.#driven.values()].map(({ runId }) => runId)
   }
 
-  /** Looks for runs to claim. False if there is no place for one: someone else should look. */
+  /** Looks for runs to claim. Returns false if there is no free place: someone else should look. */
   look(): boolean {
     if (this.#freePlaces() === 0) {
       this.#mayBeMore = true
@@ -74,7 +72,7 @@ export class RunClaims {
     return true
   }
 
-  /** Looks for a run that workers died of, and for leases that nobody here drives for. For the sweep. */
+  /** Called by the sweep. Looks for a suspect to drive, and for stored leases that have no driver here. */
   tend(): void {
     if (this.#asking || this.#openedAt === undefined || this.#draining.signal.aborted) return
     this.#rounds += 1
@@ -84,7 +82,10 @@ export class RunClaims {
     })
   }
 
-  /** Claims nothing more and waits for what is driven; what has not come to an end after `graceMs` is handed back. */
+  /**
+   * Claims nothing more and waits for the runs that are driven. Hands back those that have not finished after
+   * `graceMs`.
+   */
   async close(graceMs: number): Promise<void> {
     this.#draining.abort()
     if (graceMs === 0) this.#release.abort()
@@ -155,15 +156,15 @@ export class RunClaims {
       })
     } catch (error) {
       const isLost = error instanceof LeaseLostError
-      // We may have been given up: then no run is ours any more.
+      // This worker may have been declared dead. In that case it holds none of its runs any more.
       if (isLost) this.#onLeaseLost()
-      else log.error({ err: error, runId }, 'a run could not be driven on')
-      // A fault of the database is not the run's. Any other error may come again wherever the run is driven.
+      else log.error({ err: error, runId }, 'driving a run failed')
+      // A database failure is not the run's fault. Any other error may happen again on every worker, so it counts.
       await this.#letGo(runId, lease, { counts: !isLost && !isTransientFailure(error) })
     }
   }
 
-  /** Leaves the run to a worker that has what it needs and this one lacks, if there is one. */
+  /** Leaves the run to a worker that has what the run needs and this one lacks, if there is such a worker. */
   async #leave({ loaded: { state } }: ClaimedRun): Promise<boolean> {
     if (isPoison(state.run) || !(await this.#able.shouldLeave(state))) return false
     const { db } = this.#options.engine
@@ -172,7 +173,7 @@ export class RunClaims {
     return true
   }
 
-  /** Whoever drives the run next must not find our lease on it: we live, but nobody here drives it. */
+  /** Clears the lease, which would keep others from the run: this worker is alive, but no longer drives it. */
   async #letGo(runId: string, lease: string, { counts }: { readonly counts: boolean }): Promise<void> {
     try {
       await clearLease(this.#options.engine.db, runId, lease, { counts })
@@ -182,7 +183,7 @@ export class RunClaims {
     }
   }
 
-  /** No claim is under way meanwhile, so a lease that is stored and not known here is lost. */
+  /** Clears stored leases that have no driver here. No claim is in progress at this point, so such a lease was lost. */
   async #clearLostLeases(): Promise<void> {
     const { db, work } = this.#options.engine
     const stored = await listLeasesOf(db, this.#workerId)

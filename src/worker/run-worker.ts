@@ -6,14 +6,14 @@ import { openSession, type WorkerSession } from './worker-session.ts'
 const reopenAfterMs = 1_000
 
 /**
- * Claims runs and drives them, for as long as the process may. A session is one worker's life: it holds a lock that
- * says that it lives. If the lock is lost because the connection broke, nobody knows any longer that this worker lives,
- * so it lets go of all its runs and begins a new life.
+ * Claims runs and drives them as long as the process may. A session is one life of a worker: it holds a lock that
+ * proves that the worker is alive. If the connection breaks and the lock is lost, the worker can no longer prove it, so
+ * it lets go of all its runs and starts a new session.
  */
 export class RunWorker {
   readonly #options: WorkerOptions
   readonly #sweep: Sweep
-  /** Of a process that drives no runs itself. */
+  /** Set if this process drives no runs itself: watches whether another process does. */
   readonly #others: WorkerPresence | undefined
   #session: WorkerSession | undefined
   #stopped = false
@@ -32,13 +32,13 @@ export class RunWorker {
     this.#sweep.start()
   }
 
-  /** True if runs are driven, here or in another process; otherwise what is wrong. */
+  /** True if this or another process drives runs. Otherwise a text that says what is wrong. */
   async isServed(): Promise<true | string> {
     if (!this.#others) return this.#session ? true : 'the worker has lost its connection to the database'
     return (await this.#others.isServed()) ? true : noWorker
   }
 
-  /** Claims no more runs, lets running steps finish for a while, hands back the rest. May be called twice. */
+  /** Claims no more runs, gives running steps time to finish, then hands back the rest. May be called twice. */
   async stop(): Promise<void> {
     if (this.#stopped) return
     this.#stopped = true
@@ -50,7 +50,7 @@ export class RunWorker {
 
   async #open(): Promise<void> {
     this.#session = await openSession(this.#options, () => {
-      this.#options.log.warn('the worker lost its lock: it lets go of its runs and starts again')
+      this.#options.log.warn('the worker lost its lock; letting go of its runs and starting a new session')
       this.#reopening = this.#reopen()
     })
   }
@@ -63,7 +63,7 @@ export class RunWorker {
       try {
         return await this.#open()
       } catch (error) {
-        this.#options.log.warn({ err: error }, 'the worker cannot start again yet; trying again')
+        this.#options.log.warn({ err: error }, 'the worker could not start a new session; retrying')
         await new Promise((resolve) => setTimeout(resolve, reopenAfterMs))
       }
     }

@@ -12,15 +12,15 @@ const intervalMs = 500
 
 interface Task {
   readonly name: string
-  /** Done in every so many rounds. */
+  /** The task runs in every n-th round. */
   readonly every: number
   run(): Promise<void> | void
 }
 
 /**
- * Looks after what nobody else does, in every process, twice a second: workers that died, runs whose news was lost,
- * cancels without a worker, approvals whose time is over. Each task runs by itself: one that fails, or waits for a lock
- * that someone holds, keeps no other from being done.
+ * Does what no other part does, in every process and twice a second: it frees the runs of dead workers, finds runs
+ * whose hint was lost, ends cancelled runs that have no worker, and expires approvals. The tasks are independent: one
+ * that fails or waits for a lock does not delay the others.
  */
 export class Sweep {
   readonly #options: WorkerOptions
@@ -59,7 +59,7 @@ export class Sweep {
 
   start(): void {
     this.#timer = setInterval(() => this.#sweep(), intervalMs)
-    // At once: after a crash of the whole server, its runs wait for nothing but this.
+    // The first round starts immediately: after a crash of the whole server, its runs wait only for this.
     this.#sweep()
   }
 
@@ -71,11 +71,11 @@ export class Sweep {
   #sweep(): void {
     this.#round += 1
     for (const task of this.#tasks) {
-      // One that takes longer than the interval is not overtaken by its next round.
+      // A task that takes longer than the interval is not started a second time.
       if (this.#round % task.every !== 0 || this.#running.has(task)) continue
       const running = Promise.try(() => task.run())
         .catch((error: unknown) => {
-          this.#options.log.warn({ err: error, task: task.name }, 'a sweep task failed; the next round tries again')
+          this.#options.log.warn({ err: error, task: task.name }, 'a sweep task failed; retrying in the next round')
         })
         .finally(() => this.#running.delete(task))
       this.#running.set(task, running)
@@ -88,15 +88,15 @@ export class Sweep {
     const dead = silent.filter((worker) => worker.silent || this.#silent.has(worker.id))
     this.#silent = new Set(silent.map(({ id }) => id))
     for (const { id } of dead) {
-      this.#options.log.warn({ workerId: id }, 'a worker died: its runs go on elsewhere')
+      this.#options.log.warn({ workerId: id }, 'a worker died; other workers continue its runs')
       await deleteWorker(db, id)
     }
-    // Now and then without a death that was seen here: whoever saw it may have died before it freed the runs.
+    // Also runs now and then without a death seen here: the process that saw it may have died before it freed the runs.
     if (dead.length === 0 && this.#round % 4 !== 0) return
     if ((await freeRunsOfTheDead(db)).length > 0) work.announce()
   }
 
-  /** Covers hints that were lost. */
+  /** Finds runs whose hint was lost. */
   #lookForRuns(): void {
     const claims = this.#session()?.claims
     claims?.tend()

@@ -9,14 +9,15 @@ export interface WorkerOptions {
   readonly engine: EngineContext & { readonly work: ProcessWorkSignal }
   readonly database: OpenDatabase
   /**
-   * What others see of it. `capacity` is how many runs are driven at the same time. 0: none, this process only sweeps.
+   * How other processes see this worker. `capacity` is the number of runs it drives at the same time. With 0 it drives
+   * none, and the process only sweeps.
    */
   readonly about: WorkerProcess
   readonly limits: ClaimLimits
   readonly drainMs: number
   /**
-   * How long a worker has lived before it drives a run that two workers died of. A server that is killed every few
-   * seconds, whatever the reason, never lives that long: its runs are not blamed for it.
+   * How long a worker must have lived before it drives a suspect. A server that something else kills every few seconds
+   * never lives that long, so its runs are not blamed.
    */
   readonly suspectAfterMs: number
   readonly log: Log

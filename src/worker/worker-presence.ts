@@ -4,10 +4,12 @@ import type { Database } from '../store/schema.ts'
 import { readWorkerPresence } from '../store/workers.ts'
 import type { Log } from '../util/log.ts'
 
-/** Workers that restart one after the other may all be away for a moment: a server stays ready for so long. */
+/** How long a server stays ready without any worker. A rolling restart may stop all of them for a moment. */
 const graceMs = 60_000
 
-/** Knows for a process that drives no runs whether another one does, and says so in the log if runs wait in vain. */
+/**
+ * For a process that drives no runs: checks whether another process does, and logs a warning if runs wait without one.
+ */
 export class WorkerPresence {
   readonly #db: Kysely<Database>
   readonly #log: Log
@@ -19,7 +21,7 @@ export class WorkerPresence {
     this.#log = log
   }
 
-  /** Whether a worker is there, or was until a moment ago. */
+  /** Whether a worker is running, or was within the last minute. */
   async isServed(): Promise<boolean> {
     await this.look()
     return performance.now() - this.#lastSeen < graceMs
@@ -29,7 +31,7 @@ export class WorkerPresence {
     const { hasWorker, runsWait } = await readWorkerPresence(this.#db)
     if (hasWorker) this.#lastSeen = performance.now()
     if (hasWorker && this.#warned) this.#log.info('a worker is running again')
-    if (!hasWorker && runsWait && !this.#warned) this.#log.warn(`runs wait, but ${noWorker}`)
+    if (!hasWorker && runsWait && !this.#warned) this.#log.warn(`runs are waiting, but ${noWorker}`)
     this.#warned = !hasWorker && (runsWait || this.#warned)
   }
 }

@@ -5,13 +5,13 @@ import type { WorkerOptions } from './worker-options.ts'
 
 const heartbeatMs = 5_000
 
-/** One life of a worker: its lock, its row, the runs that it claims and drives. */
+/** One life of a worker: its lock, its row, and the runs that it claims and drives. */
 export interface WorkerSession {
   readonly workerId: string
   readonly claims: RunClaims
-  /** Ends in order: steps that are under way get `graceMs`, then everything is handed back. */
+  /** Ends in an orderly way: running steps get `graceMs` to finish, then everything is handed back. */
   drain(graceMs: number): Promise<void>
-  /** Ends at once: the lock is gone, others may have taken the runs already. */
+  /** Ends immediately: the lock is gone, and others may already have taken the runs. */
   abandon(): Promise<void>
 }
 
@@ -35,7 +35,7 @@ export async function openSession(options: WorkerOptions, onLost: () => void): P
   const heartbeat = setInterval(() => void beat(), heartbeatMs)
   claims.open()
 
-  /** Nothing of a session that could not be opened is left. */
+  /** Removes everything that a failed start has left, then throws. */
   async function fail(error: unknown): Promise<never> {
     over = true
     await deleteWorker(db, workerId).catch(() => undefined)
@@ -44,7 +44,8 @@ export async function openSession(options: WorkerOptions, onLost: () => void): P
   }
 
   async function beat(): Promise<void> {
-    // A database that is away for a moment is the lock's business; a row that is gone means that we were given up.
+    // A failed query says nothing: the lock's connection tells whether the worker lives. A missing row means that
+    // others have declared it dead.
     const alive = await beatHeart(db, workerId).catch(() => true)
     if (!alive) lose()
   }
@@ -53,7 +54,7 @@ export async function openSession(options: WorkerOptions, onLost: () => void): P
     over = true
     clearInterval(heartbeat)
     await closed
-    // A worker that stops in order has not died: its runs must not be counted as if it had.
+    // A worker that stops in an orderly way has not died, so its runs must not count a death.
     await clearLeasesOf(db, workerId).catch(() => undefined)
     await deleteWorker(db, workerId).catch(() => undefined)
     await lock.release()

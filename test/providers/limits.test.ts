@@ -139,7 +139,7 @@ describe.each(Object.entries(fakes))('limits on an answer of %s', (name, start) 
     expect(slow).toMatchObject({
       outcome: 'failure',
       stopReason: 'LLM_API_ERROR',
-      error: { type: 'LLM_TIMEOUT', detail: 'Only chunks without content came for 600 ms.', retryable: true },
+      error: { type: 'LLM_TIMEOUT', detail: 'Only chunks without content arrived for 600 ms.', retryable: true },
     })
   })
 })

@@ -85,7 +85,7 @@ test('[OPS2] without any worker the server is not ready and says why, and says i
   expect(await readiness(api)).toMatchObject({ code: 503, reason: expect.stringContaining('no worker is running') })
   const run = await talk.start(await talk.createAgent(), 'hello')
   const waits =
-    'runs wait, but no worker is running: start one with the command `worker`, or a server with HOLDPOINT_WORKERS above 0'
+    'runs are waiting, but no worker is running: start one with the command `worker`, or a server with HOLDPOINT_WORKERS above 0'
   expect(await captured.until(waits)).toMatchObject({ level: 40 })
   const other = await start()
   ;(await model.nextCall()).finish()
