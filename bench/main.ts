@@ -3,6 +3,7 @@
  * other libraries runs only by its name: it installs them first.
  */
 const benches: Readonly<Record<string, () => Promise<void>>> = {
+  start: async () => (await import('./start.ts')).benchStart(),
   cancel: async () => (await import('./cancel.ts')).benchCancel(),
   turn: async () => (await import('./turn.ts')).benchTurn(),
   stream: async () => (await import('./stream.ts')).benchStream(),

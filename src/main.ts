@@ -29,7 +29,7 @@ async function main(args: readonly string[]): Promise<void> {
     case 'serve':
     case 'worker': {
       const role = command.name
-      return withDatabase((parts, closers) => serve(role, parts, closers))
+      return withDatabase((parts, closers) => serve(role, parts, closers), loadServer)
     }
     case 'keys': {
       const { manageKeys } = await import('./manage-keys.ts')
@@ -59,8 +59,13 @@ interface Parts {
 /**
  * Opens and migrates the database, does the work, and closes everything, also if the process is asked to stop early.
  */
-async function withDatabase(work: (parts: Parts, closers: Closers) => Promise<void> | void): Promise<void> {
+async function withDatabase(
+  work: (parts: Parts, closers: Closers) => Promise<void> | void,
+  /** What the work will wait for, begun while Postgres starts. Its failure is the work's to report. */
+  prepare?: () => Promise<unknown>,
+): Promise<void> {
   const config = readConfig()
+  prepare?.().catch(() => {})
   const log = createLog(config.logLevel)
   const stop = watchForStop({ log, watchParent: config.underNpm })
   const stopped = () => stop.signal.aborted
@@ -90,13 +95,17 @@ async function startDatabase({ dataDir }: Config, log: Log, closers: Closers): P
   return postgres.url
 }
 
+/** Loading the whole server takes longer than any other command, so only the commands that serve do it. */
+function loadServer() {
+  return import('./app.ts')
+}
+
 async function serve(
   role: 'serve' | 'worker',
   { config, log, stop, database }: Parts,
   closers: Closers,
 ): Promise<void> {
-  // Loading the whole server takes longer than any other command, so only these commands do it.
-  const { createApp } = await import('./app.ts')
+  const { createApp } = await loadServer()
   const app = await createApp({ config, database, log, role })
   closers.push(() => app.stop())
   const { url } = await app.start().catch((error: unknown) => {

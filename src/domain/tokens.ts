@@ -1,4 +1,4 @@
-import { countTokens as countPiece, setMergeCacheSize } from 'gpt-tokenizer/encoding/o200k_base'
+import { createRequire } from 'node:module'
 
 import type { AssistantPart, ModelMessage, ModelRequest, ModelTool } from './model-request.ts'
 
@@ -16,8 +16,22 @@ const countedPieces = 125
 /** Words such as <|endoftext|> are what someone wrote, and weigh what they are written with. */
 const plainText = { disallowedSpecial: new Set<string>() }
 
-// It would keep a hundred thousand words, each of which keeps the text alive that it was cut out of.
-setMergeCacheSize(0)
+type Tokenizer = typeof import('gpt-tokenizer/encoding/o200k_base')
+
+let tokenizer: Tokenizer | undefined
+
+/** The tables are loaded when first needed: they take 70 MB, and most contexts are so short that nobody counts them. */
+function loadTokenizer(): Tokenizer {
+  const loaded = createRequire(import.meta.url)('gpt-tokenizer/encoding/o200k_base') as Tokenizer
+  // It would keep a hundred thousand words, each of which keeps the text alive that it was cut out of.
+  loaded.setMergeCacheSize(0)
+  return loaded
+}
+
+function countPiece(text: string): number {
+  tokenizer ??= loadTokenizer()
+  return tokenizer.countTokens(text, plainText)
+}
 
 export function countTokens(text: string): number {
   const step = pieceLength * Math.max(1, Math.floor(text.length / (pieceLength * countedPieces)))
@@ -25,7 +39,7 @@ export function countTokens(text: string): number {
   let characters = 0
   for (let start = 0; start < text.length; start += step) {
     const piece = text.slice(start, start + pieceLength)
-    count += countPiece(piece, plainText)
+    count += countPiece(piece)
     characters += piece.length
   }
   return step === pieceLength ? count : Math.round((count / characters) * text.length)
@@ -42,7 +56,7 @@ export function cutFromTokens(text: string, tokens: number): string {
   let left = tokens
   while (start > 0) {
     const piece = text.slice(Math.max(0, start - pieceLength), start)
-    left -= countPiece(piece, plainText)
+    left -= countPiece(piece)
     if (left < 0) break
     start -= piece.length
   }
@@ -53,7 +67,7 @@ function lengthWithin(text: string, tokens: number): number {
   let left = tokens
   for (let start = 0; start < text.length; start += pieceLength) {
     const piece = text.slice(start, start + pieceLength)
-    const weight = countPiece(piece, plainText)
+    const weight = countPiece(piece)
     // The piece that does not fit whole is cut in proportion, which errs by a few tokens of four hundred characters.
     if (weight > left) return start + Math.floor((piece.length * Math.max(0, left - 1)) / weight)
     left -= weight

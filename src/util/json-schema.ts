@@ -1,7 +1,7 @@
-import { Ajv, type ErrorObject, type Options, type ValidateFunction } from 'ajv'
-import { Ajv2020 } from 'ajv/dist/2020.js'
+import { createRequire } from 'node:module'
+
+import type { Ajv, ErrorObject, Options, ValidateFunction } from 'ajv'
 import { LRUCache } from 'lru-cache'
-import { RE2JS } from 're2js'
 
 import { isJsonObject, type Json } from './json.ts'
 import { errorMessage } from './error-message.ts'
@@ -17,22 +17,34 @@ export type CompiledSchema =
   /** The schema itself is invalid. */
   | { readonly ok: false; readonly problem: SchemaProblem }
 
-/**
- * Matches patterns in linear time. With JavaScript's own engine, a tenant's pattern and a model's text could block the
- * whole process for hours. A schema whose pattern needs lookaround or back references is refused.
- */
-const linearTime = Object.assign((pattern: string) => RE2JS.compile(RE2JS.translateRegExp(pattern)), { code: 're2js' })
-
-// Formats are annotations, as the standard says, and values are not coerced.
-const options: Options = {
-  strict: false,
-  validateFormats: false,
-  allErrors: true,
-  logger: false,
-  code: { regExp: linearTime },
+/** Both read the same options. They are loaded when first needed: a hundred modules that a start can do without. */
+interface Validators {
+  readonly latest: Ajv
+  readonly draft7: Ajv
 }
-const latest = new Ajv2020(options)
-const draft7 = new Ajv(options)
+
+let validators: Validators | undefined
+
+function loadValidators(): Validators {
+  const require = createRequire(import.meta.url)
+  const { Ajv } = require('ajv') as typeof import('ajv')
+  const { Ajv2020 } = require('ajv/dist/2020.js') as typeof import('ajv/dist/2020.js')
+  const { RE2JS } = require('re2js') as typeof import('re2js')
+  /**
+   * Matches patterns in linear time. With JavaScript's own engine, a tenant's pattern and a model's text could block
+   * the whole process for hours. A schema whose pattern needs lookaround or back references is refused.
+   */
+  const linearTime = (pattern: string) => RE2JS.compile(RE2JS.translateRegExp(pattern))
+  // Formats are annotations, as the standard says, and values are not coerced.
+  const options: Options = {
+    strict: false,
+    validateFormats: false,
+    allErrors: true,
+    logger: false,
+    code: { regExp: Object.assign(linearTime, { code: 're2js' }) },
+  }
+  return { latest: new Ajv2020(options), draft7: new Ajv(options) }
+}
 
 const maxProblems = 10
 const compiled = new LRUCache<string, CompiledSchema>({ max: 500 })
@@ -75,6 +87,7 @@ function evaluate(schema: Json, value: Json): { problems: SchemaProblem[]; failu
 function compile(schema: Json): CompiledSchema {
   if (typeof schema !== 'boolean' && !isJsonObject(schema))
     return { ok: false, problem: { path: '', message: 'must be an object or a boolean' } }
+  const { latest, draft7 } = (validators ??= loadValidators())
   const ajv =
     isJsonObject(schema) && typeof schema.$schema === 'string' && /draft-0[4-7]/.test(schema.$schema) ? draft7 : latest
   const subject = withOwnIdentity(schema)

@@ -6,8 +6,8 @@ import { readOutcome, settle } from '../support/crash-outcome.ts'
 import { killPoints } from '../support/kill-points.ts'
 
 const kills = Number(process.env['HOLDPOINT_KILLS'] ?? 10)
-const clients = 4
-const servers = 3
+const clients = Number(process.env['HOLDPOINT_CLIENTS'] ?? 4)
+const servers = Number(process.env['HOLDPOINT_SERVERS'] ?? 3)
 let cluster: CrashCluster
 
 beforeAll(async () => {

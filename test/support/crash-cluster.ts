@@ -18,19 +18,26 @@ interface Server {
   readonly ended: Promise<unknown>
 }
 
+interface CrashOptions {
+  /** See `WorkerOptions`. Defaults to the server's own. */
+  readonly suspectAfterMs?: number
+}
+
 /** Servers on one database, each of which is started again when it was killed. */
 export class CrashCluster {
   readonly database: OpenDatabase
+  readonly #options: CrashOptions
   readonly #servers: (Server | undefined)[] = []
 
-  private constructor(database: OpenDatabase) {
+  private constructor(database: OpenDatabase, options: CrashOptions) {
     this.database = database
+    this.#options = options
   }
 
-  static async start(size: number): Promise<CrashCluster> {
+  static async start(size: number, options: CrashOptions = {}): Promise<CrashCluster> {
     const database = await createTestDatabase()
     await database.pool.query('create table effects (key text not null)')
-    const cluster = new CrashCluster(database)
+    const cluster = new CrashCluster(database, options)
     await Promise.all(Array.from({ length: size }, (_, name) => cluster.startServer(name)))
     return cluster
   }
@@ -45,7 +52,7 @@ export class CrashCluster {
   }
 
   async startServer(name: number): Promise<void> {
-    const child = spawn(process.execPath, [serverFile], {
+    const child = spawn(process.execPath, [serverFile, JSON.stringify(this.#options)], {
       env: {
         PATH: process.env['PATH'],
         NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],

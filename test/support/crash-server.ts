@@ -107,6 +107,7 @@ const app = await createApp({
   role: 'serve',
   tools,
   providers: [provider],
+  ...JSON.parse(process.argv[2]!),
 })
 const { url } = await app.start()
 console.log(JSON.stringify({ url, workerId }))

@@ -1,0 +1,40 @@
+import { execFile } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+
+import { expect, test } from 'vitest'
+
+/** Prints the packages that importing the server loads, and how many copies of each. */
+const program = `
+  import { registerHooks } from 'node:module'
+  const folders = new Map()
+  registerHooks({
+    load(url, context, next) {
+      const [, folder, name] = /^(.*\\/node_modules\\/((?:@[^/]+\\/)?[^/]+))\\//.exec(url) ?? []
+      if (name) folders.set(name, (folders.get(name) ?? new Set()).add(folder))
+      return next(url, context)
+    },
+  })
+  await import(process.argv[1])
+  console.log(JSON.stringify([...folders].map(([name, copies]) => [name, copies.size])))
+  process.exit()`
+
+test('[CLI12] a start loads no package that only some requests need, and no large one twice', async () => {
+  const app = fileURLToPath(new URL('../src/app.ts', import.meta.url))
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program, app])
+  const loaded = new Map(JSON.parse(stdout) as [string, number][])
+  expect(loaded.get('kysely')).toBe(1)
+  for (const later of [
+    'gpt-tokenizer',
+    'ajv',
+    're2js',
+    'yaml',
+    'openai',
+    '@anthropic-ai/sdk',
+    '@modelcontextprotocol/sdk',
+    'quickjs-emscripten-core',
+  ]) {
+    expect(loaded.has(later), later).toBe(false)
+  }
+  for (const large of ['graphql', '@graphql-tools/utils']) expect(loaded.get(large), large).toBe(1)
+})
