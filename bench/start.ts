@@ -42,7 +42,9 @@ async function start(folder: string): Promise<Start> {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const ended = once(server, 'exit')
-  const failed = ended.then(() => Promise.reject(new Error('The server ended before it was ready.')))
+  const failed = ended.then(() => {
+    throw new Error('The server ended before it was ready.')
+  })
   await Promise.race([once(server.stdout, 'data'), failed])
   failed.catch(() => {})
   const readyMs = Math.round(performance.now() - startedAt)

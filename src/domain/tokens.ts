@@ -1,5 +1,7 @@
 import { createRequire } from 'node:module'
 
+import type * as TokenizerPackage from 'gpt-tokenizer/encoding/o200k_base'
+
 import type { AssistantPart, ModelMessage, ModelRequest, ModelTool } from './model-request.ts'
 
 /**
@@ -16,7 +18,7 @@ const countedPieces = 125
 /** Words such as <|endoftext|> are what someone wrote, and weigh what they are written with. */
 const plainText = { disallowedSpecial: new Set<string>() }
 
-type Tokenizer = typeof import('gpt-tokenizer/encoding/o200k_base')
+type Tokenizer = typeof TokenizerPackage
 
 let tokenizer: Tokenizer | undefined
 

@@ -1,7 +1,10 @@
 import { createRequire } from 'node:module'
 
+import type * as AjvPackage from 'ajv'
 import type { Ajv, ErrorObject, Options, ValidateFunction } from 'ajv'
+import type * as Ajv2020Package from 'ajv/dist/2020.js'
 import { LRUCache } from 'lru-cache'
+import type * as Re2jsPackage from 're2js'
 
 import { isJsonObject, type Json } from './json.ts'
 import { errorMessage } from './error-message.ts'
@@ -27,9 +30,9 @@ let validators: Validators | undefined
 
 function loadValidators(): Validators {
   const require = createRequire(import.meta.url)
-  const { Ajv } = require('ajv') as typeof import('ajv')
-  const { Ajv2020 } = require('ajv/dist/2020.js') as typeof import('ajv/dist/2020.js')
-  const { RE2JS } = require('re2js') as typeof import('re2js')
+  const { Ajv } = require('ajv') as typeof AjvPackage
+  const { Ajv2020 } = require('ajv/dist/2020.js') as typeof Ajv2020Package
+  const { RE2JS } = require('re2js') as typeof Re2jsPackage
   /**
    * Matches patterns in linear time. With JavaScript's own engine, a tenant's pattern and a model's text could block
    * the whole process for hours. A schema whose pattern needs lookaround or back references is refused.
