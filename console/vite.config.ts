@@ -10,6 +10,4 @@ export default defineConfig({
     target: 'es2023',
     modulePreload: { polyfill: false },
   },
-  // `npm run dev` serves the console with hot reload and passes everything else on to the server.
-  server: { proxy: { '/graphql': { target: 'http://127.0.0.1:4000', ws: true } } },
 })

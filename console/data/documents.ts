@@ -1,6 +1,7 @@
 // Generated from schema.graphql by `npm run schema`. Do not edit.
 
 import type {
+  ActorKind,
   AddMcpServerInput,
   AgentFilter,
   ApiScope,
@@ -100,10 +101,17 @@ export type ToolCallFields = {
 }
 
 export type ViewerData = {
-  readonly viewer: { readonly keyName: string; readonly scopes: readonly ApiScope[]; readonly tenantId: string }
+  readonly viewer: {
+    readonly actor: { readonly kind: ActorKind; readonly name: string }
+    readonly scopes: readonly ApiScope[]
+    readonly tenantId: string
+  }
 }
 export type ViewerVariables = Record<string, never>
-export const Viewer = 'query Viewer{viewer{keyName scopes tenantId}}' as TypedDocument<ViewerData, ViewerVariables>
+export const Viewer = 'query Viewer{viewer{actor{kind name}scopes tenantId}}' as TypedDocument<
+  ViewerData,
+  ViewerVariables
+>
 
 export type AgentsData = {
   readonly agents: {
@@ -688,7 +696,11 @@ export const DeleteBlock =
   >
 
 export type SettingsData = {
-  readonly viewer: { readonly keyName: string; readonly scopes: readonly ApiScope[]; readonly tenantId: string }
+  readonly viewer: {
+    readonly actor: { readonly kind: ActorKind; readonly name: string }
+    readonly scopes: readonly ApiScope[]
+    readonly tenantId: string
+  }
   readonly models: readonly {
     readonly handle: string
     readonly provider: string
@@ -699,7 +711,7 @@ export type SettingsData = {
 }
 export type SettingsVariables = Record<string, never>
 export const Settings =
-  'query Settings{viewer{keyName scopes tenantId}models{handle provider contextWindow isConfigured capabilities}}' as TypedDocument<
+  'query Settings{viewer{actor{kind name}scopes tenantId}models{handle provider contextWindow isConfigured capabilities}}' as TypedDocument<
     SettingsData,
     SettingsVariables
   >
@@ -723,7 +735,7 @@ export const ApiKeys =
   >
 
 export type WorkersData = {
-  readonly viewer: { readonly keyName: string }
+  readonly viewer: { readonly actor: { readonly kind: ActorKind; readonly name: string } }
   readonly workers: readonly {
     readonly id: string
     readonly hostname: string
@@ -736,7 +748,7 @@ export type WorkersData = {
 }
 export type WorkersVariables = Record<string, never>
 export const Workers =
-  'query Workers{viewer{keyName}workers{id hostname version capacity activeRunCount startedAt lastSeenAt}}' as TypedDocument<
+  'query Workers{viewer{actor{kind name}}workers{id hostname version capacity activeRunCount startedAt lastSeenAt}}' as TypedDocument<
     WorkersData,
     WorkersVariables
   >

@@ -34,7 +34,10 @@ export function SettingsPage(): ReactNode {
       lead={
         viewer && (
           <>
-            You are {viewer.keyName}, with the scopes {viewer.scopes.join(', ')}.
+            {viewer.actor.kind === 'OPEN'
+              ? 'This server is open: it asks nobody for a key. '
+              : `Signed in as ${viewer.actor.name}. `}
+            Scopes: {viewer.scopes.join(', ')}.
           </>
         )
       }

@@ -40,7 +40,7 @@ export function Composer({ conversation }: { readonly conversation: Conversation
           ref={area}
           aria-label="Message"
           rows={1}
-          placeholder={pendingCalls.length > 0 ? 'Decide above, or write what should happen next' : 'Write a message'}
+          placeholder={pendingCalls.length > 0 ? 'Decide above, or write a message' : 'Write a message'}
           value={text}
           onChange={(event) => {
             setText(event.target.value)

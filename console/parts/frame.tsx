@@ -63,7 +63,7 @@ export function Frame({ viewer, isSignedIn, children }: FrameProps): ReactNode {
           <ThemeChoice />
           {isSignedIn && (
             <div className="who">
-              <span title={`Scopes: ${viewer.scopes.join(', ')}`}>{viewer.keyName}</span>
+              <span title={`Scopes: ${viewer.scopes.join(', ')}`}>{viewer.actor.name}</span>
               <Button look="quiet" onClick={() => signOut()}>
                 Sign out
               </Button>
