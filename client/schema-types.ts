@@ -277,6 +277,7 @@ export interface MessageFilter {
 
 export interface ModelSettingsInput {
   readonly contextWindow?: number | null | undefined
+  readonly fallbacks?: readonly string[] | null | undefined
   readonly maxOutputTokens?: number | null | undefined
   readonly parallelToolCalls?: boolean | null | undefined
   readonly reasoningBudget?: number | null | undefined

@@ -117,6 +117,8 @@ export async function up(db: Kysely<never>): Promise<void> {
       output_tokens integer not null default 0,
       cached_input_tokens integer not null default 0,
       reasoning_tokens integer not null default 0,
+      -- Null while nothing was used, and where a price is not known.
+      cost_usd double precision,
       -- Messages to hand to the model after the returns of the step that waits.
       follow_ups jsonb not null default '[]',
       -- Tools that a person approved for the rest of the run.
@@ -159,6 +161,8 @@ export async function up(db: Kysely<never>): Promise<void> {
       index integer not null,
       attempt integer not null,
       model text not null,
+      -- Models that were not available before this one was asked; null for none.
+      failed_models jsonb,
       created_at timestamptz(3) not null,
       status text not null check (status in ('RUNNING', 'PAUSED', 'COMPLETED', 'FAILED', 'CANCELLED')),
       stop_reason text,
@@ -166,6 +170,8 @@ export async function up(db: Kysely<never>): Promise<void> {
       output_tokens integer not null default 0,
       cached_input_tokens integer not null default 0,
       reasoning_tokens integer not null default 0,
+      -- Null while nothing was used, and where a price is not known.
+      cost_usd double precision,
       time_to_first_token_ms real,
       model_ms real,
       tools_ms real,

@@ -16,12 +16,9 @@ import { RunPoll } from './live/poll-runs.ts'
 import { createPostgresBus } from './live/postgres-bus.ts'
 import { Relay } from './live/relay.ts'
 import { ProcessWorkSignal } from './live/work-signal.ts'
-import { createAnthropic } from './providers/anthropic.ts'
 import { createCatalog } from './providers/catalog.ts'
 import { createProvider } from './providers/create-provider.ts'
 import { demoProvider } from './providers/demo.ts'
-import { createOpenAIChat } from './providers/openai-chat.ts'
-import { createOpenAIResponses } from './providers/openai-responses.ts'
 import type { Provider } from './providers/provider.ts'
 import { createHealthServer } from './server/health-server.ts'
 import { createHttpServer } from './server/http.ts'
@@ -96,9 +93,6 @@ export async function createApp(options: AppOptions): Promise<App> {
   const work = new ProcessWorkSignal(db)
   const providers = [
     demoProvider,
-    createOpenAIResponses(config.openai),
-    createOpenAIChat(config.openaiChat),
-    createAnthropic(config.anthropic),
     ...config.endpoints.map(createProvider),
     ...(options.providers ?? []),
   ]

@@ -1,14 +1,8 @@
 import { isIP } from 'node:net'
 
-import { readProvidersFile, type EndpointConfig } from './providers-file.ts'
-import { readSettings } from './settings.ts'
+import { plainEndpoint, readProvidersFile, type EndpointConfig } from './providers-file.ts'
+import { readSettings, type SettingValues } from './settings.ts'
 import type { LogLevel } from './util/log.ts'
-
-/** The address of a provider's API and the key for it. Undefined means the default of the SDK. */
-export interface ProviderAccess {
-  readonly apiKey: string | undefined
-  readonly baseUrl: string | undefined
-}
 
 /**
  * Everything that the environment decides, read once and never changed. `settings.ts` says what each variable means.
@@ -31,10 +25,7 @@ export interface Config {
   readonly apiKey: string | undefined
   readonly allowedOrigins: readonly string[]
   readonly maxBodyBytes: number
-  readonly openai: ProviderAccess
-  readonly openaiChat: ProviderAccess
-  readonly anthropic: ProviderAccess
-  /** The endpoints of the providers file. */
+  /** The built-in model providers and those of the providers file. */
   readonly endpoints: readonly EndpointConfig[]
   readonly allowPrivateNetwork: boolean
   /** Whether the web console is served. */
@@ -54,7 +45,6 @@ export type Environment = Readonly<Record<string, string | undefined>>
 /** The only reader of the environment. */
 export function readConfig(env: Environment = process.env): Config {
   const values = readSettings(env)
-  const openai = Object.freeze({ apiKey: values.OPENAI_API_KEY, baseUrl: values.OPENAI_BASE_URL })
   const config: Config = {
     host: values.HOST,
     port: values.PORT,
@@ -69,13 +59,7 @@ export function readConfig(env: Environment = process.env): Config {
     apiKey: values.HOLDPOINT_API_KEY,
     allowedOrigins: values.HOLDPOINT_ALLOWED_ORIGINS,
     maxBodyBytes: values.HOLDPOINT_MAX_BODY,
-    openai,
-    openaiChat: Object.freeze({
-      apiKey: values.OPENAI_CHAT_API_KEY ?? openai.apiKey,
-      baseUrl: values.OPENAI_CHAT_BASE_URL ?? openai.baseUrl,
-    }),
-    anthropic: Object.freeze({ apiKey: values.ANTHROPIC_API_KEY, baseUrl: values.ANTHROPIC_BASE_URL }),
-    endpoints: values.HOLDPOINT_PROVIDERS ? readProvidersFile(values.HOLDPOINT_PROVIDERS, env) : [],
+    endpoints: endpointsOf(values, env),
     allowPrivateNetwork: values.HOLDPOINT_ALLOW_PRIVATE_NETWORK === '1',
     console: values.HOLDPOINT_CONSOLE === '1',
     toolsPath: values.HOLDPOINT_TOOLS,
@@ -87,6 +71,29 @@ export function readConfig(env: Environment = process.env): Config {
     underNpm: env['npm_lifecycle_event'] !== undefined,
   }
   return Object.freeze(config)
+}
+
+/** The providers file may say more about a built-in provider, whose key and address are variables. */
+function endpointsOf(values: SettingValues, env: Environment): readonly EndpointConfig[] {
+  const described = values.HOLDPOINT_PROVIDERS ? readProvidersFile(values.HOLDPOINT_PROVIDERS, env) : []
+  const builtin = {
+    openai: { apiKey: values.OPENAI_API_KEY, baseUrl: values.OPENAI_BASE_URL },
+    'openai-chat': {
+      apiKey: values.OPENAI_CHAT_API_KEY ?? values.OPENAI_API_KEY,
+      baseUrl: values.OPENAI_CHAT_BASE_URL ?? values.OPENAI_BASE_URL,
+    },
+    anthropic: { apiKey: values.ANTHROPIC_API_KEY, baseUrl: values.ANTHROPIC_BASE_URL },
+  }
+  const names = Object.keys(builtin) as (keyof typeof builtin)[]
+  return Object.freeze([
+    ...names.map((name) => ({
+      ...(described.find((endpoint) => endpoint.name === name) ?? plainEndpoint(name)),
+      ...builtin[name],
+      // The adapter names the variable.
+      missingKey: undefined,
+    })),
+    ...described.filter(({ name }) => !(name in builtin)),
+  ])
 }
 
 /** Whether only programs on this machine can reach the address. */

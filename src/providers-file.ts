@@ -3,6 +3,7 @@ import { createRequire } from 'node:module'
 
 import type * as Yaml from 'yaml'
 
+import type { ModelPrice } from './domain/price.ts'
 import { isJsonObject, type Json, type JsonObject } from './util/json.ts'
 import { StartError } from './util/start-error.ts'
 
@@ -33,6 +34,17 @@ export interface EndpointConfig {
   /** azure-openai: the version of its API. */
   readonly apiVersion: string | undefined
   readonly models: readonly DescribedModel[]
+  readonly prices: Prices
+}
+
+/** By the model's name; `*` is for the models without an entry of their own. */
+export type Prices = Readonly<Record<string, ModelPrice>>
+
+/** An endpoint of which nothing was said. */
+export function plainEndpoint(name: Adapter): EndpointConfig {
+  const nothing = { baseUrl: undefined, apiKey: undefined, missingKey: undefined, apiVersion: undefined }
+  const limits = { timeoutMs: undefined, maxConcurrency: undefined }
+  return { name, adapter: name, ...nothing, ...limits, headers: {}, models: [], prices: {} }
 }
 
 interface Preset {
@@ -59,9 +71,11 @@ export const presets: Readonly<Record<string, Preset>> = {
 
 const fields = [
   ...['preset', 'adapter', 'baseUrl', 'apiKey', 'apiKeyVariable', 'headers', 'timeoutMs', 'maxConcurrency'],
-  ...['apiVersion', 'models'],
+  ...['apiVersion', 'models', 'prices'],
 ]
-const builtinNames = ['demo', 'openai', 'openai-chat', 'anthropic']
+/** What an entry may say about a built-in provider: its key and address come from the environment. */
+const builtinFields = ['headers', 'timeoutMs', 'maxConcurrency', 'models', 'prices']
+const builtinNames = ['openai', 'openai-chat', 'anthropic']
 
 /**
  * The endpoints in a providers file: JSON or YAML, an object with one entry per name under `providers`. `variables` are
@@ -78,8 +92,8 @@ export function readProvidersFile(
   }
   return Object.entries(entries).map(([name, entry]) => {
     const wrong = (message: string) => new StartError(`The provider ${JSON.stringify(name)} in ${path}: ${message}`)
-    if (!/^[a-z0-9][a-z0-9._-]{0,63}$/.test(name) || builtinNames.includes(name)) {
-      throw wrong(`the name must be 1 to 64 of a–z, 0–9, ".", "_" and "-", and none of ${builtinNames.join(', ')}.`)
+    if (!/^[a-z0-9][a-z0-9._-]{0,63}$/.test(name) || name === 'demo') {
+      throw wrong('the name must be 1 to 64 of a–z, 0–9, ".", "_" and "-", and not demo.')
     }
     if (!isJsonObject(entry)) throw wrong('it must be an object.')
     return readEndpoint(name, entry, { variables, wrong })
@@ -102,8 +116,12 @@ interface Reading {
 }
 
 function readEndpoint(name: string, entry: JsonObject, { variables, wrong }: Reading): EndpointConfig {
-  const unknown = Object.keys(entry).find((field) => !fields.includes(field))
-  if (unknown !== undefined) throw wrong(`there is no field "${unknown}". Use: ${fields.join(', ')}.`)
+  const builtin = builtinNames.includes(name)
+  const known = builtin ? builtinFields : fields
+  const unknown = Object.keys(entry).find((field) => !known.includes(field))
+  if (unknown !== undefined) {
+    throw wrong(`there is no field "${unknown}"${builtin ? ' for a built-in provider' : ''}. Use: ${known.join(', ')}.`)
+  }
   const field = <Value extends Json>(key: string, fits: (value: Json) => value is Value, expected: string) => {
     const value = entry[key] ?? undefined
     if (value === undefined || fits(value)) return value
@@ -113,12 +131,12 @@ function readEndpoint(name: string, entry: JsonObject, { variables, wrong }: Rea
   const count = (key: string, most: number) =>
     field(key, (value): value is number => isCount(value) && value <= most, `1 to ${most}`)
 
-  const presetName = text('preset') ?? (entry['adapter'] === undefined ? name : undefined)
+  const presetName = builtin ? undefined : (text('preset') ?? (entry['adapter'] === undefined ? name : undefined))
   const preset = presetName === undefined ? undefined : presets[presetName]
   if (presetName !== undefined && !preset) {
     throw wrong(`it needs an "adapter" or a "preset". Presets: ${Object.keys(presets).join(', ')}.`)
   }
-  const adapter = field('adapter', isAdapter, `one of ${adapters.join(', ')}`) ?? preset!.adapter
+  const adapter = field('adapter', isAdapter, `one of ${adapters.join(', ')}`) ?? preset?.adapter ?? (name as Adapter)
   const baseUrl = field('baseUrl', isWebAddress, 'an address that begins with http:// or https://')
   const apiVersion = text('apiVersion')
   if (adapter === 'azure-openai' && (!baseUrl || !apiVersion)) {
@@ -141,7 +159,29 @@ function readEndpoint(name: string, entry: JsonObject, { variables, wrong }: Rea
     maxConcurrency: count('maxConcurrency', 10_000),
     apiVersion,
     models: readModels(field('models', isList, 'a list') ?? [], wrong),
+    prices: readPrices(field('prices', isJsonObject, 'an object with one entry per model') ?? {}, wrong),
   }
+}
+
+function readPrices(prices: JsonObject, wrong: Reading['wrong']): Prices {
+  const expected = '"input" and "output", and may have "cachedInput" and "cacheWrite": US dollars per million tokens'
+  return Object.fromEntries(
+    Object.entries(prices).map(([model, given]) => {
+      const price = isJsonObject(given) ? given : {}
+      const isWrong =
+        !('input' in price && 'output' in price) ||
+        Object.entries(price).some(([key, value]) => !priceFields.includes(key) || !isAmount(value))
+      if (isWrong) throw wrong(`the price of ${JSON.stringify(model)} needs ${expected}.`)
+      const { input, output, cachedInput = input, cacheWrite = input } = price as unknown as ModelPrice
+      return [model, { input, output, cachedInput, cacheWrite }]
+    }),
+  )
+}
+
+const priceFields = ['input', 'output', 'cachedInput', 'cacheWrite']
+
+function isAmount(value: Json): value is number {
+  return typeof value === 'number' && Number.isFinite(value) && value >= 0
 }
 
 function readModels(models: readonly Json[], wrong: Reading['wrong']): DescribedModel[] {

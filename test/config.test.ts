@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest'
 
 import { helpText } from '../src/cli/help.ts'
 import { readConfig, type Environment } from '../src/config.ts'
+import { plainEndpoint } from '../src/providers-file.ts'
 import { settings } from '../src/settings.ts'
 import { StartError } from '../src/util/start-error.ts'
 
@@ -23,10 +24,7 @@ describe('readConfig', () => {
       apiKey: undefined,
       allowedOrigins: [],
       maxBodyBytes: 10 * 1024 * 1024,
-      openai: { apiKey: undefined, baseUrl: undefined },
-      openaiChat: { apiKey: undefined, baseUrl: undefined },
-      anthropic: { apiKey: undefined, baseUrl: undefined },
-      endpoints: [],
+      endpoints: [plainEndpoint('openai'), plainEndpoint('openai-chat'), plainEndpoint('anthropic')],
       allowPrivateNetwork: false,
       console: true,
       logLevel: 'info',
@@ -36,15 +34,16 @@ describe('readConfig', () => {
       modelIdleMs: 600_000,
       underNpm: false,
     })
-    expect(Object.isFrozen(config) && Object.isFrozen(config.openaiChat)).toBe(true)
+    expect(Object.isFrozen(config) && Object.isFrozen(config.endpoints)).toBe(true)
     expect(readConfig({ PORT: '', DATABASE_URL: '', LOG_LEVEL: '' })).toEqual(config)
   })
 
   test('[CFG2] Chat Completions uses the settings of OpenAI by default', () => {
     const openai = { OPENAI_API_KEY: 'k1', OPENAI_BASE_URL: 'http://one.test/v1' }
-    expect(readConfig(openai).openaiChat).toEqual({ apiKey: 'k1', baseUrl: 'http://one.test/v1' })
+    const chatOf = (env: Environment) => readConfig(env).endpoints.find(({ name }) => name === 'openai-chat')
+    expect(chatOf(openai)).toMatchObject({ apiKey: 'k1', baseUrl: 'http://one.test/v1' })
     const chat = { OPENAI_CHAT_API_KEY: 'k2', OPENAI_CHAT_BASE_URL: 'http://two.test' }
-    expect(readConfig({ ...openai, ...chat }).openaiChat).toEqual({ apiKey: 'k2', baseUrl: 'http://two.test' })
+    expect(chatOf({ ...openai, ...chat })).toMatchObject({ apiKey: 'k2', baseUrl: 'http://two.test' })
   })
 
   test.each<[Environment, string]>([

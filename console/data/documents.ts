@@ -52,7 +52,7 @@ export type UsageFields = {
   readonly totalTokens: number
   readonly cachedInputTokens: number
   readonly reasoningTokens: number
-  readonly costUsd?: undefined
+  readonly costUsd: number | null
 }
 
 export type RunErrorFields = {
@@ -177,7 +177,7 @@ export type AgentSettings = {
     readonly reasoningEffort: ReasoningEffort | null
     readonly reasoningBudget: number | null
     readonly responseSchema: unknown
-    readonly fallbacks?: undefined
+    readonly fallbacks: readonly string[]
   }
   readonly tools: readonly {
     readonly approvalOverride: boolean | null
@@ -211,7 +211,7 @@ export type AgentSettings = {
 export type AgentFormData = { readonly agent: AgentSettings | null }
 export type AgentFormVariables = { readonly id: string }
 export const AgentForm =
-  'query AgentForm($id:ID!){agent(id:$id){...AgentSettings}}fragment AgentSettings on Agent{id name description instructions model tags timezone metadata modelSettings{temperature maxOutputTokens contextWindow parallelToolCalls reasoningEffort reasoningBudget responseSchema}tools{approvalOverride tool{id name}}toolRules{kind tool children maxCalls outputMapping defaultChild requireMapping prefilledArguments}blocks{...BlockFields}compaction{mode model prompt keepRatio}sleeptime{id frequency sleeptimeAgents{id name}}}fragment BlockFields on Block{id label value description charLimit version readOnly updatedAt}' as TypedDocument<
+  'query AgentForm($id:ID!){agent(id:$id){...AgentSettings}}fragment AgentSettings on Agent{id name description instructions model tags timezone metadata modelSettings{temperature maxOutputTokens contextWindow parallelToolCalls reasoningEffort reasoningBudget responseSchema fallbacks}tools{approvalOverride tool{id name}}toolRules{kind tool children maxCalls outputMapping defaultChild requireMapping prefilledArguments}blocks{...BlockFields}compaction{mode model prompt keepRatio}sleeptime{id frequency sleeptimeAgents{id name}}}fragment BlockFields on Block{id label value description charLimit version readOnly updatedAt}' as TypedDocument<
     AgentFormData,
     AgentFormVariables
   >
@@ -432,7 +432,7 @@ export type RunsVariables = {
   readonly filter?: RunFilter | null | undefined
 }
 export const Runs =
-  'query Runs($first:Int!$after:String$filter:RunFilter){runs(first:$first after:$after filter:$filter){totalCount nodes{...RunRow}pageInfo{hasNextPage endCursor}}}fragment RunRow on Run{id status stopReason createdAt startedAt finishedAt updatedAt agent{id name}conversation{id title}input{text}error{message}usage{...UsageFields}}fragment UsageFields on Usage{steps inputTokens outputTokens totalTokens cachedInputTokens reasoningTokens}' as TypedDocument<
+  'query Runs($first:Int!$after:String$filter:RunFilter){runs(first:$first after:$after filter:$filter){totalCount nodes{...RunRow}pageInfo{hasNextPage endCursor}}}fragment RunRow on Run{id status stopReason createdAt startedAt finishedAt updatedAt agent{id name}conversation{id title}input{text}error{message}usage{...UsageFields}}fragment UsageFields on Usage{steps inputTokens outputTokens totalTokens cachedInputTokens reasoningTokens costUsd}' as TypedDocument<
     RunsData,
     RunsVariables
   >
@@ -440,7 +440,7 @@ export const Runs =
 export type RunChangesData = { readonly runChanges: RunRow }
 export type RunChangesVariables = { readonly since: string; readonly agentIds?: readonly string[] | null | undefined }
 export const RunChanges =
-  'subscription RunChanges($since:DateTime!$agentIds:[ID!]){runChanges(since:$since agentIds:$agentIds){...RunRow}}fragment RunRow on Run{id status stopReason createdAt startedAt finishedAt updatedAt agent{id name}conversation{id title}input{text}error{message}usage{...UsageFields}}fragment UsageFields on Usage{steps inputTokens outputTokens totalTokens cachedInputTokens reasoningTokens}' as TypedDocument<
+  'subscription RunChanges($since:DateTime!$agentIds:[ID!]){runChanges(since:$since agentIds:$agentIds){...RunRow}}fragment RunRow on Run{id status stopReason createdAt startedAt finishedAt updatedAt agent{id name}conversation{id title}input{text}error{message}usage{...UsageFields}}fragment UsageFields on Usage{steps inputTokens outputTokens totalTokens cachedInputTokens reasoningTokens costUsd}' as TypedDocument<
     RunChangesData,
     RunChangesVariables
   >
@@ -516,7 +516,7 @@ export type RunPageData = {
 }
 export type RunPageVariables = { readonly id: string }
 export const RunPage =
-  'query RunPage($id:ID!){run(id:$id){...RunRow canRetry attempts maxSteps answer metadata error{...RunErrorFields}parent{id agent{id name}}children{id status agent{id name}}steps{...StepRow}sentBy{name}}}fragment RunRow on Run{id status stopReason createdAt startedAt finishedAt updatedAt agent{id name}conversation{id title}input{text}error{message}usage{...UsageFields}}fragment UsageFields on Usage{steps inputTokens outputTokens totalTokens cachedInputTokens reasoningTokens}fragment RunErrorFields on RunError{type message detail retryable}fragment StepRow on Step{id index model status stopReason createdAt finishedAt error{...RunErrorFields}usage{...UsageFields}metrics{timeToFirstTokenMs modelMs toolsMs totalMs}toolCalls{id name status needs createdAt startedAt finishedAt decision{kind decidedBy decidedAt}}}' as TypedDocument<
+  'query RunPage($id:ID!){run(id:$id){...RunRow canRetry attempts maxSteps answer metadata error{...RunErrorFields}parent{id agent{id name}}children{id status agent{id name}}steps{...StepRow}sentBy{name}}}fragment RunRow on Run{id status stopReason createdAt startedAt finishedAt updatedAt agent{id name}conversation{id title}input{text}error{message}usage{...UsageFields}}fragment UsageFields on Usage{steps inputTokens outputTokens totalTokens cachedInputTokens reasoningTokens costUsd}fragment RunErrorFields on RunError{type message detail retryable}fragment StepRow on Step{id index model status stopReason createdAt finishedAt error{...RunErrorFields}usage{...UsageFields}metrics{timeToFirstTokenMs modelMs toolsMs totalMs}toolCalls{id name status needs createdAt startedAt finishedAt decision{kind decidedBy decidedAt}}}' as TypedDocument<
     RunPageData,
     RunPageVariables
   >

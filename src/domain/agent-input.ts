@@ -10,6 +10,7 @@ import {
 } from './agent.ts'
 import { badUserInput } from './errors.ts'
 import {
+  checkedCount,
   checkedName,
   checkedNumber,
   checkedObject,
@@ -32,6 +33,7 @@ export interface ModelSettingsInput {
   readonly reasoningEffort?: Given<ReasoningEffort>
   readonly reasoningBudget?: Given<number>
   readonly responseSchema?: Given<Json>
+  readonly fallbacks?: Given<readonly string[]>
 }
 
 export interface CompactionSettingsInput {
@@ -100,7 +102,7 @@ export function mergeAgentSettings(
     modelSettings: merged(input.modelSettings, {
       current: current.modelSettings,
       cleared: defaultModelSettings,
-      check: (settings) => mergeModelSettings('input.modelSettings', current.modelSettings, settings),
+      check: (settings) => mergeModelSettings('input.modelSettings', current.modelSettings, settings, models),
     }),
     compaction: merged(input.compaction, {
       current: current.compaction,
@@ -125,7 +127,12 @@ export function mergeAgentSettings(
   }
 }
 
-function mergeModelSettings(field: string, current: ModelSettings, input: ModelSettingsInput): ModelSettings {
+function mergeModelSettings(
+  field: string,
+  current: ModelSettings,
+  input: ModelSettingsInput,
+  models: ModelCatalog,
+): ModelSettings {
   const number = (name: 'temperature' | 'maxOutputTokens' | 'contextWindow' | 'reasoningBudget', to: number) =>
     merged(input[name], {
       current: current[name],
@@ -151,6 +158,14 @@ function mergeModelSettings(field: string, current: ModelSettings, input: ModelS
       current: current.responseSchema,
       cleared: defaultModelSettings.responseSchema,
       check: (schema) => checkedResponseSchema(`${field}.responseSchema`, schema),
+    }),
+    fallbacks: merged<readonly string[], readonly string[]>(input.fallbacks, {
+      current: current.fallbacks,
+      cleared: defaultModelSettings.fallbacks,
+      check: (handles) => {
+        checkedCount(`${field}.fallbacks`, handles, { max: 10 })
+        return handles.map((handle, place) => checkedModel(`${field}.fallbacks.${place}`, handle, models))
+      },
     }),
   }
 }

@@ -12,6 +12,7 @@ export interface ModelSettings {
   readonly reasoningEffort: ReasoningEffort | null
   readonly reasoningBudget: number | null
   readonly responseSchema: Json
+  readonly fallbacks: readonly string[]
 }
 
 export const defaultModelSettings: ModelSettings = {
@@ -22,6 +23,7 @@ export const defaultModelSettings: ModelSettings = {
   reasoningEffort: null,
   reasoningBudget: null,
   responseSchema: null,
+  fallbacks: [],
 }
 
 export const compactionModes = ['ALL', 'SLIDING_WINDOW'] as const

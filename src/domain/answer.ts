@@ -1,6 +1,7 @@
 import { storableJson, type Json } from '../util/json.ts'
 import { approvalTerms } from './call-approvals.ts'
 import type { Draft } from './draft.ts'
+import type { ModelFailure } from './fallback.ts'
 import type { LiveItem } from './live-step.ts'
 import { withPrefilled } from './call-check.ts'
 import { errorResult } from './advance.ts'
@@ -11,8 +12,12 @@ import { looksAtHistory } from './tool-rule-solver.ts'
 import { needOf } from './tool-call-need.ts'
 import type { ToolCall } from './tool-call.ts'
 
-/** What a request to a model took, whatever came of it. */
+/** What a request to a model took, whatever came of it, with the requests to models that were not available. */
 export interface Measured {
+  /** The model that answered, or the last one that was asked. */
+  readonly model: string
+  readonly failedModels: readonly ModelFailure[]
+  readonly requests: number
   /** As counted by the provider, or estimated if the provider did not report it. */
   readonly usage: Usage
   /** Null if nothing was streamed. */
@@ -95,9 +100,12 @@ function finishAnsweredStep(draft: Draft, { items, stopReason }: Answer): void {
 }
 
 /** Adds what a request took to its step and to the run. The tokens of earlier attempts at the step stay counted. */
-export function addMeasured(draft: Draft, { usage, timeToFirstTokenMs, modelMs }: Measured): void {
-  draft.addUsage(usage)
+export function addMeasured(draft: Draft, measured: Measured): void {
+  const { model, failedModels, usage, timeToFirstTokenMs, modelMs } = measured
+  draft.addUsage(measured)
   draft.changeStep({
+    model,
+    failedModels,
     usage: sumOfUsage(lastStep(draft.state)!.usage, usage),
     timeToFirstTokenMs: timeToFirstTokenMs === null ? null : toTenths(timeToFirstTokenMs),
     modelMs: toTenths(modelMs),

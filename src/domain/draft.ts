@@ -187,6 +187,7 @@ export class Draft {
       index,
       attempt: 1,
       model,
+      failedModels: [],
       status: 'RUNNING',
       stopReason: null,
       usage: noUsage,
@@ -208,6 +209,7 @@ export class Draft {
     this.changeStep({
       attempt: step.attempt + 1,
       model,
+      failedModels: [],
       status: 'RUNNING',
       timeToFirstTokenMs: null,
       modelMs: null,
@@ -229,10 +231,10 @@ export class Draft {
     this.#log({ type: 'stepFinished', index: lastStep(this.#state)!.index })
   }
 
-  /** Counts one request to a model, whatever came of it and whatever it was for. */
-  addUsage(usage: Usage): void {
+  /** Counts requests to models, whatever came of them and whatever they were for. */
+  addUsage({ usage, requests }: { readonly usage: Usage; readonly requests: number }): void {
     const { run } = this.#state
-    this.changeRun({ usage: sumOfUsage(run.usage, usage), steps: run.steps + 1 })
+    this.changeRun({ usage: sumOfUsage(run.usage, usage), steps: run.steps + requests })
   }
 
   // ── calls ──

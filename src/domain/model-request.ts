@@ -1,7 +1,7 @@
 import type { JsonObject } from '../util/json.ts'
 import type { ModelSettings } from './agent.ts'
 import type { ContentPart, ProviderData } from './message.ts'
-import type { RunError, Usage } from './run.ts'
+import type { RunError, TokenCounts } from './run.ts'
 
 /** A turn of the exchange in a format that can be converted to every provider's. */
 export type ModelMessage =
@@ -48,6 +48,8 @@ export interface ModelRequest {
   readonly toolChoice?: ToolChoice
   readonly parallelToolCalls: boolean
   readonly settings: ModelSettings
+  /** Another model is asked if this one is not available, so waiting for it would only take time. */
+  readonly hasFallback?: boolean
 }
 
 /**
@@ -69,7 +71,7 @@ export type ModelPart =
   /** A chunk without content: the model is still working. */
   | { readonly type: 'alive' }
   /** What is counted so far, for requests that don't get to their end. */
-  | { readonly type: 'usage'; readonly usage: Usage }
-  | { readonly type: 'finish'; readonly reason: 'end' | 'length'; readonly usage: Usage }
+  | { readonly type: 'usage'; readonly usage: TokenCounts }
+  | { readonly type: 'finish'; readonly reason: 'end' | 'length'; readonly usage: TokenCounts }
   /** `stopReason` is set where an answer came that cannot be used; else the call itself failed. */
   | { readonly type: 'failure'; readonly error: RunError; readonly stopReason?: 'INVALID_LLM_RESPONSE' }

@@ -44,14 +44,28 @@ export interface RunError {
   readonly retryable: boolean
 }
 
-export interface Usage {
+/** Tokens as a provider counts them. */
+export interface TokenCounts {
   readonly inputTokens: number
   readonly outputTokens: number
   readonly cachedInputTokens: number
   readonly reasoningTokens: number
+  /** Input tokens that were written to the provider's cache, if that has a price of its own. Not stored. */
+  readonly cacheWriteTokens?: number
 }
 
-export const noUsage: Usage = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0, reasoningTokens: 0 }
+export interface Usage extends Omit<TokenCounts, 'cacheWriteTokens'> {
+  /** Null if the price of a model that was used is not known. */
+  readonly costUsd: number | null
+}
+
+export const noUsage: Usage = {
+  inputTokens: 0,
+  outputTokens: 0,
+  cachedInputTokens: 0,
+  reasoningTokens: 0,
+  costUsd: 0,
+}
 
 export function sumOfUsage(one: Usage, other: Usage): Usage {
   return {
@@ -59,6 +73,7 @@ export function sumOfUsage(one: Usage, other: Usage): Usage {
     outputTokens: sumOfTokens(one.outputTokens, other.outputTokens),
     cachedInputTokens: sumOfTokens(one.cachedInputTokens, other.cachedInputTokens),
     reasoningTokens: sumOfTokens(one.reasoningTokens, other.reasoningTokens),
+    costUsd: one.costUsd === null || other.costUsd === null ? null : one.costUsd + other.costUsd,
   }
 }
 

@@ -1,3 +1,4 @@
+import type { ModelFailure } from './fallback.ts'
 import type { RunError, StopReason, Usage } from './run.ts'
 
 export const stepStatuses = ['RUNNING', 'PAUSED', 'COMPLETED', 'FAILED', 'CANCELLED'] as const
@@ -9,7 +10,10 @@ export interface Step {
   readonly index: number
   /** Above 1 where the step was made again. */
   readonly attempt: number
+  /** The model that answered, or the last one that was asked. */
   readonly model: string
+  /** Models that were not available, so that the next one was asked. */
+  readonly failedModels: readonly ModelFailure[]
   readonly status: StepStatus
   readonly stopReason: StopReason | null
   readonly usage: Usage

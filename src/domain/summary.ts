@@ -19,7 +19,12 @@ Leave out greetings, repetitions and what later turned out to be wrong. Invent n
 /** The request for a summary. The model's answer is the summary. */
 export function summaryRequest(
   evicted: readonly ContextMessage[],
-  options: { readonly model: string; readonly prompt: string | null; readonly transcriptTokens: number },
+  options: {
+    readonly model: string
+    readonly fallbacks: readonly string[]
+    readonly prompt: string | null
+    readonly transcriptTokens: number
+  },
 ): ModelRequest {
   const transcript = transcriptWithin(evicted, options.transcriptTokens)
   return {
@@ -28,7 +33,7 @@ export function summaryRequest(
     messages: [{ role: 'user', content: [{ text: `The transcript:\n\n${transcript}\n\nWrite the summary.` }] }],
     tools: [],
     parallelToolCalls: false,
-    settings: defaultModelSettings,
+    settings: { ...defaultModelSettings, fallbacks: options.fallbacks },
   }
 }
 

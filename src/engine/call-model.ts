@@ -3,7 +3,8 @@ import type { Answer, Measured } from '../domain/answer.ts'
 import type { RunFailure } from '../domain/context-overflow.ts'
 import { writeText, type LiveItem, type LiveStep } from '../domain/live-step.ts'
 import type { ModelPart, ModelRequest } from '../domain/model-request.ts'
-import { noUsage, type Usage } from '../domain/run.ts'
+import { costOf } from '../domain/price.ts'
+import { noUsage, type TokenCounts } from '../domain/run.ts'
 import { weighRequest } from '../domain/tokens.ts'
 import type { ToolCallNeed } from '../domain/tool-call.ts'
 import { storableJson, storableText } from '../util/json.ts'
@@ -17,7 +18,7 @@ export type ModelOutcome =
   | { readonly outcome: 'aborted'; readonly items: readonly LiveItem[]; readonly measured: Measured }
 
 /** Tells what a call of this tool will wait for. Readers see it while the call is still being written. */
-type NeedOf = (toolName: string) => ToolCallNeed | null
+export type NeedOf = (toolName: string) => ToolCallNeed | null
 
 /**
  * Asks the model and writes its answer into the live step as it arrives. Stores nothing. A provider's failure is
@@ -110,7 +111,7 @@ class RequestMeasure {
   readonly #startedAt = performance.now()
   #firstTokenAt: number | null = null
   /** The provider's token counts so far, if it reports them before the end. */
-  reported: Usage | undefined
+  reported: TokenCounts | undefined
 
   constructor(context: EngineContext, request: ModelRequest, live: LiveStep) {
     this.#context = context
@@ -122,9 +123,15 @@ class RequestMeasure {
     this.#firstTokenAt ??= performance.now()
   }
 
-  taken({ usage, aborted = false }: { readonly usage?: Usage; readonly aborted?: boolean } = {}): Measured {
+  taken({ usage, aborted = false }: { readonly usage?: TokenCounts; readonly aborted?: boolean } = {}): Measured {
+    const { model } = this.#request
+    const { cacheWriteTokens = 0, ...used } = usage ?? this.#estimate(aborted)
+    const price = this.#context.catalog.priceOf(model)
     return {
-      usage: usage ?? this.#estimate(aborted),
+      model,
+      failedModels: [],
+      requests: 1,
+      usage: { ...used, costUsd: costOf({ ...used, cacheWriteTokens }, price) },
       timeToFirstTokenMs: this.#firstTokenAt === null ? null : this.#firstTokenAt - this.#startedAt,
       modelMs: performance.now() - this.#startedAt,
     }
@@ -134,7 +141,7 @@ class RequestMeasure {
    * Estimates the usage of an answer that did not finish, because providers report it at the end. A refused request
    * used nothing; an aborted one did.
    */
-  #estimate(aborted: boolean): Usage {
+  #estimate(aborted: boolean): TokenCounts {
     if (this.#firstTokenAt === null && !aborted && !this.reported) return noUsage
     const { countTokens } = this.#context
     const written = this.#live.items.reduce((total, { text }) => total + countTokens(text), 0)

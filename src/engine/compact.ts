@@ -1,14 +1,14 @@
 import type { CompactionSettings } from '../domain/agent.ts'
+import type { Measured } from '../domain/answer.ts'
 import { withCurrentCalls } from '../domain/build-model-request.ts'
 import { firstToStay, planCompaction, unitsOf, type CompactionPlan } from '../domain/compaction.ts'
 import { toModelMessages, type ContextMessage } from '../domain/context.ts'
 import type { RunFailure } from '../domain/context-overflow.ts'
 import type { RunState } from '../domain/run-state.ts'
-import type { Usage } from '../domain/run.ts'
 import { cutSummary, summaryRequest } from '../domain/summary.ts'
 import { weighMessages } from '../domain/tokens.ts'
 import { cutReturns } from '../domain/tool-output.ts'
-import { callModel } from './call-model.ts'
+import { callWithFallbacks } from './call-with-fallbacks.ts'
 import type { EngineContext } from './engine-context.ts'
 
 export interface CompactionSubject {
@@ -22,7 +22,7 @@ export interface CompactionSubject {
   readonly fixed: number
   readonly signal: AbortSignal
   /** Called for every request to a model, even if it fails. */
-  readonly onRequest: (usage: Usage) => void
+  readonly onRequest: (measured: Measured) => void
 }
 
 export type CompactionOutcome =
@@ -85,12 +85,13 @@ async function summarise(
   const summary = subject.history.filter(({ message }) => message.type === 'SUMMARY')
   const request = summaryRequest([...summary, ...units.slice(0, plan.evict).flat()], {
     model,
+    fallbacks: subject.state.agent.modelSettings.fallbacks,
     prompt: subject.settings.prompt,
     transcriptTokens: Math.floor(windowOf(context, subject, model) * transcriptShare),
   })
   const live = { seq: 0, stepIndex: 0, items: [] }
-  const answer = await callModel(context, subject.state.run.id, request, live, subject.signal)
-  subject.onRequest(answer.outcome === 'answer' ? answer.answer.usage : answer.measured.usage)
+  const answer = await callWithFallbacks(context, subject.state.run.id, request, live, subject.signal)
+  subject.onRequest(answer.outcome === 'answer' ? answer.answer : answer.measured)
   if (answer.outcome === 'aborted') return { outcome: 'aborted' }
   if (answer.outcome === 'failure') return failed(answer)
   const text = answer.answer.items.flatMap((item) => (item.kind === 'ASSISTANT' ? [item.text] : [])).join('\n')

@@ -10,7 +10,7 @@ import type { LiveStep } from '../domain/live-step.ts'
 import type { Message } from '../domain/message.ts'
 import { callsOfStep, lastStep, type RunState } from '../domain/run-state.ts'
 import { contextWindowOf } from '../domain/model.ts'
-import { hasEnded, type Usage } from '../domain/run.ts'
+import { hasEnded } from '../domain/run.ts'
 import { weighRequest } from '../domain/tokens.ts'
 import { announcedNeed } from '../domain/tool-call-need.ts'
 import type { ToolCall } from '../domain/tool-call.ts'
@@ -18,7 +18,7 @@ import type { ClaimedRun } from '../store/claim-runs.ts'
 import { loadConfiguration, loadContext, type Configuration, type LoadedRun } from '../store/load-run.ts'
 import { onAbort } from '../util/abort.ts'
 import { deferred } from '../util/deferred.ts'
-import { callModel } from './call-model.ts'
+import { callWithFallbacks } from './call-with-fallbacks.ts'
 import { compact } from './compact.ts'
 import { BlockChangedError, commit, handBack, LeaseLostError, type Committed } from './commit.ts'
 import { isCurrent, type CachedContext } from './context-cache.ts'
@@ -71,7 +71,7 @@ class RunDriver {
   readonly #contextVersion: number
   #live: LiveStep | undefined
   /** Usage of requests that are not a step's answer (summaries, a context that was too long), until it is stored. */
-  #spent: Usage[] = []
+  #spent: Measured[] = []
   /** How often the context was compacted for the current step. */
   #compactions = { step: -1, count: 0 }
 
@@ -166,7 +166,7 @@ class RunDriver {
     this.#context.hub.setLiveStep(this.#runId, live)
     const state = this.#state
     const needOf = (name: string) => announcedNeed(state, name)
-    const outcome = await callModel(this.#context, this.#runId, request, live, this.#stop.signal, needOf)
+    const outcome = await callWithFallbacks(this.#context, this.#runId, request, live, this.#stop.signal, needOf)
     if (outcome.outcome === 'aborted' && this.#holder.release.aborted) return
     if (outcome.outcome === 'failure') {
       if (outcome.error.type !== 'LLM_CONTEXT_WINDOW') return this.#fail(outcome, { live, ...outcome })
@@ -258,7 +258,7 @@ class RunDriver {
       state: this.#state,
       history: this.#history!,
       signal: this.#stop.signal,
-      onRequest: (usage) => void this.#spent.push(usage),
+      onRequest: (measured) => void this.#spent.push(measured),
     })
     if (outcome.outcome === 'nothing to do') return { moved: false }
     if (outcome.outcome === 'failure') return { moved: false, failure: outcome }
@@ -304,7 +304,7 @@ class RunDriver {
   async #commit(change: (draft: Draft) => void): Promise<void> {
     const spent = this.#spent
     const counted = (draft: Draft) => {
-      for (const usage of spent) draft.addUsage(usage)
+      for (const measured of spent) draft.addUsage(measured)
       change(draft)
     }
     this.#committed = await commit(this.#context, this.#state, counted, this.#holder)

@@ -47,6 +47,11 @@ ModelSettings.implement({
       description: 'JSON Schema that the final answer of a run must satisfy. Null means free text.',
       resolve: (settings) => settings.responseSchema,
     }),
+    fallbacks: t.stringList({
+      description:
+        'Handles of models to try in this order when the model is overloaded, rate limited or unreachable and has not streamed anything yet. Empty by default.',
+      resolve: (settings) => [...settings.fallbacks],
+    }),
   }),
 })
 
@@ -75,6 +80,10 @@ export const ModelSettingsInput = builder.inputType('ModelSettingsInput', {
       type: 'JSON',
       description:
         'JSON Schema that the final answer of a run must satisfy, at most 64 KB. Defaults to null: free text.',
+    }),
+    fallbacks: t.stringList({
+      description:
+        'Handles of models to try when the model is not available, in order, at most 10. Empty by default.',
     }),
   }),
 })

@@ -102,5 +102,9 @@ Usage.implement({
       description: "Input tokens that were read from the provider's cache.",
     }),
     reasoningTokens: t.exposeInt('reasoningTokens', { description: 'Output tokens that were reasoning.' }),
+    costUsd: t.exposeFloat('costUsd', {
+      nullable: true,
+      description: 'Cost in US dollars. Null if the price of a model that was used is not known.',
+    }),
   }),
 })

@@ -1,4 +1,5 @@
 import { notFound } from '../domain/errors.ts'
+import type { ModelFailure as DomainModelFailure } from '../domain/fallback.ts'
 import type { Step as DomainStep, StepStatus as DomainStepStatus } from '../domain/step.ts'
 import type { StepKey } from '../store/steps.ts'
 import { builder } from './builder.ts'
@@ -43,6 +44,15 @@ StepMetrics.implement({
   }),
 })
 
+const ModelFailure = builder.objectRef<DomainModelFailure>('ModelFailure')
+ModelFailure.implement({
+  description: 'A model that failed, so that the next fallback was tried.',
+  fields: (t) => ({
+    model: t.exposeString('model', { description: 'Handle of the model.' }),
+    error: t.expose('error', { type: RunError, description: 'Why it failed.' }),
+  }),
+})
+
 Step.implement({
   description: 'One model request and the tool calls that followed from it.',
   interfaces: [Node],
@@ -60,6 +70,11 @@ Step.implement({
     model: t.exposeString('model', {
       description: 'Handle of the model that answered, or of the last one that was tried.',
     }),
+    failedModels: t.field({
+      type: [ModelFailure],
+      description: 'Models that failed before `model` was tried, in order. Empty if no fallback was used.',
+      resolve: (step) => [...step.failedModels],
+    }),
     status: t.expose('status', { type: StepStatus, description: 'Current state of the step.' }),
     stopReason: t.expose('stopReason', {
       type: StopReason,
@@ -69,7 +84,7 @@ Step.implement({
     usage: t.field({
       type: Usage,
       description: 'Model usage of this step.',
-      resolve: (step) => ({ ...step.usage, steps: 1 }),
+      resolve: (step) => ({ ...step.usage, steps: 1 + step.failedModels.length }),
     }),
     metrics: t.field({
       type: StepMetrics,

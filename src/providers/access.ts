@@ -1,3 +1,4 @@
+import type { ModelRequest } from '../domain/model-request.ts'
 import { limitResponse } from './response-limits.ts'
 
 /**
@@ -10,6 +11,11 @@ export const sdkOptions = {
   logLevel: 'off',
   fetch: guardedFetch,
 } as const
+
+/** A model that another one stands in for is not asked twice. */
+export function requestOptions({ hasFallback }: ModelRequest, signal: AbortSignal) {
+  return hasFallback ? { signal, maxRetries: 0 } : { signal }
+}
 
 const longestWaitMs = 30_000
 

@@ -6,7 +6,7 @@ import type {
 
 import { answerLimits } from '../domain/answer-limits.ts'
 import type { ModelPart } from '../domain/model-request.ts'
-import type { Usage } from '../domain/run.ts'
+import type { TokenCounts } from '../domain/run.ts'
 import { UnfitPieceError, unusable } from './errors.ts'
 import { readEvents } from './read-events.ts'
 import { ResponseTooLargeError } from './response-limits.ts'
@@ -141,12 +141,13 @@ function endOf({ reason, details }: { reason: string; details: string | null }, 
   return { type: 'finish', reason: cut ? 'length' : 'end', usage: usageOf(counts) }
 }
 
-function usageOf(counts: Counts): Usage {
+function usageOf(counts: Counts): TokenCounts {
   const cached = counts.cache_read_input_tokens ?? 0
   return {
     inputTokens: (counts.input_tokens ?? 0) + (counts.cache_creation_input_tokens ?? 0) + cached,
     outputTokens: counts.output_tokens ?? 0,
     cachedInputTokens: cached,
+    cacheWriteTokens: counts.cache_creation_input_tokens ?? 0,
     reasoningTokens: counts.output_tokens_details?.thinking_tokens ?? 0,
   }
 }

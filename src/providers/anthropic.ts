@@ -3,7 +3,7 @@ import type Anthropic from '@anthropic-ai/sdk'
 import type { ModelPart, ModelRequest } from '../domain/model-request.ts'
 import type { JsonObject } from '../util/json.ts'
 import { abortable } from '../util/abort.ts'
-import { sdkOptions } from './access.ts'
+import { requestOptions, sdkOptions } from './access.ts'
 import { anthropicBody, betasOf } from './anthropic-request.ts'
 import { readMessage } from './anthropic-stream.ts'
 import { clientOptions, type Endpoint } from './endpoint.ts'
@@ -28,7 +28,7 @@ export function createAnthropic(endpoint: Endpoint): Provider {
       const body = anthropicBody(asked)
       const betas = betasOf(body)
       const headers = betas.length > 0 ? { 'anthropic-beta': betas.join(',') } : {}
-      return abortable(messages.create(body, { signal, headers }), signal)
+      return abortable(messages.create(body, { ...requestOptions(request, signal), headers }), signal)
     })
     yield* readMessage(events, request.model)
   }

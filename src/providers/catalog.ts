@@ -1,10 +1,13 @@
 import type { Model, ModelCatalog } from '../domain/model.ts'
+import type { ModelPrice } from '../domain/price.ts'
 import { ListedModels } from './listed-models.ts'
 import type { Provider, ProviderModel } from './provider.ts'
 
 /** The models of all providers, and which provider a handle belongs to. */
 export interface ProviderCatalog extends ModelCatalog {
   providerOf(handle: string): Provider | undefined
+  /** Undefined if nobody has said what the model costs. */
+  priceOf(handle: string): ModelPrice | undefined
 }
 
 export function createCatalog(providers: readonly Provider[]): ProviderCatalog {
@@ -33,6 +36,7 @@ export function createCatalog(providers: readonly Provider[]): ProviderCatalog {
     find,
     missingFor: (handle) => named(handle)?.missing,
     providerOf,
+    priceOf: (handle) => named(handle)?.priceOf?.(handle),
     requestBody: (request) => providerOf(request.model)?.requestBody(request),
   }
 }

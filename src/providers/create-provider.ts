@@ -1,7 +1,9 @@
+import type { ModelPrice } from '../domain/price.ts'
 import { createAnthropic } from './anthropic.ts'
 import { createAzureOpenAI } from './azure-openai.ts'
 import type { Endpoint } from './endpoint.ts'
 import { limitConcurrency } from './limit-concurrency.ts'
+import { modelName } from './models.ts'
 import { createOpenAIChat } from './openai-chat.ts'
 import { createOpenAIResponses } from './openai-responses.ts'
 import type { Provider } from './provider.ts'
@@ -18,10 +20,14 @@ export type NamedEndpoint = Endpoint & {
   readonly name: string
   readonly adapter: keyof typeof create
   readonly maxConcurrency: number | undefined
+  /** By the model's name; `*` is for the models without an entry of their own. */
+  readonly prices: Readonly<Record<string, ModelPrice>>
 }
 
 export function createProvider(endpoint: NamedEndpoint): Provider {
-  const { listModels, ...provider } = create[endpoint.adapter](endpoint)
+  const { listModels, ...adapted } = create[endpoint.adapter](endpoint)
+  const priceOf = (handle: string) => endpoint.prices[modelName(handle)] ?? endpoint.prices['*']
+  const provider = { ...adapted, priceOf }
   // An owner who describes the models of an endpoint has listed them all.
   const created = endpoint.models?.length || !listModels ? provider : { ...provider, listModels }
   return endpoint.maxConcurrency === undefined ? created : limitConcurrency(created, endpoint.maxConcurrency)

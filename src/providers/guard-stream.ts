@@ -1,5 +1,5 @@
 import type { ModelPart } from '../domain/model-request.ts'
-import type { Usage } from '../domain/run.ts'
+import type { TokenCounts } from '../domain/run.ts'
 import { failureOf, UnfitPieceError, unusable } from './errors.ts'
 
 /**
@@ -45,7 +45,7 @@ function checkItem(part: ModelPart, kinds: Map<string, ItemKind>): void {
 const mostTokens = 20_000_000
 
 /** A value that is no count of tokens counts as 0: usage is for information, and must not cost the answer. */
-function countable(usage: Usage): Usage {
+function countable(usage: TokenCounts): TokenCounts {
   const count = (value: unknown) =>
     Number.isInteger(value) && Number(value) >= 0 && Number(value) <= mostTokens ? Number(value) : 0
   return {
@@ -53,5 +53,6 @@ function countable(usage: Usage): Usage {
     outputTokens: count(usage.outputTokens),
     cachedInputTokens: count(usage.cachedInputTokens),
     reasoningTokens: count(usage.reasoningTokens),
+    ...(usage.cacheWriteTokens !== undefined && { cacheWriteTokens: count(usage.cacheWriteTokens) }),
   }
 }

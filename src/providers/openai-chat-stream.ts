@@ -1,7 +1,7 @@
 import type { ChatCompletionChunk } from 'openai/resources/chat/completions/completions'
 
 import type { ModelPart } from '../domain/model-request.ts'
-import { noUsage, type Usage } from '../domain/run.ts'
+import { noUsage, type TokenCounts } from '../domain/run.ts'
 import { isJsonObject } from '../util/json.ts'
 import { unusable } from './errors.ts'
 import { readEvents } from './read-events.ts'
@@ -27,7 +27,7 @@ export async function* readChat(
 ): AsyncGenerator<ModelPart, void> {
   const answer = new ChatAnswer(model)
   let finishReason: string | null = null
-  let usage: Usage = noUsage
+  let usage: TokenCounts = noUsage
 
   yield* readEvents(chunks, ({ choices, usage: counted }) => {
     // The counts come last, in a chunk of their own, after the finish reason. Some servers send them with every chunk.
@@ -132,7 +132,7 @@ class ChatAnswer {
   }
 }
 
-function usageOf(usage: NonNullable<ChatCompletionChunk['usage']>): Usage {
+function usageOf(usage: NonNullable<ChatCompletionChunk['usage']>): TokenCounts {
   return {
     inputTokens: usage.prompt_tokens ?? 0,
     outputTokens: usage.completion_tokens ?? 0,

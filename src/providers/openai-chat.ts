@@ -3,6 +3,7 @@ import type OpenAI from 'openai'
 import type { ModelPart, ModelRequest } from '../domain/model-request.ts'
 import { abortable } from '../util/abort.ts'
 import type { JsonObject } from '../util/json.ts'
+import { requestOptions } from './access.ts'
 import type { Endpoint } from './endpoint.ts'
 import { missingKey } from './errors.ts'
 import { guardStream } from './guard-stream.ts'
@@ -28,7 +29,7 @@ export function createChat(endpoint: Endpoint & { readonly name: string }, clien
   async function* streamChat(request: ModelRequest, signal: AbortSignal): AsyncGenerator<ModelPart, void> {
     if (missing) return yield missingKey(missing, request.model)
     const { chat } = await client()
-    const chunks = await abortable(chat.completions.create(chatBody(request), { signal }), signal)
+    const chunks = await abortable(chat.completions.create(chatBody(request), requestOptions(request, signal)), signal)
     yield* readChat(chunks, request.model)
   }
 

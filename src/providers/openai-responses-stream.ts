@@ -7,7 +7,7 @@ import type {
 } from 'openai/resources/responses/responses'
 
 import type { ModelPart } from '../domain/model-request.ts'
-import type { Usage } from '../domain/run.ts'
+import type { TokenCounts } from '../domain/run.ts'
 import { unusable } from './errors.ts'
 import { readEvents } from './read-events.ts'
 
@@ -104,7 +104,7 @@ function incomplete(response: ModelResponse): ModelPart {
   return { type: 'finish', reason: 'length', usage: usageOf(response) }
 }
 
-function usageOf({ usage }: ModelResponse): Usage {
+function usageOf({ usage }: ModelResponse): TokenCounts {
   return {
     inputTokens: usage?.input_tokens ?? 0,
     outputTokens: usage?.output_tokens ?? 0,

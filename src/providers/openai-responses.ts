@@ -1,6 +1,7 @@
 import type { ModelPart, ModelRequest } from '../domain/model-request.ts'
 import { abortable } from '../util/abort.ts'
 import type { JsonObject } from '../util/json.ts'
+import { requestOptions } from './access.ts'
 import type { Endpoint } from './endpoint.ts'
 import { missingKey } from './errors.ts'
 import { guardStream } from './guard-stream.ts'
@@ -23,7 +24,7 @@ export function createOpenAIResponses(endpoint: Endpoint): Provider {
     if (missing) return yield missingKey(missing, request.model)
     const { responses } = await client()
     const events = await openWithReasoning(request, (asked) =>
-      abortable(responses.create(responsesBody(asked), { signal }), signal),
+      abortable(responses.create(responsesBody(asked), requestOptions(request, signal)), signal),
     )
     yield* readResponse(events, request.model)
   }

@@ -1,5 +1,6 @@
 import type { ModelPart, ModelRequest } from '../domain/model-request.ts'
 import type { Model } from '../domain/model.ts'
+import type { ModelPrice } from '../domain/price.ts'
 import type { JsonObject } from '../util/json.ts'
 
 /** A model as a provider describes it. What it can do may be unknown. */
@@ -20,6 +21,8 @@ export interface Provider {
   listModels?(signal: AbortSignal): Promise<readonly string[]>
   /** For providers that accept names beyond those listed: a compatible server has models that nobody here knows. */
   find?(handle: string): ProviderModel | undefined
+  /** Undefined if nobody has said what the model costs. */
+  priceOf?(handle: string): ModelPrice | undefined
   /** Exactly what `stream` sends. */
   requestBody(request: ModelRequest): JsonObject
   stream(request: ModelRequest, signal: AbortSignal): AsyncIterable<ModelPart>

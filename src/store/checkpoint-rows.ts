@@ -4,6 +4,7 @@ import type { BlockWrite } from '../domain/block.ts'
 import type { Checkpoint, PositionedMessage } from '../domain/draft.ts'
 import type { Step } from '../domain/step.ts'
 import type { ToolCall } from '../domain/tool-call.ts'
+import { storedCost } from './usage.ts'
 import { givenRows, listColumns, setColumns } from './record-rows.ts'
 
 /** The parts of a checkpoint's statement that write rows. Each writes only if `run`, the update of the run, did. */
@@ -62,12 +63,14 @@ export function addMessages(messages: readonly PositionedMessage[], at: Date) {
 const changingStepColumns = {
   attempt: 'integer',
   model: 'text',
+  failed_models: 'jsonb',
   status: 'text',
   stop_reason: 'text',
   input_tokens: 'integer',
   output_tokens: 'integer',
   cached_input_tokens: 'integer',
   reasoning_tokens: 'integer',
+  cost_usd: 'double precision',
   time_to_first_token_ms: 'real',
   model_ms: 'real',
   tools_ms: 'real',
@@ -94,12 +97,14 @@ function stepRow(step: Step) {
     created_at: step.createdAt,
     attempt: step.attempt,
     model: step.model,
+    failed_models: step.failedModels.length > 0 ? step.failedModels : null,
     status: step.status,
     stop_reason: step.stopReason,
     input_tokens: step.usage.inputTokens,
     output_tokens: step.usage.outputTokens,
     cached_input_tokens: step.usage.cachedInputTokens,
     reasoning_tokens: step.usage.reasoningTokens,
+    cost_usd: storedCost(step.usage),
     time_to_first_token_ms: step.timeToFirstTokenMs,
     model_ms: step.modelMs,
     tools_ms: step.toolsMs,

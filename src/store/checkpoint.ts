@@ -15,6 +15,7 @@ import {
 import { packEntries } from './log-entries.ts'
 import { executePrepared } from './prepared.ts'
 import type { Database } from './schema.ts'
+import { storedCost } from './usage.ts'
 
 /** What became of a checkpoint that was stored. */
 export interface StoredCheckpoint {
@@ -113,7 +114,7 @@ function changesOf(run: DrivenRun, at: Date) {
     cancel_requested_at = ${run.cancelRequestedAt}, updated_at = ${at}, started_at = ${run.startedAt},
     finished_at = ${run.finishedAt}, steps = ${run.steps}, input_tokens = ${run.usage.inputTokens},
     output_tokens = ${run.usage.outputTokens}, cached_input_tokens = ${run.usage.cachedInputTokens},
-    reasoning_tokens = ${run.usage.reasoningTokens}, follow_ups = ${JSON.stringify(run.followUps)}::jsonb,
+    reasoning_tokens = ${run.usage.reasoningTokens}, cost_usd = ${storedCost(run.usage)}::double precision, follow_ups = ${JSON.stringify(run.followUps)}::jsonb,
     approved_tools = ${run.approvedTools}::text[], reading = ${jsonOrNull(run.reading)}::jsonb`
 }
 

@@ -3,12 +3,20 @@ import { sql, type RawBuilder } from 'kysely'
 import type { LogEntry } from '../domain/run-event.ts'
 import { noUsage, type RunError, type StopReason, type StoredRunStatus, type Usage } from '../domain/run.ts'
 import type { ToolCallStatus } from '../domain/tool-call.ts'
+import { storedCost, toCost } from './usage.ts'
 
 /**
  * Entries as a row of the log has them: short, because every checkpoint of every run writes some. Each is an array
  * that begins with a letter; ids are without dashes; what is null, zero or absent at the end is left out.
  */
-type PackedUsage = readonly [steps: number, input: number, output: number, cached: number, reasoning: number]
+type PackedUsage = readonly [
+  steps: number,
+  input: number,
+  output: number,
+  cached: number,
+  reasoning: number,
+  cost?: number,
+]
 type Packed =
   | readonly ['s', StoredRunStatus, StopReason?, (PackedUsage | null)?, RunError?]
   | readonly ['b', index: number]
@@ -58,12 +66,14 @@ function pack(entry: LogEntry): Packed {
 }
 
 function packStatus({ status, stopReason, error, usage }: Extract<LogEntry, { type: 'status' }>): Packed {
+  const cost = storedCost(usage)
   const used = [
     usage.steps,
     usage.inputTokens,
     usage.outputTokens,
     usage.cachedInputTokens,
     usage.reasoningTokens,
+    ...(cost === null ? [] : [cost]),
   ] as const
   const fields = [stopReason, used.some((count) => count > 0) ? used : null, error]
   while (fields.length > 0 && fields.at(-1) === null) fields.pop()
@@ -97,8 +107,9 @@ function unpack(packed: Packed): LogEntry {
 
 function unpackUsage(used: PackedUsage | null | undefined): Usage & { readonly steps: number } {
   if (!used) return { ...noUsage, steps: 0 }
-  const [steps, inputTokens, outputTokens, cachedInputTokens, reasoningTokens] = used
-  return { steps, inputTokens, outputTokens, cachedInputTokens, reasoningTokens }
+  const [steps, inputTokens, outputTokens, cachedInputTokens, reasoningTokens, cost] = used
+  const costUsd = toCost(cost, inputTokens + outputTokens)
+  return { steps, inputTokens, outputTokens, cachedInputTokens, reasoningTokens, costUsd }
 }
 
 function undashed(uuid: string): string {

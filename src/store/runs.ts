@@ -8,6 +8,7 @@ import type { JsonObject } from '../util/json.ts'
 import { childrenNamed, tellsStatus } from './log-entries.ts'
 import type { Database } from './schema.ts'
 import { ofTenant } from './tenant-scope.ts'
+import { toUsage } from './usage.ts'
 
 /** Ids hold the time at which they were made, which differs from `created_at` by this much at most. */
 export const idSlackMs = 60_000
@@ -42,6 +43,7 @@ export const runColumns = [
   'runs.output_tokens',
   'runs.cached_input_tokens',
   'runs.reasoning_tokens',
+  'runs.cost_usd',
   'runs.error',
 ] as const
 
@@ -73,12 +75,7 @@ export function toRun(row: RunRow): Run {
     nextPosition: row.next_position,
     attempts: row.attempts,
     cancelRequestedAt: row.cancel_requested_at,
-    usage: {
-      inputTokens: row.input_tokens,
-      outputTokens: row.output_tokens,
-      cachedInputTokens: row.cached_input_tokens,
-      reasoningTokens: row.reasoning_tokens,
-    },
+    usage: toUsage(row),
     steps: row.steps,
     createdAt: row.created_at,
     updatedAt: row.updated_at,

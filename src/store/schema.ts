@@ -3,6 +3,7 @@ import type { ColumnType, Generated, GeneratedAlways, JSONColumnType } from 'kys
 import type { Actor } from '../domain/actor.ts'
 import type { CompactionSettings, ModelSettings } from '../domain/agent.ts'
 import type { CodeSettings } from '../domain/code-tools.ts'
+import type { ModelFailure } from '../domain/fallback.ts'
 import type { MessageType, GivenMessage } from '../domain/message.ts'
 import type { Reading } from '../domain/run-state.ts'
 import type { RunError, RunKind, RunRequest, StopReason, StoredRunStatus } from '../domain/run.ts'
@@ -197,6 +198,7 @@ export interface Database {
     output_tokens: Generated<number>
     cached_input_tokens: Generated<number>
     reasoning_tokens: Generated<number>
+    cost_usd: number | null
     follow_ups: JSONColumnType<GivenMessage[], string | undefined>
     approved_tools: Generated<string[]>
     reading: NullableJsonb<Reading>
@@ -207,6 +209,7 @@ export interface Database {
     index: number
     attempt: number
     model: string
+    failed_models: NullableJsonb<ModelFailure[]>
     created_at: Date
     status: StepStatus
     stop_reason: StopReason | null
@@ -214,6 +217,7 @@ export interface Database {
     output_tokens: Generated<number>
     cached_input_tokens: Generated<number>
     reasoning_tokens: Generated<number>
+    cost_usd: number | null
     time_to_first_token_ms: number | null
     model_ms: number | null
     tools_ms: number | null

@@ -4,6 +4,7 @@ import type { Step } from '../domain/step.ts'
 import type { Reach } from '../domain/viewer.ts'
 import type { Database } from './schema.ts'
 import { ofTenant } from './tenant-scope.ts'
+import { toUsage } from './usage.ts'
 
 /** A step has no id of its own: it is a run's, by its index. */
 export interface StepKey {
@@ -17,14 +18,10 @@ export function toStep(row: Selectable<Database['steps']>): Step {
     index: row.index,
     attempt: row.attempt,
     model: row.model,
+    failedModels: row.failed_models ?? [],
     status: row.status,
     stopReason: row.stop_reason,
-    usage: {
-      inputTokens: row.input_tokens,
-      outputTokens: row.output_tokens,
-      cachedInputTokens: row.cached_input_tokens,
-      reasoningTokens: row.reasoning_tokens,
-    },
+    usage: toUsage(row),
     timeToFirstTokenMs: row.time_to_first_token_ms,
     modelMs: row.model_ms,
     toolsMs: row.tools_ms,

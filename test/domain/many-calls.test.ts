@@ -54,7 +54,8 @@ test.each([
     text: `{"n":${n}}`,
     complete: true,
   }))
-  addAnswer(draft, { items, usage: noUsage, stopReason: 'END_TURN', timeToFirstTokenMs: 1, modelMs: 1 })
+  const taken = { model: 'm', failedModels: [], requests: 1, usage: noUsage, timeToFirstTokenMs: 1, modelMs: 1 }
+  addAnswer(draft, { ...taken, items, stopReason: 'END_TURN' })
   expect(advance(draft)).toMatchObject({ type: effect })
   expect(draft.state.calls).toHaveLength(count)
   expect(draft.state.calls.at(-1)).toMatchObject({ status, argumentsText: `{"n":${count - 1}}` })

@@ -69,6 +69,7 @@ const answered: Step = {
   index: 0,
   attempt: 1,
   model: 'm',
+  failedModels: [],
   status: 'RUNNING',
   stopReason: null,
   usage: noUsage,

@@ -44,7 +44,7 @@ async function refusedWith(api: Executor, variables: Record<string, unknown>): P
   return cause instanceof HoldpointError ? cause.code : cause
 }
 
-const usage = { inputTokens: 3, outputTokens: 4, cachedInputTokens: 0, reasoningTokens: 0, steps: 1 }
+const usage = { inputTokens: 3, outputTokens: 4, cachedInputTokens: 0, reasoningTokens: 0, costUsd: null, steps: 1 }
 const shownRun = (run: { readonly id: string }) => encodeId('Run', run.id)
 const cursor = (run: { readonly id: string }, seq: number) => `c1.${run.id.replaceAll('-', '')}.${seq}`
 

@@ -466,9 +466,10 @@ describe('sums of tokens', () => {
     const query = '{ runs { nodes { usage { inputTokens outputTokens totalTokens } } } }'
     const usage = { inputTokens: most, outputTokens: most, totalTokens: most }
     expect((await api.data(query)).runs.nodes).toEqual([{ usage }])
-    const reported = { inputTokens: most, outputTokens: 1.5, cachedInputTokens: Number.NaN, reasoningTokens: -1 }
+    const odd = { inputTokens: most, outputTokens: 1.5, cachedInputTokens: Number.NaN, reasoningTokens: -1 }
+    const reported = { ...odd, costUsd: null }
     const sum = sumOfUsage(reported, { ...reported, outputTokens: Number.POSITIVE_INFINITY })
-    expect(sum).toEqual({ inputTokens: most, outputTokens: most, cachedInputTokens: 0, reasoningTokens: 0 })
+    expect(sum).toEqual({ inputTokens: most, outputTokens: most, cachedInputTokens: 0, reasoningTokens: 0, costUsd: null })
   })
 })
 

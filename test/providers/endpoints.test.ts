@@ -3,7 +3,9 @@ import { join } from 'node:path'
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
+import { readConfig } from '../../src/config.ts'
 import { presets, readProvidersFile } from '../../src/providers-file.ts'
+import { createCatalog } from '../../src/providers/catalog.ts'
 import { createProvider } from '../../src/providers/create-provider.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { checkChat } from '../support/fake-providers/chat-check.ts'
@@ -84,7 +86,10 @@ test('[PRV45] a preset is one line, and JSON is read too', async () => {
 test.each([
   ['providers: 5', /"providers"/],
   ['[1', /cannot be read/],
-  ['providers: { openai: { preset: groq } }', /none of demo, openai/],
+  ['providers: { demo: { preset: groq } }', /not demo/],
+  ['providers: { openai: { apiKey: x } }', /no field "apiKey" for a built-in provider/],
+  ['providers: { x: { preset: groq, prices: { m: { input: 1 } } } }', /the price of "m" needs "input" and "output"/],
+  ['providers: { x: { preset: groq, prices: { m: { input: 1, output: -2 } } } }', /US dollars per million/],
   ['providers: { a b: { preset: groq } }', /the name must be/],
   ['providers: { x: { preset: nobody } }', /Presets: ollama/],
   ['providers: { x: {} }', /needs an "adapter" or a "preset"/],
@@ -98,7 +103,21 @@ test.each([
   expect(() => readProvidersFile(path, {})).toThrow(message)
 })
 
-const endpoint = { apiKey: secretKey, models: [], maxConcurrency: undefined }
+test('[CST2] an endpoint has prices by the names of its models, a built-in provider too', async () => {
+  const path = await file(`providers:
+  local: { preset: ollama, prices: { "*": { input: 0, output: 0 }, qwen: { input: 1, output: 2, cachedInput: 0.5 } } }
+  anthropic: { maxConcurrency: 3, prices: { claude-opus-5: { input: 5, output: 25, cachedInput: 0.5, cacheWrite: 6.25 } } }
+`)
+  const { endpoints } = readConfig({ HOLDPOINT_PROVIDERS: path, ANTHROPIC_API_KEY: secretKey })
+  const catalog = createCatalog(endpoints.map(createProvider))
+  expect(catalog.priceOf('local/qwen')).toEqual({ input: 1, output: 2, cachedInput: 0.5, cacheWrite: 1 })
+  expect(catalog.priceOf('local/other')).toMatchObject({ input: 0, output: 0 })
+  expect(catalog.priceOf('anthropic/claude-opus-5')).toMatchObject({ input: 5, cacheWrite: 6.25 })
+  expect(catalog.priceOf('anthropic/claude-sonnet-5')).toBeUndefined()
+  expect(endpoints.find(({ name }) => name === 'anthropic')).toMatchObject({ apiKey: secretKey, maxConcurrency: 3 })
+})
+
+const endpoint = { apiKey: secretKey, models: [], maxConcurrency: undefined, prices: {} }
 const { signal } = new AbortController()
 
 test('[PRV47] Azure is called at the address of the deployment, with its key and version', async () => {

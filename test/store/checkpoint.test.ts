@@ -234,14 +234,15 @@ test(
             )
             if (state.calls.every((call) => call.status !== 'PENDING')) await takeUpRun()
           } else if (next.type === 'cancel') {
-            const asked = { cancel_requested_at: new Date() }
-            await context.db.updateTable('runs').set(asked).where('id', '=', runId).execute()
+            const cancelled = { cancel_requested_at: new Date() }
+            await context.db.updateTable('runs').set(cancelled).where('id', '=', runId).execute()
             state = { ...state, run: (await load(runId)).run }
             await commit(
               (draft) => {
                 if (draft.state.run.status === 'AWAITING_APPROVAL') endRun(draft, { stopReason: 'CANCELLED' })
                 else if (effect.type === 'call model')
                   addInterruptedAnswer(draft, itemsOf({ calls: ['plain'], text: 'half' }, context), {
+                    ...asked,
                     usage: noUsage,
                     timeToFirstTokenMs: 1,
                     modelMs: 2,
@@ -288,12 +289,15 @@ function itemsOf(
   ]
 }
 
+const asked = { model: 'another/model', failedModels: [{ model: 'a/model', error: failure }], requests: 2 }
+
 function answerOf(
   { calls, text, ms }: Extract<Happening, { type: 'answer' }>,
   context: { readonly ids: { next(): string } },
 ) {
-  const usage = { inputTokens: 3, outputTokens: 2, cachedInputTokens: 1, reasoningTokens: 0 }
+  const usage = { inputTokens: 3, outputTokens: 2, cachedInputTokens: 1, reasoningTokens: 0, costUsd: ms / 3 }
   return {
+    ...asked,
     items: itemsOf({ calls, text }, context),
     usage,
     stopReason: 'END_TURN' as const,

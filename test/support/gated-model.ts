@@ -1,5 +1,5 @@
 import type { ModelPart, ModelRequest } from '../../src/domain/model-request.ts'
-import { noUsage, type RunError, type Usage } from '../../src/domain/run.ts'
+import { noUsage, type RunError, type TokenCounts } from '../../src/domain/run.ts'
 import type { Provider } from '../../src/providers/provider.ts'
 import { deferred, type Deferred } from '../../src/util/deferred.ts'
 
@@ -28,7 +28,7 @@ export interface ModelCall {
   say(text: string): void
   call(name: string, args: unknown, options?: { readonly callId?: string }): void
   part(part: ModelPart): void
-  finish(options?: { readonly reason?: 'end' | 'length'; readonly usage?: Partial<Usage> }): void
+  finish(options?: { readonly reason?: 'end' | 'length'; readonly usage?: Partial<TokenCounts> }): void
   fail(error?: Partial<RunError>): void
   /** Ends the stream without saying why. */
   breakOff(): void

@@ -1,0 +1,15 @@
+import type { RunError } from './run.ts'
+
+/** A model that failed, so that the next fallback was tried. */
+export interface ModelFailure {
+  readonly model: string
+  readonly error: RunError
+}
+
+/**
+ * Whether another model may answer where this one failed: it is overloaded, rate limited or unreachable. What is wrong
+ * with the request or the key is no reason to ask another model: whoever set them should hear of it.
+ */
+export function isUnavailable({ type, retryable }: RunError): boolean {
+  return type === 'LLM_RATE_LIMIT' || type === 'LLM_TIMEOUT' || (type === 'LLM_ERROR' && retryable)
+}

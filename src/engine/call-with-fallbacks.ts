@@ -1,0 +1,46 @@
+import type { Measured } from '../domain/answer.ts'
+import { isUnavailable, type ModelFailure } from '../domain/fallback.ts'
+import type { LiveStep } from '../domain/live-step.ts'
+import type { ModelRequest } from '../domain/model-request.ts'
+import { noUsage, sumOfUsage, type Usage } from '../domain/run.ts'
+import { callModel, type ModelOutcome, type NeedOf } from './call-model.ts'
+import type { EngineContext } from './engine-context.ts'
+
+/**
+ * Asks the model, and the fallbacks of its settings in turn as long as none is available. Once something was streamed,
+ * readers have seen it: then a failure is a failure.
+ */
+export async function callWithFallbacks(
+  context: EngineContext,
+  runId: string,
+  request: ModelRequest,
+  live: LiveStep,
+  signal: AbortSignal,
+  needOf?: NeedOf,
+): Promise<ModelOutcome> {
+  const fallbacks = [...request.settings.fallbacks]
+  const failed: (ModelFailure & { readonly usage: Usage })[] = []
+  for (let { model } = request; ; ) {
+    const next = fallbacks.shift()
+    const asked = { ...request, model, hasFallback: next !== undefined }
+    const outcome = await callModel(context, runId, asked, live, signal, needOf)
+    const unavailable = outcome.outcome === 'failure' && live.items.length === 0 && isUnavailable(outcome.error)
+    if (next === undefined || !unavailable) return withFailed(outcome, failed)
+    context.log.warn({ runId, model, error: outcome.error, next }, 'a model is not available: the next one is asked')
+    failed.push({ model, error: outcome.error, usage: outcome.measured.usage })
+    model = next
+  }
+}
+
+function withFailed(outcome: ModelOutcome, failed: readonly (ModelFailure & { readonly usage: Usage })[]) {
+  if (failed.length === 0) return outcome
+  const all = <Taken extends Measured>(taken: Taken): Taken => ({
+    ...taken,
+    usage: failed.map(({ usage }) => usage).reduce(sumOfUsage, sumOfUsage(noUsage, taken.usage)),
+    requests: taken.requests + failed.length,
+    failedModels: failed.map(({ model, error }) => ({ model, error })),
+  })
+  return outcome.outcome === 'answer'
+    ? { ...outcome, answer: all(outcome.answer) }
+    : { ...outcome, measured: all(outcome.measured) }
+}
