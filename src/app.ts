@@ -91,11 +91,7 @@ export async function createApp(options: AppOptions): Promise<App> {
 
   const hub = createHub()
   const work = new ProcessWorkSignal(db)
-  const providers = [
-    demoProvider,
-    ...config.endpoints.map(createProvider),
-    ...(options.providers ?? []),
-  ]
+  const providers = [demoProvider, ...config.endpoints.map(createProvider), ...(options.providers ?? [])]
   const catalog = createCatalog(providers)
   const network = createNetworkGuard({ allowPrivate: config.allowPrivateNetwork })
   const toolbox = new Toolbox({ db, registry: createToolRegistry(tools), network })

@@ -20,7 +20,7 @@ export async function callWithFallbacks(
 ): Promise<ModelOutcome> {
   const fallbacks = [...request.settings.fallbacks]
   const failed: (ModelFailure & { readonly usage: Usage })[] = []
-  for (let { model } = request; ; ) {
+  for (let { model } = request; ;) {
     const next = fallbacks.shift()
     const asked = { ...request, model, hasFallback: next !== undefined }
     const outcome = await callModel(context, runId, asked, live, signal, needOf)

@@ -82,8 +82,7 @@ export const ModelSettingsInput = builder.inputType('ModelSettingsInput', {
         'JSON Schema that the final answer of a run must satisfy, at most 64 KB. Defaults to null: free text.',
     }),
     fallbacks: t.stringList({
-      description:
-        'Handles of models to try when the model is not available, in order, at most 10. Empty by default.',
+      description: 'Handles of models to try when the model is not available, in order, at most 10. Empty by default.',
     }),
   }),
 })

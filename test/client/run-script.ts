@@ -28,7 +28,8 @@ const action: fc.Arbitrary<Action> = fc.oneof(
   fc.constant({ type: 'restart' as const }),
 )
 
-const usage = { steps: 1, inputTokens: 1, outputTokens: 1, totalTokens: 2, cachedInputTokens: 0, reasoningTokens: 0 }
+const tokens = { inputTokens: 1, outputTokens: 1, totalTokens: 2, cachedInputTokens: 0, reasoningTokens: 0 }
+const usage = { steps: 1, ...tokens, costUsd: null }
 const at = '2026-01-01T00:00:00.000Z'
 
 /** An event whose place in the conversation is known only when the runs are mixed. */

@@ -469,7 +469,13 @@ describe('sums of tokens', () => {
     const odd = { inputTokens: most, outputTokens: 1.5, cachedInputTokens: Number.NaN, reasoningTokens: -1 }
     const reported = { ...odd, costUsd: null }
     const sum = sumOfUsage(reported, { ...reported, outputTokens: Number.POSITIVE_INFINITY })
-    expect(sum).toEqual({ inputTokens: most, outputTokens: most, cachedInputTokens: 0, reasoningTokens: 0, costUsd: null })
+    expect(sum).toEqual({
+      inputTokens: most,
+      outputTokens: most,
+      cachedInputTokens: 0,
+      reasoningTokens: 0,
+      costUsd: null,
+    })
   })
 })
 
