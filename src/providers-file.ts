@@ -172,8 +172,8 @@ function readPrices(prices: JsonObject, wrong: Reading['wrong']): Prices {
         !('input' in price && 'output' in price) ||
         Object.entries(price).some(([key, value]) => !priceFields.includes(key) || !isAmount(value))
       if (isWrong) throw wrong(`the price of ${JSON.stringify(model)} needs ${expected}.`)
-      const { input, output, cachedInput = input, cacheWrite = input } = price as unknown as ModelPrice
-      return [model, { input, output, cachedInput, cacheWrite }]
+      const { input, ...rest } = price as unknown as ModelPrice
+      return [model, { cachedInput: input, cacheWrite: input, input, ...rest }]
     }),
   )
 }
