@@ -172,7 +172,7 @@ function readPrices(prices: JsonObject, wrong: Reading['wrong']): Prices {
         !('input' in price && 'output' in price) ||
         Object.entries(price).some(([key, value]) => !priceFields.includes(key) || !isAmount(value))
       if (isWrong) throw wrong(`the price of ${JSON.stringify(model)} needs ${expected}.`)
-      const { input, ...rest } = price as unknown as ModelPrice
+      const { input, ...rest } = price as unknown as Pick<ModelPrice, 'input' | 'output'> & Partial<ModelPrice>
       return [model, { cachedInput: input, cacheWrite: input, input, ...rest }]
     }),
   )

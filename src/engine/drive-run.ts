@@ -170,7 +170,7 @@ class RunDriver {
     if (outcome.outcome === 'aborted' && this.#holder.release.aborted) return
     if (outcome.outcome === 'failure') {
       if (outcome.error.type !== 'LLM_CONTEXT_WINDOW') return this.#fail(outcome, { live, ...outcome })
-      this.#spent.push(outcome.measured.usage)
+      this.#spent.push(outcome.measured)
       // The provider counts tokens differently: what we sent exceeds its limit.
       this.#context.hub.endLiveStep(this.#runId, live)
       const weight = weigh()
