@@ -9,8 +9,8 @@ interface AnnounceContext {
 }
 
 /**
- * Tells readers and workers of a checkpoint that is committed. `mayHaveFreed` says that it gave the conversation to a
- * run that waited.
+ * Tells readers and workers about a committed checkpoint. Set `mayHaveFreed` if it gave the conversation to a waiting
+ * run.
  */
 export function announceCheckpoint(
   { hub, work }: AnnounceContext,
@@ -22,7 +22,7 @@ export function announceCheckpoint(
   if (mayHaveFreed || (lease === null && (status === 'QUEUED' || status === 'RUNNING'))) work.announce()
 }
 
-/** Tells readers and workers of the end of a run that is committed, and of the background runs that it started. */
+/** Tells readers and workers about a committed end of a run, and about the background runs that it started. */
 export function announceEnd(context: AnnounceContext, { checkpoint, nextRunId, started }: StoredEnd): void {
   announceCheckpoint(context, checkpoint, { mayHaveFreed: nextRunId !== null || started.length > 0 })
   for (const run of started) context.hub.announce({ ...run, status: 'QUEUED', calls: false })

@@ -5,7 +5,10 @@ import { followRun, type FollowContext, type RunFollower } from './follow-run.ts
 import { PulledIterator } from './pulled-iterator.ts'
 
 export interface FollowConversationOptions {
-  /** The run of the cursor, and its place among the runs that held the conversation. Undefined: the beginning. */
+  /**
+   * The cursor, its run, and that run's place among the runs that held the conversation. Undefined to start at the
+   * beginning.
+   */
   readonly after: (HeldRun & { readonly cursor: RunCursor }) | undefined
   readonly deltas: boolean
 }
@@ -23,9 +26,9 @@ export function followConversation(
 }
 
 /**
- * Either it follows a run and passes on that run's events; or it has no run and looks for one: first for more entries
- * of the run that it followed last, because that run may have been retried, then for the run that held the conversation
- * next. When there is neither, it waits for news of the conversation and looks again.
+ * The follower either follows a run and passes on its events, or looks for a run to follow. It first looks for new
+ * entries of the run that it followed last, because that run may have been retried, and then for the next run that held
+ * the conversation. If it finds neither, it waits for news of the conversation and looks again.
  */
 class ConversationFollower extends PulledIterator<RunEvent> {
   readonly #context: FollowContext
@@ -86,7 +89,7 @@ class ConversationFollower extends PulledIterator<RunEvent> {
   async #findNext(): Promise<void> {
     const found = await this.read(() => findNextInConversation(this.#context.db, this.#conversationId, this.#hold))
     if (!found) this.#isDeleted = true
-    // Entries of a run that was retried come before those of the next run.
+    // The entries of a retried run come before those of the next run.
     else if (found.current && this.#cursor && found.current.nextSeq - 1 > this.#cursor.seq) {
       this.#follow({ runId: this.#cursor.runId, hold: this.#hold })
     } else if (found.next) {

@@ -20,9 +20,9 @@ export interface FollowContext {
 }
 
 export interface FollowOptions {
-  /** Send what follows this cursor. Undefined: everything. */
+  /** Send what follows this cursor. Undefined to send everything. */
   readonly after: RunCursor | undefined
-  /** Whether to send live text, or stored entries alone. */
+  /** Whether to send live text in addition to stored entries. */
   readonly deltas: boolean
 }
 
@@ -30,9 +30,9 @@ export interface FollowOptions {
 const batch = 100
 
 /**
- * Follows a run: sends the stored entries after the cursor, then the text that its live step has beyond the cursor,
- * until the run has ended. The follower holds only its cursor and the entries that it has just read, so a slow reader
- * costs nothing and finds its deltas merged. `return()` answers at once, also while `next()` waits.
+ * Follows a run until it has ended: sends the stored entries after the cursor, then the live step's text beyond the
+ * cursor. The follower holds only its cursor and the entries that it has just read, so a slow reader costs nothing and
+ * gets its deltas merged. `return()` resolves immediately, even while `next()` is waiting.
  */
 export function followRun(context: FollowContext, runId: string, options: FollowOptions): RunFollower {
   return new RunFollower(context, runId, options)
@@ -65,7 +65,7 @@ export class RunFollower extends PulledIterator<RunEvent> {
   #read: readonly RunEvent[] = []
   /** How many of `#read` were delivered. */
   #delivered = 0
-  /** How many announcements there had been when this follower last read, or found that it need not read. */
+  /** The number of announcements when this follower last read, or found that it need not read. */
   #checked = -1
   #finished = false
   /** The turn of the event loop in which text was last delivered. */
@@ -77,7 +77,7 @@ export class RunFollower extends PulledIterator<RunEvent> {
     this.#runId = runId
     this.#deltas = deltas
     this.#cursor = after ?? { runId, seq: 0, item: 0, offset: 0 }
-    // Before the first read, so that nothing can be stored unnoticed between the two.
+    // Listens before the first read, so that no entry can be stored unnoticed between the two.
     this.#stopListening = context.hub.listen(runId, () => this.wake())
     this.#tail = context.hub.tail(runId)!
     this.#tail.readers += 1
@@ -121,7 +121,7 @@ export class RunFollower extends PulledIterator<RunEvent> {
     this.#checked = this.#tail.announcements
     const after = this.#cursor.seq
     const read = await this.read(() => this.#tail.read(after, () => this.#load(after)))
-    // Nothing will be announced of the entries that this read left out.
+    // No announcement will come for the entries that this read left out.
     if (read.cut) this.#checked = -1
     await this.#accept(read)
   }
@@ -146,7 +146,7 @@ export class RunFollower extends PulledIterator<RunEvent> {
     this.#finished = finished
   }
 
-  /** The rest of a text that the cursor is inside of, if that text is stored by now. */
+  /** The rest of the text that the cursor points into, if that text has been stored. */
   async #restOfItem(events: readonly EntryEvent[]): Promise<RunEvent | undefined> {
     const { item, offset } = this.#cursor
     if (!this.#deltas || (item === 0 && offset === 0)) return undefined
@@ -161,7 +161,7 @@ export class RunFollower extends PulledIterator<RunEvent> {
     return undefined
   }
 
-  /** What the live step has beyond the cursor: one item at a time, each after the item before it is complete. */
+  /** The live step's text beyond the cursor. Delivers one item at a time, each after the previous one is complete. */
   #nextDelta(): RunEvent | Promise<void> | undefined {
     const step = this.#context.hub.liveStep(this.#runId)
     if (!this.#deltas || step?.seq !== this.#cursor.seq) return undefined
@@ -178,7 +178,7 @@ export class RunFollower extends PulledIterator<RunEvent> {
   }
 
   #delta({ live, item, offset, end }: LivePiece, stepIndex: number): RunEvent {
-    // Half a surrogate pair whose other half never came is stored as U+FFFD, so readers are sent that too.
+    // A lone surrogate is stored as U+FFFD, so readers get the same.
     const text = sliceText(live, offset, end).toWellFormed()
     const { clock } = this.#context
     const runId = this.#runId

@@ -33,7 +33,7 @@ export interface Hub {
   endLiveStep(runId: string, step: ShownStep): void
   /** Text was added to the run's live step. */
   textWritten(runId: string): void
-  /** Readers send text at most once per turn: the busier the process, the more text goes into one event. */
+  /** Readers send text at most once per turn of the event loop: the busier the process, the more text per event. */
   readonly turns: Turns
 
   /** Calls `listener` for every wake-up of the run's readers, until the returned function is called. */
@@ -42,7 +42,7 @@ export interface Hub {
   runsWithReaders(): string[]
   /** What the readers of a run share. Undefined while the run has no readers. */
   tail(runId: string): RunTail | undefined
-  /** This process committed a checkpoint: its entries reach the readers without being read from the database. */
+  /** This process committed a checkpoint. Readers get its entries without a read from the database. */
   checkpointStored(checkpoint: Checkpoint): void
   /** This process changed or deleted the run in a way that no checkpoint describes. */
   runChanged(runId: string): void
@@ -58,12 +58,14 @@ export interface Hub {
   /** The poll found that the conversation changed. */
   conversationChanged(conversationId: string): void
 
-  /** Tells the worker that drives the run, in whichever process, that a cancel was stored. */
+  /** Tells the worker that drives the run, in any process, that a cancel was stored. */
   requestStop(runId: string): void
-  /** Calls `listener` for every stop request, until the returned function is called. Marks the run as driven here. */
+  /**
+   * Calls `listener` for every stop request until the returned function is called. Also marks the run as driven here.
+   */
   onStopRequest(runId: string, listener: () => void): () => void
 
-  /** Connects other processes. There is one link at a time. */
+  /** Connects other processes. There is only one link at a time. */
   connect(link: HubLink): HubInlet
 }
 
@@ -74,28 +76,28 @@ export interface HubLink {
   /** The topic has lost its last listener in this process. */
   topicClosed(topic: string): void
   textWritten(runId: string): void
-  /** This process stored entries up to `seq`; undefined: it is unknown which. */
+  /** This process stored entries up to `seq`, or unknown entries if `seq` is undefined. */
   entriesStored(runId: string, seq: number | undefined): void
   /** The poll found entries that another process stored: text may follow. */
   pollFound(runId: string): void
   announced(news: RunNews): void
-  /** Nobody here drives the run that is to stop. */
+  /** A run that this process does not drive must stop. */
   stopRequested(runId: string): void
 }
 
 /** Readers follow a run; watchers want news of a conversation or a tenant. */
 export type TopicKind = 'run' | 'news'
 
-/** What a link tells the hub of other processes. None of it goes back out. */
+/** What a link tells the hub about other processes. The hub sends none of it back. */
 export interface HubInlet {
   entriesStored(runId: string, seq: number | undefined): void
   announced(news: RunNews): void
   /** News of a conversation or a tenant may have been lost. */
   newsLost(topic: string): void
   stopRequested(runId: string): void
-  /** The step that another process writes, as far as its text has arrived here. */
+  /** Sets the step that another process is writing, as far as its text has arrived here. */
   setCopy(runId: string, step: ShownStep): void
-  /** The step that this process writes. */
+  /** The step that this process is writing. */
   ownStep(runId: string): ShownStep | undefined
   isDrivenHere(runId: string): boolean
   topics(): readonly (readonly [topic: string, kind: TopicKind])[]

@@ -5,7 +5,7 @@ export class LiveSteps {
   readonly #own = new Map<string, ShownStep>()
   readonly #copies = new Map<string, ShownStep>()
 
-  /** A worker that was replaced may still be writing, so the step with the later entry counts. */
+  /** A worker that was replaced may still be writing, so the step with the later seq wins. */
   get(runId: string): ShownStep | undefined {
     const own = this.#own.get(runId)
     const copy = this.#copies.get(runId)

@@ -9,8 +9,8 @@ import type { Hub } from './hub.ts'
 const intervalMs = 1_000
 
 /**
- * Once a second, compares the runs and conversations that are followed in this process with the database. Whichever way
- * a wake-up or news should have come, losing it delays a reader and never makes it miss anything.
+ * Once a second, compares the runs and conversations that are followed in this process with the database. A lost
+ * wake-up or lost news therefore delays a reader, but never makes it miss anything.
  */
 export class RunPoll {
   readonly #db: Kysely<Database>
@@ -29,7 +29,7 @@ export class RunPoll {
 
   start(): void {
     this.#timer = setInterval(() => {
-      // One round at a time, also when a round takes longer than the interval.
+      // One round at a time, even if a round takes longer than the interval.
       this.#polling ??= this.#poll().finally(() => (this.#polling = undefined))
     }, intervalMs)
   }
@@ -44,7 +44,7 @@ export class RunPoll {
       await this.#pollRuns()
       await this.#pollConversations()
     } catch (error) {
-      this.#log.warn({ err: error }, 'polling the runs that are followed failed; the next round makes up for it')
+      this.#log.warn({ err: error }, 'polling the followed runs failed; retrying in the next round')
     }
   }
 
@@ -54,7 +54,7 @@ export class RunPoll {
     const seqs = await listRunSeqs(this.#db, runIds)
     for (const runId of runIds) {
       const nextSeq = seqs.get(runId)
-      // The readers of a run that was deleted must look, and end.
+      // The readers of a deleted run must look again, so that they end.
       if (nextSeq === undefined) this.#hub.runChanged(runId)
       else this.#hub.pollFound(runId, nextSeq - 1)
     }
@@ -66,7 +66,7 @@ export class RunPoll {
       conversationIds.length > 0 ? await listConversationPlaces(this.#db, conversationIds) : new Map<string, string>()
     for (const conversationId of conversationIds) {
       const place = places.get(conversationId)
-      // The readers of a conversation that was deleted must look, and end.
+      // The readers of a deleted conversation must look again, so that they end.
       if (place === undefined || place !== this.#places.get(conversationId)) {
         this.#hub.conversationChanged(conversationId)
       }

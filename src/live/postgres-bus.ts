@@ -5,7 +5,9 @@ import type { Bus, BusReceiver } from './bus.ts'
 const everyone = 'holdpoint'
 const reconnectMs = { first: 100, most: 2_000 } as const
 
-/** A bus over LISTEN and NOTIFY, with a connection for each. The connection for NOTIFY is opened when it is needed. */
+/**
+ * A bus over LISTEN and NOTIFY, with one connection for each. The NOTIFY connection is opened when it is first needed.
+ */
 export function createPostgresBus({
   databaseUrl,
   address,
@@ -26,7 +28,7 @@ export function createPostgresBus({
       const opened = await openListener(databaseUrl, [everyone, channelOf(address)], {
         onPayload: (payload) => receiver.receive(payload),
         onLost() {
-          log.warn('the connection that listens to other processes was lost; opening another')
+          log.warn('lost the connection that listens to other processes; reconnecting')
           connectLater(receiver, reconnectMs.first)
         },
       })
@@ -35,7 +37,7 @@ export function createPostgresBus({
       receiver.connected()
     } catch (error) {
       if (closed) return
-      log.warn({ err: error }, 'cannot listen to other processes yet; trying again')
+      log.warn({ err: error }, 'cannot connect to listen to other processes; retrying')
       connectLater(receiver, delayMs)
     }
   }

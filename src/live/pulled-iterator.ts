@@ -1,42 +1,42 @@
 import { isTransientFailure } from '../store/transient-failure.ts'
 import { retryTransient } from '../util/retry.ts'
 
-/** How long a stream waits for a database that is unavailable. Then the stream ends with an error. */
+/** How long a stream waits for an unavailable database before it ends with an error. */
 const patienceMs = 30_000
 
 /**
- * An iterator that looks for its next value when it is asked for one, and waits to be woken when there is none. It is
- * not a generator, because `return()` of a generator waits for the promise that its body awaits: here `return()`
- * answers at once and releases everything, whatever `next()` is waiting for. A single word of a model may wake a
- * thousand readers, so there is only one promise between `wake()` and the reader.
+ * An iterator that looks for its next value when asked, and waits to be woken if there is none. It is not a generator,
+ * because `return()` of a generator waits for whatever its body awaits. Here `return()` resolves immediately and
+ * releases everything. One word from a model may wake a thousand readers, so only one promise lies between `wake()` and
+ * the reader.
  */
 export abstract class PulledIterator<Value extends object> implements AsyncIterableIterator<Value> {
-  /** A call of `next()` that waits to be woken. */
+  /** A pending call of `next()` that waits to be woken. */
   #parked: Asker<Value> | undefined
   #closed = false
   #closing: AbortController | undefined
 
   /**
-   * The next value if there is one; 'wait' until `wake()` is called; 'end'; or a promise after which to call `take()`
-   * again. A failure ends the iterator.
+   * Returns the next value; or 'wait' to be called again after `wake()`; or 'end'; or a promise after which it is
+   * called again. A rejection ends the iterator.
    */
   protected abstract take(): Value | 'wait' | 'end' | Promise<void>
 
   /** Closes what the iterator has open. Called once. */
   protected abstract release(): void
 
-  /** True after the end, a failure or `return()`: nothing may be opened any more. */
+  /** True after the end, a failure or `return()`. Nothing may be opened after that. */
   protected get closed(): boolean {
     return this.#closed
   }
 
-  /** Reads from the database. A database that is unavailable delays the stream instead of ending it. */
+  /** Reads from the database. An unavailable database delays the stream instead of ending it. */
   protected read<Result>(load: () => Promise<Result>): Promise<Result> {
     this.#closing ??= new AbortController()
     return retryTransient(load, { isTransient: isTransientFailure, patienceMs, signal: this.#closing.signal })
   }
 
-  /** Looks for a value again if `next()` is waiting. The value must be there before this is called. */
+  /** Looks for a value again if `next()` is waiting. The value must exist before this is called. */
   protected wake(): void {
     const asker = this.#parked
     this.#parked = undefined
@@ -80,7 +80,7 @@ export abstract class PulledIterator<Value extends object> implements AsyncItera
   }
 
   #fail(asker: Asker<Value>, error: unknown): void {
-    // A reader that left is not interested in why the read that was under way failed.
+    // A reader that has left does not care why its last read failed.
     if (this.#closed) return asker.resolve({ done: true, value: undefined })
     this.#close()
     asker.reject(error)

@@ -50,7 +50,7 @@ export type RelayMessage =
 
 /**
  * Packs messages in order into as few payloads as possible. Each payload begins with the sender's address and a number,
- * so no two are equal. A message that is too long for any payload is left out: senders must keep messages short.
+ * so no two are equal. A message that is too long for any payload is dropped, so senders must keep messages short.
  */
 export function packMessages(
   from: string,
@@ -81,12 +81,12 @@ export function packMessages(
   return payloads
 }
 
-/** The address of a payload's sender. Undefined if the payload is not one of ours. */
+/** The address of a payload's sender, or undefined if the payload is not one of ours. */
 export function senderOf(payload: string): string | undefined {
   return /^"([^"]+)" \d+ \[/.exec(payload)?.[1]
 }
 
-/** Undefined if the payload cannot be read, for example because another version sent it. */
+/** Returns undefined if the payload cannot be parsed, for example because another version sent it. */
 export function unpackMessages(payload: string): readonly RelayMessage[] | undefined {
   try {
     return JSON.parse(payload.slice(payload.indexOf('['))) as RelayMessage[]

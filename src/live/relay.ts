@@ -5,39 +5,44 @@ import type { Hub, HubInlet, HubLink, TopicKind } from './hub.ts'
 import { packMessages, senderOf, unpackMessages, type RelayMessage } from './relay-messages.ts'
 import { StepCopy, toPatch, type Patch } from './step-copy.ts'
 
-/** The longest text of one patch, in UTF-16 units. Even if each takes three bytes or is escaped, it fits a payload. */
+/**
+ * The maximum text of one patch in UTF-16 units. It fits a payload even if every unit takes three bytes or is escaped.
+ */
 const patchSize = 1_200
-/** How many patches one process gets at a time, so that a long text does not delay the others. */
+/** How many patches are sent to one process at a time, so that a long text does not delay the others. */
 const patchesAtOnce = 16
-/** How long messages are collected before they are sent. The more there are, the longer. */
+/** How long messages are collected before they are sent. The window grows with the number of messages. */
 const windowMs = { least: 2, most: 20 } as const
-/** After how much silence to send `follow` again. The time doubles while nothing arrives. */
+/** How long to wait in silence before sending `follow` again. Doubles while nothing arrives. */
 const silenceMs = { first: 200, most: 5_000 } as const
 const tickMs = 100
-/** After how much silence a process, and what it wants, is forgotten. */
+/** How long a process may be silent before it and its interests are forgotten. */
 const interestMs = 15_000
 const presenceMs = 5_000
-/** Entries that were stored after a reader's first read and before others knew of it are looked for after this time. */
+/**
+ * When to look a second time for entries that were stored after a reader's first read, but before other processes knew
+ * about the reader.
+ */
 const secondLookMs = 50
 
-/** Another process follows a run, whose live step it has up to `position`; or it watches a conversation or tenant. */
+/** Another process follows a run, and has its live step up to `position`; or it watches a conversation or tenant. */
 interface Interest {
   until: number
   seq: number
   position: LivePosition
 }
 
-/** A run that has readers here. */
+/** A run that has readers in this process. */
 interface Followed {
-  /** Undefined until text of another process has arrived. */
+  /** Undefined until text from another process has arrived. */
   copy: StepCopy | undefined
   askAt: number
   silence: number
 }
 
 /**
- * Joins the hubs of several processes by the protocol in `relay-messages.ts`. Readers ask, and writers send only what
- * was asked for: nothing is sent that nobody reads, and a process that is alone sends a single message.
+ * Joins the hubs of several processes with the protocol in `relay-messages.ts`. Writers send only what readers have
+ * asked for, so nothing is sent that nobody reads, and a process that is alone sends a single message.
  */
 export class Relay {
   readonly #bus: Bus
@@ -46,14 +51,14 @@ export class Relay {
   readonly #now: () => number
   /** The addresses of other processes, and until when each counts as alive. */
   readonly #peers = new Map<string, number>()
-  /** What other processes want, by topic and by address. */
+  /** What other processes follow or watch, by topic and address. */
   readonly #interests = new Map<string, Map<string, Interest>>()
   readonly #followed = new Map<string, Followed>()
-  /** The conversations and tenants that are watched here, and when to send `watch` again. */
+  /** The conversations and tenants that are watched here, with the time to send `watch` again. */
   readonly #watched = new Map<string, number>()
-  /** Messages to be sent, by address. Those to all processes are under undefined. */
+  /** Messages to send, by address. Those for all processes are under undefined. */
   readonly #outbox = new Map<string | undefined, RelayMessage[]>()
-  /** Runs with text that has not been sent to every process that follows them. */
+  /** Runs with text that some process that follows them has not been sent yet. */
   readonly #written = new Set<string>()
   #timers: NodeJS.Timeout[] = []
   #flushTimer: NodeJS.Timeout | undefined
@@ -164,7 +169,10 @@ export class Relay {
 
   // ── what other processes say ──
 
-  /** The poll finds what was stored while the bus was not connected. Text is asked for again. */
+  /**
+   * Introduces this process and asks for text again. The poll finds entries that were stored while the bus was not
+   * connected.
+   */
   #onConnected(): void {
     this.#outbox.set(undefined, [{ type: 'hello' }, ...(this.#outbox.get(undefined) ?? [])])
     this.#flushSoon()
@@ -179,7 +187,7 @@ export class Relay {
     const isNew = !this.#peers.has(from)
     this.#peers.set(from, this.#now() + interestMs)
     for (const message of messages) this.#handle(from, message)
-    // A process that was unknown has not been told what this one wants.
+    // Tells a new process what this one follows and watches.
     if (isNew && this.#peers.has(from)) for (const [topic, kind] of this.#hub.topics()) this.#introduce(topic, kind)
   }
 
@@ -279,7 +287,7 @@ export class Relay {
     }
   }
 
-  /** Posts the text that the processes which follow the run do not have yet. True if there is more of it. */
+  /** Posts the text that the following processes do not have yet. Returns true if there is more to send. */
   #postText(runId: string): boolean {
     const step = this.#hub.ownStep(runId)
     if (!step) return false

@@ -6,25 +6,24 @@ export type EntryEvent = Extract<RunEvent, { readonly type: 'entry' }>
 /** The result of reading a run's log after some entry. */
 export interface TailRead {
   readonly events: readonly EntryEvent[]
-  /** True if the read stopped at its limit: more entries may follow. */
+  /** True if the read stopped at its limit, so that more entries may follow. */
   readonly cut: boolean
-  /** True if the run has ended or is gone, and nothing follows these events. */
+  /** True if the run has ended or was deleted, so that nothing follows these events. */
   readonly finished: boolean
 }
 
-/** How many entries and pieces of live text to keep for readers that are only a little behind. */
+/** How many entries and deltas to keep for readers that are slightly behind. */
 const keptEntries = 128
 const keptDeltas = 8
 
 /**
- * What the readers of a run share in one process, for as long as the run has readers: the last entries that were
- * committed here or read, so that a hundred readers cost one read or none; and the last pieces of live text, so that
- * readers at the same place get the same event. Readers that are further behind read the database themselves.
- *
- * The tail knows how fresh it is by counting announcements. An announcement says that entries were stored which may not
- * be here: another process said so, or the poll found it. Entries that are committed in this process are added
- * directly, without an announcement. A reader at the end of the log reads the database at most once per announcement,
- * and not at all if another reader has found since then that nothing follows.
+ * What the readers of a run in one process share while it has readers: the last entries that were committed here or
+ * read, so that a hundred readers cost one read or none, and the last deltas, so that readers at the same place get the
+ * same event. Readers that are further behind read the database themselves. The tail counts announcements to know how
+ * fresh it is. An announcement says that entries were stored that may not be in the tail: another process reported
+ * them, or the poll found them. Entries that are committed in this process are added directly, without an announcement.
+ * A reader at the end of the log reads the database at most once per announcement, and not at all if another reader has
+ * since found that nothing follows.
  */
 export class RunTail {
   #events: EntryEvent[] = []
@@ -43,7 +42,7 @@ export class RunTail {
   /** How many readers the run has in this process. */
   readers = 0
 
-  /** The last entry that is kept here; 0 if there is none. */
+  /** The seq of the last entry in the tail, or 0 if it is empty. */
   get lastSeq(): number {
     return this.last?.seq ?? 0
   }
@@ -56,14 +55,14 @@ export class RunTail {
     return this.#announcements
   }
 
-  /** Entries were stored up to `seq`; undefined: it is unknown which. */
+  /** Entries were stored up to `seq`, or unknown entries if `seq` is undefined. */
   announce(seq: number | undefined): void {
     if (seq === undefined || seq > this.lastSeq) this.#announcements += 1
   }
 
   /**
-   * Adds stored entries, and says whether any of them was new. Entries that do not follow the last known one directly
-   * replace what was here.
+   * Adds stored entries. Returns whether any of them was new. Entries that leave a gap after the last known one replace
+   * the tail's contents.
    */
   add(events: readonly EntryEvent[]): boolean {
     const { lastSeq } = this
@@ -75,7 +74,7 @@ export class RunTail {
     return true
   }
 
-  /** The entries after `seq` that are kept here. Undefined if the tail does not reach back that far. */
+  /** The entries after `seq` in the tail, or undefined if the tail does not reach back that far. */
   after(seq: number): readonly EntryEvent[] | undefined {
     const first = this.#events[0]
     if (!first || seq < first.seq - 1) return undefined
@@ -83,15 +82,15 @@ export class RunTail {
   }
 
   /**
-   * Whether a reader that has everything up to `seq` may wait without reading: since the last announcement someone has
-   * found that nothing follows. Never true after the end of a run, where a reader must not wait.
+   * Whether a reader that has everything up to `seq` may wait without reading, because a read since the last
+   * announcement found that nothing follows. Always false after the end of a run, where readers must not wait.
    */
   covers(seq: number): boolean {
     const isChecked = this.#checked === this.#announcements
     return isChecked && seq === Math.max(this.lastSeq, this.#end) && !endsIn(this.#events)
   }
 
-  /** Reads the log after an entry. Readers that ask for the same while a read is under way share it. */
+  /** Reads the log after an entry. Readers that ask for the same entries during a read share its result. */
   read(after: number, load: () => Promise<TailRead>): Promise<TailRead> {
     const announcements = this.#announcements
     if (this.#reading?.announcements === announcements && this.#reading.after === after) return this.#reading.result
@@ -110,14 +109,14 @@ export class RunTail {
 
   #accept({ events, cut, finished }: TailRead, after: number, announcements: number): void {
     const reachesEnd = after >= this.lastSeq && !cut && !finished
-    // The other readers may be waiting, and nobody else will tell them of the entries that this read found.
+    // The other readers may be waiting, and nothing else will wake them for the entries that this read found.
     if (this.add(events)) this.#wakeReaders()
     if (!reachesEnd || announcements <= this.#checked) return
     this.#checked = announcements
     this.#end = events.at(-1)?.seq ?? after
   }
 
-  /** The piece of live text after this place: the one that another reader was given, or a new one. */
+  /** The delta that starts at this place: the one that another reader already got, or a new one. */
   delta(seq: number, item: number, offset: number, make: () => RunEvent): RunEvent {
     if (this.readers < 2) return make()
     const place = `${seq} ${item} ${offset}`
@@ -130,7 +129,7 @@ export class RunTail {
   }
 }
 
-/** Whether the last of these entries ends the run. A run that was retried has entries after an earlier end. */
+/** Whether the last of these entries ends the run. A retried run has entries after an earlier end. */
 export function endsIn(events: readonly EntryEvent[]): boolean {
   const last = events.at(-1)?.entry
   return last?.type === 'status' && hasEnded(last.status)

@@ -17,10 +17,11 @@ export interface Patch extends LivePosition {
   readonly seq: number
   readonly stepIndex: number
   readonly text: string
-  /** The item ends with this piece. */
+  /** Whether the item ends with this piece. */
   readonly complete: boolean
   /**
-   * Only at offset 0: which item begins here, and how much text the items before it have, all of which are complete.
+   * Only at offset 0: describes the item that begins here. `before` is the length of all earlier items, which are
+   * complete.
    */
   readonly opening?: {
     readonly kind: ShownItem['kind']
@@ -31,7 +32,7 @@ export interface Patch extends LivePosition {
   }
 }
 
-/** Makes a patch of at most `size` UTF-16 units, at least 2. A long text takes several patches. */
+/** Makes a patch of at most `size` UTF-16 units. A long text takes several patches. `size` must be at least 2. */
 export function toPatch(step: ShownStep, { live, item, offset, end }: LivePiece, size: number): Patch {
   const last = Math.min(end, offset + size)
   const { name, needs } = live.kind === 'CALL' ? live : { name: '', needs: null }
@@ -77,7 +78,7 @@ export class StepCopy implements ShownStep {
     return this.#items
   }
 
-  /** The place after the text that is here. */
+  /** The place after the text that has arrived. */
   get position(): LivePosition {
     const open = this.#items.at(-1)
     return open && !open.complete
@@ -85,7 +86,9 @@ export class StepCopy implements ShownStep {
       : { item: this.#items.length, offset: 0 }
   }
 
-  /** Adds what is new in a patch; a repeat changes nothing. False if text before the patch is missing. */
+  /**
+   * Adds the new part of a patch; repeating a patch changes nothing. Returns false if text before the patch is missing.
+   */
   apply({ item, offset, text, complete, opening }: Patch): boolean {
     if (opening && item >= this.#items.length && !this.#open(item, opening)) return false
     const known = this.#items[item]

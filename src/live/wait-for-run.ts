@@ -5,8 +5,8 @@ import { deferred } from '../util/deferred.ts'
 import type { FollowContext } from './follow-run.ts'
 
 /**
- * Resolves once the run has entries after `after` and is paused or has ended, or after `waitMs`; at once for 0. A
- * client that leaves changes nothing: the wait ends by itself.
+ * Resolves when the run has entries after `after` and is paused or has ended, or after `waitMs` (immediately if 0). If
+ * the client leaves, the wait still ends by itself.
  */
 export async function waitForRun(
   context: Pick<FollowContext, 'db' | 'hub'>,
@@ -19,8 +19,8 @@ export async function waitForRun(
   let announcements = 0
   const stopListening = context.hub.listen(runId, (wakeUp) => {
     const tail = context.hub.tail(runId)
-    // Entries that this process committed are in the tail, and a pause or an end is the last entry of its checkpoint:
-    // any other last entry needs no look. Entries that another process committed do.
+    // Entries that this process committed are in the tail, and a pause or an end is the last entry of its checkpoint,
+    // so any other last entry needs no query. Entries from other processes do.
     const isAnnounced = tail === undefined || tail.announcements !== announcements
     if (wakeUp === 'stored' && (isAnnounced || tail.last?.entry.type === 'status')) woken.resolve()
     announcements = tail?.announcements ?? 0

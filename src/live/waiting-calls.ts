@@ -9,20 +9,20 @@ export interface WaitingChange {
 
 const pageSize = 500
 /**
- * How many changes to keep for subscribers that are behind. A subscriber further behind starts over with a snapshot.
+ * How many changes to keep for subscribers that are behind. A subscriber that is further behind starts over with a
+ * snapshot.
  */
 const keptChanges = 1_000
 const pollMs = 1_000
-/** Reading the whole list may take this part of the time: a long list is polled less often. */
+/** Reading the whole list may take at most this share of the time, so a long list is polled less often. */
 const pollShare = 0.05
 
 /**
- * The calls of a tenant that wait, and the last changes of that list, for all subscribers of one process. News names
- * the run whose calls changed, and only that run is read again. The whole list is read, page by page, for a new
- * subscriber, after news may have been lost, and by a poll.
- *
- * The list has a version that counts its changes. A subscriber remembers the version that its client has and asks for
- * the changes since, so it misses none and keeps no queue.
+ * The waiting calls of a tenant and the latest changes to that list, shared by all subscribers of one process. News
+ * names the run whose calls changed, and only that run is read again. The whole list is read, page by page, for a new
+ * subscriber, after news may have been lost, and by a poll. The list has a version that counts its changes. A
+ * subscriber remembers the version that its client has and asks for the changes since then, so it misses none and keeps
+ * no queue.
  */
 export class WaitingCalls {
   readonly #context: FollowContext
@@ -34,7 +34,7 @@ export class WaitingCalls {
   /** The runs to read again, and whether to read everything. */
   readonly #changedRuns = new Set<string>()
   #mustReadAll = false
-  /** How many readings of the whole list have begun, and which of them succeeded last. */
+  /** The number of readings of the whole list that have begun, and the last one that succeeded. */
   #begun = 0
   #succeeded = 0
   readonly #calls = new Map<string, WaitingCall>()
@@ -51,7 +51,7 @@ export class WaitingCalls {
     return this.#subscribers.size === 0
   }
 
-  /** Calls `wake` after each reading. `isReady` turns true once the list was read after the subscription. */
+  /** Calls `wake` after each reading. `isReady` returns true once the list has been read after the subscription. */
   subscribe(wake: () => void): { isReady(): boolean; leave(): void } {
     if (this.isIdle()) this.#open()
     this.#subscribers.add(wake)
@@ -78,7 +78,7 @@ export class WaitingCalls {
     return [...this.#calls.values()].toSorted((a, b) => (a.id < b.id ? -1 : 1))
   }
 
-  /** What changed after a version, at most `limit` changes. Undefined if that is too long ago. */
+  /** The changes after a version, at most `limit` of them. Undefined if the version is too old. */
   changesAfter(version: number, limit: number): readonly WaitingChange[] | undefined {
     const from = version - (this.#version - this.#changes.length)
     return from < 0 ? undefined : this.#changes.slice(from, from + limit)
@@ -103,7 +103,7 @@ export class WaitingCalls {
     this.#read()
   }
 
-  /** One reading at a time. What is asked for during a reading is read after it. */
+  /** Starts a reading unless one is in progress. Whatever is requested during a reading is read after it. */
   #read(): void {
     if (!this.#isReading) void this.#readUntilDone()
   }
@@ -115,13 +115,13 @@ export class WaitingCalls {
         if (this.#mustReadAll) await this.#readList()
         else await this.#readRuns()
       } catch (error) {
-        // Subscribers keep the list that they have, and the next poll makes up for this reading.
+        // Subscribers keep the list that they have, and the next poll reads again.
         if (!isTransientFailure(error)) this.#failure = error as Error
         this.#pollIn(pollMs)
       }
       for (const wake of this.#subscribers) wake()
     }
-    // In the same turn as the last look at what is to be read, so that nothing can be added in between.
+    // Cleared in the same turn as the last check of the loop, so that no request can be added in between.
     this.#isReading = false
   }
 
@@ -144,17 +144,17 @@ export class WaitingCalls {
   async #readRuns(): Promise<void> {
     const runIds = new Set(this.#changedRuns)
     this.#changedRuns.clear()
-    // After a failure it is no longer known which runs changed: the poll reads everything.
+    // If this fails, nobody knows any longer which runs changed, so the poll reads everything.
     const calls = await listWaitingCallsOfRuns(this.#context.db, this, [...runIds])
     const known = [...this.#calls.values()].filter(({ runId }) => runIds.has(runId))
     this.#replace(known, new Map(calls.map((call) => [call.id, call])))
   }
 
-  /** Replaces some of the known calls by what was found of them. */
+  /** Replaces the known calls by those that were found. */
   #replace(known: readonly WaitingCall[], found: ReadonlyMap<string, WaitingCall>): void {
     for (const call of known) if (!found.has(call.id)) this.#change({ type: 'InboxRemoved', call })
     for (const call of found.values()) {
-      // A call that was claimed, or got one of several approvals, has another version: it is sent again.
+      // A call that was claimed, or got one of several approvals, has a new version and is sent again.
       if (this.#calls.get(call.id)?.version !== call.version) this.#change({ type: 'InboxAdded', call })
     }
     this.#changes.splice(0, this.#changes.length - keptChanges)

@@ -39,9 +39,9 @@ export function watchInbox(
 const inboxes = new WeakMap<Hub, Map<string, WaitingCalls>>()
 
 /**
- * It waits until the list was read, sends the snapshot, then the calls that the snapshot left out, then the changes
- * since the version that the snapshot shows. It starts over with a snapshot when it is too far behind, or when a call
- * that was removed has been deleted, so that there is nothing to show of it.
+ * Waits until the list has been read, sends the snapshot, then the calls that the snapshot left out, then the changes
+ * since the snapshot's version. Starts over with a snapshot if it is too far behind, or if a removed call has been
+ * deleted and can no longer be shown.
  */
 class InboxWatcher extends PulledIterator<InboxEvent> {
   readonly #context: FollowContext & { readonly reach: Reach }
@@ -49,7 +49,9 @@ class InboxWatcher extends PulledIterator<InboxEvent> {
   readonly #filter: InboxFilter
   readonly #subscription: ReturnType<WaitingCalls['subscribe']>
   readonly #onRelease: () => void
-  /** The version that the client has once `#unlisted` and `#loaded` are delivered. Undefined before the snapshot. */
+  /**
+   * The version that the client will have once `#unlisted` and `#loaded` are delivered. Undefined before the snapshot.
+   */
   #version: number | undefined
   /** The calls that the snapshot left out, newest first. */
   #unlisted: WaitingCall[] = []
@@ -96,7 +98,7 @@ class InboxWatcher extends PulledIterator<InboxEvent> {
     const shown = this.#waiting.list().filter((call) => this.#isShown(call))
     this.#version = this.#waiting.version
     const loaded = await this.#load(shown.slice(0, listed))
-    // A call may have been decided since the list was read. That it no longer waits is sent as a change, too.
+    // A call may have been decided since the list was read. Its removal is sent as a change, too.
     const toolCalls = loaded.filter((call) => call.status === 'PENDING')
     this.#loaded.push({ type: 'InboxSnapshot', toolCalls, totalCount: shown.length - loaded.length + toolCalls.length })
     this.#unlisted = shown.slice(listed).toReversed()

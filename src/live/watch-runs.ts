@@ -11,16 +11,19 @@ export interface RunChangesFilter {
 }
 
 const pageSize = 100
-/** A subscriber that is this many runs behind forgets which they are, and reads what changed since instead. */
+/**
+ * A subscriber that is this many runs behind forgets their ids, and instead reads all runs that changed since it was
+ * last up to date.
+ */
 const keptChanges = 1_000
 const pollMs = 1_000
-/** How far back to look again: a change carries the time at which its transaction began, and is visible later. */
+/** How far back to look again: a change carries the time when its transaction began, but becomes visible later. */
 const slackMs = 10_000
 
 /**
- * Sends the runs within reach whose status changed since, as they are now, then each run when it changes: at least
- * once. A subscriber keeps the ids of runs that changed and were not sent yet, each id once however often its run
- * changes.
+ * Sends the current state of each run within reach whose status has changed since `since`, then each run whenever it
+ * changes. Each change is sent at least once. A subscriber keeps the ids of the changed runs that it has not sent yet,
+ * each id once.
  */
 export function watchRuns(
   context: FollowContext,
@@ -43,7 +46,7 @@ const feeds = new WeakMap<Hub, Map<string, ChangeFeed>>()
 /** Called with undefined when changes may have been missed. */
 type ChangeListener = (runId: string | undefined) => void
 
-/** What the subscribers of a tenant share: the news, and a poll once a second for changes whose news was lost. */
+/** What a tenant's subscribers share: the news, and a poll once a second for changes whose news was lost. */
 class ChangeFeed {
   readonly #context: FollowContext
   readonly tenantId: string
@@ -51,9 +54,9 @@ class ChangeFeed {
   #stopWatching: (() => void) | undefined
   #timer: NodeJS.Timeout | undefined
   #polling: Promise<void> | undefined
-  /** The status of runs that changed lately, as subscribers were last told. */
+  /** The status of recently changed runs, as subscribers were last told. */
   #told = new Map<string, string>()
-  /** When the last poll that succeeded began. */
+  /** When the last successful poll began. */
   #polledAt: Date
 
   constructor(context: FollowContext, tenantId: string) {
@@ -66,7 +69,7 @@ class ChangeFeed {
     return this.#listeners.size === 0
   }
 
-  /** After this, a read of the database is at least as new as what the feed takes for told. */
+  /** After this, a database read is at least as new as what the feed considers told. */
   async ready(): Promise<void> {
     await this.#polling
   }
@@ -88,7 +91,7 @@ class ChangeFeed {
       this.#tell(news.runId)
     })
     this.#timer = setInterval(() => this.#poll((runId) => this.#tell(runId)), pollMs)
-    // Subscribers read by themselves what changed before they came.
+    // New subscribers read earlier changes themselves.
     this.#poll(() => {})
   }
 
@@ -111,18 +114,18 @@ class ChangeFeed {
       const { db, clock } = this.#context
       const before = new Map(this.#told)
       const startedAt = clock.now()
-      // From the last poll that succeeded: while the database was unavailable, other processes may have changed runs.
+      // Starts at the last successful poll: other processes may have changed runs while the database was unavailable.
       const since = new Date(this.#polledAt.getTime() - slackMs)
       const recent = await listRecentStatuses(db, this, since)
       this.#polledAt = startedAt
-      // News that came during the read is newer than what was read.
+      // News that arrived during the read is newer than its result.
       const meanwhile = [...this.#told].filter(([runId, status]) => before.get(runId) !== status)
       this.#told = new Map([...recent, ...meanwhile])
       for (const [runId, status] of recent) {
         if (before.get(runId) !== status && this.#told.get(runId) === status) onChange(runId)
       }
     } catch {
-      // The database is unavailable: the next poll looks as far back as this one would have.
+      // The database is unavailable. The next poll looks equally far back.
     }
   }
 }
@@ -134,9 +137,11 @@ class RunWatcher extends PulledIterator<Run> {
   readonly #filter: RunChangesFilter
   readonly #leave: () => void
   readonly #changed = new Set<string>()
-  /** Set while the runs that changed since then are read page by page, after the run `after`. */
+  /**
+   * Set while the runs that changed since `since` are read page by page. `after` is the last run of the previous page.
+   */
   #catchUp: { readonly since: Date; readonly after: string | undefined } | undefined
-  /** When there was last nothing left to send. */
+  /** When the subscriber last had nothing left to send. */
   #caughtUpAt: Date
   readonly #loaded: Run[] = []
 
@@ -179,7 +184,7 @@ class RunWatcher extends PulledIterator<Run> {
 
   #startOver(): void {
     const since = new Date(Math.max(this.#since.getTime(), this.#caughtUpAt.getTime() - slackMs))
-    // A catch-up that is under way may have to go further back.
+    // A catch-up in progress may have to go further back.
     const earlier = this.#catchUp && this.#catchUp.since < since ? this.#catchUp.since : since
     this.#catchUp = { since: earlier, after: undefined }
     this.#changed.clear()
@@ -190,7 +195,7 @@ class RunWatcher extends PulledIterator<Run> {
     const runs = await this.read(() =>
       listChangedRuns(this.#context.db, this.#context.reach, { ...page, limit: pageSize }),
     )
-    // Unless it started over during the read.
+    // Keeps the newer catch-up if this one was started over during the read.
     if (this.#catchUp === page) {
       this.#catchUp = runs.length < pageSize ? undefined : { since: page.since, after: runs.at(-1)!.id }
     }

@@ -4,8 +4,8 @@ import type { Database } from '../store/schema.ts'
 import { notifyWorkers } from '../store/workers.ts'
 
 /**
- * Tells workers that a run can be claimed. It is only a hint: the runs table is the truth, every worker looks at it
- * twice a second, and a hint that is lost or repeated does no harm. Always called after the commit.
+ * Tells workers that a run can be claimed. This is only a hint: the runs table is the truth, and every worker looks at
+ * it twice a second, so a lost or repeated hint does no harm. Call it after the commit.
  */
 export interface WorkSignal {
   announce(): void
@@ -14,8 +14,8 @@ export interface WorkSignal {
 const batchMs = 3
 
 /**
- * The signal of one process. Its own worker is asked first; only if that one has no free place are the workers of other
- * processes notified, once for all the runs of a few milliseconds.
+ * The signal of one process. It asks the process's own worker first. Only if that worker has no free place does it
+ * notify the workers of other processes, at most once every few milliseconds.
  */
 export class ProcessWorkSignal implements WorkSignal {
   readonly #db: Kysely<Database>
@@ -35,7 +35,7 @@ export class ProcessWorkSignal implements WorkSignal {
     if (this.#worker?.()) return
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined
-      // A worker that is not told looks by itself soon.
+      // If this fails, the other workers find the run by themselves soon.
       notifyWorkers(this.#db).catch(() => undefined)
     }, batchMs)
   }
