@@ -20,7 +20,16 @@ describe.skipIf(!ground)('the console of a server with keys that is killed', () 
     await database.close()
   })
 
-  test('[CON12] one signs in with a key, survives a killed server in mid-answer, and is signed out when the key is no longer valid', async () => {
+  async function ask(url: string, key: string): Promise<any> {
+    const response = await fetch(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
+      body: JSON.stringify({ query: '{ viewer { actor { name } } }' }),
+    })
+    return response.json()
+  }
+
+  test('[CON12] a person signs in with a key, survives a killed server in mid-answer, creates and revokes a key, and is signed out when the key is no longer valid', async () => {
     const env = { DATABASE_URL: database.url, LOG_LEVEL: 'fatal', HOLDPOINT_API_KEY: 'hp_owner' }
     const first = spawnMain([], env)
     const url = await first.ready()
@@ -53,8 +62,17 @@ describe.skipIf(!ground)('the console of a server with keys that is killed', () 
     await page.getByRole('link', { name: 'Settings' }).click()
     await page.getByRole('table', { name: 'API keys' }).waitFor()
     await page.getByRole('button', { name: 'New key' }).click()
-    await page.getByRole('dialog', { name: 'New key' }).waitFor()
-    await page.keyboard.press('Escape')
+    await page.getByRole('dialog', { name: 'New key' }).getByLabel('Name').fill('the app')
+    await page.getByRole('button', { name: 'Create key' }).click()
+    const secret = await page.getByTestId('secret').textContent()
+    expect((await ask(url, secret!)).data.viewer.actor.name).toBe('the app')
+    await page.getByRole('button', { name: 'Done' }).click()
+    const row = page.getByRole('row').filter({ hasText: 'the app' })
+    await row.getByRole('button', { name: 'Revoke' }).click()
+    await page.getByRole('button', { name: 'Revoke key' }).click()
+    await row.getByText('Revoked').waitFor()
+    expect((await ask(url, secret!)).errors[0].extensions.code).toBe('UNAUTHENTICATED')
+    expect(await page.content()).not.toContain(secret)
 
     // The same server with another key: the one that the browser has is no longer good.
     second.child.kill('SIGTERM')
