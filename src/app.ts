@@ -28,6 +28,7 @@ import { isWritable, type OpenDatabase } from './store/open-database.ts'
 import { upsertBuiltinTools } from './store/code-tools.ts'
 import { ensureDefaultTenant, listTenantIds } from './store/tenants.ts'
 import { listToolsOfWorkers } from './store/workers.ts'
+import { createTelemetry } from './telemetry/telemetry.ts'
 import { checkTools, loadTools } from './tools/load-tools.ts'
 import { createNetworkGuard } from './tools/network-guard.ts'
 import { createToolRegistry, type ToolDefinition } from './tools/registry.ts'
@@ -89,12 +90,12 @@ export async function createApp(options: AppOptions): Promise<App> {
       log.info({ tool: name, settings }, "a client has changed these settings of the tool, so the code's are not used")
   }
 
-  const hub = createHub()
+  const hub = createHub(createTelemetry(log))
   const work = new ProcessWorkSignal(db)
   const providers = [demoProvider, ...config.endpoints.map(createProvider), ...(options.providers ?? [])]
   const catalog = createCatalog(providers)
   const network = createNetworkGuard({ allowPrivate: config.allowPrivateNetwork })
-  const toolbox = new Toolbox({ db, registry: createToolRegistry(tools), network })
+  const toolbox = new Toolbox({ db, registry: createToolRegistry(tools), network, log })
   const commands: CommandContext = { db, clock, ids, hub, work, models: catalog, tools: toolbox }
   const engine = {
     db,

@@ -111,6 +111,7 @@ async function serve(
   const { url } = await app.start().catch((error: unknown) => {
     throw explainListening(error, role, config)
   })
+  log.info({ version, role, url, capacity: config.workers, node: process.version }, 'started')
   print(`ready ${url ?? role}`)
   await stop.asked
 }

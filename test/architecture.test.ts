@@ -11,6 +11,7 @@ const mayImport: Record<string, readonly string[]> = {
   providers: ['domain', 'util'],
   store: ['domain', 'util'],
   live: ['store', 'domain', 'util'],
+  telemetry: ['domain', 'util'],
   tools: ['store', 'domain', 'util'],
   auth: ['store', 'domain', 'util'],
   commands: ['store', 'live', 'auth', 'domain', 'util'],

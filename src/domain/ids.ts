@@ -29,6 +29,21 @@ export function encodeId(kind: Exclude<IdKind, 'Step'>, uuid: string): string {
   return `${idPrefixes[kind]}_${uuid.replaceAll('-', '')}`
 }
 
+/** The ids of a run and of what it belongs to, as the API shows them. Every log line about a run has them. */
+export function shownRunIds(run: {
+  readonly id: string
+  readonly conversationId: string
+  readonly agentId: string
+  readonly tenantId: string
+}) {
+  return {
+    runId: encodeId('Run', run.id),
+    conversationId: encodeId('Conversation', run.conversationId),
+    agentId: encodeId('Agent', run.agentId),
+    tenantId: encodeId('Tenant', run.tenantId),
+  }
+}
+
 /** A step has no id of its own: it is a run's, by its index. */
 export function encodeStepId(runId: string, index: number): string {
   return `${idPrefixes.Step}_${runId.replaceAll('-', '')}_${index}`

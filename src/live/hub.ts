@@ -103,7 +103,14 @@ export interface HubInlet {
   topics(): readonly (readonly [topic: string, kind: TopicKind])[]
 }
 
-export function createHub(): Hub {
+/** Is told what this process did, for logs and metrics. */
+export interface HubObserver {
+  checkpointStored(checkpoint: Checkpoint): void
+  /** A change that no checkpoint describes. */
+  announced(news: RunNews): void
+}
+
+export function createHub(observer?: HubObserver): Hub {
   let link: HubLink | undefined
   const steps = new LiveSteps()
   const tails = new Map<string, RunTail>()
@@ -180,6 +187,7 @@ export function createHub(): Hub {
       link?.entriesStored(after.id, after.nextSeq - 1)
       const news = newsOf(checkpoint)
       if (news.status !== null || news.calls) announce(news)
+      observer?.checkpointStored(checkpoint)
     },
     runChanged(runId) {
       inlet.entriesStored(runId, undefined)
@@ -195,7 +203,10 @@ export function createHub(): Hub {
     watchConversation: (conversationId, listener) => conversations.add(conversationId, listener),
     watchTenant: (tenantId, listener) => tenants.add(tenantId, listener),
     watchedConversations: () => conversations.keys(),
-    announce,
+    announce(news) {
+      announce(news)
+      observer?.announced(news)
+    },
     conversationChanged: (conversationId) => conversations.call(conversationId, undefined),
 
     requestStop(runId) {

@@ -1,4 +1,5 @@
 import type { ModelRequest } from '../domain/model-request.ts'
+import { currentLog } from '../util/log-context.ts'
 import { limitResponse } from './response-limits.ts'
 
 /**
@@ -24,9 +25,16 @@ const longestWaitMs = 30_000
  * for the run's owner to see and not a wait, because a run that waits tells nobody why.
  */
 async function guardedFetch(input: string | URL | Request, init?: RequestInit): Promise<Response> {
+  logRetry(init?.headers)
   const response = limitResponse(await fetch(input, init))
   if (!response.ok && askedWaitMs(response.headers) > longestWaitMs) response.headers.set('x-should-retry', 'false')
   return response
+}
+
+/** The SDKs number their attempts in a header. */
+function logRetry(headers: RequestInit['headers']): void {
+  const retry = Number(new Headers(headers).get('x-stainless-retry-count') ?? 0)
+  if (retry > 0) currentLog()?.warn({ retry }, 'a request to a model failed and is made again')
 }
 
 function askedWaitMs(headers: Headers): number {

@@ -4,6 +4,7 @@ import type { Socket } from 'node:net'
 import type { GraphQLSchema } from 'graphql'
 
 import { toClientError } from '../graphql/errors.ts'
+import { withLogIds } from '../util/log-context.ts'
 import type { Log } from '../util/log.ts'
 import { createIdentify, type Authenticate } from './authentication.ts'
 import { createConsole } from './console.ts'
@@ -16,6 +17,7 @@ import { defaultLimits, type Limits } from './limits.ts'
 import { listen, type Listening } from './listen.ts'
 import { createOrigins } from './origin.ts'
 import { isRead, securityHeaders, sendError, sendJson } from './pages.ts'
+import { requestIdOf } from './request-id.ts'
 import { createSchemaFiles, isSchemaFile } from './schema-files.ts'
 import { createWebSocketEndpoint } from './websocket.ts'
 import { createSharedExecution } from './shared-execution.ts'
@@ -107,7 +109,9 @@ export function createHttpServer<Viewer>(options: HttpServerOptions<Viewer>): Ht
       // A connection that is kept alive would hold the closing server open.
       if (closing) server.closeIdleConnections()
     })
-    route(request, response).catch((error: unknown) => {
+    const requestId = requestIdOf(request)
+    response.setHeader('x-request-id', requestId)
+    withLogIds(log, { requestId }, () => route(request, response)).catch((error: unknown) => {
       const shown = toClientError(error, log)
       if (response.headersSent) response.destroy()
       else sendJson(response, 500, { errors: [shown] })

@@ -15,6 +15,7 @@ import {
 import { WebSocketServer, type RawData, type WebSocket } from 'ws'
 
 import { ClientError, toClientError } from '../graphql/errors.ts'
+import { withLogIds } from '../util/log-context.ts'
 import type { Log } from '../util/log.ts'
 import type { Identify } from './authentication.ts'
 import { startHeartbeat } from './heartbeat.ts'
@@ -23,6 +24,7 @@ import { unknownOperation, type Limits } from './limits.ts'
 import { badHost, parseHost } from './host.ts'
 import type { Origins } from './origin.ts'
 import { createOutlet, send, type Outlet } from './outlet.ts'
+import { requestIdOf } from './request-id.ts'
 import type { SharedExecution } from './shared-execution.ts'
 import { neverAnswered, sendResults } from './socket-stream.ts'
 import type { Yoga } from './yoga.ts'
@@ -154,6 +156,7 @@ export function createWebSocketEndpoint<Viewer>(options: WebSocketOptions<Viewer
   function serve(socket: WebSocket, request: IncomingMessage): void {
     // By then ws has closed the socket with the right code. Without a listener the process would end.
     socket.on('error', (error) => log.debug({ err: error }, 'a WebSocket failed'))
+    const ids = { requestId: requestIdOf(request) }
     const stopHeartbeat = startHeartbeat(socket, request.socket, { stalledMs: limits.stalledSocketMs })
     const closed = protocol.opened(
       {
@@ -162,7 +165,7 @@ export function createWebSocketEndpoint<Viewer>(options: WebSocketOptions<Viewer
         close: (code, reason) => socket.close(code, reason),
         onMessage: (handle) =>
           socket.on('message', (data) => {
-            handle(textOf(data)).catch((error: unknown) => fail(socket, data, error))
+            withLogIds(log, ids, () => handle(textOf(data))).catch((error: unknown) => fail(socket, data, error))
           }),
       },
       { request, socket, outlet: createOutlet(socket, request.socket) },

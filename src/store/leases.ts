@@ -26,8 +26,8 @@ export async function leaveRun(db: Kysely<Database>, runId: string, lease: strin
  * Frees the runs whose workers are gone. Each of them counts a death, because one of them may have caused it; but where
  * a suspect was among a worker's runs, the others are not counted: they only happened to be beside it.
  */
-export async function freeRunsOfTheDead(db: Kysely<Database>): Promise<string[]> {
-  const { rows } = await sql<{ id: string }>`
+export async function freeRunsOfTheDead(db: Kysely<Database>): Promise<FreedRun[]> {
+  const { rows } = await sql<FreedRun>`
     with orphans as materialized (
       select id, worker_id, deaths from runs
       where worker_id is not null and not exists (select from workers where workers.id = runs.worker_id)
@@ -37,8 +37,20 @@ export async function freeRunsOfTheDead(db: Kysely<Database>): Promise<string[]>
       deaths = runs.deaths + (orphans.deaths >= ${suspectAfter} or not exists (
         select from orphans beside where beside.worker_id = orphans.worker_id and beside.deaths >= ${suspectAfter}))::integer
     from orphans where runs.id = orphans.id
-    returning runs.id`.execute(db)
-  return rows.map((row) => row.id)
+    returning runs.id, runs.conversation_id as "conversationId", runs.agent_id as "agentId",
+      runs.tenant_id as "tenantId", orphans.worker_id as "workerId", runs.deaths`.execute(db)
+  return rows
+}
+
+/** A run that another worker may take over, and the worker that died. */
+export interface FreedRun {
+  readonly id: string
+  readonly conversationId: string
+  readonly agentId: string
+  readonly tenantId: string
+  readonly workerId: string
+  /** Workers that died while they drove it, since its last checkpoint. */
+  readonly deaths: number
 }
 
 /** Lets go of all runs of a worker that stops in order. */

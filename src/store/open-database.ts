@@ -16,10 +16,18 @@ export interface OpenDatabase {
   close(): Promise<void>
 }
 
+export interface OpenOptions {
+  readonly log: Log
+  readonly poolSize?: number
+  readonly prepare?: boolean
+  /** A statement that takes so long is logged. */
+  readonly slowMs?: number
+}
+
 /** Opens a pool and checks that the server can be used. Throws a StartError that says in one line what is wrong. */
 export async function openDatabase(
   url: string,
-  { log, poolSize = 20, prepare = true }: { log: Log; poolSize?: number; prepare?: boolean },
+  { log, poolSize = 20, prepare = true, slowMs = 1_000 }: OpenOptions,
 ): Promise<OpenDatabase> {
   const pool = new pg.Pool({
     connectionString: url,
@@ -46,7 +54,15 @@ export async function openDatabase(
     await pool.end()
     throw error
   }
-  const db = new Kysely<Database>({ dialect: new PostgresDialect({ pool }) })
+  const db = new Kysely<Database>({
+    dialect: new PostgresDialect({ pool }),
+    log({ query, queryDurationMillis }) {
+      if (queryDurationMillis < slowMs) return
+      // Without the values, which may be secret.
+      const sql = query.sql.replaceAll(/\s+/g, ' ').slice(0, 1_000)
+      log.warn({ durationMs: Math.round(queryDurationMillis), sql }, 'a slow query')
+    },
+  })
   const close = async () => {
     await db.destroy()
     // Kysely leaves the pool open if it has never used it.

@@ -2,6 +2,7 @@ import type { Kysely } from 'kysely'
 
 import type { ListedTool, ToolAccess } from '../domain/tool-access.ts'
 import type { BlockWrite } from '../domain/block.ts'
+import { encodeId, shownRunIds } from '../domain/ids.ts'
 import type { McpServer } from '../domain/mcp-server.ts'
 import type { ToolResult } from '../domain/tool-call.ts'
 import { truncateResult } from '../domain/tool-output.ts'
@@ -23,10 +24,13 @@ import type { ToolRegistry } from './registry.ts'
 import { Sandbox } from './sandbox/sandbox.ts'
 import { onAbort } from '../util/abort.ts'
 import { errorMessage } from '../util/error-message.ts'
+import type { Log } from '../util/log.ts'
 
 /** A script's time limit starts when it gets a thread, and it waits for a thread at most that long again. */
 const sandboxGraceMs = 3_000
 const loadMs = 2_000
+/** How much of what a failed tool said is logged. */
+const shownChars = 300
 
 export interface Executed {
   readonly result: ToolResult
@@ -38,6 +42,7 @@ export interface ToolboxOptions {
   readonly db: Kysely<Database>
   readonly registry: ToolRegistry
   readonly network: GuardedNetwork
+  readonly log: Log
 }
 
 /** Runs tools of every kind. It owns threads and connections, so it has to be closed. */
@@ -86,10 +91,28 @@ export class Toolbox implements ToolAccess {
     if (!tool || !isJsonObject(args)) return { ok: false, output: `${call.name} cannot be run here.` }
     const limitMs = tool.kind === 'JAVASCRIPT' ? 2 * tool.timeoutMs + sandboxGraceMs : tool.timeoutMs
     try {
-      return await withinTime(execution.signal, limitMs, tool, (signal) => this.#run(execution, tool, args, signal))
+      const output = await withinTime(execution.signal, limitMs, tool, (signal) =>
+        this.#run(execution, tool, args, signal),
+      )
+      if (!output.ok) this.#logFailure(execution, tool, { reason: output.output.slice(0, shownChars) })
+      return output
     } catch (error) {
-      return { ok: false, output: errorMessage(error) }
+      const output = errorMessage(error)
+      // The stack shows where the code of the server's owner failed. For other tools it would show our own.
+      this.#logFailure(
+        execution,
+        tool,
+        tool.kind === 'BUILTIN' ? { err: error } : { reason: output.slice(0, shownChars) },
+      )
+      return { ok: false, output }
     }
+  }
+
+  /** A tool that was told to stop, and says so, has not failed. */
+  #logFailure({ call, run, signal }: Execution, { kind, name: tool }: Tool, why: object): void {
+    if (signal.aborted) return
+    const facts = { ...shownRunIds(run), toolCallId: encodeId('ToolCall', call.id), tool, kind }
+    this.#options.log.warn({ ...facts, ...why }, 'a tool failed')
   }
 
   async #run(execution: Execution, tool: Tool, args: JsonObject, signal: AbortSignal): Promise<ToolOutput> {

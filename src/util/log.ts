@@ -1,5 +1,6 @@
 import { pino, type DestinationStream, type Logger } from 'pino'
 
+import { currentLogIds } from './log-context.ts'
 import { createPrettyStream } from './pretty-log.ts'
 
 export type Log = Logger
@@ -11,7 +12,7 @@ export type LogLevel = (typeof logLevels)[number]
  * Writes to stderr: readable lines in a terminal, JSON lines anywhere else. Stdout carries only the output of commands.
  */
 export function createLog(level: LogLevel, destination: DestinationStream = standardError()): Log {
-  return pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, destination)
+  return pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime, mixin: currentLogIds }, destination)
 }
 
 function standardError(): DestinationStream {

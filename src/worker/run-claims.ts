@@ -1,10 +1,12 @@
 import { LeaseLostError } from '../engine/commit.ts'
 import { driveRun } from '../engine/drive-run.ts'
 import { claimRuns, claimSuspect, type ClaimedRun } from '../store/claim-runs.ts'
+import { shownRunIds } from '../domain/ids.ts'
 import { isPoison } from '../domain/take-up.ts'
 import { clearLease, leaveRun, listLeasesOf } from '../store/leases.ts'
 import { isTransientFailure } from '../store/transient-failure.ts'
 import { notifyWorkers } from '../store/workers.ts'
+import { withLogIds } from '../util/log-context.ts'
 import { AbleWorkers } from './able-workers.ts'
 import type { WorkerOptions } from './worker-options.ts'
 
@@ -147,18 +149,19 @@ export class RunClaims {
     const { engine, log } = this.#options
     try {
       if (await this.#leave(claimed)) return
-      await driveRun(engine, claimed, {
+      const holder = {
         draining: this.#draining.signal,
         release: this.#release.signal,
         onProgress: () => {
           if (this.#suspect === lease) this.#suspect = undefined
         },
-      })
+      }
+      await withLogIds(log, shownRunIds(claimed.loaded.state.run), () => driveRun(engine, claimed, holder))
     } catch (error) {
       const isLost = error instanceof LeaseLostError
       // This worker may have been declared dead. In that case it holds none of its runs any more.
       if (isLost) this.#onLeaseLost()
-      else log.error({ err: error, runId }, 'driving a run failed')
+      else log.error({ ...shownRunIds(claimed.loaded.state.run), err: error }, 'driving a run failed')
       // A database failure is not the run's fault. Any other error may happen again on every worker, so it counts.
       await this.#letGo(runId, lease, { counts: !isLost && !isTransientFailure(error) })
     }

@@ -1,5 +1,6 @@
 import { stopAbandonedRuns } from '../commands/cancel-run.ts'
 import { expireApprovals } from '../commands/expire-approvals.ts'
+import { encodeId, shownRunIds } from '../domain/ids.ts'
 import { deleteOldIdempotencyKeys } from '../store/idempotency-keys.ts'
 import { freeRunsOfTheDead } from '../store/leases.ts'
 import { listCancelledRuns } from '../store/runs.ts'
@@ -88,12 +89,17 @@ export class Sweep {
     const dead = silent.filter((worker) => worker.silent || this.#silent.has(worker.id))
     this.#silent = new Set(silent.map(({ id }) => id))
     for (const { id } of dead) {
-      this.#options.log.warn({ workerId: id }, 'a worker died; other workers continue its runs')
+      this.#options.log.warn({ workerId: encodeId('Worker', id) }, 'a worker died; other workers continue its runs')
       await deleteWorker(db, id)
     }
     // Also runs now and then without a death seen here: the process that saw it may have died before it freed the runs.
     if (dead.length === 0 && this.#round % 4 !== 0) return
-    if ((await freeRunsOfTheDead(db)).length > 0) work.announce()
+    const freed = await freeRunsOfTheDead(db)
+    for (const run of freed) {
+      const facts = { ...shownRunIds(run), workerId: encodeId('Worker', run.workerId), deaths: run.deaths }
+      this.#options.log.warn(facts, 'a run is taken over from a dead worker')
+    }
+    if (freed.length > 0) work.announce()
   }
 
   /** Finds runs whose hint was lost. */

@@ -72,6 +72,7 @@ export async function createEngineGround(options: {
         db,
         registry: createToolRegistry(definitions),
         network: createNetworkGuard({ allowPrivate: true }),
+        log: createLog('fatal'),
       }),
       toolGraceMs: 0,
       modelIdleMs: 60_000,

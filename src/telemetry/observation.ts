@@ -1,0 +1,52 @@
+import type { Checkpoint } from '../domain/draft.ts'
+import type { DrivenRun } from '../domain/run-state.ts'
+import type { StoredRunStatus } from '../domain/run.ts'
+import type { Step } from '../domain/step.ts'
+import type { ToolCall, ToolCallStatus } from '../domain/tool-call.ts'
+
+/** Something that a stored checkpoint tells of a run: what its readers are sent, with the objects that it is about. */
+export type Observation =
+  | { readonly type: 'status'; readonly status: StoredRunStatus; readonly previous: StoredRunStatus }
+  | { readonly type: 'stepStarted' | 'stepRestarted' | 'stepFinished'; readonly step: Step }
+  | { readonly type: 'call'; readonly status: ToolCallStatus; readonly call: ToolCall }
+
+export interface ObservedRun {
+  /** As the checkpoint stored it. */
+  readonly run: DrivenRun
+  readonly at: Date
+  /** The model of the step that the checkpoint is about. Undefined if it is about none. */
+  readonly model: string | undefined
+  readonly observations: readonly Observation[]
+}
+
+/** Is told of every change of a run that this process has stored, after the commit. Must not throw. */
+export type RunObserver = (observed: ObservedRun) => void
+
+export function observe(checkpoint: Checkpoint): ObservedRun {
+  const { before, after: run, at, entries } = checkpoint
+  const steps = [...checkpoint.newSteps, ...checkpoint.changedSteps]
+  const calls = new Map([...checkpoint.newCalls, ...checkpoint.changedCalls].map((call) => [call.id, call]))
+  let previous = before.status
+  const observations = entries.flatMap((entry): Observation[] => {
+    switch (entry.type) {
+      case 'status': {
+        const observation = { type: entry.type, status: entry.status, previous }
+        previous = entry.status
+        return [observation]
+      }
+      case 'stepStarted':
+      case 'stepRestarted':
+      case 'stepFinished': {
+        const step = steps.find(({ index }) => index === entry.index)
+        return step ? [{ type: entry.type, step }] : []
+      }
+      case 'call': {
+        const call = calls.get(entry.id)
+        return call ? [{ type: entry.type, status: entry.status, call }] : []
+      }
+      default:
+        return []
+    }
+  })
+  return { run, at, model: steps.at(-1)?.model, observations }
+}

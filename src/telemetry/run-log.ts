@@ -1,0 +1,57 @@
+import { encodeId, shownRunIds } from '../domain/ids.ts'
+import { hasEnded } from '../domain/run.ts'
+import type { Log } from '../util/log.ts'
+import type { Observation, ObservedRun, RunObserver } from './observation.ts'
+
+/**
+ * Writes one line for the end of a run and for each failed step; with `LOG_LEVEL=debug` also each step and decision.
+ */
+export function createRunLog(log: Log): RunObserver {
+  return (observed) => {
+    if (!log.isLevelEnabled('warn')) return
+    for (const observation of observed.observations) logObservation(log, observed, observation)
+  }
+}
+
+function logObservation(log: Log, observed: ObservedRun, observation: Observation): void {
+  const ids = shownRunIds(observed.run)
+  switch (observation.type) {
+    case 'status':
+      return logStatus(log, observed, observation)
+    case 'stepStarted':
+    case 'stepRestarted': {
+      const { index, attempt, model } = observation.step
+      const text = observation.type === 'stepStarted' ? 'step started' : 'step restarted'
+      return log.debug({ ...ids, step: index, attempt, model }, text)
+    }
+    case 'stepFinished': {
+      const { index, attempt, model, status, modelMs, toolsMs, error } = observation.step
+      const facts = { ...ids, step: index, attempt, model, modelMs, toolsMs }
+      if (status === 'FAILED') return log.warn({ ...facts, error }, 'step failed')
+      return log.debug({ ...facts, status }, 'step finished')
+    }
+    case 'call': {
+      const { call, status } = observation
+      const facts = { ...ids, toolCallId: encodeId('ToolCall', call.id), tool: call.name, status, needs: call.needs }
+      const isDecided = call.decision !== null && call.decidedAt?.getTime() === observed.at.getTime()
+      if (!isDecided) return log.debug(facts, 'tool call')
+      const { kind, actor } = call.decision!
+      return log.debug({ ...facts, decision: kind, decidedBy: actor?.id ?? null }, 'tool call decided')
+    }
+    default:
+      observation satisfies never
+  }
+}
+
+function logStatus(
+  log: Log,
+  { run, at }: ObservedRun,
+  { status, previous }: Extract<Observation, { readonly type: 'status' }>,
+): void {
+  const facts = { ...shownRunIds(run), status }
+  if (!hasEnded(status)) return log.debug({ ...facts, previous, attempt: run.attempts }, 'run changed its status')
+  const { stopReason, steps, usage, error } = run
+  const ended = { ...facts, stopReason, steps, ...usage, durationMs: at.getTime() - run.createdAt.getTime() }
+  if (status === 'FAILED') log.warn({ ...ended, error }, 'run ended')
+  else log.info(ended, 'run ended')
+}

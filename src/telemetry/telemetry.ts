@@ -1,0 +1,31 @@
+import type { Checkpoint } from '../domain/draft.ts'
+import { encodeId } from '../domain/ids.ts'
+import type { RunNews } from '../domain/run-news.ts'
+import type { Log } from '../util/log.ts'
+import { observe, type RunObserver } from './observation.ts'
+import { createRunLog } from './run-log.ts'
+
+export interface Telemetry {
+  checkpointStored(checkpoint: Checkpoint): void
+  announced(news: RunNews): void
+}
+
+/**
+ * Tells logs, metrics and traces what this process stored. They cannot disagree with the record: they are made of it.
+ */
+export function createTelemetry(log: Log): Telemetry {
+  const observers: readonly RunObserver[] = [createRunLog(log)]
+  return {
+    checkpointStored(checkpoint) {
+      const observed = observe(checkpoint)
+      for (const tell of observers) tell(observed)
+    },
+    announced({ runId, conversationId, tenantId, status }) {
+      const ids = { runId: encodeId('Run', runId), conversationId: encodeId('Conversation', conversationId) }
+      log.debug(
+        { ...ids, tenantId: encodeId('Tenant', tenantId), status },
+        status === 'QUEUED' ? 'run accepted' : 'run announced',
+      )
+    },
+  }
+}
