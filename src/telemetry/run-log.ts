@@ -35,7 +35,7 @@ function logObservation(log: Log, observed: ObservedRun, observation: Observatio
       const facts = { ...ids, toolCallId: encodeId('ToolCall', call.id), tool: call.name, status, needs: call.needs }
       const isDecided = call.decision !== null && call.decidedAt?.getTime() === observed.at.getTime()
       if (!isDecided) return log.debug(facts, 'tool call')
-      const { kind, actor } = call.decision!
+      const { kind, actor } = call.decision
       return log.debug({ ...facts, decision: kind, decidedBy: actor?.id ?? null }, 'tool call decided')
     }
     default:
