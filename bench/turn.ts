@@ -117,9 +117,9 @@ async function takeTurn(url: string, agent: string, observer: pg.Client): Promis
 async function writeHistory(client: pg.Client, messages: number): Promise<void> {
   await client.query(
     `with r as (
-      insert into runs (id, tenant_id, agent_id, conversation_id, number, hold, kind, urgent, max_steps, created_at, request,
+      insert into runs (id, tenant_id, agent_id, conversation_id, number, hold, previous_hold, kind, urgent, max_steps, created_at, request,
         metadata, status, next_seq, first_position, next_position, updated_at, started_at, finished_at)
-      select '00000000-0000-7000-8000-000000000000'::uuid, tenant_id, agent_id, id, 1, 1, 'TURN', false, 50, now(), '{"messages":[],"clientTools":[]}',
+      select '00000000-0000-7000-8000-000000000000'::uuid, tenant_id, agent_id, id, 1, 1, 0, 'TURN', false, 50, now(), '{"messages":[],"clientTools":[]}',
         '{}', 'COMPLETED', 2, 1, $1 + 1, now(), now(), now() from conversations
       returning conversation_id
     ), c as (

@@ -258,6 +258,13 @@ export interface DetachToolInput {
   readonly toolId: string
 }
 
+export interface EditMessageInput {
+  readonly idempotencyKey?: string | null | undefined
+  readonly message: NewMessageInput
+  readonly messageId: string
+  readonly waitMs?: number | undefined
+}
+
 export interface HttpToolInput {
   readonly headers?: unknown
   readonly url: string
@@ -297,6 +304,12 @@ export interface RefreshMcpServerInput {
   readonly id: string
 }
 
+export interface RegenerateInput {
+  readonly idempotencyKey?: string | null | undefined
+  readonly runId: string
+  readonly waitMs?: number | undefined
+}
+
 export interface RemoveMcpServerInput {
   readonly id: string
 }
@@ -317,6 +330,10 @@ export interface RunFilter {
   readonly createdBefore?: string | null | undefined
   readonly statuses?: readonly RunStatus[] | null | undefined
   readonly stopReasons?: readonly StopReason[] | null | undefined
+}
+
+export interface SelectBranchInput {
+  readonly runId: string
 }
 
 export interface SendMessageInput {

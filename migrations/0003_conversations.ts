@@ -30,6 +30,9 @@ export async function up(db: Kysely<never>): Promise<void> {
       summary_position integer,
       -- Changes whenever messages that are stored already leave the context or return to it.
       context_version integer not null default 1,
+      -- Which of the runs that held the conversation are not on its current branch, by their \`hold\`. Empty for a
+      -- conversation without branches. The last run that is on it is its tip (branch_tip).
+      off_branch int4multirange not null default '{}',
       active_run_id uuid
     )`.execute(db)
   await sql`create index conversations_tenant on conversations (tenant_id, id)`.execute(db)
@@ -71,6 +74,10 @@ export async function up(db: Kysely<never>): Promise<void> {
       -- The run's place among those that held the conversation; null while it waits behind another. It differs from the
       -- order of the numbers: an INTERRUPT goes first, and a run that is cancelled while it waits never holds it.
       hold integer,
+      -- The run before it on its branch, by that run's \`hold\`; that of no run if it is the first. Null like \`hold\`.
+      previous_hold integer,
+      -- The conversation's \`context_version\` when the run last ceased to be the tip because another branch was chosen.
+      left_branch integer,
       kind text not null check (kind in ('TURN', 'COMPACTION', 'SLEEPTIME')),
       parent_id uuid references runs on delete set null,
       -- The actor who started it; null for background runs.
@@ -141,6 +148,9 @@ export async function up(db: Kysely<never>): Promise<void> {
   await sql`create index runs_background on runs (tenant_id, id) where kind = 'SLEEPTIME'`.execute(db)
   await sql`create index runs_parent on runs (parent_id) where parent_id is not null`.execute(db)
   await sql`create unique index runs_hold on runs (conversation_id, hold) where hold is not null`.execute(db)
+  // Runs that another branch begins with. In a conversation without branches every run follows the one before it.
+  await sql`create index runs_branch on runs (conversation_id, previous_hold)
+    where previous_hold <> hold - 1`.execute(db)
   await sql`create index runs_finished on runs (tenant_id, finished_at) where ended`.execute(db)
   // The end of a run looks for the next one of its conversation in this order.
   await sql`create index runs_unfinished on runs (conversation_id, urgent desc, number) where not ended`.execute(db)
@@ -238,7 +248,7 @@ export async function up(db: Kysely<never>): Promise<void> {
   await sql`
     create table idempotency_keys (
       tenant_id uuid not null references tenants on delete cascade,
-      operation text not null check (operation in ('SEND_MESSAGE', 'SUBMIT_APPROVALS')),
+      operation text not null check (operation in ('SEND_MESSAGE', 'SUBMIT_APPROVALS', 'EDIT_MESSAGE', 'REGENERATE')),
       key text not null,
       input_hash bytea not null,
       run_id uuid not null references runs on delete cascade,

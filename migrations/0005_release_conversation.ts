@@ -31,7 +31,9 @@ export async function up(db: Kysely<never>): Promise<void> {
       -- It did not hold it: it was cancelled while it waited.
       if not found then return null; end if;
       if next_run_id is not null then
-        update runs set hold = next_place where id = next_run_id;
+        -- The run that lets go was the last one of the current branch.
+        update runs set hold = next_place, previous_hold = (select hold from runs where id = ending_run_id)
+          where id = next_run_id;
       end if;
       return next_run_id;
     end $$`.execute(db)

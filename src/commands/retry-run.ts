@@ -31,14 +31,20 @@ export async function retryRun(
     const loaded = await loadRun(trx, runId)
     if (!loaded) throw notFound('run', encodeId('Run', runId))
     const { run: stored } = loaded.state
-    const obstacle = retryObstacle(stored, await getRetryConversation(trx, stored.conversationId))
+    const conversation = await getRetryConversation(trx, stored.conversationId)
+    const obstacle = retryObstacle(stored, conversation)
     if (obstacle?.type === 'busy') return { outcome: 'busy', runId: obstacle.activeRunId }
     if (obstacle) return { outcome: 'not retryable', runId, message: obstacle.message }
 
     await reopenRun(trx, runId)
     const draft = new Draft(loaded.state, context)
     draft.setStatus('QUEUED')
-    draft.changeRun({ finishedAt: null, cancelRequestedAt: null })
+    draft.changeRun({
+      finishedAt: null,
+      cancelRequestedAt: null,
+      // Other branches may have gone on since: what the run adds comes after all that there is.
+      nextPosition: stored.nextPosition === null ? null : conversation.nextPosition,
+    })
     const checkpoint = draft.checkpoint()
     if (!(await writeCheckpoint(trx, checkpoint))) throw new Error(`The run ${runId} changed under its locks.`)
     afterCommit(() => announceCheckpoint(context, checkpoint))

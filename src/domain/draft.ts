@@ -173,9 +173,11 @@ export class Draft {
 
   /** Puts a summary in the place of all that comes before `keptFrom`; null: of everything so far. */
   compact(text: string, keptFrom: number | null): void {
-    this.addMessage('SUMMARY', { text })
-    const summaryPosition = this.#messages.at(-1)!.position
-    this.#context = { contextFrom: keptFrom ?? summaryPosition + 1, summaryPosition }
+    const { run, nextPosition } = this.#state
+    const summaryPosition = run.nextPosition ?? nextPosition
+    const contextFrom = keptFrom ?? summaryPosition + 1
+    this.addMessage('SUMMARY', { text, contextFrom })
+    this.#context = { contextFrom, summaryPosition }
   }
 
   // ── steps ──

@@ -54,7 +54,8 @@ export interface MessageContents {
   readonly TOOL_RETURN: Readonly<Record<string, never>>
   readonly APPROVAL_REQUEST: Readonly<Record<string, never>>
   readonly APPROVAL_RESPONSE: Readonly<Record<string, never>>
-  readonly SUMMARY: { readonly text: string }
+  /** `contextFrom`: the position from which on messages stay in the context beside the summary. */
+  readonly SUMMARY: { readonly text: string; readonly contextFrom: number }
 }
 
 export type Message = {

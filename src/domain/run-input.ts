@@ -47,7 +47,7 @@ export function checkedMessages(field: string, inputs: readonly MessageInput[]):
   return inputs.map((input, index) => checkedMessage(`${field}.${index}`, input))
 }
 
-function checkedMessage(field: string, input: MessageInput): GivenMessage {
+export function checkedMessage(field: string, input: MessageInput): GivenMessage {
   return {
     role: input.role ?? 'USER',
     content: checkedContent(field, input),

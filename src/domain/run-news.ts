@@ -3,7 +3,8 @@ import type { RunStatus } from './run.ts'
 
 /** That something of a run changed, for who watches its conversation or its tenant: where to look, not what to see. */
 export interface RunNews {
-  readonly runId: string
+  /** Null: no single run, but which branch of the conversation is current. */
+  readonly runId: string | null
   readonly conversationId: string
   readonly tenantId: string
   /** The status it has now, where that changed. */

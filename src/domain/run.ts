@@ -122,6 +122,8 @@ export interface Run {
    * Its place among the runs that held the conversation; null while it waits, and for ever if it was cancelled then.
    */
   readonly hold: number | null
+  /** The place of the run before it on its branch; that of no run if it is the first. Null like `hold`. */
+  readonly previousHold: number | null
   readonly kind: RunKind
   readonly parentId: string | null
   /** Who started the run. Null for background runs. */
@@ -134,7 +136,10 @@ export interface Run {
   /** Whether the last answer satisfies the response schema. False if no schema applies. */
   readonly hasOutput: boolean
   readonly nextSeq: number
-  /** The run's messages have the positions from `firstPosition` up to, not including, `nextPosition`. */
+  /**
+   * The run's messages have the positions from `firstPosition` up to, not including, `nextPosition`. If it was retried
+   * after other branches had gone on, their messages are between its own.
+   */
   readonly firstPosition: number | null
   readonly nextPosition: number | null
   readonly attempts: number

@@ -1,24 +1,12 @@
 import { clearConversation } from '../commands/clear-conversation.ts'
 import { builder } from './builder.ts'
-import { Conversation } from './conversation.ts'
-import { loadExisting } from './load-existing.ts'
+import { conversationResult, conversationSuccessType } from './conversation-results.ts'
 import { requireUuid } from './node.ts'
-import { ConversationBusyRefusal, conversationBusy, pendingApproval, PendingApprovalRefusal } from './run-results.ts'
+import { ConversationBusyRefusal, heldRefusal, PendingApprovalRefusal } from './run-results.ts'
 
-const ClearConversationSuccess = builder.objectRef<{
-  readonly type: 'ClearConversationSuccess'
-  readonly conversationId: string
-}>('ClearConversationSuccess')
-ClearConversationSuccess.implement({
+const ClearConversationSuccess = conversationSuccessType('ClearConversationSuccess', {
   description: 'The conversation is empty.',
-  fields: (t) => ({
-    conversation: t.field({
-      type: Conversation,
-      description: 'The conversation.',
-      resolve: ({ conversationId }, _args, { loaders }) =>
-        loadExisting(loaders.conversations, 'Conversation', conversationId),
-    }),
-  }),
+  conversation: 'The conversation.',
 })
 
 const ClearConversationResult = builder.unionType('ClearConversationResult', {
@@ -37,21 +25,12 @@ builder.mutationField('clearConversation', (t) =>
     type: ClearConversationResult,
     nullable: true,
     description:
-      'Deletes all messages and runs of a conversation. Its id, title and metadata stay. This works for the main conversation too. It is refused while a run holds the conversation.',
+      'Deletes all messages and runs of a conversation, on every branch. Its id, title and metadata stay. This works for the main conversation too. It is refused while a run holds the conversation.',
     args: { input: t.arg({ type: ClearConversationInput, required: true, description: 'Conversation to clear.' }) },
     async resolve(_root, { input }, context) {
       const id = requireUuid('Conversation', input.id)
       const result = await clearConversation(context, context.viewer, { id })
-      switch (result.outcome) {
-        case 'cleared':
-          return { type: 'ClearConversationSuccess' as const, conversationId: id }
-        case 'pending approval':
-          return pendingApproval(result.runId)
-        case 'busy':
-          return conversationBusy(result.runId)
-        default:
-          return result satisfies never
-      }
+      return result.outcome === 'cleared' ? conversationResult('ClearConversationSuccess', id) : heldRefusal(result)
     },
   }),
 )

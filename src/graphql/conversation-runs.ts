@@ -24,7 +24,7 @@ function headOf(conversation: DomainConversation, context: Context): Promise<Con
 builder.objectFields(Conversation, (t) => ({
   messages: t.field({
     type: MessageConnection,
-    description: 'Messages of the conversation, oldest first.',
+    description: 'Messages on the current branch, oldest first.',
     args: {
       ...pageArguments,
       filter: t.arg({ type: MessageFilter, description: 'Which messages to list. Omit it for all.' }),
@@ -37,7 +37,7 @@ builder.objectFields(Conversation, (t) => ({
   }),
   runs: t.field({
     type: RunConnection,
-    description: 'Runs of the conversation, newest first.',
+    description: 'Runs on all branches, newest first.',
     args: { ...pageArguments, filter: t.arg({ type: RunFilter, description: 'Which runs to list. Omit it for all.' }) },
     complexity: pageComplexity,
     resolve: async (conversation, { filter, ...page }, context) => {
@@ -66,8 +66,7 @@ builder.objectFields(Conversation, (t) => ({
   latestRun: t.field({
     type: Run,
     nullable: true,
-    description:
-      'Last run that held the conversation, which is the active run if there is one. Null before the first run.',
+    description: 'Last run on the current branch, which is the active run if there is one. Null before the first run.',
     resolve: async (conversation, _args, context) => {
       const { lastEntry } = await headOf(conversation, context)
       return lastEntry === null ? null : context.loaders.runs.load(lastEntry.runId)

@@ -23,7 +23,14 @@ import { deletedPayloadType, payloadType } from './payload.ts'
 /** Its messages, runs and stream are told by the modules of those nouns. */
 export const Conversation = builder.objectRef<ConversationShape>('Conversation')
 Conversation.implement({
-  description: 'An exchange with one agent. One run at a time holds the conversation; later runs wait in its queue.',
+  description: [
+    'An exchange with one agent. One run at a time holds the conversation; later runs wait in its queue.',
+    '',
+    'The turns of a conversation form a tree with one current branch. A turn is one run: its input and the messages it added.',
+    '`sendMessage` adds a turn at the end of the current branch. `editMessage` and `regenerate` add another version of an',
+    'existing turn, which becomes current. The model sees the current branch only. Nothing is deleted: turns on other',
+    'branches stay readable with `Run.versions` and `Run.messages`, and `selectBranch` makes them current again.',
+  ].join('\n'),
   interfaces: [Node],
   fields: (t) => ({
     id: t.id({

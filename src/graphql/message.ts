@@ -5,6 +5,7 @@ import {
   type MessageType as DomainMessageType,
 } from '../domain/message.ts'
 import type { ToolCallOutline } from '../domain/tool-call.ts'
+import { isHoldOnBranch } from '../store/branches.ts'
 import { countMessages, listMessagesPage, type MessageList, type ShownContent } from '../store/messages.ts'
 import type { PageArguments } from '../store/page.ts'
 import { builder } from './builder.ts'
@@ -45,7 +46,8 @@ Message.implement({
         loadExisting(context.loaders.conversations, 'Conversation', message.conversationId),
     }),
     position: t.exposeInt('position', {
-      description: 'Position in the conversation, starting at 1 and never reused.',
+      description:
+        'Position in the conversation, starting at 1 and never reused. Positions increase along a branch and skip those of messages on other branches.',
     }),
     run: t.field({
       type: Run,
@@ -68,7 +70,7 @@ Message.implement({
     }),
     inContext: t.boolean({
       description:
-        'Whether the model sees the message, as in `Conversation.context`. False for messages that a summary replaced, for input that a failed run left unanswered, and for all messages of a step while one of its calls has no return.',
+        'Whether the model sees the message, as in `Conversation.context`. False on other branches, for messages that a summary replaced, for input that a failed run left unanswered, and for all messages of a step while one of its calls has no return.',
       resolve: isInContext,
     }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the message was stored.' }),
@@ -80,6 +82,10 @@ async function isInContext(message: MessageOutline, _args: object, context: Cont
   if (message.excluded && message.type !== 'TOOL_RETURN') return false
   const head = await loadExisting(context.loaders.conversationHeads, 'Conversation', message.conversationId)
   if (message.type === 'SUMMARY') return message.position === head.summaryPosition
+  if (head.offBranch !== '{}') {
+    const run = await context.loaders.runs.load(message.runId)
+    if (!isHoldOnBranch(head.offBranch, run?.hold ?? null)) return false
+  }
   const { openStep } = head
   if (openStep && message.runId === openStep.runId && message.stepIndex === openStep.index) return false
   return message.position >= head.contextFrom
@@ -216,7 +222,7 @@ messageRef('TOOL_RETURN').implement({
 })
 
 messageRef('SUMMARY').implement({
-  description: 'A summary that replaced older messages in the context.',
+  description: 'A summary that replaced older messages in the context. It applies to the branches that contain it.',
   interfaces,
   fields: (t) => ({
     text: t.string({

@@ -11,6 +11,7 @@ import type { ToolCallArguments, ToolCallOutline, ToolResult } from '../domain/t
 import type { Tool } from '../domain/tool.ts'
 import type { Reach } from '../domain/viewer.ts'
 import { findApiKeys } from '../store/api-keys.ts'
+import { listPreviousRuns, listVersionsOfRuns } from '../store/branches.ts'
 import { findConversationHeads, type ConversationHead } from '../store/conversation-heads.ts'
 import { findLastActivity } from '../store/conversation-list.ts'
 import { findLastStopReasonsOfAgents, findLastStopReasonsOfConversations } from '../store/last-stop-reasons.ts'
@@ -56,6 +57,8 @@ export interface RunLoaders {
   readonly metadataOfRun: OneById<JsonObject>
   readonly clientToolsOfRun: OneById<readonly { readonly name: string }[]>
   readonly childrenOfRun: ManyById<Run>
+  readonly previousRun: OneById<Run>
+  readonly versionsOfRun: ManyById<Run>
   readonly answerOfRun: OneById<string>
   readonly steps: DataLoader<StepKey, Step | undefined, string>
   readonly stepsOfRun: ManyById<Step>
@@ -92,6 +95,11 @@ export function createRunLoaders(db: CommandContext['db'], reach: Reach): RunLoa
     childrenOfRun: loaderByOwner(
       (runIds) => listChildrenOfRuns(db, reach, runIds),
       ({ parentId, run }) => [parentId, run],
+    ),
+    previousRun: loaderOfMap((runIds) => listPreviousRuns(db, reach, runIds)),
+    versionsOfRun: loaderByOwner(
+      (runIds) => listVersionsOfRuns(db, reach, runIds),
+      ({ versionOf, run }) => [versionOf, run],
     ),
     answerOfRun: loaderOfMap((runIds) => findAnswers(db, reach, runIds)),
     steps: loaderByStep(async (keys) => {

@@ -1,4 +1,5 @@
 import type { AdmissionOutcome } from '../commands/admit.ts'
+import type { HeldRefusal } from '../commands/branch-refusal.ts'
 import type { Run as DomainRun } from '../domain/run.ts'
 import { builder } from './builder.ts'
 import type { Context } from './context.ts'
@@ -79,16 +80,14 @@ export function conversationBusy(runId: string): RunRefusal<'ConversationBusyRef
   }
 }
 
+/** Of a command that needs the conversation while a run holds it. */
+export function heldRefusal({ outcome, runId }: HeldRefusal) {
+  return outcome === 'pending approval' ? pendingApproval(runId) : conversationBusy(runId)
+}
+
 /** Of a run that was to be admitted to its conversation. */
-export function admissionResult<Name extends string>({ outcome, runId }: AdmissionOutcome, success: Name) {
-  switch (outcome) {
-    case 'accepted':
-      return { type: success, runId }
-    case 'pending approval':
-      return pendingApproval(runId)
-    case 'busy':
-      return conversationBusy(runId)
-    default:
-      return outcome satisfies never
-  }
+export function admissionResult<Name extends string>(result: AdmissionOutcome, success: Name) {
+  return result.outcome === 'accepted'
+    ? { type: success, runId: result.runId }
+    : heldRefusal({ outcome: result.outcome, runId: result.runId })
 }

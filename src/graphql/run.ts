@@ -64,16 +64,14 @@ Run.implement({
     }),
     messages: t.field({
       type: MessageConnection,
-      description: 'Messages that the run added, oldest first.',
+      description: 'Messages that the run added, oldest first, whether or not it is on the current branch.',
       args: {
         ...pageArguments,
         filter: t.arg({ type: MessageFilter, description: 'Which messages to list. Omit it for all.' }),
       },
       complexity: pageComplexity,
-      resolve: (run, { filter, ...page }, context) => {
-        const range = { from: run.firstPosition, before: run.nextPosition }
-        return messagesPage(context, { conversationId: run.conversationId, range, types: filter?.types }, page)
-      },
+      resolve: (run, { filter, ...page }, context) =>
+        messagesPage(context, { conversationId: run.conversationId, run, types: filter?.types }, page),
     }),
     pendingToolCalls: t.field({
       type: [ToolCall],

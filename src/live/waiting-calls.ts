@@ -87,7 +87,7 @@ export class WaitingCalls {
   #open(): void {
     this.#stopWatching = this.#context.hub.watchTenant(this.tenantId, (news) => {
       if (!news) return this.#readAll()
-      if (!news.calls) return
+      if (!news.calls || news.runId === null) return
       this.#changedRuns.add(news.runId)
       this.#read()
     })

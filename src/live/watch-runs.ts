@@ -86,7 +86,7 @@ class ChangeFeed {
   #open(): void {
     this.#stopWatching = this.#context.hub.watchTenant(this.tenantId, (news) => {
       if (!news) return this.#tell(undefined)
-      if (news.status === null) return
+      if (news.status === null || news.runId === null) return
       this.#told.set(news.runId, news.status)
       this.#tell(news.runId)
     })

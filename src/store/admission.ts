@@ -45,11 +45,12 @@ export async function admitRun(
         updated_at = ${run.createdAt}, archived_at = null
       where ${isTarget(target)} and ${ofTenant('conversations', options.reach)} and (active_run_id is null or ${options.mayWait})
       returning id, agent_id, next_run_number - 1 as number, active_run_id = ${run.id} as holds,
-        case when active_run_id = ${run.id} then next_hold - 1 end as hold
+        case when active_run_id = ${run.id} then next_hold - 1 end as hold,
+        case when active_run_id = ${run.id} then branch_tip(next_hold - 1, off_branch) end as previous_hold
     ), run as (
-      insert into runs (id, tenant_id, agent_id, conversation_id, number, hold, kind, parent_id, sent_by, urgent, max_steps,
-        max_total_tokens, created_at, request, metadata, status, next_seq, updated_at)
-      select ${run.id}, ${run.tenantId}, agent_id, id, number, hold, ${run.kind}, ${run.parentId}::uuid,
+      insert into runs (id, tenant_id, agent_id, conversation_id, number, hold, previous_hold, kind, parent_id, sent_by, urgent,
+        max_steps, max_total_tokens, created_at, request, metadata, status, next_seq, updated_at)
+      select ${run.id}, ${run.tenantId}, agent_id, id, number, hold, previous_hold, ${run.kind}, ${run.parentId}::uuid,
         ${run.sentBy && JSON.stringify(run.sentBy)}::jsonb, ${run.urgent}, ${run.maxSteps},
         ${run.maxTotalTokens}::integer, ${run.createdAt}, ${JSON.stringify(run.request)}::jsonb, ${JSON.stringify(run.metadata)}::jsonb,
         'QUEUED', 2, ${run.createdAt} from conversation

@@ -1,6 +1,7 @@
 import { sql, type Kysely } from 'kysely'
 import type { Reach } from '../domain/viewer.ts'
 
+import { tipHold } from './branches.ts'
 import type { Database } from './schema.ts'
 import { ofTenant } from './tenant-scope.ts'
 
@@ -10,13 +11,16 @@ import { ofTenant } from './tenant-scope.ts'
  */
 export interface ConversationHead {
   readonly conversationId: string
-  readonly nextHold: number
+  /** The place of the last run on the current branch. */
+  readonly tipHold: number
+  /** Which runs are not on the current branch: see `isHoldOnBranch`. */
+  readonly offBranch: string
   readonly contextFrom: number
   readonly summaryPosition: number | null
   readonly activeRunId: string | null
   /** The step whose calls have no return yet: the model is not sent any of its messages until they do. */
   readonly openStep: { readonly runId: string; readonly index: number } | null
-  /** The last stored entry of the run that holds the conversation, or held it last. Null before the first run. */
+  /** The last stored entry of the last run on the current branch. Null before the first run. */
   readonly lastEntry: { readonly runId: string; readonly seq: number } | null
 }
 
@@ -27,7 +31,8 @@ export async function findConversationHeads(
 ): Promise<ConversationHead[]> {
   const { rows } = await sql<{
     id: string
-    next_hold: number
+    tip_hold: number
+    off_branch: string
     context_from: number
     summary_position: number | null
     active_run_id: string | null
@@ -35,18 +40,20 @@ export async function findConversationHeads(
     last_run_id: string | null
     next_seq: number | null
   }>`
-    select conversations.id, next_hold, context_from, summary_position, active_run_id,
+    select conversations.id, ${tipHold} as tip_hold, off_branch, context_from, summary_position, active_run_id,
       last_run.id as last_run_id, last_run.next_seq, open.step_index as open_step_index
     from conversations
-      left join runs last_run on last_run.conversation_id = conversations.id and last_run.hold = next_hold - 1
+      left join runs last_run on last_run.conversation_id = conversations.id and last_run.hold = ${tipHold}
       left join runs active on active.id = active_run_id
       -- A run's step has open calls if the run's last message is not their return.
       left join messages open on open.conversation_id = conversations.id and open.position = active.next_position - 1
+        and open.run_number = active.number
         and open.type in ('TOOL_CALL', 'APPROVAL_REQUEST', 'APPROVAL_RESPONSE')
     where ${ofTenant('conversations', reach)} and conversations.id = any(${conversationIds}::uuid[])`.execute(db)
   return rows.map((row) => ({
     conversationId: row.id,
-    nextHold: row.next_hold,
+    tipHold: row.tip_hold,
+    offBranch: row.off_branch,
     contextFrom: row.context_from,
     summaryPosition: row.summary_position,
     activeRunId: row.active_run_id,

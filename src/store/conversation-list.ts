@@ -3,6 +3,7 @@ import { sql, type Kysely, type RawBuilder, type SqlBool } from 'kysely'
 import type { Conversation } from '../domain/conversation.ts'
 import type { Reach } from '../domain/viewer.ts'
 import { storableText, type JsonObject } from '../util/json.ts'
+import { tipHold } from './branches.ts'
 import { toConversation } from './conversations.ts'
 import { countRows, readPage, type ListOrder, type Page, type PageArguments } from './page.ts'
 import type { Database } from './schema.ts'
@@ -68,11 +69,13 @@ export async function findLastActivity(
 
 /**
  * When a message was last added or a run last changed status. It is derived from the runs: a column would be written,
- * with its index, in every turn. Only the run that held the conversation last, those that wait behind it and those that
+ * with its index, in every turn. Only the run that held the conversation last, the last one
+ * of the current branch, which may have been retried, those that wait behind it and those that
  * were cancelled while they waited can be the ones that changed last.
  */
 const lastActivity = sql<Date>`greatest(conversations.created_at,
-  (select updated_at from runs where conversation_id = conversations.id and hold = conversations.next_hold - 1),
+  (select max(updated_at) from runs
+    where conversation_id = conversations.id and hold in (conversations.next_hold - 1, ${tipHold})),
   (select max(updated_at) from runs where conversation_id = conversations.id and not ended),
   (select max(updated_at) from runs
     where conversation_id = conversations.id and outcome = 'CANCELLED' and hold is null))`

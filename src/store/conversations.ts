@@ -126,7 +126,7 @@ export async function clearConversation(trx: Kysely<Database>, id: string, now: 
   await trx.deleteFrom('runs').where('conversation_id', '=', id).execute()
   await trx
     .updateTable('conversations')
-    .set((eb) => ({ context_from: eb.ref('next_position'), summary_position: null, updated_at: now }))
+    .set((eb) => ({ context_from: eb.ref('next_position'), summary_position: null, off_branch: '{}', updated_at: now }))
     .where('id', '=', id)
     .execute()
 }

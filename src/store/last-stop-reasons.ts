@@ -3,6 +3,7 @@ import { sql, type Kysely, type RawBuilder } from 'kysely'
 import type { StopReason } from '../domain/run.ts'
 import type { Reach } from '../domain/viewer.ts'
 import { firstIdAt } from '../util/ids.ts'
+import { tipHold } from './branches.ts'
 import { tellsStatus } from './log-entries.ts'
 import { idSlackMs } from './runs.ts'
 import type { Database } from './schema.ts'
@@ -45,7 +46,7 @@ export async function findLastStopReasonsOfAgents(
 
 /**
  * As for agents, by conversation. Runs stop in the order in which they hold the conversation, except for those that are
- * cancelled while they wait for it.
+ * cancelled while they wait for it, and for the last one of another branch that was chosen and retried.
  */
 export async function findLastStopReasonsOfConversations(
   db: Kysely<Database>,
@@ -59,6 +60,9 @@ export async function findLastStopReasonsOfConversations(
         (select stop_reason, case when ended then finished_at else ${pausedAt} end as stopped_at from runs
           where conversation_id = conversations.id and hold is not null and stop_reason is not null
           order by hold desc limit 1)
+        union all
+        (select stop_reason, finished_at from runs
+          where conversation_id = conversations.id and hold = ${tipHold} and ended)
         union all
         (select stop_reason, finished_at from runs
           where conversation_id = conversations.id and outcome = 'CANCELLED' and hold is null

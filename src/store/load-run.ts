@@ -8,6 +8,7 @@ import type { RunState } from '../domain/run-state.ts'
 import type { AgentTool } from '../domain/tool.ts'
 import { toAgent } from './agents.ts'
 import { toBlock } from './blocks.ts'
+import { isOnBranch } from './branches.ts'
 import { fromJsonRow, type JsonRow } from './json-row.ts'
 import { toMessage } from './messages.ts'
 import { executePrepared } from './prepared.ts'
@@ -153,7 +154,7 @@ export function loadContext(
     // The second condition follows from the last one, and is there for the index.
     sql`where messages.conversation_id = ${conversationId}
         and messages.position >= least(${contextFrom}::integer, ${summaryPosition}::integer)
-        and (not messages.excluded or messages.type = 'TOOL_RETURN')
+        and (not messages.excluded or messages.type = 'TOOL_RETURN') and ${isOnBranch(conversationId)}
         and (messages.position = ${summaryPosition}::integer
           or (messages.position >= ${contextFrom} and messages.type <> 'SUMMARY'))
       order by (messages.position = ${summaryPosition}::integer) desc nulls last, messages.position`,

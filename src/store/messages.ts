@@ -1,7 +1,9 @@
 import { sql, type Kysely, type Selectable } from 'kysely'
 
 import type { Message, MessageContents, MessageOutline, MessageType } from '../domain/message.ts'
+import type { Run } from '../domain/run.ts'
 import type { Reach } from '../domain/viewer.ts'
+import { isOnBranch } from './branches.ts'
 import { countRows, readPage, type Page, type PageArguments } from './page.ts'
 import type { Database } from './schema.ts'
 import { isOneOfSteps, type StepKey } from './steps.ts'
@@ -28,11 +30,10 @@ function toMessageOutline(row: Omit<MessageRow, 'content'>): MessageOutline {
   }
 }
 
-/** A conversation's messages, or those of one of its runs. */
+/** The messages on a conversation's current branch, or those of one of its runs. */
 export interface MessageList {
   readonly conversationId: string
-  /** A run's messages are one unbroken range. Both null: the run has none yet. */
-  readonly range?: { readonly from: number | null; readonly before: number | null } | undefined
+  readonly run?: Pick<Run, 'number' | 'firstPosition' | 'nextPosition'> | undefined
   /** What is left out filters nothing; an empty list leaves nothing. */
   readonly types?: readonly MessageType[] | null | undefined
 }
@@ -87,11 +88,13 @@ export function countMessages(db: Kysely<Database>, reach: Reach, list: MessageL
 
 function listedMessages(db: Kysely<Database>, reach: Reach, list: MessageList) {
   let query = messagesOfTenant(db, reach).where('messages.conversation_id', '=', list.conversationId)
-  if (list.range) {
+  if (list.run) {
+    // Within the range, which is for the index, a retried run may have those of other branches between its own.
     query = query
-      .where('messages.position', '>=', list.range.from ?? 0)
-      .where('messages.position', '<', list.range.before ?? 0)
-  }
+      .where('messages.run_number', '=', list.run.number)
+      .where('messages.position', '>=', list.run.firstPosition ?? 0)
+      .where('messages.position', '<', list.run.nextPosition ?? 0)
+  } else query = query.where(isOnBranch(list.conversationId))
   if (list.types) query = query.where(sql<boolean>`messages.type = any(${list.types}::text[])`)
   return query
 }
@@ -124,7 +127,7 @@ export async function findAnswers(
     select runs.id as run_id, latest.content ->> 'text' as answer
     from runs cross join lateral (
       select content from messages
-      where messages.conversation_id = runs.conversation_id and type = 'ASSISTANT'
+      where messages.conversation_id = runs.conversation_id and run_number = runs.number and type = 'ASSISTANT'
         and position >= runs.first_position and position < runs.next_position
       order by position desc limit 1
     ) latest

@@ -1,6 +1,7 @@
 import { sql, type Transaction } from 'kysely'
 
 import type { RetryConversation } from '../domain/retry.ts'
+import { tipHold } from './branches.ts'
 import type { Database } from './schema.ts'
 
 /** What decides, beside the run, whether the run can be retried. The caller holds the conversation's lock. */
@@ -8,9 +9,14 @@ export async function getRetryConversation(trx: Transaction<Database>, id: strin
   const row = await trx
     .selectFrom('conversations')
     .where('id', '=', id)
-    .select(['next_hold', 'summary_position', 'active_run_id'])
+    .select(['next_position', 'summary_position', 'active_run_id', tipHold.as('tip_hold')])
     .executeTakeFirstOrThrow()
-  return { nextHold: row.next_hold, summaryPosition: row.summary_position, activeRunId: row.active_run_id }
+  return {
+    tipHold: row.tip_hold,
+    nextPosition: row.next_position,
+    summaryPosition: row.summary_position,
+    activeRunId: row.active_run_id,
+  }
 }
 
 /** Gives the run its conversation back, and its input the place in the context that it lost when the run failed. */

@@ -1,7 +1,7 @@
 import { sql, type Kysely, type RawBuilder, type Selectable } from 'kysely'
 
 import type { GivenMessage } from '../domain/message.ts'
-import { shownStatus, type Run, type RunStatus, type StoredRunStatus } from '../domain/run.ts'
+import { shownStatus, type Run, type RunContents, type RunStatus, type StoredRunStatus } from '../domain/run.ts'
 import type { Reach } from '../domain/viewer.ts'
 import { firstIdAt } from '../util/ids.ts'
 import type { JsonObject } from '../util/json.ts'
@@ -21,6 +21,7 @@ export const runColumns = [
   'runs.conversation_id',
   'runs.number',
   'runs.hold',
+  'runs.previous_hold',
   'runs.kind',
   'runs.parent_id',
   'runs.sent_by',
@@ -61,6 +62,7 @@ export function toRun(row: RunRow): Run {
     conversationId: row.conversation_id,
     number: row.number,
     hold: row.hold,
+    previousHold: row.previous_hold,
     kind: row.kind,
     parentId: row.parent_id,
     sentBy: row.sent_by,
@@ -90,6 +92,19 @@ export async function findRuns(db: Kysely<Database>, reach: Reach, ids: readonly
     .select(runColumns)
     .execute()
   return rows.map(toRun)
+}
+
+/** A run with what its client sent. */
+export async function findRunContents(
+  db: Kysely<Database>,
+  reach: Reach,
+  id: string,
+): Promise<(Run & RunContents) | undefined> {
+  const row = await runsOfTenant(db, reach)
+    .where('runs.id', '=', id)
+    .select([...runColumns, 'runs.request', 'runs.metadata'])
+    .executeTakeFirst()
+  return row && { ...toRun(row), request: row.request, metadata: row.metadata }
 }
 
 /** The messages that clients sent with these runs, by run. */

@@ -146,6 +146,7 @@ export interface Database {
     context_from: Generated<number>
     summary_position: number | null
     context_version: Generated<number>
+    off_branch: Generated<string>
     active_run_id: string | null
   }
   messages: {
@@ -167,6 +168,8 @@ export interface Database {
     conversation_id: string
     number: number
     hold: number | null
+    previous_hold: number | null
+    left_branch: number | null
     kind: RunKind
     parent_id: string | null
     sent_by: NullableJsonb<Actor>
@@ -252,7 +255,7 @@ export interface Database {
   run_log: { run_id: string; first_seq: number; at: Date; entries: string }
   idempotency_keys: {
     tenant_id: string
-    operation: 'SEND_MESSAGE' | 'SUBMIT_APPROVALS'
+    operation: 'SEND_MESSAGE' | 'SUBMIT_APPROVALS' | 'EDIT_MESSAGE' | 'REGENERATE'
     key: string
     input_hash: Buffer
     run_id: string

@@ -2,6 +2,7 @@ import { sql, type Kysely, type RawBuilder } from 'kysely'
 
 import type { MessageType } from '../domain/message.ts'
 import { storableText } from '../util/json.ts'
+import { isMessageOnBranch } from './branches.ts'
 import type { Database } from './schema.ts'
 
 export type SearchedType = Extract<MessageType, 'USER' | 'ASSISTANT' | 'SYSTEM' | 'SUMMARY'>
@@ -68,7 +69,8 @@ async function find(
   const words = sql`message_words(conversation_id, content)`
   const inConversation = sql`quote_literal(conversation_word(${conversationId}::uuid))::tsquery`
   const asked = sql`select * from messages
-    where conversation_id = ${conversationId} and position < ${before} and ${isAsked(search)}`
+    where conversation_id = ${conversationId} and position < ${before} and ${isAsked(search)}
+      and ${isMessageOnBranch(conversationId)}`
   // `offset 0` keeps the planner from asking the index of words for what is looked at message by message.
   const compared = query === undefined ? limit : Math.max(limit, maxCompared)
   const { rows } = await sql<{ type: SearchedType; text: string; created_at: Date; matches: number }>`

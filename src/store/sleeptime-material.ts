@@ -1,6 +1,7 @@
 import { sql, type Kysely, type Transaction } from 'kysely'
 
 import type { UnreadConversation } from '../domain/sleeptime.ts'
+import { isMessageOnBranch, isOnBranch } from './branches.ts'
 import { listContextMessages } from './load-run.ts'
 import type { Database } from './schema.ts'
 
@@ -28,6 +29,7 @@ export async function listUnreadConversations(
       cross join lateral (
         select created_at from messages
         where conversation_id = conversations.id and position > progress.read_to and position < conversations.next_position
+          and ${isMessageOnBranch()}
         order by position limit 1
       ) first_unread
     where conversations.agent_id = ${agentId} and exists (
@@ -37,11 +39,29 @@ export async function listUnreadConversations(
 
   const unread: UnreadConversation[] = []
   for (const { id, title, read_to: readTo, before } of rows) {
-    const from = Math.max(readTo + 1, before - maxMessages)
+    const { from, omitted } = await findStart(trx, { conversationId: id, readTo, before })
     const messages = await listMessagesBetween(trx, { conversationId: id, from, before })
-    if (messages.length > 0) unread.push({ conversationId: id, title, messages, omitted: from - readTo - 1 })
+    if (messages.length > 0) unread.push({ conversationId: id, title, messages, omitted })
   }
   return unread
+}
+
+/** Where the last `maxMessages` unread messages of the current branch begin, and how many come before them. */
+async function findStart(
+  db: Kysely<Database>,
+  unread: { readonly conversationId: string; readonly readTo: number; readonly before: number },
+): Promise<{ readonly from: number; readonly omitted: number }> {
+  const { rows } = await sql<{ from: number | null; unread: number; shown: number }>`
+    with unread as materialized (
+      select position from messages
+      where conversation_id = ${unread.conversationId} and position > ${unread.readTo} and position < ${unread.before}
+        and ${isMessageOnBranch(unread.conversationId)}
+    ),
+    shown as (select position from unread order by position desc limit ${maxMessages})
+    select (select min(position) from shown) as from, (select count(*)::integer from unread) as unread,
+      (select count(*)::integer from shown) as shown`.execute(db)
+  const { from, unread: count, shown } = rows[0]!
+  return { from: from ?? unread.before, omitted: count - shown }
 }
 
 /** Also those that are not in the context any more, or never were: a person said them. */
@@ -53,6 +73,7 @@ function listMessagesBetween(
     db,
     sql`where messages.conversation_id = ${range.conversationId}
         and messages.position >= ${range.from} and messages.position < ${range.before}
+        and ${isOnBranch(range.conversationId)}
       order by messages.position`,
   )
 }

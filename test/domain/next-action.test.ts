@@ -18,6 +18,7 @@ const run: DrivenRun = {
   conversationId: 'conversation',
   number: 1,
   hold: 1,
+  previousHold: 0,
   kind: 'TURN',
   parentId: null,
   sentBy: null,

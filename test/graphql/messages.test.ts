@@ -176,11 +176,11 @@ describe('messages', () => {
     const { api, conversation } = await createTenant()
     const run = await make.run(conversation)
     await make.message(run, 'USER', { content: [{ text: 'compacted' }] })
-    await make.message(run, 'SUMMARY', { text: 'older summary' })
+    await make.message(run, 'SUMMARY', { text: 'older summary', contextFrom: 1 })
     await make.message(run, 'USER', { content: [{ text: 'kept' }] })
-    await make.message(run, 'SUMMARY', { text: 'current summary' })
+    await make.message(run, 'SUMMARY', { text: 'current summary', contextFrom: 1 })
     await make.message(run, 'USER', { content: [{ text: 'unanswered' }] }, { excluded: true })
-    await make.message(run, 'SUMMARY', { text: 'of a compaction that came to nothing' })
+    await make.message(run, 'SUMMARY', { text: 'of a compaction that came to nothing', contextFrom: 1 })
     const query = `query ($id: ID!) { conversation(id: $id) { messages { nodes { inContext } } } }`
     const show = async () => {
       const data = await api.data(query, { id: encodeId('Conversation', conversation.id) })

@@ -123,7 +123,7 @@ export function createFixtures(db: Kysely<Database>): Fixtures {
         agent_id: conversation.agent_id,
         conversation_id: conversation.id,
         number,
-        ...(holds && { hold }),
+        ...(holds && { hold, previous_hold: hold - 1 }),
         kind: 'TURN' as const,
         urgent: false,
         max_steps: 50,

@@ -74,9 +74,9 @@ async function fill(client: pg.PoolClient) {
   )
   // Every tenth run is in the long conversation; the quiet agent's are among the first.
   await client.query(
-    `insert into runs (id, tenant_id, agent_id, conversation_id, number, hold, kind, urgent, max_steps, created_at, request,
+    `insert into runs (id, tenant_id, agent_id, conversation_id, number, hold, previous_hold, kind, urgent, max_steps, created_at, request,
        metadata, status, stop_reason, next_seq, first_position, next_position, updated_at, started_at, finished_at)
-     select pg_temp.nth_id(4, n), $1, case when c = 1 then $3::uuid else $2::uuid end, pg_temp.nth_id(3, c), n + 1, n + 1,
+     select pg_temp.nth_id(4, n), $1, case when c = 1 then $3::uuid else $2::uuid end, pg_temp.nth_id(3, c), n + 1, n + 1, n,
        case when n % 5000 = 7 then 'SLEEPTIME' else 'TURN' end, false, 50, ${at('n')},
        '{"messages":[],"clientTools":[]}', '{}', status, stop_reason, 4, position, position + 2, ${at('n')}, ${at('n')},
        case when status in ('COMPLETED', 'FAILED', 'CANCELLED') then ${at('n')} end

@@ -1,0 +1,42 @@
+import { badUserInput } from '../domain/errors.ts'
+import type { GivenMessage } from '../domain/message.ts'
+import type { Viewer } from '../domain/viewer.ts'
+import { findMessages } from '../store/messages.ts'
+import type { AdmissionOutcome } from './admit.ts'
+import type { CommandContext } from './command-context.ts'
+import { found } from './found.ts'
+import { keyedInput } from './idempotency.ts'
+import { startVersion } from './start-version.ts'
+
+export interface EditMessageInput {
+  readonly messageId: string
+  readonly message: GivenMessage
+  readonly idempotencyKey: string | null
+}
+
+/** Asks again what a run was asked, with another message in place of one of its input. */
+export async function editMessage(
+  context: CommandContext,
+  viewer: Viewer,
+  { messageId, message, idempotencyKey: key }: EditMessageInput,
+): Promise<AdmissionOutcome> {
+  const { tenantId } = viewer
+  const [edited] = await findMessages(context.db, viewer, [messageId])
+  const { runId, position } = found('Message', messageId, edited)
+  return startVersion(context, viewer, {
+    runId,
+    field: 'input.messageId',
+    keyed: key === null ? undefined : keyedInput({ tenantId, operation: 'EDIT_MESSAGE', key }, { messageId, message }),
+    requestOf({ request, firstPosition }) {
+      // The messages that a run was given are the first that it adds.
+      const place = position - firstPosition!
+      if (place >= request.messages.length) {
+        throw badUserInput(
+          'input.messageId',
+          "The message is not part of a run's input. Expected a message of a client.",
+        )
+      }
+      return { ...request, messages: request.messages.with(place, message) }
+    },
+  })
+}

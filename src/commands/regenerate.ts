@@ -1,0 +1,25 @@
+import type { Viewer } from '../domain/viewer.ts'
+import type { AdmissionOutcome } from './admit.ts'
+import type { CommandContext } from './command-context.ts'
+import { keyedInput } from './idempotency.ts'
+import { startVersion } from './start-version.ts'
+
+export interface RegenerateInput {
+  readonly runId: string
+  readonly idempotencyKey: string | null
+}
+
+/** Asks for another answer to what a run was asked. */
+export function regenerate(
+  context: CommandContext,
+  viewer: Viewer,
+  { runId, idempotencyKey: key }: RegenerateInput,
+): Promise<AdmissionOutcome> {
+  const { tenantId } = viewer
+  return startVersion(context, viewer, {
+    runId,
+    field: 'input.runId',
+    keyed: key === null ? undefined : keyedInput({ tenantId, operation: 'REGENERATE', key }, { runId }),
+    requestOf: ({ request }) => request,
+  })
+}

@@ -1,0 +1,76 @@
+import { badUserInput } from '../domain/errors.ts'
+import type { Run, RunContents, RunRequest } from '../domain/run.ts'
+import type { Viewer } from '../domain/viewer.ts'
+import { admitRun, lockConversation } from '../store/admission.ts'
+import { switchBranch } from '../store/branches.ts'
+import { findRunContents, findRuns } from '../store/runs.ts'
+import { transact } from '../store/transact.ts'
+import type { AdmissionOutcome } from './admit.ts'
+import { refusalWhileHeld } from './branch-refusal.ts'
+import type { CommandContext } from './command-context.ts'
+import { found } from './found.ts'
+import { findEarlierRun, rememberRun, type KeyedInput } from './idempotency.ts'
+
+export interface NewVersion {
+  /** The run to make another version of. */
+  readonly runId: string
+  /** The input that names the run, for errors. */
+  readonly field: string
+  readonly keyed: KeyedInput | undefined
+  /** What the new version is asked, made from what the original was asked. */
+  requestOf(original: Run & RunContents): RunRequest
+}
+
+/**
+ * Stores a run whose turn is another version of an existing one, and makes its branch current. It is refused while a
+ * run holds the conversation. Once this answers, the run will happen, whatever becomes of this process.
+ */
+export async function startVersion(
+  context: CommandContext,
+  viewer: Viewer,
+  { runId, field, keyed, requestOf }: NewVersion,
+): Promise<AdmissionOutcome> {
+  const { tenantId } = viewer
+  const [named] = await findRuns(context.db, viewer, [runId])
+  const { conversationId } = found('Run', runId, named)
+  return transact(context, async (trx, afterCommit): Promise<AdmissionOutcome> => {
+    const locked = found('Run', runId, await lockConversation(trx, viewer, { conversationId }))
+    const now = context.clock.now()
+    const earlier = keyed && (await findEarlierRun(trx, keyed, now))
+    if (earlier) return { outcome: 'accepted', runId: earlier }
+    const original = found('Run', runId, await findRunContents(trx, viewer, runId))
+    if (original.kind !== 'TURN' || original.request.messages.length === 0) {
+      throw badUserInput(field, 'The run has no input of its own. Expected a run that answers messages of a client.')
+    }
+    const refusal = await refusalWhileHeld(trx, locked.activeRunId)
+    if (refusal) return refusal
+    const { previousHold } = original
+    if (previousHold === null || original.firstPosition === null) {
+      throw badUserInput(field, 'The run never started. Send its messages again instead.')
+    }
+    const request = requestOf(original)
+    await switchBranch(trx, conversationId, { hold: previousHold, now })
+    const run = {
+      id: context.ids.next(),
+      tenantId,
+      kind: 'TURN',
+      parentId: null,
+      sentBy: viewer.actor,
+      urgent: false,
+      maxSteps: original.maxSteps,
+      maxTotalTokens: original.maxTotalTokens,
+      request,
+      metadata: original.metadata,
+      createdAt: now,
+    } as const
+    if (!(await admitRun(trx, { conversationId }, run, { reach: viewer, mayWait: false }))) {
+      throw new Error(`The conversation ${conversationId} changed under its lock.`)
+    }
+    if (keyed) await rememberRun(trx, keyed, { runId: run.id, now })
+    afterCommit(() => {
+      context.hub.announce({ runId: run.id, tenantId, conversationId, status: 'QUEUED', calls: false })
+      context.work.announce()
+    })
+    return { outcome: 'accepted', runId: run.id }
+  })
+}
