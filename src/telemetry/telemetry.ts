@@ -21,6 +21,8 @@ export function createTelemetry(log: Log): Telemetry {
       for (const tell of observers) tell(observed)
     },
     announced({ runId, conversationId, tenantId, status }) {
+      // News of no run: another branch of the conversation is current.
+      if (runId === null) return
       const ids = { runId: encodeId('Run', runId), conversationId: encodeId('Conversation', conversationId) }
       log.debug(
         { ...ids, tenantId: encodeId('Tenant', tenantId), status },
