@@ -4,6 +4,7 @@ import pg from 'pg'
 import { afterEach, expect, test } from 'vitest'
 
 import type { OpenDatabase } from '../../src/store/open-database.ts'
+import { insertWorker } from '../../src/store/workers.ts'
 import { defineTool } from '../../src/tools/registry.ts'
 import { deferred } from '../../src/util/deferred.ts'
 import { startTestApp, type TestAppOptions } from '../support/app.ts'
@@ -192,7 +193,7 @@ test('[ENG55] dead workers are found while someone holds the lock of a conversat
   // Two that die one after another, so that a sweep with the expired approval lies between them.
   for (let count = 0; count < 2; count += 1) {
     const dead = randomUUID()
-    await database.pool.query('insert into workers values ($1, now(), now())', [dead])
+    await insertWorker(database.db, dead, { hostname: 'gone', version: '0', capacity: 1, providers: [], tools: [] })
     const isKnown = async () => (await database.pool.query('select from workers where id = $1', [dead])).rowCount
     await expect.poll(isKnown, { timeout: 20_000 }).toBe(0)
   }
