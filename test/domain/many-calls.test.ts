@@ -31,7 +31,7 @@ function askedRun(): RunState {
     },
     agent: { model: 'm', modelSettings: defaultModelSettings, toolRules: [] },
     tools: [tool('together', { parallel: true }), tool('one_by_one', {}), tool('guarded', { requiresApproval: true })],
-    steps: [{ index: 0, status: 'RUNNING', usage: noUsage, modelMs: null, finishedAt: null }],
+    steps: [{ index: 0, status: 'RUNNING', usage: noUsage, error: null, modelMs: null, finishedAt: null }],
     calls: [],
     nextPosition: 1,
     inFlight: new Set(),

@@ -6,7 +6,7 @@ import { createAnthropic } from '../../src/providers/anthropic.ts'
 import { demoProvider } from '../../src/providers/demo.ts'
 import { createOpenAIChat } from '../../src/providers/openai-chat.ts'
 import { createOpenAIResponses } from '../../src/providers/openai-responses.ts'
-import { secretKey, usage, type FakeCall, type FakeProvider } from '../support/fake-providers/fake-model.ts'
+import { secretKey, type FakeCall, type FakeProvider } from '../support/fake-providers/fake-model.ts'
 import { aRequest, collect, fakes, itemsOf } from './speakers.ts'
 
 describe.each(Object.entries(fakes))('%s over HTTP', (_name, start) => {
@@ -44,7 +44,7 @@ describe.each(Object.entries(fakes))('%s over HTTP', (_name, start) => {
       call.finish()
     })
     expect(itemsOf(parts)).toMatchObject([{ type: 'call', text: '{"text": "half' }])
-    expect(parts.at(-1)).toEqual({ type: 'finish', reason: 'end', usage })
+    expect(parts.at(-1)).toEqual({ type: 'finish', reason: 'end', usage: fake.usage })
   })
 
   test('[PRV7] an answer at the limit of its length ends with it; an empty one just ends', async () => {
@@ -52,8 +52,8 @@ describe.each(Object.entries(fakes))('%s over HTTP', (_name, start) => {
       call.say('as long as')
       call.finish({ reason: 'length' })
     })
-    expect(cut.at(-1)).toEqual({ type: 'finish', reason: 'length', usage })
-    expect(await answer((call) => call.finish())).toEqual([{ type: 'finish', reason: 'end', usage }])
+    expect(cut.at(-1)).toEqual({ type: 'finish', reason: 'length', usage: fake.usage })
+    expect(await answer((call) => call.finish())).toEqual([{ type: 'finish', reason: 'end', usage: fake.usage }])
   })
 
   test('[PRV7] an answer that was withheld is no answer', async () => {

@@ -19,6 +19,7 @@ export async function startFakeAnthropic(): Promise<FakeProvider> {
     handle: 'anthropic/claude-opus-5-5',
     provider: createAnthropic({ apiKey: secretKey, baseUrl: server.url }),
     env: { ANTHROPIC_API_KEY: secretKey, ANTHROPIC_BASE_URL: server.url },
+    usage: { ...usage, cacheWriteTokens: inputCounts.cache_creation_input_tokens },
     nextCall: async () => openCall(await server.next(), issued),
     refused: server.refused,
     stop: server.stop,

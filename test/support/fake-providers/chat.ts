@@ -14,6 +14,7 @@ export async function startFakeChat(): Promise<FakeProvider> {
     handle: 'openai-chat/local-model',
     provider: createOpenAIChat({ apiKey: secretKey, baseUrl }),
     env: { OPENAI_CHAT_API_KEY: secretKey, OPENAI_CHAT_BASE_URL: baseUrl },
+    usage,
     nextCall: async () => openCall(await server.next()),
     refused: server.refused,
     stop: server.stop,

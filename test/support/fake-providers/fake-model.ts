@@ -1,3 +1,4 @@
+import type { TokenCounts } from '../../../src/domain/run.ts'
 import type { Provider } from '../../../src/providers/provider.ts'
 import type { Exchange } from './fake-server.ts'
 
@@ -32,6 +33,8 @@ export interface FakeProvider {
   readonly provider: Provider
   /** The variables that make a server use it. */
   readonly env: Readonly<Record<string, string>>
+  /** What it counts for each of its answers. */
+  readonly usage: TokenCounts
   nextCall(): Promise<FakeCall>
   readonly refused: string[]
   stop(): Promise<void>

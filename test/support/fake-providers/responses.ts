@@ -14,6 +14,7 @@ export async function startFakeResponses(): Promise<FakeProvider> {
     handle: 'openai/gpt-5-mini',
     provider: createOpenAIResponses({ apiKey: secretKey, baseUrl }),
     env: { OPENAI_API_KEY: secretKey, OPENAI_BASE_URL: baseUrl },
+    usage,
     nextCall: async () => openCall(await server.next(), issued),
     refused: server.refused,
     stop: server.stop,
