@@ -125,6 +125,14 @@ export interface AttachToolInput {
   readonly toolId: string
 }
 
+export interface AuditLogFilter {
+  readonly actions?: readonly string[] | null | undefined
+  readonly actorId?: string | null | undefined
+  readonly since?: string | null | undefined
+  readonly subjectId?: string | null | undefined
+  readonly until?: string | null | undefined
+}
+
 export interface BlockFilter {
   readonly label?: string | null | undefined
 }

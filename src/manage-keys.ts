@@ -37,7 +37,7 @@ export async function manageKeys({ db }: OpenDatabase, command: KeysCommand): Pr
       case 'list':
         return (await listApiKeys(db, { tenantId })).map(describe)
       case 'revoke':
-        return [describe(await revokeApiKey(context, { tenantId }, toUuid(command.id)))]
+        return [describe(await revokeApiKey(context, { tenantId, actor: null }, toUuid(command.id)))]
       default:
         return command satisfies never
     }

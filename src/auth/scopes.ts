@@ -16,6 +16,7 @@ export const operationScopes: Readonly<Record<string, Readonly<Record<string, Re
     agent: read,
     agents: read,
     apiKeys: manage,
+    auditLog: manage,
     block: read,
     blocks: read,
     conversation: read,
@@ -77,7 +78,11 @@ export const operationScopes: Readonly<Record<string, Readonly<Record<string, Re
 }
 
 /** Types whose fields need more than the operation that leads to them. */
-export const typeScopes: Readonly<Record<string, RequiredScopes>> = { ApiKey: manage, Worker: manage }
+export const typeScopes: Readonly<Record<string, RequiredScopes>> = {
+  ApiKey: manage,
+  AuditEntry: manage,
+  Worker: manage,
+}
 
 /**
  * A mutation answers with the object that it changed, whatever the scopes. From there on, fields that lead to other

@@ -8,6 +8,7 @@ import { transact } from '../store/transact.ts'
 import type { Json } from '../util/json.ts'
 import type { CommandContext } from './command-context.ts'
 import { keepMcpTools } from './keep-mcp-tools.ts'
+import { recordChange } from './record-change.ts'
 import { errorMessage } from '../util/error-message.ts'
 
 export interface AddMcpServerInput {
@@ -38,6 +39,8 @@ export async function addMcpServer(
     if (!(await insertMcpServer(trx, server)))
       throw badUserInput('input.name', `There is another server named ${shown(server.name)}. It takes another name.`)
     await keepMcpTools(context, trx, server, listed)
+    const change = { before: null, after: server }
+    await recordChange(context, trx, viewer, { action: 'addMcpServer', subject: ['McpServer', server.id], ...change })
   })
   return server
 }

@@ -6,6 +6,7 @@ import { insertAgentBlocks, listBlocksOfAgents, lockBlocks } from '../store/bloc
 import { transact } from '../store/transact.ts'
 import type { CommandContext } from './command-context.ts'
 import { allFound, found } from './found.ts'
+import { recordChange, shownBlockIds } from './record-change.ts'
 import { shareBlocks } from './share-blocks.ts'
 
 /** Of a block that the agent has already: nothing changes. */
@@ -23,6 +24,8 @@ export async function attachBlock(
     checkLabels('input.blockId', [...attached, block!])
     await insertAgentBlocks(trx, stored.id, [input.blockId])
     await shareBlocks(trx, stored, { field: 'input.blockId', blocks: [block!] })
+    const change = { before: null, after: { blockIds: shownBlockIds([block!]) } }
+    await recordChange(context, trx, viewer, { action: 'attachBlock', subject: ['Agent', stored.id], ...change })
     const agent = { ...stored, updatedAt: context.clock.now() }
     await setAgent(trx, agent)
     return agent

@@ -8,6 +8,7 @@ import { transact } from '../store/transact.ts'
 import { checkSleeptimeTools } from './check-sleeptime-tools.ts'
 import type { CommandContext } from './command-context.ts'
 import { allFound, found } from './found.ts'
+import { recordChange, shownAgentTools, shownTools } from './record-change.ts'
 
 export interface AttachToolInput extends AgentToolInput {
   readonly agentId: string
@@ -29,6 +30,13 @@ export async function attachTool(context: CommandContext, viewer: Viewer, input:
       ])
     }
     await checkSleeptimeTools(trx, 'input.toolId', stored)
+    const override = input.approvalOverride === undefined ? attached?.approvalOverride : input.approvalOverride
+    await recordChange(context, trx, viewer, {
+      action: 'attachTool',
+      subject: ['Agent', stored.id],
+      before: attached ? { tools: shownAgentTools([attached]) } : null,
+      after: { tools: shownTools([{ toolId: input.toolId, approvalOverride: override ?? null }]) },
+    })
     const agent = { ...stored, updatedAt: context.clock.now() }
     await setAgent(trx, agent)
     return agent

@@ -41,7 +41,7 @@ export async function claimToolCall(
     denyExpired(draft)
     const call = draft.state.calls.find(({ id }) => id === toolCallId)
     const claimed = claimCall(draft, found('ToolCall', toolCallId, call), { ...claim, actor: viewer.actor })
-    await storeDecisions(context, { trx, afterCommit }, draft)
+    await storeDecisions(context, { trx, afterCommit }, loaded.state, draft)
     return claimed
   })
   if (outcome === 'not of a client')

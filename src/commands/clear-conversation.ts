@@ -4,6 +4,7 @@ import { transact } from '../store/transact.ts'
 import { refusalWhileHeld, type HeldRefusal } from './branch-refusal.ts'
 import type { CommandContext } from './command-context.ts'
 import { found } from './found.ts'
+import { recordAct } from './record-change.ts'
 
 export type ClearOutcome = { readonly outcome: 'cleared' } | HeldRefusal
 
@@ -19,6 +20,7 @@ export async function clearConversation(
     const refusal = await refusalWhileHeld(trx, activeRunId)
     if (refusal) return refusal
     await clearConversationRows(trx, id, context.clock.now())
+    await recordAct(context, trx, viewer, { action: 'clearConversation', subject: ['Conversation', id] })
     const { tenantId } = viewer
     afterCommit(() => context.hub.announce({ runId: null, tenantId, conversationId: id, status: null, calls: false }))
     return { outcome: 'cleared' }

@@ -25,6 +25,7 @@ import { transact } from '../store/transact.ts'
 import type { CommandContext } from './command-context.ts'
 import { allFound } from './found.ts'
 import { insertWholeAgent } from './insert-whole-agent.ts'
+import { recordChange, shownBlockIds, shownTools } from './record-change.ts'
 
 export interface CreateAgentInput extends AgentSettingsInput {
   readonly name: string
@@ -51,6 +52,7 @@ export async function createAgent(context: CommandContext, viewer: Viewer, input
   await transact(context, async (trx) => {
     const parts = await lockParts(trx, prepared)
     await insertWholeAgent(context, trx, prepared.agent, { ...prepared, ...parts })
+    await recordNewAgent(context, trx, viewer, 'createAgent', { ...prepared, ...parts })
   })
   return prepared.agent
 }
@@ -112,6 +114,18 @@ export async function lockParts(trx: Transaction<Database>, prepared: PreparedAg
     sharedBlocks,
     tools: attached.map(({ id }) => ({ toolId: id, approvalOverride: overrides.get(id) ?? null })),
   }
+}
+
+/** The audit entry of a new agent. */
+export async function recordNewAgent(
+  context: CommandContext,
+  trx: Transaction<Database>,
+  viewer: Viewer,
+  action: string,
+  { agent, newBlocks, sharedBlocks, tools }: PreparedAgent & LockedParts,
+): Promise<void> {
+  const after = { ...agent, tools: shownTools(tools), blockIds: shownBlockIds([...newBlocks, ...sharedBlocks]) }
+  await recordChange(context, trx, viewer, { action, subject: ['Agent', agent.id], before: null, after })
 }
 
 async function listBaseTools(trx: CommandContext['db'], { tenantId }: Agent): Promise<Tool[]> {

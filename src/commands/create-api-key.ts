@@ -2,7 +2,9 @@ import { createSecret, hashSecret } from '../auth/api-key-secret.ts'
 import type { Actor } from '../domain/actor.ts'
 import { checkedApiKey, type ApiKey, type ApiKeyInput } from '../domain/api-key.ts'
 import { insertApiKey } from '../store/api-keys.ts'
+import { transact } from '../store/transact.ts'
 import type { CommandContext } from './command-context.ts'
+import { recordChange } from './record-change.ts'
 
 export interface CreatedApiKey {
   readonly apiKey: ApiKey
@@ -12,14 +14,14 @@ export interface CreatedApiKey {
 
 /** `createdBy` is null on the command line. */
 export async function createApiKey(
-  { db, clock, ids }: Pick<CommandContext, 'db' | 'clock' | 'ids'>,
+  context: Pick<CommandContext, 'db' | 'clock' | 'ids'>,
   { tenantId, createdBy }: { readonly tenantId: string; readonly createdBy: Actor | null },
   input: ApiKeyInput,
 ): Promise<CreatedApiKey> {
-  const createdAt = clock.now()
+  const createdAt = context.clock.now()
   const apiKey: ApiKey = {
     ...checkedApiKey('input', input, createdAt),
-    id: ids.next(),
+    id: context.ids.next(),
     tenantId,
     createdBy,
     createdAt,
@@ -27,6 +29,10 @@ export async function createApiKey(
     revokedAt: null,
   } as ApiKey
   const secret = createSecret()
-  await insertApiKey(db, apiKey, hashSecret(secret))
+  await transact(context, async (trx) => {
+    await insertApiKey(trx, apiKey, hashSecret(secret))
+    const change = { action: 'createApiKey', before: null, after: apiKey } as const
+    await recordChange(context, trx, { tenantId, actor: createdBy }, { subject: ['ApiKey', apiKey.id], ...change })
+  })
   return { apiKey, secret }
 }

@@ -2,7 +2,9 @@ import { mergeBlock, unsetBlock, type BlockInput } from '../domain/block-input.t
 import type { Block } from '../domain/block.ts'
 import type { Viewer } from '../domain/viewer.ts'
 import { insertBlocks } from '../store/blocks.ts'
+import { transact } from '../store/transact.ts'
 import type { CommandContext } from './command-context.ts'
+import { recordChange } from './record-change.ts'
 
 export async function createBlock(context: CommandContext, viewer: Viewer, input: BlockInput): Promise<Block> {
   const now = context.clock.now()
@@ -14,6 +16,10 @@ export async function createBlock(context: CommandContext, viewer: Viewer, input
     createdAt: now,
     updatedAt: now,
   }
-  await insertBlocks(context.db, [block])
+  await transact(context, async (trx) => {
+    await insertBlocks(trx, [block])
+    const change = { before: null, after: block }
+    await recordChange(context, trx, viewer, { action: 'createBlock', subject: ['Block', block.id], ...change })
+  })
   return block
 }

@@ -15,6 +15,7 @@ import { transact } from '../store/transact.ts'
 import type { CommandContext } from './command-context.ts'
 import { allFound, found } from './found.ts'
 import { makeSleeptimeAgent } from './make-sleeptime-agent.ts'
+import { recordChange } from './record-change.ts'
 
 export interface CreateSleeptimeGroupInput {
   readonly agentId: string
@@ -52,8 +53,28 @@ export async function createSleeptimeGroup(
         : [{ agentId: await makeSleeptimeAgent(context, trx, foreground!), madeForGroup: true }]
     await setGroupAgents(trx, id, members)
     const [group] = await findSleeptimeGroups(trx, viewer, [id])
-    return found('SleeptimeGroup', id, group)
+    const after = found('SleeptimeGroup', id, group)
+    await recordGroup(context, trx, viewer, 'createSleeptimeGroup', { before: null, after })
+    return after
   })
+}
+
+/** The audit entry of a change of a group. */
+export async function recordGroup(
+  context: CommandContext,
+  trx: Transaction<Database>,
+  viewer: Viewer,
+  action: string,
+  { before, after }: { readonly before: SleeptimeGroup | null; readonly after: SleeptimeGroup | null },
+): Promise<void> {
+  const shownGroup = (group: SleeptimeGroup | null) =>
+    group && {
+      agentId: encodeId('Agent', group.agentId),
+      sleeptimeAgentIds: group.sleeptimeAgentIds.map((id) => encodeId('Agent', id)),
+      frequency: group.frequency,
+    }
+  const subject = ['SleeptimeGroup', (before ?? after)!.id] as const
+  await recordChange(context, trx, viewer, { action, subject, before: shownGroup(before), after: shownGroup(after) })
 }
 
 export function checkedFrequency(frequency: number): number {

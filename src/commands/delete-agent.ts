@@ -10,6 +10,7 @@ import { listMadeAgentIds } from '../store/sleeptime-groups.ts'
 import { transact } from '../store/transact.ts'
 import type { CommandContext } from './command-context.ts'
 import { found } from './found.ts'
+import { recordChange } from './record-change.ts'
 
 /**
  * With its conversations, their runs and messages, and the agents that were made to work for it; blocks and tools stay.
@@ -17,11 +18,13 @@ import { found } from './found.ts'
  */
 export async function deleteAgent(context: CommandContext, viewer: Viewer, input: { id: string }): Promise<void> {
   const runIds = await transact(context, async (trx) => {
-    found('Agent', input.id, await lockAgent(trx, viewer, input.id))
+    const agent = found('Agent', input.id, await lockAgent(trx, viewer, input.id))
     // Its own conversations before theirs, as the end of a turn locks them.
     const { unfinishedRunIds } = await lockConversationsToDelete(trx, viewer, { agentId: input.id })
     const ofMade = await removeAgents(trx, { tenantId: viewer.tenantId }, await listMadeAgentIds(trx, [input.id]))
     await deleteAgentRow(trx, viewer, input.id)
+    const change = { before: agent, after: null }
+    await recordChange(context, trx, viewer, { action: 'deleteAgent', subject: ['Agent', agent.id], ...change })
     return [...unfinishedRunIds, ...ofMade]
   })
   stopRemovedRuns(context, runIds)

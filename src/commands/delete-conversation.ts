@@ -1,9 +1,11 @@
 import { badUserInput } from '../domain/errors.ts'
+import { encodeId } from '../domain/ids.ts'
 import type { Viewer } from '../domain/viewer.ts'
 import { deleteConversation as deleteConversationRow, lockConversationsToDelete } from '../store/conversations.ts'
 import { transact } from '../store/transact.ts'
 import type { CommandContext } from './command-context.ts'
 import { found } from './found.ts'
+import { recordChange } from './record-change.ts'
 
 /**
  * With its runs and messages. A worker that drives one of the runs finds its row gone at its next checkpoint, and
@@ -23,6 +25,13 @@ export async function deleteConversation(
         "It is the agent's main conversation, which every agent has. Delete the agent, or talk in a conversation made by createConversation and delete that.",
       )
     await deleteConversationRow(trx, viewer, input.id)
+    const { agentId, title, metadata } = conversation
+    await recordChange(context, trx, viewer, {
+      action: 'deleteConversation',
+      subject: ['Conversation', input.id],
+      before: { agentId: encodeId('Agent', agentId), title, metadata },
+      after: null,
+    })
     return locked
   })
   for (const runId of unfinishedRunIds) {

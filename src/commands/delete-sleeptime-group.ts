@@ -8,6 +8,7 @@ import {
 } from '../store/sleeptime-groups.ts'
 import { transact } from '../store/transact.ts'
 import type { CommandContext } from './command-context.ts'
+import { recordGroup } from './create-sleeptime-group.ts'
 import { removeAgents, stopRemovedRuns } from './delete-agent.ts'
 import { found } from './found.ts'
 
@@ -19,12 +20,14 @@ export async function deleteSleeptimeGroup(
 ): Promise<void> {
   const runIds = await transact(context, async (trx) => {
     const [group] = await findSleeptimeGroups(trx, viewer, [input.id])
-    const { agentId } = found('SleeptimeGroup', input.id, group)
+    const before = found('SleeptimeGroup', input.id, group)
+    const { agentId } = before
     await lockAgents(trx, viewer, [agentId])
     // The group before the conversations of its agents, as the end of a turn locks them.
     found('SleeptimeGroup', input.id, await lockSleeptimeGroup(trx, viewer, input.id))
     const removed = await removeAgents(trx, { tenantId: viewer.tenantId }, await listMadeAgentIds(trx, [agentId]))
     await deleteGroupRow(trx, input.id)
+    await recordGroup(context, trx, viewer, 'deleteSleeptimeGroup', { before, after: null })
     return removed
   })
   stopRemovedRuns(context, runIds)

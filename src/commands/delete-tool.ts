@@ -8,6 +8,7 @@ import { deleteTool as deleteToolRow, lockTool } from '../store/tools.ts'
 import { transact } from '../store/transact.ts'
 import type { CommandContext } from './command-context.ts'
 import { found } from './found.ts'
+import { recordChange } from './record-change.ts'
 
 /** Detaches the tool from all agents. Refused while an agent's rules name it: they would require a missing tool. */
 export async function deleteTool(context: CommandContext, viewer: Viewer, input: { id: string }): Promise<void> {
@@ -31,6 +32,8 @@ export async function deleteTool(context: CommandContext, viewer: Viewer, input:
       )
     }
     await deleteToolRow(trx, viewer, tool.id)
+    const change = { before: tool, after: null }
+    await recordChange(context, trx, viewer, { action: 'deleteTool', subject: ['Tool', tool.id], ...change })
   })
 }
 

@@ -5,6 +5,7 @@ import { deleteAgentBlocks, lockBlocks } from '../store/blocks.ts'
 import { transact } from '../store/transact.ts'
 import type { CommandContext } from './command-context.ts'
 import { allFound, found } from './found.ts'
+import { recordChange, shownBlockIds } from './record-change.ts'
 
 /** The block stays. Of a block that the agent does not have: nothing changes. */
 export async function detachBlock(
@@ -13,9 +14,12 @@ export async function detachBlock(
   input: { readonly agentId: string; readonly blockId: string },
 ): Promise<Agent> {
   return transact(context, async (trx) => {
-    allFound('Block', [input.blockId], await lockBlocks(trx, viewer, [input.blockId]))
+    const blocks = allFound('Block', [input.blockId], await lockBlocks(trx, viewer, [input.blockId]))
     const stored = found('Agent', input.agentId, await lockAgent(trx, viewer, input.agentId))
-    await deleteAgentBlocks(trx, stored.id, { blockId: input.blockId })
+    if (await deleteAgentBlocks(trx, stored.id, { blockId: input.blockId })) {
+      const change = { before: { blockIds: shownBlockIds(blocks) }, after: null }
+      await recordChange(context, trx, viewer, { action: 'detachBlock', subject: ['Agent', stored.id], ...change })
+    }
     const agent = { ...stored, updatedAt: context.clock.now() }
     await setAgent(trx, agent)
     return agent

@@ -7,6 +7,7 @@ import { lockToolsToAttach } from '../store/tools.ts'
 import { transact } from '../store/transact.ts'
 import type { CommandContext } from './command-context.ts'
 import { allFound, found } from './found.ts'
+import { recordChange, shownAgentTools } from './record-change.ts'
 
 /** Of a tool that the agent does not have: nothing changes. Refused where the agent's rules name it. */
 export async function detachTool(
@@ -25,6 +26,11 @@ export async function detachTool(
       left.map(({ tool }) => tool.name),
     )
     await deleteAgentTools(trx, stored.id, { toolId: input.toolId })
+    const detached = agentTools.filter(({ tool }) => tool.id === input.toolId)
+    if (detached.length > 0) {
+      const change = { before: { tools: shownAgentTools(detached) }, after: null }
+      await recordChange(context, trx, viewer, { action: 'detachTool', subject: ['Agent', stored.id], ...change })
+    }
     const agent = { ...stored, updatedAt: context.clock.now() }
     await setAgent(trx, agent)
     return agent

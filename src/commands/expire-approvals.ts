@@ -19,7 +19,7 @@ export async function expireApprovals(context: RunContext): Promise<void> {
       const loaded = await loadRun(trx, runId)
       if (!loaded) return
       const draft = new Draft(loaded.state, context)
-      if (denyExpired(draft)) await storeDecisions(context, { trx, afterCommit }, draft)
+      if (denyExpired(draft)) await storeDecisions(context, { trx, afterCommit }, loaded.state, draft)
     })
   }
 }

@@ -9,8 +9,9 @@ import { insertTool } from '../store/tools.ts'
 import { transact } from '../store/transact.ts'
 import { checkJavaScript } from './check-javascript.ts'
 import type { CommandContext } from './command-context.ts'
-import { lockParts, prepareAgent, type CreateAgentInput } from './create-agent.ts'
+import { lockParts, prepareAgent, recordNewAgent, type CreateAgentInput } from './create-agent.ts'
 import { insertWholeAgent } from './insert-whole-agent.ts'
+import { recordChange } from './record-change.ts'
 import type { UpsertToolInput } from './upsert-tool.ts'
 
 export interface ImportedTool {
@@ -42,7 +43,11 @@ export async function importAgent(
   }
   return transact(context, async (trx) => {
     // A tool that somebody created under the same name a moment ago is used as it is.
-    for (const tool of created) await insertTool(trx, tool)
+    for (const tool of created) {
+      if (!(await insertTool(trx, tool))) continue
+      const change = { before: null, after: tool }
+      await recordChange(context, trx, viewer, { action: 'importAgent', subject: ['Tool', tool.id], ...change })
+    }
     const byName = new Map((await findToolsByName(trx, viewer, names)).map((tool) => [tool.name, tool]))
     const attached = tools.map(({ name, approvalOverride }, index) => {
       const tool = byName.get(name)
@@ -53,6 +58,7 @@ export async function importAgent(
       const prepared = prepareAgent(context, viewer, { ...given, tools: attached, includeBaseTools: false })
       const parts = await lockParts(trx, prepared)
       await insertWholeAgent(context, trx, prepared.agent, { ...prepared, ...parts })
+      await recordNewAgent(context, trx, viewer, 'importAgent', { ...prepared, ...parts })
       return prepared.agent
     })
   })

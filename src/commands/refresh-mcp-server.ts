@@ -5,6 +5,7 @@ import { transact } from '../store/transact.ts'
 import type { CommandContext } from './command-context.ts'
 import { found } from './found.ts'
 import { keepMcpTools } from './keep-mcp-tools.ts'
+import { recordAct } from './record-change.ts'
 import { errorMessage } from '../util/error-message.ts'
 
 /** Asks the server for its tools again. Where it cannot be reached, its tools stay and `lastError` says why. */
@@ -23,6 +24,7 @@ export async function refreshMcpServer(
     const server = found('McpServer', input.id, await lockMcpServer(trx, viewer, input.id))
     if (answer.listed) await keepMcpTools(context, trx, server, answer.listed)
     await setMcpServerError(trx, server.id, answer.lastError)
+    await recordAct(context, trx, viewer, { action: 'refreshMcpServer', subject: ['McpServer', server.id] })
     return { ...server, lastError: answer.lastError }
   })
 }

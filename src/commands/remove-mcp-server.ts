@@ -5,6 +5,7 @@ import { transact } from '../store/transact.ts'
 import type { CommandContext } from './command-context.ts'
 import { found } from './found.ts'
 import { isNamedByRules } from './keep-mcp-tools.ts'
+import { recordChange } from './record-change.ts'
 
 /** Its tools go with it. Refused where an agent's rules name one of them: they would demand what is not there. */
 export async function removeMcpServer(
@@ -22,5 +23,11 @@ export async function removeMcpServer(
         )
     }
     await deleteMcpServer(trx, viewer, server.id)
+    const change = { before: server, after: null }
+    await recordChange(context, trx, viewer, {
+      action: 'removeMcpServer',
+      subject: ['McpServer', server.id],
+      ...change,
+    })
   })
 }

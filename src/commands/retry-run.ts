@@ -11,6 +11,7 @@ import { getRetryConversation, reopenRun } from '../store/retry.ts'
 import { findRuns } from '../store/runs.ts'
 import { transact } from '../store/transact.ts'
 import type { CommandContext } from './command-context.ts'
+import { recordAct } from './record-change.ts'
 
 export type RetryRunOutcome =
   | { readonly outcome: 'accepted'; readonly runId: string }
@@ -47,6 +48,7 @@ export async function retryRun(
     })
     const checkpoint = draft.checkpoint()
     if (!(await writeCheckpoint(trx, checkpoint))) throw new Error(`The run ${runId} changed under its locks.`)
+    await recordAct(context, trx, viewer, { action: 'retryRun', subject: ['Run', runId] })
     afterCommit(() => announceCheckpoint(context, checkpoint))
     return { outcome: 'accepted', runId }
   })

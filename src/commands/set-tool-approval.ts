@@ -6,6 +6,7 @@ import { transact } from '../store/transact.ts'
 import { checkSleeptimeTools } from './check-sleeptime-tools.ts'
 import type { CommandContext } from './command-context.ts'
 import { found } from './found.ts'
+import { recordChange, shownAgentTools, shownTools } from './record-change.ts'
 
 export interface SetToolApprovalInput {
   readonly agentId: string
@@ -25,6 +26,12 @@ export async function setToolApproval(
     const attached = agentTools.find((agentTool) => agentTool.tool.id === input.toolId)
     await setApprovalOverride(trx, found('Tool', input.toolId, attached).id, input.requiresApproval)
     await checkSleeptimeTools(trx, 'input.requiresApproval', stored)
+    await recordChange(context, trx, viewer, {
+      action: 'setToolApproval',
+      subject: ['Agent', stored.id],
+      before: { tools: shownAgentTools([attached!]) },
+      after: { tools: shownTools([{ toolId: input.toolId, approvalOverride: input.requiresApproval }]) },
+    })
     const agent = { ...stored, updatedAt: context.clock.now() }
     await setAgent(trx, agent)
     return agent

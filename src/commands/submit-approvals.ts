@@ -27,6 +27,7 @@ import { transact, type AfterCommit } from '../store/transact.ts'
 import type { SchemaProblem } from '../util/json-schema.ts'
 import type { CommandContext, RunContext } from './command-context.ts'
 import { findEarlierRun, keyedInput, rememberRun } from './idempotency.ts'
+import { recordDecisions } from './record-change.ts'
 
 export type { GivenDecision, SchemaProblem as ArgumentProblem }
 
@@ -72,15 +73,16 @@ export async function submitApprovals(
       for (const agentToolId of ofAgent) await setApprovalOverride(trx, agentToolId, false)
       if (keyed) await rememberRun(trx, keyed, { runId, now: draft.at })
     }
-    await storeDecisions(context, { trx, afterCommit }, draft)
+    await storeDecisions(context, { trx, afterCommit }, loaded.state, draft)
     return refusal ?? { outcome: 'accepted' }
   })
 }
 
-/** Stores decisions in a transaction that holds the run's locks. The last one continues the run. */
+/** Stores decisions in a transaction that holds the run's locks. `before` is the state that the draft began with. */
 export async function storeDecisions(
   context: RunContext,
   { trx, afterCommit }: { readonly trx: Transaction<Database>; readonly afterCommit: AfterCommit },
+  before: RunState,
   draft: Draft,
 ): Promise<void> {
   resumeIfDecided(draft)
@@ -89,6 +91,7 @@ export async function storeDecisions(
   if (checkpoint.entries.length === 0) return
   if (!(await writeCheckpoint(trx, checkpoint)))
     throw new Error(`The run ${draft.state.run.id} changed under its locks.`)
+  await recordDecisions(context, trx, before, draft.state)
   afterCommit(() => announceCheckpoint(context, checkpoint))
 }
 

@@ -7,12 +7,13 @@ import type { ToolRuleInput } from '../domain/tool-rule-shape.ts'
 import type { Viewer } from '../domain/viewer.ts'
 import { listToolsOfAgents } from '../store/agent-tools.ts'
 import { lockAgent, setAgent } from '../store/agents.ts'
-import { deleteAgentBlocks, insertAgentBlocks, lockBlocks } from '../store/blocks.ts'
+import { deleteAgentBlocks, insertAgentBlocks, listBlocksOfAgents, lockBlocks } from '../store/blocks.ts'
 import { lockToolsToAttach } from '../store/tools.ts'
 import { transact } from '../store/transact.ts'
 import { checkSleeptimeTools } from './check-sleeptime-tools.ts'
 import type { CommandContext } from './command-context.ts'
 import { allFound, found } from './found.ts'
+import { recordChange, shownAgentTools, shownBlockIds, shownTools } from './record-change.ts'
 import { replaceAgentTools } from './replace-agent-tools.ts'
 import { shareBlocks } from './share-blocks.ts'
 
@@ -50,6 +51,7 @@ export async function updateAgent(context: CommandContext, viewer: Viewer, input
     if (toolRules) checkToolsOfRules('input.toolRules', toolRules, toolNames)
     else if (tools) checkToolsLeftToRules('input.tools', agent.toolRules, toolNames)
 
+    const blocksBefore = blockIds && (await listBlocksOfAgents(trx, viewer, [agent.id])).map(({ block }) => block)
     await setAgent(trx, agent)
     if (blockIds) {
       await deleteAgentBlocks(trx, agent.id)
@@ -61,6 +63,22 @@ export async function updateAgent(context: CommandContext, viewer: Viewer, input
       await replaceAgentTools(context, trx, agent, given)
     }
     if (toolInputs || toolRules) await checkSleeptimeTools(trx, toolInputs ? 'input.tools' : 'input.toolRules', agent)
+    await recordChange(context, trx, viewer, {
+      action: 'updateAgent',
+      subject: ['Agent', agent.id],
+      before: {
+        ...stored,
+        ...(toolInputs && { tools: shownAgentTools(before) }),
+        ...(blocksBefore && { blockIds: shownBlockIds(blocksBefore) }),
+      },
+      after: {
+        ...agent,
+        ...(toolInputs && {
+          tools: shownTools(toolInputs.map(({ toolId, approvalOverride = null }) => ({ toolId, approvalOverride }))),
+        }),
+        ...(blocks && { blockIds: shownBlockIds(blocks) }),
+      },
+    })
     return agent
   })
 }

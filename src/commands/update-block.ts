@@ -8,6 +8,7 @@ import { listAgentsOfBlocks, listBlocksOfAgents, lockBlocks, setBlock } from '..
 import { transact } from '../store/transact.ts'
 import type { CommandContext } from './command-context.ts'
 import { found } from './found.ts'
+import { recordChange } from './record-change.ts'
 
 export interface UpdateBlockInput extends BlockInput {
   readonly id: string
@@ -44,6 +45,8 @@ export async function updateBlock(
       updatedAt: context.clock.now(),
     }
     await setBlock(trx, block)
+    const change = { before: stored, after: block }
+    await recordChange(context, trx, viewer, { action: 'updateBlock', subject: ['Block', block.id], ...change })
     return { outcome: 'updated', block }
   })
 }

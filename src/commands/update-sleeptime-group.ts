@@ -12,7 +12,7 @@ import {
 } from '../store/sleeptime-groups.ts'
 import { transact } from '../store/transact.ts'
 import type { CommandContext } from './command-context.ts'
-import { checkAgentIds, checkedFrequency, checkSleeptimeAgents } from './create-sleeptime-group.ts'
+import { checkAgentIds, checkedFrequency, checkSleeptimeAgents, recordGroup } from './create-sleeptime-group.ts'
 import { allFound, found } from './found.ts'
 
 export interface UpdateSleeptimeGroupInput {
@@ -36,7 +36,8 @@ export async function updateSleeptimeGroup(
 
   return transact(context, async (trx) => {
     const [before] = await findSleeptimeGroups(trx, viewer, [input.id])
-    const { agentId } = found('SleeptimeGroup', input.id, before)
+    const stored = found('SleeptimeGroup', input.id, before)
+    const { agentId } = stored
     // Agents before the group, as when it was made.
     const agents = await lockAgents(trx, viewer, [...new Set([agentId, ...(agentIds ?? [])])])
     found('SleeptimeGroup', input.id, await lockSleeptimeGroup(trx, viewer, input.id))
@@ -52,6 +53,8 @@ export async function updateSleeptimeGroup(
     }
     if (frequency !== undefined) await setFrequency(trx, input.id, frequency)
     const [group] = await findSleeptimeGroups(trx, viewer, [input.id])
-    return found('SleeptimeGroup', input.id, group)
+    const after = found('SleeptimeGroup', input.id, group)
+    await recordGroup(context, trx, viewer, 'updateSleeptimeGroup', { before: stored, after })
+    return after
   })
 }

@@ -6,6 +6,7 @@ import { transact } from '../store/transact.ts'
 import { checkJavaScript } from './check-javascript.ts'
 import type { CommandContext } from './command-context.ts'
 import { found } from './found.ts'
+import { recordChange } from './record-change.ts'
 
 export interface UpdateToolInput extends ToolInput {
   readonly id: string
@@ -21,6 +22,8 @@ export async function updateTool(context: CommandContext, viewer: Viewer, input:
     const stored = found('Tool', input.id, await lockTool(trx, viewer, input.id))
     const tool = { ...stored, ...mergeTool(stored, input), updatedAt: context.clock.now() }
     await setTool(trx, tool)
+    const change = { before: stored, after: tool }
+    await recordChange(context, trx, viewer, { action: 'updateTool', subject: ['Tool', tool.id], ...change })
     return tool
   })
 }

@@ -4,14 +4,23 @@ import { checkBlockCount, checkLabels } from '../domain/agent-parts.ts'
 import type { Agent } from '../domain/agent.ts'
 import { checkedAt } from '../domain/errors.ts'
 import type { Viewer } from '../domain/viewer.ts'
+import { listToolsOfAgents } from '../store/agent-tools.ts'
 import { lockAgentByKey, setAgent } from '../store/agents.ts'
 import { insertAgentBlocks, insertBlocks, listBlocksOfAgents } from '../store/blocks.ts'
 import type { Database } from '../store/schema.ts'
 import { transact } from '../store/transact.ts'
 import { checkSleeptimeTools } from './check-sleeptime-tools.ts'
 import type { CommandContext } from './command-context.ts'
-import { lockParts, prepareAgent, type CreateAgentInput, type LockedParts, type PreparedAgent } from './create-agent.ts'
+import {
+  lockParts,
+  prepareAgent,
+  recordNewAgent,
+  type CreateAgentInput,
+  type LockedParts,
+  type PreparedAgent,
+} from './create-agent.ts'
 import { insertWholeAgent } from './insert-whole-agent.ts'
+import { recordChange, shownAgentTools, shownBlockIds, shownTools } from './record-change.ts'
 import { replaceAgentTools } from './replace-agent-tools.ts'
 import { shareBlocks } from './share-blocks.ts'
 
@@ -31,9 +40,10 @@ export async function upsertAgent(
     return transact(context, async (trx) => {
       const parts = await lockParts(trx, prepared)
       const stored = await lockAgentByKey(trx, viewer, key)
-      if (stored) return replaceAgent(context, trx, stored, { ...prepared, ...parts })
+      if (stored) return replaceAgent(context, trx, viewer, stored, { ...prepared, ...parts })
       const agent = { ...prepared.agent, key }
       await insertWholeAgent(context, trx, agent, { ...prepared, ...parts })
+      await recordNewAgent(context, trx, viewer, 'upsertAgent', { ...prepared, ...parts, agent })
       return agent
     })
   })
@@ -43,11 +53,13 @@ export async function upsertAgent(
 async function replaceAgent(
   context: CommandContext,
   trx: Transaction<Database>,
+  viewer: Viewer,
   stored: Agent,
   given: PreparedAgent & LockedParts,
 ): Promise<Agent> {
   const { id, key, createdAt } = stored
   const agent = { ...given.agent, id, key, createdAt }
+  const toolsBefore = await listToolsOfAgents(trx, stored, [id])
   await setAgent(trx, agent)
   await replaceAgentTools(context, trx, agent, given.tools)
   await checkSleeptimeTools(trx, 'input.tools', agent)
@@ -62,5 +74,11 @@ async function replaceAgent(
   const blockIds = added.map((block) => block.id)
   await insertAgentBlocks(trx, id, blockIds)
   await shareBlocks(trx, agent, { field: 'input.blocks', blocks: added })
+  await recordChange(context, trx, viewer, {
+    action: 'upsertAgent',
+    subject: ['Agent', id],
+    before: { ...stored, tools: shownAgentTools(toolsBefore), blockIds: shownBlockIds(has) },
+    after: { ...agent, tools: shownTools(given.tools), blockIds: shownBlockIds([...has, ...added]) },
+  })
   return agent
 }

@@ -9,9 +9,11 @@ import {
 } from '../domain/tool-input.ts'
 import type { Tool } from '../domain/tool.ts'
 import type { Viewer } from '../domain/viewer.ts'
-import { upsertTool as upsertToolRow } from '../store/tools.ts'
+import { lockToolByName, upsertTool as upsertToolRow } from '../store/tools.ts'
+import { transact } from '../store/transact.ts'
 import { checkJavaScript } from './check-javascript.ts'
 import type { CommandContext } from './command-context.ts'
+import { recordChange } from './record-change.ts'
 
 export interface UpsertToolInput extends ToolInput {
   readonly name: string
@@ -25,18 +27,17 @@ export async function upsertTool(context: CommandContext, viewer: Viewer, input:
   refuseRulesForTwo(viewer.actor, input)
   const settings = mergeTool(unsetTool, input)
   await checkJavaScript(context, viewer, settings)
-  const tool = await upsertToolRow(context.db, {
-    ...settings,
-    id: context.ids.next(),
-    tenantId: viewer.tenantId,
-    name,
-    createdAt: now,
-    updatedAt: now,
+  const given = { ...settings, tenantId: viewer.tenantId, name, createdAt: now, updatedAt: now }
+  return transact(context, async (trx) => {
+    const before = (await lockToolByName(trx, viewer, name)) ?? null
+    const tool = await upsertToolRow(trx, { ...given, id: context.ids.next() })
+    if (!tool)
+      throw badUserInput(
+        'input.name',
+        `${name} is a tool that comes with the server or from an MCP server, which cannot be replaced. It takes another name.`,
+      )
+    const change = { before, after: tool }
+    await recordChange(context, trx, viewer, { action: 'upsertTool', subject: ['Tool', tool.id], ...change })
+    return tool
   })
-  if (!tool)
-    throw badUserInput(
-      'input.name',
-      `${name} is a tool that comes with the server or from an MCP server, which cannot be replaced. It takes another name.`,
-    )
-  return tool
 }

@@ -3,6 +3,7 @@ export const idPrefixes = {
   Agent: 'agent',
   AgentTool: 'agenttool',
   ApiKey: 'key',
+  AuditEntry: 'audit',
   Block: 'block',
   Conversation: 'conv',
   McpServer: 'mcp',

@@ -38,7 +38,8 @@ export function registerNode<Kind extends NodeKind>(kind: Kind, source: NodeSour
   sources.set(kind, source)
 }
 
-async function loadNode(context: Context, id: string): Promise<object | null> {
+/** The object with this id, if the viewer may see it. */
+export async function loadNode(context: Context, id: string): Promise<object | null> {
   const decoded = decodeId(id)
   const source = decoded && sources.get(decoded.kind as NodeKind)
   const node = await source?.load(context, decoded as never)

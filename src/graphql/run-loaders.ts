@@ -2,6 +2,7 @@ import DataLoader from 'dataloader'
 
 import type { CommandContext } from '../commands/command-context.ts'
 import type { ApiKey } from '../domain/api-key.ts'
+import type { AuditEntry } from '../domain/audit.ts'
 import type { McpServer } from '../domain/mcp-server.ts'
 import type { GivenMessage, MessageOutline } from '../domain/message.ts'
 import type { Run, StopReason } from '../domain/run.ts'
@@ -11,6 +12,7 @@ import type { ToolCallArguments, ToolCallOutline, ToolResult } from '../domain/t
 import type { Tool } from '../domain/tool.ts'
 import type { Reach } from '../domain/viewer.ts'
 import { findApiKeys } from '../store/api-keys.ts'
+import { findAuditEntries } from '../store/audit-entries.ts'
 import { listPreviousRuns, listVersionsOfRuns } from '../store/branches.ts'
 import { findConversationHeads, type ConversationHead } from '../store/conversation-heads.ts'
 import { findLastActivity } from '../store/conversation-list.ts'
@@ -83,6 +85,7 @@ export interface RunLoaders {
   readonly mcpServers: OneById<McpServer>
   readonly toolsOfMcpServer: ManyById<Tool>
   readonly apiKeys: OneById<ApiKey>
+  readonly auditEntries: OneById<AuditEntry>
 }
 
 /** Loads runs and what belongs to them, in batches. Every statement is filtered by the tenant. */
@@ -148,6 +151,7 @@ export function createRunLoaders(db: CommandContext['db'], reach: Reach): RunLoa
       (tool) => [tool.mcpServerId, tool],
     ),
     apiKeys: loaderById((ids) => findApiKeys(db, reach, ids)),
+    auditEntries: loaderById((ids) => findAuditEntries(db, reach, ids)),
   }
 }
 

@@ -153,13 +153,15 @@ export async function setBlock(trx: Kysely<Database>, block: Block): Promise<voi
     .execute()
 }
 
-export async function deleteBlock(db: Kysely<Database>, reach: Reach, id: string): Promise<boolean> {
-  const { numDeletedRows } = await db
+/** Returns the block as it was. Undefined if the tenant has no such block. */
+export async function deleteBlock(db: Kysely<Database>, reach: Reach, id: string): Promise<Block | undefined> {
+  const row = await db
     .deleteFrom('blocks')
     .where(ofTenant('blocks', reach))
     .where('id', '=', id)
+    .returningAll()
     .executeTakeFirst()
-  return numDeletedRows > 0n
+  return row && toBlock(row)
 }
 
 /** Those of the label that no other agent has. */
@@ -186,12 +188,14 @@ export async function insertAgentBlocks(
 }
 
 /** All of them, or the one named. The agent is known to be the tenant's. */
+/** Returns whether there were any. */
 export async function deleteAgentBlocks(
   trx: Kysely<Database>,
   agentId: string,
   which: { readonly blockId?: string } = {},
-): Promise<void> {
+): Promise<boolean> {
   let query = trx.deleteFrom('agent_blocks').where('agent_id', '=', agentId)
   if (which.blockId !== undefined) query = query.where('block_id', '=', which.blockId)
-  await query.execute()
+  const { numDeletedRows } = await query.executeTakeFirst()
+  return numDeletedRows > 0n
 }

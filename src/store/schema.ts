@@ -42,6 +42,16 @@ export interface Database {
     expires_at: Date | null
     revoked_at: Date | null
   }
+  audit_entries: {
+    id: string
+    tenant_id: string
+    at: Date
+    actor: NullableJsonb<Actor>
+    action: string
+    subject_id: string
+    before: NullableJsonb<JsonObject>
+    after: NullableJsonb<JsonObject>
+  }
   agents: {
     id: string
     tenant_id: string

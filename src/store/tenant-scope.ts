@@ -33,6 +33,7 @@ const limitsOf: Record<TenantTable, (reach: Reach) => Condition> = {
   sleeptime_groups: (reach) => ofAgents(reach, 'sleeptime_groups.agent_id'),
   mcp_servers: nothing,
   api_keys: nothing,
+  audit_entries: nothing,
   idempotency_keys: nothing,
 }
 

@@ -137,14 +137,17 @@ export async function lockToolsToAttach(trx: Kysely<Database>, reach: Reach, ids
 
 /** Against every change, and against being attached meanwhile. */
 export async function lockTool(trx: Kysely<Database>, reach: Reach, id: string): Promise<Tool | undefined> {
-  const row = await trx
-    .selectFrom('tools')
-    .selectAll()
-    .where(ofTenant('tools', reach))
-    .where('id', '=', id)
-    .forUpdate()
-    .executeTakeFirst()
+  const row = await toolsToLock(trx, reach).where('id', '=', id).executeTakeFirst()
   return row && toTool(row)
+}
+
+export async function lockToolByName(trx: Kysely<Database>, reach: Reach, name: string): Promise<Tool | undefined> {
+  const row = await toolsToLock(trx, reach).where('name', '=', name).executeTakeFirst()
+  return row && toTool(row)
+}
+
+function toolsToLock(trx: Kysely<Database>, reach: Reach) {
+  return trx.selectFrom('tools').selectAll().where(ofTenant('tools', reach)).forUpdate()
 }
 
 /**

@@ -1,0 +1,94 @@
+import type { Kysely } from 'kysely'
+
+import type { Actor } from '../domain/actor.ts'
+import { decisionsMade, settingsChange, type AuditEntry, type SettingsChange } from '../domain/audit.ts'
+import { encodeId, type IdKind } from '../domain/ids.ts'
+import type { RunState } from '../domain/run-state.ts'
+import type { AgentTool } from '../domain/tool.ts'
+import { insertAuditEntries } from '../store/audit-entries.ts'
+import type { Database } from '../store/schema.ts'
+import type { CommandContext } from './command-context.ts'
+
+type RecordContext = Pick<CommandContext, 'clock' | 'ids'>
+
+/** Whose change it is. The actor is null on the command line. */
+export interface ChangedBy {
+  readonly tenantId: string
+  readonly actor: Actor | null
+}
+
+export interface Change {
+  /** Name of the mutation. */
+  readonly action: string
+  readonly subject: readonly [kind: Exclude<IdKind, 'Step'>, id: string]
+  /** The whole object, or the settings in question. Null if it does not exist. Only what differs is stored. */
+  readonly before: object | null
+  readonly after: object | null
+}
+
+/** Adds an entry to the audit log, in the transaction of the change. Nothing if nothing changed. */
+export async function recordChange(
+  context: RecordContext,
+  trx: Kysely<Database>,
+  by: ChangedBy,
+  { action, subject: [kind, id], before, after }: Change,
+): Promise<void> {
+  const change = settingsChange(before, after)
+  if (!change) return
+  await insertAuditEntries(trx, [entryOf(context, by, { action, subjectId: encodeId(kind, id), ...change })])
+}
+
+/** Attached tools as an entry shows them. */
+export function shownTools(tools: readonly { readonly toolId: string; readonly approvalOverride: boolean | null }[]) {
+  return tools.map(({ toolId, approvalOverride }) => ({ toolId: encodeId('Tool', toolId), approvalOverride }))
+}
+
+export function shownAgentTools(tools: readonly AgentTool[]) {
+  return shownTools(tools.map(({ tool, approvalOverride }) => ({ toolId: tool.id, approvalOverride })))
+}
+
+export function shownBlockIds(blocks: readonly { readonly id: string }[]): string[] {
+  return blocks.map(({ id }) => encodeId('Block', id))
+}
+
+/** Records what is not a change of settings, such as a retried run. */
+export async function recordAct(
+  context: RecordContext,
+  trx: Kysely<Database>,
+  by: ChangedBy,
+  { action, subject: [kind, id] }: Pick<Change, 'action' | 'subject'>,
+): Promise<void> {
+  const entry = { action, subjectId: encodeId(kind, id), before: null, after: null }
+  await insertAuditEntries(trx, [entryOf(context, by, entry)])
+}
+
+/** Records the decisions that a run's state has and had not before: one entry for each actor. */
+export async function recordDecisions(
+  context: RecordContext,
+  trx: Kysely<Database>,
+  before: RunState,
+  { run, calls }: RunState,
+): Promise<void> {
+  const byActor = Map.groupBy(decisionsMade(before.calls, calls), ({ actor }) => actor)
+  const entries = [...byActor].map(([actor, made]) =>
+    entryOf(
+      context,
+      { tenantId: run.tenantId, actor },
+      {
+        action: 'submitApprovals',
+        subjectId: encodeId('Run', run.id),
+        before: null,
+        after: { decisions: made.map(({ shown }) => shown) },
+      },
+    ),
+  )
+  await insertAuditEntries(trx, entries)
+}
+
+function entryOf(
+  { clock, ids }: RecordContext,
+  { tenantId, actor }: ChangedBy,
+  what: SettingsChange & Pick<AuditEntry, 'action' | 'subjectId'>,
+): AuditEntry {
+  return { id: ids.next(), tenantId, at: clock.now(), actor, ...what }
+}

@@ -1,0 +1,71 @@
+import type { AuditEntry as DomainAuditEntry } from '../domain/audit.ts'
+import { countAuditEntries, listAuditEntriesPage } from '../store/audit-entries.ts'
+import { Actor } from './actor.ts'
+import { builder } from './builder.ts'
+import { connectionType, pageArguments, pageComplexity } from './connection.ts'
+import { encodeId, loadNode, Node, registerNode } from './node.ts'
+
+const AuditEntry = builder.objectRef<DomainAuditEntry>('AuditEntry')
+AuditEntry.implement({
+  description: 'One recorded change. Entries are never edited; only retention deletes them.',
+  interfaces: [Node],
+  fields: (t) => ({
+    id: t.id({ description: 'Globally unique and permanent.', resolve: ({ id }) => encodeId('AuditEntry', id) }),
+    at: t.expose('at', { type: 'DateTime', description: 'When the change was made.' }),
+    actor: t.expose('actor', {
+      type: Actor,
+      nullable: true,
+      description:
+        'Who made the change. Null for the server itself, such as an expired approval, and for the command line.',
+    }),
+    action: t.exposeString('action', { description: 'Name of the mutation, such as `updateAgent`.' }),
+    subjectId: t.exposeID('subjectId', {
+      description: 'Id of the object that was changed, also after it was deleted.',
+    }),
+    subject: t.field({
+      type: Node,
+      nullable: true,
+      description: 'Object that was changed. Null if it no longer exists.',
+      resolve: ({ subjectId }, _args, context) => loadNode(context, subjectId),
+    }),
+    before: t.expose('before', {
+      type: 'JSON',
+      nullable: true,
+      description: 'Affected settings before the change, without secrets. Null if there were none.',
+    }),
+    after: t.expose('after', {
+      type: 'JSON',
+      nullable: true,
+      description: 'Affected settings after the change, without secrets. Null if there are none.',
+    }),
+  }),
+})
+
+registerNode('AuditEntry', { load: (context, id) => context.loaders.auditEntries.load(id.uuid) })
+
+const AuditLogFilter = builder.inputType('AuditLogFilter', {
+  description: 'Which recorded changes to list. Omitted fields do not filter; all given fields must match.',
+  fields: (t) => ({
+    subjectId: t.id({ description: 'Changes of the object with this id.' }),
+    actorId: t.id({ description: 'Changes by the actor with this id.' }),
+    actions: t.stringList({ description: 'Changes by one of these mutations, such as `updateAgent`.' }),
+    since: t.field({ type: 'DateTime', description: 'Changes at or after this time.' }),
+    until: t.field({ type: 'DateTime', description: 'Changes before this time.' }),
+  }),
+})
+
+builder.queryField('auditLog', (t) =>
+  t.field({
+    type: connectionType('AuditEntry', AuditEntry),
+    description: 'Recorded changes, newest first. Requires the MANAGE scope.',
+    args: {
+      ...pageArguments,
+      filter: t.arg({ type: AuditLogFilter, description: 'Which changes to list. Omit it for all.' }),
+    },
+    complexity: pageComplexity,
+    resolve: async (_root, { filter, ...page }, { db, viewer }) => ({
+      ...(await listAuditEntriesPage(db, viewer, { filter: filter ?? {}, page })),
+      countAll: () => countAuditEntries(db, viewer, filter ?? {}),
+    }),
+  }),
+)
