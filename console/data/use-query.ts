@@ -1,4 +1,4 @@
-import { useRef, useSyncExternalStore } from 'react'
+import { useEffect, useRef, useSyncExternalStore } from 'react'
 
 import type { Client } from '../../client/client.ts'
 import type { TypedDocument } from '../../client/typed-document.ts'
@@ -30,18 +30,24 @@ function createQueryStore<Data, Variables>(
 ): QueryStore<Data> {
   let state: QueryState<Data> = { data: undefined, error: undefined }
   let changed: () => void = () => {}
-  let latest = 0
+  let underWay: Promise<void> | undefined
+  let next: Promise<void> | undefined
 
-  async function refetch(): Promise<void> {
-    const turn = ++latest
+  async function ask(): Promise<void> {
     try {
-      const data = await client.request(document, variables)
-      if (turn === latest) state = { data, error: undefined }
+      state = { data: await client.request(document, variables), error: undefined }
     } catch (error) {
-      if (turn === latest)
-        state = { data: state.data, error: error instanceof Error ? error : new Error(String(error)) }
+      state = { data: state.data, error: error instanceof Error ? error : new Error(String(error)) }
     }
     changed()
+  }
+
+  /** One request at a time. Whoever asks meanwhile shares the one that follows, since this one may be too old. */
+  function refetch(): Promise<void> {
+    if (underWay) return (next ??= underWay.then(refetch))
+    next = undefined
+    underWay = ask().finally(() => (underWay = undefined))
+    return underWay
   }
 
   const store: QueryStore<Data> = {
@@ -74,10 +80,14 @@ const idle: Store<QueryState<never>> & { refetch(): Promise<void> } = {
   refetch: () => Promise.resolve(),
 }
 
-/** The result of a query, shared by everyone who asks for the same. Null variables ask for nothing yet. */
+/**
+ * The result of a query, shared by everyone who asks for the same. Null variables ask for nothing yet. A new `revision`
+ * asks again.
+ */
 export function useQuery<Data, Variables>(
   document: TypedDocument<Data, Variables>,
   variables: Variables | null,
+  revision?: string | number,
 ): Query<Data> {
   const client = useClient()
   const store: Store<QueryState<Data>> & { refetch(): Promise<void> } =
@@ -87,6 +97,11 @@ export function useQuery<Data, Variables>(
           createQueryStore(client, document, variables, forget),
         )
   const state = useSyncExternalStore(store.subscribe, store.getState)
+  const asked = useRef({ store, revision })
+  useEffect(() => {
+    if (asked.current.store === store && asked.current.revision !== revision) void store.refetch()
+    asked.current = { store, revision }
+  }, [store, revision])
   // While a search or a filter changes, the last result stays visible.
   const last = useRef<Data | undefined>(undefined)
   if (state.data !== undefined) last.current = state.data

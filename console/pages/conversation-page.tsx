@@ -1,4 +1,4 @@
-import { useEffect, useState, type ReactNode } from 'react'
+import { useState, type ReactNode } from 'react'
 import { Link } from 'wouter'
 
 import { useConversation } from '../../react/use-conversation.ts'
@@ -22,15 +22,12 @@ const isWide = (): boolean => matchMedia('(min-width: 1100px)').matches
 export function ConversationPage({ id }: { readonly id: string }): ReactNode {
   const conversation = useConversation(id)
   const { info, latestRun, isActive, error } = conversation
-  const { data, refetch } = useQuery(ConversationListQuery, info ? { agentId: info.agent.id } : null)
+  const revision = `${latestRun?.id} ${latestRun?.status} ${isActive ? '' : conversation.entries.length}`
+  const { data } = useQuery(ConversationListQuery, info ? { agentId: info.agent.id } : null, revision)
   const [hasContext, setContext] = useState(isWide)
   const [hasList, setList] = useState(false)
   const agent = data?.agent
-  const revision = `${latestRun?.id} ${latestRun?.status} ${isActive ? '' : conversation.entries.length}`
   useTitle(info ? (info.title ?? info.agent.name) : 'Conversation')
-  useEffect(() => {
-    void refetch()
-  }, [refetch, revision])
 
   if (error && 'code' in error && (error.code === 'NOT_FOUND' || error.code === 'BAD_USER_INPUT'))
     return <NotFoundPage what="conversation" />
@@ -81,7 +78,7 @@ export function ConversationPage({ id }: { readonly id: string }): ReactNode {
         />
         <Composer conversation={conversation} />
       </section>
-      {hasContext && <ContextPanel conversationId={id} revision={revision} onClose={() => setContext(false)} />}
+      {hasContext && <ContextPanel conversationId={id} revision={info && revision} onClose={() => setContext(false)} />}
     </div>
   )
 }

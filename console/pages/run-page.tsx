@@ -1,4 +1,4 @@
-import { useEffect, type ReactNode } from 'react'
+import type { ReactNode } from 'react'
 import { Link } from 'wouter'
 
 import { RetryRun, CancelRun } from '../../client/documents.ts'
@@ -22,11 +22,8 @@ import { NotFoundPage } from './not-found-page.tsx'
 
 export function RunPage({ id }: { readonly id: string }): ReactNode {
   const client = useClient()
-  const { data, error, refetch } = useQuery(RunPageQuery, { id })
   const { events } = useRun(id)
-  useEffect(() => {
-    void refetch()
-  }, [refetch, events.length])
+  const { data, error } = useQuery(RunPageQuery, { id }, events.length)
   const retry = useAction(async () => {
     const { retryRun } = await client.request(RetryRun, { input: { runId: id } })
     if (retryRun && 'message' in retryRun) throw new Refused(retryRun.message)

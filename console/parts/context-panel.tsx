@@ -1,4 +1,4 @@
-import { useEffect, type ReactNode } from 'react'
+import type { ReactNode } from 'react'
 
 import { useClient } from '../../react/client-context.ts'
 import { CompactConversation, ConversationContext } from '../data/documents.ts'
@@ -13,18 +13,19 @@ import { TokenBar } from './token-bar.tsx'
 
 interface ContextPanelProps {
   readonly conversationId: string
-  /** Changes whenever the context may have changed. */
-  readonly revision: string
+  /** Changes whenever the context may have changed. Undefined until the messages are there, which come first. */
+  readonly revision: string | undefined
   readonly onClose: () => void
 }
 
 /** What the model would be sent now: its size, the compiled system prompt, and the memory blocks. */
 export function ContextPanel({ conversationId, revision, onClose }: ContextPanelProps): ReactNode {
   const client = useClient()
-  const { data, error, refetch } = useQuery(ConversationContext, { id: conversationId })
-  useEffect(() => {
-    void refetch()
-  }, [refetch, revision])
+  const { data, error, refetch } = useQuery(
+    ConversationContext,
+    revision === undefined ? null : { id: conversationId },
+    revision,
+  )
   const compact = useAction(async () => {
     const { compactConversation } = await client.request(CompactConversation, { input: { conversationId } })
     if (compactConversation && 'message' in compactConversation) throw new Refused(compactConversation.message)

@@ -104,7 +104,14 @@ export async function listMessagesOfSteps(
   reach: Reach,
   keys: readonly StepKey[],
 ): Promise<MessageOutline[]> {
-  const rows = await messagesOfTenant(db, reach)
+  const rows = await db
+    .selectFrom('runs')
+    .innerJoin('messages', (join) =>
+      join
+        .onRef('messages.conversation_id', '=', 'runs.conversation_id')
+        .onRef('messages.run_number', '=', 'runs.number'),
+    )
+    .where(ofTenant('runs', reach))
     .where(sql<boolean>`runs.id = any(${keys.map((key) => key.runId)}::uuid[])`)
     .where(isOneOfSteps('runs.id', 'messages.step_index', keys))
     // Without the range, finding a run's messages means reading its whole conversation.
@@ -135,14 +142,23 @@ export async function findAnswers(
   return new Map(rows.map((row) => [row.run_id, row.answer]))
 }
 
-/** A message belongs to a tenant through the run that added it. */
+/**
+ * A message belongs to a tenant through the run that added it. The limit keeps the planner from starting with the runs:
+ * before the tables were first analyzed it expects few rows, and would read a whole conversation once for each run.
+ */
 function messagesOfTenant(db: Kysely<Database>, reach: Reach) {
   return db
     .selectFrom('messages')
-    .innerJoin('runs', (join) =>
-      join
-        .onRef('runs.conversation_id', '=', 'messages.conversation_id')
-        .onRef('runs.number', '=', 'messages.run_number'),
+    .innerJoinLateral(
+      (from) =>
+        from
+          .selectFrom('runs')
+          .whereRef('runs.conversation_id', '=', 'messages.conversation_id')
+          .whereRef('runs.number', '=', 'messages.run_number')
+          .select(['runs.id', 'runs.tenant_id', 'runs.agent_id', 'runs.conversation_id', 'runs.hold'])
+          .limit(1)
+          .as('runs'),
+      (join) => join.onTrue(),
     )
     .where(ofTenant('runs', reach))
 }
