@@ -195,11 +195,13 @@ export interface CreateAgentInput {
   readonly description?: string | null | undefined
   readonly includeBaseTools?: boolean | undefined
   readonly instructions?: string | undefined
+  readonly keepRequests?: boolean | null | undefined
   readonly metadata?: unknown
   readonly model: string
   readonly modelSettings?: ModelSettingsInput | null | undefined
   readonly name: string
   readonly tags?: readonly string[] | null | undefined
+  readonly tellTimes?: boolean | null | undefined
   readonly timezone?: string | null | undefined
   readonly toolRules?: readonly ToolRuleInput[] | null | undefined
   readonly tools?: readonly AgentToolInput[] | null | undefined
@@ -410,11 +412,13 @@ export interface UpdateAgentInput {
   readonly description?: string | null | undefined
   readonly id: string
   readonly instructions?: string | null | undefined
+  readonly keepRequests?: boolean | null | undefined
   readonly metadata?: unknown
   readonly model?: string | null | undefined
   readonly modelSettings?: ModelSettingsInput | null | undefined
   readonly name?: string | null | undefined
   readonly tags?: readonly string[] | null | undefined
+  readonly tellTimes?: boolean | null | undefined
   readonly timezone?: string | null | undefined
   readonly toolRules?: readonly ToolRuleInput[] | null | undefined
   readonly tools?: readonly AgentToolInput[] | null | undefined

@@ -110,6 +110,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     tools: toolbox,
     toolGraceMs: config.toolGraceMs,
     modelIdleMs: config.modelIdleMs,
+    keepsRequests: config.keepRequestsMs > 0,
   } satisfies EngineContext
   const poll = new RunPoll(db, hub, log)
   const bus = createPostgresBus({ databaseUrl: database.url, address: ids.next(), log })
@@ -126,6 +127,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     },
     limits: { perTenant: config.tenantRuns, perAgent: config.agentRuns },
     drainMs: config.drainMs,
+    keepRequestsMs: config.keepRequestsMs,
     suspectAfterMs: options.suspectAfterMs ?? 10_000,
     log,
   })

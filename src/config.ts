@@ -36,6 +36,8 @@ export interface Config {
   readonly toolGraceMs: number
   readonly drainMs: number
   readonly modelIdleMs: number
+  /** 0: requests to models are not kept. */
+  readonly keepRequestsMs: number
   /** True if npm started this process. An npm that is killed does not forward the signal. */
   readonly underNpm: boolean
 }
@@ -68,6 +70,7 @@ export function readConfig(env: Environment = process.env): Config {
     toolGraceMs: values.HOLDPOINT_TOOL_GRACE_MS,
     drainMs: values.HOLDPOINT_DRAIN_MS,
     modelIdleMs: values.HOLDPOINT_MODEL_IDLE_MS,
+    keepRequestsMs: values.HOLDPOINT_KEEP_REQUESTS,
     underNpm: env['npm_lifecycle_event'] !== undefined,
   }
   return Object.freeze(config)

@@ -67,6 +67,13 @@ export const settings = {
   HOLDPOINT_TOOLS: path('a module, or a folder of modules, with tools in code'),
   HOLDPOINT_TOOL_GRACE_MS: integer('how long a cancelled tool may go on', { default: 5_000, least: 0, most: hourMs }),
   HOLDPOINT_MODEL_IDLE_MS: integer('how long a model may send nothing', { default: 600_000, least: 1, most: hourMs }),
+  HOLDPOINT_KEEP_REQUESTS: duration(
+    'how long `Step.request` and `Step.response` are kept, for agents that ask for it; 0: never',
+    {
+      default: '7d',
+      most: '3650d',
+    },
+  ),
   HOLDPOINT_DRAIN_MS: integer('how long running steps may go on at a stop', {
     default: 60_000,
     least: 0,
@@ -109,6 +116,26 @@ function optional<Value>(setting: Setting<Value>): Setting<Value | undefined> {
   const read: Setting<Value | undefined>['read'] = (given, name) =>
     given === undefined ? undefined : setting.read(given, name)
   return { ...setting, shownDefault: 'none', read }
+}
+
+const durations: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: hourMs, d: 24 * hourMs }
+
+function toMs(given: string): number | undefined {
+  if (given === '0') return 0
+  const [, digits, unit] = /^(\d{1,9})\s*([smhd])$/i.exec(given) ?? []
+  return digits === undefined ? undefined : Number(digits) * durations[unit!.toLowerCase()]!
+}
+
+function duration(meaning: string, range: { default: string; most: string }): Setting<number> {
+  return {
+    meaning,
+    shownDefault: range.default,
+    read(given = range.default, name) {
+      const ms = toMs(given)
+      if (ms !== undefined && ms <= toMs(range.most)!) return ms
+      throw wrong(name, given, `0, or a time up to ${range.most} such as 30m, 12h or 7d`)
+    },
+  }
 }
 
 const units: Readonly<Record<string, number>> = { '': 1, b: 1, kb: 1024, mb: 1024 ** 2 }

@@ -32,6 +32,7 @@ describe('readConfig', () => {
       toolGraceMs: 5_000,
       drainMs: 60_000,
       modelIdleMs: 600_000,
+      keepRequestsMs: 7 * 86_400_000,
       underNpm: false,
     })
     expect(Object.isFrozen(config) && Object.isFrozen(config.endpoints)).toBe(true)
@@ -49,6 +50,10 @@ describe('readConfig', () => {
   test.each<[Environment, string]>([
     [{ PORT: 'http' }, 'PORT is "http", but must be a whole number from 0 to 65535.'],
     [{ PORT: '65536' }, 'PORT is "65536", but must be a whole number from 0 to 65535.'],
+    [
+      { HOLDPOINT_KEEP_REQUESTS: 'a week' },
+      'HOLDPOINT_KEEP_REQUESTS is "a week", but must be 0, or a time up to 3650d such as 30m, 12h or 7d.',
+    ],
     [{ HOST: 'my host' }, 'HOST is "my host", but must be an IP address or a host name.'],
     [
       { DATABASE_URL: 'mysql://u:secret@h/d' },

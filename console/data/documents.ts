@@ -179,6 +179,7 @@ export type AgentSettings = {
     readonly responseSchema: unknown
     readonly fallbacks: readonly string[]
   }
+  readonly keepRequests: boolean
   readonly tools: readonly {
     readonly approvalOverride: boolean | null
     readonly tool: { readonly id: string; readonly name: string }
@@ -205,13 +206,12 @@ export type AgentSettings = {
     readonly frequency: number
     readonly sleeptimeAgents: readonly { readonly id: string; readonly name: string }[]
   } | null
-  readonly keepRequests?: undefined
 }
 
 export type AgentFormData = { readonly agent: AgentSettings | null }
 export type AgentFormVariables = { readonly id: string }
 export const AgentForm =
-  'query AgentForm($id:ID!){agent(id:$id){...AgentSettings}}fragment AgentSettings on Agent{id name description instructions model tags timezone metadata modelSettings{temperature maxOutputTokens contextWindow parallelToolCalls reasoningEffort reasoningBudget responseSchema fallbacks}tools{approvalOverride tool{id name}}toolRules{kind tool children maxCalls outputMapping defaultChild requireMapping prefilledArguments}blocks{...BlockFields}compaction{mode model prompt keepRatio}sleeptime{id frequency sleeptimeAgents{id name}}}fragment BlockFields on Block{id label value description charLimit version readOnly updatedAt}' as TypedDocument<
+  'query AgentForm($id:ID!){agent(id:$id){...AgentSettings}}fragment AgentSettings on Agent{id name description instructions model tags timezone metadata modelSettings{temperature maxOutputTokens contextWindow parallelToolCalls reasoningEffort reasoningBudget responseSchema fallbacks}keepRequests tools{approvalOverride tool{id name}}toolRules{kind tool children maxCalls outputMapping defaultChild requireMapping prefilledArguments}blocks{...BlockFields}compaction{mode model prompt keepRatio}sleeptime{id frequency sleeptimeAgents{id name}}}fragment BlockFields on Block{id label value description charLimit version readOnly updatedAt}' as TypedDocument<
     AgentFormData,
     AgentFormVariables
   >
@@ -475,8 +475,8 @@ export type StepRow = {
       readonly decidedAt: string
     } | null
   }[]
-  readonly request?: undefined
-  readonly response?: undefined
+  readonly request: unknown
+  readonly response: unknown
 }
 
 export type RunPageData = {
@@ -516,7 +516,7 @@ export type RunPageData = {
 }
 export type RunPageVariables = { readonly id: string }
 export const RunPage =
-  'query RunPage($id:ID!){run(id:$id){...RunRow canRetry attempts maxSteps answer metadata error{...RunErrorFields}parent{id agent{id name}}children{id status agent{id name}}steps{...StepRow}sentBy{name}}}fragment RunRow on Run{id status stopReason createdAt startedAt finishedAt updatedAt agent{id name}conversation{id title}input{text}error{message}usage{...UsageFields}}fragment UsageFields on Usage{steps inputTokens outputTokens totalTokens cachedInputTokens reasoningTokens costUsd}fragment RunErrorFields on RunError{type message detail retryable}fragment StepRow on Step{id index model status stopReason createdAt finishedAt error{...RunErrorFields}usage{...UsageFields}metrics{timeToFirstTokenMs modelMs toolsMs totalMs}toolCalls{id name status needs createdAt startedAt finishedAt decision{kind decidedBy decidedAt}}}' as TypedDocument<
+  'query RunPage($id:ID!){run(id:$id){...RunRow canRetry attempts maxSteps answer metadata error{...RunErrorFields}parent{id agent{id name}}children{id status agent{id name}}steps{...StepRow}sentBy{name}}}fragment RunRow on Run{id status stopReason createdAt startedAt finishedAt updatedAt agent{id name}conversation{id title}input{text}error{message}usage{...UsageFields}}fragment UsageFields on Usage{steps inputTokens outputTokens totalTokens cachedInputTokens reasoningTokens costUsd}fragment RunErrorFields on RunError{type message detail retryable}fragment StepRow on Step{id index model status stopReason createdAt finishedAt error{...RunErrorFields}usage{...UsageFields}metrics{timeToFirstTokenMs modelMs toolsMs totalMs}toolCalls{id name status needs createdAt startedAt finishedAt decision{kind decidedBy decidedAt}}request response}' as TypedDocument<
     RunPageData,
     RunPageVariables
   >

@@ -46,7 +46,17 @@ export interface CompactionSettingsInput {
 /** What an agent is by itself, without its tools, rules and blocks. */
 export type AgentSettings = Pick<
   Agent,
-  'name' | 'description' | 'instructions' | 'model' | 'modelSettings' | 'compaction' | 'tags' | 'metadata' | 'timezone'
+  | 'name'
+  | 'description'
+  | 'instructions'
+  | 'model'
+  | 'modelSettings'
+  | 'compaction'
+  | 'keepRequests'
+  | 'tags'
+  | 'metadata'
+  | 'timezone'
+  | 'tellTimes'
 >
 
 export interface AgentSettingsInput {
@@ -59,6 +69,8 @@ export interface AgentSettingsInput {
   readonly tags?: Given<readonly string[]>
   readonly metadata?: Given<Json>
   readonly timezone?: Given<string>
+  readonly keepRequests?: Given<boolean>
+  readonly tellTimes?: Given<boolean>
 }
 
 /** An agent of which nothing was said. A name and a model must be given. */
@@ -72,6 +84,8 @@ export const unsetAgent: AgentSettings = {
   tags: [],
   metadata: {},
   timezone: 'UTC',
+  keepRequests: false,
+  tellTimes: false,
 }
 
 /** What is left out stays as it is, also inside nested settings; null clears. */
@@ -124,6 +138,8 @@ export function mergeAgentSettings(
       cleared: unsetAgent.timezone,
       check: (timezone) => checkedTimezone('input.timezone', timezone),
     }),
+    keepRequests: merged(input.keepRequests, { current: current.keepRequests, cleared: false, check: (keep) => keep }),
+    tellTimes: merged(input.tellTimes, { current: current.tellTimes, cleared: false, check: (tell) => tell }),
   }
 }
 

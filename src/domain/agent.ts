@@ -58,6 +58,10 @@ export interface Agent {
   readonly tags: readonly string[]
   readonly metadata: JsonObject
   readonly timezone: string
+  /** Whether requests to its models and their answers are kept, for debugging. */
+  readonly keepRequests: boolean
+  /** Whether the model is told when messages and tool returns happened. */
+  readonly tellTimes: boolean
   readonly createdAt: Date
   readonly updatedAt: Date
 }

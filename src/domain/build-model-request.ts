@@ -16,7 +16,10 @@ export function buildModelRequest(
   options: { readonly window: number; readonly now: Date },
 ): ModelRequest {
   const { tools, forced } = nextCalls(state)
-  const messages = toModelMessages(context.map((entry) => withCurrentCalls(state, entry)))
+  const messages = toModelMessages(
+    context.map((entry) => withCurrentCalls(state, entry)),
+    state.agent,
+  )
   return {
     model: state.agent.model,
     systemPrompt: compileSystemPrompt(state.agent, blocks, options.now),

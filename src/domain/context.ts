@@ -1,4 +1,6 @@
+import type { Agent } from './agent.ts'
 import { argumentsThatRan, notesOf } from './call-notes.ts'
+import { timeOf } from './local-time.ts'
 import { callsOfMessage, textOf, type Message } from './message.ts'
 import type { AssistantPart, ModelMessage } from './model-request.ts'
 import type { ToolCall } from './tool-call.ts'
@@ -12,9 +14,14 @@ export interface ContextMessage {
 /**
  * The exchange as a model sees it, made from the messages that are in the context. The parts of one step become one
  * assistant turn, all its returns one tool turn. A call shows the arguments that it ran with. What was decided about
- * it, and who changed its arguments, is told with its return, so the message with the decisions is left out.
+ * it, and who changed its arguments, is told with its return, so the message with the decisions is left out. An agent
+ * that is told the times is told those that are stored: what was sent once stays the same, so prompt caches find it.
  */
-export function toModelMessages(context: readonly ContextMessage[]): ModelMessage[] {
+export function toModelMessages(
+  context: readonly ContextMessage[],
+  agent?: Pick<Agent, 'tellTimes' | 'timezone'>,
+): ModelMessage[] {
+  const timed = (time: Date | null) => (agent?.tellTimes && time ? { at: timeOf(time, agent.timezone) } : {})
   const messages: ModelMessage[] = []
   const places: CallPlaces = new Map()
   let turn: { readonly key: string; readonly parts: AssistantPart[] } | undefined
@@ -32,8 +39,10 @@ export function toModelMessages(context: readonly ContextMessage[]): ModelMessag
     }
     if (message.type === 'APPROVAL_RESPONSE') continue
     turn = undefined
-    if (message.type === 'USER') messages.push({ role: 'user', content: message.content.content })
-    if (message.type === 'SYSTEM') messages.push({ role: 'system', text: textOf(message.content.content) })
+    if (message.type === 'USER')
+      messages.push({ role: 'user', content: message.content.content, ...timed(message.createdAt) })
+    if (message.type === 'SYSTEM')
+      messages.push({ role: 'system', text: textOf(message.content.content), ...timed(message.createdAt) })
     if (message.type === 'SUMMARY') messages.push({ role: 'system', text: presentSummary(message.content.text) })
     if (message.type === 'TOOL_RETURN') {
       messages.push({
@@ -48,6 +57,7 @@ export function toModelMessages(context: readonly ContextMessage[]): ModelMessag
             failed,
             output: failed && output.trim() === '' ? silentFailure : output,
             ...(notes.length > 0 && { notes }),
+            ...timed(call.finishedAt),
           }
         }),
       })

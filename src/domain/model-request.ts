@@ -5,19 +5,24 @@ import type { RunError, TokenCounts } from './run.ts'
 
 /** A turn of the exchange in a format that can be converted to every provider's. */
 export type ModelMessage =
-  | { readonly role: 'user'; readonly content: readonly ContentPart[] }
+  | ({ readonly role: 'user'; readonly content: readonly ContentPart[] } & Timed)
   /** A message of the server or its operator in the middle of the exchange. */
-  | { readonly role: 'system'; readonly text: string }
+  | ({ readonly role: 'system'; readonly text: string } & Timed)
   | { readonly role: 'assistant'; readonly parts: readonly AssistantPart[] }
   /** Every return of the assistant turn before it, in the order of its calls. */
   | { readonly role: 'tool'; readonly returns: readonly ModelToolReturn[] }
+
+interface Timed {
+  /** When it happened, where the model is to be told. */
+  readonly at?: string
+}
 
 export type AssistantPart =
   | { readonly type: 'reasoning'; readonly text: string; readonly provider: ProviderData | null }
   | { readonly type: 'text'; readonly text: string; readonly provider: ProviderData | null }
   | { readonly type: 'call'; readonly callId: string; readonly name: string; readonly argumentsText: string }
 
-export interface ModelToolReturn {
+export interface ModelToolReturn extends Timed {
   readonly callId: string
   readonly name: string
   readonly failed: boolean
@@ -37,6 +42,14 @@ export interface ModelTool {
  */
 export type ToolChoice = 'auto' | 'required' | { readonly tool: string }
 
+/** Is told what is sent to a provider and what comes back, where somebody wants to see it later. */
+export interface Exchange {
+  /** Called for each attempt, with exactly the body that is sent. */
+  sent(model: string, body: object): void
+  /** One event of the answer, as it came. */
+  received(event: object): void
+}
+
 export interface ModelRequest {
   /** The handle: provider/name. */
   readonly model: string
@@ -50,6 +63,7 @@ export interface ModelRequest {
   readonly settings: ModelSettings
   /** Another model is asked if this one is not available, so waiting for it would only take time. */
   readonly hasFallback?: boolean
+  readonly exchange?: Exchange
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { Agent } from './agent.ts'
 import type { Block } from './block.ts'
+import { dayOf } from './local-time.ts'
 import { describeToolRules } from './tool-rule-text.ts'
 
 /**
@@ -25,16 +26,4 @@ function compileBlock(block: Block): string {
   const access = block.readOnly ? ' read_only="true"' : ''
   const description = block.description ? `\n<description>${block.description}</description>` : ''
   return `<block label="${block.label}" characters="${size}" limit="${block.charLimit}"${access}>${description}\n<value>\n${block.value}\n</value>\n</block>`
-}
-
-/** By time zone: to make one takes longer than all the rest of a prompt. */
-const dayFormats = new Map<string, Intl.DateTimeFormat>()
-
-function dayOf(now: Date, timeZone: string): string {
-  const format =
-    dayFormats.get(timeZone) ??
-    new Intl.DateTimeFormat('en', { timeZone, weekday: 'long', year: 'numeric', month: '2-digit', day: '2-digit' })
-  dayFormats.set(timeZone, format)
-  const parts = Object.fromEntries(format.formatToParts(now).map(({ type, value }) => [type, value]))
-  return `${parts['weekday']}, ${parts['year']}-${parts['month']}-${parts['day']}`
 }

@@ -127,7 +127,7 @@ export function weighTools(tools: readonly ModelTool[], count: CountTokens = cou
 }
 
 export function weighMessages(messages: readonly ModelMessage[], count: CountTokens = countTokens): number {
-  return sum(messages, (message) => frame + weighContent(message, count))
+  return sum(messages, (message) => frame + weighContent(message, count) + weighTime(message, count))
 }
 
 function weighContent(message: ModelMessage, count: CountTokens): number {
@@ -143,6 +143,11 @@ function weighContent(message: ModelMessage, count: CountTokens): number {
     default:
       return message satisfies never
   }
+}
+
+function weighTime(message: ModelMessage, count: CountTokens): number {
+  if (message.role === 'tool') return sum(message.returns, ({ at = '' }) => count(at))
+  return 'at' in message ? count(message.at ?? '') : 0
 }
 
 function weighPart(part: AssistantPart, count: CountTokens): number {

@@ -66,8 +66,9 @@ export async function compact(context: EngineContext, subject: CompactionSubject
   return failure ?? { outcome: 'nothing to do' }
 }
 
-function weigh({ countTokens }: EngineContext, { window }: CompactionSubject, unit: readonly ContextMessage[]): number {
-  return weighMessages(cutReturns(toModelMessages(unit), window), countTokens)
+function weigh(context: EngineContext, subject: CompactionSubject, unit: readonly ContextMessage[]): number {
+  const messages = toModelMessages(unit, subject.state.agent)
+  return weighMessages(cutReturns(messages, subject.window), context.countTokens)
 }
 
 interface Attempt {

@@ -24,6 +24,7 @@ import { BlockChangedError, commit, handBack, LeaseLostError, type Committed } f
 import { isCurrent, type CachedContext } from './context-cache.ts'
 import type { EngineContext } from './engine-context.ts'
 import type { Holder } from './holder.ts'
+import { KeptExchange } from './kept-exchange.ts'
 import { RunningTools, type FinishedCall } from './run-tools.ts'
 import { takeUpRun, type TakenRun } from './take-up-run.ts'
 import { whileHeld } from './while-held.ts'
@@ -166,8 +167,12 @@ class RunDriver {
     this.#context.hub.setLiveStep(this.#runId, live)
     const state = this.#state
     const needOf = (name: string) => announcedNeed(state, name)
-    const outcome = await callWithFallbacks(this.#context, this.#runId, request, live, this.#stop.signal, needOf)
+    const exchange = state.agent.keepRequests && this.#context.keepsRequests ? new KeptExchange() : undefined
+    const asked = { ...request, ...(exchange && { exchange }) }
+    const outcome = await callWithFallbacks(this.#context, this.#runId, asked, live, this.#stop.signal, needOf)
     if (outcome.outcome === 'aborted' && this.#holder.release.aborted) return
+    if (exchange && outcome.outcome === 'failure') exchange.failed(outcome.error)
+    await exchange?.keep(this.#context, step)
     if (outcome.outcome === 'failure') {
       if (outcome.error.type !== 'LLM_CONTEXT_WINDOW') return this.#fail(outcome, { live, ...outcome })
       this.#spent.push(outcome.measured)

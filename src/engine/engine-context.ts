@@ -28,4 +28,6 @@ export interface EngineContext {
   readonly toolGraceMs: number
   /** How long a model's stream may be silent. */
   readonly modelIdleMs: number
+  /** Whether requests to models are kept for the agents that ask for it. */
+  readonly keepsRequests: boolean
 }

@@ -28,6 +28,9 @@ const descriptions = {
   tags: 'Tags to filter by: at most 50, each at most 64 characters.',
   metadata: "JSON object for the client's own use, at most 64 KB. Empty by default.",
   timezone: 'IANA name of the time zone in which the agent is told the time. Defaults to UTC.',
+  keepRequests: 'Whether `Step.request` and `Step.response` are kept. Defaults to false.',
+  tellTimes:
+    'Whether the model is told when messages and tool returns happened, in the time zone of `timezone`. Defaults to false.',
 }
 
 /** Of a change: the same fields, where null and the list as a whole mean something. */
@@ -44,6 +47,9 @@ const changes: typeof descriptions = {
   tags: 'All tags of the agent: at most 50, each at most 64 characters.',
   metadata: "JSON object for the client's own use, at most 64 KB. It replaces the whole object; null empties it.",
   timezone: 'IANA name of the time zone in which the agent is told the time. Null means UTC.',
+  keepRequests: 'Whether `Step.request` and `Step.response` are kept. Null means false.',
+  tellTimes:
+    'Whether the model is told when messages and tool returns happened, in the time zone of `timezone`. Null means false.',
 }
 
 const CreateAgentInput = builder.inputType('CreateAgentInput', {
@@ -65,6 +71,8 @@ const CreateAgentInput = builder.inputType('CreateAgentInput', {
     tags: t.stringList({ description: descriptions.tags }),
     metadata: t.field({ type: 'JSON', description: descriptions.metadata }),
     timezone: t.string({ description: descriptions.timezone }),
+    keepRequests: t.boolean({ description: descriptions.keepRequests }),
+    tellTimes: t.boolean({ description: descriptions.tellTimes }),
     includeBaseTools: t.boolean({
       required: true,
       defaultValue: true,
@@ -90,6 +98,8 @@ const UpdateAgentInput = builder.inputType('UpdateAgentInput', {
     tags: t.stringList({ description: changes.tags }),
     metadata: t.field({ type: 'JSON', description: changes.metadata }),
     timezone: t.string({ description: changes.timezone }),
+    keepRequests: t.boolean({ description: changes.keepRequests }),
+    tellTimes: t.boolean({ description: changes.tellTimes }),
   }),
 })
 

@@ -42,6 +42,10 @@ Agent.implement({
       type: CompactionSettings,
       description: 'How the context is shortened when it grows too long.',
     }),
+    keepRequests: t.exposeBoolean('keepRequests', {
+      description:
+        'Whether `Step.request` and `Step.response` are kept, even if the server does not keep them by default.',
+    }),
     tags: t.stringList({ description: 'Tags to filter by.', resolve: (agent) => [...agent.tags] }),
     metadata: t.field({
       type: 'JSON',
@@ -50,6 +54,9 @@ Agent.implement({
     }),
     timezone: t.exposeString('timezone', {
       description: 'IANA name of the time zone in which the agent is told the time. Defaults to UTC.',
+    }),
+    tellTimes: t.exposeBoolean('tellTimes', {
+      description: 'Whether the model is told when messages and tool returns happened, in `timezone`.',
     }),
     export: t.field({
       type: 'JSON',

@@ -38,6 +38,7 @@ import {
   findSleeptimeGroups,
   findSleeptimeGroupsOfAgents,
 } from '../store/sleeptime-groups.ts'
+import { findStepExchanges, type StepExchange } from '../store/step-exchanges.ts'
 import { findSteps, listStepsOfRuns, type StepKey } from '../store/steps.ts'
 import {
   findToolCallArguments,
@@ -63,6 +64,7 @@ export interface RunLoaders {
   readonly versionsOfRun: ManyById<Run>
   readonly answerOfRun: OneById<string>
   readonly steps: DataLoader<StepKey, Step | undefined, string>
+  readonly exchangeOfStep: DataLoader<StepKey, StepExchange | undefined, string>
   readonly stepsOfRun: ManyById<Step>
   readonly messages: OneById<MessageOutline>
   readonly messagesOfStep: DataLoader<StepKey, readonly MessageOutline[], string>
@@ -107,6 +109,10 @@ export function createRunLoaders(db: CommandContext['db'], reach: Reach): RunLoa
     answerOfRun: loaderOfMap((runIds) => findAnswers(db, reach, runIds)),
     steps: loaderByStep(async (keys) => {
       const found = new Map((await findSteps(db, reach, keys)).map((step) => [stepKey(step), step]))
+      return keys.map((key) => found.get(stepKey(key)))
+    }),
+    exchangeOfStep: loaderByStep(async (keys) => {
+      const found = new Map((await findStepExchanges(db, reach, keys)).map((exchange) => [stepKey(exchange), exchange]))
       return keys.map((key) => found.get(stepKey(key)))
     }),
     stepsOfRun: loaderByOwner(

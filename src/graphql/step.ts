@@ -106,6 +106,18 @@ Step.implement({
       description: 'Tool calls, in the order in which the model made them.',
       resolve: async (step, _args, context) => [...(await context.loaders.callsOfStep.load(step))],
     }),
+    request: t.field({
+      type: 'JSON',
+      nullable: true,
+      description: 'Request as sent to the provider, without secrets. Null unless kept: see `Agent.keepRequests`.',
+      resolve: async (step, _args, context) => (await context.loaders.exchangeOfStep.load(step))?.request ?? null,
+    }),
+    response: t.field({
+      type: 'JSON',
+      nullable: true,
+      description: 'Response as received from the provider. Null unless kept: see `Agent.keepRequests`.',
+      resolve: async (step, _args, context) => (await context.loaders.exchangeOfStep.load(step))?.response ?? null,
+    }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the step started.' }),
     finishedAt: t.expose('finishedAt', {
       type: 'DateTime',

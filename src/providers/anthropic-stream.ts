@@ -5,7 +5,7 @@ import type {
 } from '@anthropic-ai/sdk/resources/messages'
 
 import { answerLimits } from '../domain/answer-limits.ts'
-import type { ModelPart } from '../domain/model-request.ts'
+import type { ModelPart, ModelRequest } from '../domain/model-request.ts'
 import type { TokenCounts } from '../domain/run.ts'
 import { UnfitPieceError, unusable } from './errors.ts'
 import { readEvents } from './read-events.ts'
@@ -24,13 +24,14 @@ type Block = RawContentBlockStartEvent['content_block']
 /** Blocks have a place in the message; each begins, goes on and stops in events of its own. */
 export async function* readMessage(
   events: AsyncIterable<RawMessageStreamEvent>,
-  model: string,
+  request: Pick<ModelRequest, 'model' | 'exchange'>,
 ): AsyncGenerator<ModelPart, void> {
+  const { model } = request
   const blocks = new Map<number, OpenBlock>()
   let counts: Counts = {}
   let stop: { readonly reason: string; readonly details: string | null } | undefined
 
-  yield* readEvents(events, function* (event): Generator<ModelPart, void> {
+  yield* readEvents(events, request, function* (event): Generator<ModelPart, void> {
     switch (event.type) {
       case 'message_start':
         counts = event.message.usage ?? {}

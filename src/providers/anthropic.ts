@@ -26,11 +26,12 @@ export function createAnthropic(endpoint: Endpoint): Provider {
     const { messages } = await client()
     const events = await openWithReasoning(request, (asked) => {
       const body = anthropicBody(asked)
+      asked.exchange?.sent(asked.model, body)
       const betas = betasOf(body)
       const headers = betas.length > 0 ? { 'anthropic-beta': betas.join(',') } : {}
       return abortable(messages.create(body, { ...requestOptions(request, signal), headers }), signal)
     })
-    yield* readMessage(events, request.model)
+    yield* readMessage(events, request)
   }
 
   return {

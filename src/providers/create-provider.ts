@@ -27,7 +27,9 @@ export type NamedEndpoint = Endpoint & {
 export function createProvider(endpoint: NamedEndpoint): Provider {
   const { listModels, ...adapted } = create[endpoint.adapter](endpoint)
   const priceOf = (handle: string) => endpoint.prices[modelName(handle)] ?? endpoint.prices['*']
-  const provider = { ...adapted, priceOf }
+  const secrets = [endpoint.apiKey, ...Object.values(endpoint.headers ?? {})].filter((secret) => secret !== undefined)
+  const redact = (text: string) => secrets.reduce((left, secret) => left.replaceAll(secret, '***'), text)
+  const provider = { ...adapted, priceOf, redact }
   // An owner who describes the models of an endpoint has listed them all.
   const created = endpoint.models?.length || !listModels ? provider : { ...provider, listModels }
   return endpoint.maxConcurrency === undefined ? created : limitConcurrency(created, endpoint.maxConcurrency)

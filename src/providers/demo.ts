@@ -13,13 +13,17 @@ export const demoProvider: Provider = {
   name: 'demo',
   models: () => [{ handle, provider: 'demo', contextWindow: 32_000, capabilities: ['TOOLS', 'REASONING'] }],
   // Nothing is sent anywhere. This is the input that the script is read from.
-  requestBody: ({ model, systemPrompt, messages, tools }) =>
-    ({ model, systemPrompt, messages, tools }) as unknown as JsonObject,
+  requestBody,
   stream: streamScript,
+}
+
+function requestBody({ model, systemPrompt, messages, tools }: ModelRequest): JsonObject {
+  return { model, systemPrompt, messages, tools } as unknown as JsonObject
 }
 
 async function* streamScript(request: ModelRequest, signal: AbortSignal): AsyncGenerator<ModelPart, void> {
   const script = readScript(request.messages)
+  request.exchange?.sent(request.model, requestBody(request))
   const mostTokens = request.settings.maxOutputTokens ?? Infinity
   let outputTokens = 0
   let isCut = false
@@ -62,11 +66,9 @@ async function* streamScript(request: ModelRequest, signal: AbortSignal): AsyncG
   }
   const inputTokens = Math.ceil((request.systemPrompt.length + JSON.stringify(request.messages).length) / 4)
   const reasoningTokens = Math.min(tokensOf(script.reasoning).length, outputTokens)
-  yield {
-    type: 'finish',
-    reason: isCut ? 'length' : 'end',
-    usage: { inputTokens, outputTokens, cachedInputTokens: 0, reasoningTokens },
-  }
+  const usage = { inputTokens, outputTokens, cachedInputTokens: 0, reasoningTokens }
+  request.exchange?.received({ ...script, usage })
+  yield { type: 'finish', reason: isCut ? 'length' : 'end', usage }
 }
 
 /** Words with the white space before them. Joined, they are the text. */

@@ -1,6 +1,6 @@
 import type { ChatCompletionChunk } from 'openai/resources/chat/completions/completions'
 
-import type { ModelPart } from '../domain/model-request.ts'
+import type { ModelPart, ModelRequest } from '../domain/model-request.ts'
 import { noUsage, type TokenCounts } from '../domain/run.ts'
 import { isJsonObject } from '../util/json.ts'
 import { unusable } from './errors.ts'
@@ -23,13 +23,14 @@ interface ContentPart {
 /** The format has no items: text, reasoning and calls are told apart here by what follows what. */
 export async function* readChat(
   chunks: AsyncIterable<ChatCompletionChunk>,
-  model: string,
+  request: Pick<ModelRequest, 'model' | 'exchange'>,
 ): AsyncGenerator<ModelPart, void> {
+  const { model } = request
   const answer = new ChatAnswer(model)
   let finishReason: string | null = null
   let usage: TokenCounts = noUsage
 
-  yield* readEvents(chunks, ({ choices, usage: counted }) => {
+  yield* readEvents(chunks, request, ({ choices, usage: counted }) => {
     // The counts come last, in a chunk of their own, after the finish reason. Some servers send them with every chunk.
     if (counted) usage = usageOf(counted)
     const [choice] = choices ?? []

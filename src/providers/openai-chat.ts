@@ -29,8 +29,10 @@ export function createChat(endpoint: Endpoint & { readonly name: string }, clien
   async function* streamChat(request: ModelRequest, signal: AbortSignal): AsyncGenerator<ModelPart, void> {
     if (missing) return yield missingKey(missing, request.model)
     const { chat } = await client()
-    const chunks = await abortable(chat.completions.create(chatBody(request), requestOptions(request, signal)), signal)
-    yield* readChat(chunks, request.model)
+    const body = chatBody(request)
+    request.exchange?.sent(request.model, body)
+    const chunks = await abortable(chat.completions.create(body, requestOptions(request, signal)), signal)
+    yield* readChat(chunks, request)
   }
 
   return {

@@ -6,7 +6,7 @@ import type {
   ResponseStreamEvent,
 } from 'openai/resources/responses/responses'
 
-import type { ModelPart } from '../domain/model-request.ts'
+import type { ModelPart, ModelRequest } from '../domain/model-request.ts'
 import type { TokenCounts } from '../domain/run.ts'
 import { unusable } from './errors.ts'
 import { readEvents } from './read-events.ts'
@@ -14,15 +14,16 @@ import { readEvents } from './read-events.ts'
 /** Items of an answer are told apart by their place in it; each begins, goes on and is done in events of its own. */
 export async function* readResponse(
   events: AsyncIterable<ResponseStreamEvent>,
-  model: string,
+  request: Pick<ModelRequest, 'model' | 'exchange'>,
 ): AsyncGenerator<ModelPart, void> {
+  const { model } = request
   const begun = new Set<string>()
   /** Calls whose arguments were streamed. A compatible server may send them, or the whole call, only at the end. */
   const written = new Set<string>()
   /** Summaries of one reasoning item come in several pieces of text; a blank line stands between them. */
   const summaries = new Map<string, number>()
 
-  yield* readEvents(events, function* (event): Generator<ModelPart, void> {
+  yield* readEvents(events, request, function* (event): Generator<ModelPart, void> {
     switch (event.type) {
       case 'response.output_item.added':
         if (event.item.type === 'function_call') {

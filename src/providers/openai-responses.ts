@@ -23,10 +23,12 @@ export function createOpenAIResponses(endpoint: Endpoint): Provider {
   async function* streamResponse(request: ModelRequest, signal: AbortSignal): AsyncGenerator<ModelPart, void> {
     if (missing) return yield missingKey(missing, request.model)
     const { responses } = await client()
-    const events = await openWithReasoning(request, (asked) =>
-      abortable(responses.create(responsesBody(asked), requestOptions(request, signal)), signal),
-    )
-    yield* readResponse(events, request.model)
+    const events = await openWithReasoning(request, (asked) => {
+      const body = responsesBody(asked)
+      asked.exchange?.sent(asked.model, body)
+      return abortable(responses.create(body, requestOptions(request, signal)), signal)
+    })
+    yield* readResponse(events, request)
   }
 
   return {

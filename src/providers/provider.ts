@@ -23,6 +23,8 @@ export interface Provider {
   find?(handle: string): ProviderModel | undefined
   /** Undefined if nobody has said what the model costs. */
   priceOf?(handle: string): ModelPrice | undefined
+  /** The text without the provider's key. */
+  redact?(text: string): string
   /** Exactly what `stream` sends. */
   requestBody(request: ModelRequest): JsonObject
   stream(request: ModelRequest, signal: AbortSignal): AsyncIterable<ModelPart>

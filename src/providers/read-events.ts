@@ -1,4 +1,4 @@
-import type { ModelPart } from '../domain/model-request.ts'
+import type { ModelPart, ModelRequest } from '../domain/model-request.ts'
 import { isJsonObject } from '../util/json.ts'
 import { UnfitPieceError } from './errors.ts'
 
@@ -8,10 +8,12 @@ import { UnfitPieceError } from './errors.ts'
  */
 export async function* readEvents<Event>(
   events: AsyncIterable<Event>,
+  { exchange }: Pick<ModelRequest, 'exchange'>,
   read: (event: Event) => Iterable<ModelPart>,
 ): AsyncGenerator<ModelPart, void> {
   for await (const event of events) {
     if (!isJsonObject(event)) throw new UnfitPieceError()
+    exchange?.received(event)
     const parts = partsOf(event, read)
     yield* parts.length > 0 ? parts : [{ type: 'alive' as const }]
   }

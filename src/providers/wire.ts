@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 
+import type { ContentPart } from '../domain/message.ts'
 import type { AssistantPart, ModelMessage, ModelRequest, ModelToolReturn } from '../domain/model-request.ts'
 import { isJsonObject, storableJson, type Json, type JsonObject } from '../util/json.ts'
 
@@ -33,7 +34,8 @@ export function withWireIds(messages: readonly ModelMessage[], maxLength: number
       turn = new Map()
       return { ...message, parts: message.parts.map(wirePart) }
     }
-    if (message.role !== 'tool') return message
+    if (message.role === 'user') return { ...message, content: withTime(message.content, message.at) }
+    if (message.role === 'system') return { ...message, text: [...timeLine(message.at), message.text].join('\n') }
     return {
       ...message,
       returns: message.returns.map((result) => ({
@@ -43,6 +45,18 @@ export function withWireIds(messages: readonly ModelMessage[], maxLength: number
       })),
     }
   })
+}
+
+/** No format has a place for the time of a message, so it is written in front of it. */
+function timeLine(at: string | undefined): string[] {
+  return at === undefined ? [] : [`[${at}]`]
+}
+
+function withTime(content: readonly ContentPart[], at: string | undefined): readonly ContentPart[] {
+  const [first, ...rest] = content
+  if (at === undefined) return content
+  if (!first || !('text' in first)) return [...timeLine(at).map((text) => ({ text })), ...content]
+  return [{ ...first, text: [...timeLine(at), first.text].join('\n') }, ...rest]
 }
 
 /** A model may call a tool by a name that providers don't accept. The next request must still contain the call. */
@@ -85,7 +99,10 @@ export function promptWithSchema({ systemPrompt, settings: { responseSchema } }:
   return [systemPrompt, schema].filter((text) => text !== '').join('\n\n')
 }
 
-/** A return as text, with the notes about its call in front of it: no format has a place of their own for them. */
-export function returnText({ output, notes = [] }: ModelToolReturn): string {
-  return [...notes.map((note) => `[Note: ${note}]`), output].join('\n')
+/**
+ * A return as text, with its time and the notes about its call in front of it: no format has a place of their own for
+ * them.
+ */
+export function returnText({ output, notes = [], at }: ModelToolReturn): string {
+  return [...timeLine(at), ...notes.map((note) => `[Note: ${note}]`), output].join('\n')
 }

@@ -28,6 +28,8 @@ export function toAgent(row: Selectable<Database['agents']>): Agent {
     tags: row.tags,
     metadata: row.metadata,
     timezone: row.timezone,
+    keepRequests: row.keep_requests,
+    tellTimes: row.tell_times,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
   }
@@ -45,6 +47,8 @@ function settableColumns(agent: Agent) {
     tags: [...agent.tags],
     metadata: JSON.stringify(agent.metadata),
     timezone: agent.timezone,
+    keep_requests: agent.keepRequests,
+    tell_times: agent.tellTimes,
     updated_at: agent.updatedAt,
   }
 }

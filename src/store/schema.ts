@@ -66,6 +66,8 @@ export interface Database {
     tags: string[]
     metadata: Jsonb<JsonObject>
     timezone: string
+    keep_requests: Generated<boolean>
+    tell_times: Generated<boolean>
     created_at: Date
     updated_at: Date
   }
@@ -236,6 +238,13 @@ export interface Database {
     tools_ms: number | null
     finished_at: Date | null
     error: NullableJsonb<RunError>
+  }
+  step_exchanges: {
+    run_id: string
+    step_index: number
+    request: ColumnType<Json, string | null, string | null>
+    response: ColumnType<Json, string | null, string | null>
+    created_at: Date
   }
   tool_calls: {
     id: string

@@ -4,6 +4,7 @@ import { encodeId, shownRunIds } from '../domain/ids.ts'
 import { deleteOldIdempotencyKeys } from '../store/idempotency-keys.ts'
 import { freeRunsOfTheDead } from '../store/leases.ts'
 import { listCancelledRuns } from '../store/runs.ts'
+import { deleteOldStepExchanges } from '../store/step-exchanges.ts'
 import { deleteWorker, listSilentWorkers } from '../store/workers.ts'
 import type { WorkerOptions } from './worker-options.ts'
 import type { WorkerPresence } from './worker-presence.ts'
@@ -53,6 +54,11 @@ export class Sweep {
         name: 'delete idempotency keys',
         every: 20,
         run: () => deleteOldIdempotencyKeys(engine.db, engine.clock.now()),
+      },
+      {
+        name: 'delete kept requests',
+        every: 120,
+        run: () => deleteOldStepExchanges(engine.db, new Date(engine.clock.now().getTime() - options.keepRequestsMs)),
       },
       ...(others ? [{ name: 'look for workers', every: 4, run: () => others.look() }] : []),
     ]

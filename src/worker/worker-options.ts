@@ -15,6 +15,8 @@ export interface WorkerOptions {
   readonly about: WorkerProcess
   readonly limits: ClaimLimits
   readonly drainMs: number
+  /** How long requests to models are kept, for agents that ask for it. */
+  readonly keepRequestsMs: number
   /**
    * How long a worker must have lived before it drives a suspect. A server that something else kills every few seconds
    * never lives that long, so its runs are not blamed.

@@ -62,6 +62,8 @@ const agent: Agent = {
   tags: [],
   metadata: {},
   timezone: 'UTC',
+  keepRequests: false,
+  tellTimes: false,
   createdAt: at,
   updatedAt: at,
 }

@@ -76,6 +76,7 @@ export async function createEngineGround(options: {
       }),
       toolGraceMs: 0,
       modelIdleMs: 60_000,
+      keepsRequests: true,
     }),
     async createAgent() {
       const agent = await createAgent(ground.process(), viewer, {

@@ -74,6 +74,8 @@ export function createFixtures(db: Kysely<Database>): Fixtures {
         tags: [],
         metadata: '{}',
         timezone: 'UTC',
+        keepRequests: false,
+        tellTimes: false,
         created_at: now(),
         updated_at: now(),
         ...given,

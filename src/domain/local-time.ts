@@ -1,0 +1,27 @@
+/** By time zone: to make one takes longer than all the rest of a prompt. */
+const formats = new Map<string, Intl.DateTimeFormat>()
+
+function partsOf(time: Date, timeZone: string): Record<string, string> {
+  const format =
+    formats.get(timeZone) ??
+    new Intl.DateTimeFormat('en', {
+      timeZone,
+      weekday: 'long',
+      ...{ year: 'numeric', month: '2-digit', day: '2-digit' },
+      ...{ hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23' },
+    })
+  formats.set(timeZone, format)
+  return Object.fromEntries(format.formatToParts(time).map(({ type, value }) => [type, value]))
+}
+
+/** Monday, 2026-11-16 */
+export function dayOf(time: Date, timeZone: string): string {
+  const { weekday, year, month, day } = partsOf(time, timeZone)
+  return `${weekday}, ${year}-${month}-${day}`
+}
+
+/** 2026-11-16 21:19:05 (Europe/Berlin) */
+export function timeOf(time: Date, timeZone: string): string {
+  const { year, month, day, hour, minute, second } = partsOf(time, timeZone)
+  return `${year}-${month}-${day} ${hour}:${minute}:${second} (${timeZone})`
+}

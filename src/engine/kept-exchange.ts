@@ -1,0 +1,55 @@
+import type { Exchange } from '../domain/model-request.ts'
+import type { RunError } from '../domain/run.ts'
+import type { StepKey } from '../store/steps.ts'
+import { putStepExchange } from '../store/step-exchanges.ts'
+import type { EngineContext } from './engine-context.ts'
+
+/** A longer text inside a request, such as an image, is cut: the conversation has it whole. */
+const maxTextCharacters = 100_000
+const maxResponseCharacters = 4_000_000
+
+/** Holds what is sent to a model and what it answers, until it is stored. Of several attempts, the last. */
+export class KeptExchange implements Exchange {
+  #model = ''
+  #request: string | null = null
+  #events: string[] = []
+  #characters = 0
+  #omitted = 0
+
+  sent(model: string, body: object): void {
+    this.#model = model
+    this.#request = JSON.stringify(body, shortened)
+    this.#events = []
+    this.#characters = 0
+    this.#omitted = 0
+  }
+
+  received(event: object): void {
+    const text = JSON.stringify(event)
+    this.#characters += text.length
+    if (this.#characters > maxResponseCharacters) this.#omitted += 1
+    else this.#events.push(text)
+  }
+
+  failed(error: RunError): void {
+    this.received({ error })
+  }
+
+  /** Stores it. A failure is only logged: an answer is worth more than the record of it. */
+  async keep({ db, clock, catalog, log }: EngineContext, step: StepKey): Promise<void> {
+    if (this.#request === null) return
+    const events = this.#omitted > 0 ? [...this.#events, `{"omittedEvents":${this.#omitted}}`] : this.#events
+    const redact = catalog.providerOf(this.#model)?.redact ?? ((text: string) => text)
+    const response = events.length > 0 ? redact(`[${events.join(',')}]`) : null
+    try {
+      await putStepExchange(db, step, { request: redact(this.#request), response, now: clock.now() })
+    } catch (error) {
+      log.warn({ err: error, runId: step.runId }, 'a request to a model could not be kept')
+    }
+  }
+}
+
+function shortened(_key: string, value: unknown): unknown {
+  if (typeof value !== 'string' || value.length <= maxTextCharacters) return value
+  return `${value.slice(0, 200).toWellFormed()}… (${value.length} characters)`
+}

@@ -1,0 +1,54 @@
+import { sql, type Kysely } from 'kysely'
+
+import type { Reach } from '../domain/viewer.ts'
+import type { Json } from '../util/json.ts'
+import type { Database } from './schema.ts'
+import { isOneOfSteps, type StepKey } from './steps.ts'
+import { ofTenant } from './tenant-scope.ts'
+
+/** What was sent to a model for a step and what came back. A step that is made again keeps its last attempt. */
+export interface StepExchange extends StepKey {
+  readonly request: Json
+  readonly response: Json
+}
+
+/** The request and the response are JSON texts; null where there was none. */
+export async function putStepExchange(
+  db: Kysely<Database>,
+  { runId, index }: StepKey,
+  kept: { readonly request: string | null; readonly response: string | null; readonly now: Date },
+): Promise<void> {
+  await sql`
+    insert into step_exchanges (run_id, step_index, request, response, created_at)
+    values (${runId}, ${index}, ${kept.request}::json, ${kept.response}::json, ${kept.now})
+    on conflict (run_id, step_index) do update
+      set request = excluded.request, response = excluded.response, created_at = excluded.created_at`.execute(db)
+}
+
+export async function findStepExchanges(
+  db: Kysely<Database>,
+  reach: Reach,
+  keys: readonly StepKey[],
+): Promise<StepExchange[]> {
+  const rows = await db
+    .selectFrom('step_exchanges')
+    .innerJoin('runs', 'runs.id', 'step_exchanges.run_id')
+    .where(ofTenant('runs', reach))
+    .where(isOneOfSteps('step_exchanges.run_id', 'step_exchanges.step_index', keys))
+    .selectAll('step_exchanges')
+    .execute()
+  return rows.map((row) => ({ runId: row.run_id, index: row.step_index, request: row.request, response: row.response }))
+}
+
+const deletedAtOnce = 100
+
+/** Deletes what was kept before that time, the oldest first, a limited number at a time. */
+export async function deleteOldStepExchanges(db: Kysely<Database>, before: Date): Promise<void> {
+  for (;;) {
+    const { numAffectedRows } = await sql`
+      delete from step_exchanges where ctid = any(array(
+        select ctid from step_exchanges where created_at < ${before} order by created_at
+        limit ${deletedAtOnce} for update skip locked))`.execute(db)
+    if (Number(numAffectedRows) < deletedAtOnce) return
+  }
+}
