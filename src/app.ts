@@ -1,6 +1,7 @@
 import { hostname } from 'node:os'
 
 import { createAuthenticate } from './auth/authenticate.ts'
+import { requireScope } from './auth/require-scope.ts'
 import type { CommandContext } from './commands/command-context.ts'
 import { isLoopback, type Config } from './config.ts'
 import { builtinTools, type BuiltinTool } from './domain/builtin-tools.ts'
@@ -28,6 +29,11 @@ import { isWritable, type OpenDatabase } from './store/open-database.ts'
 import { upsertBuiltinTools } from './store/code-tools.ts'
 import { ensureDefaultTenant, listTenantIds } from './store/tenants.ts'
 import { listToolsOfWorkers } from './store/workers.ts'
+import { readWorkload } from './store/workload.ts'
+import { Metrics } from './telemetry/metrics.ts'
+import { startProcessMetrics } from './telemetry/process-metrics.ts'
+import { prometheusType, toPrometheus } from './telemetry/prometheus.ts'
+import { addServerMetrics } from './telemetry/server-metrics.ts'
 import { createTelemetry } from './telemetry/telemetry.ts'
 import { checkTools, loadTools } from './tools/load-tools.ts'
 import { createNetworkGuard } from './tools/network-guard.ts'
@@ -90,7 +96,8 @@ export async function createApp(options: AppOptions): Promise<App> {
       log.info({ tool: name, settings }, "a client has changed these settings of the tool, so the code's are not used")
   }
 
-  const hub = createHub(createTelemetry(log))
+  const metrics = new Metrics()
+  const hub = createHub(createTelemetry(log, metrics))
   const work = new ProcessWorkSignal(db)
   const providers = [demoProvider, ...config.endpoints.map(createProvider), ...(options.providers ?? [])]
   const catalog = createCatalog(providers)
@@ -114,7 +121,26 @@ export async function createApp(options: AppOptions): Promise<App> {
   } satisfies EngineContext
   const poll = new RunPoll(db, hub, log)
   const bus = createPostgresBus({ databaseUrl: database.url, address: ids.next(), log })
-  const relay = new Relay({ bus, hub, log })
+  const onDelay = metrics.histogram({
+    name: 'holdpoint.bus.delay',
+    unit: 's',
+    help: 'Time that a message to all processes takes to come back to its sender.',
+    bounds: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5],
+  })
+  const relay = new Relay({ bus, hub, log, onDelay })
+  const { pool } = database
+  addServerMetrics(metrics, {
+    workload: () => readWorkload(db),
+    pool: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
+    subscribers: () => hub.subscriberCount(),
+    log,
+  })
+  const metricsPage = {
+    contentType: prometheusType,
+    text: async () => toPrometheus(await metrics.collect()),
+    // They tell of all tenants, as `workers` does.
+    check: (viewer: Viewer) => requireScope(viewer, ['MANAGE'], 'Reading /metrics'),
+  }
   const worker = new RunWorker({
     engine,
     database,
@@ -132,6 +158,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     log,
   })
   let stopping: Promise<void> | undefined
+  let stopProcessMetrics: (() => void) | undefined
   const ready = async () => {
     // A process that drains accepts no more work: a load balancer should use another.
     if (stopping !== undefined || !(await isWritable(database.pool))) return false
@@ -149,12 +176,14 @@ export async function createApp(options: AppOptions): Promise<App> {
           allowedOrigins: config.allowedOrigins,
           limits: { requestBytes: config.maxBodyBytes },
           ready,
+          metrics: metricsPage,
         })
       : undefined
-  const health = role === 'worker' && config.healthPort !== undefined ? createHealthServer({ ready, log }) : undefined
+  const health = config.healthPort === undefined ? undefined : createHealthServer({ ready, metrics: metricsPage, log })
 
   return {
     async start() {
+      stopProcessMetrics = startProcessMetrics(metrics)
       poll.start()
       await relay.start()
       await worker.start()
@@ -175,6 +204,7 @@ export async function createApp(options: AppOptions): Promise<App> {
         await relay.stop()
         await poll.stop()
         databaseClock?.stop()
+        stopProcessMetrics?.()
       })()
       return stopping
     },

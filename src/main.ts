@@ -109,7 +109,7 @@ async function serve(
   const app = await createApp({ config, database, log, role })
   closers.push(() => app.stop())
   const { url } = await app.start().catch((error: unknown) => {
-    throw explainListening(error, role, config)
+    throw explainListening(error, config)
   })
   log.info({ version, role, url, capacity: config.workers, node: process.version }, 'started')
   print(`ready ${url ?? role}`)
@@ -125,9 +125,9 @@ async function findSigningSecret({ db }: OpenDatabase, tenant: string | undefine
   return secret
 }
 
-function explainListening(error: unknown, role: 'serve' | 'worker', config: Config): unknown {
-  const { host } = config
-  const [variable, port] = role === 'serve' ? ['PORT', config.port] : ['HOLDPOINT_HEALTH_PORT', config.healthPort]
+function explainListening(error: unknown, { host, healthPort }: Config): unknown {
+  const { port } = error as NodeJS.ErrnoException & { readonly port?: number }
+  const variable = port === healthPort ? 'HOLDPOINT_HEALTH_PORT' : 'PORT'
   switch (errorCode(error)) {
     case 'EADDRINUSE':
       return new StartError(

@@ -31,7 +31,7 @@ export const settings = {
     most: 10_000,
   }),
   HOLDPOINT_HEALTH_PORT: optional(
-    integer('port of /healthz and /readyz of the command worker; 0 takes a free port', {
+    integer('another port for /healthz, /readyz and /metrics, without a key; 0 takes a free port', {
       default: 0,
       least: 0,
       most: 65_535,

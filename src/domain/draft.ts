@@ -36,6 +36,8 @@ export interface Checkpoint {
   readonly messages: readonly PositionedMessage[]
   readonly newSteps: readonly Step[]
   readonly changedSteps: readonly Step[]
+  /** The step whose model answered, failed or was stopped. Null if the checkpoint is about something else. */
+  readonly asked: Step | null
   readonly newCalls: readonly ToolCall[]
   readonly changedCalls: readonly ToolCall[]
   /** Positions of messages that leave the context. */
@@ -67,6 +69,7 @@ export class Draft {
   readonly #excluded: number[] = []
   readonly #blocks: BlockWrite[] = []
   #context: ContextBounds | null = null
+  #asked: number | null = null
 
   constructor(state: RunState, sources: { readonly clock: Clock; readonly ids: IdSource }) {
     this.#before = state.run
@@ -94,6 +97,7 @@ export class Draft {
       changedSteps: [...this.#changedSteps]
         .filter((index) => !this.#newSteps.has(index))
         .map((index) => this.#state.steps[index]!),
+      asked: this.#asked === null ? null : this.#state.steps[this.#asked]!,
       newCalls: [...this.#newCalls].map((id) => byId.get(id)!),
       changedCalls: [...this.#changedCalls].filter((id) => !this.#newCalls.has(id)).map((id) => byId.get(id)!),
       excluded: this.#excluded,
@@ -226,6 +230,7 @@ export class Draft {
     const step = { ...steps.at(-1)!, ...change }
     this.#state = { ...this.#state, steps: [...steps.slice(0, -1), step] }
     this.#changedSteps.add(step.index)
+    if (typeof change.modelMs === 'number') this.#asked = step.index
   }
 
   finishStep(change: Partial<Step> & Pick<Step, 'status'>): void {

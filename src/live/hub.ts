@@ -40,6 +40,8 @@ export interface Hub {
   listen(runId: string, listener: (wakeUp: WakeUp) => void): () => void
   /** The runs that have readers in this process. */
   runsWithReaders(): string[]
+  /** How many readers and watchers this process has. */
+  subscriberCount(): number
   /** What the readers of a run share. Undefined while the run has no readers. */
   tail(runId: string): RunTail | undefined
   /** This process committed a checkpoint. Readers get its entries without a read from the database. */
@@ -179,6 +181,7 @@ export function createHub(observer?: HubObserver): Hub {
 
     listen: (runId, listener) => readers.add(runId, listener),
     runsWithReaders: () => readers.keys(),
+    subscriberCount: () => readers.count() + conversations.count() + tenants.count(),
     tail: (runId) => tails.get(runId),
     checkpointStored(checkpoint) {
       const { before, after, at, entries } = checkpoint

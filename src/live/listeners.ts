@@ -36,6 +36,11 @@ export class Listeners<Argument = void> {
     return this.#sets.has(key)
   }
 
+  /** How many listeners there are, of all keys. */
+  count(): number {
+    return [...this.#sets.values()].reduce((count, set) => count + set.size, 0)
+  }
+
   keys(): string[] {
     return [...this.#sets.keys()]
   }

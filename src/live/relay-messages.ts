@@ -86,6 +86,11 @@ export function senderOf(payload: string): string | undefined {
   return /^"([^"]+)" \d+ \[/.exec(payload)?.[1]
 }
 
+/** The number that its sender gave a payload. */
+export function numberOf(payload: string): number {
+  return Number(payload.split(' ', 2)[1])
+}
+
 /** Returns undefined if the payload cannot be parsed, for example because another version sent it. */
 export function unpackMessages(payload: string): readonly RelayMessage[] | undefined {
   try {

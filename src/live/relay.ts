@@ -2,7 +2,7 @@ import { pieceBeyond, type LivePosition } from '../domain/live-step.ts'
 import type { Log } from '../util/log.ts'
 import type { Bus } from './bus.ts'
 import type { Hub, HubInlet, HubLink, TopicKind } from './hub.ts'
-import { packMessages, senderOf, unpackMessages, type RelayMessage } from './relay-messages.ts'
+import { numberOf, packMessages, senderOf, unpackMessages, type RelayMessage } from './relay-messages.ts'
 import { StepCopy, toPatch, type Patch } from './step-copy.ts'
 
 /**
@@ -40,6 +40,14 @@ interface Followed {
   silence: number
 }
 
+export interface RelayOptions {
+  readonly bus: Bus
+  readonly hub: Hub
+  readonly log: Log
+  /** Is told how long the bus took to bring this process's own message back. */
+  readonly onDelay?: (seconds: number) => void
+}
+
 /**
  * Joins the hubs of several processes with the protocol in `relay-messages.ts`. Writers send only what readers have
  * asked for, so nothing is sent that nobody reads, and a process that is alone sends a single message.
@@ -66,10 +74,14 @@ export class Relay {
   #windowMs: number = windowMs.least
   #number = 0
   #stopped = false
+  /** When the last payload for all processes was sent, and its number, until it comes back here. */
+  #sent: { readonly number: number; readonly at: number } | undefined
+  readonly #onDelay: (seconds: number) => void
 
-  constructor({ bus, hub, log }: { readonly bus: Bus; readonly hub: Hub; readonly log: Log }) {
+  constructor({ bus, hub, log, onDelay = () => {} }: RelayOptions) {
     this.#bus = bus
     this.#log = log
+    this.#onDelay = onDelay
     this.#now = () => performance.now()
     this.#hub = hub.connect(this.#link())
   }
@@ -181,7 +193,8 @@ export class Relay {
 
   #receive(payload: string): void {
     const from = senderOf(payload)
-    if (from === undefined || from === this.#bus.address) return
+    if (from === undefined) return
+    if (from === this.#bus.address) return this.#measure(payload)
     const messages = unpackMessages(payload)
     if (!messages) return
     const isNew = !this.#peers.has(from)
@@ -189,6 +202,13 @@ export class Relay {
     for (const message of messages) this.#handle(from, message)
     // Tells a new process what this one follows and watches.
     if (isNew && this.#peers.has(from)) for (const [topic, kind] of this.#hub.topics()) this.#introduce(topic, kind)
+  }
+
+  /** The clocks of two machines differ, so the bus is measured by what comes back to its sender. */
+  #measure(payload: string): void {
+    if (this.#sent?.number !== numberOf(payload)) return
+    this.#onDelay((this.#now() - this.#sent.at) / 1000)
+    this.#sent = undefined
   }
 
   #handle(from: string, message: RelayMessage): void {
@@ -280,6 +300,8 @@ export class Relay {
     this.#windowMs = Math.min(windowMs.most, windowMs.least + count / 20)
     this.#outbox.clear()
     if (packets.length === 0) return
+    const toAll = packets.findLast(({ to }) => to === undefined)
+    if (toAll) this.#sent = { number: numberOf(toAll.payload), at: this.#now() }
     try {
       await this.#bus.send(packets)
     } catch (error) {

@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { Log } from '../util/log.ts'
 import { createReadiness, sendLiveness, type Ready } from './health.ts'
 import { listen, type Listening } from './listen.ts'
+import { sendMetrics, type MetricsPage } from './metrics.ts'
 import { isRead, securityHeaders, sendError } from './pages.ts'
 
 export interface HealthServer {
@@ -11,8 +12,14 @@ export interface HealthServer {
   close(): Promise<void>
 }
 
-/** `/healthz` and `/readyz` of a process that has no API. */
-export function createHealthServer({ ready, log }: { readonly ready: Ready; readonly log: Log }): HealthServer {
+export interface HealthServerOptions {
+  readonly ready: Ready
+  readonly metrics: MetricsPage
+  readonly log: Log
+}
+
+/** `/healthz`, `/readyz` and `/metrics` on a port of their own, without a key: for whoever watches the process. */
+export function createHealthServer({ ready, metrics, log }: HealthServerOptions): HealthServer {
   const sendReadiness = createReadiness(ready, { log })
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -21,10 +28,16 @@ export function createHealthServer({ ready, log }: { readonly ready: Ready; read
     const path = request.url?.split('?')[0]
     if (path === '/healthz') return sendLiveness(response)
     if (path === '/readyz') return sendReadiness(response)
-    sendError(response, 404, 'There is nothing here but /healthz and /readyz.')
+    if (path === '/metrics') return sendMetrics(response, metrics)
+    sendError(response, 404, 'There is nothing here but /healthz, /readyz and /metrics.')
   }
 
-  const server = createServer((request, response) => void answer(request, response))
+  const server = createServer((request, response) => {
+    answer(request, response).catch((error: unknown) => {
+      log.error({ err: error }, 'the health port could not answer')
+      response.destroy()
+    })
+  })
   return {
     listen: (host, port) => listen(server, host, port),
     close: () =>

@@ -15,6 +15,7 @@ import { badHost, parseHost } from './host.ts'
 import { createKeyWatch } from './key-watch.ts'
 import { defaultLimits, type Limits } from './limits.ts'
 import { listen, type Listening } from './listen.ts'
+import { createMetricsEndpoint, type MetricsPage } from './metrics.ts'
 import { createOrigins } from './origin.ts'
 import { isRead, securityHeaders, sendError, sendJson } from './pages.ts'
 import { requestIdOf } from './request-id.ts'
@@ -36,6 +37,8 @@ export interface HttpServerOptions<Viewer> {
   /** Origins of other sites whose pages may use the API. Defaults to none. */
   readonly allowedOrigins?: readonly string[]
   readonly ready: Ready
+  /** What `/metrics` shows to viewers that `check` lets pass. `check` throws FORBIDDEN for the others. */
+  readonly metrics?: MetricsPage & { readonly check: (viewer: Viewer) => void }
 }
 
 export interface HttpServer {
@@ -64,6 +67,7 @@ export function createHttpServer<Viewer>(options: HttpServerOptions<Viewer>): Ht
   const sendGraphiQL = createGraphiQL()
   const sendSchemaFile = createSchemaFiles(schema)
   const sendReadiness = createReadiness(ready, { log })
+  const answerMetrics = options.metrics && createMetricsEndpoint(options.metrics, { ...shared, ...options.metrics })
   const webConsole = options.console ? createConsole() : undefined
 
   async function route(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -75,6 +79,8 @@ export function createHttpServer<Viewer>(options: HttpServerOptions<Viewer>): Ht
       return answerGraphQL(request, response)
     }
     if (isSchemaFile(path)) return isRead(request, response) ? sendSchemaFile(response, path) : undefined
+    if (path === '/metrics' && answerMetrics)
+      return isRead(request, response) ? answerMetrics(request, response) : undefined
     const isConsole = (request.method === 'GET' || request.method === 'HEAD') && path !== undefined
     if (isConsole && (await webConsole?.send(path, request, response))) return
     if (path !== '/' && path !== '/healthz' && path !== '/readyz') {

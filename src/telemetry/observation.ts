@@ -1,6 +1,6 @@
 import type { Checkpoint } from '../domain/draft.ts'
 import type { DrivenRun } from '../domain/run-state.ts'
-import type { StoredRunStatus } from '../domain/run.ts'
+import type { StoredRunStatus, Usage } from '../domain/run.ts'
 import type { Step } from '../domain/step.ts'
 import type { ToolCall, ToolCallStatus } from '../domain/tool-call.ts'
 
@@ -16,6 +16,10 @@ export interface ObservedRun {
   readonly at: Date
   /** The model of the step that the checkpoint is about. Undefined if it is about none. */
   readonly model: string | undefined
+  /** The step whose model answered, failed or was stopped. Null if the checkpoint stores no such thing. */
+  readonly asked: Step | null
+  /** What requests to models used since the run's last checkpoint. */
+  readonly spent: Usage
   readonly observations: readonly Observation[]
 }
 
@@ -48,5 +52,22 @@ export function observe(checkpoint: Checkpoint): ObservedRun {
         return []
     }
   })
-  return { run, at, model: steps.at(-1)?.model, observations }
+  const asked = checkpoint.asked
+  return { run, at, model: steps.at(-1)?.model, asked, spent: usageBetween(before.usage, run.usage), observations }
+}
+
+function usageBetween(before: Usage, after: Usage): Usage {
+  const costUsd = before.costUsd === null || after.costUsd === null ? null : after.costUsd - before.costUsd
+  return {
+    inputTokens: after.inputTokens - before.inputTokens,
+    outputTokens: after.outputTokens - before.outputTokens,
+    cachedInputTokens: after.cachedInputTokens - before.cachedInputTokens,
+    reasoningTokens: after.reasoningTokens - before.reasoningTokens,
+    costUsd,
+  }
+}
+
+/** Whether the checkpoint of this time decided the call: a person, a client or the expiry of its approval. */
+export function isDecidedNow(call: ToolCall, at: Date): boolean {
+  return call.decision !== null && call.decidedAt?.getTime() === at.getTime()
 }

@@ -1,7 +1,7 @@
 import { encodeId, shownRunIds } from '../domain/ids.ts'
 import { hasEnded } from '../domain/run.ts'
 import type { Log } from '../util/log.ts'
-import type { Observation, ObservedRun, RunObserver } from './observation.ts'
+import { isDecidedNow, type Observation, type ObservedRun, type RunObserver } from './observation.ts'
 
 /**
  * Writes one line for the end of a run and for each failed step; with `LOG_LEVEL=debug` also each step and decision.
@@ -33,9 +33,8 @@ function logObservation(log: Log, observed: ObservedRun, observation: Observatio
     case 'call': {
       const { call, status } = observation
       const facts = { ...ids, toolCallId: encodeId('ToolCall', call.id), tool: call.name, status, needs: call.needs }
-      const isDecided = call.decision !== null && call.decidedAt?.getTime() === observed.at.getTime()
-      if (!isDecided) return log.debug(facts, 'tool call')
-      const { kind, actor } = call.decision
+      if (!isDecidedNow(call, observed.at)) return log.debug(facts, 'tool call')
+      const { kind, actor } = call.decision!
       return log.debug({ ...facts, decision: kind, decidedBy: actor?.id ?? null }, 'tool call decided')
     }
     default:

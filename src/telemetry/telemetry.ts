@@ -2,8 +2,10 @@ import type { Checkpoint } from '../domain/draft.ts'
 import { encodeId } from '../domain/ids.ts'
 import type { RunNews } from '../domain/run-news.ts'
 import type { Log } from '../util/log.ts'
+import type { Metrics } from './metrics.ts'
 import { observe, type RunObserver } from './observation.ts'
 import { createRunLog } from './run-log.ts'
+import { createRunMetrics } from './run-metrics.ts'
 
 export interface Telemetry {
   checkpointStored(checkpoint: Checkpoint): void
@@ -13,8 +15,8 @@ export interface Telemetry {
 /**
  * Tells logs, metrics and traces what this process stored. They cannot disagree with the record: they are made of it.
  */
-export function createTelemetry(log: Log): Telemetry {
-  const observers: readonly RunObserver[] = [createRunLog(log)]
+export function createTelemetry(log: Log, metrics: Metrics): Telemetry {
+  const observers: readonly RunObserver[] = [createRunLog(log), createRunMetrics(metrics)]
   return {
     checkpointStored(checkpoint) {
       const observed = observe(checkpoint)

@@ -1,0 +1,42 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+
+import { toClientError } from '../graphql/errors.ts'
+import type { Log } from '../util/log.ts'
+import type { Identify } from './authentication.ts'
+import { sendError } from './pages.ts'
+
+/** The metrics of this process as text. */
+export interface MetricsPage {
+  readonly contentType: string
+  text(): Promise<string>
+}
+
+export async function sendMetrics(response: ServerResponse, { contentType, text }: MetricsPage): Promise<void> {
+  const body = await text()
+  response.writeHead(200, { 'content-type': contentType, 'cache-control': 'no-store' })
+  response.end(body)
+}
+
+/**
+ * Metrics beside the API. They tell of all tenants, so the client must pass `check`, which throws what the client is
+ * answered.
+ */
+export function createMetricsEndpoint<Viewer>(
+  page: MetricsPage,
+  {
+    identify,
+    check,
+    log,
+  }: { readonly identify: Identify<Viewer>; readonly check: (viewer: Viewer) => void; readonly log: Log },
+): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
+  return async ({ headers }, response) => {
+    try {
+      check(await identify(headers.authorization ?? null, headers.host))
+    } catch (error) {
+      const { code, message } = toClientError(error, log)
+      const status = code === 'UNAUTHENTICATED' ? 401 : code === 'FORBIDDEN' ? 403 : code === 'UNAVAILABLE' ? 503 : 500
+      return sendError(response, status, message, code)
+    }
+    await sendMetrics(response, page)
+  }
+}

@@ -1,0 +1,87 @@
+import type { Workload } from '../domain/workload.ts'
+import type { Log } from '../util/log.ts'
+import type { MetricAbout, Metrics } from './metrics.ts'
+
+export interface ServerSources {
+  /** Reads the database. */
+  readonly workload: () => Promise<Workload>
+  readonly pool: () => { readonly total: number; readonly idle: number; readonly waiting: number }
+  /** Open subscriptions of this process. */
+  readonly subscribers: () => number
+  readonly log: Log
+}
+
+/** However often metrics are collected, the database is asked once in this time. */
+const keptMs = 1_000
+
+/** Gauges that are read when the metrics are collected. */
+export function addServerMetrics(metrics: Metrics, { workload, pool, subscribers, log }: ServerSources): void {
+  const gauge = (name: string, unit: string, help: string) => ({ name, unit, help, kind: 'gauge' }) as const
+  addWorkloadMetrics(metrics, workload, log)
+  metrics.read(gauge('holdpoint.subscribers', '{subscriber}', 'Open subscriptions of this process.'), subscribers)
+  metrics.read(gauge('holdpoint.pool.connections', '{connection}', 'Database connections of this process.'), () => {
+    const { total, idle } = pool()
+    return [
+      { labels: { state: 'used' }, value: total - idle },
+      { labels: { state: 'idle' }, value: idle },
+    ]
+  })
+  metrics.read(
+    gauge('holdpoint.pool.waiting', '{request}', 'Statements that wait for a database connection.'),
+    () => pool().waiting,
+  )
+}
+
+function addWorkloadMetrics(metrics: Metrics, workload: () => Promise<Workload>, log: Log): void {
+  let known: Workload | undefined
+  let readAt = Number.NEGATIVE_INFINITY
+  let reading: Promise<void> | undefined
+
+  async function read(): Promise<void> {
+    try {
+      known = await workload()
+      readAt = performance.now()
+    } catch (error) {
+      known = undefined
+      log.warn({ err: error }, 'metrics of the database could not be read')
+    }
+  }
+  metrics.prepare(async () => {
+    if (performance.now() - readAt < keptMs) return
+    await (reading ??= read().finally(() => (reading = undefined)))
+  })
+
+  const whole = 'Of the whole installation: the same in every process.'
+  const add = (
+    about: MetricAbout,
+    read: (load: Workload) => number | { labels: Record<string, string>; value: number }[],
+  ) => metrics.read({ ...about, help: `${about.help} ${whole}`, kind: 'gauge' }, () => (known ? read(known) : []))
+  add(
+    { name: 'holdpoint.queue.depth', unit: '{run}', help: 'Runs that wait for a worker, or behind another run.' },
+    ({ claimableRuns, runsBehind }) => [
+      { labels: { state: 'ready' }, value: claimableRuns },
+      { labels: { state: 'behind' }, value: runsBehind },
+    ],
+  )
+  add(
+    { name: 'holdpoint.queue.oldest', unit: 's', help: 'Age of the oldest run that waits for a worker.' },
+    ({ oldestClaimableSeconds }) => oldestClaimableSeconds,
+  )
+  add({ name: 'holdpoint.runs.active', unit: '{run}', help: 'Runs that workers drive now.' }, (load) => load.drivenRuns)
+  add(
+    { name: 'holdpoint.approvals.waiting', unit: '{call}', help: 'Tool calls that wait, by what they wait for.' },
+    ({ waitingApprovals, waitingClientCalls }) => [
+      { labels: { needs: 'APPROVAL' }, value: waitingApprovals },
+      { labels: { needs: 'CLIENT_EXECUTION' }, value: waitingClientCalls },
+    ],
+  )
+  add(
+    { name: 'holdpoint.approvals.oldest', unit: 's', help: 'Age of the oldest tool call that waits for a person.' },
+    ({ oldestApprovalSeconds }) => oldestApprovalSeconds,
+  )
+  add({ name: 'holdpoint.workers.alive', unit: '{worker}', help: 'Processes that drive runs.' }, (load) => load.workers)
+  add(
+    { name: 'holdpoint.workers.capacity', unit: '{run}', help: 'Runs that all workers can drive at a time.' },
+    (load) => load.capacity,
+  )
+}
