@@ -238,6 +238,7 @@ export type RunEventFields =
       readonly stepId: string
       readonly toolCallId: string
       readonly name: string
+      readonly needs: ToolCallNeed | null
       readonly offset: number
       readonly argumentsText: string
     }
@@ -271,9 +272,8 @@ export type ConversationSnapshotData = {
     readonly title: string | null
     readonly lastCursor: string
     readonly agent: { readonly id: string; readonly name: string }
-    readonly activeRun: RunFields | null
+    readonly latestRun: RunFields | null
     readonly queue: readonly QueuedRunFields[]
-    readonly runs: { readonly nodes: readonly RunFields[] }
     readonly messages: {
       readonly nodes: readonly MessageFields[]
       readonly pageInfo: { readonly hasPreviousPage: boolean; readonly startCursor: string | null }
@@ -282,7 +282,7 @@ export type ConversationSnapshotData = {
 }
 export type ConversationSnapshotVariables = { readonly id: string; readonly last: number }
 export const ConversationSnapshot =
-  'query ConversationSnapshot($id:ID!$last:Int!){conversation(id:$id){id title lastCursor agent{id name}activeRun{...RunFields}queue{...QueuedRunFields}runs(first:1){nodes{...RunFields}}messages(last:$last){nodes{...MessageFields}pageInfo{hasPreviousPage startCursor}}}}fragment RunFields on Run{id status stopReason canRetry createdAt startedAt finishedAt error{...RunErrorFields}usage{...UsageFields}}fragment RunErrorFields on RunError{type message detail retryable}fragment UsageFields on Usage{steps inputTokens outputTokens totalTokens cachedInputTokens reasoningTokens costUsd}fragment QueuedRunFields on Run{id status createdAt input{role text clientId}}fragment MessageFields on Message{__typename id position clientId inContext createdAt run{id}...on SystemMessage{text}...on UserMessage{text content{text imageUrl}}...on ReasoningMessage{text redacted}...on AssistantMessage{text interrupted}...on SummaryMessage{text}...on ToolCallMessage{toolCalls{...ToolCallFields}}...on ApprovalRequestMessage{toolCalls{...ToolCallFields}}}fragment ToolCallFields on ToolCall{id name argumentsText arguments editedArguments status needs approvalsRequired createdAt startedAt finishedAt expiresAt run{id}decision{...DecisionFields}result{status output stdout stderr truncated durationMs}}fragment DecisionFields on ApprovalDecision{toolCallId kind reason note scope editedArguments toolReturn status decidedBy decidedAt}' as TypedDocument<
+  'query ConversationSnapshot($id:ID!$last:Int!){conversation(id:$id){id title lastCursor agent{id name}latestRun{...RunFields}queue{...QueuedRunFields}messages(last:$last){nodes{...MessageFields}pageInfo{hasPreviousPage startCursor}}}}fragment RunFields on Run{id status stopReason canRetry createdAt startedAt finishedAt error{...RunErrorFields}usage{...UsageFields}}fragment RunErrorFields on RunError{type message detail retryable}fragment UsageFields on Usage{steps inputTokens outputTokens totalTokens cachedInputTokens reasoningTokens costUsd}fragment QueuedRunFields on Run{id status createdAt input{role text clientId}}fragment MessageFields on Message{__typename id position clientId inContext createdAt run{id}...on SystemMessage{text}...on UserMessage{text content{text imageUrl}}...on ReasoningMessage{text redacted}...on AssistantMessage{text interrupted}...on SummaryMessage{text}...on ToolCallMessage{toolCalls{...ToolCallFields}}...on ApprovalRequestMessage{toolCalls{...ToolCallFields}}}fragment ToolCallFields on ToolCall{id name argumentsText arguments editedArguments status needs approvalsRequired createdAt startedAt finishedAt expiresAt run{id}decision{...DecisionFields}result{status output stdout stderr truncated durationMs}}fragment DecisionFields on ApprovalDecision{toolCallId kind reason note scope editedArguments toolReturn status decidedBy decidedAt}' as TypedDocument<
     ConversationSnapshotData,
     ConversationSnapshotVariables
   >
@@ -309,13 +309,18 @@ export const ConversationOlder =
 export type RunEventsData = { readonly runEvents: RunEventFields }
 export type RunEventsVariables = { readonly runId: string; readonly after?: string | null | undefined }
 export const RunEvents =
-  'subscription RunEvents($runId:ID!$after:EventCursor){runEvents(runId:$runId after:$after){...RunEventFields}}fragment RunEventFields on RunEvent{__typename cursor runId at ...on RunEntry{seq}...on RunStatusChanged{status stopReason error{...RunErrorFields}usage{...UsageFields}}...on StepStarted{stepId index}...on StepRestarted{stepId attempt}...on TextDelta{stepId messageId kind offset text}...on ToolCallDelta{stepId toolCallId name offset argumentsText}...on MessageAdded{message{...MessageFields}}...on ToolCallChanged{toolCallStatus toolCall{...ToolCallFields}}...on ChildRunStarted{child{id}}}fragment RunErrorFields on RunError{type message detail retryable}fragment UsageFields on Usage{steps inputTokens outputTokens totalTokens cachedInputTokens reasoningTokens costUsd}fragment MessageFields on Message{__typename id position clientId inContext createdAt run{id}...on SystemMessage{text}...on UserMessage{text content{text imageUrl}}...on ReasoningMessage{text redacted}...on AssistantMessage{text interrupted}...on SummaryMessage{text}...on ToolCallMessage{toolCalls{...ToolCallFields}}...on ApprovalRequestMessage{toolCalls{...ToolCallFields}}}fragment ToolCallFields on ToolCall{id name argumentsText arguments editedArguments status needs approvalsRequired createdAt startedAt finishedAt expiresAt run{id}decision{...DecisionFields}result{status output stdout stderr truncated durationMs}}fragment DecisionFields on ApprovalDecision{toolCallId kind reason note scope editedArguments toolReturn status decidedBy decidedAt}' as TypedDocument<
+  'subscription RunEvents($runId:ID!$after:EventCursor){runEvents(runId:$runId after:$after){...RunEventFields}}fragment RunEventFields on RunEvent{__typename cursor runId at ...on RunEntry{seq}...on RunStatusChanged{status stopReason error{...RunErrorFields}usage{...UsageFields}}...on StepStarted{stepId index}...on StepRestarted{stepId attempt}...on TextDelta{stepId messageId kind offset text}...on ToolCallDelta{stepId toolCallId name needs offset argumentsText}...on MessageAdded{message{...MessageFields}}...on ToolCallChanged{toolCallStatus toolCall{...ToolCallFields}}...on ChildRunStarted{child{id}}}fragment RunErrorFields on RunError{type message detail retryable}fragment UsageFields on Usage{steps inputTokens outputTokens totalTokens cachedInputTokens reasoningTokens costUsd}fragment MessageFields on Message{__typename id position clientId inContext createdAt run{id}...on SystemMessage{text}...on UserMessage{text content{text imageUrl}}...on ReasoningMessage{text redacted}...on AssistantMessage{text interrupted}...on SummaryMessage{text}...on ToolCallMessage{toolCalls{...ToolCallFields}}...on ApprovalRequestMessage{toolCalls{...ToolCallFields}}}fragment ToolCallFields on ToolCall{id name argumentsText arguments editedArguments status needs approvalsRequired createdAt startedAt finishedAt expiresAt run{id}decision{...DecisionFields}result{status output stdout stderr truncated durationMs}}fragment DecisionFields on ApprovalDecision{toolCallId kind reason note scope editedArguments toolReturn status decidedBy decidedAt}' as TypedDocument<
     RunEventsData,
     RunEventsVariables
   >
 
 export type ConversationEventsData = {
   readonly conversationEvents:
+    | {
+        readonly __typename: 'BranchChanged'
+        readonly cursor: string
+        readonly lastSharedMessage: { readonly id: string; readonly position: number } | null
+      }
     | {
         readonly __typename: 'ChildRunStarted'
         readonly cursor: string
@@ -332,6 +337,7 @@ export type ConversationEventsData = {
         readonly seq: number
         readonly message: MessageFields
       }
+    | { readonly __typename: 'QueueChanged'; readonly cursor: string; readonly queue: readonly QueuedRunFields[] }
     | {
         readonly __typename: 'RunStatusChanged'
         readonly cursor: string
@@ -396,13 +402,14 @@ export type ConversationEventsData = {
         readonly stepId: string
         readonly toolCallId: string
         readonly name: string
+        readonly needs: ToolCallNeed | null
         readonly offset: number
         readonly argumentsText: string
       }
 }
 export type ConversationEventsVariables = { readonly conversationId: string; readonly after: string }
 export const ConversationEvents =
-  'subscription ConversationEvents($conversationId:ID!$after:EventCursor!){conversationEvents(conversationId:$conversationId after:$after){__typename cursor ...on RunEvent{...RunEventFields}}}fragment RunEventFields on RunEvent{__typename cursor runId at ...on RunEntry{seq}...on RunStatusChanged{status stopReason error{...RunErrorFields}usage{...UsageFields}}...on StepStarted{stepId index}...on StepRestarted{stepId attempt}...on TextDelta{stepId messageId kind offset text}...on ToolCallDelta{stepId toolCallId name offset argumentsText}...on MessageAdded{message{...MessageFields}}...on ToolCallChanged{toolCallStatus toolCall{...ToolCallFields}}...on ChildRunStarted{child{id}}}fragment RunErrorFields on RunError{type message detail retryable}fragment UsageFields on Usage{steps inputTokens outputTokens totalTokens cachedInputTokens reasoningTokens costUsd}fragment MessageFields on Message{__typename id position clientId inContext createdAt run{id}...on SystemMessage{text}...on UserMessage{text content{text imageUrl}}...on ReasoningMessage{text redacted}...on AssistantMessage{text interrupted}...on SummaryMessage{text}...on ToolCallMessage{toolCalls{...ToolCallFields}}...on ApprovalRequestMessage{toolCalls{...ToolCallFields}}}fragment ToolCallFields on ToolCall{id name argumentsText arguments editedArguments status needs approvalsRequired createdAt startedAt finishedAt expiresAt run{id}decision{...DecisionFields}result{status output stdout stderr truncated durationMs}}fragment DecisionFields on ApprovalDecision{toolCallId kind reason note scope editedArguments toolReturn status decidedBy decidedAt}' as TypedDocument<
+  'subscription ConversationEvents($conversationId:ID!$after:EventCursor!){conversationEvents(conversationId:$conversationId after:$after){__typename cursor ...on RunEvent{...RunEventFields}...on QueueChanged{queue{...QueuedRunFields}}...on BranchChanged{lastSharedMessage{id position}}}}fragment RunEventFields on RunEvent{__typename cursor runId at ...on RunEntry{seq}...on RunStatusChanged{status stopReason error{...RunErrorFields}usage{...UsageFields}}...on StepStarted{stepId index}...on StepRestarted{stepId attempt}...on TextDelta{stepId messageId kind offset text}...on ToolCallDelta{stepId toolCallId name needs offset argumentsText}...on MessageAdded{message{...MessageFields}}...on ToolCallChanged{toolCallStatus toolCall{...ToolCallFields}}...on ChildRunStarted{child{id}}}fragment RunErrorFields on RunError{type message detail retryable}fragment UsageFields on Usage{steps inputTokens outputTokens totalTokens cachedInputTokens reasoningTokens costUsd}fragment MessageFields on Message{__typename id position clientId inContext createdAt run{id}...on SystemMessage{text}...on UserMessage{text content{text imageUrl}}...on ReasoningMessage{text redacted}...on AssistantMessage{text interrupted}...on SummaryMessage{text}...on ToolCallMessage{toolCalls{...ToolCallFields}}...on ApprovalRequestMessage{toolCalls{...ToolCallFields}}}fragment ToolCallFields on ToolCall{id name argumentsText arguments editedArguments status needs approvalsRequired createdAt startedAt finishedAt expiresAt run{id}decision{...DecisionFields}result{status output stdout stderr truncated durationMs}}fragment DecisionFields on ApprovalDecision{toolCallId kind reason note scope editedArguments toolReturn status decidedBy decidedAt}fragment QueuedRunFields on Run{id status createdAt input{role text clientId}}' as TypedDocument<
     ConversationEventsData,
     ConversationEventsVariables
   >

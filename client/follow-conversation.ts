@@ -47,7 +47,7 @@ export function followConversation(
     if (!conversation) throw notFound(conversationId)
     info = { title: conversation.title, agent: conversation.agent }
     older = conversation.messages.pageInfo
-    const run = conversation.activeRun ?? conversation.runs.nodes[0]
+    const run = conversation.latestRun
     transcript.load({
       messages: conversation.messages.nodes,
       runs: run ? [run] : [],
@@ -63,7 +63,7 @@ export function followConversation(
       document: ConversationEvents,
       variables: () => ({ conversationId, after: transcript.state.cursor ?? lastCursor }),
       next({ conversationEvents }) {
-        const event = conversationEvents as TranscriptEvent
+        const event: TranscriptEvent = conversationEvents
         if (!transcript.apply(event)) return
         if (event.__typename !== 'QueueChanged' && event.__typename !== 'BranchChanged') options.onEvent?.(event)
         changed()

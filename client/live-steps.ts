@@ -1,4 +1,5 @@
 import type { MessageFields, RunEventFields } from './documents.ts'
+import type { ToolCallNeed } from './schema-types.ts'
 
 /** A message or tool call that the model is writing. */
 export interface LiveItem {
@@ -9,6 +10,8 @@ export interface LiveItem {
   readonly role: 'ASSISTANT' | 'REASONING' | 'TOOL_CALL'
   /** The name of the tool; empty for text. */
   readonly name: string
+  /** What a tool call will wait for. Null for text, and while that depends on arguments that are not complete. */
+  readonly needs: ToolCallNeed | null
   /** What has been written so far: text, or the JSON of arguments. */
   readonly text: string
 }
@@ -59,6 +62,14 @@ export function createLiveSteps(): LiveSteps {
 function itemOf(delta: Delta): LiveItem {
   const { runId, stepId } = delta
   return delta.__typename === 'TextDelta'
-    ? { id: delta.messageId, runId, stepId, role: delta.kind, name: '', text: delta.text }
-    : { id: delta.toolCallId, runId, stepId, role: 'TOOL_CALL', name: delta.name, text: delta.argumentsText }
+    ? { id: delta.messageId, runId, stepId, role: delta.kind, name: '', needs: null, text: delta.text }
+    : {
+        id: delta.toolCallId,
+        runId,
+        stepId,
+        role: 'TOOL_CALL',
+        name: delta.name,
+        needs: delta.needs,
+        text: delta.argumentsText,
+      }
 }

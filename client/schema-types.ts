@@ -14,6 +14,19 @@ export type ConversationOrder = 'CREATED' | 'LAST_ACTIVITY'
 
 export type DeltaKind = 'ASSISTANT' | 'REASONING'
 
+export type EventType =
+  | 'BRANCH_CHANGED'
+  | 'CHILD_RUN_STARTED'
+  | 'MESSAGE_ADDED'
+  | 'QUEUE_CHANGED'
+  | 'RUN_STATUS_CHANGED'
+  | 'STEP_FINISHED'
+  | 'STEP_RESTARTED'
+  | 'STEP_STARTED'
+  | 'TEXT_DELTA'
+  | 'TOOL_CALL_CHANGED'
+  | 'TOOL_CALL_DELTA'
+
 export type MessageRole = 'SYSTEM' | 'USER'
 
 export type MessageType =

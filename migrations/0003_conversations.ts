@@ -78,6 +78,9 @@ export async function up(db: Kysely<never>): Promise<void> {
       previous_hold integer,
       -- The conversation's \`context_version\` when the run last ceased to be the tip because another branch was chosen.
       left_branch integer,
+      -- Of a run that was retried after others had held the conversation: the places that it had before (\`holds\`), and
+      -- the first entry (\`seq\`) that belongs to its place now.
+      resumed jsonb,
       kind text not null check (kind in ('TURN', 'COMPACTION', 'SLEEPTIME')),
       parent_id uuid references runs on delete set null,
       -- The actor who started it; null for background runs.

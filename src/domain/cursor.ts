@@ -1,7 +1,6 @@
 /**
  * A place in a run's stream: after the entry `seq`, and where that entry is a StepStarted or StepRestarted, after
- * `offset` UTF-16 units of the `item`-th item of the live step that follows it. Written as `c1.<run>.<seq>` or
- * `c1.<run>.<seq>.<item>.<offset>`: opaque to clients, the same on every process.
+ * `offset` UTF-16 units of the `item`-th item of the live step that follows it.
  */
 export interface RunCursor {
   readonly runId: string
@@ -10,17 +9,54 @@ export interface RunCursor {
   readonly offset: number
 }
 
-export function encodeCursor(cursor: RunCursor): string {
-  const run = cursor.runId.replaceAll('-', '')
-  const live = cursor.item > 0 || cursor.offset > 0 ? `.${cursor.item}.${cursor.offset}` : ''
-  return `c1.${run}.${cursor.seq}${live}`
+/** What the reader of a conversation knows beside its place in a run's stream. */
+export interface KnownState {
+  /** The last run of the branch that it knows as current, by its `hold`. Undefined if it is the cursor's run. */
+  readonly tip: number | undefined
+  /** The queue that it knows (`queueTag`). Empty for an empty queue. */
+  readonly queue: string
 }
 
+export interface DecodedCursor extends RunCursor, KnownState {
+  readonly conversationTag: string
+}
+
+/**
+ * Written as `c1.<run>.<conversation>.<seq>`, then `.<item>.<offset>` inside a live step, then what the reader of a
+ * conversation knows: `.b<tip>` and `.q<queue>`. Opaque to clients, the same on every process. The conversation is
+ * there because a cursor outlives its run if the conversation is cleared.
+ */
+export function encodeCursor(conversationId: string, cursor: RunCursor, known?: KnownState): string {
+  const run = cursor.runId.replaceAll('-', '')
+  const live = cursor.item > 0 || cursor.offset > 0 ? `.${cursor.item}.${cursor.offset}` : ''
+  return `c1.${run}.${conversationTag(conversationId)}.${cursor.seq}${live}${encodeKnown(known)}`
+}
+
+export function encodeKnown(known: KnownState | undefined): string {
+  const tip = known?.tip === undefined ? '' : `.b${known.tip}`
+  return known?.queue ? `${tip}.q${known.queue}` : tip
+}
+
+const pattern =
+  /^c1\.([0-9a-f]{32})\.([0-9a-f]{8})\.(0|[1-9][0-9]{0,8})(?:\.(0|[1-9][0-9]{0,5})\.(0|[1-9][0-9]{0,9}))?(?:\.b(0|[1-9][0-9]{0,8}))?(?:\.q([0-9a-f]{8}))?$/
+
 /** Undefined for anything that `encodeCursor` cannot have made. */
-export function decodeCursor(text: string): RunCursor | undefined {
-  const match = /^c1\.([0-9a-f]{32})\.(0|[1-9][0-9]{0,8})(?:\.(0|[1-9][0-9]{0,5})\.(0|[1-9][0-9]{0,9}))?$/.exec(text)
+export function decodeCursor(text: string): DecodedCursor | undefined {
+  const match = pattern.exec(text)
   if (!match) return undefined
-  const [, hex, seq, item, offset] = match
-  const runId = hex!.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
-  return { runId, seq: Number(seq), item: Number(item ?? 0), offset: Number(offset ?? 0) }
+  const [, hex, tag, seq, item, offset, tip, queue] = match
+  return {
+    runId: hex!.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5'),
+    conversationTag: tag!,
+    seq: Number(seq),
+    item: Number(item ?? 0),
+    offset: Number(offset ?? 0),
+    tip: tip === undefined ? undefined : Number(tip),
+    queue: queue ?? '',
+  }
+}
+
+/** The last digits of the id, which are random. */
+export function conversationTag(conversationId: string): string {
+  return conversationId.slice(-8)
 }

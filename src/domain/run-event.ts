@@ -57,13 +57,72 @@ export type RunEvent =
       readonly argumentsText: string
     })
 
+/** What a reader of a conversation's stream is sent: events of its runs, and what else changed. */
+export type ConversationEvent =
+  | RunEvent
+  | { readonly type: 'queue'; readonly cursor: string; readonly at: Date; readonly conversationId: string }
+  | {
+      readonly type: 'branch'
+      readonly cursor: string
+      readonly at: Date
+      /** Null if no message stays on the current branch. */
+      readonly lastSharedMessageId: string | null
+    }
+
+export type EventType =
+  | 'RUN_STATUS_CHANGED'
+  | 'STEP_STARTED'
+  | 'STEP_FINISHED'
+  | 'STEP_RESTARTED'
+  | 'TEXT_DELTA'
+  | 'TOOL_CALL_DELTA'
+  | 'MESSAGE_ADDED'
+  | 'TOOL_CALL_CHANGED'
+  | 'CHILD_RUN_STARTED'
+  | 'QUEUE_CHANGED'
+  | 'BRANCH_CHANGED'
+
+const typesOfEntries = {
+  status: 'RUN_STATUS_CHANGED',
+  stepStarted: 'STEP_STARTED',
+  stepRestarted: 'STEP_RESTARTED',
+  stepFinished: 'STEP_FINISHED',
+  message: 'MESSAGE_ADDED',
+  call: 'TOOL_CALL_CHANGED',
+  child: 'CHILD_RUN_STARTED',
+} as const satisfies Record<LogEntry['type'], EventType>
+
+const typesOfOthers = {
+  text: 'TEXT_DELTA',
+  call: 'TOOL_CALL_DELTA',
+  queue: 'QUEUE_CHANGED',
+  branch: 'BRANCH_CHANGED',
+} as const satisfies Record<Exclude<ConversationEvent['type'], 'entry'>, EventType>
+
+export function eventTypeOf(event: ConversationEvent): EventType {
+  return event.type === 'entry' ? typesOfEntries[event.entry.type] : typesOfOthers[event.type]
+}
+
+/** Which events a reader asked for. */
+export interface EventFilter {
+  /** Whether to send live text in addition to stored entries. */
+  readonly deltas: boolean
+  /** Undefined for all types. */
+  readonly types?: ReadonlySet<EventType> | undefined
+}
+
+export function wantsDeltas({ deltas, types }: EventFilter): boolean {
+  return deltas && (types === undefined || types.has('TEXT_DELTA') || types.has('TOOL_CALL_DELTA'))
+}
+
 /** The entries of one checkpoint as their readers are sent them. */
 export function toEntryEvents(
-  runId: string,
+  { id: runId, conversationId }: { readonly id: string; readonly conversationId: string },
   { firstSeq, at, entries }: { readonly firstSeq: number; readonly at: Date; readonly entries: readonly LogEntry[] },
 ): Extract<RunEvent, { readonly type: 'entry' }>[] {
   return entries.map((entry, index) => {
     const seq = firstSeq + index
-    return { type: 'entry', cursor: encodeCursor({ runId, seq, item: 0, offset: 0 }), runId, at, seq, entry }
+    const cursor = encodeCursor(conversationId, { runId, seq, item: 0, offset: 0 })
+    return { type: 'entry', cursor, runId, at, seq, entry }
   })
 }

@@ -110,6 +110,15 @@ export interface RunRequest {
 export const runKinds = ['TURN', 'COMPACTION', 'SLEEPTIME'] as const
 export type RunKind = (typeof runKinds)[number]
 
+/**
+ * Of a run that was retried after others had held the conversation, and so got a new `hold`: the places that it had
+ * before, and the first entry that belongs to the new one.
+ */
+export interface Resumed {
+  readonly holds: readonly number[]
+  readonly seq: number
+}
+
 /** A run without its contents (`RunContents`), which lists of runs leave out because they can be large. */
 export interface Run {
   readonly id: string
@@ -124,6 +133,7 @@ export interface Run {
   readonly hold: number | null
   /** The place of the run before it on its branch; that of no run if it is the first. Null like `hold`. */
   readonly previousHold: number | null
+  readonly resumed: Resumed | null
   readonly kind: RunKind
   readonly parentId: string | null
   /** Who started the run. Null for background runs. */

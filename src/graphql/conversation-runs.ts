@@ -1,12 +1,11 @@
 import type { Conversation as DomainConversation } from '../domain/conversation.ts'
-import { encodeCursor } from '../domain/cursor.ts'
 import type { ConversationHead } from '../store/conversation-heads.ts'
 import { builder } from './builder.ts'
 import { pageArguments, pageComplexity } from './connection.ts'
 import { ContextType, viewContext } from './context-view.ts'
 import type { Context } from './context.ts'
 import { Conversation } from './conversation.ts'
-import { beginningOf } from './cursor.ts'
+import { lastCursorOfConversation } from './cursor.ts'
 import { loadExisting } from './load-existing.ts'
 import { MessageConnection, MessageFilter, messagesPage } from './message.ts'
 import { StopReason } from './run-outcome.ts'
@@ -68,8 +67,8 @@ builder.objectFields(Conversation, (t) => ({
     nullable: true,
     description: 'Last run on the current branch, which is the active run if there is one. Null before the first run.',
     resolve: async (conversation, _args, context) => {
-      const { lastEntry } = await headOf(conversation, context)
-      return lastEntry === null ? null : context.loaders.runs.load(lastEntry.runId)
+      const { latestRunId } = await headOf(conversation, context)
+      return latestRunId === null ? null : context.loaders.runs.load(latestRunId)
     },
   }),
   lastActivityAt: t.field({
@@ -94,10 +93,7 @@ builder.objectFields(Conversation, (t) => ({
     type: 'EventCursor',
     description:
       'Cursor of the last stored event. Query it together with the fields to display and pass it to `conversationEvents`: no event is missed, and text that is still being written is sent from its first character.',
-    resolve: async (conversation, _args, context) => {
-      const { lastEntry } = await headOf(conversation, context)
-      return encodeCursor(lastEntry ? { ...lastEntry, item: 0, offset: 0 } : beginningOf(conversation.id))
-    },
+    resolve: async (conversation, _args, context) => lastCursorOfConversation(await headOf(conversation, context)),
   }),
   lastStopReason: t.field({
     type: StopReason,

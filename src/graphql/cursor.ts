@@ -1,14 +1,33 @@
-import { decodeCursor, encodeCursor, type RunCursor } from '../domain/cursor.ts'
+import { conversationTag, decodeCursor, encodeCursor, type DecodedCursor, type RunCursor } from '../domain/cursor.ts'
 import { badCursor } from '../domain/errors.ts'
 import { hasEnded, type Run } from '../domain/run.ts'
+import type { ConversationStart } from '../live/follow-conversation.ts'
+import type { ConversationHead } from '../store/conversation-heads.ts'
 
 /** The last stored entry, as of the row: what is read beside it is read later, and so never older. */
-export function lastCursorOf(run: { readonly id: string; readonly nextSeq: number }): string {
-  return encodeCursor({ runId: run.id, seq: run.nextSeq - 1, item: 0, offset: 0 })
+export function lastCursorOf(run: {
+  readonly id: string
+  readonly conversationId: string
+  readonly nextSeq: number
+}): string {
+  return encodeCursor(run.conversationId, { runId: run.id, seq: run.nextSeq - 1, item: 0, offset: 0 })
+}
+
+/** The same for a conversation. */
+export function lastCursorOfConversation(head: ConversationHead): string {
+  const { conversationId, lastEntry, lastHold, tipHold, queue } = head
+  if (!lastEntry) {
+    return encodeCursor(conversationId, beginningOf(conversationId), {
+      tip: tipHold === 0 ? undefined : tipHold,
+      queue,
+    })
+  }
+  const tip = tipHold === lastHold ? undefined : tipHold
+  return encodeCursor(conversationId, { ...lastEntry, item: 0, offset: 0 }, { tip, queue })
 }
 
 /** Names no entry: the place before a conversation's first run, told by the conversation's own id. */
-export function beginningOf(conversationId: string): RunCursor {
+function beginningOf(conversationId: string): RunCursor {
   return { runId: conversationId, seq: 0, item: 0, offset: 0 }
 }
 
@@ -16,35 +35,50 @@ export function beginningOf(conversationId: string): RunCursor {
  * A cursor that a client gave for this run. One past the end of an ended run has nothing after it, which is no fault.
  */
 export function requireCursor(run: Run, text: string): RunCursor {
-  const cursor = requireDecoded(text)
-  if (cursor.runId !== run.id) throw badCursor('The cursor belongs to another run. Pass one that this run gave.')
+  return inRun(run, requireDecoded(text))
+}
+
+function inRun(run: Run, cursor: DecodedCursor): RunCursor {
+  if (cursor.runId !== run.id || cursor.conversationTag !== conversationTag(run.conversationId)) {
+    throw badCursor('The cursor belongs to another run. Pass one that this run gave.')
+  }
   if (cursor.seq >= run.nextSeq && !hasEnded(run.status)) {
     throw badCursor('The cursor lies beyond what has happened in this run. Pass one that this run gave.')
   }
-  return cursor
+  const { runId, seq, item, offset } = cursor
+  return { runId, seq, item, offset }
 }
 
-/**
- * A cursor that a client gave for this conversation: undefined for its beginning, else with the run that it lies in.
- */
+/** Where a cursor that a client gave for this conversation lies in its stream. */
 export async function requireConversationCursor(
   conversation: { readonly id: string },
   text: string,
   loadRun: (runId: string) => Promise<Run | undefined>,
-): Promise<{ readonly runId: string; readonly hold: number; readonly cursor: RunCursor } | undefined> {
+): Promise<ConversationStart> {
   const decoded = requireDecoded(text)
-  if (encodeCursor(decoded) === encodeCursor(beginningOf(conversation.id))) return undefined
-  const run = await loadRun(decoded.runId)
-  if (run?.conversationId !== conversation.id) {
+  const { tip, queue } = decoded
+  const beginning = { hold: 0, cursor: undefined, follow: false, tip: tip ?? 0, queue }
+  const run = decoded.runId === conversation.id ? undefined : await loadRun(decoded.runId)
+  if (
+    decoded.conversationTag !== conversationTag(conversation.id) ||
+    (run && run.conversationId !== conversation.id) ||
+    (decoded.runId === conversation.id && decoded.seq > 0)
+  ) {
     throw badCursor('The cursor belongs to another conversation. Pass one that this conversation gave.')
   }
+  // The conversation was cleared since: all its runs are newer than the cursor.
+  if (!run) return beginning
   if (run.hold === null) {
     throw badCursor("The cursor's run has not had its turn in the conversation. Pass the conversation's lastCursor.")
   }
-  return { runId: run.id, hold: run.hold, cursor: requireCursor(run, text) }
+  const cursor = inRun(run, decoded)
+  const { resumed } = run
+  const isEarlier = resumed !== null && cursor.seq < resumed.seq
+  const hold = isEarlier ? resumed.holds[0]! : run.hold
+  return { hold, cursor, follow: !isEarlier || cursor.seq < resumed.seq - 1, tip: tip ?? hold, queue }
 }
 
-function requireDecoded(text: string): RunCursor {
+function requireDecoded(text: string): DecodedCursor {
   const cursor = decodeCursor(text)
   if (cursor) return cursor
   throw badCursor(`${JSON.stringify(text.slice(0, 100))} is no cursor. Pass an event's cursor or lastCursor unchanged.`)

@@ -1,4 +1,9 @@
-import type { RunEvent as DomainRunEvent } from '../domain/run-event.ts'
+import type {
+  ConversationEvent as DomainConversationEvent,
+  EventFilter,
+  EventType as DomainEventType,
+  RunEvent as DomainRunEvent,
+} from '../domain/run-event.ts'
 import type { Run as DomainRun } from '../domain/run.ts'
 import { followConversation } from '../live/follow-conversation.ts'
 import { followRun } from '../live/follow-run.ts'
@@ -8,27 +13,36 @@ import type { Context } from './context.ts'
 import { requireConversationCursor, requireCursor } from './cursor.ts'
 import { loadExisting, requireAgents } from './load-existing.ts'
 import { requireUuid } from './node.ts'
-import { RunEvent } from './run-event.ts'
+import { ConversationEvent, EventType, RunEvent } from './run-event.ts'
 import { Run } from './run-refs.ts'
+
+interface FilterArguments {
+  readonly deltas: boolean
+  readonly types?: readonly DomainEventType[] | null | undefined
+}
+
+function filterOf({ deltas, types }: FilterArguments): EventFilter {
+  return { deltas, types: types ? new Set(types) : undefined }
+}
 
 async function subscribeToRun(
   context: Context,
-  args: { readonly runId: string; readonly after?: string | null | undefined; readonly deltas: boolean },
+  args: FilterArguments & { readonly runId: string; readonly after?: string | null | undefined },
 ): Promise<AsyncIterableIterator<DomainRunEvent>> {
   const run = await loadExisting(context.loaders.runs, 'Run', requireUuid('Run', args.runId))
   const after = typeof args.after === 'string' ? requireCursor(run, args.after) : undefined
-  return followRun(context, run.id, { after, deltas: args.deltas })
+  return followRun(context, run, { ...filterOf(args), after })
 }
 
 async function subscribeToConversation(
   context: Context,
-  args: { readonly conversationId: string; readonly after: string; readonly deltas: boolean },
-): Promise<AsyncIterableIterator<DomainRunEvent>> {
+  args: FilterArguments & { readonly conversationId: string; readonly after: string },
+): Promise<AsyncIterableIterator<DomainConversationEvent>> {
   const { conversations, runs } = context.loaders
   const id = requireUuid('Conversation', args.conversationId)
   const conversation = await loadExisting(conversations, 'Conversation', id)
   const after = await requireConversationCursor(conversation, args.after, (runId) => runs.load(runId))
-  return followConversation(context, id, { after, deltas: args.deltas })
+  return followConversation(context, id, { ...filterOf(args), after })
 }
 
 async function subscribeToRuns(
@@ -46,49 +60,51 @@ async function subscribeToRuns(
   return watchRuns(context, context.viewer, { since: args.since, filter: { agentIds, conversationId } })
 }
 
+const filterArguments = builder.args((t) => ({
+  deltas: t.boolean({
+    required: true,
+    defaultValue: true,
+    description: 'Whether to send TextDelta and ToolCallDelta events. Defaults to true.',
+  }),
+  types: t.field({
+    type: [EventType],
+    description:
+      'Event types to send, without those that `deltas` excludes. Null means all. A filter leaves gaps in `seq`.',
+  }),
+}))
+
 builder.subscriptionFields((t) => ({
   runEvents: t.field({
     type: RunEvent,
     extensions: { plain: true },
     description:
-      'The events of a run. The stream ends by itself after the last event of a run that has ended. A pause does not end it.',
+      'Events of a run. The stream ends when the run has ended and all events are sent; a pause does not end it.',
     args: {
-      runId: t.arg.id({ required: true, description: 'The run.' }),
+      runId: t.arg.id({ required: true, description: 'Id of the run.' }),
       after: t.arg({
         type: 'EventCursor',
-        description: 'Send only events after this cursor. Omit it to get the stream from its beginning.',
+        description: 'Send only events after this cursor. Defaults to the start of the run.',
       }),
-      deltas: t.arg.boolean({
-        required: true,
-        defaultValue: true,
-        description:
-          'Whether to send text while it is being written. Defaults to true. With false, the stream has the stored entries alone.',
-      }),
+      ...filterArguments,
     },
     subscribe: (_root, args, context) => subscribeToRun(context, args),
     resolve: (event) => event,
   }),
   conversationEvents: t.field({
-    type: RunEvent,
+    type: ConversationEvent,
     extensions: { plain: true },
     description: [
-      "The events of a conversation's runs, one run after another in the order in which they hold the conversation. The stream",
-      'ends only when the conversation is deleted. Runs that wait in the queue have no events here: see `runChanges`. A cursor is',
-      'required (take `Conversation.lastCursor`), so that a client library that resubscribes silently misses nothing.',
+      'Events of a conversation: the events of its runs, one run after the other in the order in which they hold it, and',
+      'changes of its queue and current branch. The stream does not end.',
     ].join('\n'),
     args: {
-      conversationId: t.arg.id({ required: true, description: 'The conversation.' }),
+      conversationId: t.arg.id({ required: true, description: 'Id of the conversation.' }),
       after: t.arg({
         type: 'EventCursor',
         required: true,
-        description: 'Send only events after this cursor.',
+        description: 'Send only events after this cursor. Start with `Conversation.lastCursor`.',
       }),
-      deltas: t.arg.boolean({
-        required: true,
-        defaultValue: true,
-        description:
-          'Whether to send text while it is being written. Defaults to true. With false, the stream has the stored entries alone.',
-      }),
+      ...filterArguments,
     },
     subscribe: (_root, args, context) => subscribeToConversation(context, args),
     resolve: (event) => event,

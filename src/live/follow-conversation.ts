@@ -1,106 +1,205 @@
-import type { RunCursor } from '../domain/cursor.ts'
-import type { RunEvent } from '../domain/run-event.ts'
-import { findNextInConversation, type HeldRun } from '../store/conversation-heads.ts'
+import { encodeCursor, encodeKnown, type RunCursor } from '../domain/cursor.ts'
+import {
+  eventTypeOf,
+  wantsDeltas,
+  type ConversationEvent,
+  type EventFilter,
+  type EventType,
+  type RunEvent,
+} from '../domain/run-event.ts'
+import { hasEnded } from '../domain/run.ts'
+import { findLastSharedMessage } from '../store/branches.ts'
+import { findConversationPlace, type ConversationPlace } from '../store/conversation-heads.ts'
 import { followRun, type FollowContext, type RunFollower } from './follow-run.ts'
 import { PulledIterator } from './pulled-iterator.ts'
 
-export interface FollowConversationOptions {
-  /**
-   * The cursor, its run, and that run's place among the runs that held the conversation. Undefined to start at the
-   * beginning.
-   */
-  readonly after: (HeldRun & { readonly cursor: RunCursor }) | undefined
-  readonly deltas: boolean
+/** Where a reader is in the stream of a conversation, and what it knows. */
+export interface ConversationStart {
+  /** The run that was read last, by its place among the runs that held the conversation. 0 before the first. */
+  readonly hold: number
+  /** The last event that was read of that run. Undefined if there is no such run, or not any more. */
+  readonly cursor: RunCursor | undefined
+  /** Whether the run may have more to read at this place. */
+  readonly follow: boolean
+  /** The last run of the branch that the reader knows as current. */
+  readonly tip: number
+  /** The queue that the reader knows. */
+  readonly queue: string
+}
+
+export interface FollowConversationOptions extends EventFilter {
+  readonly after: ConversationStart
 }
 
 /**
- * Follows the runs of a conversation one after another, in the order in which they hold it. It ends only when the
- * conversation is deleted: between two runs it waits for the next run, or for the last one to be retried.
+ * Follows the runs of a conversation one after another, in the order in which they hold it, and tells of changes of its
+ * queue and its current branch. It ends only when the conversation is deleted: between two runs it waits for the next
+ * run, or for the last one to be retried.
  */
 export function followConversation(
   context: FollowContext,
   conversationId: string,
   options: FollowConversationOptions,
-): AsyncIterableIterator<RunEvent> {
+): AsyncIterableIterator<ConversationEvent> {
   return new ConversationFollower(context, conversationId, options)
 }
 
 /**
- * The follower either follows a run and passes on its events, or looks for a run to follow. It first looks for new
- * entries of the run that it followed last, because that run may have been retried, and then for the next run that held
- * the conversation. If it finds neither, it waits for news of the conversation and looks again.
+ * The events of runs are a log. The queue and the current branch are states: the follower holds which ones its reader
+ * knows, and sends an event if they are others now. Both are part of its cursors, so a reader that was away while they
+ * changed twice gets one event.
+ *
+ * The follower looks at the conversation when a run is over, and on news of any other run. It sends a new queue at
+ * once. When it follows no run, it goes on, in this order, with new entries of the run that it followed last (that run
+ * was retried), with the next run that held the conversation, and with another branch that was chosen since. A run that
+ * does not continue the known branch is preceded by the change of branch.
  */
-class ConversationFollower extends PulledIterator<RunEvent> {
+class ConversationFollower extends PulledIterator<ConversationEvent> {
   readonly #context: FollowContext
   readonly #conversationId: string
   readonly #deltas: boolean
+  readonly #types: ReadonlySet<EventType> | undefined
   readonly #stopWatching: () => void
   #hold: number
-  /** The last event of the run that was followed last. Undefined before the first run. */
-  #cursor: RunCursor | undefined
-  #follower: RunFollower | undefined
-  #event: RunEvent | undefined
+  /** The last event of the run that was followed last. */
+  #cursor: RunCursor
+  #tip: number
+  #queue: string
+  #run: { readonly id: string; readonly follower: RunFollower } | undefined
+  /** Events of the conversation itself, to be sent before anything else. */
+  #ready: ConversationEvent[] = []
   /** Whether the conversation may have changed since it was last looked at. */
   #mayHaveChanged = true
   #isDeleted = false
 
-  constructor(context: FollowContext, conversationId: string, { after, deltas }: FollowConversationOptions) {
+  constructor(context: FollowContext, conversationId: string, options: FollowConversationOptions) {
     super()
+    const { after, types } = options
     this.#context = context
     this.#conversationId = conversationId
-    this.#deltas = deltas
-    this.#hold = after?.hold ?? 0
-    this.#cursor = after?.cursor
-    this.#stopWatching = context.hub.watchConversation(conversationId, () => {
+    this.#deltas = wantsDeltas(options)
+    this.#types = types
+    this.#hold = after.hold
+    this.#cursor = after.cursor ?? { runId: conversationId, seq: 0, item: 0, offset: 0 }
+    this.#tip = after.tip
+    this.#queue = after.queue
+    this.#stopWatching = context.hub.watchConversation(conversationId, (news) => {
+      // The follower of a run sees by itself what happens to the run.
+      if (news && news.runId === this.#run?.id) return
       this.#mayHaveChanged = true
       this.wake()
     })
-    if (after) this.#follow(after)
+    if (after.cursor && after.follow) this.#follow(after.cursor.runId, after.cursor)
   }
 
   protected override release(): void {
     this.#stopWatching()
-    void this.#follower?.return()
+    void this.#run?.follower.return()
+    this.#run = undefined
+    this.#ready = []
   }
 
-  protected override take(): RunEvent | 'wait' | 'end' | Promise<void> {
-    if (this.#event) {
-      const event = this.#event
-      this.#event = undefined
-      return event
+  protected override take(): ConversationEvent | 'wait' | 'end' | Promise<void> {
+    for (;;) {
+      const taken = this.#takeAny()
+      if (taken === 'wait' || taken === 'end' || taken instanceof Promise) return taken
+      if (!this.#types || this.#types.has(eventTypeOf(taken))) return taken
     }
+  }
+
+  #takeAny(): ConversationEvent | 'wait' | 'end' | Promise<void> {
+    const ready = this.#ready.shift()
+    if (ready) return ready
     if (this.#isDeleted) return 'end'
-    if (this.#follower) return this.#pull(this.#follower)
-    if (!this.#mayHaveChanged) return 'wait'
-    this.#mayHaveChanged = false
-    return this.#findNext()
-  }
-
-  async #pull(follower: RunFollower): Promise<void> {
-    const { done, value } = await follower.next()
-    if (!done) this.#event = value
-    else {
-      this.#cursor = follower.cursor
-      this.#follower = undefined
-      this.#mayHaveChanged = true
+    if (this.#mayHaveChanged) {
+      this.#mayHaveChanged = false
+      return this.#look()
     }
+    const taken = this.#run?.follower.take() ?? 'wait'
+    if (taken === 'wait' || taken instanceof Promise) return taken
+    this.#cursor = this.#run!.follower.cursor
+    // What a retry adds may come later in the stream, so a run is left whenever it ends.
+    if (taken === 'end' || endsRun(taken)) this.#leaveRun()
+    return taken === 'end' ? this.#takeAny() : withQueue(taken, this.#queue)
   }
 
-  async #findNext(): Promise<void> {
-    const found = await this.read(() => findNextInConversation(this.#context.db, this.#conversationId, this.#hold))
-    if (!found) this.#isDeleted = true
-    // The entries of a retried run come before those of the next run.
-    else if (found.current && this.#cursor && found.current.nextSeq - 1 > this.#cursor.seq) {
-      this.#follow({ runId: this.#cursor.runId, hold: this.#hold })
-    } else if (found.next) {
-      this.#cursor = undefined
-      this.#follow(found.next)
-    }
-  }
-
-  #follow({ runId, hold }: HeldRun): void {
+  async #look(): Promise<void> {
+    const place = await this.read(() =>
+      findConversationPlace(this.#context.db, this.#conversationId, { hold: this.#hold }),
+    )
     if (this.closed) return
-    this.#hold = hold
-    this.#follower = followRun(this.#context, runId, { after: this.#cursor, deltas: this.#deltas })
+    if (!place) {
+      this.#isDeleted = true
+      return
+    }
+    if (place.queue !== this.#queue) {
+      this.#queue = place.queue
+      this.#ready.push({
+        type: 'queue',
+        cursor: this.#encode(),
+        at: this.#context.clock.now(),
+        conversationId: this.#conversationId,
+      })
+    }
+    if (!this.#run) await this.#goOn(place)
   }
+
+  async #goOn({ nextSeq, next, tip, changedAt }: ConversationPlace): Promise<void> {
+    if (nextSeq !== null && nextSeq - 1 > this.#cursor.seq) this.#follow(this.#cursor.runId, this.#cursor)
+    else if (next) {
+      const { runId, hold, previousHold, resumed } = next
+      if (previousHold !== this.#tip && !resumed?.holds.includes(this.#tip)) {
+        await this.#changeBranch(previousHold, next.createdAt)
+      }
+      this.#hold = hold
+      this.#tip = hold
+      this.#follow(runId, resumed ? { runId, seq: resumed.seq - 1, item: 0, offset: 0 } : undefined)
+    } else if (tip !== this.#tip) await this.#changeBranch(tip, changedAt)
+  }
+
+  async #changeBranch(tip: number, at: Date): Promise<void> {
+    const lastSharedMessageId = await this.read(() =>
+      findLastSharedMessage(this.#context.db, this.#conversationId, [this.#tip, tip]),
+    )
+    this.#tip = tip
+    this.#ready.push({ type: 'branch', cursor: this.#encode(), at, lastSharedMessageId })
+  }
+
+  #follow(id: string, after: RunCursor | undefined): void {
+    if (this.closed) return
+    const follower = followRun(
+      this.#context,
+      { id, conversationId: this.#conversationId },
+      { after, deltas: this.#deltas, onWake: () => this.wake() },
+    )
+    this.#cursor = follower.cursor
+    this.#run = { id, follower }
+  }
+
+  #leaveRun(): void {
+    void this.#run?.follower.return()
+    this.#run = undefined
+    this.#mayHaveChanged = true
+  }
+
+  #encode(): string {
+    const tip = this.#tip === this.#hold ? undefined : this.#tip
+    return encodeCursor(this.#conversationId, this.#cursor, { tip, queue: this.#queue })
+  }
+}
+
+function endsRun(event: RunEvent): boolean {
+  return event.type === 'entry' && event.entry.type === 'status' && hasEnded(event.entry.status)
+}
+
+/** While the queue is not empty, events have cursors that name it. Readers at the same place share them. */
+const namedEvents = new WeakMap<RunEvent, { readonly queue: string; readonly event: RunEvent }>()
+
+function withQueue(event: RunEvent, queue: string): RunEvent {
+  if (queue === '') return event
+  const known = namedEvents.get(event)
+  if (known?.queue === queue) return known.event
+  const named = { ...event, cursor: event.cursor + encodeKnown({ tip: undefined, queue }) }
+  namedEvents.set(event, { queue, event: named })
+  return named
 }

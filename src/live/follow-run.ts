@@ -2,7 +2,7 @@ import type { Kysely } from 'kysely'
 
 import { encodeCursor, type RunCursor } from '../domain/cursor.ts'
 import { pieceBeyond, sliceText, type LivePiece } from '../domain/live-step.ts'
-import { toEntryEvents, type RunEvent } from '../domain/run-event.ts'
+import { eventTypeOf, toEntryEvents, wantsDeltas, type EventFilter, type RunEvent } from '../domain/run-event.ts'
 import { hasEnded } from '../domain/run.ts'
 import { listLogEntries } from '../store/run-log.ts'
 import { findStreamedItem } from '../store/streamed-items.ts'
@@ -19,11 +19,16 @@ export interface FollowContext {
   readonly clock: Clock
 }
 
-export interface FollowOptions {
+export interface FollowOptions extends EventFilter {
   /** Send what follows this cursor. Undefined to send everything. */
   readonly after: RunCursor | undefined
-  /** Whether to send live text in addition to stored entries. */
-  readonly deltas: boolean
+  /** Called instead of the follower's own `wake`, if another iterator takes its events. */
+  readonly onWake?: () => void
+}
+
+export interface FollowedRun {
+  readonly id: string
+  readonly conversationId: string
 }
 
 /** How many checkpoints to read at a time. */
@@ -34,8 +39,8 @@ const batch = 100
  * cursor. The follower holds only its cursor and the entries that it has just read, so a slow reader costs nothing and
  * gets its deltas merged. `return()` resolves immediately, even while `next()` is waiting.
  */
-export function followRun(context: FollowContext, runId: string, options: FollowOptions): RunFollower {
-  return new RunFollower(context, runId, options)
+export function followRun(context: FollowContext, run: FollowedRun, options: FollowOptions): RunFollower {
+  return new RunFollower(context, run, options)
 }
 
 /**
@@ -58,7 +63,9 @@ export function followRun(context: FollowContext, runId: string, options: Follow
 export class RunFollower extends PulledIterator<RunEvent> {
   readonly #context: FollowContext
   readonly #runId: string
+  readonly #conversationId: string
   readonly #deltas: boolean
+  readonly #types: FollowOptions['types']
   readonly #tail: RunTail
   readonly #stopListening: () => void
   #cursor: RunCursor
@@ -71,14 +78,16 @@ export class RunFollower extends PulledIterator<RunEvent> {
   /** The turn of the event loop in which text was last delivered. */
   #textTurn = -1
 
-  constructor(context: FollowContext, runId: string, { after, deltas }: FollowOptions) {
+  constructor(context: FollowContext, { id: runId, conversationId }: FollowedRun, options: FollowOptions) {
     super()
     this.#context = context
     this.#runId = runId
-    this.#deltas = deltas
-    this.#cursor = after ?? { runId, seq: 0, item: 0, offset: 0 }
+    this.#conversationId = conversationId
+    this.#deltas = wantsDeltas(options)
+    this.#types = options.types
+    this.#cursor = options.after ?? { runId, seq: 0, item: 0, offset: 0 }
     // Listens before the first read, so that no entry can be stored unnoticed between the two.
-    this.#stopListening = context.hub.listen(runId, () => this.wake())
+    this.#stopListening = context.hub.listen(runId, options.onWake ?? (() => this.wake()))
     this.#tail = context.hub.tail(runId)!
     this.#tail.readers += 1
   }
@@ -94,9 +103,12 @@ export class RunFollower extends PulledIterator<RunEvent> {
     this.#read = []
   }
 
-  protected override take(): RunEvent | 'wait' | 'end' | Promise<void> {
-    const event = this.#nextRead() ?? this.#nextDelta()
-    if (event) return event
+  override take(): RunEvent | 'wait' | 'end' | Promise<void> {
+    for (;;) {
+      const event = this.#nextRead() ?? this.#nextDelta()
+      if (!event) break
+      if (event instanceof Promise || !this.#types || this.#types.has(eventTypeOf(event))) return event
+    }
     if (this.#finished) return 'end'
     const { lastSeq, announcements } = this.#tail
     if (lastSeq > this.#cursor.seq) {
@@ -128,10 +140,9 @@ export class RunFollower extends PulledIterator<RunEvent> {
 
   async #load(after: number): Promise<TailRead> {
     const { db } = this.#context
+    const run = { id: this.#runId, conversationId: this.#conversationId }
     const entries = await listLogEntries(db, this.#runId, { after, checkpoints: batch })
-    const events = entries.flatMap(({ seq, at, entry }) =>
-      toEntryEvents(this.#runId, { firstSeq: seq, at, entries: [entry] }),
-    )
+    const events = entries.flatMap(({ seq, at, entry }) => toEntryEvents(run, { firstSeq: seq, at, entries: [entry] }))
     // Each checkpoint has at least one entry, so fewer events than this come from fewer checkpoints than the limit.
     const cut = events.length >= batch
     if (events.length > 0) return { events, cut, finished: !cut && endsIn(events) }
@@ -182,7 +193,7 @@ export class RunFollower extends PulledIterator<RunEvent> {
     const text = sliceText(live, offset, end).toWellFormed()
     const { clock } = this.#context
     const runId = this.#runId
-    const cursor = encodeCursor({ runId, seq: this.#cursor.seq, item, offset: end })
+    const cursor = encodeCursor(this.#conversationId, { runId, seq: this.#cursor.seq, item, offset: end })
     const { id } = live
     return live.kind === 'CALL'
       ? {

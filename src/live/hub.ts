@@ -185,7 +185,7 @@ export function createHub(observer?: HubObserver): Hub {
     tail: (runId) => tails.get(runId),
     checkpointStored(checkpoint) {
       const { before, after, at, entries } = checkpoint
-      tails.get(after.id)?.add(toEntryEvents(after.id, { firstSeq: before.nextSeq, at, entries }))
+      tails.get(after.id)?.add(toEntryEvents(after, { firstSeq: before.nextSeq, at, entries }))
       readers.call(after.id, 'stored')
       link?.entriesStored(after.id, after.nextSeq - 1)
       const news = newsOf(checkpoint)

@@ -1,6 +1,7 @@
 import { sql, type Kysely } from 'kysely'
-import type { Reach } from '../domain/viewer.ts'
 
+import type { Resumed } from '../domain/run.ts'
+import type { Reach } from '../domain/viewer.ts'
 import { tipHold } from './branches.ts'
 import type { Database } from './schema.ts'
 import { ofTenant } from './tenant-scope.ts'
@@ -20,9 +21,20 @@ export interface ConversationHead {
   readonly activeRunId: string | null
   /** The step whose calls have no return yet: the model is not sent any of its messages until they do. */
   readonly openStep: { readonly runId: string; readonly index: number } | null
-  /** The last stored entry of the last run on the current branch. Null before the first run. */
+  /** The last run on the current branch. Null before the first run. */
+  readonly latestRunId: string | null
+  /** The place of the run that held the conversation last. */
+  readonly lastHold: number
+  /** The last stored entry of that run. Null before the first run, and after the conversation was cleared. */
   readonly lastEntry: { readonly runId: string; readonly seq: number } | null
+  /** See `queueTag`. */
+  readonly queue: string
 }
+
+/** Tells one queue of `conversations` from another. Empty for an empty queue. */
+const queueTag = sql<string>`coalesce((
+  select left(md5(string_agg(id::text, ' ' order by urgent desc, number)), 8) from runs
+  where conversation_id = conversations.id and not ended and hold is null), '')`
 
 export async function findConversationHeads(
   db: Kysely<Database>,
@@ -37,13 +49,18 @@ export async function findConversationHeads(
     summary_position: number | null
     active_run_id: string | null
     open_step_index: number | null
+    latest_run_id: string | null
+    last_hold: number
     last_run_id: string | null
     next_seq: number | null
+    queue: string
   }>`
     select conversations.id, ${tipHold} as tip_hold, off_branch, context_from, summary_position, active_run_id,
-      last_run.id as last_run_id, last_run.next_seq, open.step_index as open_step_index
+      latest.id as latest_run_id, next_hold - 1 as last_hold, last_run.id as last_run_id, last_run.next_seq,
+      open.step_index as open_step_index, ${queueTag} as queue
     from conversations
-      left join runs last_run on last_run.conversation_id = conversations.id and last_run.hold = ${tipHold}
+      left join runs latest on latest.conversation_id = conversations.id and latest.hold = ${tipHold}
+      left join runs last_run on last_run.conversation_id = conversations.id and last_run.hold = next_hold - 1
       left join runs active on active.id = active_run_id
       -- A run's step has open calls if the run's last message is not their return.
       left join messages open on open.conversation_id = conversations.id and open.position = active.next_position - 1
@@ -58,7 +75,10 @@ export async function findConversationHeads(
     summaryPosition: row.summary_position,
     activeRunId: row.active_run_id,
     openStep: row.open_step_index === null ? null : { runId: row.active_run_id!, index: row.open_step_index },
+    latestRunId: row.latest_run_id,
+    lastHold: row.last_hold,
     lastEntry: row.last_run_id === null ? null : { runId: row.last_run_id, seq: row.next_seq! - 1 },
+    queue: row.queue,
   }))
 }
 
@@ -68,32 +88,67 @@ export async function listConversationPlaces(
   conversationIds: readonly string[],
 ): Promise<Map<string, string>> {
   const { rows } = await sql<{ id: string; place: string }>`
-    select conversations.id, next_hold || ' ' || coalesce(last_run.next_seq, 0) as place
+    select conversations.id, concat_ws(' ', next_hold, ${tipHold}, coalesce(last_run.next_seq, 0), ${queueTag}) as place
     from conversations left join runs last_run
       on last_run.conversation_id = conversations.id and last_run.hold = next_hold - 1
     where conversations.id = any(${conversationIds}::uuid[])`.execute(db)
   return new Map(rows.map((row) => [row.id, row.place]))
 }
 
-/** What a conversation's stream has after the run at `hold`: more of the same run, or the next one. */
-export async function findNextInConversation(
+/** What a conversation's stream has after the run at some place. */
+export interface ConversationPlace {
+  /** Of the run at that place. Null if there is none. */
+  readonly nextSeq: number | null
+  /** The next run that held the conversation. */
+  readonly next:
+    | (HeldRun & {
+        readonly previousHold: number
+        readonly resumed: Resumed | null
+        readonly createdAt: Date
+      })
+    | null
+  /** The last run of the current branch. */
+  readonly tip: number
+  readonly queue: string
+  readonly changedAt: Date
+}
+
+/** Undefined if the conversation was deleted. */
+export async function findConversationPlace(
   db: Kysely<Database>,
   conversationId: string,
-  hold: number,
-): Promise<{ readonly current: { readonly nextSeq: number } | null; readonly next: HeldRun | null } | undefined> {
-  const { rows } = await sql<{ next_seq: number | null; next_id: string | null; next_hold: number | null }>`
-    select current.next_seq, next.id as next_id, next.hold as next_hold
+  { hold }: { readonly hold: number },
+): Promise<ConversationPlace | undefined> {
+  const { rows } = await sql<{
+    next_seq: number | null
+    next_id: string | null
+    next_hold: number | null
+    previous_hold: number | null
+    resumed: Resumed | null
+    created_at: Date | null
+    tip: number
+    queue: string
+    updated_at: Date
+  }>`
+    select current.next_seq, next.id as next_id, next.hold as next_hold, next.previous_hold, next.resumed, next.created_at,
+      ${tipHold} as tip, ${queueTag} as queue, conversations.updated_at
     from conversations
       left join runs current on current.conversation_id = conversations.id and current.hold = ${hold}
       left join lateral (
-        select id, hold from runs where conversation_id = conversations.id and hold > ${hold} order by hold limit 1
+        select id, hold, previous_hold, resumed, created_at from runs
+        where conversation_id = conversations.id and hold > ${hold} order by hold limit 1
       ) next on true
     where conversations.id = ${conversationId}`.execute(db)
   const row = rows[0]
   if (!row) return undefined
+  const { next_id: runId, next_hold: nextHold, previous_hold: previousHold, resumed, created_at: createdAt } = row
   return {
-    current: row.next_seq === null ? null : { nextSeq: row.next_seq },
-    next: row.next_id === null ? null : { runId: row.next_id, hold: row.next_hold! },
+    nextSeq: row.next_seq,
+    next:
+      runId === null ? null : { runId, hold: nextHold!, previousHold: previousHold!, resumed, createdAt: createdAt! },
+    tip: row.tip,
+    queue: row.queue,
+    changedAt: row.updated_at,
   }
 }
 

@@ -126,7 +126,15 @@ export async function clearConversation(trx: Kysely<Database>, id: string, now: 
   await trx.deleteFrom('runs').where('conversation_id', '=', id).execute()
   await trx
     .updateTable('conversations')
-    .set((eb) => ({ context_from: eb.ref('next_position'), summary_position: null, off_branch: '{}', updated_at: now }))
+    .set((eb) => ({
+      context_from: eb.ref('next_position'),
+      summary_position: null,
+      off_branch: '{}',
+      // A place that no run had: readers see that the branch that they know is no longer current.
+      next_hold: eb('next_hold', '+', 1),
+      context_version: eb('context_version', '+', 1),
+      updated_at: now,
+    }))
     .where('id', '=', id)
     .execute()
 }

@@ -19,13 +19,24 @@ export async function getRetryConversation(trx: Transaction<Database>, id: strin
   }
 }
 
-/** Gives the run its conversation back, and its input the place in the context that it lost when the run failed. */
+/**
+ * Gives the run its conversation back, and its input the place in the context that it lost when the run failed. If
+ * others have held the conversation since, it gets a new place after them, so that what it adds is not taken for older.
+ */
 export async function reopenRun(trx: Transaction<Database>, runId: string): Promise<void> {
   await sql`
-    with run as (select id, conversation_id, number from runs where id = ${runId}),
+    with run as (
+      select runs.id, conversation_id, number, hold, hold < next_hold - 1 as moves, next_hold
+      from runs join conversations on conversations.id = conversation_id where runs.id = ${runId}),
     conversation as (
-      update conversations set active_run_id = run.id, context_version = context_version + 1
-      from run where conversations.id = run.conversation_id)
+      update conversations set active_run_id = run.id, context_version = context_version + 1,
+        next_hold = conversations.next_hold + moves::integer
+      from run where conversations.id = run.conversation_id),
+    moved as (
+      update runs set hold = run.next_hold, resumed = jsonb_build_object(
+        'holds', coalesce(runs.resumed -> 'holds', '[]') || to_jsonb(run.hold),
+        'seq', coalesce(runs.resumed -> 'seq', to_jsonb(next_seq)))
+      from run where runs.id = run.id and moves)
     update messages set excluded = false from run
     where messages.conversation_id = run.conversation_id and messages.run_number = run.number
       and messages.excluded`.execute(trx)

@@ -6,7 +6,7 @@ import type { CodeSettings } from '../domain/code-tools.ts'
 import type { ModelFailure } from '../domain/fallback.ts'
 import type { MessageType, GivenMessage } from '../domain/message.ts'
 import type { Reading } from '../domain/run-state.ts'
-import type { RunError, RunKind, RunRequest, StopReason, StoredRunStatus } from '../domain/run.ts'
+import type { Resumed, RunError, RunKind, RunRequest, StopReason, StoredRunStatus } from '../domain/run.ts'
 import type { StepStatus } from '../domain/step.ts'
 import type {
   ApprovalTerms,
@@ -182,6 +182,7 @@ export interface Database {
     hold: number | null
     previous_hold: number | null
     left_branch: number | null
+    resumed: NullableJsonb<Resumed>
     kind: RunKind
     parent_id: string | null
     sent_by: NullableJsonb<Actor>

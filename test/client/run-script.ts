@@ -100,6 +100,7 @@ export function planRun(runId: string, actions: readonly Action[], end: RunStatu
         stepId: 'step',
         toolCallId: id,
         name: 'tool',
+        needs: null,
         offset: from,
         argumentsText,
       }))

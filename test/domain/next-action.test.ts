@@ -19,6 +19,7 @@ const run: DrivenRun = {
   number: 1,
   hold: 1,
   previousHold: 0,
+  resumed: null,
   kind: 'TURN',
   parentId: null,
   sentBy: null,

@@ -40,7 +40,8 @@ async function lastCursor(id: string): Promise<string> {
 }
 
 const document = `subscription ($id: ID!, $after: EventCursor!) {
-  conversationEvents(conversationId: $id, after: $after) { ${eventFields} } }`
+  conversationEvents(conversationId: $id, after: $after) { ${eventFields}
+    ... on QueueChanged { queue { input { text } } } ... on BranchChanged { lastSharedMessage { id } } } }`
 
 /** Collects events as lines: `<name of the run> <what happened>`. */
 function follow(id: string, after: string) {
@@ -48,9 +49,11 @@ function follow(id: string, after: string) {
   const stream = socket.stream(document, { id, after })
   const names = new Map<string, string>()
   const lines: string[] = []
+  const queues: string[][] = []
   let cursor = after
   return {
     lines,
+    queues,
     names,
     cursor: () => cursor,
     async until(last: string): Promise<void> {
@@ -60,6 +63,10 @@ function follow(id: string, after: string) {
         if (result.errors) throw new Error(result.errors[0]!.extensions.code)
         const event = result.data.conversationEvents
         cursor = event.cursor
+        if (event.__typename === 'QueueChanged') {
+          queues.push(event.queue.map(({ input }: any) => input[0].text))
+          continue
+        }
         const what = event.status ?? event.text ?? event.message?.text ?? event.__typename
         lines.push(`${names.get(event.runId) ?? event.runId} ${what}`)
       }
@@ -155,7 +162,7 @@ test('[CEV3] a cursor that is malformed, of another conversation, or of a run th
   const call = await model.nextCall()
   const queued = await talk.send(id, 'waits', { whenBusy: 'ENQUEUE' })
   const { run: waiting } = await api.data('query ($id: ID!) { run(id: $id) { lastCursor } }', { id: queued.run.id })
-  for (const after of [other.lastCursor, waiting.lastCursor, 'nonsense', `c1.${run.slice(4)}.99`]) {
+  for (const after of [other.lastCursor, waiting.lastCursor, 'nonsense', `c1.${run.slice(4)}.${'0'.repeat(8)}.99`]) {
     const stream = follow(id, after)
     await expect(stream.until('')).rejects.toThrow('BAD_CURSOR')
     await stream.close()

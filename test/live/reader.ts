@@ -1,6 +1,6 @@
 import type { GraphQLClient, WebSocketClient } from '../support/graphql-client.ts'
 
-export const eventFields = `__typename cursor runId ... on RunEntry { seq }
+export const eventFields = `__typename cursor ... on RunEvent { runId } ... on RunEntry { seq }
   ... on RunStatusChanged { status }
   ... on StepStarted { stepId } ... on StepRestarted { stepId attempt } ... on StepFinished { step { id } }
   ... on TextDelta { messageId stepId kind offset text }

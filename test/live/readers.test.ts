@@ -60,8 +60,16 @@ async function nextText(reader: AsyncIterator<RunEvent>): Promise<string> {
 
 test('[STR8] a reader that fell behind gets the text that it missed as one delta, beside a reader that keeps up', async () => {
   const { run, write } = await writtenRun()
-  const fast = followRun(ground.context, run.id, { after: undefined, deltas: true })
-  const slow = followRun(ground.context, run.id, { after: undefined, deltas: true })
+  const fast = followRun(
+    ground.context,
+    { id: run.id, conversationId: run.conversation_id },
+    { after: undefined, deltas: true },
+  )
+  const slow = followRun(
+    ground.context,
+    { id: run.id, conversationId: run.conversation_id },
+    { after: undefined, deltas: true },
+  )
   for (const reader of [fast, slow]) expect(await nextText(reader)).toBe('stepStarted')
   write('begin')
   for (const reader of [fast, slow]) expect(await nextText(reader)).toBe('begin')
@@ -99,7 +107,9 @@ test('[STR10] a log of any length is read to its end, by the first reader and by
   const { run } = await writtenRun()
   const all = Array.from({ length: 250 }, (_, index) => index + 1)
   for (const seq of all.slice(1, -1)) await make.log(run, seq, [{ type: 'stepStarted', index: seq }])
-  const readers = [1, 2].map(() => followRun(ground.context, run.id, { after: undefined, deltas: true }))
+  const readers = [1, 2].map(() =>
+    followRun(ground.context, { id: run.id, conversationId: run.conversation_id }, { after: undefined, deltas: true }),
+  )
   for (const reader of readers) expect(await seqsOf(reader, 249)).toEqual(all.slice(0, -1))
 
   await make.log(run, 250, [ending])
@@ -111,7 +121,11 @@ test('[STR10] a log of any length is read to its end, by the first reader and by
   // Also when a read ends exactly at its limit.
   for (const after of [0, 150]) {
     const cursor = { runId: run.id, seq: after, item: 0, offset: 0 }
-    const late = followRun(ground.context, run.id, { after: cursor, deltas: true })
+    const late = followRun(
+      ground.context,
+      { id: run.id, conversationId: run.conversation_id },
+      { after: cursor, deltas: true },
+    )
     expect(await seqsOf(late, 251)).toEqual(all.slice(after))
   }
 })
@@ -121,11 +135,20 @@ test('[STR10] a reader that resumes at the end of an ended run does not wait, al
   await make.log(run, 2, [ending])
   const ended = { status: 'COMPLETED', finished_at: ground.context.clock.now() } as const
   await ground.db.updateTable('runs').set(ended).where('id', '=', run.id).execute()
-  const slow = followRun(ground.context, run.id, { after: undefined, deltas: true })
+  const slow = followRun(
+    ground.context,
+    { id: run.id, conversationId: run.conversation_id },
+    { after: undefined, deltas: true },
+  )
   expect(await seqsOf(slow, 1)).toEqual([1])
   for (let reader = 0; reader < 2; reader += 1) {
     const after = { runId: run.id, seq: 2, item: 0, offset: 0 }
-    expect(await seqsOf(followRun(ground.context, run.id, { after, deltas: true }), 1)).toEqual([])
+    expect(
+      await seqsOf(
+        followRun(ground.context, { id: run.id, conversationId: run.conversation_id }, { after, deltas: true }),
+        1,
+      ),
+    ).toEqual([])
   }
   expect(await seqsOf(slow, 2)).toEqual([2])
 })
@@ -133,11 +156,15 @@ test('[STR10] a reader that resumes at the end of an ended run does not wait, al
 test('[STR10] a reader that waits at the end does not hide the beginning from one that starts there', async () => {
   const { run } = await writtenRun()
   const after = { runId: run.id, seq: 1, item: 0, offset: 0 }
-  const atEnd = followRun(ground.context, run.id, { after, deltas: false })
+  const atEnd = followRun(ground.context, { id: run.id, conversationId: run.conversation_id }, { after, deltas: false })
   const parked = atEnd.next()
   // Joins the read that is under way: when it is over, the reader at the end waits.
   await ground.context.hub.tail(run.id)!.read(1, async () => ({ events: [], cut: false, finished: false }))
-  const late = followRun(ground.context, run.id, { after: undefined, deltas: false })
+  const late = followRun(
+    ground.context,
+    { id: run.id, conversationId: run.conversation_id },
+    { after: undefined, deltas: false },
+  )
   expect(await seqsOf(late, 1)).toEqual([1])
   await late.return()
   await atEnd.return()
@@ -151,7 +178,11 @@ test('[STR11] a reader that waits gets the entries that another reader of the ru
     { item: 1, offset: 2 },
   ]
   const readers = places.map((place) =>
-    followRun(ground.context, run.id, { after: { runId: run.id, seq: 1, ...place }, deltas: true }),
+    followRun(
+      ground.context,
+      { id: run.id, conversationId: run.conversation_id },
+      { after: { runId: run.id, seq: 1, ...place }, deltas: true },
+    ),
   )
   const waiting = readers.map((reader) => seqsOf(reader, 3))
   // Joins the read that both have under way: when it is over, both wait.
@@ -160,7 +191,11 @@ test('[STR11] a reader that waits gets the entries that another reader of the ru
   await make.log(run, 2, [{ type: 'stepRestarted', index: 0, attempt: 2 }, ending])
   const ended = { status: 'COMPLETED', finished_at: ground.context.clock.now() } as const
   await ground.db.updateTable('runs').set(ended).where('id', '=', run.id).execute()
-  const other = followRun(ground.context, run.id, { after: undefined, deltas: true })
+  const other = followRun(
+    ground.context,
+    { id: run.id, conversationId: run.conversation_id },
+    { after: undefined, deltas: true },
+  )
   expect(await seqsOf(other, 4)).toEqual([1, 2, 3])
   expect(await Promise.all(waiting)).toEqual([
     [2, 3],
@@ -175,7 +210,7 @@ test('[STR9] opening and dropping 10,000 subscribers of every kind leaves nothin
   const documents = [
     `subscription { runEvents(runId: "${encodeId('Run', run.id)}") { cursor } }`,
     `subscription { conversationEvents(conversationId: "${encodeId('Conversation', conversation.id)}",
-      after: "c1.${conversation.id.replaceAll('-', '')}.0") { cursor } }`,
+      after: "c1.${conversation.id.replaceAll('-', '')}.${conversation.id.slice(-8)}.0") { cursor } }`,
     'subscription { approvalInbox { __typename } }',
     'subscription { runChanges(since: "2026-01-01T00:00:00Z") { id } }',
   ]

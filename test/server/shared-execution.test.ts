@@ -148,7 +148,7 @@ it('[SRV25] events that are executed without graphql-js have the same results', 
     { ...base, type: 'call', toolCallId: id, name: 'tool', argumentsText: '{' },
     { ...base, type: 'entry', seq: 1, entry: { type: 'stepStarted', index: 0 } },
   ]
-  const all = `__typename c: cursor runId at ...F ... on RunEntry { seq } ... on StepStarted { index }
+  const all = `__typename c: cursor at ... on RunEvent { runId } ...F ... on RunEntry { seq } ... on StepStarted { index }
     ... on ToolCallDelta { toolCallId name offset argumentsText }`
   const fragment =
     'fragment F on RunEvent { at ... on TextDelta { text messageId stepId ...G } } fragment G on TextDelta { kind offset }'
