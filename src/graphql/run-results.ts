@@ -64,7 +64,7 @@ export const ConversationBusyRefusal = runRefusalType('ConversationBusyRefusal',
   run: 'Run that holds the conversation.',
 })
 
-export function pendingApproval(runId: string): RunRefusal<'PendingApprovalRefusal'> {
+function pendingApproval(runId: string): RunRefusal<'PendingApprovalRefusal'> {
   return {
     type: 'PendingApprovalRefusal',
     runId,
