@@ -21,6 +21,7 @@ import { createCatalog } from './providers/catalog.ts'
 import { createProvider } from './providers/create-provider.ts'
 import { demoProvider } from './providers/demo.ts'
 import type { Provider } from './providers/provider.ts'
+import { protectSecrets } from './protect-secrets.ts'
 import { createHealthServer } from './server/health-server.ts'
 import { createHttpServer } from './server/http.ts'
 import { hasApiKeys } from './store/api-keys.ts'
@@ -42,6 +43,7 @@ import { Toolbox } from './tools/toolbox.ts'
 import type { Clock } from './util/clock.ts'
 import { createIdSource, type IdSource } from './util/ids.ts'
 import type { Log } from './util/log.ts'
+import { createSecretBox } from './util/secret-box.ts'
 import { StartError } from './util/start-error.ts'
 import { version } from './version.ts'
 import { RunWorker } from './worker/run-worker.ts'
@@ -87,6 +89,8 @@ export async function createApp(options: AppOptions): Promise<App> {
     )
   }
   const tenantId = await ensureDefaultTenant(db, { clock, ids })
+  const secrets = createSecretBox(config.secretKeys)
+  await protectSecrets(db, secrets, log)
   const toolsInCode = [...builtinTools, ...tools.map(toBuiltinTool)]
   // A process that drives no runs may have been started without the tools.
   const marksMissing = config.workers > 0 ? { except: await listToolsOfWorkers(db) } : undefined
@@ -102,8 +106,8 @@ export async function createApp(options: AppOptions): Promise<App> {
   const providers = [demoProvider, ...config.endpoints.map(createProvider), ...(options.providers ?? [])]
   const catalog = createCatalog(providers)
   const network = createNetworkGuard({ allowPrivate: config.allowPrivateNetwork })
-  const toolbox = new Toolbox({ db, registry: createToolRegistry(tools), network, log })
-  const commands: CommandContext = { db, clock, ids, hub, work, models: catalog, tools: toolbox }
+  const toolbox = new Toolbox({ db, secrets, registry: createToolRegistry(tools), network, log })
+  const commands: CommandContext = { db, secrets, clock, ids, hub, work, models: catalog, tools: toolbox }
   const engine = {
     db,
     clock,

@@ -23,6 +23,8 @@ export interface Config {
   readonly tenantRuns: number | null
   readonly agentRuns: number | null
   readonly apiKey: string | undefined
+  /** The first one encrypts stored secrets, all of them decrypt. Empty: secrets are stored as they are. */
+  readonly secretKeys: readonly string[]
   readonly allowedOrigins: readonly string[]
   readonly maxBodyBytes: number
   /** The built-in model providers and those of the providers file. */
@@ -59,6 +61,7 @@ export function readConfig(env: Environment = process.env): Config {
     tenantRuns: values.HOLDPOINT_TENANT_RUNS || null,
     agentRuns: values.HOLDPOINT_AGENT_RUNS || null,
     apiKey: values.HOLDPOINT_API_KEY,
+    secretKeys: values.HOLDPOINT_SECRET_KEY,
     allowedOrigins: values.HOLDPOINT_ALLOWED_ORIGINS,
     maxBodyBytes: values.HOLDPOINT_MAX_BODY,
     endpoints: endpointsOf(values, env),

@@ -3,11 +3,13 @@ import { helpText } from './cli/help.ts'
 import { watchForStop, type StopRequest } from './cli/stop-request.ts'
 import { readConfig, type Config } from './config.ts'
 import { prepareDatabase } from './prepare-database.ts'
+import { protectSecrets } from './protect-secrets.ts'
 import { settings } from './settings.ts'
 import { startEmbeddedPostgres } from './store/embedded/launch.ts'
 import { openDatabase, type OpenDatabase } from './store/open-database.ts'
 import { findTenantSecret } from './store/tenants.ts'
 import { createLog, type Log } from './util/log.ts'
+import { createSecretBox, SecretKeyError } from './util/secret-box.ts'
 import { StartError, errorCode } from './util/start-error.ts'
 import { version } from './version.ts'
 
@@ -33,12 +35,17 @@ async function main(args: readonly string[]): Promise<void> {
     }
     case 'keys': {
       const { manageKeys } = await import('./manage-keys.ts')
-      return withDatabase(async ({ database }) => {
-        for (const line of await manageKeys(database, command)) print(line)
+      return withDatabase(async ({ database, config, log }) => {
+        const lines = await manageKeys(database, command)
+        // A tenant that was just created has a signing secret.
+        await protectSecrets(database.db, createSecretBox(config.secretKeys), log)
+        for (const line of lines) print(line)
       })
     }
     case 'signing-secret':
-      return withDatabase(async ({ database }) => print(await findSigningSecret(database, command.tenant)))
+      return withDatabase(async ({ database, config }) =>
+        print(await findSigningSecret(database, config, command.tenant)),
+      )
     case 'migrate':
       return withDatabase(({ migrated }) =>
         print(migrated.length > 0 ? `migrated ${migrated.join(' ')}` : 'up to date'),
@@ -116,8 +123,14 @@ async function serve(
   await stop.asked
 }
 
-async function findSigningSecret({ db }: OpenDatabase, tenant: string | undefined): Promise<string> {
-  const secret = await findTenantSecret(db, tenant)
+async function findSigningSecret(
+  { db }: OpenDatabase,
+  { secretKeys }: Config,
+  tenant: string | undefined,
+): Promise<string> {
+  const secret = await findTenantSecret(db, createSecretBox(secretKeys), tenant).catch((error: unknown) => {
+    throw error instanceof SecretKeyError ? new StartError(error.message, { cause: error }) : error
+  })
   if (secret === undefined)
     throw new StartError(
       tenant === undefined ? 'There is no tenant yet: start the server once.' : `There is no tenant "${tenant}".`,

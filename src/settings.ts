@@ -53,6 +53,7 @@ export const settings = {
     '1',
   ),
   HOLDPOINT_API_KEY: secret('a key with every scope; without any key the server listens on loopback only'),
+  HOLDPOINT_SECRET_KEY: secretKeys('encrypts stored secrets; several, separated by commas: the first one encrypts'),
   HOLDPOINT_ALLOWED_ORIGINS: origins('other sites whose pages may use the API, separated by commas'),
   HOLDPOINT_MAX_BODY: bytes('largest request body and WebSocket frame', { default: '10mb', most: '100mb' }),
   OPENAI_API_KEY: secret('key for the models openai/…'),
@@ -199,6 +200,24 @@ function secret(meaning: string, shownDefault = 'none'): Setting<string | undefi
     read(given, name) {
       if (given === undefined || /^[\x21-\x7e]+$/.test(given)) return given
       throw wrong(name, '***', 'printable characters without spaces')
+    },
+  }
+}
+
+/** No message shows the value. The keys are random, so a plain derivation is enough; short ones could be guessed. */
+function secretKeys(meaning: string): Setting<readonly string[]> {
+  return {
+    meaning,
+    shownDefault: 'none',
+    read(given = '', name) {
+      const keys = given.split(',').filter((key) => key !== '')
+      if (keys.some((key) => !/^[\x21-\x7e]{32,}$/.test(key)))
+        throw wrong(
+          name,
+          '***',
+          'keys of at least 32 printable characters, such as the output of openssl rand -base64 32',
+        )
+      return Object.freeze(keys)
     },
   }
 }

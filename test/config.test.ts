@@ -22,6 +22,7 @@ describe('readConfig', () => {
       tenantRuns: null,
       agentRuns: null,
       apiKey: undefined,
+      secretKeys: [],
       allowedOrigins: [],
       maxBodyBytes: 10 * 1024 * 1024,
       endpoints: [plainEndpoint('openai'), plainEndpoint('openai-chat'), plainEndpoint('anthropic')],

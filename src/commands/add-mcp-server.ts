@@ -1,6 +1,7 @@
 import { badUserInput } from '../domain/errors.ts'
 import { checkedName, shown, type Given } from '../domain/input.ts'
 import type { McpServer } from '../domain/mcp-server.ts'
+import { sealHeaders } from '../domain/sealed-headers.ts'
 import { checkedHeaders, checkedHttpUrl } from '../domain/tool-input.ts'
 import type { Viewer } from '../domain/viewer.ts'
 import { insertMcpServer } from '../store/mcp-servers.ts'
@@ -28,7 +29,7 @@ export async function addMcpServer(
     tenantId: viewer.tenantId,
     name: checkedName('input.name', input.name, { max: 64 }),
     url: checkedHttpUrl('input.url', input.url),
-    headers: checkedHeaders('input.headers', input.headers ?? {}),
+    headers: sealHeaders(context.secrets, checkedHeaders('input.headers', input.headers ?? {}), viewer),
     lastError: null,
     createdAt: context.clock.now(),
   }

@@ -7,10 +7,13 @@ import type { WorkSignal } from '../live/work-signal.ts'
 import type { Database } from '../store/schema.ts'
 import type { Clock } from '../util/clock.ts'
 import type { IdSource } from '../util/ids.ts'
+import type { SecretBox } from '../util/secret-box.ts'
 
 /** What commands work with. Who asks is an argument of each. */
 export interface CommandContext {
   readonly db: Kysely<Database>
+  /** Encrypts what only tools may read. */
+  readonly secrets: SecretBox
   readonly clock: Clock
   readonly ids: IdSource
   readonly models: ModelCatalog

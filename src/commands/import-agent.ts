@@ -1,6 +1,7 @@
 import type { Agent } from '../domain/agent.ts'
 import { badUserInput, checkedAt } from '../domain/errors.ts'
 import { checkedToolName } from '../domain/input.ts'
+import { sealTool } from '../domain/sealed-headers.ts'
 import { mergeTool, refuseRulesForTwo, unsetTool } from '../domain/tool-input.ts'
 import type { Tool } from '../domain/tool.ts'
 import type { Viewer } from '../domain/viewer.ts'
@@ -75,7 +76,7 @@ async function toolToCreate(context: CommandContext, viewer: Viewer, tool: Impor
   const settings = mergeTool(unsetTool, definition)
   await checkJavaScript(context, viewer, settings)
   const now = context.clock.now()
-  return {
+  const created: Tool = {
     ...settings,
     id: context.ids.next(),
     tenantId: viewer.tenantId,
@@ -83,4 +84,5 @@ async function toolToCreate(context: CommandContext, viewer: Viewer, tool: Impor
     createdAt: now,
     updatedAt: now,
   }
+  return sealTool(context.secrets, created, undefined)
 }

@@ -15,8 +15,8 @@ export async function refreshMcpServer(
   input: { readonly id: string },
 ): Promise<McpServer> {
   const [asked] = await findMcpServers(context.db, viewer, [input.id])
-  const { url, headers } = found('McpServer', input.id, asked)
-  const answer = await context.tools.listMcpTools({ url, headers }).then(
+  const known = found('McpServer', input.id, asked)
+  const answer = await context.tools.listMcpTools(known).then(
     (listed) => ({ listed, lastError: null }),
     (error: unknown) => ({ listed: undefined, lastError: errorMessage(error) }),
   )

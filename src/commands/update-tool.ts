@@ -1,3 +1,4 @@
+import { sealTool } from '../domain/sealed-headers.ts'
 import { mergeTool, refuseRulesForTwo, type ToolInput } from '../domain/tool-input.ts'
 import type { Tool } from '../domain/tool.ts'
 import type { Viewer } from '../domain/viewer.ts'
@@ -20,7 +21,8 @@ export async function updateTool(context: CommandContext, viewer: Viewer, input:
   if (source) await checkJavaScript(context, viewer, { kind: 'JAVASCRIPT', ...source })
   return transact(context, async (trx) => {
     const stored = found('Tool', input.id, await lockTool(trx, viewer, input.id))
-    const tool = { ...stored, ...mergeTool(stored, input), updatedAt: context.clock.now() }
+    const merged = { ...stored, ...mergeTool(stored, input), updatedAt: context.clock.now() }
+    const tool = sealTool(context.secrets, merged, stored)
     await setTool(trx, tool)
     const change = { before: stored, after: tool }
     await recordChange(context, trx, viewer, { action: 'updateTool', subject: ['Tool', tool.id], ...change })

@@ -7,6 +7,7 @@ import {
   type ToolImplementationInput,
   type ToolInput,
 } from '../domain/tool-input.ts'
+import { sealTool } from '../domain/sealed-headers.ts'
 import type { Tool } from '../domain/tool.ts'
 import type { Viewer } from '../domain/viewer.ts'
 import { lockToolByName, upsertTool as upsertToolRow } from '../store/tools.ts'
@@ -29,14 +30,15 @@ export async function upsertTool(context: CommandContext, viewer: Viewer, input:
   await checkJavaScript(context, viewer, settings)
   const given = { ...settings, tenantId: viewer.tenantId, name, createdAt: now, updatedAt: now }
   return transact(context, async (trx) => {
-    const before = (await lockToolByName(trx, viewer, name)) ?? null
-    const tool = await upsertToolRow(trx, { ...given, id: context.ids.next() })
+    const before = await lockToolByName(trx, viewer, name)
+    const sealed = sealTool(context.secrets, { ...given, id: context.ids.next() }, before)
+    const tool = await upsertToolRow(trx, sealed)
     if (!tool)
       throw badUserInput(
         'input.name',
         `${name} is a tool that comes with the server or from an MCP server, which cannot be replaced. It takes another name.`,
       )
-    const change = { before, after: tool }
+    const change = { before: before ?? null, after: tool }
     await recordChange(context, trx, viewer, { action: 'upsertTool', subject: ['Tool', tool.id], ...change })
     return tool
   })

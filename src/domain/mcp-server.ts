@@ -1,11 +1,13 @@
+import type { SealedHeaders } from './tool.ts'
+
 /** A Model Context Protocol server whose tools agents may use. */
 export interface McpServer {
   readonly id: string
   readonly tenantId: string
   readonly name: string
   readonly url: string
-  /** Secret. */
-  readonly headers: Readonly<Record<string, string>>
+  /** Never shown. */
+  readonly headers: SealedHeaders
   readonly lastError: string | null
   readonly createdAt: Date
 }

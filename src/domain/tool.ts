@@ -3,6 +3,9 @@ import type { Json, JsonObject } from '../util/json.ts'
 export const toolKinds = ['BUILTIN', 'JAVASCRIPT', 'HTTP', 'MCP', 'CLIENT'] as const
 export type ToolKind = (typeof toolKinds)[number]
 
+/** The headers of a tool or an MCP server, by name. Their values are encrypted if the server has a key. */
+export type SealedHeaders = Readonly<Record<string, string>>
+
 /** A tool of any kind. What runs it depends on the kind. */
 export type Tool = ToolBase & ToolImplementation
 
@@ -13,8 +16,8 @@ export type ToolImplementation =
   | {
       readonly kind: 'HTTP'
       readonly url: string
-      /** Secret: only the names may be shown. */
-      readonly headers: Readonly<Record<string, string>>
+      /** Only the names may be shown. */
+      readonly headers: SealedHeaders
     }
   | { readonly kind: 'MCP'; readonly mcpServerId: string; readonly mcpToolName: string }
 

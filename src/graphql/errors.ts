@@ -121,10 +121,18 @@ export function isTransientError(error: unknown): boolean {
 export function toVariableError(error: GraphQLError): ClientError {
   const variable = /^Variable "\$(\w+)"/.exec(error.message)?.[1]
   const path = / at "([^"]+)"; /.exec(error.message)?.[1]
-  return new ClientError('BAD_USER_INPUT', error.message, {
+  return new ClientError('BAD_USER_INPUT', withoutValues(error.message), {
     extensions: { field: path ?? variable ?? null },
     at: error,
   })
+}
+
+/** graphql-js prints the whole value of a variable. An object or list may hold secrets, such as the headers of a tool. */
+function withoutValues(message: string): string {
+  const [, variable, place = '', why] =
+    /^(Variable "\$\w+" got) invalid value [[{][\s\S]*[\]}]( at "[^"]+")?; ([^;]*)$/.exec(message) ?? []
+  const short = variable === undefined ? message : `${variable} an invalid value${place}; ${why}`
+  return short.replace(/(value: )[[{][\s\S]*$/, '$1an object or list.')
 }
 
 function rootCause(error: unknown): unknown {

@@ -2,6 +2,7 @@ import type { Kysely } from 'kysely'
 
 import type { Clock } from '../util/clock.ts'
 import type { IdSource } from '../util/ids.ts'
+import type { SecretBox } from '../util/secret-box.ts'
 import type { Database } from './schema.ts'
 
 const defaultTenantName = 'default'
@@ -12,22 +13,27 @@ export function ensureDefaultTenant(db: Kysely<Database>, options: { clock: Cloc
 }
 
 /** What the tenant's HTTP tools are signed with. */
-export async function getSigningSecret(db: Kysely<Database>, tenantId: string): Promise<string> {
+export async function getSigningSecret(db: Kysely<Database>, secrets: SecretBox, tenantId: string): Promise<string> {
   const tenant = await db
     .selectFrom('tenants')
     .select('signing_secret')
     .where('id', '=', tenantId)
     .executeTakeFirstOrThrow()
-  return tenant.signing_secret
+  return secrets.open(tenant.signing_secret, tenantId)
 }
 
 /** By the tenant's name; undefined where there is no such tenant. */
 export async function findTenantSecret(
   db: Kysely<Database>,
+  secrets: SecretBox,
   name: string = defaultTenantName,
 ): Promise<string | undefined> {
-  const tenant = await db.selectFrom('tenants').select('signing_secret').where('name', '=', name).executeTakeFirst()
-  return tenant?.signing_secret
+  const tenant = await db
+    .selectFrom('tenants')
+    .select(['id', 'signing_secret'])
+    .where('name', '=', name)
+    .executeTakeFirst()
+  return tenant && secrets.open(tenant.signing_secret, tenant.id)
 }
 
 export async function listTenantIds(db: Kysely<Database>): Promise<string[]> {

@@ -4,9 +4,10 @@ import type { ListedTool, ToolAccess } from '../domain/tool-access.ts'
 import type { BlockWrite } from '../domain/block.ts'
 import { encodeId, shownRunIds } from '../domain/ids.ts'
 import type { McpServer } from '../domain/mcp-server.ts'
+import { openHeaders } from '../domain/sealed-headers.ts'
 import type { ToolResult } from '../domain/tool-call.ts'
 import { truncateResult } from '../domain/tool-output.ts'
-import { toolDefaults, type Tool, type ToolOfKind } from '../domain/tool.ts'
+import { toolDefaults, type SealedHeaders, type Tool, type ToolOfKind } from '../domain/tool.ts'
 import { findMcpServers, setMcpServerError } from '../store/mcp-servers.ts'
 import type { Database } from '../store/schema.ts'
 import { getSigningSecret } from '../store/tenants.ts'
@@ -25,6 +26,7 @@ import { Sandbox } from './sandbox/sandbox.ts'
 import { onAbort } from '../util/abort.ts'
 import { errorMessage } from '../util/error-message.ts'
 import type { Log } from '../util/log.ts'
+import type { SecretBox } from '../util/secret-box.ts'
 
 /** A script's time limit starts when it gets a thread, and it waits for a thread at most that long again. */
 const sandboxGraceMs = 3_000
@@ -40,6 +42,8 @@ export interface Executed {
 
 export interface ToolboxOptions {
   readonly db: Kysely<Database>
+  /** Decrypts headers and signing secrets. */
+  readonly secrets: SecretBox
   readonly registry: ToolRegistry
   readonly network: GuardedNetwork
   readonly log: Log
@@ -75,8 +79,8 @@ export class Toolbox implements ToolAccess {
     return ok ? undefined : output
   }
 
-  listMcpTools(server: Pick<McpServer, 'url' | 'headers'>): Promise<ListedTool[]> {
-    return this.#mcp.listTools(server)
+  async listMcpTools(server: Pick<McpServer, 'url' | 'headers' | 'tenantId'>): Promise<ListedTool[]> {
+    return this.#mcp.listTools(this.#opened(server))
   }
 
   /** May be called twice. */
@@ -123,8 +127,9 @@ export class Toolbox implements ToolAccess {
       case 'JAVASCRIPT':
         return this.#runJavaScript(tool, args, signal)
       case 'HTTP': {
-        const secret = await getSigningSecret(this.#options.db, tool.tenantId)
-        return succeeded(await callHttpTool(this.#options.network, tool, { args, secret, context, signal }))
+        const { db, secrets, network } = this.#options
+        const secret = await getSigningSecret(db, secrets, tool.tenantId)
+        return succeeded(await callHttpTool(network, this.#opened(tool), { args, secret, context, signal }))
       }
       case 'MCP':
         return succeeded(await this.#callMcpTool(tool, { args, context, signal }))
@@ -133,6 +138,11 @@ export class Toolbox implements ToolAccess {
       default:
         return tool satisfies never
     }
+  }
+
+  /** With its headers decrypted. */
+  #opened<Owner extends { readonly tenantId: string; readonly headers: SealedHeaders }>(owner: Owner): Owner {
+    return { ...owner, headers: openHeaders(this.#options.secrets, owner.headers, owner.tenantId) }
   }
 
   async #runBuiltin(execution: Execution, { name }: Tool, args: JsonObject, signal: AbortSignal): Promise<ToolOutput> {
@@ -165,7 +175,7 @@ export class Toolbox implements ToolAccess {
     if (!server) throw new Error(`The MCP server of ${tool.name} was removed.`)
     try {
       const name = tool.mcpToolName
-      const text = await this.#mcp.callTool(server, { ...call, name, timeoutMs: tool.timeoutMs })
+      const text = await this.#mcp.callTool(this.#opened(server), { ...call, name, timeoutMs: tool.timeoutMs })
       if (server.lastError !== null) await setMcpServerError(db, server.id, null)
       return text
     } catch (error) {

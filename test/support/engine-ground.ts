@@ -21,6 +21,7 @@ import { Toolbox } from '../../src/tools/toolbox.ts'
 import { systemClock } from '../../src/util/clock.ts'
 import { createIdSource } from '../../src/util/ids.ts'
 import { createLog } from '../../src/util/log.ts'
+import { createSecretBox } from '../../src/util/secret-box.ts'
 import { createTestDatabase } from './database.ts'
 
 /** Commands and engine on a database of their own, without servers, queues or timers: nothing moves by itself. */
@@ -48,6 +49,7 @@ export async function createEngineGround(options: {
   })
   await upsertBuiltinTools(database.db, tenantId, stored, { clock, ids })
   const catalog = createCatalog(options.providers)
+  const secrets = createSecretBox([])
   const viewer = viewerOf(tenantId)
   const names = options.tools.map(({ name }) => name)
   const tools = (await listBuiltinTools(database.db, viewer, names)).map(({ id, name }) => ({
@@ -68,8 +70,10 @@ export async function createEngineGround(options: {
       countTokens,
       models: catalog,
       log: createLog('fatal'),
+      secrets,
       tools: new Toolbox({
         db,
+        secrets,
         registry: createToolRegistry(definitions),
         network: createNetworkGuard({ allowPrivate: true }),
         log: createLog('fatal'),

@@ -17,6 +17,7 @@ import { upsertBuiltinTools } from '../../src/store/code-tools.ts'
 import { systemClock } from '../../src/util/clock.ts'
 import { createIdSource } from '../../src/util/ids.ts'
 import { createLog } from '../../src/util/log.ts'
+import { createSecretBox } from '../../src/util/secret-box.ts'
 import { createTestDatabase } from './database.ts'
 
 const demo = { provider: 'demo', capabilities: [], isConfigured: true } as const
@@ -63,6 +64,7 @@ export async function createGround(): Promise<Ground> {
   }
   const context = {
     db: database.db,
+    secrets: createSecretBox([]),
     clock,
     ids,
     models: testModels,

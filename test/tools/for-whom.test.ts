@@ -7,6 +7,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 
 import { openActor } from '../../src/domain/actor.ts'
 import { findTenantSecret } from '../../src/store/tenants.ts'
+import { createSecretBox } from '../../src/util/secret-box.ts'
 import { defineTool } from '../../src/tools/registry.ts'
 import { startGround, type Ground } from '../approvals/ground.ts'
 import { approve, type Talk } from '../support/talk.ts'
@@ -117,7 +118,7 @@ test('[WHO2] the context of an HTTP call is signed; large metadata is left out, 
   await upsertHttpTool('/')
   await callOnce('by_http')
   const [{ headers, body }] = received.splice(0) as [Received]
-  const secret = (await findTenantSecret(ground.app.database.db))!
+  const secret = (await findTenantSecret(ground.app.database.db, createSecretBox([])))!
   const signed = [headers['holdpoint-timestamp'], headers['holdpoint-context'], body].join('.')
   const expected = `v1=${createHmac('sha256', secret).update(signed).digest('hex')}`
   expect(headers['holdpoint-context-signature']).toBe(expected)

@@ -15,6 +15,7 @@ import {
   type GuardedNetwork,
 } from '../../src/tools/network-guard.ts'
 import { findTenantSecret } from '../../src/store/tenants.ts'
+import { createSecretBox } from '../../src/util/secret-box.ts'
 import { startGround, type Ground } from '../approvals/ground.ts'
 import { deferred } from '../../src/util/deferred.ts'
 import { someContext } from '../support/call-context.ts'
@@ -90,7 +91,7 @@ describe('an HTTP tool', () => {
       'holdpoint-run': run.id,
       'holdpoint-agent': agent,
     })
-    const secret = (await findTenantSecret(ground.app.database.db))!
+    const secret = (await findTenantSecret(ground.app.database.db, createSecretBox([])))!
     const signed = createHmac('sha256', secret).update(`${headers['holdpoint-timestamp']}.${body}`)
     expect(headers['holdpoint-signature']).toBe(`v1=${signed.digest('hex')}`)
     expect(Math.abs(Date.now() / 1000 - Number(headers['holdpoint-timestamp']))).toBeLessThan(60)
