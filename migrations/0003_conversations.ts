@@ -40,9 +40,7 @@ export async function up(db: Kysely<never>): Promise<void> {
   await sql`create index conversations_metadata on conversations using gin (metadata jsonb_path_ops)`.execute(db)
   await sql`create unique index conversations_main on conversations (agent_id) where is_main`.execute(db)
 
-  // That the conversation exists follows from the run's reference to it. A reference of the messages' own would lock
-  // the conversation's row with every checkpoint; so whoever deletes a conversation deletes its messages first, by
-  // range.
+  // That the conversation exists follows from the run's reference to it.
   await sql`
     create table messages (
       id uuid primary key,
@@ -164,13 +162,11 @@ export async function up(db: Kysely<never>): Promise<void> {
   // The runs that a worker drives now: never more than the workers have places.
   await sql`create index runs_driven on runs (worker_id) where worker_id is not null`.execute(db)
 
-  await sql`alter table messages add foreign key (conversation_id, run_number)
-    references runs (conversation_id, number) on delete cascade`.execute(db)
   await sql`alter table conversations add foreign key (active_run_id) references runs on delete set null`.execute(db)
 
   await sql`
     create table steps (
-      run_id uuid not null references runs on delete cascade,
+      run_id uuid not null,
       index integer not null,
       attempt integer not null,
       model text not null,
@@ -198,7 +194,7 @@ export async function up(db: Kysely<never>): Promise<void> {
       id uuid primary key,
       -- The run's: it is what refers to the tenant.
       tenant_id uuid not null,
-      run_id uuid not null references runs on delete cascade,
+      run_id uuid not null,
       step_index integer not null,
       ordinal integer not null,
       provider_call_id text not null,
@@ -241,12 +237,28 @@ export async function up(db: Kysely<never>): Promise<void> {
   // A run's stream: one row per checkpoint, its entries packed in order from first_seq on (store/log-entries.ts).
   await sql`
     create table run_log (
-      run_id uuid not null references runs on delete cascade,
+      run_id uuid not null,
       first_seq integer not null,
       at timestamptz(3) not null,
       entries text not null,
       primary key (run_id, first_seq)
     )`.execute(db)
+
+  // What belongs to a run goes with it. Checkpoints write these rows in the statement that updates the run's row, so a
+  // foreign key would add nothing but a lock of that row, and its WAL, to each of them.
+  await sql`
+    create function delete_rows_of_runs() returns trigger language plpgsql as $$
+    begin
+      delete from messages using deleted_runs run
+        where messages.conversation_id = run.conversation_id and messages.run_number = run.number
+          and messages.position >= run.first_position and messages.position < run.next_position;
+      delete from run_log using deleted_runs run where run_log.run_id = run.id;
+      delete from tool_calls using deleted_runs run where tool_calls.run_id = run.id;
+      delete from steps using deleted_runs run where steps.run_id = run.id;
+      return null;
+    end $$`.execute(db)
+  await sql`create trigger delete_rows after delete on runs referencing old table as deleted_runs
+    for each statement execute function delete_rows_of_runs()`.execute(db)
 
   await sql`
     create table idempotency_keys (

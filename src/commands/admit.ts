@@ -1,6 +1,6 @@
 import { targetNotFound, type Target } from '../domain/target.ts'
 import type { Viewer } from '../domain/viewer.ts'
-import { admitRun, findActiveRun, lockConversation, type NewRun } from '../store/admission.ts'
+import { admitRun, findActiveRun, lockConversation, type Admitted, type NewRun } from '../store/admission.ts'
 import { findRunProgress } from '../store/runs.ts'
 import { transact } from '../store/transact.ts'
 import { stopRun } from './cancel-run.ts'
@@ -31,63 +31,69 @@ export async function admit(
 ): Promise<AdmissionOutcome> {
   // A retry, so that a run that ends between the refusal and the look at it does not leave us without an answer.
   for (;;) {
-    const outcome =
-      admission.keyed || admission.whenBusy === 'INTERRUPT'
-        ? await admitInTransaction(context, viewer, admission, run)
-        : await tryToAdmit(context.db, viewer, admission, run)
+    const { outcome, admitted } = await context.work.offerPlace(run.id, async (workerId) => {
+      const attempt = await (admission.keyed || admission.whenBusy === 'INTERRUPT'
+        ? admitInTransaction(context, viewer, admission, { run, workerId })
+        : tryToAdmit(context.db, viewer, admission, { run, workerId }))
+      return { ...attempt, claimed: attempt.admitted?.claimed }
+    })
     if (!outcome) continue
-    if (outcome.admitted) {
-      const { conversationId, holds } = outcome.admitted
+    if (admitted) {
+      const { conversationId, holds, claimed } = admitted
       context.hub.announce({ runId: run.id, tenantId: run.tenantId, conversationId, status: 'QUEUED', calls: false })
-      if (holds) context.work.announce()
+      if (holds && !claimed) context.work.announce()
     }
     return outcome
   }
 }
 
-type Attempt = AdmissionOutcome & {
-  /** The conversation that a new run was stored in, and whether the run holds it. */
-  readonly admitted?: { readonly conversationId: string; readonly holds: boolean }
+interface Attempt {
+  /** Undefined where the conversation was busy and is not any more. */
+  readonly outcome?: AdmissionOutcome
+  /** Set if a new run was stored. */
+  readonly admitted?: Admitted
 }
 
-/** Undefined where the conversation was busy and is not any more. */
+interface RunToStore {
+  readonly run: NewRun
+  /** The worker of this process that has a place for it. */
+  readonly workerId: string | null
+}
+
 async function tryToAdmit(
   db: CommandContext['db'],
   viewer: Viewer,
   { to, whenBusy }: Admission,
-  run: NewRun,
-): Promise<Attempt | undefined> {
-  const admitted = await admitRun(db, to, run, { reach: viewer, mayWait: whenBusy !== 'REJECT' })
-  if (admitted) return { outcome: 'accepted', runId: run.id, admitted }
+  { run, workerId }: RunToStore,
+): Promise<Attempt> {
+  const admitted = await admitRun(db, to, run, { reach: viewer, mayWait: whenBusy !== 'REJECT', workerId })
+  if (admitted) return { outcome: { outcome: 'accepted', runId: run.id }, admitted }
   const found = await findActiveRun(db, viewer, to)
   if (!found) throw targetNotFound(to)
-  if (found.activeRunId === null) return undefined
-  const progress = await findRunProgress(db, found.activeRunId)
-  if (!progress) return undefined
-  return {
-    outcome: progress.status === 'AWAITING_APPROVAL' ? 'pending approval' : 'busy',
-    runId: found.activeRunId,
-  }
+  const { activeRunId: runId } = found
+  const progress = runId === null ? undefined : await findRunProgress(db, runId)
+  if (runId === null || !progress) return {}
+  return { outcome: { outcome: progress.status === 'AWAITING_APPROVAL' ? 'pending approval' : 'busy', runId } }
 }
 
 async function admitInTransaction(
   context: CommandContext,
   viewer: Viewer,
   admission: Admission,
-  run: NewRun,
-): Promise<Attempt | undefined> {
+  { run, workerId }: RunToStore,
+): Promise<Attempt> {
   const { to, whenBusy, keyed } = admission
-  return transact(context, async (trx, afterCommit): Promise<Attempt | undefined> => {
+  return transact(context, async (trx, afterCommit): Promise<Attempt> => {
     const locked = await lockConversation(trx, viewer, to)
     if (!locked) throw targetNotFound(to)
     const earlier = keyed && (await findEarlierRun(trx, keyed, run.createdAt))
-    if (earlier) return { outcome: 'accepted', runId: earlier }
-    const admitted = await tryToAdmit(trx, viewer, admission, run)
-    if (admitted?.outcome !== 'accepted') return admitted
+    if (earlier) return { outcome: { outcome: 'accepted', runId: earlier } }
+    const attempt = await tryToAdmit(trx, viewer, admission, { run, workerId })
+    if (!attempt.admitted) return attempt
     if (keyed) await rememberRun(trx, keyed, { runId: run.id, now: run.createdAt })
     if (whenBusy === 'INTERRUPT' && locked.activeRunId !== null) {
       await stopRun(context, { trx, afterCommit }, locked.activeRunId)
     }
-    return admitted
+    return attempt
   })
 }

@@ -63,7 +63,7 @@ export async function startVersion(
       metadata: original.metadata,
       createdAt: now,
     } as const
-    if (!(await admitRun(trx, { conversationId }, run, { reach: viewer, mayWait: false }))) {
+    if (!(await admitRun(trx, { conversationId }, run, { reach: viewer, mayWait: false, workerId: null }))) {
       throw new Error(`The conversation ${conversationId} changed under its lock.`)
     }
     if (keyed) await rememberRun(trx, keyed, { runId: run.id, now })

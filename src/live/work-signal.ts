@@ -1,5 +1,6 @@
 import type { Kysely } from 'kysely'
 
+import type { LoadedRun } from '../store/load-run.ts'
 import type { Database } from '../store/schema.ts'
 import { notifyWorkers } from '../store/workers.ts'
 
@@ -9,6 +10,32 @@ import { notifyWorkers } from '../store/workers.ts'
  */
 export interface WorkSignal {
   announce(): void
+  /**
+   * Has a new run stored by `store`, with a free place of this process's own worker if there is one. `store` gets the
+   * worker's id to store the run as claimed by it, and says so by returning the claimed run, which is then driven at
+   * once. This saves a claim, and the wait for it. `workerId` is null if the run has to wait for a claim.
+   */
+  offerPlace<Stored extends StoredRun>(
+    runId: string,
+    store: (workerId: string | null) => Promise<Stored>,
+  ): Promise<Stored>
+}
+
+/** What became of a run that was offered a place. */
+export interface StoredRun {
+  /** Set if the run was stored with a lease of the worker. */
+  readonly claimed?: LoadedRun | undefined
+}
+
+/** The worker of this process. */
+export interface LocalWorker {
+  /** Starts to look for runs, or returns false if it has no free place. */
+  look(): boolean
+  /** Undefined if it has no free place. */
+  offerPlace<Stored extends StoredRun>(
+    runId: string,
+    store: (workerId: string) => Promise<Stored>,
+  ): Promise<Stored> | undefined
 }
 
 const batchMs = 3
@@ -19,20 +46,26 @@ const batchMs = 3
  */
 export class ProcessWorkSignal implements WorkSignal {
   readonly #db: Kysely<Database>
-  #worker: (() => boolean) | undefined
+  #worker: LocalWorker | undefined
   #timer: NodeJS.Timeout | undefined
 
   constructor(db: Kysely<Database>) {
     this.#db = db
   }
 
-  /** `worker` starts looking for runs, or returns false if it has no free place. */
-  connect(worker: () => boolean): void {
+  connect(worker: LocalWorker): void {
     this.#worker = worker
   }
 
+  offerPlace<Stored extends StoredRun>(
+    runId: string,
+    store: (workerId: string | null) => Promise<Stored>,
+  ): Promise<Stored> {
+    return this.#worker?.offerPlace(runId, store) ?? store(null)
+  }
+
   announce(): void {
-    if (this.#worker?.()) return
+    if (this.#worker?.look()) return
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined
       // If this fails, the other workers find the run by themselves soon.

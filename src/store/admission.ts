@@ -5,6 +5,8 @@ import type { RunKind, RunRequest } from '../domain/run.ts'
 import type { Target } from '../domain/target.ts'
 import type { Reach } from '../domain/viewer.ts'
 import type { JsonObject } from '../util/json.ts'
+import { livingWorker } from './claim-runs.ts'
+import { loadedRunColumns, toLoadedRun, type LoadedRun, type LoadedRunRow } from './load-run.ts'
 import { executePrepared } from './prepared.ts'
 import type { Database } from './schema.ts'
 import { ofTenant } from './tenant-scope.ts'
@@ -23,42 +25,74 @@ export interface NewRun {
   readonly createdAt: Date
 }
 
+export interface Admitted {
+  readonly conversationId: string
+  /** Whether the run holds the conversation, or waits behind another. */
+  readonly holds: boolean
+  /** Set if the run was stored with a lease of the given worker. */
+  readonly claimed?: LoadedRun | undefined
+}
+
+export interface AdmissionOptions {
+  readonly reach: Reach
+  readonly mayWait: boolean
+  /** The worker that drives the run at once if it gets the conversation. Null: the run waits for a claim. */
+  readonly workerId: string | null
+}
+
 /**
  * Stores a run and gives it the conversation if it is free, all in one statement: what decides is on the
  * conversation's row, which it locks. Undefined where the target is out of reach, or is busy and the run would not
  * wait. The first entry of the run's log is that it was queued, which its row tells: `next_seq` is 2.
+ *
+ * With `workerId` the statement is a claim too. A worker that was given up gets no lease.
  */
 export async function admitRun(
   db: Kysely<Database> | Transaction<Database>,
   target: Target,
   run: NewRun,
-  options: { readonly reach: Reach; readonly mayWait: boolean },
-): Promise<{ readonly conversationId: string; readonly holds: boolean } | undefined> {
+  { reach, mayWait, workerId }: AdmissionOptions,
+): Promise<Admitted | undefined> {
+  const isClaimed = sql`hold is not null and exists (select from living)`
   const { rows } = await executePrepared(
     db,
-    sql<{ conversation_id: string; holds: boolean }>`
+    sql<{ conversation_id: string; holds: boolean } & Partial<LoadedRunRow>>`
     with conversation as (
       update conversations set
         next_run_number = next_run_number + 1,
         active_run_id = coalesce(active_run_id, ${run.id}),
         next_hold = next_hold + (active_run_id is null)::integer,
         updated_at = ${run.createdAt}, archived_at = null
-      where ${isTarget(target)} and ${ofTenant('conversations', options.reach)} and (active_run_id is null or ${options.mayWait})
-      returning id, agent_id, next_run_number - 1 as number, active_run_id = ${run.id} as holds,
+      where ${isTarget(target)} and ${ofTenant('conversations', reach)} and (active_run_id is null or ${mayWait})
+      returning *, next_run_number - 1 as number, active_run_id = ${run.id} as holds,
         case when active_run_id = ${run.id} then next_hold - 1 end as hold,
         case when active_run_id = ${run.id} then branch_tip(next_hold - 1, off_branch) end as previous_hold
-    ), run as (
+    ), ${workerId === null ? sql`` : sql`living as materialized (${livingWorker(workerId)}),`}
+    run as (
       insert into runs (id, tenant_id, agent_id, conversation_id, number, hold, previous_hold, kind, parent_id, sent_by, urgent,
-        max_steps, max_total_tokens, created_at, request, metadata, status, next_seq, updated_at)
+        max_steps, max_total_tokens, created_at, request, metadata, status, next_seq, updated_at
+        ${workerId === null ? sql`` : sql`, lease, worker_id, attempts`})
       select ${run.id}, ${run.tenantId}, agent_id, id, number, hold, previous_hold, ${run.kind}, ${run.parentId}::uuid,
         ${run.sentBy && JSON.stringify(run.sentBy)}::jsonb, ${run.urgent}, ${run.maxSteps},
         ${run.maxTotalTokens}::integer, ${run.createdAt}, ${JSON.stringify(run.request)}::jsonb, ${JSON.stringify(run.metadata)}::jsonb,
-        'QUEUED', 2, ${run.createdAt} from conversation
+        'QUEUED', 2, ${run.createdAt}
+        ${
+          workerId === null
+            ? sql``
+            : sql`, case when ${isClaimed} then gen_random_uuid() end, case when ${isClaimed} then ${workerId}::uuid end,
+                (${isClaimed})::integer`
+        }
+      from conversation
+      returning *
     )
-    select id as conversation_id, holds from conversation`,
+    select conversations.id as conversation_id, conversations.holds
+      ${workerId === null ? sql`` : sql`, ${loadedRunColumns}`}
+    from conversation conversations cross join run runs`,
   )
   const row = rows[0]
-  return row && { conversationId: row.conversation_id, holds: row.holds }
+  if (!row) return undefined
+  const { conversation_id: conversationId, holds, lease } = row
+  return { conversationId, holds, claimed: lease ? toLoadedRun(row as LoadedRunRow) : undefined }
 }
 
 function isTarget(target: Target) {

@@ -137,6 +137,11 @@ export async function claimSuspect(
 /** What `runs.claimable` says, whoever died of the run. */
 const isFree = sql`runs.lease is null and runs.hold is not null and runs.status in ('QUEUED', 'RUNNING')`
 
+/** A worker that was given up may not know it yet: it claims nothing. One that is being given up is waited for. */
+export function livingWorker(workerId: string): RawBuilder<unknown> {
+  return sql`select from workers where id = ${workerId} for key share`
+}
+
 async function claimCandidates(
   db: Kysely<Database> | Transaction<Database>,
   { workerId }: Pick<Claim, 'workerId'>,
@@ -145,9 +150,7 @@ async function claimCandidates(
   const { rows } = await executePrepared(
     db,
     sql<LoadedRunRow & { readonly seen_seq: number }>`
-      with recursive
-      -- A worker that was given up may not know it yet: it claims nothing. One that is being given up is waited for.
-      living as materialized (select from workers where id = ${workerId} for key share),
+      with recursive living as materialized (${livingWorker(workerId)}),
       ${chosen},
       claimed as (
         -- To end poison is no attempt to drive it.

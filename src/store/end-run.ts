@@ -89,7 +89,7 @@ async function startSleeptimeRuns(
       metadata: {},
       createdAt: at,
     } as const
-    await admitRun(trx, { agentId }, child, { reach: child, mayWait: true })
+    await admitRun(trx, { agentId }, child, { reach: child, mayWait: true, workerId: null })
     named.push(child.id)
     started.push({ runId: child.id, conversationId, tenantId: run.tenantId })
   }

@@ -7,7 +7,8 @@ import { storedCost, toCost } from './usage.ts'
 
 /**
  * Entries as a row of the log has them: short, because every checkpoint of every run writes some. Each is an array
- * that begins with a letter; ids are without dashes; what is null, zero or absent at the end is left out.
+ * that begins with a letter; ids of messages and calls are in Base64; what is null, zero or absent at the end is left
+ * out.
  */
 type PackedUsage = readonly [
   steps: number,
@@ -55,9 +56,9 @@ function pack(entry: LogEntry): Packed {
     case 'stepFinished':
       return ['f', entry.index]
     case 'message':
-      return ['m', undashed(entry.id), ...(entry.items ?? [])]
+      return ['m', shortened(entry.id), ...(entry.items ?? [])]
     case 'call':
-      return ['c', undashed(entry.id), entry.status]
+      return ['c', shortened(entry.id), entry.status]
     case 'child':
       return ['k', undashed(entry.runId)]
     default:
@@ -94,10 +95,10 @@ function unpack(packed: Packed): LogEntry {
       return { type: 'stepFinished', index: packed[1] }
     case 'm': {
       const [, id, ...items] = packed
-      return { type: 'message', id: dashed(id), ...(items.length > 0 ? { items } : {}) }
+      return { type: 'message', id: lengthened(id), ...(items.length > 0 ? { items } : {}) }
     }
     case 'c':
-      return { type: 'call', id: dashed(packed[1]), status: packed[2] }
+      return { type: 'call', id: lengthened(packed[1]), status: packed[2] }
     case 'k':
       return { type: 'child', runId: dashed(packed[1]) }
     default:
@@ -110,6 +111,14 @@ function unpackUsage(used: PackedUsage | null | undefined): Usage & { readonly s
   const [steps, inputTokens, outputTokens, cachedInputTokens, reasoningTokens, cost] = used
   const costUsd = toCost(cost, inputTokens + outputTokens)
   return { steps, inputTokens, outputTokens, cachedInputTokens, reasoningTokens, costUsd }
+}
+
+function shortened(uuid: string): string {
+  return Buffer.from(undashed(uuid), 'hex').toString('base64url')
+}
+
+function lengthened(base64: string): string {
+  return dashed(Buffer.from(base64, 'base64url').toString('hex'))
 }
 
 function undashed(uuid: string): string {

@@ -1,5 +1,6 @@
 import { LeaseLostError } from '../engine/commit.ts'
 import { driveRun } from '../engine/drive-run.ts'
+import type { StoredRun } from '../live/work-signal.ts'
 import { claimRuns, claimSuspect, type ClaimedRun } from '../store/claim-runs.ts'
 import { shownRunIds } from '../domain/ids.ts'
 import { isPoison } from '../domain/take-up.ts'
@@ -34,6 +35,8 @@ export class RunClaims {
    * its former driver has finished.
    */
   readonly #driven = new Map<string, { readonly runId: string; readonly done: Promise<void> }>()
+  /** Runs that are about to be stored with a lease of this worker, by their ids. Each keeps a place. */
+  readonly #offered = new Map<string, Promise<unknown>>()
   #openedAt: number | undefined
   /** The statement in progress that claims leases or compares them. There is at most one. */
   #asking: Promise<void> | undefined
@@ -74,6 +77,39 @@ export class RunClaims {
     return true
   }
 
+  /**
+   * Has a new run stored as claimed by this worker, and drives it. Undefined if there is no free place, or if other runs
+   * may be waiting for it: they come first. Limits of runs at a time are counted by claims alone.
+   */
+  offerPlace<Stored extends StoredRun>(
+    runId: string,
+    store: (workerId: string) => Promise<Stored>,
+  ): Promise<Stored> | undefined {
+    const { perTenant, perAgent } = this.#options.limits
+    if (this.#freePlaces() === 0 || this.#mayBeMore || perTenant !== null || perAgent !== null) return undefined
+    const stored = this.#storeAndDrive(runId, store)
+    this.#offered.set(runId, stored)
+    return stored
+  }
+
+  async #storeAndDrive<Stored extends StoredRun>(
+    runId: string,
+    store: (workerId: string) => Promise<Stored>,
+  ): Promise<Stored> {
+    try {
+      const stored = await store(this.#workerId)
+      if (stored.claimed) this.#drive({ loaded: stored.claimed, stale: false })
+      return stored
+    } catch (error) {
+      // The run may have been stored nevertheless, with a lease that has no driver.
+      this.#inDoubt = true
+      throw error
+    } finally {
+      this.#offered.delete(runId)
+      if (this.#mayBeMore) this.look()
+    }
+  }
+
   /** Called by the sweep. Looks for a suspect to drive, and for stored leases that have no driver here. */
   tend(): void {
     if (this.#asking || this.#openedAt === undefined || this.#draining.signal.aborted) return
@@ -93,13 +129,14 @@ export class RunClaims {
     if (graceMs === 0) this.#release.abort()
     const timer = setTimeout(() => this.#release.abort(), graceMs)
     await this.#asking
+    await Promise.allSettled(this.#offered.values())
     while (this.#driven.size > 0) await Promise.all([...this.#driven.values()].map(({ done }) => done))
     clearTimeout(timer)
   }
 
   #freePlaces(): number {
     if (this.#openedAt === undefined || this.#draining.signal.aborted) return 0
-    return Math.max(0, this.#options.about.capacity - this.#driven.size)
+    return Math.max(0, this.#options.about.capacity - this.#driven.size - this.#offered.size)
   }
 
   #ask(work: () => Promise<void>): void {
@@ -186,11 +223,14 @@ export class RunClaims {
     }
   }
 
-  /** Clears stored leases that have no driver here. No claim is in progress at this point, so such a lease was lost. */
+  /**
+   * Clears stored leases that have no driver here. No claim is in progress at this point, so such a lease was lost,
+   * unless its run is just being stored.
+   */
   async #clearLostLeases(): Promise<void> {
     const { db, work } = this.#options.engine
     const stored = await listLeasesOf(db, this.#workerId)
-    const lost = stored.filter(({ lease }) => !this.#driven.has(lease))
+    const lost = stored.filter(({ runId, lease }) => !this.#driven.has(lease) && !this.#offered.has(runId))
     for (const { runId, lease } of lost) await clearLease(db, runId, lease, { counts: false })
     this.#inDoubt = false
     if (lost.length > 0) work.announce()

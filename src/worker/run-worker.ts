@@ -24,7 +24,10 @@ export class RunWorker {
     const drives = options.about.capacity > 0
     this.#others = drives ? undefined : new WorkerPresence(options.engine.db, options.log)
     this.#sweep = new Sweep(options, { session: () => this.#session, others: this.#others })
-    options.engine.work.connect(() => this.#session?.claims.look() ?? false)
+    options.engine.work.connect({
+      look: () => this.#session?.claims.look() ?? false,
+      offerPlace: (runId, store) => this.#session?.claims.offerPlace(runId, store),
+    })
   }
 
   async start(): Promise<void> {

@@ -2,10 +2,14 @@ import { randomUUID } from 'node:crypto'
 
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 
+import { ProcessWorkSignal } from '../../src/live/work-signal.ts'
+import { admitRun } from '../../src/store/admission.ts'
 import { claimRuns, claimSuspect, type ClaimLimits } from '../../src/store/claim-runs.ts'
 import { deleteWorker, insertWorker } from '../../src/store/workers.ts'
 import { ensureTenant } from '../../src/store/tenants.ts'
 import { deferred } from '../../src/util/deferred.ts'
+import { createLog } from '../../src/util/log.ts'
+import { RunClaims } from '../../src/worker/run-claims.ts'
 import { createEngineGround, type EngineGround } from '../support/engine-ground.ts'
 import { hookDatabase } from '../support/gated-database.ts'
 import { createGatedModel, gatedHandle } from '../support/gated-model.ts'
@@ -141,6 +145,74 @@ test('[ENG49] a worker that was given up claims nothing', async () => {
   expect(await claim(1, noLimits, gone)).toEqual([])
   expect(await claimSuspect(ground.database.db, { workerId: gone, mayDrive: true })).toBeUndefined()
   expect(await claim(1)).toHaveLength(1)
+})
+
+/** Accepts a run for this worker. Says whether the worker got it, and what became of the run's row. */
+async function admit(worker: string) {
+  const { conversationId } = await ground.createAgent()
+  const { ids, clock } = ground.process()
+  const id = ids.next()
+  const run = {
+    id,
+    tenantId: ground.viewer.tenantId,
+    kind: 'TURN',
+    parentId: null,
+    sentBy: null,
+    urgent: false,
+    maxSteps: 50,
+    maxTotalTokens: null,
+    request: { messages: [], clientTools: [] },
+    metadata: {},
+    createdAt: clock.now(),
+  } as const
+  const options = { reach: ground.viewer, mayWait: false, workerId: worker }
+  const admitted = await admitRun(ground.database.db, { conversationId }, run, options)
+  const { rows } = await ground.database.pool.query('select worker_id, claimable, attempts from runs where id = $1', [
+    id,
+  ])
+  return { isClaimed: admitted!.claimed !== undefined, row: rows[0] }
+}
+
+test('[ENG58] a worker that was given up gets no run that is accepted', async () => {
+  const gone = randomUUID()
+  expect(await admit(gone)).toEqual({ isClaimed: false, row: { worker_id: null, claimable: true, attempts: 0 } })
+  expect(await admit(workerId)).toEqual({
+    isClaimed: true,
+    row: { worker_id: workerId, claimable: false, attempts: 1 },
+  })
+})
+
+test('[ENG58] a worker that stops waits for runs that are just being accepted for it', async () => {
+  const { database } = ground
+  const claims = new RunClaims(
+    {
+      engine: { ...ground.process(), work: new ProcessWorkSignal(database.db) },
+      database,
+      about: testWorker,
+      limits: noLimits,
+      drainMs: 0,
+      suspectAfterMs: 0,
+      log: createLog('fatal'),
+    },
+    workerId,
+    { onLeaseLost: () => {} },
+  )
+  claims.open()
+  const stored = deferred<void>()
+  let isStored = false
+  const offered = claims.offerPlace(randomUUID(), async () => {
+    await stored.promise
+    isStored = true
+    return {}
+  })
+  // The only place is kept for that run.
+  expect(claims.offerPlace(randomUUID(), async () => ({}))).toBeUndefined()
+  const closed = claims.close(0).then(() => isStored)
+  // Long after every other thing that a stop waits for.
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  stored.resolve()
+  await offered
+  expect(await closed).toBe(true)
 })
 
 test('[ENG50] a suspect is claimed only by whom may drive it; poison, which is only ended, by anyone', async () => {

@@ -183,9 +183,57 @@ test('[ENG35] a claim whose answer was lost with its connection keeps no run fro
       throw new Error('Connection terminated unexpectedly')
     },
   })
-  const api = talkTo(await start({ ...database, db }))
+  // Stored by a process without a worker, the run is found by the first claim of the other.
+  const api = talkTo(await start(database, apiOnly))
   const run = await api.start(await api.createAgent(), 'hello')
+  await start({ ...database, db })
   ;(await model.nextCall()).finish()
+  expect(await api.settled(run)).toMatchObject({ status: 'COMPLETED' })
+  expect(lost).toBe(1)
+})
+
+test('[ENG57] a run is stored as claimed by the worker of its process, which drives it without a claim', async () => {
+  const database = await openDatabase()
+  let claims = 0
+  const db = hookDatabase(database.pool, {
+    before(statement) {
+      if (statement.includes('claimed as')) claims += 1
+    },
+  })
+  const api = talkTo(await start({ ...database, db }))
+  const agent = await api.createAgent()
+  await expect.poll(() => claims).toBeGreaterThan(0)
+  const { rows } = await database.pool.query<{ id: string }>('select id from workers')
+  const run = await api.start(agent, 'hello')
+  const stored = await database.pool.query('select worker_id, attempts from runs')
+  expect(stored.rows).toEqual([{ worker_id: rows[0]!.id, attempts: 1 }])
+  ;(await model.nextCall()).finish()
+  expect(await api.settled(run)).toMatchObject({ status: 'COMPLETED', attempts: 1 })
+})
+
+test('[ENG57] an accepted run whose answer was lost with its connection goes on', async () => {
+  const database = await openDatabase()
+  let lost = 0
+  const db = hookDatabase(database.pool, {
+    after(statement) {
+      if (!statement.includes('insert into runs') || lost === 1) return
+      lost += 1
+      throw new Error('Connection terminated unexpectedly')
+    },
+  })
+  const app = await start({ ...database, db })
+  const api = talkTo(app)
+  const agent = await api.createAgent()
+  const sent = await app.request(
+    `mutation ($agent: ID!) {
+      sendMessage(input: { to: { agentId: $agent }, messages: [{ text: "hello" }] }) { __typename }
+    }`,
+    { agent },
+  )
+  expect(sent.errors).toMatchObject([{ extensions: { code: 'UNAVAILABLE' } }])
+  ;(await model.nextCall()).finish()
+  const { rows } = await database.pool.query<{ id: string }>('select id from runs')
+  const run = `run_${rows[0]!.id.replaceAll('-', '')}`
   expect(await api.settled(run)).toMatchObject({ status: 'COMPLETED' })
   expect(lost).toBe(1)
 })

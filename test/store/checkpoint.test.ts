@@ -60,7 +60,7 @@ async function admit(): Promise<string> {
       metadata: {},
       createdAt: context.clock.now(),
     },
-    { reach: ground.viewer, mayWait: false },
+    { reach: ground.viewer, mayWait: false, workerId: null },
   )
   return id
 }

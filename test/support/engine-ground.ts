@@ -64,7 +64,7 @@ export async function createEngineGround(options: {
       clock,
       ids,
       hub: createHub(),
-      work: { announce: () => {} },
+      work: { announce: () => {}, offerPlace: (_, store) => store(null) },
       contexts: new ContextCache(),
       catalog,
       countTokens,

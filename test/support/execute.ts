@@ -2,6 +2,7 @@ import { graphql } from 'graphql'
 import type { KyselyPlugin } from 'kysely'
 
 import { builtinTools } from '../../src/domain/builtin-tools.ts'
+import type { CommandContext } from '../../src/commands/command-context.ts'
 import type { Model, ModelCatalog } from '../../src/domain/model.ts'
 import type { ToolAccess } from '../../src/domain/tool-access.ts'
 import type { Viewer } from '../../src/domain/viewer.ts'
@@ -62,14 +63,14 @@ export async function createGround(): Promise<Ground> {
     faultOfJavaScript: async () => undefined,
     listMcpTools: () => Promise.reject(new Error('there is no MCP server here')),
   }
-  const context = {
+  const context: CommandContext = {
     db: database.db,
     secrets: createSecretBox([]),
     clock,
     ids,
     models: testModels,
     hub: createHub(),
-    work: { announce: () => {} },
+    work: { announce: () => {}, offerPlace: (_, store) => store(null) },
     tools,
   }
 
