@@ -78,8 +78,8 @@ export class RunClaims {
   }
 
   /**
-   * Has a new run stored as claimed by this worker, and drives it. Undefined if there is no free place, or if other runs
-   * may be waiting for it: they come first. Limits of runs at a time are counted by claims alone.
+   * Has a new run stored as claimed by this worker, and drives it. Undefined if there is no free place, or if other
+   * runs may be waiting for it: they come first. Limits of runs at a time are counted by claims alone.
    */
   offerPlace<Stored extends StoredRun>(
     runId: string,
