@@ -191,6 +191,7 @@ test('[ENG58] a worker that stops waits for runs that are just being accepted fo
       about: testWorker,
       limits: noLimits,
       drainMs: 0,
+      keepRequestsMs: 0,
       suspectAfterMs: 0,
       log: createLog('fatal'),
     },
@@ -198,7 +199,7 @@ test('[ENG58] a worker that stops waits for runs that are just being accepted fo
     { onLeaseLost: () => {} },
   )
   claims.open()
-  const stored = deferred<void>()
+  const stored = deferred()
   let isStored = false
   const offered = claims.offerPlace(randomUUID(), async () => {
     await stored.promise
