@@ -5,8 +5,8 @@ import type { TypedDocument } from './typed-document.ts'
 export interface ClientOptions {
   /** The address of the GraphQL endpoint, such as `https://agents.example.com/graphql`. */
   readonly url: string
-  /** An API key or access token, or a function that gives the current one. */
-  readonly key?: string | undefined | (() => string | undefined)
+  /** An API key or access token, or a function that gives the current one. It is called for every request. */
+  readonly key?: string | undefined | (() => string | undefined | Promise<string | undefined>)
   /** A `graphql-ws` client, made with `retryAttempts: 0`. Without one, subscriptions are event streams over HTTP. */
   readonly socket?: SocketClient
   readonly fetch?: typeof globalThis.fetch
@@ -90,8 +90,8 @@ export function createClient(options: ClientOptions): Client {
   const connection = createConnectionState()
   socket?.on?.('connected', () => connection.opened())
 
-  function post(body: object, accept: string, signal?: AbortSignal): Promise<Response> {
-    const secret = typeof key === 'function' ? key() : key
+  async function post(body: object, accept: string, signal?: AbortSignal): Promise<Response> {
+    const secret = typeof key === 'function' ? await key() : key
     return (options.fetch ?? globalThis.fetch)(url, {
       method: 'POST',
       headers: { accept, 'content-type': 'application/json', ...(secret && { authorization: `Bearer ${secret}` }) },
@@ -161,7 +161,8 @@ export function createClient(options: ClientOptions): Client {
 function refusalIn(error: unknown): HoldpointError | undefined {
   if (Array.isArray(error)) return new HoldpointError(error as GraphQLErrorShown[])
   const { code } = (error ?? {}) as { readonly code?: unknown }
-  if (code !== 4401 && code !== 4403) return undefined
+  // After 4403, a token that has expired, the next attempt has a new one. If it has not, it gets 4401.
+  if (code !== 4401) return undefined
   return new HoldpointError([{ message: 'The key is not valid.', extensions: { code: 'UNAUTHENTICATED' } }])
 }
 

@@ -246,6 +246,15 @@ export interface CreateSleeptimeGroupInput {
   readonly sleeptimeAgentIds?: readonly string[] | null | undefined
 }
 
+export interface CreateTokenInput {
+  readonly allowedAgentIds?: readonly string[] | null | undefined
+  readonly allowedConversationIds?: readonly string[] | null | undefined
+  readonly expiresInSeconds?: number | undefined
+  readonly name?: string | null | undefined
+  readonly scopes: readonly ApiScope[]
+  readonly subject: string
+}
+
 export interface DeleteAgentInput {
   readonly id: string
 }

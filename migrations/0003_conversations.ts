@@ -117,6 +117,8 @@ export async function up(db: Kysely<never>): Promise<void> {
       claimable boolean not null generated always as (
         hold is not null and lease is null and deaths < 2 and status in ('QUEUED', 'RUNNING')) stored,
       cancel_requested_at timestamptz(3),
+      -- The actor who cancelled it, or sent the message that interrupted it.
+      cancelled_by jsonb,
       updated_at timestamptz(3) not null,
       started_at timestamptz(3),
       finished_at timestamptz(3),

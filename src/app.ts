@@ -1,7 +1,11 @@
 import { hostname } from 'node:os'
 
+import { hashSecret } from './auth/api-key-secret.ts'
 import { createAuthenticate } from './auth/authenticate.ts'
 import { requireScope } from './auth/require-scope.ts'
+import { createOwnTokens } from './auth/own-tokens.ts'
+import { trustsTokens } from './auth/verify-token.ts'
+import { createViewerOfToken } from './auth/viewer-of-token.ts'
 import type { CommandContext } from './commands/command-context.ts'
 import { isLoopback, type Config } from './config.ts'
 import { builtinTools, type BuiltinTool } from './domain/builtin-tools.ts'
@@ -82,7 +86,8 @@ export async function createApp(options: AppOptions): Promise<App> {
   const ids = options.ids ?? createIdSource(clock)
   const tools = [...(options.tools ?? []), ...(config.toolsPath ? await loadTools(config.toolsPath) : [])]
   checkTools(tools)
-  const isOpen = config.apiKey === undefined && !(await hasApiKeys(db))
+  const { apiKey, tokenTrust } = config
+  const isOpen = apiKey === undefined && !trustsTokens(tokenTrust) && !(await hasApiKeys(db))
   if (role === 'serve' && isOpen && !isLoopback(config.host)) {
     throw new StartError(
       `HOST is "${config.host}", which others can reach, and there is no API key: set HOLDPOINT_API_KEY, run \`keys create\`, or leave HOST at 127.0.0.1.`,
@@ -123,6 +128,10 @@ export async function createApp(options: AppOptions): Promise<App> {
     modelIdleMs: config.modelIdleMs,
     keepsRequests: config.keepRequestsMs > 0,
   } satisfies EngineContext
+  const ownTokens = createOwnTokens(db, {
+    clock,
+    configuredHash: apiKey === undefined ? undefined : hashSecret(apiKey),
+  })
   const poll = new RunPoll(db, hub, log)
   const bus = createPostgresBus({ databaseUrl: database.url, address: ids.next(), log })
   const onDelay = metrics.histogram({
@@ -172,8 +181,13 @@ export async function createApp(options: AppOptions): Promise<App> {
     role === 'serve'
       ? createHttpServer<Viewer>({
           schema,
-          authenticate: createAuthenticate(db, { tenantId, apiKey: config.apiKey, isOpen }),
-          createContext: (viewer): Context => ({ ...commands, viewer, loaders: createLoaders(db, viewer) }),
+          authenticate: createAuthenticate(db, {
+            tenantId,
+            apiKey,
+            isOpen,
+            viewerOfToken: createViewerOfToken(db, { clock, tenantId, ownTokens, trust: tokenTrust }),
+          }),
+          createContext: (viewer): Context => ({ ...commands, viewer, ownTokens, loaders: createLoaders(db, viewer) }),
           log,
           graphiql: true,
           console: config.console,

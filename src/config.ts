@@ -1,3 +1,4 @@
+import type { KeyObject } from 'node:crypto'
 import { isIP } from 'node:net'
 
 import { plainEndpoint, readProvidersFile, type EndpointConfig } from './providers-file.ts'
@@ -25,6 +26,14 @@ export interface Config {
   readonly apiKey: string | undefined
   /** The first one encrypts stored secrets, all of them decrypt. Empty: secrets are stored as they are. */
   readonly secretKeys: readonly string[]
+  /** How tokens of the application's own identity provider are verified. */
+  readonly tokenTrust: {
+    readonly secret: string | undefined
+    readonly publicKey: KeyObject | undefined
+    readonly jwksUrl: string | undefined
+    readonly issuer: string | undefined
+    readonly audience: string | undefined
+  }
   readonly allowedOrigins: readonly string[]
   readonly maxBodyBytes: number
   /** The built-in model providers and those of the providers file. */
@@ -62,6 +71,13 @@ export function readConfig(env: Environment = process.env): Config {
     agentRuns: values.HOLDPOINT_AGENT_RUNS || null,
     apiKey: values.HOLDPOINT_API_KEY,
     secretKeys: values.HOLDPOINT_SECRET_KEY,
+    tokenTrust: {
+      secret: values.HOLDPOINT_JWT_SECRET,
+      publicKey: values.HOLDPOINT_JWT_PUBLIC_KEY,
+      jwksUrl: values.HOLDPOINT_JWKS_URL,
+      issuer: values.HOLDPOINT_JWT_ISSUER,
+      audience: values.HOLDPOINT_JWT_AUDIENCE,
+    },
     allowedOrigins: values.HOLDPOINT_ALLOWED_ORIGINS,
     maxBodyBytes: values.HOLDPOINT_MAX_BODY,
     endpoints: endpointsOf(values, env),

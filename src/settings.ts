@@ -1,3 +1,4 @@
+import { createPublicKey, type KeyObject } from 'node:crypto'
 import { resolve } from 'node:path'
 
 import { logLevels } from './util/log.ts'
@@ -54,6 +55,15 @@ export const settings = {
   ),
   HOLDPOINT_API_KEY: secret('a key with every scope; without any key the server listens on loopback only'),
   HOLDPOINT_SECRET_KEY: secretKeys('encrypts stored secrets; several, separated by commas: the first one encrypts'),
+  HOLDPOINT_JWT_SECRET: secret("secret that signs your identity provider's tokens (HS256, HS384, HS512)"),
+  HOLDPOINT_JWT_PUBLIC_KEY: publicKey("public key of your identity provider's tokens, as PEM"),
+  HOLDPOINT_JWKS_URL: url("address of your identity provider's public keys (JWKS)", webProtocols, 'none'),
+  HOLDPOINT_JWT_ISSUER: optional(
+    text('what tokens must have as `iss`', { pattern: /^\S+$/, expected: 'a text without spaces' }),
+  ),
+  HOLDPOINT_JWT_AUDIENCE: optional(
+    text('what tokens must have in `aud`', { pattern: /^\S+$/, expected: 'a text without spaces' }),
+  ),
   HOLDPOINT_ALLOWED_ORIGINS: origins('other sites whose pages may use the API, separated by commas'),
   HOLDPOINT_MAX_BODY: bytes('largest request body and WebSocket frame', { default: '10mb', most: '100mb' }),
   OPENAI_API_KEY: secret('key for the models openai/…'),
@@ -170,11 +180,11 @@ function choice<Choice extends string>(meaning: string, choices: readonly Choice
   }
 }
 
-function text(meaning: string, rule: { default: string; pattern: RegExp; expected: string }): Setting<string> {
+function text(meaning: string, rule: { default?: string; pattern: RegExp; expected: string }): Setting<string> {
   return {
     meaning,
-    shownDefault: rule.default,
-    read(given = rule.default, name) {
+    shownDefault: rule.default ?? 'none',
+    read(given = rule.default ?? '', name) {
       if (!rule.pattern.test(given)) throw wrong(name, given, rule.expected)
       return given
     },
@@ -218,6 +228,22 @@ function secretKeys(meaning: string): Setting<readonly string[]> {
           'keys of at least 32 printable characters, such as the output of openssl rand -base64 32',
         )
       return Object.freeze(keys)
+    },
+  }
+}
+
+/** In the environment, line breaks may be written as `\n`. */
+function publicKey(meaning: string): Setting<KeyObject | undefined> {
+  return {
+    meaning,
+    shownDefault: 'none',
+    read(given, name) {
+      if (given === undefined) return undefined
+      try {
+        return createPublicKey(given.replaceAll('\\n', '\n'))
+      } catch {
+        throw wrong(name, '***', 'a public key in PEM format, which begins with -----BEGIN PUBLIC KEY-----')
+      }
     },
   }
 }

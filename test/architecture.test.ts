@@ -31,6 +31,7 @@ const owners: readonly (readonly [pattern: RegExp, rooms: readonly string[]])[] 
   [/^graphql$/, ['graphql', 'server']],
   [/^(quickjs-|@jitl\/|@modelcontextprotocol\/)/, ['tools']],
   [/^(ajv|re2js)/, ['util']],
+  [/^jose$/, ['auth']],
 ]
 
 const source = fileURLToPath(new URL('../src/', import.meta.url))

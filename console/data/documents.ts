@@ -511,12 +511,12 @@ export type RunPageData = {
     }[]
     readonly steps: readonly StepRow[]
     readonly sentBy: { readonly name: string } | null
-    readonly cancelledBy?: undefined
+    readonly cancelledBy: { readonly name: string } | null
   } | null
 }
 export type RunPageVariables = { readonly id: string }
 export const RunPage =
-  'query RunPage($id:ID!){run(id:$id){...RunRow canRetry attempts maxSteps answer metadata error{...RunErrorFields}parent{id agent{id name}}children{id status agent{id name}}steps{...StepRow}sentBy{name}}}fragment RunRow on Run{id status stopReason createdAt startedAt finishedAt updatedAt agent{id name}conversation{id title}input{text}error{message}usage{...UsageFields}}fragment UsageFields on Usage{steps inputTokens outputTokens totalTokens cachedInputTokens reasoningTokens costUsd}fragment RunErrorFields on RunError{type message detail retryable}fragment StepRow on Step{id index model status stopReason createdAt finishedAt error{...RunErrorFields}usage{...UsageFields}metrics{timeToFirstTokenMs modelMs toolsMs totalMs}toolCalls{id name status needs createdAt startedAt finishedAt decision{kind decidedBy decidedAt}}request response}' as TypedDocument<
+  'query RunPage($id:ID!){run(id:$id){...RunRow canRetry attempts maxSteps answer metadata error{...RunErrorFields}parent{id agent{id name}}children{id status agent{id name}}steps{...StepRow}sentBy{name}cancelledBy{name}}}fragment RunRow on Run{id status stopReason createdAt startedAt finishedAt updatedAt agent{id name}conversation{id title}input{text}error{message}usage{...UsageFields}}fragment UsageFields on Usage{steps inputTokens outputTokens totalTokens cachedInputTokens reasoningTokens costUsd}fragment RunErrorFields on RunError{type message detail retryable}fragment StepRow on Step{id index model status stopReason createdAt finishedAt error{...RunErrorFields}usage{...UsageFields}metrics{timeToFirstTokenMs modelMs toolsMs totalMs}toolCalls{id name status needs createdAt startedAt finishedAt decision{kind decidedBy decidedAt}}request response}' as TypedDocument<
     RunPageData,
     RunPageVariables
   >

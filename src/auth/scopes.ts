@@ -47,6 +47,7 @@ export const operationScopes: Readonly<Record<string, Readonly<Record<string, Re
     createBlock: manage,
     createConversation: run,
     createSleeptimeGroup: manage,
+    createToken: manage,
     deleteAgent: manage,
     deleteBlock: manage,
     deleteConversation: run,

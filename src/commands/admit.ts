@@ -92,7 +92,7 @@ async function admitInTransaction(
     if (!attempt.admitted) return attempt
     if (keyed) await rememberRun(trx, keyed, { runId: run.id, now: run.createdAt })
     if (whenBusy === 'INTERRUPT' && locked.activeRunId !== null) {
-      await stopRun(context, { trx, afterCommit }, locked.activeRunId)
+      await stopRun(context, { trx, afterCommit }, { runId: locked.activeRunId, by: viewer.actor })
     }
     return attempt
   })

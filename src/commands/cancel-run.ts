@@ -1,5 +1,6 @@
 import type { Transaction } from 'kysely'
 
+import type { Actor } from '../domain/actor.ts'
 import { endRun } from '../domain/advance.ts'
 import { Draft } from '../domain/draft.ts'
 import { notFound } from '../domain/errors.ts'
@@ -10,7 +11,7 @@ import type { Viewer } from '../domain/viewer.ts'
 import { announceEnd } from '../live/announce.ts'
 import { waitForRun } from '../live/wait-for-run.ts'
 import { lockConversation } from '../store/admission.ts'
-import { listAbandonedCancels, requestCancel, type CancelRequest } from '../store/cancel-requests.ts'
+import { listAbandonedCancels, requestCancel, setCancelledBy, type CancelRequest } from '../store/cancel-requests.ts'
 import { storeEnd } from '../store/end-run.ts'
 import { loadRun } from '../store/load-run.ts'
 import { lockRun } from '../store/lock-run.ts'
@@ -48,19 +49,19 @@ async function stopNamed(context: CommandContext, viewer: Viewer, runId: string)
   const [run] = await findRuns(context.db, viewer, [runId])
   if (!run) throw notFound('run', encodeId('Run', runId))
   // Mostly a worker drives it: then one statement is all that lies between the client and the provider's connection.
-  const request = await requestCancel(context.db, runId, context.clock.now())
+  const request = await requestCancel(context.db, runId, { by: viewer.actor, now: context.clock.now() })
   if (request) announceRequest(context, runId, request)
-  else await stopAlone(context, runId)
+  else await stopAlone(context, runId, viewer.actor)
   return runId
 }
 
-function stopAlone(context: RunContext, runId: string): Promise<void> {
-  return transact(context, (trx, afterCommit) => stopRun(context, { trx, afterCommit }, runId))
+function stopAlone(context: RunContext, runId: string, by: Actor | null): Promise<void> {
+  return transact(context, (trx, afterCommit) => stopRun(context, { trx, afterCommit }, { runId, by }))
 }
 
 /** Ends the runs whose worker died after it was asked to stop them: there may be no other to claim them. */
 export async function stopAbandonedRuns(context: RunContext): Promise<void> {
-  for (const runId of await listAbandonedCancels(context.db)) await stopAlone(context, runId)
+  for (const runId of await listAbandonedCancels(context.db)) await stopAlone(context, runId, null)
 }
 
 /** Which run is active cannot change before the transaction is over. */
@@ -68,25 +69,27 @@ function stopActive(context: CommandContext, viewer: Viewer, target: Target): Pr
   return transact(context, async (trx, afterCommit) => {
     const locked = await lockConversation(trx, viewer, target)
     if (!locked) throw targetNotFound(target)
-    if (locked.activeRunId !== null) await stopRun(context, { trx, afterCommit }, locked.activeRunId)
-    return locked.activeRunId
+    const runId = locked.activeRunId
+    if (runId !== null) await stopRun(context, { trx, afterCommit }, { runId, by: viewer.actor })
+    return runId
   })
 }
 
 /**
  * Cancels a run in the caller's transaction. If nobody drives it, it is wound down here and now; if a worker does,
- * the worker is asked to, and its next checkpoint ends the run.
+ * the worker is asked to, and its next checkpoint ends the run. `by` is null for a run whose cancel is stored already.
  */
 export async function stopRun(
   context: RunContext,
   { trx, afterCommit }: { readonly trx: Transaction<Database>; readonly afterCommit: AfterCommit },
-  runId: string,
+  { runId, by }: { readonly runId: string; readonly by: Actor | null },
 ): Promise<void> {
   const locked = await lockRun(trx, runId)
-  const request = await requestCancel(trx, runId, context.clock.now())
+  const request = by && (await requestCancel(trx, runId, { by, now: context.clock.now() }))
   if (request) return afterCommit(() => announceRequest(context, runId, request))
   const loaded = await loadRun(trx, runId)
   if (!locked || !loaded || hasEnded(loaded.state.run.status)) return
+  if (by) await setCancelledBy(trx, runId, by)
   const draft = new Draft(loaded.state, context)
   endRun(draft, { stopReason: 'CANCELLED' })
   const end = await storeEnd(trx, draft.checkpoint(), { ids: context.ids, locked })

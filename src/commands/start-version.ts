@@ -1,3 +1,4 @@
+import { isSameActor } from '../domain/actor.ts'
 import { badUserInput } from '../domain/errors.ts'
 import type { Run, RunContents, RunRequest } from '../domain/run.ts'
 import type { Viewer } from '../domain/viewer.ts'
@@ -48,7 +49,7 @@ export async function startVersion(
     if (previousHold === null || original.firstPosition === null) {
       throw badUserInput(field, 'The run never started. Send its messages again instead.')
     }
-    const request = requestOf(original)
+    const request = withSenders(requestOf(original), original, viewer)
     await switchBranch(trx, conversationId, { hold: previousHold, now })
     const run = {
       id: context.ids.next(),
@@ -73,4 +74,11 @@ export async function startVersion(
     })
     return { outcome: 'accepted', runId: run.id }
   })
+}
+
+/** A message that the new version takes over was sent by whoever sent it then. */
+function withSenders(request: RunRequest, { request: asked, sentBy }: Run & RunContents, viewer: Viewer): RunRequest {
+  if (sentBy === null || isSameActor(sentBy, viewer.actor)) return request
+  const kept = new Set(asked.messages)
+  return { ...request, messages: request.messages.map((one) => (kept.has(one) ? { sentBy, ...one } : one)) }
 }

@@ -35,7 +35,7 @@ export function checkedApiKey(field: string, input: ApiKeyInput, now: Date): Req
 }
 
 /** In the order of `apiScopes`. */
-function checkedScopes(field: string, scopes: readonly ApiScope[]): readonly ApiScope[] {
+export function checkedScopes(field: string, scopes: readonly ApiScope[]): readonly ApiScope[] {
   if (scopes.length === 0) throw badUserInput(field, `Give at least one of ${apiScopes.join(', ')}.`)
   return apiScopes.filter((scope) => scopes.includes(scope))
 }

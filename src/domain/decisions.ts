@@ -87,7 +87,8 @@ export function applyDecisions(draft: Draft, { decisions, followUp }: DecisionIn
     applyDecision(draft, call, given, { actor, ...(followUpHash === undefined ? {} : { followUpHash }) })
   }
   if (followUp.length > 0 && !repeated) {
-    draft.changeRun({ followUps: [...draft.state.run.followUps, ...followUp] })
+    const sent = followUp.map((message) => ({ ...message, sentBy: actor }))
+    draft.changeRun({ followUps: [...draft.state.run.followUps, ...sent] })
   }
 }
 

@@ -168,7 +168,9 @@ export class Draft {
   }
 
   addGivenMessages(messages: readonly GivenMessage[]): void {
-    for (const { role, content, clientId } of messages) this.addMessage(role, { content }, { clientId })
+    for (const { role, content, clientId, sentBy } of messages) {
+      this.addMessage(role, { content, ...(sentBy && { sentBy }) }, { clientId })
+    }
   }
 
   excludeFromContext(positions: readonly number[]): void {

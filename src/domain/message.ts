@@ -1,4 +1,5 @@
 import type { Json } from '../util/json.ts'
+import type { Actor } from './actor.ts'
 import type { ToolCall } from './tool-call.ts'
 
 export const messageTypes = [
@@ -25,6 +26,8 @@ export interface GivenMessage {
   readonly role: MessageRole
   readonly content: readonly ContentPart[]
   readonly clientId: string | null
+  /** Who sent it, unless that is whoever started the run. */
+  readonly sentBy?: Actor
 }
 
 interface MessageBase {
@@ -47,7 +50,8 @@ export interface ProviderData {
 /** `content` of each type, as it is stored. The calls and returns of a step are in `tool_calls`, once. */
 export interface MessageContents {
   readonly SYSTEM: { readonly content: readonly ContentPart[] }
-  readonly USER: { readonly content: readonly ContentPart[] }
+  /** `sentBy`: unless that is whoever started the run. */
+  readonly USER: { readonly content: readonly ContentPart[]; readonly sentBy?: Actor }
   readonly REASONING: { readonly text: string; readonly redacted: boolean; readonly provider: ProviderData | null }
   readonly ASSISTANT: { readonly text: string; readonly interrupted: boolean; readonly provider: ProviderData | null }
   readonly TOOL_CALL: Readonly<Record<string, never>>

@@ -154,6 +154,8 @@ export interface Run {
   readonly nextPosition: number | null
   readonly attempts: number
   readonly cancelRequestedAt: Date | null
+  /** Who cancelled the run, or sent the message that interrupted it. */
+  readonly cancelledBy: Actor | null
   readonly usage: Usage
   readonly steps: number
   readonly createdAt: Date

@@ -18,6 +18,8 @@ export interface Viewer extends Required<Reach> {
   readonly scopes: readonly ApiScope[]
   /** When the key or token expires. Null means never. */
   readonly expiresAt: Date | null
+  /** The API key that the viewer uses, or that made the viewer's token, by its public id. Null if there is none. */
+  readonly keyId: string | null
 }
 
 /** Whether there are objects of the tenant that are out of reach. */

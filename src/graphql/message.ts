@@ -8,6 +8,7 @@ import type { ToolCallOutline } from '../domain/tool-call.ts'
 import { isHoldOnBranch } from '../store/branches.ts'
 import { countMessages, listMessagesPage, type MessageList, type ShownContent } from '../store/messages.ts'
 import type { PageArguments } from '../store/page.ts'
+import { Actor } from './actor.ts'
 import { builder } from './builder.ts'
 import { connectionType, type CountedPage } from './connection.ts'
 import type { Context } from './context.ts'
@@ -139,6 +140,18 @@ messageRef('USER').implement({
       type: [ContentPart],
       description: 'All parts of the message, in order.',
       resolve: async (message, _args, context) => [...(await contentOf(message, context)).content],
+    }),
+    sentBy: t.field({
+      type: Actor,
+      nullable: true,
+      description: 'Who sent the message. Null if the server wrote it, for a background run.',
+      resolve: async (message, _args, context) => {
+        const [content, run] = await Promise.all([
+          contentOf(message, context),
+          loadExisting(context.loaders.runs, 'Run', message.runId),
+        ])
+        return content.sentBy ?? run.sentBy
+      },
     }),
   }),
 })

@@ -123,6 +123,11 @@ Run.implement({
       nullable: true,
       description: 'Who started the run. Null for background runs.',
     }),
+    cancelledBy: t.expose('cancelledBy', {
+      type: Actor,
+      nullable: true,
+      description: 'Who cancelled the run, by `cancelRun` or by a message sent with INTERRUPT. Null if nobody did.',
+    }),
     metadata: t.field({
       type: 'JSON',
       description: "JSON object for the client's own use. Empty by default.",

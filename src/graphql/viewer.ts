@@ -35,6 +35,16 @@ Viewer.implement({
       description: 'Scopes of the key or token.',
       resolve: (viewer) => [...viewer.scopes],
     }),
+    allowedAgentIds: t.idList({
+      nullable: true,
+      description: 'Agents that the viewer is limited to. Null means all agents of the tenant.',
+      resolve: ({ allowedAgentIds: ids }) => ids?.map((id) => encodeId('Agent', id)) ?? null,
+    }),
+    allowedConversationIds: t.idList({
+      nullable: true,
+      description: 'Conversations that the viewer is limited to. Null means all conversations of the allowed agents.',
+      resolve: ({ allowedConversationIds: ids }) => ids?.map((id) => encodeId('Conversation', id)) ?? null,
+    }),
     expiresAt: t.expose('expiresAt', {
       type: 'DateTime',
       nullable: true,

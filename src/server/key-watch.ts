@@ -2,10 +2,13 @@ import { toClientError } from '../graphql/errors.ts'
 import type { Log } from '../util/log.ts'
 import type { Authenticate } from './authentication.ts'
 
-/** Closes sockets and event streams whose key is no longer valid. It checks every key in use at intervals. */
+/**
+ * Closes sockets and event streams whose key or token is no longer valid: revoked or expired. It checks every key and
+ * token in use at intervals.
+ */
 export interface KeyWatch {
-  /** Calls `close` once the key is no longer valid. Call the returned function to stop watching. */
-  add(authorization: string, close: () => void): () => void
+  /** Calls `close` once the key is no longer valid, with the reason. Call the returned function to stop watching. */
+  add(authorization: string, close: (reason: string) => void): () => void
   stop(): void
 }
 
@@ -13,16 +16,16 @@ export function createKeyWatch(
   authenticate: Authenticate<unknown>,
   { everyMs, log }: { readonly everyMs: number; readonly log: Log },
 ): KeyWatch {
-  const users = new Map<string, Set<() => void>>()
+  const users = new Map<string, Set<(reason: string) => void>>()
 
   async function check(authorization: string): Promise<void> {
     try {
       await authenticate(authorization)
     } catch (error) {
-      const { code } = toClientError(error, log)
+      const { code, message } = toClientError(error, log)
       // A database that cannot be reached says nothing about the key.
       if (code !== 'UNAUTHENTICATED' && code !== 'FORBIDDEN') return
-      for (const close of users.get(authorization) ?? []) close()
+      for (const close of users.get(authorization) ?? []) close(message)
     }
   }
 

@@ -75,13 +75,14 @@ export function createWebSocketEndpoint<Viewer>(options: WebSocketOptions<Viewer
   const protocol = makeServer<Record<string, unknown>, Connection<Viewer>>({
     async onConnect({ connectionParams, extra }) {
       try {
-        const key = keyOf(connectionParams ?? {})
+        const key = keyOf(connectionParams ?? {}) ?? extra.request.headers.authorization ?? null
         extra.viewer = await identify(key, extra.request.headers.host)
         if (key !== null) {
           const { socket } = extra
           socket.once(
             'close',
-            keyWatch.add(key, () => socket.close(CloseCode.Forbidden, 'The key is no longer valid')),
+            // Clients reconnect after this code, and get a new token if they have a function for it.
+            keyWatch.add(key, (reason) => socket.close(CloseCode.Forbidden, closeReason(reason))),
           )
         }
         return true

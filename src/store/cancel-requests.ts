@@ -1,5 +1,6 @@
 import { sql, type Kysely } from 'kysely'
 
+import type { Actor } from '../domain/actor.ts'
 import type { Database } from './schema.ts'
 
 /** Where a run belongs that was asked to stop. */
@@ -18,15 +19,26 @@ export interface CancelRequest {
 export async function requestCancel(
   db: Kysely<Database>,
   runId: string,
-  now: Date,
+  { by, now }: { readonly by: Actor; readonly now: Date },
 ): Promise<CancelRequest | undefined> {
   const { rows } = await sql<{ conversation_id: string; tenant_id: string }>`
-    update runs set cancel_requested_at = coalesce(cancel_requested_at, ${now})
+    update runs set cancel_requested_at = coalesce(cancel_requested_at, ${now}),
+      cancelled_by = coalesce(cancelled_by, ${JSON.stringify(by)}::jsonb)
     where id = ${runId} and not ended and lease is not null
       and exists (select from workers where workers.id = runs.worker_id)
     returning conversation_id, tenant_id`.execute(db)
   const row = rows[0]
   return row && { conversationId: row.conversation_id, tenantId: row.tenant_id }
+}
+
+/** Notes who cancels a run that no worker drives, in the transaction that ends it. */
+export async function setCancelledBy(db: Kysely<Database>, runId: string, by: Actor): Promise<void> {
+  await db
+    .updateTable('runs')
+    .set({ cancelled_by: JSON.stringify(by) })
+    .where('id', '=', runId)
+    .where('cancelled_by', 'is', null)
+    .execute()
 }
 
 /** Runs that were asked to stop and that no living worker drives. */

@@ -29,7 +29,13 @@ type Jsonb<T> = ColumnType<T, string, string>
 type NullableJsonb<T> = ColumnType<T | null, string | null, string | null>
 
 export interface Database {
-  tenants: { id: string; name: string; created_at: Date; signing_secret: Generated<string> }
+  tenants: {
+    id: string
+    name: string
+    created_at: Date
+    signing_secret: Generated<string>
+    token_secret: Generated<string>
+  }
   api_keys: {
     id: string
     tenant_id: string
@@ -206,6 +212,7 @@ export interface Database {
     worker_id: string | null
     claimable: GeneratedAlways<boolean>
     cancel_requested_at: Date | null
+    cancelled_by: NullableJsonb<Actor>
     updated_at: Date
     started_at: Date | null
     finished_at: Date | null

@@ -36,6 +36,30 @@ export async function findTenantSecret(
   return tenant && secrets.open(tenant.signing_secret, tenant.id)
 }
 
+/** What the tenant's access tokens are signed with. Undefined if the key that makes them is unknown or revoked. */
+export async function findTokenSecret(
+  db: Kysely<Database>,
+  { tenantId, apiKeyId }: { readonly tenantId: string; readonly apiKeyId: string | null },
+): Promise<string | undefined> {
+  let query = db.selectFrom('tenants').select('token_secret').where('id', '=', tenantId)
+  if (apiKeyId !== null) {
+    query = query.where(({ exists, selectFrom }) =>
+      exists(
+        selectFrom('api_keys')
+          .where('api_keys.id', '=', apiKeyId)
+          .where('api_keys.tenant_id', '=', tenantId)
+          .where('api_keys.revoked_at', 'is', null),
+      ),
+    )
+  }
+  return (await query.executeTakeFirst())?.token_secret
+}
+
+export async function findTenantId(db: Kysely<Database>, name: string): Promise<string | undefined> {
+  const tenant = await db.selectFrom('tenants').select('id').where('name', '=', name).executeTakeFirst()
+  return tenant?.id
+}
+
 export async function listTenantIds(db: Kysely<Database>): Promise<string[]> {
   const tenants = await db.selectFrom('tenants').select('id').orderBy('id').execute()
   return tenants.map(({ id }) => id)

@@ -36,6 +36,7 @@ const run: DrivenRun = {
   nextPosition: 2,
   attempts: 1,
   cancelRequestedAt: null,
+  cancelledBy: null,
   usage: noUsage,
   steps: 1,
   createdAt: at,

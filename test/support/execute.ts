@@ -1,6 +1,7 @@
 import { graphql } from 'graphql'
 import type { KyselyPlugin } from 'kysely'
 
+import { createOwnTokens } from '../../src/auth/own-tokens.ts'
 import { builtinTools } from '../../src/domain/builtin-tools.ts'
 import type { CommandContext } from '../../src/commands/command-context.ts'
 import type { Model, ModelCatalog } from '../../src/domain/model.ts'
@@ -72,6 +73,7 @@ export async function createGround(): Promise<Ground> {
     hub: createHub(),
     work: { announce: () => {}, offerPlace: (_, store) => store(null) },
     tools,
+    ownTokens: createOwnTokens(database.db, { clock }),
   }
 
   const makeViewer = async (name: string): Promise<Viewer> => {

@@ -9,5 +9,6 @@ export function viewerOf(tenantId: string, { id = 'key_test', name = 'test' } = 
     allowedAgentIds: null,
     allowedConversationIds: null,
     expiresAt: null,
+    keyId: id,
   }
 }

@@ -1,0 +1,89 @@
+import { createHmac } from 'node:crypto'
+
+import { SignJWT } from 'jose'
+import type { Kysely } from 'kysely'
+import { LRUCache } from 'lru-cache'
+
+import { decodeId, encodeId } from '../domain/ids.ts'
+import type { Viewer } from '../domain/viewer.ts'
+import type { Database } from '../store/schema.ts'
+import { findTokenSecret } from '../store/tenants.ts'
+import type { Clock } from '../util/clock.ts'
+import { configuredKeyId } from './configured-key.ts'
+import { readClaims, writeClaims, type TokenClaims } from './token-claims.ts'
+import { unauthenticated } from './unauthenticated.ts'
+import { verifyToken } from './verify-token.ts'
+
+/** Makes and verifies the tokens of `createToken`. */
+export interface OwnTokens {
+  /** A token of the viewer's tenant. */
+  sign(viewer: Viewer, claims: Omit<TokenClaims, 'tenant'>): Promise<string>
+  /** `keyId` is the header of the token that names what it is signed with. Undefined: it is not one of ours. */
+  verify(token: string, keyId: string): Promise<(TokenClaims & Issuer) | undefined>
+}
+
+/** What a token is signed for: a tenant, and the key behind whoever asked for the token. */
+type Issuer = Pick<Viewer, 'tenantId' | 'keyId'>
+
+const algorithm = 'HS256'
+const issuer = 'holdpoint'
+/** How long a process may go on accepting the tokens of a key that was revoked. Every open socket is checked often. */
+const secretMs = 1_000
+
+/**
+ * Tokens are signed with a secret of the tenant, which is in the database, so that every process accepts them. A token
+ * ends together with the key that made it: a stored key is looked up, and HOLDPOINT_API_KEY is part of the signature.
+ */
+export function createOwnTokens(
+  db: Kysely<Database>,
+  { clock, configuredHash }: { readonly clock: Clock; readonly configuredHash?: Buffer | undefined },
+): OwnTokens {
+  const secrets = new LRUCache<string, Uint8Array>({
+    max: 1_000,
+    ttl: secretMs,
+    fetchMethod: (issuerKey) => secretOf(JSON.parse(issuerKey) as Issuer),
+  })
+
+  async function secretOf({ tenantId, keyId }: Issuer): Promise<Uint8Array | undefined> {
+    const isConfigured = keyId === configuredKeyId
+    const stored = keyId === null || isConfigured ? null : decodeId(keyId)
+    if (stored === undefined || (stored && stored.kind !== 'ApiKey')) return undefined
+    const secret = await findTokenSecret(db, { tenantId, apiKeyId: stored && (stored as { uuid: string }).uuid })
+    if (secret === undefined || (isConfigured && !configuredHash)) return undefined
+    const hmac = createHmac('sha256', secret).update('access token')
+    return (isConfigured ? hmac.update(configuredHash!) : hmac).digest()
+  }
+
+  const findSecret = ({ tenantId, keyId }: Issuer) => secrets.fetch(JSON.stringify({ tenantId, keyId }))
+
+  return {
+    async sign({ tenantId, keyId }, claims) {
+      const secret = await findSecret({ tenantId, keyId })
+      if (!secret) throw unauthenticated('The key is no longer valid.')
+      return new SignJWT(writeClaims(claims))
+        .setProtectedHeader({ alg: algorithm, typ: 'JWT', kid: shownIssuer({ tenantId, keyId }) })
+        .setIssuer(issuer)
+        .sign(secret)
+    },
+    async verify(token, header) {
+      const from = readIssuer(header)
+      if (!from) return undefined
+      const secret = await findSecret(from)
+      if (!secret) throw unauthenticated('The key that made the token is no longer valid.')
+      const options = { issuer, algorithms: [algorithm], currentDate: clock.now() }
+      return { ...readClaims(await verifyToken(token, secret, options)), ...from }
+    },
+  }
+}
+
+/** The `kid` of a token: `tenant_…`, or `tenant_…/key_…`. */
+function shownIssuer({ tenantId, keyId }: Issuer): string {
+  const tenant = encodeId('Tenant', tenantId)
+  return keyId === null ? tenant : `${tenant}/${keyId}`
+}
+
+function readIssuer(header: string): Issuer | undefined {
+  const [tenant = '', keyId = null] = header.split('/')
+  const decoded = decodeId(tenant)
+  return decoded?.kind === 'Tenant' ? { tenantId: (decoded as { uuid: string }).uuid, keyId } : undefined
+}

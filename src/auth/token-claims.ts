@@ -1,0 +1,78 @@
+import type { JWTPayload } from 'jose'
+
+import { decodeId, encodeId } from '../domain/ids.ts'
+import { apiScopes, type ApiScope, type Reach } from '../domain/viewer.ts'
+import { storableText } from '../util/json.ts'
+import { unauthenticated } from './unauthenticated.ts'
+
+/** What a token says about the person who holds it. */
+export interface TokenClaims extends Required<Omit<Reach, 'tenantId'>> {
+  readonly subject: string
+  readonly name: string
+  /** The name of a tenant. Null means the default tenant. */
+  readonly tenant: string | null
+  readonly scopes: readonly ApiScope[]
+  readonly expiresAt: Date
+}
+
+const maxLength = 200
+
+/**
+ * Reads the claims of a token whose signature and expiry were verified. docs/access.md lists them. A claim that cannot
+ * be understood makes the whole token invalid: ignoring it might give its holder more than was meant.
+ */
+export function readClaims(payload: JWTPayload): TokenClaims {
+  const subject = textClaim(payload, 'sub')
+  if (subject === null) throw unauthenticated('The token has no subject: the claim `sub` is missing.')
+  return {
+    subject,
+    name: textClaim(payload, 'name') ?? subject,
+    tenant: textClaim(payload, 'tenant'),
+    scopes: scopesOf(payload['scopes'] ?? payload.scope),
+    allowedAgentIds: idsClaim(payload, 'agents', 'Agent'),
+    allowedConversationIds: idsClaim(payload, 'conversations', 'Conversation'),
+    expiresAt: new Date(payload.exp! * 1000),
+  }
+}
+
+/** The claims that `readClaims` reads back. */
+export function writeClaims(claims: Omit<TokenClaims, 'tenant'>): JWTPayload {
+  const { subject, name, scopes, allowedAgentIds: agents, allowedConversationIds: conversations, expiresAt } = claims
+  return {
+    sub: subject,
+    name,
+    scopes,
+    ...(agents && { agents: agents.map((id) => encodeId('Agent', id)) }),
+    ...(conversations && { conversations: conversations.map((id) => encodeId('Conversation', id)) }),
+    exp: Math.floor(expiresAt.getTime() / 1000),
+  }
+}
+
+function textClaim(payload: JWTPayload, claim: string): string | null {
+  const value = payload[claim] ?? null
+  if (value === null) return null
+  const text = typeof value === 'string' ? storableText(value).trim() : ''
+  if (text !== '' && text.length <= maxLength) return text
+  throw unauthenticated(`The token's claim \`${claim}\` must be a text of 1 to ${maxLength} characters.`)
+}
+
+/** A list, or a text with spaces between the scopes, as OAuth has it. Scopes of other services are ignored. */
+function scopesOf(value: unknown): readonly ApiScope[] {
+  const given = typeof value === 'string' ? value.split(' ') : (value ?? [])
+  if (!Array.isArray(given)) throw unauthenticated("The token's claim `scopes` must be a list of texts.")
+  const names = new Set(given.map((scope) => String(scope).toUpperCase()))
+  return apiScopes.filter((scope) => names.has(scope))
+}
+
+/** Null if there is no such claim. An empty list means none at all. */
+function idsClaim(payload: JWTPayload, claim: string, kind: 'Agent' | 'Conversation'): readonly string[] | null {
+  const value = payload[claim] ?? payload[`allowed${kind}Ids`] ?? null
+  if (value === null) return null
+  const decoded = Array.isArray(value) ? value.map((id) => decodeId(String(id))) : [undefined]
+  return decoded.map((id) => {
+    if (id?.kind === kind) return (id as { uuid: string }).uuid
+    throw unauthenticated(`The token's claim \`${claim}\` must be a list of ids such as ${encodeId(kind, zeros)}.`)
+  })
+}
+
+const zeros = '00000000-0000-0000-0000-000000000000'

@@ -1,0 +1,103 @@
+import type { KeyObject } from 'node:crypto'
+
+import {
+  createRemoteJWKSet,
+  decodeProtectedHeader,
+  errors,
+  jwtVerify,
+  type JWTPayload,
+  type JWTVerifyGetKey,
+  type JWTVerifyOptions,
+} from 'jose'
+
+import { HoldpointError } from '../domain/errors.ts'
+import { unauthenticated } from './unauthenticated.ts'
+
+/** How tokens of the application's own identity provider are verified: the variables HOLDPOINT_JWT_… */
+export interface TokenTrust {
+  readonly secret: string | undefined
+  readonly publicKey: KeyObject | undefined
+  readonly jwksUrl: string | undefined
+  readonly issuer: string | undefined
+  readonly audience: string | undefined
+}
+
+/** Each way of verifying has algorithms of its own, so that a public key is never used as a shared secret. */
+const secretAlgorithms = ['HS256', 'HS384', 'HS512']
+const keyAlgorithms = [
+  ...['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],
+  ...['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'],
+]
+
+/** Whether people can get in with tokens of an identity provider. */
+export function trustsTokens({ secret, publicKey, jwksUrl }: TokenTrust): boolean {
+  return secret !== undefined || publicKey !== undefined || jwksUrl !== undefined
+}
+
+type Verify = (token: string, algorithm: string, now: Date) => Promise<JWTPayload>
+
+/**
+ * Undefined if nothing is configured. The returned function throws UNAUTHENTICATED, or UNAVAILABLE without the keys.
+ */
+export function createTokenVerifier(trust: TokenTrust): Verify | undefined {
+  const { secret, publicKey, jwksUrl, issuer, audience } = trust
+  const sharedSecret = secret === undefined ? undefined : new TextEncoder().encode(secret)
+  const remoteKeys = jwksUrl === undefined ? undefined : createRemoteJWKSet(new URL(jwksUrl))
+  if (!trustsTokens(trust)) return undefined
+
+  return (token, algorithm, now) => {
+    const options = {
+      ...(issuer !== undefined && { issuer }),
+      ...(audience !== undefined && { audience }),
+      currentDate: now,
+    }
+    if (secretAlgorithms.includes(algorithm)) {
+      if (!sharedSecret) throw unauthenticated('The token is signed with a secret that this server does not have.')
+      return verifyToken(token, sharedSecret, { ...options, algorithms: secretAlgorithms })
+    }
+    const verifyWith = (key: KeyObject | JWTVerifyGetKey) =>
+      verifyToken(token, key, { ...options, algorithms: keyAlgorithms })
+    if (!publicKey && !remoteKeys)
+      throw unauthenticated('The token is signed with a key that this server does not have.')
+    if (!publicKey) return verifyWith(remoteKeys!)
+    if (!remoteKeys) return verifyWith(publicKey)
+    return verifyWith(publicKey).catch(() => verifyWith(remoteKeys))
+  }
+}
+
+/** Verifies the signature, the expiry and whatever else the options ask for. */
+export async function verifyToken(
+  token: string,
+  key: Uint8Array | KeyObject | JWTVerifyGetKey,
+  options: JWTVerifyOptions,
+): Promise<JWTPayload> {
+  try {
+    const { payload } = await jwtVerify(token, key as never, { ...options, requiredClaims: ['exp'] })
+    return payload
+  } catch (error) {
+    throw toHoldpointError(error)
+  }
+}
+
+/** Undefined if the text is not a token at all. */
+export function readHeader(token: string): { readonly algorithm: string; readonly keyId: string } | undefined {
+  try {
+    // Whoever made the token may have put anything there.
+    const { alg, kid }: Record<string, unknown> = { ...decodeProtectedHeader(token) }
+    return { algorithm: typeof alg === 'string' ? alg : '', keyId: typeof kid === 'string' ? kid : '' }
+  } catch {
+    return undefined
+  }
+}
+
+function toHoldpointError(error: unknown): HoldpointError {
+  if (error instanceof errors.JWTExpired) return unauthenticated('The token has expired.')
+  if (error instanceof errors.JWTClaimValidationFailed) {
+    const { claim, reason } = error
+    return unauthenticated(`The token's claim \`${claim}\` is ${reason === 'missing' ? 'missing' : 'not accepted'}.`)
+  }
+  const isRemoteFailure = !(error instanceof errors.JOSEError) || error.code === 'ERR_JOSE_GENERIC'
+  if (error instanceof errors.JWKSTimeout || error instanceof errors.JWKSInvalid || isRemoteFailure)
+    return new HoldpointError('UNAVAILABLE', 'The keys that verify tokens are unavailable at the moment. Try again.')
+  return unauthenticated('The token is not valid.')
+}
