@@ -23,6 +23,7 @@ describe('readConfig', () => {
       agentRuns: null,
       apiKey: undefined,
       secretKeys: [],
+      tokenTrust: {},
       allowedOrigins: [],
       maxBodyBytes: 10 * 1024 * 1024,
       endpoints: [plainEndpoint('openai'), plainEndpoint('openai-chat'), plainEndpoint('anthropic')],
@@ -70,6 +71,10 @@ describe('readConfig', () => {
     ],
     [{ HOLDPOINT_WORKERS: '-1' }, 'HOLDPOINT_WORKERS is "-1", but must be a whole number from 0 to 10000.'],
     [{ HOLDPOINT_API_KEY: 'my key' }, 'HOLDPOINT_API_KEY is "***", but must be printable characters without spaces.'],
+    [
+      { HOLDPOINT_JWT_PUBLIC_KEY: 'abc' },
+      'HOLDPOINT_JWT_PUBLIC_KEY is "***", but must be a public key in PEM format, which begins with -----BEGIN PUBLIC KEY-----.',
+    ],
     [{ OPENAI_BASE_URL: 'x' }, 'OPENAI_BASE_URL is "x", but must be an address that begins with http:// or https://.'],
     [{ HOLDPOINT_ALLOW_PRIVATE_NETWORK: 'yes' }, 'HOLDPOINT_ALLOW_PRIVATE_NETWORK is "yes", but must be one of 0, 1.'],
     [{ LOG_LEVEL: 'loud' }, 'LOG_LEVEL is "loud", but must be one of trace, debug, info, warn, error, fatal, silent.'],
