@@ -3,7 +3,6 @@ import type { KyselyPlugin } from 'kysely'
 
 import { createOwnTokens } from '../../src/auth/own-tokens.ts'
 import { builtinTools } from '../../src/domain/builtin-tools.ts'
-import type { CommandContext } from '../../src/commands/command-context.ts'
 import type { Model, ModelCatalog } from '../../src/domain/model.ts'
 import type { ToolAccess } from '../../src/domain/tool-access.ts'
 import type { Viewer } from '../../src/domain/viewer.ts'
@@ -64,7 +63,7 @@ export async function createGround(): Promise<Ground> {
     faultOfJavaScript: async () => undefined,
     listMcpTools: () => Promise.reject(new Error('there is no MCP server here')),
   }
-  const context: CommandContext = {
+  const context: Ground['context'] = {
     db: database.db,
     secrets: createSecretBox([]),
     clock,
