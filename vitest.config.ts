@@ -7,6 +7,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
  * The files that take longest, by what they do: started last, one of them would keep a single worker busy at the end.
  */
 const slow = [
+  'test/package/package.test.ts',
   'test/store/embedded.test.ts',
   'test/main.test.ts',
   'test/crash/processes.test.ts',

@@ -26,8 +26,10 @@ import { createProvider } from './providers/create-provider.ts'
 import { demoProvider } from './providers/demo.ts'
 import type { Provider } from './providers/provider.ts'
 import { protectSecrets } from './protect-secrets.ts'
+import type { Handlers } from './server/handlers.ts'
 import { createHealthServer } from './server/health-server.ts'
 import { createHttpServer } from './server/http.ts'
+import { loopbackOnly } from './server/loopback-only.ts'
 import { hasApiKeys } from './store/api-keys.ts'
 import { startDatabaseClock } from './store/database-clock.ts'
 import { isWritable, type OpenDatabase } from './store/open-database.ts'
@@ -73,6 +75,8 @@ export interface AppOptions {
 export interface App {
   /** `url` is null if there is no API. */
   start(): Promise<{ readonly url: string | null }>
+  /** Starts everything but a server of its own, and gives the handlers for the caller's. Throws if there is no API. */
+  attach(): Promise<Handlers>
   /** Drains: runs that cannot finish in time are handed back. May be called twice. */
   stop(): Promise<void>
 }
@@ -81,9 +85,6 @@ export interface App {
 export async function createApp(options: AppOptions): Promise<App> {
   const { config, database, log, role } = options
   const { db } = database
-  const databaseClock = options.clock ? undefined : await startDatabaseClock(db)
-  const clock = options.clock ?? databaseClock!
-  const ids = options.ids ?? createIdSource(clock)
   const tools = [...(options.tools ?? []), ...(config.toolsPath ? await loadTools(config.toolsPath) : [])]
   checkTools(tools)
   const { apiKey, tokenTrust } = config
@@ -93,6 +94,9 @@ export async function createApp(options: AppOptions): Promise<App> {
       `HOST is "${config.host}", which others can reach, and there is no API key: set HOLDPOINT_API_KEY, run \`keys create\`, or leave HOST at 127.0.0.1.`,
     )
   }
+  const databaseClock = options.clock ? undefined : await startDatabaseClock(db)
+  const clock = options.clock ?? databaseClock!
+  const ids = options.ids ?? createIdSource(clock)
   const tenantId = await ensureDefaultTenant(db, { clock, ids })
   const secrets = createSecretBox(config.secretKeys)
   await protectSecrets(db, secrets, log)
@@ -199,18 +203,29 @@ export async function createApp(options: AppOptions): Promise<App> {
       : undefined
   const health = config.healthPort === undefined ? undefined : createHealthServer({ ready, metrics: metricsPage, log })
 
+  async function startWork(): Promise<void> {
+    stopProcessMetrics = startProcessMetrics(metrics)
+    poll.start()
+    await relay.start()
+    await worker.start()
+  }
+
   return {
     async start() {
-      stopProcessMetrics = startProcessMetrics(metrics)
-      poll.start()
-      await relay.start()
-      await worker.start()
+      await startWork()
       const healthUrl = health && urlOf(config.host, (await health.listen(config.host, config.healthPort!)).port)
       if (healthUrl !== undefined) log.info({ url: `${healthUrl}/healthz` }, 'the health port is open')
       if (!server) return { url: null }
       const { port } = await server.listen(config.host, config.port)
       if (isOpen) log.warn(openWarning)
       return { url: `${urlOf(config.host, port)}/graphql` }
+    },
+    async attach() {
+      if (!server) throw new StartError('A worker has no API: call start(), or create the app with the role `serve`.')
+      await startWork()
+      if (isOpen) log.warn(openWarning)
+      const { handle, upgrade } = isOpen ? loopbackOnly(server) : server
+      return { handler: handle, upgrade }
     },
     stop() {
       stopping ??= (async () => {

@@ -2,8 +2,9 @@ import type { KeyObject } from 'node:crypto'
 import { isIP } from 'node:net'
 
 import { plainEndpoint, readProvidersFile, type EndpointConfig } from './providers-file.ts'
-import { readSettings, type SettingValues } from './settings.ts'
+import { readSettings, settings, type GivenSettings, type SettingValues } from './settings.ts'
 import type { LogLevel } from './util/log.ts'
+import { StartError } from './util/start-error.ts'
 
 /**
  * Everything that the environment decides, read once and never changed. `settings.ts` says what each variable means.
@@ -93,6 +94,15 @@ export function readConfig(env: Environment = process.env): Config {
     underNpm: env['npm_lifecycle_event'] !== undefined,
   }
   return Object.freeze(config)
+}
+
+/** The settings of a program that embeds the server. What is missing comes from the environment. */
+export function readGivenConfig(given: GivenSettings): Config {
+  const unknown = Object.keys(given).find((name) => !(name in settings))
+  if (unknown !== undefined)
+    throw new StartError(`There is no setting "${unknown}": use the name of an environment variable, such as PORT.`)
+  const texts = Object.entries(given).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]]))
+  return readConfig({ ...process.env, ...(Object.fromEntries(texts) as Environment) })
 }
 
 /** The providers file may say more about a built-in provider, whose key and address are variables. */

@@ -33,6 +33,10 @@ async function main(args: readonly string[]): Promise<void> {
       const role = command.name
       return withDatabase((parts, closers) => serve(role, parts, closers), loadServer)
     }
+    case 'init': {
+      const { writeProject } = await import('./cli/init.ts')
+      return print((await writeProject(command.folder, { version })).join('\n'))
+    }
     case 'keys': {
       const { manageKeys } = await import('./manage-keys.ts')
       return withDatabase(async ({ database, config, log }) => {

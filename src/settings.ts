@@ -96,6 +96,9 @@ export const settings = {
 } as const satisfies Record<string, Setting<unknown>>
 
 export type SettingName = keyof typeof settings
+/** Settings that a program gives, by the names of the environment variables. */
+export type GivenSettings = { readonly [Name in SettingName]?: string | number | undefined }
+
 export type SettingValues = { readonly [Name in SettingName]: ReturnType<(typeof settings)[Name]['read']> }
 
 /** Reads every setting. An empty value counts as unset. */

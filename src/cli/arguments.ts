@@ -4,6 +4,7 @@ export type Command =
   | { readonly name: 'serve' | 'worker' | 'migrate' | 'help' | 'version' }
   /** `tenant` is undefined for the default tenant. */
   | { readonly name: 'signing-secret'; readonly tenant: string | undefined }
+  | { readonly name: 'init'; readonly folder: string }
   | KeysCommand
   /** `message` is the line that says what is wrong with the command line. */
   | { readonly name: 'wrong'; readonly message: string }
@@ -20,7 +21,7 @@ export type KeysCommand = { readonly name: 'keys'; readonly tenant: string | und
   | { readonly action: 'revoke'; readonly id: string }
 )
 
-const commands = ['serve', 'worker', 'migrate', 'keys', 'signing-secret'] as const
+const commands = ['serve', 'worker', 'migrate', 'init', 'keys', 'signing-secret'] as const
 const options = {
   help: { type: 'boolean', short: 'h' },
   version: { type: 'boolean', short: 'v' },
@@ -54,11 +55,18 @@ function toCommand([given = 'serve', ...rest]: readonly string[], flags: Flags):
   const name = commands.find((known) => known === given)
   if (name === undefined) return wrong(`There is no command "${given}"`)
   if (name === 'keys') return toKeysCommand(rest, flags)
+  if (name === 'init') return toInitCommand(rest, flags)
   if (rest[0] !== undefined) return wrong(`The command ${name} takes no argument, and "${rest[0]}" was given`)
   const { tenant, ...others } = flags
   const flag = Object.keys(name === 'signing-secret' ? others : flags)[0]
   if (flag !== undefined) return wrong(`The command ${name} takes no --${flag}`)
   return name === 'signing-secret' ? { name, tenant } : { name }
+}
+
+function toInitCommand([folder = 'agents', extra]: readonly string[], flags: Flags): Command {
+  if (extra !== undefined) return wrong(`The command init takes one folder, and "${extra}" was given too`)
+  const flag = Object.keys(flags)[0]
+  return flag === undefined ? { name: 'init', folder } : wrong(`The command init takes no --${flag}`)
 }
 
 function toKeysCommand([action, id, extra]: readonly string[], { tenant, ...flags }: Flags): Command {

@@ -2,6 +2,7 @@ const commands = [
   ['serve', 'API and workers in one process (the default)'],
   ['worker', 'workers alone, on the database of a server'],
   ['migrate', 'update the tables of the database, then exit'],
+  ['init [FOLDER]', 'write a project with a tool, an agent and a script; defaults to the folder agents'],
   ['keys create', 'create an API key and print its secret: --name NAME --scopes READ,RUN,APPROVE,MANAGE'],
   ['', '[--expires 2027-01-31T00:00:00Z] [--tenant NAME]'],
   ['keys list [--tenant NAME]', 'list the API keys'],
@@ -23,7 +24,8 @@ export function helpText(version: string, settings: Readonly<Record<string, Show
   return `Holdpoint ${version}: a self-hosted agent server whose one interface is GraphQL.
 
 Usage
-  npm start -- [command] [--help] [--version]
+  npx holdpoint [command] [--help] [--version]
+  npm start -- [command] …               in a clone of the repository
 
 Commands
 ${commandLines.join('\n')}
@@ -32,11 +34,11 @@ Environment variables
 ${variableLines.join('\n')}
 
 Examples
-  npm start
-  PORT=8080 npm start
-  DATABASE_URL=postgres://user:password@db.example.com/holdpoint npm start -- migrate
-  HOLDPOINT_WORKERS=0 npm start          the API alone
-  npm start -- worker                    workers for it, in as many processes as you like
+  npx holdpoint
+  PORT=8080 npx holdpoint
+  DATABASE_URL=postgres://user:password@db.example.com/holdpoint npx holdpoint migrate
+  HOLDPOINT_WORKERS=0 npx holdpoint      the API alone
+  npx holdpoint worker                   workers for it, in as many processes as you like
 
 The server prints one line when it is ready: ready http://HOST:PORT/graphql
 SIGTERM and SIGINT let running steps finish, then stop the server and the embedded Postgres.`

@@ -8,7 +8,7 @@ import type { Context } from './context.ts'
  * The one builder of the schema. Every module of this room adds its types to it. Fields are non-null by default.
  * Mutations are nullable, so that one that fails does not hide that another mutation of the document took effect.
  */
-interface SchemaTypes {
+export interface SchemaTypes {
   Context: Context
   DefaultFieldNullability: false
   Scalars: {

@@ -9,6 +9,7 @@ import type { Log } from '../util/log.ts'
 import { createIdentify, type Authenticate } from './authentication.ts'
 import { createConsole } from './console.ts'
 import { asksForPage, createGraphiQL } from './graphiql.ts'
+import type { RequestHandler, UpgradeHandler } from './handlers.ts'
 import { createReadiness, sendLiveness, type Ready } from './health.ts'
 import { sendHomePage } from './home-page.ts'
 import { badHost, parseHost } from './host.ts'
@@ -44,6 +45,9 @@ export interface HttpServerOptions<Viewer> {
 export interface HttpServer {
   /** Port 0 takes a free port. Rejects with Node's own error if the address is not available. */
   listen(host: string, port: number): Promise<Listening>
+  /** For a server of someone else's that listens in place of this one. */
+  readonly handle: RequestHandler
+  readonly upgrade: UpgradeHandler
   /**
    * Accepts nothing new, tells WebSocket clients to reconnect (1012), cuts event streams (without a `complete`, which
    * would say that they had ended), waits a little for open requests, then cuts those too. May be called twice.
@@ -107,7 +111,10 @@ export function createHttpServer<Viewer>(options: HttpServerOptions<Viewer>): Ht
     headers.upgrade?.toLowerCase() === 'websocket'
 
   const timeouts = { headersTimeout: limits.requestHeadMs, connectionsCheckingInterval: limits.requestHeadMs / 4 }
-  const server = createServer({ shouldUpgradeCallback, ...timeouts }, (request, response) => {
+  const server = createServer({ shouldUpgradeCallback, ...timeouts }, handle)
+  server.on('upgrade', webSockets.upgrade)
+
+  function handle(request: IncomingMessage, response: ServerResponse): void {
     for (const [name, value] of Object.entries(securityHeaders)) response.setHeader(name, value)
     answering.add(request.socket)
     response.once('close', () => {
@@ -122,8 +129,7 @@ export function createHttpServer<Viewer>(options: HttpServerOptions<Viewer>): Ht
       if (response.headersSent) response.destroy()
       else sendJson(response, 500, { errors: [shown] })
     })
-  })
-  server.on('upgrade', webSockets.upgrade)
+  }
 
   /** Connections whose request has no complete response yet. */
   const answering = new WeakSet<Socket>()
@@ -147,6 +153,8 @@ export function createHttpServer<Viewer>(options: HttpServerOptions<Viewer>): Ht
   let closing: Promise<void> | undefined
   return {
     listen: (host, port) => listen(server, host, port),
+    handle,
+    upgrade: webSockets.upgrade,
     close: () => (closing ??= shutDown()),
   }
 }

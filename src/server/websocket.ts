@@ -235,7 +235,7 @@ function closeReason(message: string): string {
     .replace(/\ufffd+$/, '')
 }
 
-function refuse(socket: Duplex, status: string, message: string): void {
+export function refuse(socket: Duplex, status: string, message: string): void {
   // The client may be gone already, and Node no longer listens for errors of this socket.
   socket.on('error', () => socket.destroy())
   const headers = ['Connection: close', 'Content-Type: text/plain; charset=utf-8']

@@ -46,7 +46,8 @@ export async function migrate(db: Kysely<Database>, folder: URL = migrationsFold
 }
 
 async function readMigrations(folder: URL): Promise<Record<string, Migration>> {
-  const files = (await readdir(folder)).filter((file) => file.endsWith('.ts')).toSorted()
+  // JavaScript in an installed package, which has a source map beside each file.
+  const files = (await readdir(folder)).filter((file) => /\d_[a-z_]+\.[jt]s$/.test(file)).toSorted()
   const named = files.map(
     async (file) => [file.slice(0, -'.ts'.length), await import(new URL(file, folder).href)] as const,
   )

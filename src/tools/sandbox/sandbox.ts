@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
 
 import { onAbort } from '../../util/abort.ts'
@@ -130,7 +131,7 @@ function remove<Item>(list: Item[], item: Item): void {
 }
 
 function startThread(): Worker {
-  return new Worker(new URL('./worker.ts', import.meta.url), {
+  return new Worker(new URL(`./worker${extname(import.meta.url)}`, import.meta.url), {
     env: {},
     execArgv: [],
     // Captures what the engine itself prints, so that it does not reach the server's output.

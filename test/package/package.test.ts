@@ -1,0 +1,258 @@
+import { spawn, execFile } from 'node:child_process'
+import { once } from 'node:events'
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+
+import { createTestDatabase } from '../support/database.ts'
+import { startFakeAnthropic } from '../support/fake-providers/anthropic.ts'
+import { startFakeChat } from '../support/fake-providers/chat.ts'
+import { startFakeResponses } from '../support/fake-providers/responses.ts'
+import { createGraphQLClient } from '../support/graphql-client.ts'
+import {
+  installedBytes,
+  installedOptions,
+  installPackage,
+  linkPackage,
+  packPackage,
+  type Package,
+} from '../support/installed-package.ts'
+import { makeTemporaryFolder, type TemporaryFolder } from '../support/temporary-folder.ts'
+
+const run = promisify(execFile)
+
+const bin = 'node_modules/holdpoint/bin/holdpoint.mjs'
+
+const createAgentMutation = `mutation ($input: CreateAgentInput!) { createAgent(input: $input) { agent { id } } }`
+const ask = `mutation ($agentId: ID!, $text: String!) {
+  sendMessage(input: { to: { agentId: $agentId }, messages: [{ text: $text }], waitMs: 30000 }) {
+    ... on SendMessageSuccess { run { status answer } } ... on Refusal { message }
+  }
+}`
+
+/** Serves in its own way, has a typed tool called over HTTP and a stream opened over a WebSocket, and stops. */
+const program = `
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { setTimeout } from 'node:timers/promises'
+import { createApp, defineTool } from 'holdpoint'
+import { createClient, followRun } from 'holdpoint/client'
+import { createClient as createSocket } from 'graphql-ws'
+import { z } from 'zod'
+
+const add = defineTool({
+  name: 'add',
+  description: 'Adds two numbers.',
+  parameters: z.object({ a: z.number(), b: z.number() }),
+  run: ({ a, b }) => ({ sum: a + b }),
+})
+const app = await createApp({ tools: [add], settings: { PORT: 0, HOLDPOINT_DRAIN_MS: 0 } })
+let url, server
+if (process.argv[2] === 'start') ({ url } = await app.start())
+else {
+  const { handler, upgrade } = await app.attach()
+  server = createServer((request, response) => request.url === '/mine' ? response.end('mine') : handler(request, response))
+  server.on('upgrade', upgrade).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  url = 'http://127.0.0.1:' + server.address().port + '/graphql'
+  if (await (await fetch(new URL('/mine', url))).text() !== 'mine') throw new Error('my own path is gone')
+}
+const socket = createSocket({ url: url.replace('http', 'ws'), retryAttempts: 0 })
+const client = createClient({ url, socket })
+const { tools } = await client.request('{ tools(filter: { nameContains: "add" }) { nodes { id } } }', {})
+const agent = { name: 'Ada', model: 'demo/scripted', tools: [{ toolId: tools.nodes[0].id }] }
+const { createAgent } = await client.request(${JSON.stringify(createAgentMutation)}, { input: agent })
+const { sendMessage } = await client.request(
+  'mutation ($input: SendMessageInput!) { sendMessage(input: $input) { ... on SendMessageSuccess { run { id } } } }',
+  { input: { to: { agentId: createAgent.agent.id }, messages: [{ text: 'call add {"a": 40, "b": 2}' }] } },
+)
+const transcript = await new Promise((onEnd, onError) => followRun(client, sendMessage.run.id, { onEnd, onError }))
+const answer = transcript.state.entries.at(-1).message.text
+await socket.dispose()
+await app.stop()
+await app.stop()
+server?.closeAllConnections()
+if (server) await new Promise((resolve) => server.close(resolve))
+// The output of the program is its own. Connections are closed when the other side has confirmed it.
+const opened = () => process.getActiveResourcesInfo().filter((name) => name !== 'PipeWrap')
+for (const deadline = Date.now() + 10_000; opened().length > 0 && Date.now() < deadline; ) await setTimeout(20)
+const open = opened()
+console.log(JSON.stringify({ answer, open }))
+`
+
+describe('the package', () => {
+  let folder: TemporaryFolder
+  let packed: Package
+  const inFolder = (...names: string[]) => join(folder.path, ...names)
+
+  beforeAll(async () => {
+    folder = await makeTemporaryFolder()
+    packed = await packPackage(folder.path)
+    await installPackage(packed.tarball, folder.path)
+    await writeFile(inFolder('package.json'), '{ "type": "module" }')
+  }, 300_000)
+  afterAll(async () => folder.remove())
+
+  /** Starts a program of the folder with nothing of our environment. */
+  function start(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
+    const child = spawn(process.execPath, args, {
+      cwd: folder.path,
+      env: { PATH: process.env['PATH'], LOG_LEVEL: 'error', PORT: '0', ...installedOptions, ...env },
+      stdio: ['pipe', 'pipe', 'pipe'],
+    })
+    let stdout = ''
+    let stderr = ''
+    child.stdout.setEncoding('utf8').on('data', (data) => (stdout += data))
+    child.stderr.setEncoding('utf8').on('data', (data) => (stderr += data))
+    const ended = once(child, 'close').then(([code]) => ({ code, stdout, stderr }))
+    const shows = async (pattern: RegExp): Promise<void> => {
+      await expect.poll(() => stdout + stderr, { timeout: 60_000 }).toMatch(pattern)
+    }
+    return {
+      child,
+      ended,
+      shows,
+      async ready(): Promise<string> {
+        await shows(/^ready \S+/m)
+        return /^ready (\S+)/m.exec(stdout)![1]!
+      },
+    }
+  }
+
+  it('[PKG1] has compiled code with types and source maps, the console and the migrations, and nothing else', () => {
+    const paths = packed.files.map(({ path }) => path)
+    const strays = paths.filter((path) => !/^dist\/.+\.(js|js\.map|d\.ts)$/.test(path))
+    expect(strays.filter((path) => !/^dist\/(console\/dist|templates|vendor)\//.test(path)).toSorted()).toEqual([
+      'CHANGELOG.md',
+      'LICENSE',
+      'README.md',
+      'SECURITY.md',
+      'bin/holdpoint.mjs',
+      'dist/package.json',
+      'package.json',
+      'possible-types.json',
+      'schema.graphql',
+    ])
+    for (const path of [
+      'dist/src/main.js.map',
+      'dist/src/index.d.ts',
+      'dist/migrations/0001_tenants.js',
+      'dist/console/dist/index.html',
+      'dist/vendor/LICENSES.txt',
+    ])
+      expect(paths).toContain(path)
+    expect(paths.filter((path) => /test|bench|scripts\//.test(path))).toEqual([])
+    expect(packed.size).toBeLessThan(5_000_000)
+  })
+
+  it('[PKG2] takes less than 200 MB when it is installed', async () => {
+    expect(await installedBytes(folder.path)).toBeLessThan(200_000_000)
+  })
+
+  it('[PKG3] serves from an empty folder: database, console, tools in a sandbox, every model SDK', async () => {
+    const fakes = [await startFakeResponses(), await startFakeChat(), await startFakeAnthropic()]
+    const env = Object.assign({ HOLDPOINT_DATA_DIR: inFolder('data') }, ...fakes.map((fake) => fake.env))
+    const server = start([bin], env)
+    const client = createGraphQLClient(await server.ready())
+    expect(await (await fetch(new URL('/', client.url))).text()).toContain('<div id="root">')
+
+    const tool = {
+      name: 'double',
+      description: 'Doubles.',
+      parameters: { type: 'object' },
+      implementation: { javascript: { source: 'export default ({ n }) => n * 2' } },
+    }
+    const { upsertTool } = await client.data(
+      'mutation ($input: UpsertToolInput!) { upsertTool(input: $input) { tool { id } } }',
+      { input: tool },
+    )
+    const answers = ['demo/scripted', ...fakes.map(({ handle }) => handle)].map(async (model, index) => {
+      const agent = { name: model, model, includeBaseTools: false, tools: [{ toolId: upsertTool.tool.id }] }
+      const { createAgent } = await client.data(createAgentMutation, { input: agent })
+      const asked = client.data(ask, { agentId: createAgent.agent.id, text: 'call double {"n": 21}' })
+      const call = await fakes[index - 1]?.nextCall()
+      call?.say('fine')
+      call?.finish()
+      return (await asked).sendMessage.run
+    })
+    const [demo, ...others] = await Promise.all(answers)
+    expect(demo).toEqual({ status: 'COMPLETED', answer: expect.stringContaining('42') })
+    expect(others).toEqual(fakes.map(() => ({ status: 'COMPLETED', answer: 'fine' })))
+
+    server.child.kill('SIGTERM')
+    expect(await server.ended).toMatchObject({ code: 0, stderr: '' })
+    for (const fake of fakes) await fake.stop()
+  })
+
+  it('[PKG4] on an older Node it prints one line that says what is needed', async () => {
+    const older = `data:text/javascript,Object.defineProperty(process, 'versions', { value: { node: '20.20.2' } })`
+    const { code, stdout, stderr } = await start(['--import', older, bin]).ended
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+    expect(stderr).toBe(
+      'holdpoint: Node 20.20.2 is too old, 22.18 or later is needed: install a newer Node and try again.\n',
+    )
+  })
+
+  it.each(['start', 'attach'])('[PKG5] a program serves with `%s`, and after `stop` nothing is open', async (way) => {
+    const database = await createTestDatabase()
+    await linkPackage('zod', folder.path).catch(() => {})
+    await writeFile(inFolder('program.js'), program)
+    const { code, stdout, stderr } = await start(['program.js', way], { DATABASE_URL: database.url }).ended
+    expect({ code, stderr }, stdout).toEqual({ code: 0, stderr: '' })
+    expect(JSON.parse(stdout)).toEqual({ answer: expect.stringContaining('"sum":42'), open: [] })
+    await database.close()
+  })
+
+  it('[PKG6] settings of a program are checked, and a start that fails leaves nothing open', async () => {
+    const attempt = async (options: string) => {
+      await writeFile(
+        inFolder('failing.js'),
+        `import { createApp } from 'holdpoint'\nawait createApp(${options}).catch((e) => console.log(e.message))`,
+      )
+      const { stdout, stderr } = await start(['failing.js']).ended
+      expect(stderr).toBe('')
+      return stdout
+    }
+    expect(await attempt(`{ settings: { PROT: 1 } }`)).toContain('There is no setting "PROT"')
+    expect(await attempt(`{ settings: { PORT: 'x' } }`)).toContain('PORT is "x", but must be a whole number')
+    const database = await createTestDatabase()
+    const tools = `[{ name: 'no name', description: '', parameters: { type: 'object' }, run: () => 1 }]`
+    const bad = `{ settings: { DATABASE_URL: '${database.url}' }, tools: ${tools} }`
+    expect(await attempt(bad)).toContain('The tool no name cannot be registered')
+    await database.close()
+  })
+
+  it('[PKG7] `init` writes a project whose types are right, whose server starts and whose script runs', async () => {
+    const { stdout } = await start([bin, 'init', 'desk']).ended
+    expect(stdout).toContain('cd desk')
+    expect(JSON.parse(await readFile(inFolder('desk/package.json'), 'utf8'))).toMatchObject({ name: 'desk' })
+    expect(await readFile(inFolder('desk/.gitignore'), 'utf8')).toContain('.holdpoint')
+    expect((await start([bin, 'init', 'desk']).ended).stderr).toContain('is not empty')
+
+    for (const name of ['zod', '@types/node', 'undici-types']) await linkPackage(name, folder.path).catch(() => {})
+    const { path: compiler } = { path: join(import.meta.dirname, '../../node_modules/.bin/tsc') }
+    await run(compiler, ['-p', 'desk', '--preserveSymlinks'], { cwd: folder.path }).catch((error: unknown) => {
+      throw new Error((error as { stdout: string }).stdout)
+    })
+
+    const database = await createTestDatabase()
+    const server = start(['desk/server.ts'], { DATABASE_URL: database.url })
+    const chat = start(['desk/chat.ts'], { HOLDPOINT_URL: await server.ready() })
+    await chat.shows(/refund_order \{"orderId":"A-17","amount":250\}\napprove\? \[y\/n\]/)
+    chat.child.stdin.end('y\n')
+    expect(await chat.ended).toMatchObject({
+      code: 0,
+      stderr: '',
+      stdout: expect.stringMatching(/refunded.*250[^]*COMPLETED/),
+    })
+    server.child.kill('SIGINT')
+    expect(await server.ended).toMatchObject({
+      code: 0,
+      stderr: '',
+      stdout: expect.stringContaining('refund 250 for A-17'),
+    })
+    await database.close()
+  })
+})

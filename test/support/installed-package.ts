@@ -1,0 +1,86 @@
+import { execFile } from 'node:child_process'
+import { mkdir, readdir, readFile, stat, symlink } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+
+const root = fileURLToPath(new URL('../../', import.meta.url))
+const run = promisify(execFile)
+
+export interface PackedFile {
+  readonly path: string
+  readonly size: number
+}
+
+export interface Package {
+  readonly tarball: string
+  readonly size: number
+  readonly files: readonly PackedFile[]
+}
+
+/** Builds the package and packs it, as `npm pack` does before it is published. */
+export async function packPackage(folder: string): Promise<Package> {
+  await run(process.execPath, [join(root, 'scripts/build-package.ts')])
+  const options = ['--json', '--ignore-scripts', '--silent', '--pack-destination', folder]
+  const { stdout } = await run('npm', ['pack', ...options], { cwd: root })
+  // A list, or since npm 12 an object by name.
+  const [packed] = Object.values(JSON.parse(stdout) as Record<string, Package & { readonly filename: string }>)
+  return { tarball: join(folder, packed!.filename), size: packed!.size, files: packed!.files }
+}
+
+/**
+ * What `npm install holdpoint` leaves in an empty folder, made without a network: the package from its tarball, and
+ * beside it the packages of this clone that it depends on, and no others. Node must be told to keep symbolic links
+ * (`installedOptions`), or a package would find all that the clone has.
+ */
+export async function installPackage(tarball: string, folder: string): Promise<void> {
+  const target = join(folder, 'node_modules/holdpoint')
+  await mkdir(target, { recursive: true })
+  await run('tar', ['-xzf', tarball, '-C', target, '--strip-components=1'])
+  for (const name of await productionPackages()) await linkPackage(name, folder)
+}
+
+/** Something that the project needs beside Holdpoint. */
+export async function linkPackage(name: string, folder: string): Promise<void> {
+  const link = join(folder, 'node_modules', name)
+  await mkdir(dirname(link), { recursive: true })
+  await symlink(join(root, 'node_modules', name), link)
+}
+
+export const installedOptions = { NODE_OPTIONS: '--preserve-symlinks' }
+
+/** The packages at the top of node_modules that an installation has on this platform. */
+async function productionPackages(): Promise<string[]> {
+  const lock = JSON.parse(await readFile(join(root, 'package-lock.json'), 'utf8')) as Lock
+  const names = Object.entries(lock.packages)
+    .filter(
+      ([path, { dev, devOptional, peer }]) =>
+        /^node_modules\/(@[^/]+\/)?[^/]+$/.test(path) && !dev && !devOptional && !peer,
+    )
+    .map(([path]) => path.slice('node_modules/'.length))
+  const found = await Promise.all(names.map((name) => stat(join(root, 'node_modules', name)).catch(() => undefined)))
+  return names.filter((_, index) => found[index])
+}
+
+interface Lock {
+  readonly packages: Readonly<
+    Record<string, { readonly dev?: boolean; readonly devOptional?: boolean; readonly peer?: boolean }>
+  >
+}
+
+/** The space that the installation takes on a disk with blocks of 4 KB. */
+export async function installedBytes(folder: string): Promise<number> {
+  const modules = join(folder, 'node_modules')
+  const names = (await readdir(modules)).map(async (name) =>
+    name.startsWith('@') ? (await readdir(join(modules, name))).map((inner) => join(name, inner)) : [name],
+  )
+  const sizes = (await Promise.all(names)).flat().map(async (name) => sizeOf(join(modules, name)))
+  return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0)
+}
+
+async function sizeOf(folder: string): Promise<number> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true })
+  const files = entries.filter((entry) => entry.isFile() || entry.isDirectory())
+  const sizes = await Promise.all(files.map(async (entry) => (await stat(join(entry.parentPath, entry.name))).size))
+  return sizes.reduce((sum, size) => sum + Math.ceil(size / 4096) * 4096, 0)
+}
