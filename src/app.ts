@@ -196,7 +196,15 @@ export async function createApp(options: AppOptions): Promise<App> {
           graphiql: true,
           console: config.console,
           allowedOrigins: config.allowedOrigins,
-          limits: { requestBytes: config.maxBodyBytes },
+          limits: {
+            requestBytes: config.maxBodyBytes,
+            keyRequests: config.keyRequests,
+            keySockets: config.keySockets,
+            keySubscriptions: config.keySubscriptions,
+            tenantRequests: config.tenantRequests,
+          },
+          clientOf: ({ tenantId, actor }) => ({ id: `${tenantId} ${actor.kind} ${actor.id}`, tenantId }),
+          isOverloaded: () => database.pool.waitingCount > overloadedAt,
           ready,
           metrics: metricsPage,
         })
@@ -243,6 +251,9 @@ export async function createApp(options: AppOptions): Promise<App> {
     },
   }
 }
+
+/** Requests that wait for a connection to the database. Beyond this, new ones are refused at once. */
+const overloadedAt = 1_000
 
 const openWarning =
   'there is no API key: every program on this machine can do everything. Set HOLDPOINT_API_KEY, or run `keys create` and restart'

@@ -36,6 +36,12 @@ export interface Config {
     readonly audience: string | undefined
   }
   readonly allowedOrigins: readonly string[]
+  /** Per process. 0: no limit. */
+  readonly keyRequests: number
+  readonly keySockets: number
+  readonly keySubscriptions: number
+  /** Per process. 0: no limit. */
+  readonly tenantRequests: number
   readonly maxBodyBytes: number
   /** The built-in model providers and those of the providers file. */
   readonly endpoints: readonly EndpointConfig[]
@@ -80,6 +86,10 @@ export function readConfig(env: Environment = process.env): Config {
       audience: values.HOLDPOINT_JWT_AUDIENCE,
     },
     allowedOrigins: values.HOLDPOINT_ALLOWED_ORIGINS,
+    keyRequests: values.HOLDPOINT_KEY_REQUESTS,
+    keySockets: values.HOLDPOINT_KEY_SOCKETS,
+    keySubscriptions: values.HOLDPOINT_KEY_SUBSCRIPTIONS,
+    tenantRequests: values.HOLDPOINT_TENANT_REQUESTS,
     maxBodyBytes: values.HOLDPOINT_MAX_BODY,
     endpoints: endpointsOf(values, env),
     allowPrivateNetwork: values.HOLDPOINT_ALLOW_PRIVATE_NETWORK === '1',

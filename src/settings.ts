@@ -65,6 +65,26 @@ export const settings = {
     text('what tokens must have in `aud`', { pattern: /^\S+$/, expected: 'a text without spaces' }),
   ),
   HOLDPOINT_ALLOWED_ORIGINS: origins('other sites whose pages may use the API, separated by commas'),
+  HOLDPOINT_KEY_REQUESTS: integer('requests per second of one key, per process; 0: no limit', {
+    default: 1_000,
+    least: 0,
+    most: 1_000_000,
+  }),
+  HOLDPOINT_KEY_SOCKETS: integer('open WebSockets of one key, per process', {
+    default: 2_000,
+    least: 1,
+    most: 1_000_000,
+  }),
+  HOLDPOINT_KEY_SUBSCRIPTIONS: integer('open subscriptions of one key, per process', {
+    default: 10_000,
+    least: 1,
+    most: 1_000_000,
+  }),
+  HOLDPOINT_TENANT_REQUESTS: integer('requests per second of all keys of one tenant, per process; 0: no limit', {
+    default: 0,
+    least: 0,
+    most: 1_000_000,
+  }),
   HOLDPOINT_MAX_BODY: bytes('largest request body and WebSocket frame', { default: '10mb', most: '100mb' }),
   OPENAI_API_KEY: secret('key for the models openai/…'),
   OPENAI_BASE_URL: url('address of the Responses API', webProtocols, "the SDK's"),

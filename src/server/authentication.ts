@@ -3,10 +3,14 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Plugin } from 'graphql-yoga'
 
 import { ClientError } from '../graphql/errors.ts'
+import type { Client, ClientLimits } from './client-limits.ts'
 import type { Origins } from './origin.ts'
 
 /** Finds out who sends a request by its `Authorization` header (null: there is none). Throws UNAUTHENTICATED. */
 export type Authenticate<Viewer> = (authorization: string | null) => Promise<Viewer>
+
+/** Whom the limits of a viewer are counted for. */
+export type ClientOf<Viewer> = (viewer: Viewer) => Client
 
 /** `Authenticate` for clients: `host` is the header that the client sent. */
 export type Identify<Viewer> = (authorization: string | null, host: string | undefined) => Promise<Viewer>
@@ -19,13 +23,17 @@ export interface ServerContext<Viewer> {
 }
 
 /** Identifies the client before the body is read. */
-export function useAuthentication<Viewer>(identify: Identify<Viewer>): Plugin<object, ServerContext<Viewer>> {
+export function useAuthentication<Viewer>(
+  identify: Identify<Viewer>,
+  clients: ClientLimits,
+  clientOf: ClientOf<Viewer>,
+): Plugin<object, ServerContext<Viewer>> {
   return {
     async onRequestParse({ request, serverContext }) {
-      serverContext.viewer = await identify(
-        request.headers.get('authorization'),
-        request.headers.get('host') ?? undefined,
-      )
+      const authorization = request.headers.get('authorization')
+      clients.takeRequest(authorization)
+      serverContext.viewer = await identify(authorization, request.headers.get('host') ?? undefined)
+      clients.takeRequestOfTenant(clientOf(serverContext.viewer))
     },
   }
 }

@@ -6,7 +6,8 @@ import type { GraphQLSchema } from 'graphql'
 import { toClientError } from '../graphql/errors.ts'
 import { withLogIds } from '../util/log-context.ts'
 import type { Log } from '../util/log.ts'
-import { createIdentify, type Authenticate } from './authentication.ts'
+import { createIdentify, type Authenticate, type ClientOf } from './authentication.ts'
+import { createClientLimits } from './client-limits.ts'
 import { createConsole } from './console.ts'
 import { asksForPage, createGraphiQL } from './graphiql.ts'
 import type { RequestHandler, UpgradeHandler } from './handlers.ts'
@@ -30,6 +31,10 @@ export interface HttpServerOptions<Viewer> {
   readonly authenticate: Authenticate<Viewer>
   /** Called once per operation, on every transport. */
   readonly createContext: (viewer: Viewer) => object
+  /** Whom limits per key are counted for. Defaults to all viewers together. */
+  readonly clientOf?: ClientOf<Viewer>
+  /** Whether to refuse new requests for now. Defaults to never. */
+  readonly isOverloaded?: () => boolean
   readonly log: Log
   readonly limits?: Partial<Limits>
   readonly graphiql: boolean
@@ -62,10 +67,23 @@ export function createHttpServer<Viewer>(options: HttpServerOptions<Viewer>): Ht
   const { schema, authenticate, createContext, log, ready } = options
   const limits: Limits = { ...defaultLimits, ...options.limits }
   const eventStreams = new Set<ServerResponse>()
-  const sharedExecution = createSharedExecution(log, { patienceMs: limits.unavailableMs })
+  const sharedExecution = createSharedExecution(log, {
+    patienceMs: limits.unavailableMs,
+    openSubscription: ({ viewer }) => clients.openSubscription(clientOf(viewer as Viewer)),
+  })
   const keyWatch = createKeyWatch(authenticate, { everyMs: limits.keyCheckMs, log })
   const origins = createOrigins(options.allowedOrigins ?? [])
-  const shared = { identify: createIdentify(authenticate, origins), log, limits, sharedExecution, keyWatch }
+  const clientOf = options.clientOf ?? (() => ({ id: '', tenantId: '' }))
+  const clients = createClientLimits(limits, options.isOverloaded ?? (() => false))
+  const shared = {
+    identify: createIdentify(authenticate, origins),
+    clients,
+    clientOf,
+    log,
+    limits,
+    sharedExecution,
+    keyWatch,
+  }
   const yoga = createGraphQLServer({ ...shared, schema, createContext, eventStreams })
   const webSockets = createWebSocketEndpoint({ ...shared, yoga, origins })
   const sendGraphiQL = createGraphiQL()

@@ -27,6 +27,13 @@ export interface Limits {
   /** The size of an HTTP body or a WebSocket frame. */
   readonly requestBytes: number
   readonly operationsPerSocket: number
+  /** Requests per second of one key, and operations on its sockets. 0: no limit. */
+  readonly keyRequests: number
+  readonly keySockets: number
+  /** Open subscriptions of one key, over sockets and event streams together. */
+  readonly keySubscriptions: number
+  /** Requests per second of all keys of one tenant together. 0: no limit. */
+  readonly tenantRequests: number
   /** How long a connection may take to send the head of its first or next request. */
   readonly requestHeadMs: number
   /** How long a client may read nothing of what it is sent. */
@@ -55,6 +62,10 @@ export const defaultLimits: Limits = {
   tokens: 2_000,
   requestBytes: 10 * 1024 * 1024,
   operationsPerSocket: 50,
+  keyRequests: 1_000,
+  keySockets: 2_000,
+  keySubscriptions: 10_000,
+  tenantRequests: 0,
   requestHeadMs: 20_000,
   stalledSocketMs: 60_000,
   unavailableMs: 30_000,

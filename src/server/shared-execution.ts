@@ -24,16 +24,18 @@ export class SharedStream implements AsyncIterableIterator<ExecutionResult> {
   readonly #events: AsyncIterator<unknown>
   readonly #execute: (event: unknown) => Executed | Promise<Executed>
   readonly #patienceMs: number
+  readonly #release: () => void
   readonly #closing = new AbortController()
 
   constructor(
     events: AsyncIterable<unknown>,
     execute: (event: unknown) => Executed | Promise<Executed>,
-    { patienceMs }: { readonly patienceMs: number },
+    { patienceMs, release }: { readonly patienceMs: number; readonly release: () => void },
   ) {
     this.#events = events[Symbol.asyncIterator]()
     this.#execute = execute
     this.#patienceMs = patienceMs
+    this.#release = release
   }
 
   nextEvent(): Promise<IteratorResult<unknown>> {
@@ -51,7 +53,10 @@ export class SharedStream implements AsyncIterableIterator<ExecutionResult> {
     // yoga asks again after a failure: what follows the event that failed must not be delivered.
     if (this.#closing.signal.aborted) return { done: true, value: undefined }
     const { done, value } = await this.#events.next()
-    if (done) return { done, value: undefined }
+    if (done) {
+      this.#release()
+      return { done, value: undefined }
+    }
     const { result } = await this.#retry(value, this.#execute(value))
     return { done: false, value: result }
   }
@@ -90,6 +95,7 @@ export class SharedStream implements AsyncIterableIterator<ExecutionResult> {
 
   async #close(): Promise<void> {
     this.#closing.abort()
+    this.#release()
     await this.#events.return?.()
   }
 }
@@ -120,23 +126,49 @@ const freshMs = 50
 /** How many events to remember. A WeakMap with an entry for every event would keep the garbage collector busy. */
 const keptEvents = 256
 
+interface SharedExecutionOptions {
+  readonly patienceMs: number
+  /** Counts a subscription. Throws if the client has too many. Returns what to call when it has ended. */
+  readonly openSubscription: (context: { readonly viewer?: unknown }) => () => void
+}
+
+/** Only the first call counts. */
+function once(call: () => void): () => void {
+  let done = false
+  return () => {
+    if (done) return
+    done = true
+    call()
+  }
+}
+
 /**
  * Subscribers that get the same event, ask for the same fields and have the same rights share one execution of it.
  * The arguments of the subscription itself make no difference: they decide which events there are, and every
  * subscriber has its own cursor.
  */
-export function createSharedExecution(log: Log, options: { readonly patienceMs: number }) {
+export function createSharedExecution(log: Log, options: SharedExecutionOptions) {
   const streams = new WeakMap<object, SharedStream>()
   const executions = new Map<object, Map<string, Executed | Promise<Executed>>>()
   const documents = new WeakMap<DocumentNode, { readonly number: number; readonly variables: readonly string[] }>()
   let documentCount = 0
 
   async function subscribe(args: ExecutionArgs): Promise<ExecutionResult | SharedStream> {
-    const events = await createSourceEventStream(args)
-    if (!(Symbol.asyncIterator in events)) return events
+    const release = once(options.openSubscription(args.contextValue as { viewer?: unknown }))
+    const events = await createSourceEventStream(args).catch((error: unknown) => {
+      release()
+      throw error
+    })
+    if (!(Symbol.asyncIterator in events)) {
+      release()
+      return events
+    }
     const key = keyOf(args)
     const executeOnce = executor(args)
-    const stream = new SharedStream(events, (event) => executeShared(event, key, executeOnce), options)
+    const stream = new SharedStream(events, (event) => executeShared(event, key, executeOnce), {
+      patienceMs: options.patienceMs,
+      release,
+    })
     streams.set(args.contextValue as object, stream)
     return stream
   }

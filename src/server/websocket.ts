@@ -17,7 +17,8 @@ import { WebSocketServer, type RawData, type WebSocket } from 'ws'
 import { ClientError, toClientError } from '../graphql/errors.ts'
 import { withLogIds } from '../util/log-context.ts'
 import type { Log } from '../util/log.ts'
-import type { Identify } from './authentication.ts'
+import type { ClientOf, Identify } from './authentication.ts'
+import type { ClientLimits } from './client-limits.ts'
 import { startHeartbeat } from './heartbeat.ts'
 import type { KeyWatch } from './key-watch.ts'
 import { unknownOperation, type Limits } from './limits.ts'
@@ -32,6 +33,8 @@ import type { Yoga } from './yoga.ts'
 interface WebSocketOptions<Viewer> {
   readonly yoga: Yoga<Viewer>
   readonly identify: Identify<Viewer>
+  readonly clients: ClientLimits
+  readonly clientOf: ClientOf<Viewer>
   readonly origins: Origins
   readonly log: Log
   readonly limits: Limits
@@ -50,6 +53,8 @@ interface Connection<Viewer> {
   readonly request: IncomingMessage
   readonly socket: WebSocket
   readonly outlet: Outlet
+  /** What the client sent as its key. Null without one. */
+  key?: string | null
   viewer?: Viewer
 }
 
@@ -70,13 +75,17 @@ const closeCodes = { restarting: 1012, tryAgainLater: 1013 } as const
  * (1009) closes a socket.
  */
 export function createWebSocketEndpoint<Viewer>(options: WebSocketOptions<Viewer>): WebSocketEndpoint {
-  const { yoga, identify, origins, log, limits, sharedExecution, keyWatch } = options
+  const { yoga, identify, clients, clientOf, origins, log, limits, sharedExecution, keyWatch } = options
 
   const protocol = makeServer<Record<string, unknown>, Connection<Viewer>>({
     async onConnect({ connectionParams, extra }) {
       try {
         const key = keyOf(connectionParams ?? {}) ?? extra.request.headers.authorization ?? null
-        extra.viewer = await identify(key, extra.request.headers.host)
+        clients.takeRequest(key)
+        const viewer = await identify(key, extra.request.headers.host)
+        extra.socket.once('close', clients.openSocket(clientOf(viewer)))
+        extra.viewer = viewer
+        extra.key = key
         if (key !== null) {
           const { socket } = extra
           socket.once(
@@ -90,7 +99,7 @@ export function createWebSocketEndpoint<Viewer>(options: WebSocketOptions<Viewer
         const { code, message } = toClientError(error, log)
         // Clients retry after the 4403 that `false` means, but give up at once after 4401. Only the first close counts.
         if (code === 'UNAUTHENTICATED') extra.socket.close(CloseCode.Unauthorized, closeReason(message))
-        else if (code !== 'FORBIDDEN') extra.socket.close(closeCodes.tryAgainLater, code)
+        else if (code !== 'FORBIDDEN') extra.socket.close(closeCodes.tryAgainLater, closeReason(`${code}: ${message}`))
         return false
       }
     },
@@ -115,6 +124,8 @@ export function createWebSocketEndpoint<Viewer>(options: WebSocketOptions<Viewer
   ): Promise<ExecutedArgs | readonly GraphQLError[]> {
     if (Object.keys(subscriptions).length > limits.operationsPerSocket) return [tooManyOperations(limits)]
     try {
+      clients.takeRequest(extra.key ?? null)
+      clients.takeRequestOfTenant(clientOf(extra.viewer as Viewer))
       return await runOperation(extra, operation)
     } catch (error) {
       return [toClientError(error, log)]

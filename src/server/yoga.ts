@@ -5,7 +5,8 @@ import { createYoga, type YogaServerInstance } from 'graphql-yoga'
 
 import { toClientError } from '../graphql/errors.ts'
 import type { Log } from '../util/log.ts'
-import { useAuthentication, type Identify, type ServerContext } from './authentication.ts'
+import { useAuthentication, type ClientOf, type Identify, type ServerContext } from './authentication.ts'
+import type { ClientLimits } from './client-limits.ts'
 import { useDocumentCache } from './document-cache.ts'
 import { useErrorCodes } from './error-codes.ts'
 import { useEventStreams } from './event-streams.ts'
@@ -19,6 +20,8 @@ export type Yoga<Viewer> = YogaServerInstance<ServerContext<Viewer>, object>
 interface YogaOptions<Viewer> {
   readonly schema: GraphQLSchema
   readonly identify: Identify<Viewer>
+  readonly clients: ClientLimits
+  readonly clientOf: ClientOf<Viewer>
   readonly createContext: (viewer: Viewer) => object
   readonly log: Log
   readonly limits: Limits
@@ -34,13 +37,14 @@ interface YogaOptions<Viewer> {
  * here.
  */
 export function createGraphQLServer<Viewer>(options: YogaOptions<Viewer>): Yoga<Viewer> {
-  const { schema, identify, createContext, log, limits, eventStreams, sharedExecution, keyWatch } = options
+  const { schema, identify, clients, clientOf, createContext, log, limits, eventStreams, sharedExecution, keyWatch } =
+    options
   return createYoga<ServerContext<Viewer>, object>({
     schema,
     context: ({ viewer }) => createContext(viewer),
     plugins: [
       useContentTypes(),
-      useAuthentication(identify),
+      useAuthentication(identify, clients, clientOf),
       useKnownParameters(),
       useDocumentCache({ maxBytes: limits.documentCacheBytes }),
       ...documentLimits(limits),
