@@ -6,6 +6,7 @@ import { prepareDatabase } from './prepare-database.ts'
 import { protectSecrets } from './protect-secrets.ts'
 import { settings } from './settings.ts'
 import { startEmbeddedPostgres } from './store/embedded/launch.ts'
+import { refuseNewer } from './store/migrate.ts'
 import { openDatabase, type OpenDatabase } from './store/open-database.ts'
 import { findTenantSecret } from './store/tenants.ts'
 import { createLog, type Log } from './util/log.ts'
@@ -31,7 +32,7 @@ async function main(args: readonly string[]): Promise<void> {
     case 'serve':
     case 'worker': {
       const role = command.name
-      return withDatabase((parts, closers) => serve(role, parts, closers), loadServer)
+      return withDatabase((parts, closers) => serve(role, parts, closers), { prepare: loadServer })
     }
     case 'init': {
       const { writeProject } = await import('./cli/init.ts')
@@ -51,6 +52,7 @@ async function main(args: readonly string[]): Promise<void> {
         print(await findSigningSecret(database, config, command.tenant)),
       )
     case 'migrate':
+      if (command.check) return withDatabase(({ database }) => checkMigrations(database), { migrates: false })
       return withDatabase(({ migrated }) =>
         print(migrated.length > 0 ? `migrated ${migrated.join(' ')}` : 'up to date'),
       )
@@ -67,13 +69,19 @@ interface Parts {
   readonly migrated: string[]
 }
 
+interface DatabaseOptions {
+  /** What the work will wait for, begun while Postgres starts. Its failure is the work's to report. */
+  readonly prepare?: () => Promise<unknown>
+  /** Defaults to true. */
+  readonly migrates?: boolean
+}
+
 /**
  * Opens and migrates the database, does the work, and closes everything, also if the process is asked to stop early.
  */
 async function withDatabase(
   work: (parts: Parts, closers: Closers) => Promise<void> | void,
-  /** What the work will wait for, begun while Postgres starts. Its failure is the work's to report. */
-  prepare?: () => Promise<unknown>,
+  { prepare, migrates = true }: DatabaseOptions = {},
 ): Promise<void> {
   const config = readConfig()
   prepare?.().catch(() => {})
@@ -86,7 +94,7 @@ async function withDatabase(
     if (stopped()) return
     const database = await openDatabase(url, { log, prepare: config.preparedStatements })
     closers.push(() => database.close())
-    const migrated = await prepareDatabase(database, { log })
+    const migrated = migrates ? await prepareDatabase(database, { log }) : []
     if (stopped()) return
     await work({ config, log, stop, database, migrated }, closers)
   } finally {
@@ -125,6 +133,14 @@ async function serve(
   log.info({ version, role, url, capacity: config.workers, node: process.version }, 'started')
   print(`ready ${url ?? role}`)
   await stop.asked
+}
+
+/** For a deployment that asks before it starts the new version. */
+async function checkMigrations({ db }: OpenDatabase): Promise<void> {
+  const { pending } = await refuseNewer(db)
+  if (pending.length === 0) return print('up to date')
+  process.exitCode = 1
+  print(`pending ${pending.join(' ')}`)
 }
 
 async function findSigningSecret(

@@ -65,14 +65,26 @@ describe('the command line', () => {
     expect(wrong.stdout()).toBe('')
   })
 
-  test('[CLI3] migrate migrates a database and exits', async () => {
+  test('[CLI3] migrate migrates a database and exits; migrate --check only says what is missing', async () => {
     const database = await createEmptyDatabase()
+    const before = run(['migrate', '--check'], { DATABASE_URL: database.url })
+    expect(await before.ended).toMatchObject({ code: 1 })
+    expect(before.stdout()).toMatch(/^pending 0001_\S+ 0002_.*\n$/)
     const first = run(['migrate'], { DATABASE_URL: database.url })
     expect(await first.ended).toMatchObject({ code: 0 })
     expect(first.stdout()).toMatch(/^migrated 0001_/)
+    const after = run(['migrate', '--check'], { DATABASE_URL: database.url })
+    expect(await after.ended).toMatchObject({ code: 0 })
+    expect(after.stdout()).toBe('up to date\n')
     const second = run(['migrate'], { DATABASE_URL: database.url })
     expect(await second.ended).toMatchObject({ code: 0 })
     expect(second.stdout()).toBe('up to date\n')
+    await database.pool.query("insert into kysely_migration values ('9999_new', now()::text)")
+    for (const args of [['migrate', '--check'], ['serve']]) {
+      const newer = run(args, { DATABASE_URL: database.url })
+      expect(await newer.ended).toMatchObject({ code: 1 })
+      expect(newer.stderr()).toMatch(/^holdpoint: The database was migrated by a newer version of Holdpoint [^\n]+\n$/)
+    }
     await database.close()
   })
 })

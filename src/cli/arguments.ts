@@ -1,7 +1,9 @@
 import { parseArgs } from 'node:util'
 
 export type Command =
-  | { readonly name: 'serve' | 'worker' | 'migrate' | 'help' | 'version' }
+  | { readonly name: 'serve' | 'worker' | 'help' | 'version' }
+  /** `check`: only say what would be done. */
+  | { readonly name: 'migrate'; readonly check: boolean }
   /** `tenant` is undefined for the default tenant. */
   | { readonly name: 'signing-secret'; readonly tenant: string | undefined }
   | { readonly name: 'init'; readonly folder: string }
@@ -29,6 +31,7 @@ const options = {
   name: { type: 'string' },
   scopes: { type: 'string' },
   expires: { type: 'string' },
+  check: { type: 'boolean' },
 } as const
 
 interface Flags {
@@ -36,6 +39,7 @@ interface Flags {
   readonly name?: string | undefined
   readonly scopes?: string | undefined
   readonly expires?: string | undefined
+  readonly check?: boolean | undefined
 }
 
 export function parseCommand(args: readonly string[]): Command {
@@ -57,10 +61,11 @@ function toCommand([given = 'serve', ...rest]: readonly string[], flags: Flags):
   if (name === 'keys') return toKeysCommand(rest, flags)
   if (name === 'init') return toInitCommand(rest, flags)
   if (rest[0] !== undefined) return wrong(`The command ${name} takes no argument, and "${rest[0]}" was given`)
-  const { tenant, ...others } = flags
-  const flag = Object.keys(name === 'signing-secret' ? others : flags)[0]
+  const taken = { 'signing-secret': 'tenant', migrate: 'check', serve: undefined, worker: undefined }[name]
+  const flag = Object.keys(flags).find((given) => given !== taken)
   if (flag !== undefined) return wrong(`The command ${name} takes no --${flag}`)
-  return name === 'signing-secret' ? { name, tenant } : { name }
+  if (name === 'signing-secret') return { name, tenant: flags.tenant }
+  return name === 'migrate' ? { name, check: flags.check ?? false } : { name }
 }
 
 function toInitCommand([folder = 'agents', extra]: readonly string[], flags: Flags): Command {

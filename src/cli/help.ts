@@ -2,6 +2,7 @@ const commands = [
   ['serve', 'API and workers in one process (the default)'],
   ['worker', 'workers alone, on the database of a server'],
   ['migrate', 'update the tables of the database, then exit'],
+  ['migrate --check', 'list the updates that the tables need, change nothing; status 1 if there are any'],
   ['init [FOLDER]', 'write a project with a tool, an agent and a script; defaults to the folder agents'],
   ['keys create', 'create an API key and print its secret: --name NAME --scopes READ,RUN,APPROVE,MANAGE'],
   ['', '[--expires 2027-01-31T00:00:00Z] [--tenant NAME]'],

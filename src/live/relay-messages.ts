@@ -49,8 +49,15 @@ export type RelayMessage =
   | { readonly type: 'stop'; readonly run: string }
 
 /**
- * Packs messages in order into as few payloads as possible. Each payload begins with the sender's address and a number,
- * so no two are equal. A message that is too long for any payload is dropped, so senders must keep messages short.
+ * Changes if a process of the version before would misunderstand a message. Processes of different versions then ignore
+ * each other here: the poll and the sweep find what they did not say. A new kind of message needs no new version,
+ * because messages of an unknown kind are ignored.
+ */
+const protocolVersion = 1
+
+/**
+ * Packs messages in order into as few payloads as possible. Each payload begins with the version, the sender's address
+ * and a number, so no two are equal. A message that is too long for any payload is dropped, so senders must keep messages short.
  */
 export function packMessages(
   from: string,
@@ -69,7 +76,7 @@ export function packMessages(
     const bytes = Buffer.byteLength(text) + 1
     if (begun !== '' && size + bytes + 1 >= payloadLimit) end()
     if (begun === '') {
-      begun = `${JSON.stringify(from)} ${nextNumber()} [${text}`
+      begun = `${protocolVersion} ${JSON.stringify(from)} ${nextNumber()} [${text}`
       size = Buffer.byteLength(begun)
       if (size + 1 >= payloadLimit) begun = ''
     } else {
@@ -81,14 +88,15 @@ export function packMessages(
   return payloads
 }
 
-/** The address of a payload's sender, or undefined if the payload is not one of ours. */
+/** The address of a payload's sender, or undefined if the payload is not one of ours or of another version. */
 export function senderOf(payload: string): string | undefined {
-  return /^"([^"]+)" \d+ \[/.exec(payload)?.[1]
+  const [, version, address] = /^(\d+) "([^"]+)" \d+ \[/.exec(payload) ?? []
+  return Number(version) === protocolVersion ? address : undefined
 }
 
 /** The number that its sender gave a payload. */
 export function numberOf(payload: string): number {
-  return Number(payload.split(' ', 2)[1])
+  return Number(/" (\d+) \[/.exec(payload)?.[1])
 }
 
 /** Returns undefined if the payload cannot be parsed, for example because another version sent it. */

@@ -1,5 +1,6 @@
 import { sql, type RawBuilder } from 'kysely'
 
+import { HoldpointError } from '../domain/errors.ts'
 import type { LogEntry } from '../domain/run-event.ts'
 import { noUsage, type RunError, type StopReason, type StoredRunStatus, type Usage } from '../domain/run.ts'
 import type { ToolCallStatus } from '../domain/tool-call.ts'
@@ -31,9 +32,18 @@ export function packEntries(entries: readonly LogEntry[]): string {
   return JSON.stringify(entries.map(pack))
 }
 
+/**
+ * A row of another version of this format begins with the version's number. The rows of version 1, the only one so far,
+ * begin with an entry. Until all processes are upgraded, one that is older may meet what a newer one wrote.
+ */
 export function unpackEntries(text: string): LogEntry[] {
-  return (JSON.parse(text) as Packed[]).map(unpack)
+  const row = JSON.parse(text) as Packed[]
+  if (typeof row[0] === 'number' || row.some(([letter]) => !letters.includes(letter)))
+    throw new HoldpointError('UNAVAILABLE', 'A newer version of the server wrote this event. Try again.')
+  return row.map(unpack)
 }
+
+const letters: readonly Packed[0][] = ['s', 'b', 'r', 'f', 'm', 'c', 'k']
 
 /** Whether a row's entries hold a change of status, of the given one where it is given. */
 export function tellsStatus(entries: RawBuilder<unknown>, status?: StoredRunStatus): RawBuilder<boolean> {

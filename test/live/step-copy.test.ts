@@ -69,7 +69,13 @@ test('[BUS9] messages are packed in order into payloads that Postgres accepts, n
     { numRuns: 30 },
   )
   expect(senderOf('something else')).toBeUndefined()
-  expect(unpackMessages('"me" 1 [{')).toBeUndefined()
+  expect(unpackMessages('1 "me" 1 [{')).toBeUndefined()
+})
+
+test('[UPG1] a payload of another version of the protocol is ignored', () => {
+  const [payload] = packMessages('me', [{ type: 'hello' }], { payloadLimit, nextNumber: () => 1 })
+  expect(senderOf(payload!)).toBe('me')
+  expect(senderOf(payload!.replace('1', '2'))).toBeUndefined()
 })
 
 test('[BUS10] the longest patch fits a payload, however its text has to be encoded', () => {

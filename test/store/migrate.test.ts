@@ -35,6 +35,9 @@ async function migrateWith(files: Record<string, string>): Promise<string[]> {
 
 const creating = (table: string) => `export async function up(db) { await db.schema.createTable('${table}').execute() }`
 
+const altering = (table: string) =>
+  `export async function up(db) { await db.schema.alterTable('${table}').addColumn('more', 'integer').execute() }`
+
 test('[MIG1] pools that migrate an empty database at once all succeed, and each migration runs once', async () => {
   const others = await Promise.all([1, 2, 3].map(() => openDatabase(database.url, { log, poolSize: 4 })))
   const ran = await Promise.all(others.map((other) => prepareDatabase(other, { log })))
@@ -76,8 +79,28 @@ test('[MIG3] a migration that fails is named in one line and leaves the database
   expect(rows).toEqual([{ good: null }])
 })
 
-test('[MIG4] a database that a newer version has migrated is told in one line', async () => {
+test('[MIG4] a database that a newer version has migrated is refused in one line', async () => {
   expect(await migrateWith({ '0001_old.ts': creating('old') })).toEqual(['0001_old'])
   await database.pool.query("insert into kysely_migration values ('0002_new', now()::text)")
-  await expect(migrateWith({})).rejects.toThrow(/0002_new.*newer version of Holdpoint/)
+  const error = await migrateWith({}).catch((reason: unknown) => reason)
+  expect(error).toBeInstanceOf(StartError)
+  expect((error as StartError).message).toBe(
+    'The database was migrated by a newer version of Holdpoint (it has 0002_new, which this version does not know): start that version, or restore a backup from before the upgrade.',
+  )
+})
+
+test('[MIG5] a migration that cannot lock a table stops waiting, so that others go on, and is tried again', async () => {
+  await migrateWith({ '0001_old.ts': creating('busy') })
+  const client = await database.pool.connect()
+  await client.query('begin; lock table busy in access share mode')
+  const migrating = migrateWith({ '0002_new.ts': altering('busy') })
+  const waits = `select count(*)::integer as count from pg_locks where not granted and relation = 'busy'::regclass`
+  const waiting = async () => (await database.pool.query<{ count: number }>(waits)).rows[0]!.count
+  await expect.poll(waiting).toBe(1)
+  // Whoever comes after it waits for it no longer than it waits itself.
+  await database.pool.query('select from busy')
+  await expect.poll(waiting).toBe(0)
+  await client.query('rollback')
+  client.release()
+  expect(await migrating).toEqual(['0002_new'])
 })
