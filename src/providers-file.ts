@@ -8,7 +8,7 @@ import { isJsonObject, type Json, type JsonObject } from './util/json.ts'
 import { StartError } from './util/start-error.ts'
 
 /** The wire formats that an endpoint may speak. */
-export const adapters = ['openai', 'openai-chat', 'anthropic', 'azure-openai'] as const
+export const adapters = ['openai', 'openai-chat', 'anthropic', 'azure-openai', 'bedrock', 'vertex', 'gemini'] as const
 export type Adapter = (typeof adapters)[number]
 
 /** A model that the endpoint has, as its owner describes it. */
@@ -33,6 +33,10 @@ export interface EndpointConfig {
   readonly maxConcurrency: number | undefined
   /** azure-openai: the version of its API. */
   readonly apiVersion: string | undefined
+  /** bedrock, vertex: the region. Undefined means what the SDK finds in the environment. */
+  readonly region: string | undefined
+  /** vertex: the project. Undefined means what the SDK finds. */
+  readonly project: string | undefined
   readonly models: readonly DescribedModel[]
   readonly prices: Prices
 }
@@ -42,14 +46,16 @@ export type Prices = Readonly<Record<string, ModelPrice>>
 
 /** An endpoint of which nothing was said. */
 export function plainEndpoint(name: Adapter): EndpointConfig {
-  const nothing = { baseUrl: undefined, apiKey: undefined, missingKey: undefined, apiVersion: undefined }
+  const place = { baseUrl: undefined, apiVersion: undefined, region: undefined, project: undefined }
+  const nothing = { ...place, apiKey: undefined, missingKey: undefined }
   const limits = { timeoutMs: undefined, maxConcurrency: undefined }
   return { name, adapter: name, ...nothing, ...limits, headers: {}, models: [], prices: {} }
 }
 
 interface Preset {
   readonly adapter: Adapter
-  readonly baseUrl: string
+  /** Undefined means the SDK's. */
+  readonly baseUrl?: string
   readonly apiKeyVariable?: string
 }
 
@@ -66,15 +72,20 @@ export const presets: Readonly<Record<string, Preset>> = {
   },
   groq: { adapter: 'openai-chat', baseUrl: 'https://api.groq.com/openai/v1', apiKeyVariable: 'GROQ_API_KEY' },
   mistral: { adapter: 'openai-chat', baseUrl: 'https://api.mistral.ai/v1', apiKeyVariable: 'MISTRAL_API_KEY' },
+  gemini: { adapter: 'gemini', apiKeyVariable: 'GEMINI_API_KEY' },
+  bedrock: { adapter: 'bedrock' },
+  vertex: { adapter: 'vertex' },
   deepseek: { adapter: 'openai-chat', baseUrl: 'https://api.deepseek.com/v1', apiKeyVariable: 'DEEPSEEK_API_KEY' },
 }
 
 const fields = [
   ...['preset', 'adapter', 'baseUrl', 'apiKey', 'apiKeyVariable', 'headers', 'timeoutMs', 'maxConcurrency'],
-  ...['apiVersion', 'models', 'prices'],
+  ...['apiVersion', 'region', 'project', 'models', 'prices'],
 ]
 /** What an entry may say about a built-in provider: its key and address come from the environment. */
 const builtinFields = ['headers', 'timeoutMs', 'maxConcurrency', 'models', 'prices']
+/** A local server may need no key, and the clouds have credentials of their own. */
+const keyless: readonly Adapter[] = ['openai-chat', 'bedrock', 'vertex']
 const builtinNames = ['openai', 'openai-chat', 'anthropic']
 
 /**
@@ -142,8 +153,10 @@ function readEndpoint(name: string, entry: JsonObject, { variables, wrong }: Rea
   if (adapter === 'azure-openai' && (!baseUrl || !apiVersion)) {
     throw wrong('an endpoint of Azure needs its "baseUrl" and "apiVersion".')
   }
+  const region = text('region')
+  if (adapter === 'vertex' && !region) throw wrong('an endpoint of Vertex AI needs its "region".')
   const variable = text('apiKeyVariable') ?? preset?.apiKeyVariable
-  const needsKey = variable !== undefined || (adapter !== 'openai-chat' && preset === undefined)
+  const needsKey = variable !== undefined || (!keyless.includes(adapter) && preset === undefined)
   return {
     name,
     adapter,
@@ -158,6 +171,8 @@ function readEndpoint(name: string, entry: JsonObject, { variables, wrong }: Rea
     timeoutMs: count('timeoutMs', 3_600_000),
     maxConcurrency: count('maxConcurrency', 10_000),
     apiVersion,
+    region,
+    project: text('project'),
     models: readModels(field('models', isList, 'a list') ?? [], wrong),
     prices: readPrices(field('prices', isJsonObject, 'an object with one entry per model') ?? {}, wrong),
   }

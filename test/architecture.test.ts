@@ -24,7 +24,7 @@ const mayImport: Record<string, readonly string[]> = {
 
 /** Packages that only these rooms may use. The types of a database and a pool are not SQL: they may travel. */
 const owners: readonly (readonly [pattern: RegExp, rooms: readonly string[]])[] = [
-  [/^(openai|@anthropic-ai\/)/, ['providers']],
+  [/^(openai|@anthropic-ai\/|@google\/genai)/, ['providers']],
   [/^(kysely|pg)$/, ['store']],
   [/^(@pothos\/|dataloader$)/, ['graphql']],
   [/^(graphql-yoga|graphql-ws|ws|@graphql-yoga\/|@escape\.tech\/)/, ['server']],

@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
 import type { ModelRequest } from '../domain/model-request.ts'
 import { currentLog } from '../util/log-context.ts'
 import { limitResponse } from './response-limits.ts'
@@ -29,6 +31,29 @@ async function guardedFetch(input: string | URL | Request, init?: RequestInit): 
   const response = limitResponse(await fetch(input, init))
   if (!response.ok && askedWaitMs(response.headers) > longestWaitMs) response.headers.set('x-should-retry', 'false')
   return response
+}
+
+/**
+ * For an SDK that does not retry as the others do: `fetch` that retries what may pass, after the wait that the provider
+ * asks for.
+ */
+export function retryingFetch({ attempts, signal }: { readonly attempts: number; readonly signal?: AbortSignal }) {
+  return async (input: string | URL | Request, init?: RequestInit): Promise<Response> => {
+    for (let attempt = 1; ; attempt += 1) {
+      const response = await guardedFetch(input, init).catch((error: unknown) => {
+        if (attempt >= attempts || signal?.aborted) throw error
+      })
+      if (response && (attempt >= attempts || !mayPass(response))) return response
+      await response?.body?.cancel()
+      const asked = response ? askedWaitMs(response.headers) : Number.NaN
+      await sleep(asked >= 0 ? asked : 500 * 2 ** (attempt - 1), undefined, signal ? { signal } : {})
+      currentLog()?.warn({ retry: attempt }, 'a request to a model failed and is made again')
+    }
+  }
+}
+
+function mayPass({ status, headers }: Response): boolean {
+  return (status === 408 || status === 429 || status >= 500) && headers.get('x-should-retry') !== 'false'
 }
 
 /** The SDKs number their attempts in a header. */

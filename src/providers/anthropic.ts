@@ -9,17 +9,39 @@ import { readMessage } from './anthropic-stream.ts'
 import { clientOptions, type Endpoint } from './endpoint.ts'
 import { missingKey } from './errors.ts'
 import { guardStream } from './guard-stream.ts'
-import { anthropicFamily, knownModels } from './models.ts'
+import { anthropicFamily, knownModels, type ModelFamily } from './models.ts'
 import type { Provider } from './provider.ts'
 import { openWithReasoning } from './reasoning.ts'
 
 /** `anthropic/…`: the Messages API. */
 export function createAnthropic(endpoint: Endpoint): Provider {
-  const name = endpoint.name ?? 'anthropic'
-  const models = knownModels(name, anthropicFamily, endpoint.models)
-  const missing = endpoint.apiKey ? undefined : (endpoint.missingKey ?? 'ANTHROPIC_API_KEY is not set')
   let created: Promise<Anthropic> | undefined
   const client = () => (created ??= createClient(endpoint))
+  const missing = endpoint.apiKey ? undefined : (endpoint.missingKey ?? 'ANTHROPIC_API_KEY is not set')
+  return {
+    ...createMessages({ name: 'anthropic', ...endpoint }, { client, missing, family: anthropicFamily }),
+    async listModels(signal) {
+      const { data } = await (await client()).models.list({ limit: 1_000 }, { signal, maxRetries: 0 })
+      return data.map(({ id }) => id)
+    },
+  }
+}
+
+/** The Messages API by a client of Anthropic's SDK, whoever serves it. */
+export function createMessages(
+  endpoint: Endpoint & { readonly name: string },
+  {
+    client,
+    missing,
+    family,
+  }: {
+    readonly client: () => Promise<{ readonly messages: Pick<Anthropic['messages'], 'create'> }>
+    readonly missing: string | undefined
+    readonly family: ModelFamily
+  },
+): Provider {
+  const { name } = endpoint
+  const models = knownModels(name, family, endpoint.models)
 
   async function* streamMessage(request: ModelRequest, signal: AbortSignal): AsyncGenerator<ModelPart, void> {
     if (missing) return yield missingKey(missing, request.model)
@@ -38,10 +60,6 @@ export function createAnthropic(endpoint: Endpoint): Provider {
     name,
     missing,
     models: () => models.list,
-    async listModels(signal) {
-      const { data } = await (await client()).models.list({ limit: 1_000 }, { signal, maxRetries: 0 })
-      return data.map(({ id }) => id)
-    },
     find: models.find,
     requestBody: (request) => anthropicBody(request) as unknown as JsonObject,
     stream: (request, signal) => guardStream(streamMessage(request, signal), { signal, secret: endpoint.apiKey }),

@@ -2,10 +2,16 @@
  * What a Claude model takes follows from its version: 4.6 in claude-sonnet-4-6, 5 in claude-opus-5, 3.7 in
  * claude-3-7-sonnet.
  */
-export function claudeVersion(name: string): number {
+export function claudeVersion(given: string): number {
+  const name = plainClaudeName(given)
   if (name.startsWith('claude-mythos-preview')) return 4.6
   const [, major, minor] = /^claude-(?:[a-z]+-)?(\d+)(?:-(\d{1,2})(?!\d))?/.exec(name) ?? []
   return Number(`${major ?? 0}.${minor ?? 0}`)
+}
+
+/** claude-opus-4-5-20251101 of us.anthropic.claude-opus-4-5-20251101-v1:0, as Amazon calls it. */
+export function plainClaudeName(name: string): string {
+  return name.replace(/^.*anthropic\.(?=claude)/, '').replace(/-v\d+(:\d+)?$/, '')
 }
 
 /** The same generations refuse a temperature. */

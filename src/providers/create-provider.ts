@@ -1,12 +1,15 @@
 import type { ModelPrice } from '../domain/price.ts'
 import { createAnthropic } from './anthropic.ts'
 import { createAzureOpenAI } from './azure-openai.ts'
+import { createBedrock } from './bedrock.ts'
 import type { Endpoint } from './endpoint.ts'
+import { createGemini } from './gemini.ts'
 import { limitConcurrency } from './limit-concurrency.ts'
 import { modelName } from './models.ts'
 import { createOpenAIChat } from './openai-chat.ts'
 import { createOpenAIResponses } from './openai-responses.ts'
 import type { Provider } from './provider.ts'
+import { createVertex } from './vertex.ts'
 
 /** One function per wire format. A new format is added here, and to the adapters of the providers file. */
 const create = {
@@ -14,7 +17,10 @@ const create = {
   'openai-chat': createOpenAIChat,
   anthropic: createAnthropic,
   'azure-openai': createAzureOpenAI,
-} as const
+  bedrock: createBedrock,
+  vertex: createVertex,
+  gemini: createGemini,
+} as const satisfies Record<string, (endpoint: Endpoint) => Provider>
 
 export type NamedEndpoint = Endpoint & {
   readonly name: string
@@ -25,7 +31,8 @@ export type NamedEndpoint = Endpoint & {
 }
 
 export function createProvider(endpoint: NamedEndpoint): Provider {
-  const { listModels, ...adapted } = create[endpoint.adapter](endpoint)
+  const adapt: (endpoint: Endpoint) => Provider = create[endpoint.adapter]
+  const { listModels, ...adapted } = adapt(endpoint)
   const priceOf = (handle: string) => endpoint.prices[modelName(handle)] ?? endpoint.prices['*']
   const secrets = [endpoint.apiKey, ...Object.values(endpoint.headers ?? {})].filter((secret) => secret !== undefined)
   const redact = (text: string) => secrets.reduce((left, secret) => left.replaceAll(secret, '***'), text)

@@ -10,6 +10,10 @@ export interface Endpoint {
   readonly timeoutMs?: number | undefined
   /** azure-openai: the version of its API. */
   readonly apiVersion?: string | undefined
+  /** bedrock, vertex: the region. */
+  readonly region?: string | undefined
+  /** vertex: the project. */
+  readonly project?: string | undefined
   /** Models that the endpoint is known to have. */
   readonly models?: readonly { readonly name: string; readonly contextWindow: number | undefined }[]
 }

@@ -1,6 +1,7 @@
 import type { ModelPart } from '../domain/model-request.ts'
 import type { RunError, RunErrorType } from '../domain/run.ts'
 import { isJsonObject } from '../util/json.ts'
+import { MissingPackageError } from './optional-package.ts'
 import { ResponseTooLargeError } from './response-limits.ts'
 
 export type Failure = Extract<ModelPart, { type: 'failure' }>
@@ -43,16 +44,22 @@ export class UnfitPieceError extends Error {}
 
 /** Converts what an SDK threw, or an error inside a stream, to a failure. */
 export function failureOf(error: unknown, { secret }: { readonly secret: string | undefined }): Failure {
-  if (error instanceof SyntaxError) return unusable('The model provider sent something that is not JSON.', null)
+  if (error instanceof SyntaxError || isUnparsedChunk(error))
+    return unusable('The model provider sent something that is not JSON.', null)
   const tooLarge = causeOf(error, ResponseTooLargeError)
   if (tooLarge) return unusable("The model provider's response is too large.", tooLarge.message)
   if (error instanceof UnfitPieceError || isReadingError(error)) {
     return unusable('The model provider sent pieces that make no answer.', null)
   }
+  if (error instanceof MissingPackageError) {
+    return { type: 'failure', error: { ...kinds['bad request'], message: error.message, detail: null } }
+  }
   const facts = factsOf(error)
   const kind = kindOf(facts)
-  // A provider's message about a key may contain the key.
-  const said = kind === 'authentication' ? '' : facts.message
+  // A provider's message about a key may contain parts of the key. One about a permission names the model or the
+  // region.
+  const isAboutKey = kind === 'authentication' && (facts.status === 401 || facts.code.includes('api_key'))
+  const said = isAboutKey ? '' : facts.message
   const detail = [facts.status, facts.code, said].filter(Boolean).join(' ')
   return { type: 'failure', error: { ...kinds[kind], detail: withoutSecrets(detail, secret) || null } }
 }
@@ -104,6 +111,11 @@ function isReadingError(error: unknown): boolean {
   return error instanceof TypeError && error.cause === undefined
 }
 
+/** Amazon's client has no type for it. */
+function isUnparsedChunk(error: unknown): boolean {
+  return error instanceof Error && error.message.startsWith('Could not parse a Bedrock chunk')
+}
+
 function causeOf<T extends Error>(error: unknown, type: new (message: string) => T): T | undefined {
   for (let cause = error, depth = 0; cause instanceof Error && depth < 5; cause = cause.cause, depth += 1) {
     if (cause instanceof type) return cause
@@ -120,20 +132,24 @@ function causesOf(error: unknown, depth = 0): string[] {
 const tooLong =
   /(prompt|input) is too long|context[ _](window|length|limit|size)|maximum context|exceeds? the (model's )?(maximum|available|context|configured limit)|too many (input )?tokens|reduce the length of the/i
 
-function kindOf({ status, code, message }: Facts): Kind {
+function kindOf({ status, code: given, message }: Facts): Kind {
+  // Amazon's codes are such as throttlingException.
+  const code = given.toLowerCase()
   if (/insufficient_quota|billing|credit/.test(code) || status === 402) return 'credit'
   // Anthropic has no code for it.
   if (/credit balance is too low/i.test(message)) return 'credit'
-  if (status === 429 || code.startsWith('rate_limit')) return 'rate limit'
-  if (status === 401 || status === 403 || /authentication|permission|invalid_api_key/.test(code)) {
+  if (status === 429 || /^rate_limit|throttling|resource_exhausted/.test(code)) return 'rate limit'
+  if (status === 401 || status === 403 || /authentication|permission|invalid_api_key|accessdenied/.test(code)) {
     return 'authentication'
   }
+  if (status === undefined && /load credentials|acquire Google|default credentials/i.test(message))
+    return 'authentication'
   if (status === 413 || /context_(length|window|size)|request_too_large|string_above_max/.test(code)) return 'context'
   if (status === 408 || status === 504 || code.includes('timeout')) return 'timeout'
-  if (status === 503 || status === 529 || code.includes('overloaded')) return 'overload'
+  if (status === 503 || status === 529 || /overloaded|unavailable|notready/.test(code)) return 'overload'
   if (tooLong.test(message)) return 'context'
   if (status !== undefined && status >= 500) return 'server'
-  if (status !== undefined || /^invalid_|^image_|_policy/.test(code)) {
+  if (status !== undefined || /^invalid_|^image_|_policy|validation/.test(code)) {
     return status === 404 ? 'unknown model' : 'bad request'
   }
   if (code === '' && /timed? ?out/i.test(message)) return 'timeout'

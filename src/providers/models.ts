@@ -1,6 +1,7 @@
 import type { ModelCapability } from '../domain/model.ts'
-import { claudeVersion, takesSchemas } from './claude-version.ts'
+import { claudeVersion, plainClaudeName, takesSchemas } from './claude-version.ts'
 import type { Endpoint } from './endpoint.ts'
+import { geminiVersion } from './gemini-model.ts'
 import { isOpenaiModel, isReasoningModel } from './openai-model.ts'
 import type { ProviderModel } from './provider.ts'
 
@@ -53,7 +54,17 @@ export interface KnownModels {
   find(handle: string): ProviderModel | undefined
 }
 
+const geminiModels: Readonly<Record<string, number>> = {
+  'gemini-3-pro-preview': 1_048_576,
+  'gemini-3-flash-preview': 1_048_576,
+  'gemini-2.5-pro': 1_048_576,
+  'gemini-2.5-flash': 1_048_576,
+  'gemini-2.5-flash-lite': 1_048_576,
+}
+
 export interface ModelFamily {
+  /** Whether the models with a known window are listed. */
+  readonly lists?: boolean
   readonly windows: Readonly<Record<string, number>>
   readonly fallbackWindow: number
   readonly capabilitiesOf: (name: string) => readonly ModelCapability[]
@@ -81,29 +92,44 @@ export const anthropicFamily: ModelFamily = {
   ],
 }
 
+/** Claude at Amazon or Google, where the account decides which models there are. */
+export const hostedClaudeFamily: ModelFamily = { ...anthropicFamily, lists: false }
+
+export const geminiFamily: ModelFamily = {
+  windows: geminiModels,
+  fallbackWindow: 1_048_576,
+  capabilitiesOf: (name) => [
+    ...(['IMAGES', 'DOCUMENTS', 'TOOLS', 'STRUCTURED_OUTPUT'] as const),
+    ...(geminiVersion(name) >= 2.5 ? (['REASONING'] as const) : []),
+  ],
+}
+
 /** `described` are the models that the owner of an endpoint has described, which are then all that is listed. */
 export function knownModels(
   provider: string,
-  { windows, fallbackWindow, capabilitiesOf }: ModelFamily,
+  { windows, fallbackWindow, capabilitiesOf, lists = true }: ModelFamily,
   described: Endpoint['models'] = [],
 ): KnownModels {
   const own = new Map(described.map(({ name, contextWindow }) => [name, contextWindow]))
   const model = (name: string): ProviderModel => ({
     handle: `${provider}/${name}`,
     provider,
-    // A dated snapshot has the window of the model that it belongs to.
-    contextWindow:
-      own.get(name) ?? windows[name] ?? windows[name.replace(/-\d{4}-?\d{2}-?\d{2}$/, '')] ?? fallbackWindow,
+    contextWindow: own.get(name) ?? windows[name] ?? windows[familyName(name)] ?? fallbackWindow,
     capabilities: capabilitiesOf(name),
   })
   return {
-    list: (own.size > 0 ? [...own.keys()] : Object.keys(windows)).map(model),
+    list: (own.size > 0 ? [...own.keys()] : lists ? Object.keys(windows) : []).map(model),
     find(handle) {
       const name = modelName(handle)
       if (!handle.startsWith(`${provider}/`) || !/^[\w./:@-]{1,200}$/.test(name)) return undefined
       return model(name)
     },
   }
+}
+
+/** Without the date of a snapshot, and without what Amazon writes around the names of Claude models. */
+function familyName(name: string): string {
+  return plainClaudeName(name).replace(/[-@]\d{4}-?\d{2}-?\d{2}$/, '')
 }
 
 /** The name that the provider itself uses: what follows the first slash. */

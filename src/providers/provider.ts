@@ -25,7 +25,7 @@ export interface Provider {
   priceOf?(handle: string): ModelPrice | undefined
   /** The text without the provider's key. */
   redact?(text: string): string
-  /** Exactly what `stream` sends. */
+  /** Exactly what `stream` sends. Some SDKs move the model and the version of the API to other places. */
   requestBody(request: ModelRequest): JsonObject
   stream(request: ModelRequest, signal: AbortSignal): AsyncIterable<ModelPart>
 }

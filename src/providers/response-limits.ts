@@ -17,7 +17,7 @@ const carriageReturn = 13
 export function limitResponse(response: Response): Response {
   if (!response.body) return response
   const { status, statusText } = response
-  const body = response.body.pipeThrough(response.ok ? wholeEvents() : atMost(maxErrorBytes))
+  const body = response.body.pipeThrough(limitOf(response))
   const headers = new Headers(response.headers)
   // fetch has unpacked the body: it is neither packed nor of that length any more.
   headers.delete('content-encoding')
@@ -25,12 +25,19 @@ export function limitResponse(response: Response): Response {
   return new Response(body, { status, statusText, headers })
 }
 
-function atMost(limit: number): TransformStream<Uint8Array, Uint8Array> {
+function limitOf({ ok, headers }: Response): TransformStream<Uint8Array, Uint8Array> {
+  if (!ok) return atMost(maxErrorBytes, 'an error response')
+  // Amazon's events are binary and tell their length.
+  const isBinary = headers.get('content-type')?.includes('amazon.eventstream')
+  return isBinary ? atMost(maxBytes, 'a response') : wholeEvents()
+}
+
+function atMost(limit: number, what: string): TransformStream<Uint8Array, Uint8Array> {
   let left = limit
   return new TransformStream({
     transform(chunk, controller) {
       left -= chunk.length
-      if (left < 0) throw new ResponseTooLargeError(tooLarge('an error response', limit))
+      if (left < 0) throw new ResponseTooLargeError(tooLarge(what, limit))
       controller.enqueue(chunk)
     },
   })

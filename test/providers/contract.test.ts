@@ -16,16 +16,16 @@ describe.each(speakers)('$name', ({ start }) => {
         think: 'let me see',
         say: 'here you are',
         calls: [
-          { name: 'echo', args: '{"text": "one"}' },
-          { name: 'echo', args: '{"text": "two"}' },
+          { name: 'echo', args: '{"text":"one"}' },
+          { name: 'echo', args: '{"text":"two"}' },
         ],
       }),
     )
     expect(itemsOf(parts).map(({ type, text, done }) => ({ type, text, done }))).toEqual([
       { type: 'reasoning', text: 'let me see', done: true },
       { type: 'text', text: 'here you are', done: true },
-      { type: 'call', text: '{"text": "one"}', done: true },
-      { type: 'call', text: '{"text": "two"}', done: true },
+      { type: 'call', text: '{"text":"one"}', done: true },
+      { type: 'call', text: '{"text":"two"}', done: true },
     ])
     const calls = itemsOf(parts).filter(({ type }) => type === 'call')
     expect(calls.map(({ name }) => name)).toEqual(['echo', 'echo'])

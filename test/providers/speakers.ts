@@ -5,6 +5,8 @@ import type { Provider } from '../../src/providers/provider.ts'
 import { startFakeAnthropic } from '../support/fake-providers/anthropic.ts'
 import { startFakeChat } from '../support/fake-providers/chat.ts'
 import type { FakeCall, FakeProvider, FailureKind } from '../support/fake-providers/fake-model.ts'
+import { startFakeGemini } from '../support/fake-providers/gemini.ts'
+import { startFakeBedrock, startFakeVertex } from '../support/fake-providers/hosted-claude.ts'
 import { startFakeResponses } from '../support/fake-providers/responses.ts'
 
 /** What a model is to come back with. */
@@ -31,9 +33,15 @@ export const fakes = {
   anthropic: startFakeAnthropic,
 } as const
 
+/** Claude where others serve it: another address and other frames around the same format. */
+export const hostedFakes = { bedrock: startFakeBedrock, vertex: startFakeVertex } as const
+
 export const speakers: readonly { readonly name: string; readonly start: () => Promise<Speaker> }[] = [
   { name: 'demo', start: async () => demoSpeaker },
-  ...Object.entries(fakes).map(([name, start]) => ({ name, start: async () => fakeSpeaker(await start()) })),
+  ...Object.entries({ ...fakes, ...hostedFakes, gemini: startFakeGemini }).map(([name, start]) => ({
+    name,
+    start: async () => fakeSpeaker(await start()),
+  })),
 ]
 
 const demoFailures = {

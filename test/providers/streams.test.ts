@@ -7,9 +7,9 @@ import { demoProvider } from '../../src/providers/demo.ts'
 import { createOpenAIChat } from '../../src/providers/openai-chat.ts'
 import { createOpenAIResponses } from '../../src/providers/openai-responses.ts'
 import { secretKey, type FakeCall, type FakeProvider } from '../support/fake-providers/fake-model.ts'
-import { aRequest, collect, fakes, itemsOf } from './speakers.ts'
+import { aRequest, collect, fakes, hostedFakes, itemsOf } from './speakers.ts'
 
-describe.each(Object.entries(fakes))('%s over HTTP', (_name, start) => {
+describe.each(Object.entries({ ...fakes, ...hostedFakes }))('%s over HTTP', (_name, start) => {
   let fake: FakeProvider
   beforeEach(async () => {
     fake = await start()
@@ -148,16 +148,21 @@ describe.each(Object.entries(fakes))('%s over HTTP', (_name, start) => {
     expect(JSON.stringify(failures)).not.toMatch(/sk-/)
     expect(JSON.stringify(failures[0])).not.toContain('seen')
   })
+})
 
-  test('[PRV12] the body that is sent is the one that is shown, byte for byte', async () => {
+test.each(Object.entries(fakes))(
+  '[PRV12] the body that is sent to %s is the one that is shown',
+  async (_name, start) => {
+    const fake = await start()
     const request = aRequest(fake.handle, 'hëllo 👋')
     const parts = collect(fake.provider.stream(request, new AbortController().signal))
     const call = await fake.nextCall()
     expect(call.exchange.bodyText).toBe(JSON.stringify(fake.provider.requestBody(request)))
     call.finish()
     await parts
-  })
-})
+    await fake.stop()
+  },
+)
 
 /** Half an event of JSON. */
 function garble(call: FakeCall): void {

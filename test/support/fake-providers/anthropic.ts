@@ -5,7 +5,7 @@ import { secretKey, usage, type FakeCall, type FakeProvider } from './fake-model
 import { startFakeServer, type Exchange } from './fake-server.ts'
 import { halves } from './responses.ts'
 
-interface Issued {
+export interface Issued {
   readonly signatures: Map<string, { readonly model: string; readonly prefix: string }>
   readonly redacted: Set<string>
 }
@@ -16,11 +16,12 @@ export async function startFakeAnthropic(): Promise<FakeProvider> {
   const server = await startFakeServer((request) => checkAnthropic(request, issued))
   return {
     name: 'anthropic',
+    url: server.url,
     handle: 'anthropic/claude-opus-5-5',
     provider: createAnthropic({ apiKey: secretKey, baseUrl: server.url }),
     env: { ANTHROPIC_API_KEY: secretKey, ANTHROPIC_BASE_URL: server.url },
-    usage: { ...usage, cacheWriteTokens: inputCounts.cache_creation_input_tokens },
-    nextCall: async () => openCall(await server.next(), issued),
+    usage: messagesUsage,
+    nextCall: async () => openMessagesCall(await server.next(), issued),
     refused: server.refused,
     stop: server.stop,
   }
@@ -32,7 +33,10 @@ const inputCounts = {
   cache_read_input_tokens: usage.cachedInputTokens,
 }
 
-function openCall(exchange: Exchange, issued: Issued): FakeCall {
+export const messagesUsage = { ...usage, cacheWriteTokens: inputCounts.cache_creation_input_tokens }
+
+/** One request to a model that speaks Messages. */
+export function openMessagesCall(exchange: Exchange, issued: Issued): FakeCall {
   let blocks = 0
   let begun = false
   let called = false

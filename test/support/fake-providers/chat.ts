@@ -11,6 +11,7 @@ export async function startFakeChat(): Promise<FakeProvider> {
   const baseUrl = `${server.url}/v1`
   return {
     name: 'openai-chat',
+    url: server.url,
     handle: 'openai-chat/local-model',
     provider: createOpenAIChat({ apiKey: secretKey, baseUrl }),
     env: { OPENAI_CHAT_API_KEY: secretKey, OPENAI_CHAT_BASE_URL: baseUrl },

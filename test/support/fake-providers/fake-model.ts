@@ -33,6 +33,8 @@ export interface FakeProvider {
   readonly provider: Provider
   /** The variables that make a server use it. */
   readonly env: Readonly<Record<string, string>>
+  /** Where the server listens. */
+  readonly url: string
   /** What it counts for each of its answers. */
   readonly usage: TokenCounts
   nextCall(): Promise<FakeCall>

@@ -46,14 +46,17 @@ export interface FakeServer {
 }
 
 /** A server that takes what `check` lets through and says nothing by itself. */
-export async function startFakeServer(check: (request: ReceivedRequest) => Refusal | undefined): Promise<FakeServer> {
+export async function startFakeServer(
+  check: (request: ReceivedRequest) => Refusal | undefined,
+  list: (names: readonly string[]) => object = bothLists,
+): Promise<FakeServer> {
   const made: Exchange[] = []
   const refused: string[] = []
   let waiting: Deferred<void> | undefined
 
   const server = createServer((incoming, response) => void receive(incoming, response))
   async function receive(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
-    if (incoming.method === 'GET') return listModels(incoming, response)
+    if (incoming.method === 'GET') return listModels(incoming, response, list)
     const bodyText = await readAll(incoming)
     const request: ReceivedRequest = {
       method: incoming.method ?? '',
@@ -127,11 +130,15 @@ function openExchange(request: ReceivedRequest, response: ServerResponse): Excha
   }
 }
 
-/** Both formats list models alike. */
-function listModels({ url = '' }: IncomingMessage, response: ServerResponse): void {
+/** OpenAI and Anthropic list models alike. */
+function bothLists(names: readonly string[]): object {
+  return { object: 'list', data: names.map((id) => ({ id })) }
+}
+
+function listModels({ url = '' }: IncomingMessage, response: ServerResponse, list: typeof bothLists): void {
   const found = /\/models(\?.*)?$/.test(url)
   response.writeHead(found ? 200 : 404, { 'content-type': 'application/json' })
-  response.end(JSON.stringify(found ? { object: 'list', data: listedModels.map((id) => ({ id })) } : {}))
+  response.end(JSON.stringify(found ? list(listedModels) : {}))
 }
 
 async function readAll(incoming: IncomingMessage): Promise<string> {

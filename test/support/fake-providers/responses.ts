@@ -11,6 +11,7 @@ export async function startFakeResponses(): Promise<FakeProvider> {
   const baseUrl = `${server.url}/v1`
   return {
     name: 'openai',
+    url: server.url,
     handle: 'openai/gpt-5-mini',
     provider: createOpenAIResponses({ apiKey: secretKey, baseUrl }),
     env: { OPENAI_API_KEY: secretKey, OPENAI_BASE_URL: baseUrl },

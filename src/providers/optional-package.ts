@@ -1,0 +1,19 @@
+/** A package that only some installations have was not found. The message says what to install. */
+export class MissingPackageError extends Error {
+  constructor(name: string, options: ErrorOptions) {
+    super(`The package ${name} is not installed. Run: npm install ${name}`, options)
+    this.name = 'MissingPackageError'
+  }
+}
+
+/** SDKs that few installations need, and that are large, are not installed with the server. */
+export async function loadOptional<Module>(name: string, load: () => Promise<Module>): Promise<Module> {
+  try {
+    return await load()
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ERR_MODULE_NOT_FOUND') {
+      throw new MissingPackageError(name, { cause: error })
+    }
+    throw error
+  }
+}
