@@ -110,12 +110,13 @@ export async function createApp(options: AppOptions): Promise<App> {
   }
 
   const metrics = new Metrics()
-  const hub = createHub(createTelemetry(log, metrics))
+  const tracing = config.otlp && (await createTracing(config.otlp, metrics, log))
+  const hub = createHub(createTelemetry(log, metrics, tracing?.observeRun))
   const work = new ProcessWorkSignal(db)
   const providers = [demoProvider, ...config.endpoints.map(createProvider), ...(options.providers ?? [])]
   const catalog = createCatalog(providers)
   const network = createNetworkGuard({ allowPrivate: config.allowPrivateNetwork })
-  const toolbox = new Toolbox({ db, secrets, registry: createToolRegistry(tools), network, log })
+  const toolbox = new Toolbox({ db, secrets, registry: createToolRegistry(tools), network, log, traces: tracing !== undefined })
   const commands: CommandContext = { db, secrets, clock, ids, hub, work, models: catalog, tools: toolbox }
   const engine = {
     db,
@@ -207,12 +208,14 @@ export async function createApp(options: AppOptions): Promise<App> {
           isOverloaded: () => database.pool.waitingCount > overloadedAt,
           ready,
           metrics: metricsPage,
+          observeOperation: tracing?.observeOperation,
         })
       : undefined
   const health = config.healthPort === undefined ? undefined : createHealthServer({ ready, metrics: metricsPage, log })
 
   async function startWork(): Promise<void> {
     stopProcessMetrics = startProcessMetrics(metrics)
+    tracing?.exporter.start()
     poll.start()
     await relay.start()
     await worker.start()
@@ -246,6 +249,7 @@ export async function createApp(options: AppOptions): Promise<App> {
         await poll.stop()
         databaseClock?.stop()
         stopProcessMetrics?.()
+        await tracing?.exporter.stop()
       })()
       return stopping
     },
@@ -254,6 +258,13 @@ export async function createApp(options: AppOptions): Promise<App> {
 
 /** Requests that wait for a connection to the database. Beyond this, new ones are refused at once. */
 const overloadedAt = 1_000
+
+/** Loaded only if it is configured. */
+async function createTracing(otlp: NonNullable<Config['otlp']>, metrics: Metrics, log: Log) {
+  const { startTracing } = await import('./telemetry/tracing.ts')
+  const resource = { 'service.name': otlp.serviceName, 'service.version': version, 'host.name': hostname() }
+  return startTracing({ ...otlp, resource, metrics, log })
+}
 
 const openWarning =
   'there is no API key: every program on this machine can do everything. Set HOLDPOINT_API_KEY, or run `keys create` and restart'

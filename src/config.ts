@@ -50,7 +50,16 @@ export interface Config {
   readonly console: boolean
   readonly toolsPath: string | undefined
   readonly logLevel: LogLevel
-  readonly otlpEndpoint: string | undefined
+  /** Where traces and metrics are sent. Undefined: nowhere. */
+  readonly otlp:
+    | {
+        readonly endpoint: string
+        readonly headers: Readonly<Record<string, string>>
+        readonly serviceName: string
+        /** Whether traces show prompts, answers, tool arguments and results. */
+        readonly contents: boolean
+      }
+    | undefined
   readonly toolGraceMs: number
   readonly drainMs: number
   readonly modelIdleMs: number
@@ -96,7 +105,7 @@ export function readConfig(env: Environment = process.env): Config {
     console: values.HOLDPOINT_CONSOLE === '1',
     toolsPath: values.HOLDPOINT_TOOLS,
     logLevel: values.LOG_LEVEL,
-    otlpEndpoint: values.OTEL_EXPORTER_OTLP_ENDPOINT,
+    otlp: otlpOf(values),
     toolGraceMs: values.HOLDPOINT_TOOL_GRACE_MS,
     drainMs: values.HOLDPOINT_DRAIN_MS,
     modelIdleMs: values.HOLDPOINT_MODEL_IDLE_MS,
@@ -113,6 +122,17 @@ export function readGivenConfig(given: GivenSettings): Config {
     throw new StartError(`There is no setting "${unknown}": use the name of an environment variable, such as PORT.`)
   const texts = Object.entries(given).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]]))
   return readConfig({ ...process.env, ...(Object.fromEntries(texts) as Environment) })
+}
+
+function otlpOf(values: SettingValues): Config['otlp'] {
+  const endpoint = values.OTEL_EXPORTER_OTLP_ENDPOINT
+  if (endpoint === undefined) return undefined
+  return Object.freeze({
+    endpoint,
+    headers: values.OTEL_EXPORTER_OTLP_HEADERS,
+    serviceName: values.OTEL_SERVICE_NAME,
+    contents: values.HOLDPOINT_TRACE_CONTENTS === '1',
+  })
 }
 
 /** The providers file may say more about a built-in provider, whose key and address are variables. */

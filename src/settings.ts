@@ -112,7 +112,14 @@ export const settings = {
   }),
   LOG_LEVEL: choice(logLevels.join(', '), logLevels, 'info'),
   REDIS_URL: url('bus for live text (not in this version)', ['redis:', 'rediss:'], 'Postgres does it'),
-  OTEL_EXPORTER_OTLP_ENDPOINT: url('where traces go (not in this version)', webProtocols, 'none'),
+  OTEL_EXPORTER_OTLP_ENDPOINT: url('where traces and metrics go, by OTLP over HTTP', webProtocols, 'none'),
+  OTEL_EXPORTER_OTLP_HEADERS: headers('headers for it, such as authorization=Bearer%20x, separated by commas'),
+  OTEL_SERVICE_NAME: text('name of this service in traces and metrics', {
+    default: 'holdpoint',
+    pattern: /^[\x20-\x7e]{1,200}$/,
+    expected: 'at most 200 plain characters',
+  }),
+  HOLDPOINT_TRACE_CONTENTS: choice('1 lets traces show prompts, answers, tool arguments and results', ['0', '1'], '0'),
 } as const satisfies Record<string, Setting<unknown>>
 
 export type SettingName = keyof typeof settings
@@ -283,6 +290,35 @@ function url(meaning: string, protocols: readonly string[], shownDefault: string
       const shown = given.replace(/^([a-z]+:\/\/)?([^:@]*:)?.*@/is, '$1$2***@')
       throw wrong(name, shown, `an address that begins with ${starts}`)
     },
+  }
+}
+
+/**
+ * Names and values as in OpenTelemetry: `name=value`, percent-encoded, separated by commas. No message shows a value.
+ */
+function headers(meaning: string): Setting<Readonly<Record<string, string>>> {
+  return {
+    meaning,
+    shownDefault: 'none',
+    read(given = '', name) {
+      const pairs = given.split(',').filter((pair) => pair.trim() !== '')
+      const read = pairs.map((pair) => {
+        const [, key, value] = /^\s*([\w!#$%&'*+.^`|~-]+)\s*=\s*(.*?)\s*$/.exec(pair) ?? []
+        const decoded = value === undefined ? undefined : decodePercent(value)
+        if (decoded === undefined) throw wrong(name, '***', 'pairs such as name=value, separated by commas')
+        return [key!, decoded] as const
+      })
+      return Object.freeze(Object.fromEntries(read))
+    },
+  }
+}
+
+function decodePercent(text: string): string | undefined {
+  try {
+    const decoded = decodeURIComponent(text)
+    return /^[\x20-\x7e]*$/.test(decoded) ? decoded : undefined
+  } catch {
+    return undefined
   }
 }
 

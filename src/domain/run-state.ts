@@ -18,6 +18,8 @@ export interface DrivenRun extends Run, RunContents {
   readonly approvedTools: readonly string[]
   /** SLEEPTIME: what it was given to read, once it has begun. */
   readonly reading: Reading | null
+  /** What asked for the run, as the header `traceparent` names it. Null if nothing said so. */
+  readonly traceparent: string | null
 }
 
 /** All that decides how a run goes on, as it is stored. */

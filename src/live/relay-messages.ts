@@ -57,7 +57,8 @@ const protocolVersion = 1
 
 /**
  * Packs messages in order into as few payloads as possible. Each payload begins with the version, the sender's address
- * and a number, so no two are equal. A message that is too long for any payload is dropped, so senders must keep messages short.
+ * and a number, so no two are equal. A message that is too long for any payload is dropped, so senders must keep
+ * messages short.
  */
 export function packMessages(
   from: string,

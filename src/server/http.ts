@@ -6,6 +6,7 @@ import type { GraphQLSchema } from 'graphql'
 import { toClientError } from '../graphql/errors.ts'
 import { withLogIds } from '../util/log-context.ts'
 import type { Log } from '../util/log.ts'
+import { parseTraceparent, withTrace } from '../util/trace-context.ts'
 import { createIdentify, type Authenticate, type ClientOf } from './authentication.ts'
 import { createClientLimits } from './client-limits.ts'
 import { createConsole } from './console.ts'
@@ -18,6 +19,7 @@ import { createKeyWatch } from './key-watch.ts'
 import { defaultLimits, type Limits } from './limits.ts'
 import { listen, type Listening } from './listen.ts'
 import { createMetricsEndpoint, type MetricsPage } from './metrics.ts'
+import type { OperationObserver } from './operation-spans.ts'
 import { createOrigins } from './origin.ts'
 import { isRead, securityHeaders, sendError, sendJson } from './pages.ts'
 import { requestIdOf } from './request-id.ts'
@@ -43,6 +45,8 @@ export interface HttpServerOptions<Viewer> {
   /** Origins of other sites whose pages may use the API. Defaults to none. */
   readonly allowedOrigins?: readonly string[]
   readonly ready: Ready
+  /** Is told of every query and mutation. Undefined: operations have no spans. */
+  readonly observeOperation?: OperationObserver | undefined
   /** What `/metrics` shows to viewers that `check` lets pass. `check` throws FORBIDDEN for the others. */
   readonly metrics?: MetricsPage & { readonly check: (viewer: Viewer) => void }
 }
@@ -64,7 +68,7 @@ export interface HttpServer {
 const closeGraceMs = 2_000
 
 export function createHttpServer<Viewer>(options: HttpServerOptions<Viewer>): HttpServer {
-  const { schema, authenticate, createContext, log, ready } = options
+  const { schema, authenticate, createContext, log, ready, observeOperation } = options
   const limits: Limits = { ...defaultLimits, ...options.limits }
   const eventStreams = new Set<ServerResponse>()
   const sharedExecution = createSharedExecution(log, {
@@ -84,7 +88,7 @@ export function createHttpServer<Viewer>(options: HttpServerOptions<Viewer>): Ht
     sharedExecution,
     keyWatch,
   }
-  const yoga = createGraphQLServer({ ...shared, schema, createContext, eventStreams })
+  const yoga = createGraphQLServer({ ...shared, schema, createContext, eventStreams, observeOperation })
   const webSockets = createWebSocketEndpoint({ ...shared, yoga, origins })
   const sendGraphiQL = createGraphiQL()
   const sendSchemaFile = createSchemaFiles(schema)
@@ -142,7 +146,9 @@ export function createHttpServer<Viewer>(options: HttpServerOptions<Viewer>): Ht
     })
     const requestId = requestIdOf(request)
     response.setHeader('x-request-id', requestId)
-    withLogIds(log, { requestId }, () => route(request, response)).catch((error: unknown) => {
+    const trace = parseTraceparent(request.headers['traceparent'])
+    const answer = () => withTrace(trace, () => route(request, response))
+    withLogIds(log, { requestId }, answer).catch((error: unknown) => {
       const shown = toClientError(error, log)
       if (response.headersSent) response.destroy()
       else sendJson(response, 500, { errors: [shown] })

@@ -17,6 +17,7 @@ import { WebSocketServer, type RawData, type WebSocket } from 'ws'
 import { ClientError, toClientError } from '../graphql/errors.ts'
 import { withLogIds } from '../util/log-context.ts'
 import type { Log } from '../util/log.ts'
+import { currentTrace, parseTraceparent, withTrace } from '../util/trace-context.ts'
 import type { ClientOf, Identify } from './authentication.ts'
 import type { ClientLimits } from './client-limits.ts'
 import { startHeartbeat } from './heartbeat.ts'
@@ -126,7 +127,8 @@ export function createWebSocketEndpoint<Viewer>(options: WebSocketOptions<Viewer
     try {
       clients.takeRequest(extra.key ?? null)
       clients.takeRequestOfTenant(clientOf(extra.viewer as Viewer))
-      return await runOperation(extra, operation)
+      const trace = parseTraceparent(operation.payload.extensions?.['traceparent'])
+      return await withTrace(trace ?? currentTrace(), () => runOperation(extra, operation))
     } catch (error) {
       return [toClientError(error, log)]
     }
@@ -177,7 +179,10 @@ export function createWebSocketEndpoint<Viewer>(options: WebSocketOptions<Viewer
         close: (code, reason) => socket.close(code, reason),
         onMessage: (handle) =>
           socket.on('message', (data) => {
-            withLogIds(log, ids, () => handle(textOf(data))).catch((error: unknown) => fail(socket, data, error))
+            const trace = parseTraceparent(request.headers['traceparent'])
+            withLogIds(log, ids, () => withTrace(trace, () => handle(textOf(data)))).catch((error: unknown) =>
+              fail(socket, data, error),
+            )
           }),
       },
       { request, socket, outlet: createOutlet(socket, request.socket) },

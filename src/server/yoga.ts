@@ -12,6 +12,7 @@ import { useErrorCodes } from './error-codes.ts'
 import { useEventStreams } from './event-streams.ts'
 import { documentLimits, useExecutionTimeout, useOperationCheck, type Limits } from './limits.ts'
 import type { KeyWatch } from './key-watch.ts'
+import { useOperationSpans, type OperationObserver } from './operation-spans.ts'
 import type { SharedExecution } from './shared-execution.ts'
 import { useContentTypes, useKnownParameters } from './request-rules.ts'
 
@@ -29,6 +30,8 @@ interface YogaOptions<Viewer> {
   readonly eventStreams: Set<ServerResponse>
   readonly sharedExecution: SharedExecution
   readonly keyWatch: KeyWatch
+  /** Undefined: operations have no spans. */
+  readonly observeOperation?: OperationObserver | undefined
 }
 
 /**
@@ -51,6 +54,7 @@ export function createGraphQLServer<Viewer>(options: YogaOptions<Viewer>): Yoga<
       useErrorCodes(log),
       useOperationCheck(limits),
       useExecutionTimeout(limits),
+      ...(options.observeOperation ? [useOperationSpans(options.observeOperation)] : []),
       useEventStreams(eventStreams, keyWatch),
       sharedExecution.plugin,
     ],

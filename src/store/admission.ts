@@ -5,6 +5,7 @@ import type { RunKind, RunRequest } from '../domain/run.ts'
 import type { Target } from '../domain/target.ts'
 import type { Reach } from '../domain/viewer.ts'
 import type { JsonObject } from '../util/json.ts'
+import { currentTrace, formatTraceparent } from '../util/trace-context.ts'
 import { livingWorker } from './claim-runs.ts'
 import { loadedRunColumns, toLoadedRun, type LoadedRun, type LoadedRunRow } from './load-run.ts'
 import { executePrepared } from './prepared.ts'
@@ -23,6 +24,8 @@ export interface NewRun {
   readonly request: RunRequest
   readonly metadata: JsonObject
   readonly createdAt: Date
+  /** The span that asks for the run. Defaults to that of the operation. */
+  readonly traceparent?: string
 }
 
 export interface Admitted {
@@ -54,6 +57,8 @@ export async function admitRun(
   { reach, mayWait, workerId }: AdmissionOptions,
 ): Promise<Admitted | undefined> {
   const isClaimed = sql`hold is not null and exists (select from living)`
+  const trace = currentTrace()
+  const traceparent = run.traceparent ?? (trace ? formatTraceparent(trace) : null)
   const { rows } = await executePrepared(
     db,
     sql<{ conversation_id: string; holds: boolean } & Partial<LoadedRunRow>>`
@@ -70,12 +75,12 @@ export async function admitRun(
     ), ${workerId === null ? sql`` : sql`living as materialized (${livingWorker(workerId)}),`}
     run as (
       insert into runs (id, tenant_id, agent_id, conversation_id, number, hold, previous_hold, kind, parent_id, sent_by, urgent,
-        max_steps, max_total_tokens, created_at, request, metadata, status, next_seq, updated_at
+        max_steps, max_total_tokens, created_at, request, metadata, status, next_seq, updated_at, traceparent
         ${workerId === null ? sql`` : sql`, lease, worker_id, attempts`})
       select ${run.id}, ${run.tenantId}, agent_id, id, number, hold, previous_hold, ${run.kind}, ${run.parentId}::uuid,
         ${run.sentBy && JSON.stringify(run.sentBy)}::jsonb, ${run.urgent}, ${run.maxSteps},
         ${run.maxTotalTokens}::integer, ${run.createdAt}, ${JSON.stringify(run.request)}::jsonb, ${JSON.stringify(run.metadata)}::jsonb,
-        'QUEUED', 2, ${run.createdAt}
+        'QUEUED', 2, ${run.createdAt}, ${traceparent}::text
         ${
           workerId === null
             ? sql``

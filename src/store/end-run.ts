@@ -2,9 +2,11 @@ import { sql, type Transaction } from 'kysely'
 
 import type { Checkpoint } from '../domain/draft.ts'
 import type { DrivenRun } from '../domain/run-state.ts'
+import { traceOfRun } from '../domain/run-trace.ts'
 import { runDefaults } from '../domain/run.ts'
 import { withChildren } from '../domain/sleeptime.ts'
 import type { IdSource } from '../util/ids.ts'
+import { formatTraceparent } from '../util/trace-context.ts'
 import { admitRun } from './admission.ts'
 import { writeCheckpoint } from './checkpoint.ts'
 import type { LockedRun } from './lock-run.ts'
@@ -88,6 +90,7 @@ async function startSleeptimeRuns(
       request: { messages: [], clientTools: [], foregroundAgentId: run.agentId },
       metadata: {},
       createdAt: at,
+      traceparent: formatTraceparent(traceOfRun(run)),
     } as const
     await admitRun(trx, { agentId }, child, { reach: child, mayWait: true, workerId: null })
     named.push(child.id)

@@ -91,6 +91,7 @@ export function toLoadedRun(row: LoadedRunRow): LoadedRun {
         followUps: row.follow_ups,
         approvedTools: row.approved_tools,
         reading: row.reading,
+        traceparent: row.traceparent,
       },
       agent,
       tools,

@@ -226,6 +226,7 @@ export interface Database {
     approved_tools: Generated<string[]>
     reading: NullableJsonb<Reading>
     error: NullableJsonb<RunError>
+    traceparent: string | null
   }
   steps: {
     run_id: string

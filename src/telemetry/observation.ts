@@ -1,4 +1,5 @@
 import type { Checkpoint } from '../domain/draft.ts'
+import type { NewMessage } from '../domain/message.ts'
 import type { DrivenRun } from '../domain/run-state.ts'
 import type { StoredRunStatus, Usage } from '../domain/run.ts'
 import type { Step } from '../domain/step.ts'
@@ -20,6 +21,8 @@ export interface ObservedRun {
   readonly asked: Step | null
   /** What requests to models used since the run's last checkpoint. */
   readonly spent: Usage
+  /** What was added to the conversation. */
+  readonly messages: readonly NewMessage[]
   readonly observations: readonly Observation[]
 }
 
@@ -52,8 +55,15 @@ export function observe(checkpoint: Checkpoint): ObservedRun {
         return []
     }
   })
-  const asked = checkpoint.asked
-  return { run, at, model: steps.at(-1)?.model, asked, spent: usageBetween(before.usage, run.usage), observations }
+  return {
+    run,
+    at,
+    model: steps.at(-1)?.model,
+    asked: checkpoint.asked,
+    spent: usageBetween(before.usage, run.usage),
+    messages: checkpoint.messages.map(({ message }) => message),
+    observations,
+  }
 }
 
 function usageBetween(before: Usage, after: Usage): Usage {

@@ -15,8 +15,8 @@ export interface Telemetry {
 /**
  * Tells logs, metrics and traces what this process stored. They cannot disagree with the record: they are made of it.
  */
-export function createTelemetry(log: Log, metrics: Metrics): Telemetry {
-  const observers: readonly RunObserver[] = [createRunLog(log), createRunMetrics(metrics)]
+export function createTelemetry(log: Log, metrics: Metrics, spans?: RunObserver): Telemetry {
+  const observers: readonly RunObserver[] = [createRunLog(log), createRunMetrics(metrics), ...(spans ? [spans] : [])]
   return {
     checkpointStored(checkpoint) {
       const observed = observe(checkpoint)

@@ -15,6 +15,8 @@ export interface HttpCall {
   /** The key of the tenant's signatures. */
   readonly secret: string
   readonly context: CallContext
+  /** Null if the run is not traced. */
+  readonly traceparent?: string | null
   readonly signal: AbortSignal
 }
 
@@ -39,7 +41,7 @@ export async function callHttpTool(network: GuardedNetwork, tool: ToolOfKind<'HT
  * `holdpoint-context-signature` covers the context too. A receiver that also checks the timestamp cannot be sent an old
  * call again.
  */
-function ownHeaders(body: string, { secret, context }: HttpCall): Record<string, string> {
+function ownHeaders(body: string, { secret, context, traceparent }: HttpCall): Record<string, string> {
   const timestamp = String(Math.floor(Date.now() / 1000))
   const encoded = encodeContext(context)
   const sign = (...parts: string[]) => `v1=${createHmac('sha256', secret).update(parts.join('.')).digest('hex')}`
@@ -53,6 +55,7 @@ function ownHeaders(body: string, { secret, context }: HttpCall): Record<string,
     'holdpoint-signature': sign(timestamp, body),
     'holdpoint-context': encoded,
     'holdpoint-context-signature': sign(timestamp, encoded, body),
+    ...(traceparent ? { traceparent } : {}),
   }
 }
 

@@ -22,6 +22,8 @@ export interface McpCall {
   readonly name: string
   readonly args: JsonObject
   readonly context: CallContext
+  /** Null if the run is not traced. */
+  readonly traceparent?: string | null
   readonly signal: AbortSignal
   readonly timeoutMs: number
 }
@@ -126,7 +128,7 @@ export class McpClient {
     return tools
   }
 
-  async callTool({ name, args, context, signal, timeoutMs }: McpCall): Promise<McpAnswer> {
+  async callTool({ name, args, context, traceparent, signal, timeoutMs }: McpCall): Promise<McpAnswer> {
     const lost = Promise.withResolvers<never>()
     const call: WaitingCall = { fail: lost.reject }
     lost.promise.catch(() => undefined)
@@ -134,10 +136,14 @@ export class McpClient {
     let result: CallToolResult
     try {
       const answer = this.#call.run(call, () =>
-        this.#client.callTool({ name, arguments: { ...args }, _meta: { [contextKey]: context } }, undefined, {
-          signal,
-          timeout: timeoutMs,
-        }),
+        this.#client.callTool(
+          { name, arguments: { ...args }, _meta: { [contextKey]: context, ...(traceparent ? { traceparent } : {}) } },
+          undefined,
+          {
+            signal,
+            timeout: timeoutMs,
+          },
+        ),
       )
       answer.catch(() => undefined)
       result = (await Promise.race([answer, lost.promise])) as CallToolResult

@@ -8,6 +8,8 @@ export interface ToolContext extends Omit<CallContext, 'callId'> {
   readonly idempotencyKey: string
   /** Aborted when the run is cancelled, the time is up or the server stops. */
   readonly signal: AbortSignal
+  /** Header for requests of the tool's own, so that they join the run's trace. Null if the run is not traced. */
+  readonly traceparent: string | null
 }
 
 /** A returned string is the output as it is, any other value becomes JSON. The model reads the message of an error. */

@@ -4,6 +4,7 @@ import type { ListedTool, ToolAccess } from '../domain/tool-access.ts'
 import type { BlockWrite } from '../domain/block.ts'
 import { encodeId, shownRunIds } from '../domain/ids.ts'
 import type { McpServer } from '../domain/mcp-server.ts'
+import { callSpanId, traceOfRun } from '../domain/run-trace.ts'
 import { openHeaders } from '../domain/sealed-headers.ts'
 import type { ToolResult } from '../domain/tool-call.ts'
 import { truncateResult } from '../domain/tool-output.ts'
@@ -27,6 +28,7 @@ import { onAbort } from '../util/abort.ts'
 import { errorMessage } from '../util/error-message.ts'
 import type { Log } from '../util/log.ts'
 import type { SecretBox } from '../util/secret-box.ts'
+import { formatTraceparent } from '../util/trace-context.ts'
 
 /** A script's time limit starts when it gets a thread, and it waits for a thread at most that long again. */
 const sandboxGraceMs = 3_000
@@ -47,6 +49,8 @@ export interface ToolboxOptions {
   readonly registry: ToolRegistry
   readonly network: GuardedNetwork
   readonly log: Log
+  /** Whether this process records traces. Defaults to false. */
+  readonly traces?: boolean
 }
 
 /** Runs tools of every kind. It owns threads and connections, so it has to be closed. */
@@ -121,6 +125,7 @@ export class Toolbox implements ToolAccess {
 
   async #run(execution: Execution, tool: Tool, args: JsonObject, signal: AbortSignal): Promise<ToolOutput> {
     const context = callContextOf(execution)
+    const traceparent = this.#traceparentOf(execution)
     switch (tool.kind) {
       case 'BUILTIN':
         return this.#runBuiltin(execution, tool, args, signal)
@@ -129,10 +134,11 @@ export class Toolbox implements ToolAccess {
       case 'HTTP': {
         const { db, secrets, network } = this.#options
         const secret = await getSigningSecret(db, secrets, tool.tenantId)
-        return succeeded(await callHttpTool(network, this.#opened(tool), { args, secret, context, signal }))
+        const call = { args, secret, context, traceparent, signal }
+        return succeeded(await callHttpTool(network, this.#opened(tool), call))
       }
       case 'MCP':
-        return succeeded(await this.#callMcpTool(tool, { args, context, signal }))
+        return succeeded(await this.#callMcpTool(tool, { args, context, traceparent, signal }))
       case 'CLIENT':
         throw new Error(`${tool.name} is run by the client.`)
       default:
@@ -145,6 +151,12 @@ export class Toolbox implements ToolAccess {
     return { ...owner, headers: openHeaders(this.#options.secrets, owner.headers, owner.tenantId) }
   }
 
+  /** The span of the call, for what the tool asks of others. */
+  #traceparentOf({ run, call }: Execution): string | null {
+    if (run.traceparent === null && !this.#options.traces) return null
+    return formatTraceparent({ ...traceOfRun(run), spanId: callSpanId(call.id) })
+  }
+
   async #runBuiltin(execution: Execution, { name }: Tool, args: JsonObject, signal: AbortSignal): Promise<ToolOutput> {
     const { db, registry } = this.#options
     if (isMemoryTool(name)) return runMemoryTool(db, name, args, execution)
@@ -152,7 +164,8 @@ export class Toolbox implements ToolAccess {
     const run = registry.get(name)
     if (!run) throw new Error(`This server has no function for ${name} any more.`)
     const { callId: idempotencyKey, ...context } = callContextOf(execution)
-    const value = await run(args, { ...context, idempotencyKey, signal })
+    const traceparent = this.#traceparentOf(execution)
+    const value = await run(args, { ...context, idempotencyKey, traceparent, signal })
     return succeeded(typeof value === 'string' ? value : JSON.stringify(value ?? null))
   }
 
@@ -169,7 +182,7 @@ export class Toolbox implements ToolAccess {
     return { ok, output: late ? lateText(tool) : output, stdout, stderr, truncated: printedMore }
   }
 
-  async #callMcpTool(tool: ToolOfKind<'MCP'>, call: Pick<McpCall, 'args' | 'context' | 'signal'>): Promise<string> {
+  async #callMcpTool(tool: ToolOfKind<'MCP'>, call: Omit<McpCall, 'name' | 'timeoutMs'>): Promise<string> {
     const { db } = this.#options
     const [server] = await findMcpServers(db, tool, [tool.mcpServerId])
     if (!server) throw new Error(`The MCP server of ${tool.name} was removed.`)

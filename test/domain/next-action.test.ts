@@ -49,6 +49,7 @@ const run: DrivenRun = {
   followUps: [],
   approvedTools: [],
   reading: null,
+  traceparent: null,
 }
 const agent: Agent = {
   id: 'agent',

@@ -102,7 +102,7 @@ const contextIn = ({ headers }: Received) =>
 
 test('[WHO1] tools in code, HTTP and MCP know conversation, metadata, sender and approver', async () => {
   const code = await callOnce('in_code')
-  expect(told.splice(0)).toEqual([{ idempotencyKey: code.callId, ...code.context }])
+  expect(told.splice(0)).toEqual([{ idempotencyKey: code.callId, traceparent: null, ...code.context }])
   const byMcp = await callOnce('in_mcp')
   expect(told.splice(0)).toEqual([{ callId: byMcp.callId, ...byMcp.context }])
   await upsertHttpTool('/')

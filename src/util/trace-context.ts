@@ -1,0 +1,48 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { createHash, randomBytes } from 'node:crypto'
+
+/** A span that others refer to, as the header `traceparent` names it (W3C Trace Context). */
+export interface TraceContext {
+  /** 32 hex digits. */
+  readonly traceId: string
+  /** 16 hex digits. */
+  readonly spanId: string
+  /** Whether spans of this trace are recorded. */
+  readonly sampled: boolean
+}
+
+/** Undefined for anything that is not a traceparent: then a new trace begins. */
+export function parseTraceparent(text: unknown): TraceContext | undefined {
+  if (typeof text !== 'string') return undefined
+  const [, version, traceId, spanId, flags, rest] =
+    /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/.exec(text.trim()) ?? []
+  if (version === undefined || version === 'ff' || (version === '00' && rest !== undefined)) return undefined
+  if (/^0+$/.test(traceId!) || /^0+$/.test(spanId!)) return undefined
+  return { traceId: traceId!, spanId: spanId!, sampled: (Number.parseInt(flags!, 16) & 1) === 1 }
+}
+
+export function formatTraceparent({ traceId, spanId, sampled }: TraceContext): string {
+  return `00-${traceId}-${spanId}-${sampled ? '01' : '00'}`
+}
+
+/** The next span of a trace, or the first of a new one. */
+export function newTrace(parent: TraceContext | undefined): TraceContext {
+  const spanId = randomBytes(8).toString('hex')
+  return parent ? { ...parent, spanId } : { traceId: randomBytes(16).toString('hex'), spanId, sampled: true }
+}
+
+/** A span id that every process derives alike from what is stored. */
+export function derivedSpanId(...parts: readonly (string | number)[]): string {
+  return createHash('sha256').update(parts.join(' ')).digest('hex').slice(0, 16)
+}
+
+const storage = new AsyncLocalStorage<TraceContext | undefined>()
+
+/** Everything that is asked for during the work belongs to this span. */
+export function withTrace<Result>(trace: TraceContext | undefined, work: () => Result): Result {
+  return storage.run(trace, work)
+}
+
+export function currentTrace(): TraceContext | undefined {
+  return storage.getStore()
+}
