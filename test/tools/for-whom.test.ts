@@ -111,7 +111,8 @@ test('[WHO1] tools in code, HTTP and MCP know conversation, metadata, sender and
   expect(received[0]!.headers['holdpoint-conversation']).toBe(byHttp.context.conversationId)
 
   const unapproved = await callOnce('in_code', { approvalOverride: false })
-  expect(told).toEqual([{ idempotencyKey: unapproved.callId, ...unapproved.context, approvedBy: [] }])
+  const context = { ...unapproved.context, traceparent: null, approvedBy: [] }
+  expect(told).toEqual([{ idempotencyKey: unapproved.callId, ...context }])
 })
 
 test('[WHO2] the context of an HTTP call is signed; large metadata is left out, and no other origin is told', async () => {
