@@ -135,6 +135,7 @@ export async function createApp(options: AppOptions): Promise<App> {
   } satisfies EngineContext
   const ownTokens = createOwnTokens(db, {
     clock,
+    secrets,
     configuredHash: apiKey === undefined ? undefined : hashSecret(apiKey),
   })
   const poll = new RunPoll(db, hub, log)

@@ -9,6 +9,7 @@ import type { Viewer } from '../domain/viewer.ts'
 import type { Database } from '../store/schema.ts'
 import { findTokenSecret } from '../store/tenants.ts'
 import type { Clock } from '../util/clock.ts'
+import type { SecretBox } from '../util/secret-box.ts'
 import { configuredKeyId } from './configured-key.ts'
 import { readClaims, writeClaims, type TokenClaims } from './token-claims.ts'
 import { unauthenticated } from './unauthenticated.ts'
@@ -36,9 +37,10 @@ const secretMs = 1_000
  */
 export function createOwnTokens(
   db: Kysely<Database>,
-  { clock, configuredHash }: { readonly clock: Clock; readonly configuredHash?: Buffer | undefined },
+  options: { readonly clock: Clock; readonly secrets: SecretBox; readonly configuredHash?: Buffer | undefined },
 ): OwnTokens {
-  const secrets = new LRUCache<string, Uint8Array>({
+  const { clock, configuredHash } = options
+  const issuerSecrets = new LRUCache<string, Uint8Array>({
     max: 1_000,
     ttl: secretMs,
     fetchMethod: (issuerKey) => secretOf(JSON.parse(issuerKey) as Issuer),
@@ -48,13 +50,13 @@ export function createOwnTokens(
     const isConfigured = keyId === configuredKeyId
     const stored = keyId === null || isConfigured ? null : decodeId(keyId)
     if (stored === undefined || (stored && stored.kind !== 'ApiKey')) return undefined
-    const secret = await findTokenSecret(db, { tenantId, apiKeyId: stored && (stored as { uuid: string }).uuid })
+    const secret = await findTokenSecret(db, options.secrets, { tenantId, apiKeyId: stored && (stored as { uuid: string }).uuid })
     if (secret === undefined || (isConfigured && !configuredHash)) return undefined
     const hmac = createHmac('sha256', secret).update('access token')
     return (isConfigured ? hmac.update(configuredHash!) : hmac).digest()
   }
 
-  const findSecret = ({ tenantId, keyId }: Issuer) => secrets.fetch(JSON.stringify({ tenantId, keyId }))
+  const findSecret = ({ tenantId, keyId }: Issuer) => issuerSecrets.fetch(JSON.stringify({ tenantId, keyId }))
 
   return {
     async sign({ tenantId, keyId }, claims) {

@@ -4,11 +4,12 @@ import { openHeaders } from '../domain/sealed-headers.ts'
 import { sealedMark, type SecretBox } from '../util/secret-box.ts'
 import type { Database } from './schema.ts'
 
-/** Every stored secret: the headers of HTTP tools and MCP servers, and what signs the calls of HTTP tools. */
+/** Every stored secret: the headers of HTTP tools and MCP servers, and what signs calls of HTTP tools and tokens. */
 const storedSecrets = sql`(
   select header.value from tools, jsonb_each_text(headers) header where kind = 'HTTP'
   union all select header.value from mcp_servers, jsonb_each_text(headers) header
-  union all select signing_secret from tenants)`
+  union all select signing_secret from tenants
+  union all select token_secret from tenants)`
 
 /** A stored secret that was encrypted with a key that is not among these. */
 export async function findForeignSecret(
@@ -42,11 +43,14 @@ export async function resealSecrets(trx: Kysely<Database>, secrets: SecretBox): 
     }
     resealed += rows.rows.length
   }
-  const tenants = await sql<{ id: string; signing_secret: string }>`
-    select id, signing_secret from tenants where ${isOld(sql`signing_secret`)} order by id for update`.execute(trx)
-  for (const { id, signing_secret: stored } of tenants.rows) {
-    const sealed = secrets.seal(secrets.open(stored, id), id)
-    await sql`update tenants set signing_secret = ${sealed} where id = ${id}`.execute(trx)
+  const tenants = await sql<{ id: string; signing_secret: string; token_secret: string }>`
+    select id, signing_secret, token_secret from tenants
+    where ${isOld(sql`signing_secret`)} or ${isOld(sql`token_secret`)} order by id for update`.execute(trx)
+  for (const { id, signing_secret: signing, token_secret: token } of tenants.rows) {
+    const [sealedSigning, sealedToken] = [signing, token].map((one) => secrets.seal(secrets.open(one, id), id))
+    await sql`update tenants set signing_secret = ${sealedSigning}, token_secret = ${sealedToken} where id = ${id}`.execute(
+      trx,
+    )
   }
   return resealed + tenants.rows.length
 }

@@ -39,6 +39,7 @@ export async function findTenantSecret(
 /** What the tenant's access tokens are signed with. Undefined if the key that makes them is unknown or revoked. */
 export async function findTokenSecret(
   db: Kysely<Database>,
+  secrets: SecretBox,
   { tenantId, apiKeyId }: { readonly tenantId: string; readonly apiKeyId: string | null },
 ): Promise<string | undefined> {
   let query = db.selectFrom('tenants').select('token_secret').where('id', '=', tenantId)
@@ -52,7 +53,8 @@ export async function findTokenSecret(
       ),
     )
   }
-  return (await query.executeTakeFirst())?.token_secret
+  const tenant = await query.executeTakeFirst()
+  return tenant && secrets.open(tenant.token_secret, tenantId)
 }
 
 export async function findTenantId(db: Kysely<Database>, name: string): Promise<string | undefined> {

@@ -72,7 +72,7 @@ export async function createGround(): Promise<Ground> {
     hub: createHub(),
     work: { announce: () => {}, offerPlace: (_, store) => store(null) },
     tools,
-    ownTokens: createOwnTokens(database.db, { clock }),
+    ownTokens: createOwnTokens(database.db, { clock, secrets: createSecretBox([]) }),
   }
 
   const makeViewer = async (name: string): Promise<Viewer> => {
