@@ -78,6 +78,49 @@ export const operationScopes: Readonly<Record<string, Readonly<Record<string, Re
   Subscription: { approvalInbox: read, conversationEvents: read, runChanges: read, runEvents: read },
 }
 
+/** How far an operation or a field sees. A viewer who is limited to less may not use it. */
+export type Breadth = 'conversation' | 'agent' | 'tenant'
+
+/**
+ * Operations for viewers who are limited to conversations or agents. What they find and change is within the viewer's
+ * reach. An operation that is not here needs a viewer of the whole tenant.
+ */
+const limitedOperations: Readonly<Record<Exclude<Breadth, 'tenant'>, readonly string[]>> = {
+  conversation: [
+    ...['Query.agent', 'Query.agents', 'Query.block', 'Query.blocks', 'Query.conversation', 'Query.conversations'],
+    ...['Query.mcpServers', 'Query.models', 'Query.node', 'Query.nodes', 'Query.run', 'Query.runs', 'Query.tool'],
+    ...['Query.toolCalls', 'Query.tools', 'Query.viewer'],
+    ...['Mutation.archiveConversation', 'Mutation.cancelRun', 'Mutation.claimToolCall', 'Mutation.clearConversation'],
+    ...['Mutation.compactConversation', 'Mutation.createToken', 'Mutation.deleteConversation', 'Mutation.editMessage'],
+    ...['Mutation.regenerate', 'Mutation.retryRun', 'Mutation.selectBranch', 'Mutation.sendMessage'],
+    ...['Mutation.submitApprovals', 'Mutation.unarchiveConversation', 'Mutation.updateConversation'],
+    ...['Subscription.approvalInbox', 'Subscription.conversationEvents', 'Subscription.runChanges'],
+    'Subscription.runEvents',
+  ],
+  agent: [
+    ...['Mutation.attachBlock', 'Mutation.attachTool', 'Mutation.createConversation', 'Mutation.deleteAgent'],
+    ...['Mutation.detachBlock', 'Mutation.detachTool', 'Mutation.setToolApproval', 'Mutation.updateAgent'],
+  ],
+}
+
+/** Fields that show what an agent is told in all of its conversations. */
+const agentFields: ReadonlySet<string> = new Set([
+  'Agent.export',
+  'Agent.instructions',
+  'Conversation.context',
+  'Step.request',
+  'Step.response',
+])
+
+/** `name` is that of an operation or another field, such as `Mutation.sendMessage`. */
+export function breadthOf(name: string): Breadth {
+  if (/^(Query|Mutation|Subscription)\./.test(name)) {
+    if (limitedOperations.conversation.includes(name)) return 'conversation'
+    return limitedOperations.agent.includes(name) ? 'agent' : 'tenant'
+  }
+  return agentFields.has(name) ? 'agent' : 'conversation'
+}
+
 /** Types whose fields need more than the operation that leads to them. */
 export const typeScopes: Readonly<Record<string, RequiredScopes>> = {
   ApiKey: manage,

@@ -1,5 +1,6 @@
 import type { Transaction } from 'kysely'
 
+import { requireBreadth } from '../auth/require-breadth.ts'
 import { requireScope } from '../auth/require-scope.ts'
 import { refusalOf, type DecisionRefusal } from '../domain/decision-refusal.ts'
 import {
@@ -109,6 +110,7 @@ function requireScopes(viewer: Viewer, state: RunState, { decisions, followUp }:
       requireScope(viewer, ['APPROVE'], 'Deciding what waits for approval')
       if (given.kind === 'APPROVED' && given.scope === 'AGENT') {
         requireScope(viewer, ['MANAGE'], 'Approving a tool for every run of the agent')
+        requireBreadth(viewer, 'agent', 'Approving a tool for every run of the agent')
       }
     }
   }

@@ -69,18 +69,20 @@ export type ConversationEvent =
       readonly lastSharedMessageId: string | null
     }
 
-export type EventType =
-  | 'RUN_STATUS_CHANGED'
-  | 'STEP_STARTED'
-  | 'STEP_FINISHED'
-  | 'STEP_RESTARTED'
-  | 'TEXT_DELTA'
-  | 'TOOL_CALL_DELTA'
-  | 'MESSAGE_ADDED'
-  | 'TOOL_CALL_CHANGED'
-  | 'CHILD_RUN_STARTED'
-  | 'QUEUE_CHANGED'
-  | 'BRANCH_CHANGED'
+export const eventTypes = [
+  'RUN_STATUS_CHANGED',
+  'STEP_STARTED',
+  'STEP_FINISHED',
+  'STEP_RESTARTED',
+  'TEXT_DELTA',
+  'TOOL_CALL_DELTA',
+  'MESSAGE_ADDED',
+  'TOOL_CALL_CHANGED',
+  'CHILD_RUN_STARTED',
+  'QUEUE_CHANGED',
+  'BRANCH_CHANGED',
+] as const
+export type EventType = (typeof eventTypes)[number]
 
 const typesOfEntries = {
   status: 'RUN_STATUS_CHANGED',

@@ -10,8 +10,9 @@ import {
   type GraphQLSchema,
 } from 'graphql'
 
+import { requireBreadth } from '../auth/require-breadth.ts'
 import { requireScope } from '../auth/require-scope.ts'
-import { linksWithoutRead, operationScopes, typeScopes, type RequiredScopes } from '../auth/scopes.ts'
+import { breadthOf, linksWithoutRead, operationScopes, typeScopes, type Breadth, type RequiredScopes } from '../auth/scopes.ts'
 import type { Context } from './context.ts'
 
 type Resolver = GraphQLFieldResolver<unknown, Context>
@@ -32,8 +33,9 @@ function guardOperation(root: string, field: GraphQLField<unknown, Context>): vo
   const scopes = operationScopes[root]?.[field.name]
   if (scopes === undefined) throw new Error(`${root}.${field.name} has no scope: add it to src/auth/scopes.ts.`)
   if (scopes.length === 0) return
-  if (field.subscribe) field.subscribe = guarded(field.subscribe, scopes, field.name)
-  else field.resolve = guarded(field.resolve ?? defaultFieldResolver, scopes, field.name)
+  const guard = { scopes, breadth: breadthOf(`${root}.${field.name}`), name: field.name }
+  if (field.subscribe) field.subscribe = guarded(field.subscribe, guard)
+  else field.resolve = guarded(field.resolve ?? defaultFieldResolver, guard)
 }
 
 function guardFields(schema: GraphQLSchema, type: GraphQLObjectType<unknown, Context>): void {
@@ -41,8 +43,10 @@ function guardFields(schema: GraphQLSchema, type: GraphQLObjectType<unknown, Con
   for (const field of Object.values(type.getFields())) {
     const name = `${type.name}.${field.name}`
     const isLink = isNode(type) && leadsToNodes(schema, getNamedType(field.type)) && !linksWithoutRead.has(name)
-    const scopes = ofType ?? (isLink ? (['READ'] as const) : undefined)
-    if (scopes) field.resolve = guarded(field.resolve ?? defaultFieldResolver, scopes, name)
+    const guard = { scopes: ofType ?? (isLink ? ['READ'] : []), breadth: breadthOf(name), name }
+    if (guard.scopes.length > 0 || guard.breadth !== 'conversation') {
+      field.resolve = guarded(field.resolve ?? defaultFieldResolver, guard)
+    }
   }
 }
 
@@ -55,9 +59,17 @@ function leadsToNodes(schema: GraphQLSchema, type: GraphQLNamedType): boolean {
   return isNode(type) || type.name.endsWith('Connection')
 }
 
-function guarded(resolve: Resolver, scopes: RequiredScopes, name: string): Resolver {
+interface Guard {
+  readonly scopes: RequiredScopes
+  readonly breadth: Breadth
+  readonly name: string
+}
+
+function guarded(resolve: Resolver, { scopes, breadth, name }: Guard): Resolver {
+  const shown = `\`${name}\``
   return (root, args, context, info) => {
-    requireScope(context.viewer, scopes, `\`${name}\``)
+    if (scopes.length > 0) requireScope(context.viewer, scopes, shown)
+    requireBreadth(context.viewer, breadth, shown)
     return resolve(root, args, context, info)
   }
 }

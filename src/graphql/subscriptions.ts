@@ -1,10 +1,12 @@
-import type {
-  ConversationEvent as DomainConversationEvent,
-  EventFilter,
-  EventType as DomainEventType,
-  RunEvent as DomainRunEvent,
+import {
+  eventTypes,
+  type ConversationEvent as DomainConversationEvent,
+  type EventFilter,
+  type EventType as DomainEventType,
+  type RunEvent as DomainRunEvent,
 } from '../domain/run-event.ts'
 import type { Run as DomainRun } from '../domain/run.ts'
+import { isLimited } from '../domain/viewer.ts'
 import { followConversation } from '../live/follow-conversation.ts'
 import { followRun } from '../live/follow-run.ts'
 import { watchRuns } from '../live/watch-runs.ts'
@@ -21,8 +23,10 @@ interface FilterArguments {
   readonly types?: readonly DomainEventType[] | null | undefined
 }
 
-function filterOf({ deltas, types }: FilterArguments): EventFilter {
-  return { deltas, types: types ? new Set(types) : undefined }
+/** A background run is one of another agent and conversation, so a viewer with limits is told of none. */
+function filterOf({ deltas, types }: FilterArguments, { viewer }: Context): EventFilter {
+  if (!isLimited(viewer)) return { deltas, types: types ? new Set(types) : undefined }
+  return { deltas, types: new Set((types ?? eventTypes).filter((type) => type !== 'CHILD_RUN_STARTED')) }
 }
 
 async function subscribeToRun(
@@ -31,7 +35,7 @@ async function subscribeToRun(
 ): Promise<AsyncIterableIterator<DomainRunEvent>> {
   const run = await loadExisting(context.loaders.runs, 'Run', requireUuid('Run', args.runId))
   const after = typeof args.after === 'string' ? requireCursor(run, args.after) : undefined
-  return followRun(context, run, { ...filterOf(args), after })
+  return followRun(context, run, { ...filterOf(args, context), after })
 }
 
 async function subscribeToConversation(
@@ -42,7 +46,7 @@ async function subscribeToConversation(
   const id = requireUuid('Conversation', args.conversationId)
   const conversation = await loadExisting(conversations, 'Conversation', id)
   const after = await requireConversationCursor(conversation, args.after, (runId) => runs.load(runId))
-  return followConversation(context, id, { ...filterOf(args), after })
+  return followConversation(context, id, { ...filterOf(args, context), after })
 }
 
 async function subscribeToRuns(

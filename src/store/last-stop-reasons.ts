@@ -22,7 +22,7 @@ export async function findLastStopReasonsOfAgents(
   const { rows: ended } = await sql<{ id: string; stop_reason: StopReason | null; since: Date }>`
     select agents.id, latest.stop_reason, coalesce(latest.finished_at, agents.created_at) as since
     from agents left join lateral (
-      select stop_reason, finished_at from runs where agent_id = agents.id and ended
+      select stop_reason, finished_at from runs where agent_id = agents.id and ended and ${ofTenant('runs', reach)}
       order by finished_at desc, id desc limit 1) latest on true
     where ${ofTenant('agents', reach)} and agents.id = any(${agentIds}::uuid[])`.execute(db)
   // A run pauses in the checkpoint that stores the calls it waits for, so these calls tell when.

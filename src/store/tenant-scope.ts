@@ -25,12 +25,19 @@ const limitsOf: Record<TenantTable, (reach: Reach) => Condition> = {
   conversations: (reach) => ofConversations(reach, { agentId: 'conversations.agent_id', id: 'conversations.id' }),
   runs: ofRuns,
   tool_calls: (reach) => sql`exists (select from runs where runs.id = tool_calls.run_id and ${ofRuns(reach)})`,
-  // A tool or block is visible with an agent that has it.
   tools: (reach) =>
-    sql`exists (select from agent_tools where agent_tools.tool_id = tools.id and ${ofAgents(reach, 'agent_tools.agent_id')})`,
+    ofWholeAgents(
+      reach,
+      (isAllowed) => sql`exists (select from agent_tools where agent_tools.tool_id = tools.id
+        and ${isAllowed('agent_tools.agent_id')})`,
+    ),
   blocks: (reach) =>
-    sql`exists (select from agent_blocks where agent_blocks.block_id = blocks.id and ${ofAgents(reach, 'agent_blocks.agent_id')})`,
-  sleeptime_groups: (reach) => ofAgents(reach, 'sleeptime_groups.agent_id'),
+    ofWholeAgents(
+      reach,
+      (isAllowed) => sql`exists (select from agent_blocks where agent_blocks.block_id = blocks.id
+        and ${isAllowed('agent_blocks.agent_id')})`,
+    ),
+  sleeptime_groups: (reach) => ofWholeAgents(reach, (isAllowed) => isAllowed('sleeptime_groups.agent_id')),
   mcp_servers: nothing,
   api_keys: nothing,
   audit_entries: nothing,
@@ -60,6 +67,14 @@ function ofAgents({ allowedAgentIds, allowedConversationIds }: Reach, column: st
         where visible.id = any(${allowedConversationIds}::uuid[]))`
     : sql`true`
   return sql`(${agents} and ${withConversations})`
+}
+
+/**
+ * What agents have is visible with an allowed agent. It is more than one conversation's, so a viewer who is limited to
+ * conversations sees nothing of it.
+ */
+function ofWholeAgents(reach: Reach, condition: (isAllowed: (column: string) => Condition) => Condition): Condition {
+  return reach.allowedConversationIds ? nothing() : condition((column) => ofAgents(reach, column))
 }
 
 function nothing(): Condition {
