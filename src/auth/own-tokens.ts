@@ -50,7 +50,10 @@ export function createOwnTokens(
     const isConfigured = keyId === configuredKeyId
     const stored = keyId === null || isConfigured ? null : decodeId(keyId)
     if (stored === undefined || (stored && stored.kind !== 'ApiKey')) return undefined
-    const secret = await findTokenSecret(db, options.secrets, { tenantId, apiKeyId: stored && (stored as { uuid: string }).uuid })
+    const secret = await findTokenSecret(db, options.secrets, {
+      tenantId,
+      apiKeyId: stored && (stored as { uuid: string }).uuid,
+    })
     if (secret === undefined || (isConfigured && !configuredHash)) return undefined
     const hmac = createHmac('sha256', secret).update('access token')
     return (isConfigured ? hmac.update(configuredHash!) : hmac).digest()

@@ -118,10 +118,11 @@ export function breadthOf(name: string): Breadth {
     if (limitedOperations.conversation.includes(name)) return 'conversation'
     return limitedOperations.agent.includes(name) ? 'agent' : 'tenant'
   }
+  if (Object.hasOwn(typeScopes, name.split('.')[0]!)) return 'tenant'
   return agentFields.has(name) ? 'agent' : 'conversation'
 }
 
-/** Types whose fields need more than the operation that leads to them. */
+/** Types whose fields need more than the operation that leads to them. They belong to no agent. */
 export const typeScopes: Readonly<Record<string, RequiredScopes>> = {
   ApiKey: manage,
   AuditEntry: manage,

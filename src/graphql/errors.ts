@@ -127,7 +127,9 @@ export function toVariableError(error: GraphQLError): ClientError {
   })
 }
 
-/** graphql-js prints the whole value of a variable. An object or list may hold secrets, such as the headers of a tool. */
+/**
+ * graphql-js prints the whole value of a variable. An object or list may hold secrets, such as the headers of a tool.
+ */
 function withoutValues(message: string): string {
   const [, variable, place = '', why] =
     /^(Variable "\$\w+" got) invalid value [[{][\s\S]*[\]}]( at "[^"]+")?; ([^;]*)$/.exec(message) ?? []

@@ -12,7 +12,14 @@ import {
 
 import { requireBreadth } from '../auth/require-breadth.ts'
 import { requireScope } from '../auth/require-scope.ts'
-import { breadthOf, linksWithoutRead, operationScopes, typeScopes, type Breadth, type RequiredScopes } from '../auth/scopes.ts'
+import {
+  breadthOf,
+  linksWithoutRead,
+  operationScopes,
+  typeScopes,
+  type Breadth,
+  type RequiredScopes,
+} from '../auth/scopes.ts'
 import type { Context } from './context.ts'
 
 type Resolver = GraphQLFieldResolver<unknown, Context>

@@ -14,6 +14,7 @@ function selectAgentTools(db: Kysely<Database>, reach: Reach) {
     .selectAll('tools')
     .select(['agent_tools.id as agent_tool_id', 'agent_tools.agent_id', 'agent_tools.approval_override'])
     .where(ofTenant('agents', reach))
+    .where(ofTenant('tools', reach))
     .orderBy('agent_tools.ordinal')
 }
 

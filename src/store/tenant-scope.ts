@@ -37,7 +37,8 @@ const limitsOf: Record<TenantTable, (reach: Reach) => Condition> = {
       (isAllowed) => sql`exists (select from agent_blocks where agent_blocks.block_id = blocks.id
         and ${isAllowed('agent_blocks.agent_id')})`,
     ),
-  sleeptime_groups: (reach) => ofWholeAgents(reach, (isAllowed) => isAllowed('sleeptime_groups.agent_id')),
+  // A group has several agents.
+  sleeptime_groups: nothing,
   mcp_servers: nothing,
   api_keys: nothing,
   audit_entries: nothing,

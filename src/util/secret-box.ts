@@ -6,7 +6,9 @@ export interface SecretBox {
   seal(text: string, owner: string): string
   /** Throws a SecretKeyError if none of the keys fits. */
   open(stored: string, owner: string): string
-  /** What begins all that `seal` returns from now on. Undefined if there is no key, and texts are stored as they are. */
+  /**
+   * What begins all that `seal` returns from now on. Undefined if there is no key, and texts are stored as they are.
+   */
   readonly mark: string | undefined
   /** The marks of every key that `open` knows. */
   readonly knownMarks: readonly string[]

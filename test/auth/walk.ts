@@ -1,0 +1,128 @@
+import {
+  getNamedType,
+  isEnumType,
+  isInputObjectType,
+  isInterfaceType,
+  isLeafType,
+  isListType,
+  isNonNullType,
+  isObjectType,
+  isRequiredArgument,
+  type GraphQLField,
+  type GraphQLInputType,
+  type GraphQLNamedType,
+  type GraphQLObjectType,
+} from 'graphql'
+
+import type { Viewer } from '../../src/domain/viewer.ts'
+import { schema } from '../../src/graphql/schema.ts'
+import type { Execution, Ground } from '../support/execute.ts'
+
+const node = schema.getType('Node')!
+const isNode = (type: GraphQLNamedType): boolean =>
+  (isObjectType(type) || isInterfaceType(type)) && (type === node || type.getInterfaces().includes(node as never))
+
+/** Every type with an id that is not an interface. */
+export const nodeTypes = Object.values(schema.getTypeMap()).filter(
+  (type): type is GraphQLObjectType => isObjectType(type) && isNode(type),
+)
+
+/** All fields of a type that need no argument; other nodes by their ids alone. */
+function selectionOf(type: GraphQLNamedType, path: readonly string[] = []): string {
+  if (isLeafType(type)) return ''
+  if (isNode(type) && path.length > 0) return '{ __typename id }'
+  if (!isObjectType(type)) {
+    const types = schema.getPossibleTypes(type as never).map((one) => `... on ${one.name} ${selectionOf(one, path)}`)
+    return `{ __typename ${types.join(' ')} }`
+  }
+  if (path.includes(type.name)) return '{ __typename }'
+  const fields = Object.values(type.getFields()).filter(({ args }) => !args.some(isRequiredArgument))
+  const within = [...path, type.name]
+  return `{ __typename ${fields.map((field) => `${field.name} ${selectionOf(getNamedType(field.type), within)}`).join(' ')} }`
+}
+
+/**
+ * What a viewer is shown of the node with this id: the whole node with the ids of its neighbours. A field that is
+ * refused takes nothing else with it: each field is asked for by itself. Null if there is no such node.
+ */
+export async function showNode(ground: Ground, id: string, viewer: Viewer): Promise<Execution['data']> {
+  const ask = (selection: string) => ground.execute(`query ($id: ID!) { node(id: $id) ${selection} }`, { id }, viewer)
+  const { data } = await ask('{ __typename id }')
+  if (!data?.node) return null
+  const type = schema.getType(data.node.__typename) as GraphQLObjectType
+  const answers: unknown[] = []
+  for (const field of Object.values(type.getFields())) {
+    if (field.args.some(isRequiredArgument)) continue
+    const inner = selectionOf(getNamedType(field.type), [type.name])
+    answers.push(await ask(`{ ... on ${type.name} { ${field.name} ${inner} } }`))
+  }
+  return { ...data.node, answers }
+}
+
+export interface Walk {
+  /** The ids of all nodes that were found, by type. */
+  readonly ids: ReadonlyMap<string, ReadonlySet<string>>
+  /** Everything that was answered, as text. */
+  readonly text: string
+}
+
+const idPattern =
+  /"((?:agent|agenttool|key|block|conv|mcp|msg|run|group|step|tool|call|worker|audit|file)_[0-9a-f]{32}(?:_\d+)?)"/g
+
+/** Asks all queries that need no argument, and then for every node that an answer names, until nothing new is named. */
+export async function walk(ground: Ground, viewer: Viewer): Promise<Walk> {
+  const ids = new Map<string, Set<string>>()
+  const asked = new Set<string>()
+  const texts: string[] = []
+  const waiting: string[] = []
+  const take = (answer: unknown): void => {
+    const text = JSON.stringify(answer)
+    texts.push(text)
+    for (const [, id] of text.matchAll(idPattern)) if (!asked.has(id!)) waiting.push(id!)
+  }
+  for (const field of Object.values(schema.getQueryType()!.getFields())) {
+    if (!field.args.some(isRequiredArgument)) take(await showField(ground, field, viewer))
+  }
+  for (let id = waiting.pop(); id !== undefined; id = waiting.pop()) {
+    if (asked.has(id)) continue
+    asked.add(id)
+    const shown = await showNode(ground, id, viewer)
+    if (shown === null) continue
+    take(shown)
+    ids.set(shown.__typename, (ids.get(shown.__typename) ?? new Set()).add(id))
+  }
+  return { ids, text: texts.join('\n') }
+}
+
+function showField(ground: Ground, field: GraphQLField<unknown, unknown>, viewer: Viewer): Promise<Execution> {
+  return ground.execute(`{ ${field.name} ${selectionOf(getNamedType(field.type), ['Query'])} }`, {}, viewer)
+}
+
+/**
+ * Values for an argument that have this id wherever an id may stand, and the least that is required elsewhere. Several
+ * if one of several fields must be given.
+ */
+export function inputsWith(id: string, type: GraphQLInputType): unknown[] {
+  if (isNonNullType(type)) return inputsWith(id, type.ofType)
+  if (isListType(type)) return inputsWith(id, type.ofType).map((value) => [value])
+  if (isEnumType(type)) return [type.getValues()[0]!.name]
+  if (!isInputObjectType(type)) return [leafValues[type.name] ?? (type.name === 'ID' ? id : 'text')]
+  const fields = Object.values(type.getFields())
+  if (type.isOneOf) {
+    return fields.flatMap(({ name, type: inner }) => inputsWith(id, inner).map((value) => ({ [name]: value })))
+  }
+  const given = fields.filter((field) => isNonNullType(field.type) || getNamedType(field.type).name === 'ID')
+  return given.reduce<object[]>(
+    (inputs, { name, type: inner }) =>
+      inputs.flatMap((input) => inputsWith(id, inner).map((value) => ({ ...input, [name]: value }))),
+    [{}],
+  )
+}
+
+const leafValues: Readonly<Record<string, unknown>> = {
+  Int: 1,
+  Float: 1,
+  Boolean: true,
+  JSON: { type: 'object' },
+  DateTime: '2020-01-01T00:00:00Z',
+}
