@@ -236,6 +236,7 @@ export interface CreateBlockInput {
 
 export interface CreateConversationInput {
   readonly agentId: string
+  readonly isolatedBlockLabels?: readonly string[] | null | undefined
   readonly metadata?: unknown
   readonly title?: string | null | undefined
 }
@@ -295,6 +296,12 @@ export interface EditMessageInput {
   readonly message: NewMessageInput
   readonly messageId: string
   readonly waitMs?: number | undefined
+}
+
+export interface ForkConversationInput {
+  readonly messageId: string
+  readonly metadata?: unknown
+  readonly title?: string | null | undefined
 }
 
 export interface HttpToolInput {

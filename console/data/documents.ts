@@ -340,6 +340,7 @@ export const ConversationList =
 export type ConversationContextData = {
   readonly conversation: {
     readonly id: string
+    readonly blocks: readonly BlockFields[]
     readonly agent: { readonly id: string; readonly blocks: readonly BlockFields[] }
     readonly context: {
       readonly systemPrompt: string
@@ -353,12 +354,11 @@ export type ConversationContextData = {
         readonly messages: number
       }
     }
-    readonly blocks?: undefined
   } | null
 }
 export type ConversationContextVariables = { readonly id: string }
 export const ConversationContext =
-  'query ConversationContext($id:ID!){conversation(id:$id){id agent{id blocks{...BlockFields}}context{systemPrompt tokens{window total instructions blocks tools summary messages}}}}fragment BlockFields on Block{id label value description charLimit version readOnly updatedAt}' as TypedDocument<
+  'query ConversationContext($id:ID!){conversation(id:$id){id blocks{...BlockFields}agent{id blocks{...BlockFields}}context{systemPrompt tokens{window total instructions blocks tools summary messages}}}}fragment BlockFields on Block{id label value description charLimit version readOnly updatedAt}' as TypedDocument<
     ConversationContextData,
     ConversationContextVariables
   >

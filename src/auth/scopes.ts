@@ -56,6 +56,7 @@ export const operationScopes: Readonly<Record<string, Readonly<Record<string, Re
     detachBlock: manage,
     detachTool: manage,
     editMessage: run,
+    forkConversation: run,
     importAgent: manage,
     refreshMcpServer: manage,
     regenerate: run,
@@ -99,7 +100,8 @@ const limitedOperations: Readonly<Record<Exclude<Breadth, 'tenant'>, readonly st
   ],
   agent: [
     ...['Mutation.attachBlock', 'Mutation.attachTool', 'Mutation.createConversation', 'Mutation.deleteAgent'],
-    ...['Mutation.detachBlock', 'Mutation.detachTool', 'Mutation.setToolApproval', 'Mutation.updateAgent'],
+    ...['Mutation.detachBlock', 'Mutation.detachTool', 'Mutation.forkConversation', 'Mutation.setToolApproval'],
+    'Mutation.updateAgent',
   ],
 }
 

@@ -16,7 +16,11 @@ export async function clearConversation(
 ): Promise<ClearOutcome> {
   return transact(context, async (trx, afterCommit): Promise<ClearOutcome> => {
     const { conversations } = await lockConversationsToDelete(trx, viewer, { id })
-    const { activeRunId } = found('Conversation', id, conversations[0])
+    const { activeRunId } = found(
+      'Conversation',
+      id,
+      conversations.find((conversation) => conversation.id === id),
+    )
     const refusal = await refusalWhileHeld(trx, activeRunId)
     if (refusal) return refusal
     await clearConversationRows(trx, id, context.clock.now())

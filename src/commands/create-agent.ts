@@ -82,6 +82,7 @@ export function prepareAgent(
     id: ids.next(),
     tenantId,
     version: 1,
+    conversationId: null,
     createdAt: now,
     updatedAt: now,
   }))

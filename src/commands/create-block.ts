@@ -13,6 +13,7 @@ export async function createBlock(context: CommandContext, viewer: Viewer, input
     id: context.ids.next(),
     tenantId: viewer.tenantId,
     version: 1,
+    conversationId: null,
     createdAt: now,
     updatedAt: now,
   }

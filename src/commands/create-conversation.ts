@@ -1,14 +1,23 @@
+import type { Transaction } from 'kysely'
+
+import { isolatedCopy, type Block } from '../domain/block.ts'
 import { checkedConversation, type ConversationInput } from '../domain/conversation-input.ts'
 import type { Conversation } from '../domain/conversation.ts'
+import { badUserInput } from '../domain/errors.ts'
+import { shown } from '../domain/input.ts'
 import type { Viewer } from '../domain/viewer.ts'
 import { shareAgent } from '../store/agents.ts'
+import { insertBlocks, listBlocksOfAgents } from '../store/blocks.ts'
 import { insertConversation } from '../store/conversations.ts'
+import type { Database } from '../store/schema.ts'
 import { transact } from '../store/transact.ts'
 import type { CommandContext } from './command-context.ts'
 import { found } from './found.ts'
 
 export interface CreateConversationInput extends ConversationInput {
   readonly agentId: string
+  /** Labels of blocks of which the conversation gets its own copy. */
+  readonly isolatedBlockLabels?: readonly string[] | null | undefined
 }
 
 export async function createConversation(
@@ -21,14 +30,36 @@ export async function createConversation(
   return transact(context, async (trx) => {
     // Conversations of one agent are created in parallel; the agent cannot be deleted meanwhile.
     const agent = found('Agent', input.agentId, await shareAgent(trx, viewer, input.agentId))
-    return insertConversation(trx, {
+    const blocks = await blocksToIsolate(trx, { id: agent.id, tenantId }, input.isolatedBlockLabels ?? [])
+    const now = context.clock.now()
+    const conversation = await insertConversation(trx, {
       id: context.ids.next(),
       tenantId,
       agentId: agent.id,
       isMain: false,
       title: title ?? null,
       metadata: metadata ?? {},
-      createdAt: context.clock.now(),
+      createdAt: now,
     })
+    const copies = blocks.map((block) => isolatedCopy(block, { id: context.ids.next(), of: conversation, now }))
+    await insertBlocks(trx, copies)
+    return conversation
+  })
+}
+
+async function blocksToIsolate(
+  trx: Transaction<Database>,
+  { id: agentId, tenantId }: { readonly id: string; readonly tenantId: string },
+  labels: readonly string[],
+): Promise<Block[]> {
+  if (labels.length === 0) return []
+  const owned = (await listBlocksOfAgents(trx, { tenantId }, [agentId])).map(({ block }) => block)
+  return [...new Set(labels)].map((label) => {
+    const block = owned.find((one) => one.label === label)
+    if (block) return block
+    throw badUserInput(
+      'input.isolatedBlockLabels',
+      `The agent has no block labelled ${shown(label)}. Expected labels of its blocks: ${owned.map((one) => one.label).join(', ') || 'it has none'}.`,
+    )
   })
 }

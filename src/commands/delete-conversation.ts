@@ -18,7 +18,11 @@ export async function deleteConversation(
 ): Promise<void> {
   const { unfinishedRunIds } = await transact(context, async (trx) => {
     const locked = await lockConversationsToDelete(trx, viewer, input)
-    const conversation = found('Conversation', input.id, locked.conversations[0])
+    const conversation = found(
+      'Conversation',
+      input.id,
+      locked.conversations.find(({ id }) => id === input.id),
+    )
     if (conversation.isMain)
       throw badUserInput(
         'input.id',

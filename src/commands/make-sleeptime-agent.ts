@@ -22,7 +22,17 @@ export async function makeSleeptimeAgent(
   const shared = (await listBlocksOfAgents(trx, foreground, [foreground.id])).map(({ block }) => block)
   const own: Block[] = shared.some((block) => block.label === personaLabel)
     ? []
-    : [{ ...sleeptimePersona, id: ids.next(), tenantId, version: 1, createdAt: now, updatedAt: now }]
+    : [
+        {
+          ...sleeptimePersona,
+          id: ids.next(),
+          tenantId,
+          version: 1,
+          conversationId: null,
+          createdAt: now,
+          updatedAt: now,
+        },
+      ]
   checkBlockCount('input.agentId', shared.length + own.length)
 
   const tools = await listBuiltinTools(trx, foreground, sleeptimeToolNames)

@@ -4,7 +4,7 @@ import { badUserInput } from '../domain/errors.ts'
 import { shown, type Given } from '../domain/input.ts'
 import type { Viewer } from '../domain/viewer.ts'
 import { lockAgents } from '../store/agents.ts'
-import { listAgentsOfBlocks, listBlocksOfAgents, lockBlocks, setBlock } from '../store/blocks.ts'
+import { listAgentsOfBlocks, listBlocksOfAgents, lockBlocks, renameCopies, setBlock } from '../store/blocks.ts'
 import { transact } from '../store/transact.ts'
 import type { CommandContext } from './command-context.ts'
 import { found } from './found.ts'
@@ -37,7 +37,7 @@ export async function updateBlock(
         'input.value',
         'The block is read-only. To change its value, set readOnly to false, in this update or before it.',
       )
-    if (settings.label !== stored.label) await checkLabelIsFree(trx, stored, settings.label)
+    if (settings.label !== stored.label) await changeLabel(trx, stored, settings.label)
     const block: Block = {
       ...stored,
       ...settings,
@@ -51,8 +51,13 @@ export async function updateBlock(
   })
 }
 
-/** In every agent that has the block. The agents are locked, so that none gets a block of that label meanwhile. */
-async function checkLabelIsFree(trx: CommandContext['db'], block: Block, label: string): Promise<void> {
+/**
+ * The label must be free in every agent that has the block. The agents are locked, so that none gets a block of that
+ * label meanwhile. The isolated copies follow.
+ */
+async function changeLabel(trx: CommandContext['db'], block: Block, label: string): Promise<void> {
+  if (block.conversationId !== null)
+    throw badUserInput('input.label', "An isolated copy has the label of the agent's block. Change that one's label.")
   const owners = await listAgentsOfBlocks(trx, block, [block.id])
   const agents = await lockAgents(
     trx,
@@ -65,7 +70,10 @@ async function checkLabelIsFree(trx: CommandContext['db'], block: Block, label: 
     agents.map((agent) => agent.id),
   )
   const taken = blocks.find((other) => other.block.id !== block.id && other.block.label === label)
-  if (!taken) return
+  if (!taken) {
+    const agentIds = agents.map((agent) => agent.id)
+    return renameCopies(trx, agentIds, { from: block.label, to: label })
+  }
   const agent = agents.find(({ id }) => id === taken.agentId)!
   throw badUserInput(
     'input.label',

@@ -39,9 +39,14 @@ export function checkBlockCount(field: string, count: number): void {
 }
 
 /** Tools and prompts address a block by its label, so an agent has each label once. */
-export function checkLabels(field: string, blocks: readonly Pick<Block, 'label'>[]): void {
+export function checkLabels(field: string, blocks: readonly Pick<Block, 'label' | 'conversationId'>[]): void {
   const seen = new Set<string>()
-  for (const { label } of blocks) {
+  for (const { label, conversationId } of blocks) {
+    if (conversationId !== null)
+      throw badUserInput(
+        field,
+        `The block ${shown(label)} is the copy of one conversation. Attach a block that is not isolated.`,
+      )
     if (seen.has(label))
       throw badUserInput(field, `The agent would have two blocks labelled ${shown(label)}. It takes each label once.`)
     seen.add(label)

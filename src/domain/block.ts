@@ -7,6 +7,8 @@ export interface Block {
   readonly charLimit: number
   readonly version: number
   readonly readOnly: boolean
+  /** The conversation that this isolated copy belongs to. Null for a block that agents have. */
+  readonly conversationId: string | null
   readonly createdAt: Date
   readonly updatedAt: Date
 }
@@ -19,3 +21,11 @@ export interface BlockWrite {
 }
 
 export const defaultBlockCharLimit = 20_000
+
+/** The conversation's own copy of an agent's block, starting with its current value. */
+export function isolatedCopy(
+  block: Block,
+  { id, of, now }: { readonly id: string; readonly of: { readonly id: string }; readonly now: Date },
+): Block {
+  return { ...block, id, conversationId: of.id, version: 1, createdAt: now, updatedAt: now }
+}

@@ -20,6 +20,8 @@ export interface DrivenRun extends Run, RunContents {
   readonly reading: Reading | null
   /** What asked for the run, as the header `traceparent` names it. Null if nothing said so. */
   readonly traceparent: string | null
+  /** The conversation whose blocks it sees: its own, or the one that a background run works for. */
+  readonly memoryConversationId: string
 }
 
 /** All that decides how a run goes on, as it is stored. */

@@ -198,8 +198,9 @@ class RunDriver {
   async #prepare() {
     const { db, catalog, clock } = this.#context
     const { release } = this.#holder
-    const { agent } = this.#state
-    const configuration = this.#fresh ?? (await whileHeld(release, () => loadConfiguration(db, agent.id)))
+    const { agent, run } = this.#state
+    const configuration =
+      this.#fresh ?? (await whileHeld(release, () => loadConfiguration(db, agent.id, run.memoryConversationId)))
     this.#fresh = undefined
     if (!configuration) throw new LeaseLostError(this.#runId)
     const { blocks, ...current } = configuration

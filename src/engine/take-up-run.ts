@@ -94,7 +94,8 @@ async function addUnread(
 ): Promise<boolean> {
   const { run, agent } = draft.state
   const agentId = run.request.foregroundAgentId
-  const unread = agentId ? await listUnreadConversations(trx, { agentId, sleeptimeAgentId: agent.id }) : []
+  const of = run.memoryConversationId === run.conversationId ? null : run.memoryConversationId
+  const unread = agentId ? await listUnreadConversations(trx, { agentId, sleeptimeAgentId: agent.id, of }) : []
   if (unread.length === 0) return false
   const window = contextWindowOf(agent, context.catalog)
   const { systemPrompt, tools } = weighRequest(

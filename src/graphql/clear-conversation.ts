@@ -25,7 +25,7 @@ builder.mutationField('clearConversation', (t) =>
     type: ClearConversationResult,
     nullable: true,
     description:
-      'Deletes all messages and runs of a conversation, on every branch. Its id, title and metadata stay. This works for the main conversation too. It is refused while a run holds the conversation.',
+      'Deletes all messages, runs and files of a conversation, on every branch. Its id, title, metadata and blocks stay. This works for the main conversation too.',
     args: { input: t.arg({ type: ClearConversationInput, required: true, description: 'Conversation to clear.' }) },
     async resolve(_root, { input }, context) {
       const id = requireUuid('Conversation', input.id)

@@ -9,7 +9,7 @@ import type { Reach } from '../domain/viewer.ts'
 import type { Worker } from '../domain/worker.ts'
 import { listAgentTools, listToolsOfAgents } from '../store/agent-tools.ts'
 import { listAgents } from '../store/agents.ts'
-import { listAgentsOfBlocks, listBlocks, listBlocksOfAgents } from '../store/blocks.ts'
+import { listAgentsOfBlocks, listBlocks, listBlocksOfAgents, listBlocksOfConversations } from '../store/blocks.ts'
 import { listConversations, listMainConversations } from '../store/conversations.ts'
 import { listTools } from '../store/tools.ts'
 import { listWorkers } from '../store/workers.ts'
@@ -25,6 +25,7 @@ export interface ConfigurationLoaders {
   readonly workers: DataLoader<string, Worker | undefined>
   readonly toolsOfAgent: DataLoader<string, readonly AgentTool[]>
   readonly blocksOfAgent: DataLoader<string, readonly Block[]>
+  readonly blocksOfConversation: DataLoader<string, readonly Block[]>
   readonly agentsOfBlock: DataLoader<string, readonly Agent[]>
   readonly mainConversationOfAgent: DataLoader<string, Conversation | undefined>
 }
@@ -44,6 +45,10 @@ export function createConfigurationLoaders(db: CommandContext['db'], reach: Reac
     blocksOfAgent: loaderByOwner(
       (agentIds) => listBlocksOfAgents(db, reach, agentIds),
       ({ agentId, block }) => [agentId, block],
+    ),
+    blocksOfConversation: loaderByOwner(
+      (conversationIds) => listBlocksOfConversations(db, reach, conversationIds),
+      ({ conversationId, block }) => [conversationId, block],
     ),
     agentsOfBlock: loaderByOwner(
       (blockIds) => listAgentsOfBlocks(db, reach, blockIds),

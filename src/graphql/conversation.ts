@@ -180,6 +180,10 @@ const CreateConversationInput = builder.inputType('CreateConversationInput', {
       type: 'JSON',
       description: "JSON object for the client's own use, at most 64 KB. Empty by default.",
     }),
+    isolatedBlockLabels: t.stringList({
+      description:
+        "Labels of the agent's blocks to isolate: the conversation gets its own copy of each, starting with the current value. Empty by default.",
+    }),
   }),
 })
 

@@ -1,4 +1,4 @@
-import type { Kysely, Selectable } from 'kysely'
+import { sql, type Kysely, type Selectable } from 'kysely'
 
 import type { Agent } from '../domain/agent.ts'
 import type { Block } from '../domain/block.ts'
@@ -23,6 +23,7 @@ export function toBlock(row: Selectable<Database['blocks']>): Block {
     charLimit: row.char_limit,
     version: row.version,
     readOnly: row.read_only,
+    conversationId: row.conversation_id,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
   }
@@ -43,7 +44,7 @@ export function countBlocks(db: Kysely<Database>, reach: Reach, filter: BlockFil
 }
 
 function filteredBlocks(db: Kysely<Database>, reach: Reach, filter: BlockFilter) {
-  let query = db.selectFrom('blocks').where(ofTenant('blocks', reach))
+  let query = db.selectFrom('blocks').where(ofTenant('blocks', reach)).where('blocks.conversation_id', 'is', null)
   if (typeof filter.label === 'string') query = query.where('label', '=', storableText(filter.label))
   return query
 }
@@ -80,6 +81,43 @@ export async function listBlocksOfAgents(
     .orderBy('agent_blocks.ordinal')
     .execute()
   return rows.map((row) => ({ agentId: row.agent_id, block: toBlock(row) }))
+}
+
+/**
+ * The blocks in the system prompt of these conversations, in order: the agent's, with the conversation's own copy in
+ * place of each isolated one. `agentId` names another agent that works for the conversation, instead of its own.
+ */
+export async function listBlocksOfConversations(
+  db: Kysely<Database>,
+  reach: Reach,
+  conversationIds: readonly string[],
+  { agentId = null }: { readonly agentId?: string | null } = {},
+): Promise<{ conversationId: string; block: Block }[]> {
+  const { rows } = await sql<Selectable<Database['blocks']> & { shown_in: string }>`
+    select blocks.*, conversations.id as shown_in
+    from conversations
+      join agent_blocks on agent_blocks.agent_id = coalesce(${agentId}::uuid, conversations.agent_id)
+      join blocks original on original.id = agent_blocks.block_id
+      left join blocks copy on copy.conversation_id = conversations.id and copy.label = original.label
+      join blocks on blocks.id = coalesce(copy.id, original.id)
+    where conversations.id = any(${conversationIds}::uuid[]) and ${ofTenant('blocks', reach)}
+    order by agent_blocks.ordinal`.execute(db)
+  return rows.map((row) => ({ conversationId: row.shown_in, block: toBlock(row) }))
+}
+
+/** The copies follow a block that gets another label. */
+export async function renameCopies(
+  trx: Kysely<Database>,
+  agentIds: readonly string[],
+  { from, to }: { readonly from: string; readonly to: string },
+): Promise<void> {
+  await sql`
+    update blocks copy set label = ${to} from conversations
+    where conversations.id = copy.conversation_id and conversations.agent_id = any(${agentIds}::uuid[])
+      and copy.label = ${from}
+      -- A copy that is left of a block that the agent had before.
+      and not exists (select from blocks left_over
+        where left_over.conversation_id = copy.conversation_id and left_over.label = ${to})`.execute(trx)
 }
 
 /** In the order in which the agents were made. */
@@ -128,6 +166,7 @@ export async function insertBlocks(trx: Kysely<Database>, blocks: readonly Block
         char_limit: block.charLimit,
         version: block.version,
         read_only: block.readOnly,
+        conversation_id: block.conversationId,
         created_at: block.createdAt,
         updated_at: block.updatedAt,
       })),

@@ -31,7 +31,11 @@ export function loadContextSnapshot(
       const messages = await loadContext(trx, conversationId, conversation)
       const active = conversation.activeRunId === null ? undefined : await loadRun(trx, conversation.activeRunId)
       if (active) return { state: active.state, blocks: active.blocks, messages }
-      const configuration = await loadConfiguration(trx, conversation.agentId)
+      const configuration = await loadConfiguration(
+        trx,
+        conversation.agentId,
+        conversation.forConversation ?? conversationId,
+      )
       if (!configuration) return undefined
       const { agent, tools, blocks } = configuration
       const run = { id: '', request: { messages: [], clientTools: [] } }

@@ -21,6 +21,7 @@ export function toConversation(row: Selectable<Database['conversations']>): Conv
     contextFrom: row.context_from,
     summaryPosition: row.summary_position,
     activeRunId: row.active_run_id,
+    forConversation: row.for_conversation,
   }
 }
 
@@ -150,7 +151,12 @@ export async function lockConversationsToDelete(
   which: { readonly agentId: string } | { readonly id: string },
 ): Promise<{ conversations: Conversation[]; unfinishedRunIds: string[] }> {
   const query = trx.selectFrom('conversations').selectAll().where(ofTenant('conversations', reach))
-  const rows = await ('id' in which ? query.where('id', '=', which.id) : query.where('agent_id', '=', which.agentId))
+  const rows = await (
+    'id' in which
+      ? // With those that sleeptime agents have for it, which are deleted with it.
+        query.where((eb) => eb.or([eb('id', '=', which.id), eb('for_conversation', '=', which.id)]))
+      : query.where('agent_id', '=', which.agentId)
+  )
     .orderBy('id')
     .forNoKeyUpdate()
     .execute()
@@ -169,6 +175,14 @@ export async function lockConversationsToDelete(
 
 /** With its runs and messages. The messages first, by range: through the runs they would be looked for run by run. */
 export async function deleteConversation(trx: Kysely<Database>, reach: Reach, id: string): Promise<void> {
-  await trx.deleteFrom('messages').where('conversation_id', '=', id).execute()
+  await trx
+    .deleteFrom('messages')
+    .where('conversation_id', 'in', (eb) =>
+      eb
+        .selectFrom('conversations')
+        .select('id')
+        .where((or) => or.or([or('id', '=', id), or('for_conversation', '=', id)])),
+    )
+    .execute()
   await trx.deleteFrom('conversations').where(ofTenant('conversations', reach)).where('id', '=', id).execute()
 }

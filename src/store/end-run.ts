@@ -12,6 +12,7 @@ import { writeCheckpoint } from './checkpoint.ts'
 import type { LockedRun } from './lock-run.ts'
 import { tellsStatus } from './log-entries.ts'
 import type { Database } from './schema.ts'
+import { hasOwnBlocks } from './sleeptime-material.ts'
 
 /** The run is not as the checkpoint found it. Whoever catches it must roll the transaction back. */
 export class CheckpointRefusedError extends Error {
@@ -72,7 +73,14 @@ async function startSleeptimeRuns(
   const started: StartedRun[] = []
   // A turn that added nothing has nothing to read.
   if (run.kind !== 'TURN' || run.firstPosition === null) return { named, started }
-  for (const { agentId, conversationId } of await countTurn(trx, run)) {
+  const { due, agentIds } = await countTurn(trx, run)
+  if (!due) return { named, started }
+  for (const conversationId of await lockSleeptimeConversations(trx, run, {
+    agentIds,
+    turns: due.frequency,
+    at,
+    ids,
+  })) {
     const waiting = await findWaitingRun(trx, { conversationId, foregroundAgentId: run.agentId })
     if (waiting) {
       named.push(waiting)
@@ -92,34 +100,70 @@ async function startSleeptimeRuns(
       createdAt: at,
       traceparent: formatTraceparent(traceOfRun(run)),
     } as const
-    await admitRun(trx, { agentId }, child, { reach: child, mayWait: true, workerId: null })
+    await admitRun(trx, { conversationId }, child, { reach: child, mayWait: true, workerId: null })
     named.push(child.id)
     started.push({ runId: child.id, conversationId, tenantId: run.tenantId })
   }
   return { named, started }
 }
 
-/** The sleeptime agents whose turn it is now, with their main conversations, locked. A retried turn counts once. */
+/** Counts the turn, and says which sleeptime agents' turn it is now, if it is. A retried turn counts once. */
 async function countTurn(
   trx: Transaction<Database>,
   run: DrivenRun,
-): Promise<{ readonly agentId: string; readonly conversationId: string }[]> {
-  const { rows: groups } = await sql<{ id: string; due: boolean }>`
+): Promise<{ readonly due: { readonly frequency: number } | undefined; readonly agentIds: readonly string[] }> {
+  const { rows } = await sql<{ frequency: number; due: boolean; agent_ids: string[] }>`
     update sleeptime_groups set turns = turns + 1
     where agent_id = ${run.agentId} and not exists (
       select from run_log where run_id = ${run.id} and ${tellsStatus(sql`entries`, 'FAILED')})
-    returning id, turns % frequency = 0 as due`.execute(trx)
-  const group = groups[0]
-  if (!group?.due) return []
-  const { rows } = await sql<{ agent_id: string; conversation_id: string; ordinal: number }>`
-    select sleeptime_group_agents.agent_id, conversations.id as conversation_id, ordinal
-    from sleeptime_group_agents
-      join conversations on conversations.agent_id = sleeptime_group_agents.agent_id and is_main
-    where group_id = ${group.id}
-    order by conversations.id for no key update of conversations`.execute(trx)
-  return rows
-    .toSorted((one, other) => one.ordinal - other.ordinal)
-    .map((row) => ({ agentId: row.agent_id, conversationId: row.conversation_id }))
+    returning frequency, turns % frequency = 0 as due, array(
+      select sleeptime_group_agents.agent_id from sleeptime_group_agents where group_id = sleeptime_groups.id
+      order by ordinal) as agent_ids`.execute(trx)
+  const group = rows[0]
+  return { due: group?.due ? { frequency: group.frequency } : undefined, agentIds: group?.agent_ids ?? [] }
+}
+
+/** So many of the last turns are looked at for conversations to read. What is left out is read after its next turn. */
+const maxTurns = 1_000
+
+/**
+ * The conversations of the sleeptime agents to start runs in, locked. An agent works in its main conversation; for a
+ * conversation that has blocks of its own it works in another, which is made when it is first needed. All turns since
+ * the agents last ran are read, so the last `turns` turns say for which conversations.
+ */
+async function lockSleeptimeConversations(
+  trx: Transaction<Database>,
+  run: DrivenRun,
+  {
+    agentIds,
+    turns,
+    at,
+    ids,
+  }: { readonly agentIds: readonly string[]; readonly turns: number; readonly at: Date; readonly ids: IdSource },
+): Promise<string[]> {
+  const { rows: read } = await sql<{ of: string | null }>`
+    select distinct case when ${hasOwnBlocks} then conversations.id end as of from conversations
+    where conversations.id = ${run.conversationId} or conversations.id in (
+      select conversation_id from (
+        select conversation_id, kind from runs where agent_id = ${run.agentId} and ended
+        order by finished_at desc limit ${Math.min(turns, maxTurns)}) recent
+      where kind = 'TURN')`.execute(trx)
+  for (const { of } of read) {
+    if (of === null) continue
+    for (const agentId of agentIds) {
+      await sql`
+        insert into conversations (id, tenant_id, agent_id, is_main, metadata, created_at, updated_at, for_conversation)
+        values (${ids.next()}, ${run.tenantId}, ${agentId}, false, '{}', ${at}, ${at}, ${of})
+        on conflict (for_conversation, agent_id) where for_conversation is not null do nothing`.execute(trx)
+    }
+  }
+  const isolated = read.flatMap(({ of }) => (of === null ? [] : [of]))
+  const { rows } = await sql<{ id: string; agent_id: string }>`
+    select id, agent_id from conversations
+    where agent_id = any(${agentIds}::uuid[])
+      and ((is_main and ${isolated.length < read.length}) or for_conversation = any(${isolated}::uuid[]))
+    order by id for no key update`.execute(trx)
+  return agentIds.flatMap((agentId) => rows.filter((row) => row.agent_id === agentId).map((row) => row.id))
 }
 
 /**

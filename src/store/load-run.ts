@@ -49,15 +49,19 @@ export type LoadedRunRow = Selectable<Database['runs']> &
     readonly summary_position: number | null
     readonly context_version: number
     readonly active_run_id: string | null
+    readonly memory_conversation_id: string
     readonly step_rows: readonly JsonRow[]
     readonly call_rows: readonly JsonRow[]
   }
+
+/** The conversation whose blocks a run of `conversations` sees. */
+const memoryConversation = sql`coalesce(conversations.for_conversation, conversations.id)`
 
 /** Everything that decides how a run goes on, of `runs` and its row of `conversations`. */
 export const loadedRunColumns = sql`
   runs.*, conversations.next_position as conversation_position, conversations.context_from,
   conversations.summary_position, conversations.context_version, conversations.active_run_id,
-  ${configurationOf(sql`runs.agent_id`)},
+  ${memoryConversation} as memory_conversation_id, ${configurationOf(sql`runs.agent_id`, memoryConversation)},
   coalesce((select jsonb_agg(to_jsonb(step) order by step.index) from steps step where step.run_id = runs.id), '[]')
     as step_rows,
   coalesce((select json_agg(to_json(tool_calls) order by step_index, ordinal)
@@ -92,6 +96,7 @@ export function toLoadedRun(row: LoadedRunRow): LoadedRun {
         approvedTools: row.approved_tools,
         reading: row.reading,
         traceparent: row.traceparent,
+        memoryConversationId: row.memory_conversation_id,
       },
       agent,
       tools,
@@ -107,24 +112,32 @@ export function toLoadedRun(row: LoadedRunRow): LoadedRun {
   }
 }
 
-/** Undefined where the agent was deleted. */
-export async function loadConfiguration(db: Kysely<Database>, agentId: string): Promise<Configuration | undefined> {
+/** Undefined where the agent was deleted. Its blocks are those that it has in the conversation. */
+export async function loadConfiguration(
+  db: Kysely<Database>,
+  agentId: string,
+  conversationId: string,
+): Promise<Configuration | undefined> {
   const { rows } = await executePrepared(
     db,
-    sql<ConfigurationRow>`select ${configurationOf(sql`agents.id`)} from agents where agents.id = ${agentId}`,
+    sql<ConfigurationRow>`
+      select ${configurationOf(sql`agents.id`, sql`${conversationId}::uuid`)} from agents where agents.id = ${agentId}`,
   )
   return rows[0] && toConfiguration(rows[0])
 }
 
-function configurationOf(agentId: RawBuilder<unknown>) {
+function configurationOf(agentId: RawBuilder<unknown>, conversationId: RawBuilder<unknown>) {
   return sql`
     (select to_jsonb(a) from agents a where a.id = ${agentId}) as agent,
     coalesce((select jsonb_agg(to_jsonb(tools) || jsonb_build_object('agent_tool_id', agent_tools.id,
         'approval_override', agent_tools.approval_override) order by agent_tools.ordinal)
       from agent_tools join tools on tools.id = agent_tools.tool_id and tools.is_available
       where agent_tools.agent_id = ${agentId}), '[]') as tools,
-    coalesce((select jsonb_agg(to_jsonb(blocks) order by agent_blocks.ordinal)
-      from agent_blocks join blocks on blocks.id = agent_blocks.block_id where agent_blocks.agent_id = ${agentId}), '[]') as blocks`
+    coalesce((select jsonb_agg(case when copy.id is null then to_jsonb(blocks) else to_jsonb(copy) end
+        order by agent_blocks.ordinal)
+      from agent_blocks join blocks on blocks.id = agent_blocks.block_id
+        left join blocks copy on copy.conversation_id = ${conversationId} and copy.label = blocks.label
+      where agent_blocks.agent_id = ${agentId}), '[]') as blocks`
 }
 
 function toConfiguration(row: ConfigurationRow): Configuration {

@@ -86,6 +86,7 @@ export interface Database {
     char_limit: number
     version: Generated<number>
     read_only: boolean
+    conversation_id: string | null
     created_at: Date
     updated_at: Date
   }
@@ -166,6 +167,7 @@ export interface Database {
     context_version: Generated<number>
     off_branch: Generated<string>
     active_run_id: string | null
+    for_conversation: string | null
   }
   messages: {
     id: string

@@ -5,6 +5,9 @@ import { isMessageOnBranch, isOnBranch } from './branches.ts'
 import { listContextMessages } from './load-run.ts'
 import type { Database } from './schema.ts'
 
+/** Whether one of `conversations` has blocks of its own. */
+export const hasOwnBlocks = sql`exists (select from blocks where blocks.conversation_id = conversations.id)`
+
 /** A run reads so many conversations and messages; what is left over waits for the next, or is said to be left out. */
 const maxConversations = 20
 const maxMessages = 500
@@ -12,11 +15,15 @@ const maxMessages = 500
 /**
  * What an agent's conversations hold that a sleeptime agent has not read, the longest unread first: all turns that are
  * over, whatever they came to. A turn that goes on is read once it has ended. Nothing where the one no longer works for
- * the other.
+ * the other. A conversation with blocks of its own is read alone, where `of` names it, and never with others.
  */
 export async function listUnreadConversations(
   trx: Transaction<Database>,
-  { agentId, sleeptimeAgentId }: { readonly agentId: string; readonly sleeptimeAgentId: string },
+  {
+    agentId,
+    sleeptimeAgentId,
+    of,
+  }: { readonly agentId: string; readonly sleeptimeAgentId: string; readonly of: string | null },
 ): Promise<UnreadConversation[]> {
   // A run gives the conversation its next position back when it ends: what is before it is over.
   const { rows } = await sql<{ id: string; title: string | null; read_to: number; before: number }>`
@@ -32,7 +39,8 @@ export async function listUnreadConversations(
           and ${isMessageOnBranch()}
         order by position limit 1
       ) first_unread
-    where conversations.agent_id = ${agentId} and exists (
+    where conversations.agent_id = ${agentId} and ${of === null ? sql`not ${hasOwnBlocks}` : sql`conversations.id = ${of}`}
+      and exists (
       select from sleeptime_groups join sleeptime_group_agents on group_id = sleeptime_groups.id
       where sleeptime_groups.agent_id = ${agentId} and sleeptime_group_agents.agent_id = ${sleeptimeAgentId})
     order by first_unread.created_at, conversations.id limit ${maxConversations}`.execute(trx)

@@ -32,11 +32,12 @@ const limitsOf: Record<TenantTable, (reach: Reach) => Condition> = {
         and ${isAllowed('agent_tools.agent_id')})`,
     ),
   blocks: (reach) =>
-    ofWholeAgents(
+    sql`(${ofWholeAgents(
       reach,
       (isAllowed) => sql`exists (select from agent_blocks where agent_blocks.block_id = blocks.id
         and ${isAllowed('agent_blocks.agent_id')})`,
-    ),
+    )} or exists (select from conversations owner where owner.id = blocks.conversation_id
+      and ${ofConversations(reach, { agentId: 'owner.agent_id', id: 'owner.id' })}))`,
   // A group has several agents.
   sleeptime_groups: nothing,
   mcp_servers: nothing,

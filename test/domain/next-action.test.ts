@@ -50,6 +50,7 @@ const run: DrivenRun = {
   approvedTools: [],
   reading: null,
   traceparent: null,
+  memoryConversationId: 'conversation',
 }
 const agent: Agent = {
   id: 'agent',

@@ -65,7 +65,7 @@ const texts = (shown: any): string[] => shown.messages.nodes.map(({ text }: { te
 
 async function mutate(name: string, input: Record<string, unknown>): Promise<any> {
   const type = `${name[0]!.toUpperCase()}${name.slice(1)}`
-  const success = name === 'selectBranch' ? 'conversation { id }' : 'run { id status }'
+  const success = name === 'selectBranch' || name === 'forkConversation' ? 'conversation { id }' : 'run { id status }'
   const data = await app.data(
     `mutation ($input: ${type}Input!) { ${name}(input: $input) { __typename
       ... on ${type}Success { ${success} } ... on Refusal { message } } }`,
@@ -271,13 +271,14 @@ const operation = fc.oneof(
   { weight: 2, arbitrary: fc.record({ type: fc.constant('regenerate' as const), turn: fc.nat(50) }) },
   { weight: 4, arbitrary: fc.record({ type: fc.constant('select' as const), turn: fc.nat(50) }) },
   { weight: 2, arbitrary: fc.record({ type: fc.constant('retry' as const) }) },
+  { weight: 2, arbitrary: fc.record({ type: fc.constant('fork' as const), turn: fc.nat(50) }) },
 )
 function endings() {
   return fc.constantFrom<('answer' | 'fail' | 'cancel')[]>('answer', 'answer', 'answer', 'fail', 'cancel')
 }
 
 test(
-  '[BRA6] any sequence of sends, edits, regenerations, selections, cancels and retries shows the branch that a plain tree would',
+  '[BRA6] any sequence of sends, edits, regenerations, selections, forks, cancels and retries shows the branch that a plain tree would',
   { timeout: 60_000 },
   async () => {
     await fc.assert(
@@ -328,7 +329,14 @@ test(
             tip.messages = [...(tip.previous?.messages ?? []), tip.text, answer]
             tip.inContext = [...(tip.previous?.inContext ?? []), tip.text, answer]
           } else if (!chosen) continue
-          else if (next.type === 'select') {
+          else if (next.type === 'fork') {
+            const forked = await show((await fork(chosen)).conversation.id)
+            expect(texts(forked)).toEqual(chosen.messages)
+            expect(forked.context.messages.map((message: any) => message.text)).toEqual(chosen.inContext)
+            expect(forked.messages.nodes.map((message: any) => message.position)).toEqual(
+              chosen.messages.map((_, index) => index + 1),
+            )
+          } else if (next.type === 'select') {
             expect((await select(chosen.runId)).__typename).toBe('SelectBranchSuccess')
             tips.push(tips.findLast((turn) => isBefore(chosen, turn)))
           } else if (next.type === 'regenerate') {
@@ -368,6 +376,10 @@ test(
     )
   },
 )
+
+async function fork({ runId }: Turn): Promise<any> {
+  return mutate('forkConversation', { messageId: (await talk.messages(runId))[0].id })
+}
 
 /** Whether the turn is on the branch that ends with `tip`. */
 function isBefore(turn: Turn, tip: Turn | undefined): boolean {

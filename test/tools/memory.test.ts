@@ -17,6 +17,7 @@ describe('an edit', () => {
     description: null,
     charLimit: 100,
     version: 3,
+    conversationId: null,
     readOnly: false,
     createdAt: new Date(0),
     updatedAt: new Date(0),

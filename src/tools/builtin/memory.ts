@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely'
 
 import { editMemory, memoryToolNames, type MemoryToolName } from '../../domain/memory-edit.ts'
-import { listBlocksOfAgents } from '../../store/blocks.ts'
+import { listBlocksOfConversations } from '../../store/blocks.ts'
 import type { Database } from '../../store/schema.ts'
 import type { JsonObject } from '../../util/json.ts'
 import type { Execution, ToolOutput } from '../execution.ts'
@@ -11,16 +11,18 @@ export function isMemoryTool(name: string): name is MemoryToolName {
 }
 
 /**
- * Reads the agent's blocks and returns the edit. The checkpoint that stores the result also stores the edit, so
- * a worker that lost its run edits nothing, and a block that changes in between makes the tool run again.
+ * Reads the blocks that the agent has in the conversation and returns the edit. The checkpoint that stores the result
+ * also stores the edit, so a worker that lost its run edits nothing, and a block that changes in between makes the tool
+ * run again.
  */
 export async function runMemoryTool(
   db: Kysely<Database>,
   name: MemoryToolName,
   args: JsonObject,
-  { agent, step, seenBlocks }: Execution,
+  { agent, run, step, seenBlocks }: Execution,
 ): Promise<ToolOutput> {
-  const blocks = (await listBlocksOfAgents(db, agent, [agent.id])).map(({ block }) => block)
+  const shown = await listBlocksOfConversations(db, agent, [run.memoryConversationId], { agentId: agent.id })
+  const blocks = shown.map(({ block }) => block)
   const { ok, output, ...edit } = editMemory({
     name,
     args,

@@ -1,0 +1,47 @@
+import { checkedConversation, type ConversationInput } from '../domain/conversation-input.ts'
+import { hasEnded } from '../domain/run.ts'
+import type { Viewer } from '../domain/viewer.ts'
+import { forkConversation as forkConversationRows } from '../store/fork-conversation.ts'
+import { findMessages } from '../store/messages.ts'
+import { findRuns } from '../store/runs.ts'
+import type { HeldRefusal } from './branch-refusal.ts'
+import type { CommandContext } from './command-context.ts'
+import { found } from './found.ts'
+
+export interface ForkConversationInput extends ConversationInput {
+  readonly messageId: string
+}
+
+export type ForkOutcome = { readonly outcome: 'forked'; readonly conversationId: string } | HeldRefusal
+
+/**
+ * Copies the turns up to that of a message into a new conversation. It needs no lock, because turns that are over do
+ * not change: only a failed one may be retried meanwhile, which the statement that copies sees.
+ */
+export async function forkConversation(
+  { db, ids, clock }: CommandContext,
+  viewer: Viewer,
+  { messageId, ...input }: ForkConversationInput,
+): Promise<ForkOutcome> {
+  const { title = null, metadata = {} } = checkedConversation(input)
+  for (;;) {
+    const [message] = await findMessages(db, viewer, [messageId])
+    const { runId } = found('Message', messageId, message)
+    const [run] = await findRuns(db, viewer, [runId])
+    const { status, hold, conversationId } = found('Message', messageId, run)
+    if (!hasEnded(status)) {
+      return { outcome: status === 'AWAITING_APPROVAL' ? 'pending approval' : 'busy', runId }
+    }
+    const id = ids.next()
+    const forked = await forkConversationRows(db, {
+      conversationId,
+      // A run with messages has held the conversation.
+      hold: hold!,
+      ids: { conversation: id, runs: ids.next(), messages: ids.next(), calls: ids.next(), blocks: ids.next() },
+      title,
+      metadata,
+      now: clock.now(),
+    })
+    if (forked) return { outcome: 'forked', conversationId: id }
+  }
+}
