@@ -2,6 +2,7 @@ import { sql, type Kysely, type RawBuilder } from 'kysely'
 
 import type { JsonObject } from '../util/json.ts'
 import { branchUpTo } from './branches.ts'
+import { packedId } from './log-entries.ts'
 import type { Database } from './schema.ts'
 
 export interface Fork {
@@ -22,7 +23,7 @@ export interface Fork {
 export const copiedColumns = {
   runs: [
     ...['tenant_id', 'agent_id', 'kind', 'sent_by', 'urgent', 'max_steps', 'max_total_tokens', 'request', 'metadata'],
-    ...['status', 'stop_reason', 'has_output', 'attempts', 'cancel_requested_at', 'started_at', 'finished_at'],
+    ...['status', 'stop_reason', 'has_output', 'attempts', 'cancel_requested_at', 'cancelled_by', 'started_at', 'finished_at'],
     ...['approved_tools', 'error'],
   ],
   messages: ['step_index', 'type', 'excluded', 'created_at', 'client_id'],
@@ -129,19 +130,18 @@ export async function forkConversation(db: Kysely<Database>, fork: Fork): Promis
 
 /** The entries of each copied run after the first, which its row tells. See `log-entries`. */
 function logOf(ids: Fork['ids']): RawBuilder<unknown> {
-  const named = (id: RawBuilder<unknown>) => sql`replace(${id}::text, '-', '')`
   return sql`
     select old_runs.place as run_place,
       case when started_at is null then '[]' else '[["s", "RUNNING"]]'::jsonb end
       || coalesce((
         select jsonb_agg(entry order by place, rank, part) from (
-          select place, 2 as rank, 0 as part, jsonb_build_array('m', ${named(newId(ids.messages))}) as entry
+          select place, 2 as rank, 0 as part, jsonb_build_array('m', ${packedId(newId(ids.messages))}) as entry
           from old_messages where run_place = old_runs.place
           union all
           select first_place, 0, index, jsonb_build_array('b', index) from old_steps where run_place = old_runs.place
           union all
           -- Before the message with the returns, which is the last one of its step.
-          select last_place, 1, ordinal, jsonb_build_array('c', ${named(newId(ids.calls, sql`old_calls.place`))}, old_calls.status)
+          select last_place, 1, ordinal, jsonb_build_array('c', ${packedId(newId(ids.calls, sql`old_calls.place`))}, old_calls.status)
           from old_calls join old_steps on old_steps.run_place = old_calls.run_place and index = step_index
           where old_calls.run_place = old_runs.place
           union all
