@@ -114,7 +114,7 @@ test('[BRA8] a fork decides about every column of what it copies', async () => {
       ...['id', 'conversation_id', 'number', 'hold', 'previous_hold', 'created_at', 'updated_at', 'next_seq'],
       ...['first_position', 'next_position', 'left_branch', 'resumed', 'parent_id', 'deaths', 'lease', 'worker_id'],
       ...['steps', 'input_tokens', 'output_tokens', 'cached_input_tokens', 'reasoning_tokens', 'cost_usd'],
-      ...['follow_ups', 'reading'],
+      ...['follow_ups', 'reading', 'traceparent'],
     ],
     messages: ['id', 'conversation_id', 'position', 'run_number', 'content'],
     steps: [...['run_id', 'input_tokens', 'output_tokens', 'cached_input_tokens', 'reasoning_tokens', 'cost_usd']],
