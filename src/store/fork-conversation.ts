@@ -23,7 +23,16 @@ export interface Fork {
 export const copiedColumns = {
   runs: [
     ...['tenant_id', 'agent_id', 'kind', 'sent_by', 'urgent', 'max_steps', 'max_total_tokens', 'request', 'metadata'],
-    ...['status', 'stop_reason', 'has_output', 'attempts', 'cancel_requested_at', 'cancelled_by', 'started_at', 'finished_at'],
+    ...[
+      'status',
+      'stop_reason',
+      'has_output',
+      'attempts',
+      'cancel_requested_at',
+      'cancelled_by',
+      'started_at',
+      'finished_at',
+    ],
     ...['approved_tools', 'error'],
   ],
   messages: ['step_index', 'type', 'excluded', 'created_at', 'client_id'],

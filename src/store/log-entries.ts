@@ -55,7 +55,9 @@ export function childrenNamed(entries: RawBuilder<unknown>): RawBuilder<unknown>
   return sql`(select (entry ->> 1)::uuid from jsonb_array_elements(${entries}::jsonb) entry where entry ->> 0 = 'k')`
 }
 
-/** The id of a message or call as an entry has it. Reading accepts both alphabets of Base64, with or without padding. */
+/**
+ * The id of a message or call as an entry has it. Reading accepts both alphabets of Base64, with or without padding.
+ */
 export function packedId(id: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`encode(uuid_send(${id}), 'base64')`
 }
