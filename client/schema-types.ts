@@ -10,6 +10,8 @@ export type ApprovalScope = 'AGENT' | 'ONCE' | 'RUN'
 
 export type CompactionMode = 'ALL' | 'SLIDING_WINDOW'
 
+export type ContentKind = 'DOCUMENT' | 'IMAGE' | 'TEXT'
+
 export type ConversationOrder = 'CREATED' | 'LAST_ACTIVITY'
 
 export type DeltaKind = 'ASSISTANT' | 'REASONING'
@@ -170,7 +172,8 @@ export interface ClientToolInput {
 }
 
 export interface ClientToolReturnInput {
-  readonly output: string
+  readonly content?: readonly ContentPartInput[] | null | undefined
+  readonly output?: string | null | undefined
   readonly status: ToolReturnStatus
   readonly stderr?: readonly string[] | null | undefined
   readonly stdout?: readonly string[] | null | undefined
@@ -191,7 +194,11 @@ export interface CompactionSettingsInput {
   readonly prompt?: string | null | undefined
 }
 
-export type ContentPartInput = { readonly imageUrl: string } | { readonly text: string }
+export type ContentPartInput =
+  | { readonly documentUrl: string }
+  | { readonly fileId: string }
+  | { readonly imageUrl: string }
+  | { readonly text: string }
 
 export interface ConversationFilter {
   readonly activeSince?: string | null | undefined
@@ -490,6 +497,12 @@ export interface UpdateToolInput {
   readonly returnCharLimit?: number | null | undefined
   readonly tags?: readonly string[] | null | undefined
   readonly timeoutMs?: number | null | undefined
+}
+
+export interface UploadFileInput {
+  readonly conversationId: string
+  readonly dataUrl: string
+  readonly name?: string | null | undefined
 }
 
 export interface UpsertAgentInput {

@@ -6,6 +6,7 @@ import { requireScope } from './auth/require-scope.ts'
 import { createOwnTokens } from './auth/own-tokens.ts'
 import { trustsTokens } from './auth/verify-token.ts'
 import { createViewerOfToken } from './auth/viewer-of-token.ts'
+import { openFile } from './auth/open-file.ts'
 import type { CommandContext } from './commands/command-context.ts'
 import { isLoopback, type Config } from './config.ts'
 import { builtinTools, type BuiltinTool } from './domain/builtin-tools.ts'
@@ -13,6 +14,7 @@ import { createTokenCounter } from './domain/tokens.ts'
 import type { Viewer } from './domain/viewer.ts'
 import { ContextCache } from './engine/context-cache.ts'
 import type { EngineContext } from './engine/engine-context.ts'
+import { FileCache } from './engine/file-cache.ts'
 import type { Context } from './graphql/context.ts'
 import { createLoaders } from './graphql/loaders.ts'
 import { schema } from './graphql/schema.ts'
@@ -116,8 +118,15 @@ export async function createApp(options: AppOptions): Promise<App> {
   const providers = [demoProvider, ...config.endpoints.map(createProvider), ...(options.providers ?? [])]
   const catalog = createCatalog(providers)
   const network = createNetworkGuard({ allowPrivate: config.allowPrivateNetwork })
-  const toolbox = new Toolbox({ db, secrets, registry: createToolRegistry(tools), network, log, traces: tracing !== undefined })
-  const commands: CommandContext = { db, secrets, clock, ids, hub, work, models: catalog, tools: toolbox }
+  const { maxFileBytes } = config
+  const registry = createToolRegistry(tools)
+  const toolbox = new Toolbox({ db, secrets, registry, network, log, maxFileBytes, traces: tracing !== undefined })
+  const commands: CommandContext = {
+    ...{ db, secrets, clock, ids, hub, work },
+    models: catalog,
+    tools: toolbox,
+    maxFileBytes,
+  }
   const engine = {
     db,
     clock,
@@ -125,6 +134,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     hub,
     work,
     contexts: new ContextCache(),
+    files: new FileCache(),
     catalog,
     log,
     countTokens: createTokenCounter(),
@@ -194,6 +204,7 @@ export async function createApp(options: AppOptions): Promise<App> {
             viewerOfToken: createViewerOfToken(db, { clock, tenantId, ownTokens, trust: tokenTrust }),
           }),
           createContext: (viewer): Context => ({ ...commands, viewer, ownTokens, loaders: createLoaders(db, viewer) }),
+          openFile: (viewer, id) => openFile(db, viewer, id),
           log,
           graphiql: true,
           console: config.console,

@@ -43,6 +43,7 @@ export interface Config {
   /** Per process. 0: no limit. */
   readonly tenantRequests: number
   readonly maxBodyBytes: number
+  readonly maxFileBytes: number
   /** The built-in model providers and those of the providers file. */
   readonly endpoints: readonly EndpointConfig[]
   readonly allowPrivateNetwork: boolean
@@ -100,6 +101,7 @@ export function readConfig(env: Environment = process.env): Config {
     keySubscriptions: values.HOLDPOINT_KEY_SUBSCRIPTIONS,
     tenantRequests: values.HOLDPOINT_TENANT_REQUESTS,
     maxBodyBytes: values.HOLDPOINT_MAX_BODY,
+    maxFileBytes: values.HOLDPOINT_MAX_FILE,
     endpoints: endpointsOf(values, env),
     allowPrivateNetwork: values.HOLDPOINT_ALLOW_PRIVATE_NETWORK === '1',
     console: values.HOLDPOINT_CONSOLE === '1',

@@ -86,6 +86,7 @@ export const settings = {
     most: 1_000_000,
   }),
   HOLDPOINT_MAX_BODY: bytes('largest request body and WebSocket frame', { default: '10mb', most: '100mb' }),
+  HOLDPOINT_MAX_FILE: bytes('largest image or document that is stored', { default: '10mb', most: '100mb' }),
   OPENAI_API_KEY: secret('key for the models openai/…'),
   OPENAI_BASE_URL: url('address of the Responses API', webProtocols, "the SDK's"),
   OPENAI_CHAT_API_KEY: secret('key for the models openai-chat/…', 'OPENAI_API_KEY'),

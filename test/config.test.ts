@@ -30,6 +30,7 @@ describe('readConfig', () => {
       keySubscriptions: 10_000,
       tenantRequests: 0,
       maxBodyBytes: 10 * 1024 * 1024,
+      maxFileBytes: 10 * 1024 * 1024,
       endpoints: [plainEndpoint('openai'), plainEndpoint('openai-chat'), plainEndpoint('anthropic')],
       allowPrivateNetwork: false,
       console: true,

@@ -73,6 +73,7 @@ export const operationScopes: Readonly<Record<string, Readonly<Record<string, Re
     updateConversation: run,
     updateSleeptimeGroup: manage,
     updateTool: manage,
+    uploadFile: run,
     upsertAgent: manage,
     upsertTool: manage,
   },

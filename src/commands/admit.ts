@@ -1,3 +1,5 @@
+import type { GivenMessage } from '../domain/message.ts'
+import { settleMessages, type OfferedContent } from '../domain/offered-content.ts'
 import { targetNotFound, type Target } from '../domain/target.ts'
 import type { Viewer } from '../domain/viewer.ts'
 import { admitRun, findActiveRun, lockConversation, type Admitted, type NewRun } from '../store/admission.ts'
@@ -5,6 +7,7 @@ import { findRunProgress } from '../store/runs.ts'
 import { transact } from '../store/transact.ts'
 import { stopRun } from './cancel-run.ts'
 import type { CommandContext } from './command-context.ts'
+import { findNamedFiles, keepFiles } from './store-files.ts'
 import { findEarlierRun, rememberRun, type KeyedInput } from './idempotency.ts'
 
 export type WhenBusy = 'REJECT' | 'ENQUEUE' | 'INTERRUPT'
@@ -14,6 +17,8 @@ export interface Admission {
   readonly whenBusy: WhenBusy
   /** Where the client gave a key: the same request gives the same run. */
   readonly keyed?: KeyedInput | undefined
+  /** The run's messages, if they bring or name files. */
+  readonly content?: OfferedContent | undefined
 }
 
 export type AdmissionOutcome =
@@ -32,7 +37,7 @@ export async function admit(
   // A retry, so that a run that ends between the refusal and the look at it does not leave us without an answer.
   for (;;) {
     const { outcome, admitted } = await context.work.offerPlace(run.id, async (workerId) => {
-      const attempt = await (admission.keyed || admission.whenBusy === 'INTERRUPT'
+      const attempt = await (admission.keyed || admission.content || admission.whenBusy === 'INTERRUPT'
         ? admitInTransaction(context, viewer, admission, { run, workerId })
         : tryToAdmit(context.db, viewer, admission, { run, workerId }))
       return { ...attempt, claimed: attempt.admitted?.claimed }
@@ -82,18 +87,26 @@ async function admitInTransaction(
   admission: Admission,
   { run, workerId }: RunToStore,
 ): Promise<Attempt> {
-  const { to, whenBusy, keyed } = admission
+  const { to, whenBusy, keyed, content } = admission
   return transact(context, async (trx, afterCommit): Promise<Attempt> => {
     const locked = await lockConversation(trx, viewer, to)
     if (!locked) throw targetNotFound(to)
     const earlier = keyed && (await findEarlierRun(trx, keyed, run.createdAt))
     if (earlier) return { outcome: { outcome: 'accepted', runId: earlier } }
-    const attempt = await tryToAdmit(trx, viewer, admission, { run, workerId })
+    const { conversationId } = locked
+    const found = content && (await findNamedFiles(trx, viewer, conversationId, content.files))
+    const settled = found ? withMessages(run, settleMessages(content.messages, found)) : run
+    const attempt = await tryToAdmit(trx, viewer, admission, { run: settled, workerId })
     if (!attempt.admitted) return attempt
+    if (content) await keepFiles(trx, { tenantId: run.tenantId, conversationId }, content.files, run.createdAt)
     if (keyed) await rememberRun(trx, keyed, { runId: run.id, now: run.createdAt })
     if (whenBusy === 'INTERRUPT' && locked.activeRunId !== null) {
       await stopRun(context, { trx, afterCommit }, { runId: locked.activeRunId, by: viewer.actor })
     }
     return attempt
   })
+}
+
+function withMessages(run: NewRun, messages: readonly GivenMessage[]): NewRun {
+  return { ...run, request: { ...run.request, messages } }
 }

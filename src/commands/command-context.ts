@@ -20,6 +20,8 @@ export interface CommandContext {
   readonly hub: Hub
   readonly work: WorkSignal
   readonly tools: ToolAccess
+  /** The size of the largest file that is stored. */
+  readonly maxFileBytes: number
 }
 
 /** As much of it as is needed to change runs, whoever asks: the sweep does, too. */

@@ -1,5 +1,5 @@
 import { badUserInput } from '../domain/errors.ts'
-import type { GivenMessage } from '../domain/message.ts'
+import { settleMessages, type OfferedFiles, type OfferedMessage } from '../domain/offered-content.ts'
 import type { Viewer } from '../domain/viewer.ts'
 import { findMessages } from '../store/messages.ts'
 import type { AdmissionOutcome } from './admit.ts'
@@ -7,10 +7,12 @@ import type { CommandContext } from './command-context.ts'
 import { found } from './found.ts'
 import { keyedInput } from './idempotency.ts'
 import { startVersion } from './start-version.ts'
+import { checkSizes } from './store-files.ts'
 
 export interface EditMessageInput {
   readonly messageId: string
-  readonly message: GivenMessage
+  readonly message: OfferedMessage
+  readonly files: OfferedFiles
   readonly idempotencyKey: string | null
 }
 
@@ -18,16 +20,18 @@ export interface EditMessageInput {
 export async function editMessage(
   context: CommandContext,
   viewer: Viewer,
-  { messageId, message, idempotencyKey: key }: EditMessageInput,
+  { messageId, message, files, idempotencyKey: key }: EditMessageInput,
 ): Promise<AdmissionOutcome> {
   const { tenantId } = viewer
+  checkSizes(context, files.brought)
   const [edited] = await findMessages(context.db, viewer, [messageId])
   const { runId, position } = found('Message', messageId, edited)
   return startVersion(context, viewer, {
     runId,
     field: 'input.messageId',
     keyed: key === null ? undefined : keyedInput({ tenantId, operation: 'EDIT_MESSAGE', key }, { messageId, message }),
-    requestOf({ request, firstPosition }) {
+    files,
+    requestOf({ request, firstPosition }, found) {
       // The messages that a run was given are the first that it adds.
       const place = position - firstPosition!
       if (place >= request.messages.length) {
@@ -36,7 +40,7 @@ export async function editMessage(
           "The message is not part of a run's input. Expected a message of a client.",
         )
       }
-      return { ...request, messages: request.messages.with(place, message) }
+      return { ...request, messages: request.messages.with(place, settleMessages([message], found)[0]!) }
     },
   })
 }

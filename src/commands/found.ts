@@ -1,17 +1,15 @@
 import { notFound } from '../domain/errors.ts'
-import { encodeId, nounOf, type IdKind } from '../domain/ids.ts'
-
-type Kind = Exclude<IdKind, 'Step'>
+import { encodeId, nounOf, type UuidKind } from '../domain/ids.ts'
 
 /** What was looked for by its id, or NOT_FOUND. */
-export function found<Node>(kind: Kind, id: string, node: Node | undefined): Node {
+export function found<Node>(kind: UuidKind, id: string, node: Node | undefined): Node {
   if (node === undefined) throw notFound(nounOf(kind), encodeId(kind, id))
   return node
 }
 
 /** In the order of the ids; NOT_FOUND names the first that is missing. */
 export function allFound<Node extends { readonly id: string }>(
-  kind: Kind,
+  kind: UuidKind,
   ids: readonly string[],
   nodes: readonly Node[],
 ): Node[] {

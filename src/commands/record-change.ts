@@ -2,7 +2,7 @@ import type { Kysely } from 'kysely'
 
 import type { Actor } from '../domain/actor.ts'
 import { decisionsMade, settingsChange, type AuditEntry, type SettingsChange } from '../domain/audit.ts'
-import { encodeId, type IdKind } from '../domain/ids.ts'
+import { encodeId, type UuidKind } from '../domain/ids.ts'
 import type { RunState } from '../domain/run-state.ts'
 import type { AgentTool } from '../domain/tool.ts'
 import { insertAuditEntries } from '../store/audit-entries.ts'
@@ -20,7 +20,7 @@ export interface ChangedBy {
 export interface Change {
   /** Name of the mutation. */
   readonly action: string
-  readonly subject: readonly [kind: Exclude<IdKind, 'Step'>, id: string]
+  readonly subject: readonly [kind: UuidKind, id: string]
   /** The whole object, or the settings in question. Null if it does not exist. Only what differs is stored. */
   readonly before: object | null
   readonly after: object | null

@@ -1,4 +1,4 @@
-import type { GivenMessage } from '../domain/message.ts'
+import { hasFiles, noFiles, settleMessages, type OfferedFiles, type OfferedMessage } from '../domain/offered-content.ts'
 import { runDefaults, type ClientTool } from '../domain/run.ts'
 import type { Target } from '../domain/target.ts'
 import type { Viewer } from '../domain/viewer.ts'
@@ -6,10 +6,13 @@ import type { Json, JsonObject } from '../util/json.ts'
 import { admit, type AdmissionOutcome, type WhenBusy } from './admit.ts'
 import type { CommandContext } from './command-context.ts'
 import { keyedInput } from './idempotency.ts'
+import { checkSizes } from './store-files.ts'
 
 export interface SendMessageInput {
   readonly to: Target
-  readonly messages: readonly GivenMessage[]
+  readonly messages: readonly OfferedMessage[]
+  /** Files that the messages bring or name. */
+  readonly files?: OfferedFiles
   readonly clientTools: readonly ClientTool[]
   readonly maxSteps: number | null
   readonly maxTotalTokens: number | null
@@ -27,12 +30,14 @@ export function sendMessage(
   input: SendMessageInput,
 ): Promise<AdmissionOutcome> {
   const { tenantId } = viewer
-  const { idempotencyKey: key, ...asked } = input
+  const { idempotencyKey: key, files = noFiles, ...asked } = input
+  checkSizes(context, files.brought)
+  const content = hasFiles(files) ? { messages: input.messages, files } : undefined
   const keyed = key === null ? undefined : keyedInput({ tenantId, operation: 'SEND_MESSAGE', key }, asked)
   return admit(
     context,
     viewer,
-    { to: input.to, whenBusy: input.whenBusy, keyed },
+    { to: input.to, whenBusy: input.whenBusy, keyed, content },
     {
       id: context.ids.next(),
       tenantId,
@@ -43,7 +48,7 @@ export function sendMessage(
       maxSteps: input.maxSteps ?? runDefaults.maxSteps,
       maxTotalTokens: input.maxTotalTokens,
       request: {
-        messages: input.messages,
+        messages: content ? [] : settleMessages(input.messages, new Map()),
         clientTools: input.clientTools,
         ...(input.responseSchema !== undefined && { responseSchema: input.responseSchema }),
       },

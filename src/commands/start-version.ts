@@ -1,5 +1,7 @@
 import { isSameActor } from '../domain/actor.ts'
 import { badUserInput } from '../domain/errors.ts'
+import type { StoredFile } from '../domain/file.ts'
+import { noFiles, type OfferedFiles } from '../domain/offered-content.ts'
 import type { Run, RunContents, RunRequest } from '../domain/run.ts'
 import type { Viewer } from '../domain/viewer.ts'
 import { admitRun, lockConversation } from '../store/admission.ts'
@@ -10,6 +12,7 @@ import type { AdmissionOutcome } from './admit.ts'
 import { refusalWhileHeld } from './branch-refusal.ts'
 import type { CommandContext } from './command-context.ts'
 import { found } from './found.ts'
+import { findNamedFiles, keepFiles } from './store-files.ts'
 import { findEarlierRun, rememberRun, type KeyedInput } from './idempotency.ts'
 
 export interface NewVersion {
@@ -18,8 +21,10 @@ export interface NewVersion {
   /** The input that names the run, for errors. */
   readonly field: string
   readonly keyed: KeyedInput | undefined
-  /** What the new version is asked, made from what the original was asked. */
-  requestOf(original: Run & RunContents): RunRequest
+  /** Files that the request brings or names. */
+  readonly files?: OfferedFiles
+  /** What the new version is asked, made from what the original was asked. `found` are the files that are named. */
+  requestOf(original: Run & RunContents, found: ReadonlyMap<string, StoredFile>): RunRequest
 }
 
 /**
@@ -29,7 +34,7 @@ export interface NewVersion {
 export async function startVersion(
   context: CommandContext,
   viewer: Viewer,
-  { runId, field, keyed, requestOf }: NewVersion,
+  { runId, field, keyed, files = noFiles, requestOf }: NewVersion,
 ): Promise<AdmissionOutcome> {
   const { tenantId } = viewer
   const [named] = await findRuns(context.db, viewer, [runId])
@@ -49,7 +54,8 @@ export async function startVersion(
     if (previousHold === null || original.firstPosition === null) {
       throw badUserInput(field, 'The run never started. Send its messages again instead.')
     }
-    const request = withSenders(requestOf(original), original, viewer)
+    const named = await findNamedFiles(trx, viewer, conversationId, files)
+    const request = withSenders(requestOf(original, named), original, viewer)
     await switchBranch(trx, conversationId, { hold: previousHold, now })
     const run = {
       id: context.ids.next(),
@@ -67,6 +73,7 @@ export async function startVersion(
     if (!(await admitRun(trx, { conversationId }, run, { reach: viewer, mayWait: false, workerId: null }))) {
       throw new Error(`The conversation ${conversationId} changed under its lock.`)
     }
+    await keepFiles(trx, { tenantId, conversationId }, files, now)
     if (keyed) await rememberRun(trx, keyed, { runId: run.id, now })
     afterCommit(() => {
       context.hub.announce({ runId: run.id, tenantId, conversationId, status: 'QUEUED', calls: false })

@@ -14,7 +14,16 @@ import {
 } from '../domain/decisions.ts'
 import { Draft } from '../domain/draft.ts'
 import { notFound } from '../domain/errors.ts'
+import type { StoredFile } from '../domain/file.ts'
 import { encodeId } from '../domain/ids.ts'
+import {
+  noFiles,
+  settleMessages,
+  settlePart,
+  type OfferedFiles,
+  type OfferedMessage,
+  type OfferedPart,
+} from '../domain/offered-content.ts'
 import type { RunState } from '../domain/run-state.ts'
 import type { Viewer } from '../domain/viewer.ts'
 import { announceCheckpoint } from '../live/announce.ts'
@@ -29,11 +38,16 @@ import type { SchemaProblem } from '../util/json-schema.ts'
 import type { CommandContext, RunContext } from './command-context.ts'
 import { findEarlierRun, keyedInput, rememberRun } from './idempotency.ts'
 import { recordDecisions } from './record-change.ts'
+import { checkSizes, findNamedFiles, keepFiles } from './store-files.ts'
 
-export type { GivenDecision, SchemaProblem as ArgumentProblem }
+export type { SchemaProblem as ArgumentProblem }
 
-export interface SubmitApprovalsInput extends DecisionInput {
+export interface SubmitApprovalsInput {
   readonly runId: string
+  readonly decisions: readonly OfferedDecision[]
+  readonly followUp: readonly OfferedMessage[]
+  /** Files of the results and of the follow-up. */
+  readonly files?: OfferedFiles
   readonly idempotencyKey: string | null
 }
 
@@ -45,7 +59,8 @@ export async function submitApprovals(
   viewer: Viewer,
   input: SubmitApprovalsInput,
 ): Promise<SubmitApprovalsOutcome> {
-  const { runId, idempotencyKey, ...asked } = input
+  const { runId, idempotencyKey, files = noFiles, ...asked } = input
+  checkSizes(context, files.brought)
   const [run] = await findRuns(context.db, viewer, [runId])
   if (!run) throw notFound('run', encodeId('Run', runId))
   const keyed =
@@ -63,13 +78,17 @@ export async function submitApprovals(
     requireScopes(viewer, loaded.state, input)
     if (keyed && (await findEarlierRun(trx, keyed, context.clock.now()))) return { outcome: 'accepted' }
 
+    const { tenantId, conversationId } = loaded.state.run
+    const found = await findNamedFiles(trx, viewer, conversationId, files)
+    const given = settled(input, found)
     const draft = new Draft(loaded.state, context)
     // An expired call can no longer be approved, even if no sweep has denied it yet.
     const expired = denyExpired(draft)
-    const refusal = refusalOf(draft.state, input, viewer.actor)
+    const refusal = refusalOf(draft.state, given, viewer.actor)
     if (refusal && !expired) return refusal
     if (!refusal) {
-      applyDecisions(draft, input, viewer.actor)
+      applyDecisions(draft, given, viewer.actor)
+      await keepFiles(trx, { tenantId, conversationId }, files, draft.at)
       const ofAgent = toolsApprovedForAgent(loaded.state, draft.state)
       for (const agentToolId of ofAgent) await setApprovalOverride(trx, agentToolId, false)
       if (keyed) await rememberRun(trx, keyed, { runId, now: draft.at })
@@ -77,6 +96,24 @@ export async function submitApprovals(
     await storeDecisions(context, { trx, afterCommit }, loaded.state, draft)
     return refusal ?? { outcome: 'accepted' }
   })
+}
+
+/** A decision as a client gives it, before the files that it names were looked for. */
+export type OfferedDecision =
+  | Exclude<GivenDecision, { readonly kind: 'CLIENT_RETURN' }>
+  | (Omit<Extract<GivenDecision, { readonly kind: 'CLIENT_RETURN' }>, 'content'> & {
+      readonly content?: readonly OfferedPart[]
+    })
+
+function settled({ decisions, followUp }: SubmitApprovalsInput, found: ReadonlyMap<string, StoredFile>): DecisionInput {
+  return {
+    followUp: settleMessages(followUp, found),
+    decisions: decisions.map((decision): GivenDecision => {
+      if (decision.kind !== 'CLIENT_RETURN') return decision
+      const { content, ...rest } = decision
+      return content ? { ...rest, content: content.map((part) => settlePart(part, found)) } : rest
+    }),
+  }
 }
 
 /** Stores decisions in a transaction that holds the run's locks. `before` is the state that the draft began with. */

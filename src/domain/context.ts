@@ -1,7 +1,9 @@
 import type { Agent } from './agent.ts'
 import { argumentsThatRan, notesOf } from './call-notes.ts'
+import { textOf } from './content.ts'
 import { timeOf } from './local-time.ts'
-import { callsOfMessage, textOf, type Message } from './message.ts'
+import { callsOfMessage, type Message } from './message.ts'
+import { toModelContent } from './model-content.ts'
 import type { AssistantPart, ModelMessage } from './model-request.ts'
 import type { ToolCall } from './tool-call.ts'
 
@@ -39,8 +41,10 @@ export function toModelMessages(
     }
     if (message.type === 'APPROVAL_RESPONSE') continue
     turn = undefined
-    if (message.type === 'USER')
-      messages.push({ role: 'user', content: message.content.content, ...timed(message.createdAt) })
+    if (message.type === 'USER') {
+      const content = toModelContent(message.content.content, message.conversationId)
+      messages.push({ role: 'user', content, ...timed(message.createdAt) })
+    }
     if (message.type === 'SYSTEM')
       messages.push({ role: 'system', text: textOf(message.content.content), ...timed(message.createdAt) })
     if (message.type === 'SUMMARY') messages.push({ role: 'system', text: presentSummary(message.content.text) })
@@ -51,11 +55,13 @@ export function toModelMessages(
           const failed = message.excluded || call.result?.status !== 'SUCCESS'
           const notes = message.excluded ? [] : notesOf(call)
           const output = message.excluded ? withheld : (call.result?.output ?? '')
+          const content = message.excluded ? undefined : call.result?.content
           return {
             callId: call.providerCallId,
             name: call.name,
             failed,
-            output: failed && output.trim() === '' ? silentFailure : output,
+            output: failed && output.trim() === '' && !content ? silentFailure : output,
+            ...(content && { content: toModelContent(content, message.conversationId) }),
             ...(notes.length > 0 && { notes }),
             ...timed(call.finishedAt),
           }

@@ -2,6 +2,7 @@ import { jsonHash } from '../util/json-hash.ts'
 import { sameJson, type Json } from '../util/json.ts'
 import { isSameActor, type Actor } from './actor.ts'
 import { addDecisions, errorResult } from './advance.ts'
+import type { ContentPart } from './content.ts'
 import { approvalsBeside, approvalsOf, narrowestScope } from './call-approvals.ts'
 import type { Draft } from './draft.ts'
 import type { GivenMessage } from './message.ts'
@@ -27,6 +28,8 @@ export type GivenDecision =
       readonly toolCallId: string
       readonly status: ToolReturnStatus
       readonly output: string
+      /** All parts, in order, if the client gave parts instead of `output`. */
+      readonly content?: readonly ContentPart[]
       readonly stdout: readonly string[]
       readonly stderr: readonly string[]
     }
@@ -37,10 +40,10 @@ export interface DecisionInput {
 }
 
 /** Each decision with the call of the run that it is about. Undefined if the run has no such call. */
-export function withCalls(
+export function withCalls<Given extends { readonly toolCallId: string }>(
   state: Pick<RunState, 'calls'>,
-  decisions: readonly GivenDecision[],
-): { readonly given: GivenDecision; readonly call: ToolCall | undefined }[] {
+  decisions: readonly Given[],
+): { readonly given: Given; readonly call: ToolCall | undefined }[] {
   const byPublicId = new Map(state.calls.map((call) => [encodeId('ToolCall', call.id), call]))
   return decisions.map((given) => ({ given, call: byPublicId.get(given.toolCallId) }))
 }
@@ -68,8 +71,9 @@ export function hasFollowUp(call: ToolCall, hash: string): boolean {
   return decision?.followUpHash === hash || approvalsOf(call).some((approval) => approval.followUpHash === hash)
 }
 
-function hashOfReturn({ status, output, stdout, stderr }: Extract<GivenDecision, { kind: 'CLIENT_RETURN' }>): string {
-  return jsonHash({ status, output, stdout, stderr })
+function hashOfReturn(given: Extract<GivenDecision, { kind: 'CLIENT_RETURN' }>): string {
+  const { status, output, content, stdout, stderr } = given
+  return jsonHash({ status, output, stdout, stderr, ...(content && { content: content as unknown as Json }) })
 }
 
 export function hashOfFollowUp(followUp: readonly GivenMessage[]): string | undefined {

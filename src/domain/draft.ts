@@ -1,6 +1,7 @@
 import type { Clock } from '../util/clock.ts'
 import type { IdSource } from '../util/ids.ts'
 import type { BlockWrite } from './block.ts'
+import type { NewFile } from './file.ts'
 import type { GivenMessage, MessageContents, MessageType, NewMessage } from './message.ts'
 import type { LogEntry } from './run-event.ts'
 import { lastStep, type DrivenRun, type RunState } from './run-state.ts'
@@ -45,6 +46,8 @@ export interface Checkpoint {
   /** Where the conversation's context begins from now on, where it was compacted. */
   readonly context: ContextBounds | null
   readonly entries: readonly LogEntry[]
+  /** Files that results refer to. */
+  readonly files: readonly NewFile[]
   /** What memory tools wrote. One whose block has changed meanwhile makes the whole checkpoint fail. */
   readonly blocks: readonly BlockWrite[]
 }
@@ -68,6 +71,7 @@ export class Draft {
   #calls: { readonly list: ToolCall[]; readonly places: Map<string, number> } | undefined
   readonly #excluded: number[] = []
   readonly #blocks: BlockWrite[] = []
+  readonly #files: NewFile[] = []
   #context: ContextBounds | null = null
   #asked: number | null = null
 
@@ -101,6 +105,7 @@ export class Draft {
       newCalls: [...this.#newCalls].map((id) => byId.get(id)!),
       changedCalls: [...this.#changedCalls].filter((id) => !this.#newCalls.has(id)).map((id) => byId.get(id)!),
       excluded: this.#excluded,
+      files: this.#files,
       context: this.#context,
       entries: this.#entries,
       blocks: this.#blocks,
@@ -281,6 +286,10 @@ export class Draft {
 
   writeBlocks(writes: readonly BlockWrite[]): void {
     this.#blocks.push(...writes)
+  }
+
+  addFiles(files: readonly NewFile[]): void {
+    this.#files.push(...files)
   }
 
   decideCall(id: string, decision: Decision, change: Partial<ToolCall> & Pick<ToolCall, 'status'>): void {

@@ -1,3 +1,5 @@
+import type { FilePlace } from './file.ts'
+
 /** What an id shows to the world: `run_` and the 32 hex digits of a UUID. Inside, ids are plain UUIDs. */
 export const idPrefixes = {
   Agent: 'agent',
@@ -6,6 +8,7 @@ export const idPrefixes = {
   AuditEntry: 'audit',
   Block: 'block',
   Conversation: 'conv',
+  File: 'file',
   McpServer: 'mcp',
   Message: 'msg',
   Run: 'run',
@@ -26,7 +29,10 @@ export function nounOf(kind: IdKind): string {
 
 const kindsByPrefix = new Map(Object.entries(idPrefixes).map(([kind, prefix]) => [prefix as string, kind as IdKind]))
 
-export function encodeId(kind: Exclude<IdKind, 'Step'>, uuid: string): string {
+/** Kinds whose ids are one UUID. */
+export type UuidKind = Exclude<IdKind, 'Step' | 'File'>
+
+export function encodeId(kind: UuidKind, uuid: string): string {
   return `${idPrefixes[kind]}_${uuid.replaceAll('-', '')}`
 }
 
@@ -50,17 +56,30 @@ export function encodeStepId(runId: string, index: number): string {
   return `${idPrefixes.Step}_${runId.replaceAll('-', '')}_${index}`
 }
 
+/** A file has no id of its own: it is a conversation's, by its key. */
+export function encodeFileId({ conversationId, key }: FilePlace): string {
+  return `${idPrefixes.File}_${conversationId.replaceAll('-', '')}_${key.replaceAll('-', '')}`
+}
+
 export type DecodedId =
-  | { readonly kind: Exclude<IdKind, 'Step'>; readonly uuid: string }
+  | { readonly kind: UuidKind; readonly uuid: string }
   | { readonly kind: 'Step'; readonly runId: string; readonly index: number }
+  | ({ readonly kind: 'File' } & FilePlace)
 
 /** Undefined for anything that this server cannot have given out. */
 export function decodeId(id: string): DecodedId | undefined {
-  const match = /^([a-z]+)_([0-9a-f]{32})(?:_(0|[1-9][0-9]{0,8}))?$/.exec(id)
+  const match = /^([a-z]+)_([0-9a-f]{32})(?:_([0-9a-f]{1,32}))?$/.exec(id)
   if (!match) return undefined
-  const [, prefix, hex, index] = match
+  const [, prefix, hex, rest] = match
   const kind = kindsByPrefix.get(prefix!)
-  if (!kind || (kind === 'Step') !== (index !== undefined)) return undefined
-  const uuid = hex!.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
-  return kind === 'Step' ? { kind, runId: uuid, index: Number(index) } : { kind, uuid }
+  const uuid = toUuid(hex!)
+  if (kind === 'File') return rest?.length === 32 ? { kind, conversationId: uuid, key: toUuid(rest) } : undefined
+  if (kind === 'Step') {
+    return /^(0|[1-9][0-9]{0,8})$/.test(rest ?? '') ? { kind, runId: uuid, index: Number(rest) } : undefined
+  }
+  return kind && rest === undefined ? { kind, uuid } : undefined
+}
+
+function toUuid(hex: string): string {
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
 }

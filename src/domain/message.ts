@@ -1,5 +1,6 @@
 import type { Json } from '../util/json.ts'
 import type { Actor } from './actor.ts'
+import type { ContentPart } from './content.ts'
 import type { ToolCall } from './tool-call.ts'
 
 export const messageTypes = [
@@ -17,9 +18,6 @@ export type MessageType = (typeof messageTypes)[number]
 
 export const messageRoles = ['USER', 'SYSTEM'] as const
 export type MessageRole = (typeof messageRoles)[number]
-
-/** Exactly one of the two is set. */
-export type ContentPart = { readonly text: string } | { readonly imageUrl: string }
 
 /** A message as a client gives it. */
 export interface GivenMessage {
@@ -79,10 +77,6 @@ export type NewMessage = {
     readonly content: MessageContents[Type]
   }
 }[MessageType]
-
-export function textOf(content: readonly ContentPart[]): string {
-  return content.flatMap((part) => ('text' in part ? [part.text] : [])).join('\n')
-}
 
 /** The calls of a step that a message carries. They are not stored with the message: what a call needs decides. */
 export function callsOfMessage<Call extends Pick<ToolCall, 'needs' | 'decision'>>(

@@ -1,11 +1,12 @@
 import type { JsonObject } from '../util/json.ts'
 import type { ModelSettings } from './agent.ts'
-import type { ContentPart, ProviderData } from './message.ts'
+import type { ProviderData } from './message.ts'
+import type { ModelContent } from './model-content.ts'
 import type { RunError, TokenCounts } from './run.ts'
 
 /** A turn of the exchange in a format that can be converted to every provider's. */
 export type ModelMessage =
-  | ({ readonly role: 'user'; readonly content: readonly ContentPart[] } & Timed)
+  | ({ readonly role: 'user'; readonly content: readonly ModelContent[] } & Timed)
   /** A message of the server or its operator in the middle of the exchange. */
   | ({ readonly role: 'system'; readonly text: string } & Timed)
   | { readonly role: 'assistant'; readonly parts: readonly AssistantPart[] }
@@ -27,6 +28,8 @@ export interface ModelToolReturn extends Timed {
   readonly name: string
   readonly failed: boolean
   readonly output: string
+  /** All parts, in order, if some are no text. `output` is the text among them. */
+  readonly content?: readonly ModelContent[]
   /** What the model must know about its call beside the result: who changed its arguments, and why. */
   readonly notes?: readonly string[]
 }

@@ -22,6 +22,8 @@ export interface ModelCatalog {
   /** The models that the providers list themselves. Asks each of them, at most every few minutes. */
   listFresh(): Promise<readonly Model[]>
   find(handle: string): Model | undefined
+  /** What the model reads and does. For a model whose capabilities are a guess, images are among them. */
+  capabilitiesOf(handle: string): readonly ModelCapability[]
   /** What has to be set before the model can be called; undefined if nothing has. */
   missingFor(handle: string): string | undefined
   /** What would be sent to the provider; undefined if no provider has the model. */

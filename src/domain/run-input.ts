@@ -1,6 +1,14 @@
 import { badUserInput } from './errors.ts'
-import { checkedCount, checkedDistinct, checkedObjectSchema, checkedText, checkedToolName, shown } from './input.ts'
-import type { ContentPart, GivenMessage, MessageRole } from './message.ts'
+import { checkedCount, checkedDistinct, checkedObjectSchema, checkedText, checkedToolName } from './input.ts'
+import { checkedParts, checkedWords, type PartInput } from './content-input.ts'
+import type { MessageRole } from './message.ts'
+import {
+  namedFiles,
+  type OfferedContent,
+  type OfferedMessage,
+  type OfferedPart,
+  type OfferedUpload,
+} from './offered-content.ts'
 import type { ClientTool } from './run.ts'
 import { storableText, type Json } from '../util/json.ts'
 
@@ -8,8 +16,6 @@ import { storableText, type Json } from '../util/json.ts'
 
 const maxWaitMs = 300_000
 const maxMessages = 100
-const maxParts = 50
-const maxTextCharacters = 200_000
 const maxClientTools = 128
 
 /** A longer wait than the maximum is answered after the maximum. */
@@ -37,54 +43,37 @@ interface MessageInput {
   readonly clientId?: string | null | undefined
 }
 
-interface PartInput {
-  readonly text?: string | null | undefined
-  readonly imageUrl?: string | null | undefined
-}
-
-export function checkedMessages(field: string, inputs: readonly MessageInput[]): GivenMessage[] {
+export function checkedMessages(field: string, inputs: readonly MessageInput[]): OfferedContent {
   checkedCount(field, inputs, { max: maxMessages })
-  return inputs.map((input, index) => checkedMessage(`${field}.${index}`, input))
+  const brought: OfferedUpload[] = []
+  const messages = inputs.map((input, index) => checkedMessage(`${field}.${index}`, input, brought))
+  return { messages, files: { named: messages.flatMap(({ content }) => namedFiles(content)), brought } }
 }
 
-export function checkedMessage(field: string, input: MessageInput): GivenMessage {
+/** Adds content that has to be stored as a file to `uploads`. */
+export function checkedMessage(field: string, input: MessageInput, uploads: OfferedUpload[]): OfferedMessage {
   return {
     role: input.role ?? 'USER',
-    content: checkedContent(field, input),
+    content: checkedContent(field, input, uploads),
     clientId: checkedToken(`${field}.clientId`, input.clientId),
   }
 }
 
-function checkedContent(field: string, { role, text, content }: MessageInput): ContentPart[] {
+function checkedContent(field: string, { role, text, content }: MessageInput, uploads: OfferedUpload[]): OfferedPart[] {
   if (typeof text === 'string' && content) {
     throw badUserInput(`${field}.content`, 'It cannot be combined with `text`. Give one of the two.')
   }
   if (typeof text === 'string') return [{ text: checkedWords(`${field}.text`, text) }]
   if (!content) throw badUserInput(`${field}.text`, 'It is missing. Give either `text` or `content`.')
-  if (content.length === 0) throw badUserInput(`${field}.content`, 'It is empty. Expected at least one part.')
-  checkedCount(`${field}.content`, content, { max: maxParts })
-  return content.map((part, index) => {
-    if (typeof part.text === 'string') return { text: checkedWords(`${field}.content.${index}.text`, part.text) }
-    const place = `${field}.content.${index}.imageUrl`
-    if (role === 'SYSTEM') throw badUserInput(place, 'It is an image. A SYSTEM message must contain only text.')
-    return { imageUrl: checkedImageUrl(place, part.imageUrl ?? '') }
-  })
+  if (role === 'SYSTEM') checkOnlyText(`${field}.content`, content)
+  return checkedParts(`${field}.content`, content, uploads)
 }
 
-/** Models refuse text that is only white space. */
-function checkedWords(field: string, value: string): string {
-  const text = checkedText(field, value, { max: maxTextCharacters })
-  if (text.trim() === '') throw badUserInput(field, 'It is empty. Expected text that is not only white space.')
-  return text
-}
-
-function checkedImageUrl(field: string, value: string): string {
-  const isData = /^data:image\/[a-z0-9.+-]+;base64,[A-Za-z0-9+/]+={0,2}$/.test(value)
-  if (isData || (/^https?:\/\//i.test(value) && URL.canParse(value))) return storableText(value)
-  throw badUserInput(
-    field,
-    `${shown(value)} is not the address of an image. Expected an http or https URL, or data:image/…;base64,….`,
-  )
+function checkOnlyText(field: string, content: readonly PartInput[]): void {
+  for (const [index, part] of content.entries()) {
+    const other = (['imageUrl', 'documentUrl', 'fileId'] as const).find((name) => typeof part[name] === 'string')
+    if (other) throw badUserInput(`${field}.${index}.${other}`, 'A SYSTEM message must contain only text.')
+  }
 }
 
 interface ClientToolInput {

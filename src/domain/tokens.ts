@@ -2,6 +2,7 @@ import { createRequire } from 'node:module'
 
 import type * as TokenizerPackage from 'gpt-tokenizer/encoding/o200k_base'
 
+import { weighMedia, type ModelContent } from './model-content.ts'
 import type { AssistantPart, ModelMessage, ModelRequest, ModelTool } from './model-request.ts'
 
 /**
@@ -103,8 +104,6 @@ export function createTokenCounter({ maxCharacters = 4_000_000 } = {}): CountTok
 
 /** Tokens that a message, a call or a tool costs in addition to its text. */
 const frame = 4
-/** Estimated tokens of an image of any size. */
-const imageTokens = 1_500
 
 export interface RequestWeight {
   readonly systemPrompt: number
@@ -133,13 +132,15 @@ export function weighMessages(messages: readonly ModelMessage[], count: CountTok
 function weighContent(message: ModelMessage, count: CountTokens): number {
   switch (message.role) {
     case 'user':
-      return sum(message.content, (part) => ('text' in part ? count(part.text) : imageTokens))
+      return weighParts(message.content, count)
     case 'system':
       return count(message.text)
     case 'assistant':
       return sum(message.parts, (part) => weighPart(part, count))
     case 'tool':
-      return sum(message.returns, ({ output, notes = [] }) => frame + count(output) + sum(notes, count))
+      return sum(message.returns, ({ output, content, notes = [] }) => {
+        return frame + (content ? weighParts(content, count) : count(output)) + sum(notes, count)
+      })
     default:
       return message satisfies never
   }
@@ -148,6 +149,10 @@ function weighContent(message: ModelMessage, count: CountTokens): number {
 function weighTime(message: ModelMessage, count: CountTokens): number {
   if (message.role === 'tool') return sum(message.returns, ({ at = '' }) => count(at))
   return 'at' in message ? count(message.at ?? '') : 0
+}
+
+function weighParts(content: readonly ModelContent[], count: CountTokens): number {
+  return sum(content, (part) => ('text' in part ? count(part.text) : weighMedia(part)))
 }
 
 function weighPart(part: AssistantPart, count: CountTokens): number {

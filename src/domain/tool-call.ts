@@ -1,5 +1,6 @@
 import type { Json } from '../util/json.ts'
 import type { Actor } from './actor.ts'
+import type { ContentPart } from './content.ts'
 
 export const toolCallStatuses = ['PENDING', 'READY', 'RUNNING', 'SUCCEEDED', 'FAILED', 'DENIED', 'CANCELLED'] as const
 export type ToolCallStatus = (typeof toolCallStatuses)[number]
@@ -16,7 +17,12 @@ export type ToolReturnStatus = 'SUCCESS' | 'ERROR'
 /** What a call came to. Names and ids are the call's. */
 export interface ToolResult {
   readonly status: ToolReturnStatus
+  /** The text of the result. */
   readonly output: string
+  /** All parts, in order, if some are no text. `output` is the text among them. */
+  readonly content?: readonly ContentPart[]
+  /** The tool's structured result, if it is not what `output` says as JSON. */
+  readonly json?: Json
   readonly stdout: readonly string[]
   readonly stderr: readonly string[]
   readonly truncated: boolean

@@ -1,20 +1,27 @@
-import { storableText } from '../util/json.ts'
-import type { ModelMessage } from './model-request.ts'
+import { sameJson, storableJson, storableText, type Json } from '../util/json.ts'
+import { textOf } from './content.ts'
+import type { ModelMessage, ModelToolReturn } from './model-request.ts'
 import type { ToolResult } from './tool-call.ts'
 
-/** A result as it may be stored: no longer than the tool's limit, and of text that can be stored. */
-export function truncateResult(
-  result: Pick<ToolResult, 'status' | 'output' | 'stdout' | 'stderr'>,
-  charLimit: number,
-): Omit<ToolResult, 'durationMs'> {
-  const output = cut(result.output, charLimit)
+type GivenResult = Pick<ToolResult, 'status' | 'output' | 'content' | 'json' | 'stdout' | 'stderr'>
+
+/**
+ * A result as it may be stored: its text no longer than the tool's limit, and of text that can be stored. A structured
+ * result that is longer is left out, because half of it would be no JSON.
+ */
+export function truncateResult(result: GivenResult, charLimit: number): Omit<ToolResult, 'durationMs'> {
+  const content = result.content && cutParts(result.content, charLimit)
+  const output = content ? { ...content, text: textOf(content.parts) } : cut(result.output, charLimit)
+  const structured = structuredResult(result, output.text, charLimit)
   const [stdout, stderr] = [result.stdout, result.stderr].map((lines) => cutLines(lines, charLimit))
   return {
     status: result.status,
     output: output.text,
+    ...(content && { content: content.parts }),
+    ...(structured.json !== undefined && { json: structured.json }),
     stdout: stdout!.lines,
     stderr: stderr!.lines,
-    truncated: output.truncated || stdout!.truncated || stderr!.truncated,
+    truncated: output.truncated || structured.truncated || stdout!.truncated || stderr!.truncated,
   }
 }
 
@@ -22,10 +29,61 @@ export function truncateResult(
 export function cutReturns(messages: readonly ModelMessage[], contextWindow: number): ModelMessage[] {
   const limit = Math.max(5_000, Math.floor(contextWindow / 5) * 4)
   return messages.map((message) =>
-    message.role === 'tool'
-      ? { ...message, returns: message.returns.map((one) => ({ ...one, output: cut(one.output, limit).text })) }
-      : message,
+    message.role === 'tool' ? { ...message, returns: message.returns.map((one) => cutReturn(one, limit)) } : message,
   )
+}
+
+function cutReturn(one: ModelToolReturn, limit: number): ModelToolReturn {
+  const content = one.content && cutParts(one.content, limit).parts
+  return { ...one, output: cut(one.output, limit).text, ...(content && { content }) }
+}
+
+/** The JSON twin of an output: the tool's structured result, else what the output is as JSON, else null. */
+export function jsonOf({ json, output }: Pick<ToolResult, 'json' | 'output'>): Json {
+  return json ?? parsed(output) ?? null
+}
+
+function structuredResult(
+  { json }: GivenResult,
+  output: string,
+  charLimit: number,
+): { readonly json?: Json; readonly truncated: boolean } {
+  if (json === undefined || json === null) return { truncated: false }
+  try {
+    const storable = storableJson(json)
+    if (sameJson(parsed(output), storable)) return { truncated: false }
+    if (JSON.stringify(storable).length <= charLimit) return { json: storable, truncated: false }
+  } catch {
+    // It is nested too deeply to be stored.
+  }
+  return { truncated: true }
+}
+
+/** Undefined for text that is no JSON, or that is nested too deeply to be written again. */
+function parsed(text: string): Json | undefined {
+  try {
+    return storableJson(JSON.parse(text) as Json)
+  } catch {
+    return undefined
+  }
+}
+
+/** Cuts the text of the parts to a limit that they share. Parts that are no text stay. */
+function cutParts<Part extends object>(parts: readonly Part[], limit: number) {
+  const kept: Part[] = []
+  let left = limit
+  let truncated = false
+  for (const part of parts) {
+    if (!('text' in part)) kept.push(part)
+    else if (left <= 0) truncated = true
+    else {
+      const shown = cut(part.text as string, left)
+      kept.push({ ...part, text: shown.text })
+      left -= shown.text.length
+      truncated ||= shown.truncated
+    }
+  }
+  return { parts: kept, truncated }
 }
 
 /** It says where it was cut and not how much is missing: what comes out of a sandbox has been cut before. */

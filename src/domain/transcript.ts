@@ -1,6 +1,7 @@
 import { changedArguments } from './call-notes.ts'
 import type { ContextMessage } from './context.ts'
-import { callsOfMessage, type ContentPart } from './message.ts'
+import { callsOfMessage } from './message.ts'
+import { contentText } from './model-content.ts'
 import { cutFromTokens, cutToTokens, countTokens } from './tokens.ts'
 import type { ToolCall } from './tool-call.ts'
 
@@ -20,9 +21,9 @@ function entriesOf({ message, callsOfStep }: ContextMessage, returnCharLimit: nu
   const calls = callsOfMessage(message.type, callsOfStep)
   switch (message.type) {
     case 'USER':
-      return [entry('user', textWithImages(message.content.content))]
+      return [entry('user', contentText(message.content.content))]
     case 'SYSTEM':
-      return [entry('system', textWithImages(message.content.content))]
+      return [entry('system', contentText(message.content.content))]
     case 'ASSISTANT':
       return [entry(message.content.interrupted ? 'assistant (cut short)' : 'assistant', message.content.text)]
     case 'SUMMARY':
@@ -34,7 +35,7 @@ function entriesOf({ message, callsOfStep }: ContextMessage, returnCharLimit: nu
     case 'APPROVAL_RESPONSE':
       return calls.map((call) => entry(`decision about ${call.name}`, decisionOf(call)))
     case 'TOOL_RETURN':
-      return calls.map((call) => entry(returnLabel(call), clamp(call.result?.output ?? '', returnCharLimit)))
+      return calls.map((call) => entry(returnLabel(call), clamp(returnedText(call), returnCharLimit)))
     // Reasoning is neither said nor done.
     case 'REASONING':
       return []
@@ -47,8 +48,8 @@ function entry(label: string, text: string): string {
   return `${label}:\n${text.replaceAll(/^/gm, '> ')}`
 }
 
-function textWithImages(content: readonly ContentPart[]): string {
-  return content.map((part) => ('text' in part ? part.text : '[an image]')).join('\n')
+function returnedText(call: ToolCall): string {
+  return call.result?.content ? contentText(call.result.content) : (call.result?.output ?? '')
 }
 
 /** What the assistant wrote, and what the call ran with where that is something else. */

@@ -2,6 +2,7 @@ import { AnswerMeter } from '../domain/answer-limits.ts'
 import type { Answer, Measured } from '../domain/answer.ts'
 import type { RunFailure } from '../domain/context-overflow.ts'
 import { writeText, type LiveItem, type LiveStep } from '../domain/live-step.ts'
+import { describeUnreadable } from '../domain/readable-request.ts'
 import type { ModelPart, ModelRequest } from '../domain/model-request.ts'
 import { costOf } from '../domain/price.ts'
 import { noUsage, type TokenCounts } from '../domain/run.ts'
@@ -161,7 +162,7 @@ function openStream(context: EngineContext, request: ModelRequest, signal: Abort
       request.model,
       context.catalog.list().map((model) => model.handle),
     )
-  return provider.stream(request, signal)
+  return provider.stream(describeUnreadable(request, context.catalog.capabilitiesOf(request.model)), signal)
 }
 
 class UnknownModelError extends Error {

@@ -8,6 +8,7 @@ import type { ToolCall } from '../domain/tool-call.ts'
 import { announceCheckpoint, announceEnd } from '../live/announce.ts'
 import { isCheckpointStored, writeCheckpoint, writeLoneEnd } from '../store/checkpoint.ts'
 import { CheckpointRefusedError, storeEnd } from '../store/end-run.ts'
+import { insertFiles } from '../store/files.ts'
 import { lockRun, type LockedRun } from '../store/lock-run.ts'
 import { findRunHold } from '../store/runs.ts'
 import type { Database } from '../store/schema.ts'
@@ -111,12 +112,15 @@ type StoreContext = Pick<EngineContext, 'db' | 'hub' | 'ids' | 'work'>
 /** Stores a checkpoint and announces it. Returns false if the run has changed since the checkpoint was made. */
 async function store(context: StoreContext, checkpoint: Checkpoint): Promise<boolean> {
   const ends = hasEnded(checkpoint.after.status)
-  // These checkpoints also change the conversation, so both rows are locked before anything is read.
-  if (ends || checkpoint.context) {
-    if (ends && checkpoint.after.kind !== 'SLEEPTIME' && (await storeLoneEnd(context, checkpoint))) return true
+  // These checkpoints also change the conversation or add files to it, so both rows are locked before anything is read.
+  const { files } = checkpoint
+  if (ends || checkpoint.context || files.length > 0) {
+    const isLone = ends && checkpoint.after.kind !== 'SLEEPTIME' && files.length === 0
+    if (isLone && (await storeLoneEnd(context, checkpoint))) return true
     return transact(context, async (trx, afterCommit) => {
       const locked = await lockRun(trx, checkpoint.after.id)
       if (!locked) return false
+      await insertFiles(trx, checkpoint.after, files, { now: checkpoint.at, expiresAt: null })
       await storeIn(context, { trx, afterCommit, locked }, checkpoint)
       return true
     }).catch(falseIfRefused)

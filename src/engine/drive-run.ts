@@ -9,6 +9,8 @@ import type { Checkpoint, ContextBounds, Draft } from '../domain/draft.ts'
 import type { LiveStep } from '../domain/live-step.ts'
 import type { Message } from '../domain/message.ts'
 import { callsOfStep, lastStep, type RunState } from '../domain/run-state.ts'
+import { describeUnreadable, filesToLoad, withFileContent } from '../domain/readable-request.ts'
+import type { ModelRequest } from '../domain/model-request.ts'
 import { contextWindowOf } from '../domain/model.ts'
 import { hasEnded } from '../domain/run.ts'
 import { weighRequest } from '../domain/tokens.ts'
@@ -150,9 +152,12 @@ class RunDriver {
 
   async #callModel(): Promise<void> {
     const { blocks, request, window } = await this.#prepare()
-    const weigh = () => weighRequest(request, this.#context.countTokens)
+    const { catalog } = this.#context
+    // What the model cannot read weighs no more than the words that describe it.
+    const readable = describeUnreadable(request, catalog.capabilitiesOf(request.model))
+    const weigh = () => weighRequest(readable, this.#context.countTokens)
     // A text never has more tokens than bytes. Most contexts are far below the limit, so their tokens need no counting.
-    if (weighRequest(request, byteLength).total > window * compactAbove) {
+    if (weighRequest(readable, byteLength).total > window * compactAbove) {
       const weight = weigh()
       if (weight.total > window * compactAbove) {
         const { moved, failure } = await this.#compact({ window, fixed: weight.systemPrompt + weight.tools })
@@ -161,6 +166,7 @@ class RunDriver {
       }
     }
 
+    const loaded = await this.#withFiles(request)
     const step = lastStep(this.#state)!
     const live: LiveStep = { seq: this.#state.run.nextSeq - 1, stepIndex: step.index, items: [] }
     this.#live = live
@@ -168,7 +174,7 @@ class RunDriver {
     const state = this.#state
     const needOf = (name: string) => announcedNeed(state, name)
     const exchange = state.agent.keepRequests && this.#context.keepsRequests ? new KeptExchange() : undefined
-    const asked = { ...request, ...(exchange && { exchange }) }
+    const asked = { ...loaded, ...(exchange && { exchange }) }
     const outcome = await callWithFallbacks(this.#context, this.#runId, asked, live, this.#stop.signal, needOf)
     if (outcome.outcome === 'aborted' && this.#holder.release.aborted) return
     if (exchange && outcome.outcome === 'failure') exchange.failed(outcome.error)
@@ -210,6 +216,19 @@ class RunDriver {
     const window = contextWindowOf(this.#state.agent, catalog)
     const request = buildModelRequest(this.#state, blocks, this.#history, { window, now: clock.now() })
     return { blocks, window, request }
+  }
+
+  /** With the content of the files that the model, or one of its fallbacks, can read. */
+  async #withFiles(request: ModelRequest): Promise<ModelRequest> {
+    const { db, catalog, files } = this.#context
+    const models = [request.model, ...request.settings.fallbacks]
+    const readable = describeUnreadable(
+      request,
+      models.flatMap((model) => catalog.capabilitiesOf(model)),
+    )
+    const places = filesToLoad(readable)
+    const base64Of = await whileHeld(this.#holder.release, () => files.load(db, places))
+    return withFileContent(readable, base64Of)
   }
 
   async #loadHistory(): Promise<ContextMessage[]> {
@@ -297,6 +316,7 @@ class RunDriver {
       await this.#commit((draft) => {
         draft.settleCall(finished.callId, finished.status, finished.result)
         draft.writeBlocks(finished.writes)
+        draft.addFiles(finished.files)
       })
       for (const { blockId, expectedVersion } of finished.writes) this.#seenBlocks.set(blockId, expectedVersion + 1)
     } catch (error) {

@@ -10,6 +10,7 @@ import type { Clock } from '../util/clock.ts'
 import type { IdSource } from '../util/ids.ts'
 import type { Log } from '../util/log.ts'
 import type { ContextCache } from './context-cache.ts'
+import type { FileCache } from './file-cache.ts'
 
 /** What the engine needs to drive runs: a database, models, tools and a clock. */
 export interface EngineContext {
@@ -20,6 +21,8 @@ export interface EngineContext {
   readonly work: WorkSignal
   /** Contexts of the conversations that were recently driven here. */
   readonly contexts: ContextCache
+  /** Contents of files that models were recently sent. */
+  readonly files: FileCache
   readonly catalog: ProviderCatalog
   readonly tools: Toolbox
   readonly log: Log

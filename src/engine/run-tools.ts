@@ -1,5 +1,6 @@
 import { errorResult } from '../domain/advance.ts'
 import type { BlockWrite } from '../domain/block.ts'
+import type { NewFile } from '../domain/file.ts'
 import { findTool, type RunState } from '../domain/run-state.ts'
 import type { ToolCall, ToolResult } from '../domain/tool-call.ts'
 import type { Executed } from '../tools/toolbox.ts'
@@ -12,6 +13,8 @@ export interface FinishedCall {
   readonly result: ToolResult
   /** Block writes that are stored in the same checkpoint as the result. */
   readonly writes: readonly BlockWrite[]
+  /** Files that the result refers to, stored in the same checkpoint. */
+  readonly files: readonly NewFile[]
 }
 
 /** The versions of the blocks that the model was shown, by id. */
@@ -52,12 +55,12 @@ export class RunningTools {
     })
     const executed = await this.#withinGrace(execution)
     if (!executed) return cancelled(call, errorResult(cancelledText('It was told to stop.')))
-    const { result, writes } = executed
-    if (result.status === 'SUCCESS') return { callId: call.id, status: 'SUCCEEDED', result, writes }
+    const { result, writes, files } = executed
+    if (result.status === 'SUCCESS') return { callId: call.id, status: 'SUCCEEDED', result, writes, files }
     // A tool that fails after it was told to stop has stopped as asked. That is not a failure.
-    return this.#signal.aborted
-      ? cancelled(call, { ...result, output: cancelledText(`It said: ${result.output}`) })
-      : { callId: call.id, status: 'FAILED', result, writes: [] }
+    if (!this.#signal.aborted) return { callId: call.id, status: 'FAILED', result, writes: [], files }
+    const { content: _content, json: _json, ...text } = result
+    return cancelled(call, { ...text, output: cancelledText(`It said: ${result.output}`) })
   }
 
   /** Returns undefined if a tool continues for too long after it was told to stop. Its later result is discarded. */
@@ -77,7 +80,7 @@ export class RunningTools {
 }
 
 function cancelled(call: ToolCall, result: ToolResult): FinishedCall {
-  return { callId: call.id, status: 'CANCELLED', result, writes: [] }
+  return { callId: call.id, status: 'CANCELLED', result, writes: [], files: [] }
 }
 
 function cancelledText(detail: string): string {

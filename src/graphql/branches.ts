@@ -1,6 +1,7 @@
 import { editMessage } from '../commands/edit-message.ts'
 import { regenerate } from '../commands/regenerate.ts'
 import { selectBranch } from '../commands/select-branch.ts'
+import { namedFiles, type OfferedUpload } from '../domain/offered-content.ts'
 import { checkedMessage, checkedToken, checkedWait } from '../domain/run-input.ts'
 import { waitForRun } from '../live/wait-for-run.ts'
 import { isHoldOnBranch } from '../store/branches.ts'
@@ -126,9 +127,12 @@ builder.mutationFields((t) => ({
     args: { input: t.arg({ type: EditMessageInput, required: true, description: 'The message and its replacement.' }) },
     resolve: async (_root, { input }, context) => {
       const waitMs = checkedWait('input.waitMs', input.waitMs)
+      const brought: OfferedUpload[] = []
+      const message = checkedMessage('input.message', input.message, brought)
       const outcome = await editMessage(context, context.viewer, {
         messageId: requireUuid('Message', input.messageId),
-        message: checkedMessage('input.message', input.message),
+        message,
+        files: { named: namedFiles(message.content), brought },
         idempotencyKey: checkedToken('input.idempotencyKey', input.idempotencyKey),
       })
       if (outcome.outcome === 'accepted') await waitForRun(context, outcome.runId, { waitMs })

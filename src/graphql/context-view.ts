@@ -6,6 +6,7 @@ import { encodeId } from '../domain/ids.ts'
 import type { Message as DomainMessage } from '../domain/message.ts'
 import { contextWindowOf } from '../domain/model.ts'
 import { compileSystemPrompt } from '../domain/prompt.ts'
+import { describeUnreadable, withFileContent } from '../domain/readable-request.ts'
 import { countTokens, weighMessages, weighRequest } from '../domain/tokens.ts'
 import { loadContextSnapshot } from '../store/context-snapshot.ts'
 import type { Json } from '../util/json.ts'
@@ -65,6 +66,9 @@ ContextType.implement({
   }),
 })
 
+/** Stands for the content of files, which can be large. */
+const elided = () => 'Y29udGVudCBvZiB0aGUgZmlsZQ=='
+
 /** Made by the functions that the engine uses, from what is stored: it cannot say anything else than what is sent. */
 export async function viewContext(context: Context, conversationId: string): Promise<ContextView> {
   const snapshot = await loadContextSnapshot(context.db, context.viewer, conversationId)
@@ -75,10 +79,12 @@ export async function viewContext(context: Context, conversationId: string): Pro
   const window = contextWindowOf(state.agent, context.models)
   const now = context.clock.now()
   const request = buildModelRequest(state, blocks, messages, { window, now })
-  const body = context.models.requestBody(request)
+  const capabilities = context.models.capabilitiesOf(request.model)
+  const readable = describeUnreadable(request, capabilities)
+  const body = context.models.requestBody(withFileContent(readable, elided))
   if (!body) throw new HoldpointError('UNAVAILABLE', `This server cannot reach the model ${request.model} now.`)
 
-  const weight = weighRequest(request)
+  const weight = weighRequest(readable)
   const instructions = countTokens(compileSystemPrompt(state.agent, [], now))
   const summary = weighMessages(toModelMessages(messages.filter(({ message }) => message.type === 'SUMMARY')))
   return {

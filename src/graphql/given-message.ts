@@ -1,9 +1,7 @@
-import {
-  textOf,
-  type ContentPart as DomainContentPart,
-  type GivenMessage as DomainGivenMessage,
-} from '../domain/message.ts'
+import { textOf } from '../domain/content.ts'
+import type { GivenMessage as DomainGivenMessage } from '../domain/message.ts'
 import { builder } from './builder.ts'
+import { ContentPart, ContentPartInput, shownParts } from './content-part.ts'
 
 const MessageRole = builder.enumType('MessageRole', {
   description: 'Who speaks in a message that a client sends.',
@@ -13,25 +11,8 @@ const MessageRole = builder.enumType('MessageRole', {
   } as const,
 })
 
-export const ContentPart = builder.objectRef<DomainContentPart>('ContentPart')
-ContentPart.implement({
-  description: 'A part of a message or tool result. Exactly one of `text`, `imageUrl` and `documentUrl` is set.',
-  fields: (t) => ({
-    text: t.string({
-      nullable: true,
-      description: 'TEXT: the text. Null for other kinds.',
-      resolve: (part) => ('text' in part ? part.text : null),
-    }),
-    imageUrl: t.string({
-      nullable: true,
-      description:
-        'IMAGE: URL or data URL as given, or `file.url` if the image is stored as a file. Null for other kinds.',
-      resolve: (part) => ('imageUrl' in part ? part.imageUrl : null),
-    }),
-  }),
-})
-
-export const GivenMessage = builder.objectRef<DomainGivenMessage>('GivenMessage')
+/** Of a run in the given conversation. */
+export const GivenMessage = builder.objectRef<DomainGivenMessage & { readonly conversationId: string }>('GivenMessage')
 GivenMessage.implement({
   description: 'A message as the client sent it.',
   fields: (t) => ({
@@ -43,21 +24,12 @@ GivenMessage.implement({
     content: t.field({
       type: [ContentPart],
       description: 'All parts of the message, in order.',
-      resolve: (message) => [...message.content],
+      resolve: (message) => shownParts(message.content, message.conversationId),
     }),
     clientId: t.exposeString('clientId', {
       nullable: true,
       description: 'Id that the client gave the message. Null if it gave none.',
     }),
-  }),
-})
-
-const ContentPartInput = builder.inputType('ContentPartInput', {
-  description: 'A part of a new message or client tool result. A data URL of more than 8 KB is stored as a file.',
-  isOneOf: true,
-  fields: (t) => ({
-    text: t.string({ description: 'Text, 1 to 200,000 characters.' }),
-    imageUrl: t.string({ description: 'Image: an http or https URL, or a base64 data URL with an image type.' }),
   }),
 })
 

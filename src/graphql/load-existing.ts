@@ -1,14 +1,14 @@
 import type DataLoader from 'dataloader'
 
 import { notFound } from '../domain/errors.ts'
-import { encodeId, type IdKind } from '../domain/ids.ts'
+import { encodeId, type UuidKind } from '../domain/ids.ts'
 import type { Context } from './context.ts'
 import { nounOf, requireUuid } from './node.ts'
 
 /** Loads an object that must exist. Throws NOT_FOUND if the viewer's tenant has no such object. */
 export async function loadExisting<Value>(
   loader: DataLoader<string, Value | undefined>,
-  kind: Exclude<IdKind, 'Step'>,
+  kind: UuidKind,
   uuid: string,
 ): Promise<Value> {
   const value = await loader.load(uuid)

@@ -1,9 +1,5 @@
-import {
-  callsOfMessage,
-  textOf,
-  type MessageOutline,
-  type MessageType as DomainMessageType,
-} from '../domain/message.ts'
+import { textOf } from '../domain/content.ts'
+import { callsOfMessage, type MessageOutline, type MessageType as DomainMessageType } from '../domain/message.ts'
 import type { ToolCallOutline } from '../domain/tool-call.ts'
 import { isHoldOnBranch } from '../store/branches.ts'
 import { countMessages, listMessagesPage, type MessageList, type ShownContent } from '../store/messages.ts'
@@ -13,7 +9,7 @@ import { builder } from './builder.ts'
 import { connectionType, type CountedPage } from './connection.ts'
 import type { Context } from './context.ts'
 import { Conversation } from './conversation.ts'
-import { ContentPart } from './given-message.ts'
+import { ContentPart, shownParts } from './content-part.ts'
 import { loadExisting } from './load-existing.ts'
 import { encodeId, Node, registerNode } from './node.ts'
 import { Message, Run, Step, ToolCall } from './run-refs.ts'
@@ -139,7 +135,8 @@ messageRef('USER').implement({
     content: t.field({
       type: [ContentPart],
       description: 'All parts of the message, in order.',
-      resolve: async (message, _args, context) => [...(await contentOf(message, context)).content],
+      resolve: async (message, _args, context) =>
+        shownParts((await contentOf(message, context)).content, message.conversationId),
     }),
     sentBy: t.field({
       type: Actor,

@@ -1,7 +1,16 @@
 import { brandWithType } from '@pothos/core'
 
 import { badUserInput, notFound } from '../domain/errors.ts'
-import { decodeId, encodeId, encodeStepId, idPrefixes, nounOf, type DecodedId, type IdKind } from '../domain/ids.ts'
+import {
+  decodeId,
+  encodeId,
+  encodeStepId,
+  idPrefixes,
+  nounOf,
+  type DecodedId,
+  type IdKind,
+  type UuidKind,
+} from '../domain/ids.ts'
 import { builder } from './builder.ts'
 import type { Context } from './context.ts'
 
@@ -17,9 +26,9 @@ Node.implement({
   fields: (t) => ({ id: t.id({ description: 'Globally unique. It never changes.', resolve: () => '' }) }),
 })
 
-type DecodedIdOf<Kind extends NodeKind> = Kind extends 'Step'
-  ? Extract<DecodedId, { kind: 'Step' }>
-  : Exclude<DecodedId, { kind: 'Step' }>
+type DecodedIdOf<Kind extends NodeKind> = Kind extends 'Step' | 'File'
+  ? Extract<DecodedId, { kind: Kind }>
+  : Extract<DecodedId, { uuid: string }>
 
 export interface NodeSource<Kind extends NodeKind> {
   /**
@@ -35,7 +44,7 @@ const sources = new Map<NodeKind, NodeSource<never>>()
 
 /** Registers how `node` finds objects of this kind. */
 export function registerNode<Kind extends NodeKind>(kind: Kind, source: NodeSource<Kind>): void {
-  sources.set(kind, source)
+  sources.set(kind, source as unknown as NodeSource<never>)
 }
 
 /** The object with this id, if the viewer may see it. */
@@ -72,8 +81,6 @@ builder.queryFields((t) => ({
     },
   }),
 }))
-
-type UuidKind = Exclude<IdKind, 'Step'>
 
 /** The UUID in an id of this kind. Throws NOT_FOUND for any other text, because no such object can exist. */
 export function requireUuid(kind: UuidKind, id: string): string {

@@ -3,6 +3,7 @@ import DataLoader from 'dataloader'
 import type { CommandContext } from '../commands/command-context.ts'
 import type { ApiKey } from '../domain/api-key.ts'
 import type { AuditEntry } from '../domain/audit.ts'
+import type { FilePlace, StoredFile } from '../domain/file.ts'
 import type { McpServer } from '../domain/mcp-server.ts'
 import type { GivenMessage, MessageOutline } from '../domain/message.ts'
 import type { Run, StopReason } from '../domain/run.ts'
@@ -16,6 +17,7 @@ import { findAuditEntries } from '../store/audit-entries.ts'
 import { listPreviousRuns, listVersionsOfRuns } from '../store/branches.ts'
 import { findConversationHeads, type ConversationHead } from '../store/conversation-heads.ts'
 import { findLastActivity } from '../store/conversation-list.ts'
+import { findFiles } from '../store/files.ts'
 import { findLastStopReasonsOfAgents, findLastStopReasonsOfConversations } from '../store/last-stop-reasons.ts'
 import { findMcpServers, listToolsOfMcpServers } from '../store/mcp-servers.ts'
 import {
@@ -88,6 +90,7 @@ export interface RunLoaders {
   readonly toolsOfMcpServer: ManyById<Tool>
   readonly apiKeys: OneById<ApiKey>
   readonly auditEntries: OneById<AuditEntry>
+  readonly files: DataLoader<FilePlace, StoredFile | undefined, string>
 }
 
 /** Loads runs and what belongs to them, in batches. Every statement is filtered by the tenant. */
@@ -158,7 +161,18 @@ export function createRunLoaders(db: CommandContext['db'], reach: Reach): RunLoa
     ),
     apiKeys: loaderById((ids) => findApiKeys(db, reach, ids)),
     auditEntries: loaderById((ids) => findAuditEntries(db, reach, ids)),
+    files: new DataLoader(
+      async (places) => {
+        const found = new Map((await findFiles(db, reach, places)).map((file) => [fileKey(file), file]))
+        return places.map((place) => found.get(fileKey(place)))
+      },
+      { cacheKeyFn: fileKey },
+    ),
   }
+}
+
+function fileKey({ conversationId, key }: FilePlace): string {
+  return `${conversationId} ${key}`
 }
 
 function loaderOfMap<Value>(find: (ids: readonly string[]) => Promise<Map<string, Value>>) {

@@ -1,4 +1,5 @@
 import type { ApiKey as DomainApiKey } from '../domain/api-key.ts'
+import type { StoredFile } from '../domain/file.ts'
 import type { McpServer as DomainMcpServer } from '../domain/mcp-server.ts'
 import type { MessageOutline } from '../domain/message.ts'
 import type { Run as DomainRun } from '../domain/run.ts'
@@ -18,4 +19,5 @@ export const Message = builder.interfaceRef<MessageOutline>('Message')
 export const ToolCall = builder.objectRef<ToolCallOutline>('ToolCall')
 export const SleeptimeGroup = builder.objectRef<DomainSleeptimeGroup>('SleeptimeGroup')
 export const McpServer = builder.objectRef<DomainMcpServer>('McpServer')
+export const File = builder.objectRef<StoredFile>('File')
 export const ApiKey = builder.objectRef<DomainApiKey>('ApiKey')

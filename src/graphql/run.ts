@@ -60,7 +60,10 @@ Run.implement({
     input: t.field({
       type: [GivenMessage],
       description: 'Messages that the run was given, even if it never started.',
-      resolve: async (run, _args, context) => [...(await loadExisting(context.loaders.inputOfRun, 'Run', run.id))],
+      resolve: async ({ id, conversationId }, _args, context) => {
+        const messages = await loadExisting(context.loaders.inputOfRun, 'Run', id)
+        return messages.map((message) => ({ ...message, conversationId }))
+      },
     }),
     messages: t.field({
       type: MessageConnection,

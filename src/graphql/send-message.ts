@@ -124,7 +124,7 @@ function toCommand(input: typeof SendMessageInput.$inferInput): Parameters<typeo
     to: to.agentId
       ? { agentId: requireUuid('Agent', to.agentId) }
       : { conversationId: requireUuid('Conversation', to.conversationId ?? '') },
-    messages: checkedMessages('input.messages', messages),
+    ...checkedMessages('input.messages', messages),
     clientTools: checkedClientTools('input.clientTools', clientTools ?? []),
     maxSteps: optionalNumber('input.maxSteps', maxSteps, { from: 1, to: 1000 }),
     maxTotalTokens: optionalNumber('input.maxTotalTokens', maxTotalTokens, { from: 1, to: 2 ** 31 - 1 }),

@@ -1,10 +1,14 @@
-import { submitApprovals, type GivenDecision } from '../commands/submit-approvals.ts'
+import { submitApprovals, type OfferedDecision } from '../commands/submit-approvals.ts'
 import { badUserInput } from '../domain/errors.ts'
 import { checkedCount, checkedText } from '../domain/input.ts'
 import { waitForRun } from '../live/wait-for-run.ts'
+import { textOf } from '../domain/content.ts'
+import { checkedParts } from '../domain/content-input.ts'
+import { namedFiles, type OfferedPart, type OfferedUpload } from '../domain/offered-content.ts'
 import { storableText } from '../util/json.ts'
 import { builder } from './builder.ts'
 import type { Context } from './context.ts'
+import { ContentPartInput } from './content-part.ts'
 import { NewMessageInput } from './given-message.ts'
 import { requireUuid } from './node.ts'
 import { checkedMessages, checkedToken, checkedWait } from '../domain/run-input.ts'
@@ -50,9 +54,9 @@ const ClientToolReturnInput = builder.inputType('ClientToolReturnInput', {
     toolCallId: t.id({ required: true, description: 'Id of the tool call.' }),
     status: t.field({ type: ToolReturnStatus, required: true, description: 'Whether the tool succeeded.' }),
     output: t.string({
-      required: true,
       description: "Text of the result, or of the error. It is cut to the tool's `returnCharLimit`.",
     }),
+    content: t.field({ type: [ContentPartInput], description: 'Parts of the result: 1 to 50.' }),
     stdout: t.stringList({ description: 'Lines that the tool wrote to standard output. Empty by default.' }),
     stderr: t.stringList({ description: 'Lines that the tool wrote to standard error. Empty by default.' }),
   }),
@@ -131,10 +135,18 @@ type Input = typeof SubmitApprovalsInput.$inferInput
 async function submit(context: Context, runId: string, input: Input) {
   if (input.decisions.length === 0) throw badUserInput('input.decisions', 'It is empty. Expected 1 to 200 decisions.')
   checkedCount('input.decisions', input.decisions, { max: maxDecisions })
+  const uploads: OfferedUpload[] = []
+  const decisions = input.decisions.map((one, index) => toDecision(`input.decisions.${index}`, one, uploads))
+  const followUp = checkedMessages('input.followUp', input.followUp ?? [])
+  const returned = decisions.flatMap((one) => (one.kind === 'CLIENT_RETURN' ? (one.content ?? []) : []))
   const outcome = await submitApprovals(context, context.viewer, {
     runId,
-    decisions: input.decisions.map((decision, index) => toDecision(`input.decisions.${index}`, decision)),
-    followUp: checkedMessages('input.followUp', input.followUp ?? []),
+    decisions,
+    followUp: followUp.messages,
+    files: {
+      named: [...namedFiles(returned), ...followUp.files.named],
+      brought: [...uploads, ...followUp.files.brought],
+    },
     idempotencyKey: checkedToken('input.idempotencyKey', input.idempotencyKey),
   })
   switch (outcome.outcome) {
@@ -155,7 +167,7 @@ async function submit(context: Context, runId: string, input: Input) {
   }
 }
 
-function toDecision(field: string, input: Input['decisions'][number]): GivenDecision {
+function toDecision(field: string, input: Input['decisions'][number], uploads: OfferedUpload[]): OfferedDecision {
   if (input.approve) {
     const { toolCallId, arguments: edited, note, scope } = input.approve
     return {
@@ -170,15 +182,30 @@ function toDecision(field: string, input: Input['decisions'][number]): GivenDeci
     const { toolCallId, reason } = input.deny
     return { kind: 'DENIED', toolCallId, reason: wordsForModel(`${field}.deny.reason`, reason) }
   }
-  const { toolCallId, status, output, stdout, stderr } = input.toolReturn
+  const { toolCallId, status, stdout, stderr } = input.toolReturn
   return {
     kind: 'CLIENT_RETURN',
     toolCallId,
     status,
-    output: storableText(output),
+    ...returnedContent(`${field}.toolReturn`, input.toolReturn, uploads),
     stdout: (stdout ?? []).map(storableText),
     stderr: (stderr ?? []).map(storableText),
   }
+}
+
+/** A client returns a text, or parts. */
+function returnedContent(
+  field: string,
+  { output, content }: typeof ClientToolReturnInput.$inferInput,
+  uploads: OfferedUpload[],
+): { readonly output: string; readonly content?: readonly OfferedPart[] } {
+  if (typeof output === 'string' && content) {
+    throw badUserInput(`${field}.content`, 'It cannot be combined with `output`. Give one of the two.')
+  }
+  if (typeof output === 'string') return { output: storableText(output) }
+  if (!content) throw badUserInput(`${field}.output`, 'It is missing. Give either `output` or `content`.')
+  const parts = checkedParts(`${field}.content`, content, uploads)
+  return { output: textOf(parts), content: parts }
 }
 
 /** A note or a reason. Empty text counts as none. */

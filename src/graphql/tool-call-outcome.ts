@@ -6,9 +6,11 @@ import type {
   ToolCallOutline,
   ToolResult,
 } from '../domain/tool-call.ts'
+import { jsonOf } from '../domain/tool-output.ts'
 import type { Json } from '../util/json.ts'
 import { Actor } from './actor.ts'
 import { builder } from './builder.ts'
+import { ContentPart, shownParts } from './content-part.ts'
 import type { Context } from './context.ts'
 import { loadExisting } from './load-existing.ts'
 import { encodeId } from './node.ts'
@@ -152,6 +154,22 @@ ToolReturn.implement({
     output: t.string({
       description: 'Text of the result, or of the error. Empty if the result has no text.',
       resolve: async (call, _args, context) => (await resultOf(call, context)).output,
+    }),
+    content: t.field({
+      type: [ContentPart],
+      description: 'All parts of the result, in order.',
+      resolve: async (call, _args, context) => {
+        const { content, output } = await resultOf(call, context)
+        if (!content) return shownParts(output === '' ? [] : [{ text: output }], '')
+        const { conversationId } = await loadExisting(context.loaders.runs, 'Run', call.runId)
+        return shownParts(content, conversationId)
+      },
+    }),
+    json: t.field({
+      type: 'JSON',
+      nullable: true,
+      description: "Result as JSON: the tool's structured result, or else `output` parsed. Null if there is neither.",
+      resolve: async (call, _args, context) => jsonOf(await resultOf(call, context)),
     }),
     stdout: t.stringList({
       description: 'Lines that the tool wrote to standard output.',

@@ -1,9 +1,15 @@
-import type { Base64ImageSource, ContentBlockParam } from '@anthropic-ai/sdk/resources/messages'
+import type {
+  Base64ImageSource,
+  ContentBlockParam,
+  DocumentBlockParam,
+  ImageBlockParam,
+  TextBlockParam,
+} from '@anthropic-ai/sdk/resources/messages'
 
-import type { ContentPart } from '../domain/message.ts'
+import type { ModelContent } from '../domain/model-content.ts'
 import type { AssistantPart, ModelMessage, ModelRequest } from '../domain/model-request.ts'
 import { ownData } from './reasoning.ts'
-import { argumentsObject, returnText, withWireIds } from './wire.ts'
+import { argumentsObject, loadedMedia, returnContent, returnText, withWireIds } from './wire.ts'
 
 export interface Turn {
   readonly role: 'user' | 'assistant'
@@ -48,11 +54,12 @@ function blocksOf(
       })
     case 'tool':
       return message.returns.map((one) => {
-        const content = returnText(one)
+        const parts = returnContent(one)?.flatMap(contentOf)
+        const content = parts ?? returnText(one)
         return {
           type: 'tool_result',
           tool_use_id: one.callId,
-          ...(content.trim() !== '' && { content }),
+          ...((typeof content !== 'string' || content.trim() !== '') && { content }),
           ...(one.failed && { is_error: true }),
         }
       })
@@ -62,22 +69,21 @@ function blocksOf(
 }
 
 /** Empty text is refused, also text of nothing but spaces. */
-function textBlock(text: string): ContentBlockParam[] {
+function textBlock(text: string): TextBlockParam[] {
   return text.trim() === '' ? [] : [{ type: 'text', text }]
 }
 
-function contentOf(part: ContentPart): ContentBlockParam[] {
+function contentOf(part: ModelContent): (TextBlockParam | ImageBlockParam | DocumentBlockParam)[] {
   if ('text' in part) return textBlock(part.text)
-  const [, mediaType, data] = /^data:(image\/[\w.+-]+);base64,(.*)$/is.exec(part.imageUrl) ?? []
-  if (mediaType === undefined || data === undefined) {
-    return [{ type: 'image', source: { type: 'url', url: part.imageUrl } }]
+  const media = loadedMedia('image' in part ? part.image : part.document)
+  if ('image' in part) {
+    if ('url' in media) return [{ type: 'image', source: { type: 'url', url: media.url } }]
+    const mediaType = media.mediaType as Base64ImageSource['media_type']
+    return [{ type: 'image', source: { type: 'base64', media_type: mediaType, data: media.base64 } }]
   }
-  const source = {
-    type: 'base64',
-    media_type: mediaType.toLowerCase() as Base64ImageSource['media_type'],
-    data,
-  } as const
-  return [{ type: 'image', source }]
+  if ('url' in media) return [{ type: 'document', source: { type: 'url', url: media.url } }]
+  const source = { type: 'base64', media_type: 'application/pdf', data: media.base64 } as const
+  return [{ type: 'document', source, ...(media.name !== null && { title: media.name }) }]
 }
 
 function partOf(

@@ -14,15 +14,18 @@ export function createCatalog(providers: readonly Provider[]): ProviderCatalog {
   const byName = new Map(providers.map((provider) => [provider.name, provider]))
   const listed = new ListedModels()
   const named = (handle: string) => byName.get(handle.slice(0, Math.max(0, handle.indexOf('/'))))
-  const shown = (model: ProviderModel): Model => ({
+  const shown = ({ isGuess: _isGuess, ...model }: ProviderModel): Model => ({
     capabilities: [],
     ...model,
     isConfigured: byName.get(model.provider)?.missing === undefined,
   })
   const modelsOf = (provider: Provider) => (listed.of(provider) ?? provider.models()).map(shown)
-  const find = (handle: string) => {
+  const findModel = (handle: string) => {
     const provider = named(handle)
-    const model = provider?.models().find((one) => one.handle === handle) ?? provider?.find?.(handle)
+    return provider?.models().find((one) => one.handle === handle) ?? provider?.find?.(handle)
+  }
+  const find = (handle: string) => {
+    const model = findModel(handle)
     return model && shown(model)
   }
   const providerOf = (handle: string) => (find(handle) ? named(handle) : undefined)
@@ -34,6 +37,11 @@ export function createCatalog(providers: readonly Provider[]): ProviderCatalog {
       return list()
     },
     find,
+    // Many open models see images, and one that does not says so.
+    capabilitiesOf: (handle) => {
+      const { capabilities = [], isGuess = false } = findModel(handle) ?? {}
+      return isGuess ? [...capabilities, 'IMAGES'] : capabilities
+    },
     missingFor: (handle) => named(handle)?.missing,
     providerOf,
     priceOf: (handle) => named(handle)?.priceOf?.(handle),

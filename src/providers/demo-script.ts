@@ -1,5 +1,6 @@
+import type { ModelContent } from '../domain/model-content.ts'
 import type { ModelMessage } from '../domain/model-request.ts'
-import { textOf } from '../domain/message.ts'
+import { textOf } from '../domain/content.ts'
 
 export const demoFailures = [
   'timeout',
@@ -28,7 +29,7 @@ export interface DemoScript {
 export function readScript(messages: readonly ModelMessage[]): DemoScript {
   const last = messages.findLastIndex(({ role }) => role !== 'system')
   const lastUser = messages.findLast((message) => message.role === 'user')
-  const script = lastUser ? scriptOf(textOf(lastUser.content)) : scriptOf('')
+  const script = lastUser ? scriptOf(lastUser.content) : scriptOf([])
   const text = answerAfter(messages[last], messages.slice(last + 1))
   return text === undefined ? script : { slowMs: script.slowMs, reasoning: '', text, failure: null, calls: [] }
 }
@@ -37,14 +38,20 @@ export function readScript(messages: readonly ModelMessage[]): DemoScript {
 function answerAfter(last: ModelMessage | undefined, told: readonly ModelMessage[]): string | undefined {
   if (last?.role === 'tool') {
     return last.returns
-      .map(({ name, failed, output }) => `${name} ${failed ? 'failed' : 'returned'}: ${output}`)
+      .map(({ name, failed, output, content }) => {
+        return `${name} ${failed ? 'failed' : 'returned'}: ${content ? textOf(content) : output}`
+      })
       .join('\n')
   }
   const notes = told.flatMap((message) => (message.role === 'system' ? [message.text] : []))
   return last?.role === 'assistant' && notes.length > 0 ? `Noted: ${notes.join('\n')}` : undefined
 }
 
-function scriptOf(message: string): DemoScript {
+/** What the model is told about content that it cannot read is repeated too, but is no part of a script. */
+function scriptOf(content: readonly ModelContent[]): DemoScript {
+  const isDescription = (part: ModelContent) => 'describes' in part
+  const message = textOf(content.filter((part) => !isDescription(part)))
+  const descriptions = textOf(content.filter(isDescription))
   const said: string[] = []
   const thought: string[] = []
   const rest: string[] = []
@@ -66,8 +73,8 @@ function scriptOf(message: string): DemoScript {
     else rest.push(line)
   }
 
-  const unscripted = rest.join('\n').trim()
   const scripted = said.length + thought.length + calls.length > 0 || failure !== null
+  const unscripted = [...rest, ...(scripted ? [] : [descriptions])].join('\n').trim()
   if (unscripted !== '' || !scripted) said.push(`You said: ${unscripted}`)
   return { slowMs, reasoning: thought.join('\n'), text: said.join('\n'), failure, calls }
 }

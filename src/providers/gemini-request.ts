@@ -1,12 +1,12 @@
 import type { Content, FunctionDeclaration, GenerationConfig, Part } from '@google/genai'
 
-import type { ContentPart } from '../domain/message.ts'
+import type { ModelContent } from '../domain/model-content.ts'
 import type { AssistantPart, ModelMessage, ModelRequest } from '../domain/model-request.ts'
 import { isJsonObject, type JsonObject } from '../util/json.ts'
 import { geminiVersion, thinkingOf, type GeminiThinking } from './gemini-model.ts'
 import { modelName } from './models.ts'
 import { ownData } from './reasoning.ts'
-import { argumentsObject, promptWithSchema, returnText, withWireIds } from './wire.ts'
+import { argumentsObject, loadedMedia, promptWithSchema, returnedMedia, returnText, withWireIds } from './wire.ts'
 
 interface ToolConfig {
   readonly functionCallingConfig: { readonly allowedFunctionNames?: string[]; readonly mode: 'AUTO' | 'ANY' }
@@ -87,23 +87,27 @@ function partsOf(message: ModelMessage, request: ModelRequest): Part[] {
     case 'assistant':
       return modelParts(message.parts, request)
     case 'tool':
-      return message.returns.map((one) => ({
-        functionResponse: {
-          id: one.callId,
-          name: one.name,
-          response: { [one.failed ? 'error' : 'output']: returnText(one) },
-        },
-      }))
+      return [
+        ...message.returns.map((one) => ({
+          functionResponse: {
+            id: one.callId,
+            name: one.name,
+            response: { [one.failed ? 'error' : 'output']: returnText(one) },
+          },
+        })),
+        // The responses are JSON. What else the tools returned follows them.
+        ...returnedMedia(message.returns).map(contentOf),
+      ]
     default:
       return message satisfies never
   }
 }
 
-function contentOf(part: ContentPart): Part {
+function contentOf(part: ModelContent): Part {
   if ('text' in part) return { text: part.text }
-  const [, mimeType, data] = /^data:([\w.+-]+\/[\w.+-]+);base64,(.*)$/is.exec(part.imageUrl) ?? []
-  if (mimeType === undefined || data === undefined) return { fileData: { fileUri: part.imageUrl } }
-  return { inlineData: { data, mimeType: mimeType.toLowerCase() } }
+  const media = loadedMedia('image' in part ? part.image : part.document)
+  if ('url' in media) return { fileData: { fileUri: media.url } }
+  return { inlineData: { data: media.base64, mimeType: media.mediaType } }
 }
 
 /** A call's signature was stored with what came before the call: see `readContent`. */

@@ -68,10 +68,13 @@ export interface ModelFamily {
   readonly windows: Readonly<Record<string, number>>
   readonly fallbackWindow: number
   readonly capabilitiesOf: (name: string) => readonly ModelCapability[]
+  /** Whether a name says nothing about the model. */
+  readonly isUnknown?: (name: string) => boolean
 }
 
 export const openaiFamily: ModelFamily = {
   windows: openaiModels,
+  isUnknown: (name) => !isOpenaiModel(name),
   fallbackWindow: 128_000,
   capabilitiesOf: (name) => {
     if (!isOpenaiModel(name)) return ['TOOLS']
@@ -107,7 +110,7 @@ export const geminiFamily: ModelFamily = {
 /** `described` are the models that the owner of an endpoint has described, which are then all that is listed. */
 export function knownModels(
   provider: string,
-  { windows, fallbackWindow, capabilitiesOf, lists = true }: ModelFamily,
+  { windows, fallbackWindow, capabilitiesOf, isUnknown = () => false, lists = true }: ModelFamily,
   described: Endpoint['models'] = [],
 ): KnownModels {
   const own = new Map(described.map(({ name, contextWindow }) => [name, contextWindow]))
@@ -116,6 +119,7 @@ export function knownModels(
     provider,
     contextWindow: own.get(name) ?? windows[name] ?? windows[familyName(name)] ?? fallbackWindow,
     capabilities: capabilitiesOf(name),
+    isGuess: isUnknown(name),
   })
   return {
     list: (own.size > 0 ? [...own.keys()] : lists ? Object.keys(windows) : []).map(model),

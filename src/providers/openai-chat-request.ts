@@ -5,13 +5,23 @@ import type {
   ChatCompletionMessageParam,
 } from 'openai/resources/chat/completions/completions'
 
-import type { ContentPart } from '../domain/message.ts'
-import type { AssistantPart, ModelMessage, ModelRequest, ToolChoice } from '../domain/model-request.ts'
+import type { ModelContent } from '../domain/model-content.ts'
+import type { AssistantPart, ModelMessage, ModelRequest, ModelToolReturn, ToolChoice } from '../domain/model-request.ts'
 import { modelName } from './models.ts'
 import { effortOf, isOpenaiModel, isReasoningModel, takesParallelSwitch } from './openai-model.ts'
 import { ownData } from './reasoning.ts'
 import { isStrictSchema } from './strict-schema.ts'
-import { argumentsText, isObjectSchema, promptWithSchema, returnText, withWireIds } from './wire.ts'
+import {
+  argumentsText,
+  fileName,
+  isObjectSchema,
+  mediaUrl,
+  promptWithSchema,
+  returnContent,
+  returnedMedia,
+  returnText,
+  withWireIds,
+} from './wire.ts'
 
 /** Only what was asked for is sent: a compatible server may know none of the rest. */
 export function chatBody(request: ModelRequest): ChatCompletionCreateParamsStreaming {
@@ -88,17 +98,38 @@ function messageOf(
     case 'assistant':
       return assistantOf(message.parts, request, { current })
     case 'tool':
-      return message.returns.map((one) => ({ role: 'tool', tool_call_id: one.callId, content: returnText(one) }))
+      return [
+        ...message.returns.map((one) => ({
+          role: 'tool' as const,
+          tool_call_id: one.callId,
+          content: returnText(one) || (returnContent(one) ? shownBelow : ''),
+        })),
+        ...messageOfMedia(message.returns),
+      ]
     default:
       return message satisfies never
   }
 }
 
-function contentOf(content: readonly ContentPart[]): string | ChatCompletionContentPart[] {
+const shownBelow = 'The result is shown in the next message.'
+
+/** In this format a tool returns nothing but text. What else it returned follows in a message of its own. */
+function messageOfMedia(returns: readonly ModelToolReturn[]): ChatCompletionMessageParam[] {
+  const content = returnedMedia(returns)
+  return content.length > 0 ? [{ role: 'user', content: content.map(partOf) }] : []
+}
+
+function contentOf(content: readonly ModelContent[]): string | ChatCompletionContentPart[] {
   if (content.every((part) => 'text' in part)) return content.map(({ text }) => text).join('\n')
-  return content.map((part) =>
-    'text' in part ? { type: 'text', text: part.text } : { type: 'image_url', image_url: { url: part.imageUrl } },
-  )
+  return content.map(partOf)
+}
+
+function partOf(part: ModelContent): ChatCompletionContentPart {
+  if ('text' in part) return { type: 'text', text: part.text }
+  if ('image' in part) return { type: 'image_url', image_url: { url: mediaUrl(part.image) } }
+  // The format has no place for the address of a document.
+  if ('url' in part.document) return { type: 'text', text: `[document at ${part.document.url}]` }
+  return { type: 'file', file: { filename: fileName(part.document), file_data: mediaUrl(part.document) } }
 }
 
 function assistantOf(

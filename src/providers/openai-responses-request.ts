@@ -4,14 +4,23 @@ import type {
   ResponseInputItem,
 } from 'openai/resources/responses/responses'
 
-import type { ContentPart } from '../domain/message.ts'
+import type { ModelContent } from '../domain/model-content.ts'
 import type { AssistantPart, ModelMessage, ModelRequest, ToolChoice } from '../domain/model-request.ts'
 import type { JsonObject } from '../util/json.ts'
 import { modelName } from './models.ts'
 import { effortOf, isReasoningModel, takesParallelSwitch } from './openai-model.ts'
 import { ownData } from './reasoning.ts'
 import { isStrictSchema } from './strict-schema.ts'
-import { argumentsText, isObjectSchema, promptWithSchema, returnText, withWireIds } from './wire.ts'
+import {
+  argumentsText,
+  fileName,
+  isObjectSchema,
+  mediaUrl,
+  promptWithSchema,
+  returnContent,
+  returnText,
+  withWireIds,
+} from './wire.ts'
 
 /** What changes least comes first, so that OpenAI's prompt cache finds what it has seen. */
 export function responsesBody(request: ModelRequest): ResponseCreateParamsStreaming {
@@ -68,16 +77,18 @@ function itemsOf(message: ModelMessage, request: ModelRequest): ResponseInputIte
       return message.returns.map((one) => ({
         type: 'function_call_output',
         call_id: one.callId,
-        output: returnText(one),
+        output: returnContent(one)?.map(contentOf) ?? returnText(one),
       }))
     default:
       return message satisfies never
   }
 }
 
-function contentOf(part: ContentPart): ResponseInputContent {
+function contentOf(part: ModelContent): ResponseInputContent {
   if ('text' in part) return { type: 'input_text', text: part.text }
-  return { type: 'input_image', image_url: part.imageUrl, detail: 'auto' }
+  if ('image' in part) return { type: 'input_image', image_url: mediaUrl(part.image), detail: 'auto' }
+  if ('url' in part.document) return { type: 'input_file', file_url: part.document.url }
+  return { type: 'input_file', filename: fileName(part.document), file_data: mediaUrl(part.document) }
 }
 
 function itemOf(part: AssistantPart, rest: readonly AssistantPart[], request: ModelRequest): ResponseInputItem[] {

@@ -4,7 +4,11 @@ import type { ModelPrice } from '../domain/price.ts'
 import type { JsonObject } from '../util/json.ts'
 
 /** A model as a provider describes it. What it can do may be unknown. */
-export type ProviderModel = Pick<Model, 'handle' | 'provider' | 'contextWindow'> & Partial<Pick<Model, 'capabilities'>>
+export type ProviderModel = Pick<Model, 'handle' | 'provider' | 'contextWindow'> &
+  Partial<Pick<Model, 'capabilities'>> & {
+    /** Nobody here knows the model. */
+    readonly isGuess?: boolean
+  }
 
 /**
  * Models behind one wire format at one address. `stream` never throws once started: a failure is the last part of the

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 
-import type { ContentPart } from '../domain/message.ts'
+import { textOf } from '../domain/content.ts'
+import type { Media, ModelContent } from '../domain/model-content.ts'
 import type { AssistantPart, ModelMessage, ModelRequest, ModelToolReturn } from '../domain/model-request.ts'
 import { isJsonObject, storableJson, type Json, type JsonObject } from '../util/json.ts'
 
@@ -52,7 +53,7 @@ function timeLine(at: string | undefined): string[] {
   return at === undefined ? [] : [`[${at}]`]
 }
 
-function withTime(content: readonly ContentPart[], at: string | undefined): readonly ContentPart[] {
+function withTime(content: readonly ModelContent[], at: string | undefined): readonly ModelContent[] {
   const [first, ...rest] = content
   if (at === undefined) return content
   if (!first || !('text' in first)) return [...timeLine(at).map((text) => ({ text })), ...content]
@@ -103,6 +104,46 @@ export function promptWithSchema({ systemPrompt, settings: { responseSchema } }:
  * A return as text, with its time and the notes about its call in front of it: no format has a place of their own for
  * them.
  */
-export function returnText({ output, notes = [], at }: ModelToolReturn): string {
-  return [...timeLine(at), ...notes.map((note) => `[Note: ${note}]`), output].join('\n')
+export function returnText({ output, content, notes = [], at }: ModelToolReturn): string {
+  return [...timeLine(at), ...notes.map(noteLine), content ? textOf(content) : output].join('\n')
+}
+
+/**
+ * A return that has more than text, by its parts, with the time and the notes in front. Undefined if it is all text.
+ */
+export function returnContent({ content, notes = [], at }: ModelToolReturn): ModelContent[] | undefined {
+  if (!content?.some((part) => !('text' in part))) return undefined
+  return [...[...timeLine(at), ...notes.map(noteLine)].map((text) => ({ text })), ...content]
+}
+
+/**
+ * What tools returned beside text, each after a line that names its tool: for formats whose returns have no place for
+ * it.
+ */
+export function returnedMedia(returns: readonly ModelToolReturn[]): ModelContent[] {
+  return returns.flatMap((one) => {
+    const media = one.content?.filter((part) => !('text' in part)) ?? []
+    return media.length > 0 ? [{ text: `Returned by the tool ${one.name}:` }, ...media] : []
+  })
+}
+
+function noteLine(note: string): string {
+  return `[Note: ${note}]`
+}
+
+/** Content as its provider gets it: at an address, or as bytes in base64. */
+export function loadedMedia(media: Media): Exclude<Media, { readonly file: unknown }> {
+  if ('file' in media) throw new Error(`The file ${media.file.key} was not loaded before the request was made.`)
+  return media
+}
+
+/** The address of the content, or a data URL. */
+export function mediaUrl(media: Media): string {
+  const loaded = loadedMedia(media)
+  return 'url' in loaded ? loaded.url : `data:${loaded.mediaType};base64,${loaded.base64}`
+}
+
+/** Some formats demand a file name. */
+export function fileName(media: Media): string {
+  return ('name' in media ? media.name : null) ?? 'document.pdf'
 }

@@ -10,6 +10,7 @@ import { parseTraceparent, withTrace } from '../util/trace-context.ts'
 import { createIdentify, type Authenticate, type ClientOf } from './authentication.ts'
 import { createClientLimits } from './client-limits.ts'
 import { createConsole } from './console.ts'
+import { createFiles, isFilePath, type OpenFile } from './files.ts'
 import { asksForPage, createGraphiQL } from './graphiql.ts'
 import type { RequestHandler, UpgradeHandler } from './handlers.ts'
 import { createReadiness, sendLiveness, type Ready } from './health.ts'
@@ -37,6 +38,8 @@ export interface HttpServerOptions<Viewer> {
   readonly clientOf?: ClientOf<Viewer>
   /** Whether to refuse new requests for now. Defaults to never. */
   readonly isOverloaded?: () => boolean
+  /** What `GET /files/:id` sends. */
+  readonly openFile: OpenFile<Viewer>
   readonly log: Log
   readonly limits?: Partial<Limits>
   readonly graphiql: boolean
@@ -91,6 +94,7 @@ export function createHttpServer<Viewer>(options: HttpServerOptions<Viewer>): Ht
   const yoga = createGraphQLServer({ ...shared, schema, createContext, eventStreams, observeOperation })
   const webSockets = createWebSocketEndpoint({ ...shared, yoga, origins })
   const sendGraphiQL = createGraphiQL()
+  const sendFile = createFiles({ ...shared, openFile: options.openFile })
   const sendSchemaFile = createSchemaFiles(schema)
   const sendReadiness = createReadiness(ready, { log })
   const answerMetrics = options.metrics && createMetricsEndpoint(options.metrics, { ...shared, ...options.metrics })
@@ -102,8 +106,10 @@ export function createHttpServer<Viewer>(options: HttpServerOptions<Viewer>): Ht
     if (host !== undefined && !parseHost(host)) return sendError(response, 400, badHost)
     if (path === '/graphql') {
       if (options.graphiql && asksForPage(request)) return sendGraphiQL(request, response)
-      return answerGraphQL(request, response)
+      return guarded(request, response, async () => yoga.requestListener(request, response))
     }
+    if (path !== undefined && isFilePath(path))
+      return guarded(request, response, () => sendFile(request, response, path))
     if (isSchemaFile(path)) return isRead(request, response) ? sendSchemaFile(response, path) : undefined
     if (path === '/metrics' && answerMetrics)
       return isRead(request, response) ? answerMetrics(request, response) : undefined
@@ -119,10 +125,14 @@ export function createHttpServer<Viewer>(options: HttpServerOptions<Viewer>): Ht
   }
 
   /** A browser must be told by CORS headers that a page of an allowed origin may read the answer. */
-  async function answerGraphQL(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async function guarded(
+    request: IncomingMessage,
+    response: ServerResponse,
+    answer: () => Promise<void>,
+  ): Promise<void> {
     if (origins.answerCors(request, response)) return
     const refusal = origins.refusalOf(request.headers)
-    if (refusal === undefined) return yoga.requestListener(request, response)
+    if (refusal === undefined) return answer()
     const { origin, host } = request.headers
     log.warn({ origin, host }, `refused a request: ${refusal}`)
     sendError(response, 403, refusal, 'FORBIDDEN')

@@ -2,6 +2,7 @@ import type { Kysely, Selectable } from 'kysely'
 
 import type { Conversation } from '../domain/conversation.ts'
 import type { Reach } from '../domain/viewer.ts'
+import { deleteFilesOfConversation } from './files.ts'
 import type { Database } from './schema.ts'
 import { ofTenant } from './tenant-scope.ts'
 
@@ -119,12 +120,13 @@ export async function setArchived(
 }
 
 /**
- * Deletes the runs and messages of a conversation that its caller has locked. Numbers and positions go on from where
- * they were, so that nothing that comes later is taken for something that is gone.
+ * Deletes the runs, messages and files of a conversation that its caller has locked. Numbers and positions go on from
+ * where they were, so that nothing that comes later is taken for something that is gone.
  */
 export async function clearConversation(trx: Kysely<Database>, id: string, now: Date): Promise<void> {
   await trx.deleteFrom('messages').where('conversation_id', '=', id).execute()
   await trx.deleteFrom('runs').where('conversation_id', '=', id).execute()
+  await deleteFilesOfConversation(trx, id)
   await trx
     .updateTable('conversations')
     .set((eb) => ({
@@ -138,6 +140,21 @@ export async function clearConversation(trx: Kysely<Database>, id: string, now: 
     }))
     .where('id', '=', id)
     .execute()
+}
+
+/** Keeps a conversation from being deleted, and from nothing else, until the transaction is over. */
+export async function lockConversationKey(
+  trx: Kysely<Database>,
+  reach: Reach,
+  id: string,
+): Promise<{ readonly id: string } | undefined> {
+  return trx
+    .selectFrom('conversations')
+    .select('id')
+    .where(ofTenant('conversations', reach))
+    .where('id', '=', id)
+    .forKeyShare()
+    .executeTakeFirst()
 }
 
 /**

@@ -45,6 +45,8 @@ export const copiedColumns = {
     ...['created_at', 'expires_at', 'status', 'started_at', 'finished_at', 'edited_arguments', 'approval'],
     ...['decision', 'decided_by', 'decided_at', 'result'],
   ],
+  // The key is the file's in every conversation, so what refers to it is copied as it is.
+  files: ['key', 'tenant_id', 'hash', 'name', 'media_type', 'size_bytes', 'tokens'],
   blocks: ['tenant_id', 'label', 'value', 'description', 'char_limit', 'read_only'],
 } as const
 
@@ -127,6 +129,11 @@ export async function forkConversation(db: Kysely<Database>, fork: Fork): Promis
         ${columns(copiedColumns.blocks, 'old_blocks.')}
       from conversation, (
         select *, (row_number() over (order by id))::integer as place from blocks where conversation_id = ${source}) old_blocks
+    ),
+    new_files as (
+      insert into files (conversation_id, created_at, ${columns(copiedColumns.files)})
+      select conversation.id, ${now}::timestamptz, ${columns(copiedColumns.files, 'files.')}
+      from conversation, files where conversation_id = ${source} and expires_at is null
     ),
     new_progress as (
       insert into sleeptime_progress (agent_id, conversation_id, read_to)

@@ -282,6 +282,19 @@ export interface Database {
     decided_at: Date | null
     result: NullableJsonb<ToolResult>
   }
+  file_contents: { tenant_id: string; hash: Buffer; bytes: Buffer }
+  files: {
+    conversation_id: string
+    key: string
+    tenant_id: string
+    hash: Buffer
+    name: string | null
+    media_type: string
+    size_bytes: number
+    tokens: number
+    created_at: Date
+    expires_at: Date | null
+  }
   run_log: { run_id: string; first_seq: number; at: Date; entries: string }
   idempotency_keys: {
     tenant_id: string

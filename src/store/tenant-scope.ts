@@ -44,6 +44,10 @@ const limitsOf: Record<TenantTable, (reach: Reach) => Condition> = {
   api_keys: nothing,
   audit_entries: nothing,
   idempotency_keys: nothing,
+  files: (reach) =>
+    sql`exists (select from conversations where conversations.id = files.conversation_id
+      and ${ofConversations(reach, { agentId: 'conversations.agent_id', id: 'conversations.id' })})`,
+  file_contents: nothing,
 }
 
 function ofRuns(reach: Reach): Condition {

@@ -1,4 +1,5 @@
-import { textOf, type GivenMessage, type NewMessage } from '../domain/message.ts'
+import { textOf } from '../domain/content.ts'
+import type { GivenMessage, NewMessage } from '../domain/message.ts'
 
 /** What a client sent, in the form of the GenAI conventions. */
 export function inputOf(messages: readonly GivenMessage[]): string {

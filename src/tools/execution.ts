@@ -4,6 +4,8 @@ import type { DrivenRun } from '../domain/run-state.ts'
 import type { Step } from '../domain/step.ts'
 import type { ToolCall } from '../domain/tool-call.ts'
 import type { Tool } from '../domain/tool.ts'
+import type { Json } from '../util/json.ts'
+import type { ReturnedPart } from './returned-content.ts'
 
 /** A call to run, with everything that its tool may need. */
 export interface Execution {
@@ -21,7 +23,12 @@ export interface Execution {
 /** The result of a tool before it is cut to the tool's limit. */
 export interface ToolOutput {
   readonly ok: boolean
+  /** The text of the result. */
   readonly output: string
+  /** All parts, in order, if some are no text. `output` is not used then. */
+  readonly content?: readonly ReturnedPart[]
+  /** The structured result, if the tool has one. */
+  readonly json?: Json
   readonly stdout?: readonly string[]
   readonly stderr?: readonly string[]
   /** Part of the output has already been cut. */

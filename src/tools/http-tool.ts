@@ -1,8 +1,10 @@
 import { createHmac } from 'node:crypto'
 
 import type { ToolOfKind } from '../domain/tool.ts'
+import { isPdf, isTextType, mediaTypeOf } from '../domain/media-type.ts'
 import type { JsonObject } from '../util/json.ts'
 import type { CallContext } from './call-context.ts'
+import type { ToolOutput } from './execution.ts'
 import type { GuardedNetwork } from './network-guard.ts'
 
 const maxRequestBytes = 1024 ** 2
@@ -20,8 +22,15 @@ export interface HttpCall {
   readonly signal: AbortSignal
 }
 
-/** Posts the arguments and returns the response body. Throws on a status outside 2xx, with the body in the message. */
-export async function callHttpTool(network: GuardedNetwork, tool: ToolOfKind<'HTTP'>, call: HttpCall): Promise<string> {
+/**
+ * Posts the arguments and returns the response body: text, or a file if its type says so. Throws on a status outside
+ * 2xx, with the body in the message.
+ */
+export async function callHttpTool(
+  network: GuardedNetwork,
+  tool: ToolOfKind<'HTTP'>,
+  call: HttpCall,
+): Promise<ToolOutput> {
   const body = JSON.stringify(call.args)
   if (Buffer.byteLength(body) > maxRequestBytes) throw new Error('The arguments are more than 1 MB: too much to send.')
   const response = await follow(network, new URL(tool.url), {
@@ -31,8 +40,9 @@ export async function callHttpTool(network: GuardedNetwork, tool: ToolOfKind<'HT
     own: ownHeaders(body, call),
     signal: call.signal,
   })
-  const text = await readText(response)
-  if (response.ok) return text
+  const bytes = await readBody(response)
+  if (response.ok) return toOutput(response.headers, bytes)
+  const text = new TextDecoder().decode(bytes)
   throw new Error(`The tool's server answered ${response.status} ${response.statusText}: ${text}`.trim())
 }
 
@@ -103,7 +113,7 @@ async function follow(network: GuardedNetwork, first: URL, given: Hop): Promise<
   }
 }
 
-async function readText(response: Response): Promise<string> {
+async function readBody(response: Response): Promise<Buffer> {
   const chunks: Uint8Array[] = []
   let size = 0
   for await (const chunk of response.body ?? []) {
@@ -111,5 +121,30 @@ async function readText(response: Response): Promise<string> {
     if (size > maxResponseBytes) throw new Error("The tool's server answered with more than 10 MB.")
     chunks.push(chunk)
   }
-  return new TextDecoder().decode(Buffer.concat(chunks))
+  return Buffer.concat(chunks)
+}
+
+/** Images, PDFs, audio and video are files. Of any other type, so is what is no text. */
+function toOutput(headers: Headers, bytes: Buffer): ToolOutput {
+  const mediaType = mediaTypeOf(headers.get('content-type') ?? '')
+  const isMedia = /^(image|audio|video)\//.test(mediaType) || isPdf(mediaType)
+  const text = isMedia && !isTextType(mediaType) ? undefined : decoded(bytes, { isText: isTextType(mediaType) })
+  if (text !== undefined || bytes.length === 0) return { ok: true, output: text ?? '' }
+  const name = nameIn(headers.get('content-disposition'))
+  return { ok: true, output: '', content: [{ bytes, mediaType: mediaType || 'application/octet-stream', name }] }
+}
+
+/** Undefined for bytes that are no text, unless their type says that they are. */
+function decoded(bytes: Buffer, { isText }: { readonly isText: boolean }): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: !isText }).decode(bytes)
+  } catch {
+    return undefined
+  }
+}
+
+/** The file name in a `Content-Disposition` header, without folders. */
+function nameIn(disposition: string | null): string | null {
+  const [, quoted, bare] = /filename="?(?:([^";]*)"|([^";\s]*))/i.exec(disposition ?? '') ?? []
+  return (quoted ?? bare ?? '').split(/[/\\]/).at(-1)!.trim() || null
 }

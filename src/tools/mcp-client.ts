@@ -7,9 +7,12 @@ import { ErrorCode, McpError, type CallToolResult } from '@modelcontextprotocol/
 
 import type { McpServer } from '../domain/mcp-server.ts'
 import type { ListedTool } from '../domain/tool-access.ts'
+import { textOf } from '../domain/content.ts'
 import { isJsonObject, type JsonObject } from '../util/json.ts'
 import type { CallContext } from './call-context.ts'
+import type { ToolOutput } from './execution.ts'
 import type { GuardedNetwork } from './network-guard.ts'
+import type { ReturnedPart } from './returned-content.ts'
 
 const connectMs = 10_000
 const maxPages = 20
@@ -35,8 +38,8 @@ interface WaitingCall {
 }
 
 export type McpAnswer =
-  | { readonly outcome: 'returned'; readonly text: string }
-  /** The tool failed, or was told to stop. */
+  | { readonly outcome: 'returned'; readonly output: ToolOutput }
+  /** The call was refused, or told to stop. */
   | { readonly outcome: 'failed'; readonly error: Error }
   /** The server has forgotten the session and has not run the call. */
   | { readonly outcome: 'session lost'; readonly error: Error }
@@ -154,9 +157,7 @@ export class McpClient {
     } finally {
       this.#waiting.delete(call)
     }
-    const text = textOf(result)
-    if (!result.isError) return { outcome: 'returned', text }
-    return { outcome: 'failed', error: new Error(text === '' ? 'The tool failed without saying why.' : text) }
+    return { outcome: 'returned', output: toOutput(result) }
   }
 
   /** Also ends the session, if the server has one and still answers. */
@@ -182,19 +183,46 @@ function isLostSession(error: Error): boolean {
   return error.code === 404 || (error.code === 400 && /session|initiali[sz]ed/i.test(error.message))
 }
 
-function textOf(result: CallToolResult): string {
-  const parts = result.content.map((part) => {
-    switch (part.type) {
-      case 'text':
-        return part.text
-      case 'resource':
-        return 'text' in part.resource ? part.resource.text : `[resource ${part.resource.uri}]`
-      case 'resource_link':
-        return `[resource ${part.uri}]`
-      default:
-        return `[${part.type} ${part.mimeType}]`
+/** Text, images, audio and embedded resources, and the structured result beside them. */
+function toOutput({ content, structuredContent, isError }: CallToolResult): ToolOutput {
+  const parts = content.map(toPart)
+  const json = isJsonObject(structuredContent) ? structuredContent : undefined
+  const text = textOf(parts)
+  const output = parts.length === 0 && json ? JSON.stringify(json) : text
+  const isText = parts.every((part) => 'text' in part)
+  return {
+    ok: !isError,
+    output: isError && isText && output === '' ? 'The tool failed without saying why.' : output,
+    ...(!isText && { content: parts }),
+    ...(json && { json }),
+  }
+}
+
+function toPart(part: CallToolResult['content'][number]): ReturnedPart {
+  switch (part.type) {
+    case 'text':
+      return { text: part.text }
+    case 'image':
+    case 'audio':
+      return ofBase64(part.data, part.mimeType, null)
+    case 'resource': {
+      const { resource } = part
+      if ('text' in resource) return { text: resource.text }
+      return ofBase64(resource.blob, resource.mimeType ?? 'application/octet-stream', nameOf(resource.uri))
     }
-  })
-  const structured = parts.length === 0 && isJsonObject(result.structuredContent)
-  return structured ? JSON.stringify(result.structuredContent) : parts.join('\n')
+    case 'resource_link':
+      return { text: `[resource ${part.uri}]` }
+    default:
+      return part satisfies never
+  }
+}
+
+function ofBase64(base64: string, mediaType: string, name: string | null): ReturnedPart {
+  const bytes = Buffer.from(base64, 'base64')
+  return bytes.length === 0 ? { text: `[empty file of type ${mediaType}]` } : { bytes, mediaType, name }
+}
+
+/** The last part of the path that a resource's address has. */
+function nameOf(uri: string): string | null {
+  return uri.split(/[?#]/)[0]!.split('/').at(-1) || null
 }

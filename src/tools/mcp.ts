@@ -1,6 +1,7 @@
 import type { McpServer } from '../domain/mcp-server.ts'
 import type { ListedTool } from '../domain/tool-access.ts'
 import { abortable } from '../util/abort.ts'
+import type { ToolOutput } from './execution.ts'
 import type { McpAnswer, McpCall, McpClient } from './mcp-client.ts'
 import type { GuardedNetwork } from './network-guard.ts'
 
@@ -49,11 +50,11 @@ export class McpConnections {
     }
   }
 
-  /** What the tool returned, as text; throws what it failed with. */
-  async callTool(server: McpServer, call: McpCall): Promise<string> {
+  /** What the tool returned. A tool that says that it failed has returned too; throws what kept it from answering. */
+  async callTool(server: McpServer, call: McpCall): Promise<ToolOutput> {
     for (let attempt = 1; ; attempt += 1) {
       const answer = await this.#callOnce(server, call)
-      if (answer.outcome === 'returned') return answer.text
+      if (answer.outcome === 'returned') return answer.output
       if (answer.outcome === 'failed') throw answer.error
       if (answer.outcome === 'unreachable' || attempt > 1) throw new McpUnreachableError(answer.error)
     }

@@ -2,6 +2,7 @@ import type { Kysely } from 'kysely'
 
 import type { ListedTool, ToolAccess } from '../domain/tool-access.ts'
 import type { BlockWrite } from '../domain/block.ts'
+import type { NewFile } from '../domain/file.ts'
 import { encodeId, shownRunIds } from '../domain/ids.ts'
 import type { McpServer } from '../domain/mcp-server.ts'
 import { callSpanId, traceOfRun } from '../domain/run-trace.ts'
@@ -12,7 +13,7 @@ import { toolDefaults, type SealedHeaders, type Tool, type ToolOfKind } from '..
 import { findMcpServers, setMcpServerError } from '../store/mcp-servers.ts'
 import type { Database } from '../store/schema.ts'
 import { getSigningSecret } from '../store/tenants.ts'
-import { isJsonObject, type JsonObject } from '../util/json.ts'
+import { isJsonObject, type Json, type JsonObject } from '../util/json.ts'
 import { withDefaults } from '../util/schema-defaults.ts'
 import { searchConversation } from './builtin/conversation-search.ts'
 import { isMemoryTool, runMemoryTool } from './builtin/memory.ts'
@@ -23,6 +24,7 @@ import type { McpCall } from './mcp-client.ts'
 import { McpConnections, McpUnreachableError } from './mcp.ts'
 import type { GuardedNetwork } from './network-guard.ts'
 import type { ToolRegistry } from './registry.ts'
+import { contentOfValue, keepContent } from './returned-content.ts'
 import { Sandbox } from './sandbox/sandbox.ts'
 import { onAbort } from '../util/abort.ts'
 import { errorMessage } from '../util/error-message.ts'
@@ -40,6 +42,8 @@ export interface Executed {
   readonly result: ToolResult
   /** Block edits to store in the same transaction as the result. */
   readonly writes: readonly BlockWrite[]
+  /** Files that the result refers to, to store in the same transaction. */
+  readonly files: readonly NewFile[]
 }
 
 export interface ToolboxOptions {
@@ -51,6 +55,8 @@ export interface ToolboxOptions {
   readonly log: Log
   /** Whether this process records traces. Defaults to false. */
   readonly traces?: boolean
+  /** The size of the largest file that a result may have. */
+  readonly maxFileBytes: number
 }
 
 /** Runs tools of every kind. It owns threads and connections, so it has to be closed. */
@@ -69,11 +75,22 @@ export class Toolbox implements ToolAccess {
     const startedAt = performance.now()
     const output = await this.#attempt(execution)
     const durationMs = Math.round((performance.now() - startedAt) * 1000) / 1000
-    const { ok, stdout = [], stderr = [], truncated = false, writes = [] } = output
-    const given = { status: ok ? 'SUCCESS' : 'ERROR', output: output.output, stdout, stderr } as const
+    const { ok, content, json, stdout = [], stderr = [], writes = [] } = output
+    const kept = content && keepContent(content, this.#options.maxFileBytes)
     const limit = execution.tool?.returnCharLimit ?? toolDefaults.returnCharLimit
-    const result = truncateResult(given, limit)
-    return { result: { ...result, truncated: truncated || result.truncated, durationMs }, writes }
+    const result = truncateResult(
+      {
+        status: ok ? 'SUCCESS' : 'ERROR',
+        output: output.output,
+        ...(kept && { content: kept.content }),
+        ...(json !== undefined && { json }),
+        stdout,
+        stderr,
+      },
+      limit,
+    )
+    const truncated = Boolean(output.truncated) || Boolean(kept?.truncated) || result.truncated
+    return { result: { ...result, truncated, durationMs }, writes, files: kept?.files ?? [] }
   }
 
   async faultOfJavaScript(source: string, tenantId: string): Promise<string | undefined> {
@@ -135,10 +152,10 @@ export class Toolbox implements ToolAccess {
         const { db, secrets, network } = this.#options
         const secret = await getSigningSecret(db, secrets, tool.tenantId)
         const call = { args, secret, context, traceparent, signal }
-        return succeeded(await callHttpTool(network, this.#opened(tool), call))
+        return callHttpTool(network, this.#opened(tool), call)
       }
       case 'MCP':
-        return succeeded(await this.#callMcpTool(tool, { args, context, traceparent, signal }))
+        return this.#callMcpTool(tool, { args, context, traceparent, signal })
       case 'CLIENT':
         throw new Error(`${tool.name} is run by the client.`)
       default:
@@ -166,41 +183,41 @@ export class Toolbox implements ToolAccess {
     const { callId: idempotencyKey, ...context } = callContextOf(execution)
     const traceparent = this.#traceparentOf(execution)
     const value = await run(args, { ...context, idempotencyKey, traceparent, signal })
-    return succeeded(typeof value === 'string' ? value : JSON.stringify(value ?? null))
+    if (typeof value === 'string') return { ok: true, output: value }
+    const content = contentOfValue(value)
+    return content ? { ok: true, output: '', ...content } : { ok: true, output: JSON.stringify(value ?? null) }
   }
 
   async #runJavaScript(tool: ToolOfKind<'JAVASCRIPT'>, args: JsonObject, signal: AbortSignal): Promise<ToolOutput> {
-    const { ok, output, stdout, stderr, printedMore, late } = await this.#sandbox.run(
+    const { ok, output, isContent, stdout, stderr, printedMore, late } = await this.#sandbox.run(
       {
         source: tool.source,
         argumentsText: JSON.stringify(args),
         limitMs: tool.timeoutMs,
         charLimit: tool.returnCharLimit,
+        contentLimit: 2 * this.#options.maxFileBytes,
       },
       { tenantId: tool.tenantId, signal },
     )
-    return { ok, output: late ? lateText(tool) : output, stdout, stderr, truncated: printedMore }
+    const content = isContent ? contentOfValue(JSON.parse(output) as Json) : undefined
+    return { ok, output: late ? lateText(tool) : output, ...content, stdout, stderr, truncated: printedMore }
   }
 
-  async #callMcpTool(tool: ToolOfKind<'MCP'>, call: Omit<McpCall, 'name' | 'timeoutMs'>): Promise<string> {
+  async #callMcpTool(tool: ToolOfKind<'MCP'>, call: Omit<McpCall, 'name' | 'timeoutMs'>): Promise<ToolOutput> {
     const { db } = this.#options
     const [server] = await findMcpServers(db, tool, [tool.mcpServerId])
     if (!server) throw new Error(`The MCP server of ${tool.name} was removed.`)
     try {
       const name = tool.mcpToolName
-      const text = await this.#mcp.callTool(this.#opened(server), { ...call, name, timeoutMs: tool.timeoutMs })
+      const output = await this.#mcp.callTool(this.#opened(server), { ...call, name, timeoutMs: tool.timeoutMs })
       if (server.lastError !== null) await setMcpServerError(db, server.id, null)
-      return text
+      return output
     } catch (error) {
       if (!(error instanceof McpUnreachableError)) throw error
       await setMcpServerError(db, server.id, error.message)
       throw new Error(`The MCP server ${server.name} cannot be reached: ${error.message}`, { cause: error })
     }
   }
-}
-
-function succeeded(output: string): ToolOutput {
-  return { ok: true, output }
 }
 
 function lateText({ name, timeoutMs }: Tool): string {

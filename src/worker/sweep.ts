@@ -1,6 +1,7 @@
 import { stopAbandonedRuns } from '../commands/cancel-run.ts'
 import { expireApprovals } from '../commands/expire-approvals.ts'
 import { encodeId, shownRunIds } from '../domain/ids.ts'
+import { deleteUnusedFiles } from '../store/files.ts'
 import { deleteOldIdempotencyKeys } from '../store/idempotency-keys.ts'
 import { freeRunsOfTheDead } from '../store/leases.ts'
 import { listCancelledRuns } from '../store/runs.ts'
@@ -59,6 +60,11 @@ export class Sweep {
         name: 'delete kept requests',
         every: 120,
         run: () => deleteOldStepExchanges(engine.db, new Date(engine.clock.now().getTime() - options.keepRequestsMs)),
+      },
+      {
+        name: 'delete unused files',
+        every: 120,
+        run: () => deleteUnusedFiles(engine.db, engine.clock.now()),
       },
       ...(others ? [{ name: 'look for workers', every: 4, run: () => others.look() }] : []),
     ]

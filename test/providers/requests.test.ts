@@ -189,8 +189,8 @@ test('[PRV21] images are passed on by their address or with their bytes; nobody 
       role: 'user' as const,
       content: [
         { text: 'look' },
-        { imageUrl: 'https://example.com/a.png' },
-        { imageUrl: 'data:image/PNG;base64,iVBORw0KGgo=' },
+        { image: { url: 'https://example.com/a.png' } },
+        { image: { mediaType: 'image/png', name: null, sizeBytes: 8, tokens: 1, base64: 'iVBORw0KGgo=' } },
       ],
     },
   ]
@@ -199,7 +199,7 @@ test('[PRV21] images are passed on by their address or with their bytes; nobody 
       content: [
         { type: 'input_text', text: 'look' },
         { type: 'input_image', image_url: 'https://example.com/a.png' },
-        { type: 'input_image', image_url: 'data:image/PNG;base64,iVBORw0KGgo=' },
+        { type: 'input_image', image_url: 'data:image/png;base64,iVBORw0KGgo=' },
       ],
     },
   ])

@@ -51,6 +51,7 @@ export async function startServer(options: Partial<HttpServerOptions<TestViewer>
       return context
     },
     log: pino({ level: 'debug' }, { write: (line: string) => ground.logged.push(JSON.parse(line)) }),
+    openFile: async () => undefined,
     graphiql: true,
     ready: async () => true,
     ...options,

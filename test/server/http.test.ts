@@ -396,6 +396,7 @@ const unused = {
   schema: undefined as never,
   authenticate: async () => ({}),
   createContext: () => ({}),
+  openFile: async () => undefined,
   graphiql: false,
   ready: async () => true,
 }

@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 import { createApp } from '../../src/app.ts'
 import { readConfig } from '../../src/config.ts'
-import { textOf } from '../../src/domain/message.ts'
+import { textOf } from '../../src/domain/content.ts'
 import type { Provider } from '../../src/providers/provider.ts'
 import { openDatabase } from '../../src/store/open-database.ts'
 import { defineTool } from '../../src/tools/registry.ts'

@@ -3,6 +3,7 @@ import type { Kysely } from 'kysely'
 import type { CommandContext } from '../../src/commands/command-context.ts'
 import { createAgent } from '../../src/commands/create-agent.ts'
 import { ContextCache } from '../../src/engine/context-cache.ts'
+import { FileCache } from '../../src/engine/file-cache.ts'
 import type { EngineContext } from '../../src/engine/engine-context.ts'
 import type { Viewer } from '../../src/domain/viewer.ts'
 import { viewerOf } from './viewer.ts'
@@ -23,6 +24,8 @@ import { createIdSource } from '../../src/util/ids.ts'
 import { createLog } from '../../src/util/log.ts'
 import { createSecretBox } from '../../src/util/secret-box.ts'
 import { createTestDatabase } from './database.ts'
+
+const maxFileBytes = 10 * 1024 ** 2
 
 /** Commands and engine on a database of their own, without servers, queues or timers: nothing moves by itself. */
 export interface EngineGround {
@@ -66,6 +69,8 @@ export async function createEngineGround(options: {
       hub: createHub(),
       work: { announce: () => {}, offerPlace: (_, store) => store(null) },
       contexts: new ContextCache(),
+      files: new FileCache(),
+      maxFileBytes,
       catalog,
       countTokens,
       models: catalog,
@@ -77,6 +82,7 @@ export async function createEngineGround(options: {
         registry: createToolRegistry(definitions),
         network: createNetworkGuard({ allowPrivate: true }),
         log: createLog('fatal'),
+        maxFileBytes,
       }),
       toolGraceMs: 0,
       modelIdleMs: 60_000,

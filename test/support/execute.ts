@@ -27,6 +27,7 @@ const models: readonly Model[] = [
   { ...demo, handle: 'demo/other', contextWindow: 8_000 },
 ]
 const testModels: ModelCatalog = {
+  capabilitiesOf: () => [],
   list: () => models,
   listFresh: async () => models,
   missingFor: () => undefined,
@@ -73,6 +74,7 @@ export async function createGround(): Promise<Ground> {
     work: { announce: () => {}, offerPlace: (_, store) => store(null) },
     tools,
     ownTokens: createOwnTokens(database.db, { clock, secrets: createSecretBox([]) }),
+    maxFileBytes: 10 * 1024 ** 2,
   }
 
   const makeViewer = async (name: string): Promise<Viewer> => {

@@ -229,7 +229,7 @@ test('[MCP9] a connection in use is not closed as idle, however long the call ta
   const second = connections.callTool(address(slow.url), slowCall)
   await new Promise((resolve) => setImmediate(resolve))
   gate.resolve()
-  expect(await Promise.all([answer, second])).toEqual(['done', 'done'])
+  expect(await Promise.all([answer, second])).toMatchObject([{ output: 'done' }, { output: 'done' }])
   await connections.closeAll()
   await slow.stop()
 })

@@ -49,6 +49,7 @@ describe('a script', () => {
     expect(await run(source)).toEqual({
       ok: true,
       output: 'done',
+      isContent: false,
       stdout: ['a 1 {"b":[2]}', 'i'],
       stderr: ['w', 'TypeError: e'],
       printedMore: false,

@@ -149,6 +149,7 @@ async function runIn({ worker, ready }: Thread, job: ScriptJob, signal: AbortSig
   const late: ScriptOutcome = {
     ok: false,
     output: 'It did not finish in time.',
+    isContent: false,
     stdout: [],
     stderr: [],
     printedMore: false,

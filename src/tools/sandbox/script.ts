@@ -20,12 +20,17 @@ export interface ScriptJob {
   readonly limitMs: number
   /** Longer outputs are cut. */
   readonly charLimit: number
+  /** The most characters of a result that has images or documents, as JSON. A longer one is cut like any other.
+   * Defaults to 0. */
+  readonly contentLimit?: number
 }
 
 export interface ScriptOutcome {
   readonly ok: boolean
   /** The returned text, or why there is none. */
   readonly output: string
+  /** Whether the output is the JSON of content: text, images and documents. */
+  readonly isContent: boolean
   readonly stdout: readonly string[]
   readonly stderr: readonly string[]
   /** Whether more was printed than is kept. */
@@ -78,14 +83,15 @@ function attempt(
   try {
     const context = runtime.newContext()
     try {
-      const output = Scope.withScope((scope) => execute(scope, context, job, printed))
-      return { ok: true, output: output.slice(0, job.charLimit + 1), late: false, clean: true }
+      const { output, isContent } = Scope.withScope((scope) => execute(scope, context, job, printed))
+      const limit = isContent ? undefined : job.charLimit + 1
+      return { ok: true, output: output.slice(0, limit), isContent, late: false, clean: true }
     } finally {
       context.dispose()
     }
   } catch (error) {
     const { message } = error as Error
-    const failed = { ok: false, late: false, clean: false }
+    const failed = { ok: false, isContent: false, late: false, clean: false }
     if (Date.now() >= deadline) return { ...failed, output: 'It did not finish in time.', late: true }
     if (/out of memory|memory access|could not allocate/i.test(message))
       return { ...failed, output: `It needs more than the ${maxMegabytes} MB that a script may have.` }
@@ -106,7 +112,7 @@ function disposes(runtime: QuickJSRuntime): boolean {
 /** What the script threw. */
 class ScriptError extends Error {}
 
-function execute(scope: Scope, context: QuickJSContext, job: ScriptJob, printed: Printed): string {
+function execute(scope: Scope, context: QuickJSContext, job: ScriptJob, printed: Printed): ScriptResult {
   const { runtime } = context
   const keep = (handle: QuickJSHandle) => scope.manage(handle)
   const unwrap = (result: { readonly error?: QuickJSHandle | undefined; readonly value?: QuickJSHandle }) => {
@@ -121,18 +127,21 @@ function execute(scope: Scope, context: QuickJSContext, job: ScriptJob, printed:
   const prepare = unwrap(context.evalCode(prelude, 'prelude.js'))
   // Evaluated before the script, so that the script cannot change it.
   const limit = keep(context.newNumber(job.charLimit + 1))
-  const call = unwrap(context.callFunction(prepare, context.undefined, keep(print), limit))
+  const contentLimit = keep(context.newNumber(job.contentLimit ?? 0))
+  const call = unwrap(context.callFunction(prepare, context.undefined, keep(print), limit, contentLimit))
 
   const module = settled(unwrap(context.evalCode(job.source, 'tool.js', { type: 'module' })))
   const run = keep(context.getProp(module, 'default'))
   if (context.typeof(run) !== 'function') throw new ScriptError('The module has no default export that is a function.')
-  if (job.argumentsText === null) return ''
+  if (job.argumentsText === null) return { output: '', isContent: false }
   const text = keep(context.newString(job.argumentsText))
   const outcome = settled(unwrap(context.callFunction(call, context.undefined, run, text)))
-  const { output, error } = JSON.parse(context.getString(outcome)) as { output?: string; error?: ThrownValue }
-  if (error) throw errorOf(error)
-  return output ?? ''
+  const result = JSON.parse(context.getString(outcome)) as ScriptResult | { readonly error: ThrownValue }
+  if ('error' in result) throw errorOf(result.error)
+  return result
 }
+
+type ScriptResult = Pick<ScriptOutcome, 'output' | 'isContent'>
 
 /** Text crosses the border of the sandbox as JSON: as a C string it would end at its first NUL. */
 function jsonText(context: QuickJSContext, handle: QuickJSHandle): string {
@@ -143,9 +152,10 @@ function jsonText(context: QuickJSContext, handle: QuickJSHandle): string {
  * Makes `console`, and returns the function that calls the tool's own: arguments go in as JSON, and the result, or what
  * was thrown, comes out as JSON. It takes what it needs before the script can change it.
  */
-const prelude = `(print, limit) => {
+const prelude = `(print, limit, contentLimit) => {
   const { parse, stringify } = JSON
   const { map, join } = Array.prototype
+  const { isArray } = Array
   const { call } = Function.prototype
   const slice = call.bind(String.prototype.slice)
   const toText = String
@@ -170,7 +180,9 @@ const prelude = `(print, limit) => {
   return async (run, text) => {
     try {
       const value = await run(parse(text))
-      return stringify({ output: cut(typeof value === 'string' ? value : (stringify(value) ?? 'null')) })
+      const output = typeof value === 'string' ? value : (stringify(value) ?? 'null')
+      const isContent = typeof value === 'object' && value !== null && isArray(value.content) && output.length <= contentLimit
+      return stringify({ output: isContent ? output : cut(output), isContent })
     } catch (error) {
       return stringify({ error: describe(error) })
     }

@@ -104,12 +104,11 @@ function toolUses({ content }: any): string[] {
 
 function badBlock(block: any, { role, calls, ids }: { role: string; calls: string[]; ids: Set<string> }) {
   if (block.type === 'text') return block.text.trim() === '' ? 'text content blocks must be non-empty' : undefined
-  if (block.type === 'image' && role === 'user') {
-    const { type, data, url } = block.source
-    const good = type === 'base64' ? /^[\w+/=]+$/.test(data) : /^https?:/.test(url)
-    return good ? undefined : 'image.source: bad source'
-  }
+  if (role === 'user' && block.type in mediaTypes) return badMedia(block)
   if (block.type === 'tool_result' && role === 'user') {
+    const parts = Array.isArray(block.content) ? block.content : []
+    const bad = parts.map((part: any) => badPart(part)).find(Boolean)
+    if (bad) return `tool_result: ${bad}`
     if (block.is_error && !block.content) return 'tool_result: content cannot be empty if `is_error` is true'
     return calls.includes(block.tool_use_id) ? undefined : 'unexpected `tool_use_id` found in `tool_result` blocks'
   }
@@ -121,6 +120,26 @@ function badBlock(block: any, { role, calls, ids }: { role: string; calls: strin
     return undefined
   }
   return role === 'assistant' && block.type.endsWith('thinking') ? undefined : `unexpected block ${block.type}`
+}
+
+const mediaTypes: Record<string, string[]> = {
+  image: ['image/png', 'image/jpeg', 'image/gif', 'image/webp'],
+  document: ['application/pdf'],
+}
+
+/** A tool may return text, images and documents, and no empty text. */
+function badPart(part: any): string | undefined {
+  if (part.type === 'text') return part.text.trim() === '' ? 'text content blocks must be non-empty' : undefined
+  return part.type in mediaTypes ? badMedia(part) : `unexpected block ${part.type}`
+}
+
+function badMedia({ type: kind, source }: any): string | undefined {
+  const { type, media_type: mediaType, data, url } = source
+  const good =
+    type === 'base64'
+      ? mediaTypes[kind]!.includes(mediaType) && /^[\w+/]+={0,2}$/.test(data)
+      : type === 'url' && /^https?:\/\//.test(url)
+  return good ? undefined : `${kind}.source: bad source`
 }
 
 function badThinking(body: any, place: number, issued: IssuedThinking): string | undefined {

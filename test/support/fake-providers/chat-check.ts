@@ -1,4 +1,4 @@
-import { isClosed, secretKey, unknownField } from './fake-model.ts'
+import { isClosed, isImageUrl, isPdfUrl, secretKey, unknownField } from './fake-model.ts'
 import type { ReceivedRequest, Refusal } from './fake-server.ts'
 import { badRequest, badTool, openaiAccess } from './openai-errors.ts'
 
@@ -73,8 +73,10 @@ function checkMessages(messages: readonly any[]): Refusal | undefined {
     }
     if (message.role === 'user' && Array.isArray(message.content)) {
       for (const part of message.content) {
-        if (part.type !== 'text' && !(part.type === 'image_url' && part.image_url.url))
-          return badRequest('Bad content.')
+        if (part.type === 'text' && typeof part.text === 'string') continue
+        if (part.type === 'image_url' && isImageUrl(part.image_url.url)) continue
+        if (part.type === 'file' && part.file.filename && isPdfUrl(part.file.file_data)) continue
+        return badRequest('Bad content.')
       }
     }
   }

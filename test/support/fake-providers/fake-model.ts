@@ -52,6 +52,15 @@ export function unknownField(value: object, known: readonly string[]): string | 
   return Object.keys(value).find((key) => !known.includes(key))
 }
 
+/** An address, or bytes of a type that models see. */
+export function isImageUrl(url: unknown): boolean {
+  return typeof url === 'string' && /^(https?:\/\/|data:image\/(png|jpeg|gif|webp);base64,[\w+/]+={0,2}$)/.test(url)
+}
+
+export function isPdfUrl(url: unknown): boolean {
+  return typeof url === 'string' && /^data:application\/pdf;base64,[\w+/]+={0,2}$/.test(url)
+}
+
 /** What `strict: true` asks of a schema. */
 export function isClosed(schema: any): boolean {
   if (schema?.type === 'array') return isClosed(schema.items)

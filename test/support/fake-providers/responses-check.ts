@@ -1,4 +1,4 @@
-import { isClosed, secretKey, unknownField } from './fake-model.ts'
+import { isClosed, isImageUrl, isPdfUrl, secretKey, unknownField } from './fake-model.ts'
 import type { ReceivedRequest, Refusal } from './fake-server.ts'
 import { badRequest, badTool, openaiAccess } from './openai-errors.ts'
 
@@ -55,8 +55,12 @@ function checkItems(items: readonly any[], issued: ReadonlySet<string>): Refusal
       open.add(item.call_id)
       seen.add(item.call_id)
     }
-    if (type === 'function_call_output' && !open.delete(item.call_id)) {
-      return badRequest(`No tool call found for function call output with call_id ${item.call_id}.`)
+    if (type === 'function_call_output') {
+      const bad = typeof item.output === 'string' ? undefined : badContent(item.output)
+      if (bad) return badRequest(bad)
+      if (!open.delete(item.call_id)) {
+        return badRequest(`No tool call found for function call output with call_id ${item.call_id}.`)
+      }
     }
     if (type === 'reasoning') {
       if (!item.encrypted_content) return { ...badRequest(`Item with id '${item.id}' not found.`), status: 404 }
@@ -74,11 +78,22 @@ function checkItems(items: readonly any[], issued: ReadonlySet<string>): Refusal
 
 function badMessage({ role, content }: any): string | undefined {
   if (!['user', 'assistant', 'developer', 'system'].includes(role)) return `Invalid value: '${role}'.`
-  if (typeof content === 'string') return undefined
+  return typeof content === 'string' ? undefined : badContent(content)
+}
+
+/** A tool may return what a user may say. */
+function badContent(content: any): string | undefined {
+  if (!Array.isArray(content) || content.length === 0) return 'Invalid type for content: expected an array.'
   for (const part of content) {
     if (part.type === 'input_text' && typeof part.text === 'string') continue
-    if (part.type === 'input_image' && /^(https?:|data:image\/)/.test(part.image_url)) continue
+    if (part.type === 'input_image' && isImageUrl(part.image_url)) continue
+    if (part.type === 'input_file' && isFile(part)) continue
     return `Invalid value: '${part.type}'.`
   }
   return undefined
+}
+
+function isFile({ filename, file_data: data, file_url: url }: any): boolean {
+  if (url !== undefined) return data === undefined && filename === undefined && /^https?:\/\//.test(url)
+  return typeof filename === 'string' && filename !== '' && isPdfUrl(data)
 }

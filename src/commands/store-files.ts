@@ -1,0 +1,57 @@
+import type { Transaction } from 'kysely'
+
+import { shownSize } from '../domain/content.ts'
+import { badUserInput, notFound, type HoldpointError } from '../domain/errors.ts'
+import type { StoredFile } from '../domain/file.ts'
+import type { OfferedFiles, OfferedUpload } from '../domain/offered-content.ts'
+import type { Reach } from '../domain/viewer.ts'
+import { findFiles, insertFiles, lockFiles, setFilesUsed, type FileOwner } from '../store/files.ts'
+import type { Database } from '../store/schema.ts'
+import type { CommandContext } from './command-context.ts'
+
+/** The files that a request names, by key. Nobody deletes them before the transaction is over. */
+export async function findNamedFiles(
+  trx: Transaction<Database>,
+  reach: Reach,
+  conversationId: string,
+  { named }: OfferedFiles,
+): Promise<ReadonlyMap<string, StoredFile>> {
+  const own = named.filter(({ file }) => file.conversationId === conversationId).map(({ file }) => file.key)
+  const found = own.length === 0 ? [] : await lockFiles(trx, conversationId, own)
+  const byKey = new Map(found.map((file) => [file.key, file]))
+  for (const { file, id, field } of named) {
+    if (file.conversationId === conversationId && byKey.has(file.key)) continue
+    if ((await findFiles(trx, reach, [file])).length === 0) throw notFound('file', id)
+    throw badUserInput(field, 'The file belongs to another conversation. Upload it to this one.')
+  }
+  return byKey
+}
+
+/** Stores what a request brings and keeps what it names, in the transaction that stores what refers to them. */
+export async function keepFiles(
+  trx: Transaction<Database>,
+  owner: FileOwner,
+  { named, brought }: OfferedFiles,
+  now: Date,
+): Promise<void> {
+  await insertFiles(
+    trx,
+    owner,
+    brought.map(({ file }) => file),
+    { now, expiresAt: null },
+  )
+  const keys = named.map(({ file }) => file.key)
+  if (keys.length > 0) await setFilesUsed(trx, owner.conversationId, keys)
+}
+
+/** Refuses files that are larger than the server takes. */
+export function checkSizes({ maxFileBytes }: Pick<CommandContext, 'maxFileBytes'>, brought: readonly OfferedUpload[]) {
+  for (const { file, field } of brought) {
+    if (file.sizeBytes > maxFileBytes) throw tooLarge(field, file.sizeBytes, maxFileBytes)
+  }
+}
+
+function tooLarge(field: string, sizeBytes: number, maxFileBytes: number): HoldpointError {
+  const limit = `The limit is ${shownSize(maxFileBytes)}, which HOLDPOINT_MAX_FILE sets.`
+  return badUserInput(field, `The file has ${shownSize(sizeBytes)}. ${limit}`)
+}

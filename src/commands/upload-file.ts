@@ -1,0 +1,26 @@
+import { unusedFileMs, type NewFile, type StoredFile } from '../domain/file.ts'
+import type { Viewer } from '../domain/viewer.ts'
+import { lockConversationKey } from '../store/conversations.ts'
+import { findFiles, insertFiles } from '../store/files.ts'
+import { transact } from '../store/transact.ts'
+import type { CommandContext } from './command-context.ts'
+import { found } from './found.ts'
+import { checkSizes } from './store-files.ts'
+
+/** Stores a file that messages can name. It is deleted after a day unless one does. */
+export async function uploadFile(
+  context: CommandContext,
+  viewer: Viewer,
+  { conversationId, file }: { readonly conversationId: string; readonly file: NewFile },
+): Promise<StoredFile> {
+  checkSizes(context, [{ file, field: 'input.dataUrl' }])
+  const { tenantId } = viewer
+  return transact(context, async (trx) => {
+    found('Conversation', conversationId, await lockConversationKey(trx, viewer, conversationId))
+    const now = context.clock.now()
+    const expiresAt = new Date(now.getTime() + unusedFileMs)
+    await insertFiles(trx, { tenantId, conversationId }, [file], { now, expiresAt })
+    const [stored] = await findFiles(trx, viewer, [{ conversationId, key: file.key }])
+    return stored!
+  })
+}

@@ -1,0 +1,63 @@
+/** What a message or result says about a stored file. Files never change, so nothing here can become wrong. */
+export interface FileReference {
+  /** Which file of the conversation it is. Made from the content, the name and the media type. */
+  readonly key: string
+  readonly mediaType: string
+  readonly name: string | null
+  readonly sizeBytes: number
+  /** Estimated tokens of the content, for a model that reads it. */
+  readonly tokens: number
+}
+
+/** A part of a message or tool result, as it is stored. A part without bytes of its own names a file. */
+export type ContentPart =
+  | { readonly text: string }
+  /** An http or https URL, or a data URL that is too short to be stored as a file. */
+  | { readonly imageUrl: string }
+  | { readonly documentUrl: string }
+  | { readonly image: FileReference }
+  | { readonly document: FileReference }
+
+export type ContentKind = 'TEXT' | 'IMAGE' | 'DOCUMENT'
+
+export function kindOf(part: ContentPart): ContentKind {
+  if ('text' in part) return 'TEXT'
+  return 'imageUrl' in part || 'image' in part ? 'IMAGE' : 'DOCUMENT'
+}
+
+export function fileOf(part: ContentPart): FileReference | undefined {
+  if ('image' in part) return part.image
+  return 'document' in part ? part.document : undefined
+}
+
+/** Whether it is an image or a document follows from the media type. */
+export function partOfFile(file: FileReference): ContentPart {
+  return file.mediaType.startsWith('image/') ? { image: file } : { document: file }
+}
+
+/** The text parts, joined by line breaks. */
+export function textOf(content: readonly (object | { readonly text: string })[]): string {
+  return content.flatMap((part) => ('text' in part ? [part.text] : [])).join('\n')
+}
+
+/** What a reader is told who cannot be shown the content: its name, type and size, or its address. */
+export function describePart(part: Exclude<ContentPart, { readonly text: string }>): string {
+  const noun = kindOf(part) === 'IMAGE' ? 'image' : 'document'
+  const file = fileOf(part)
+  if (file) return describeMedia(noun, file)
+  const url = 'imageUrl' in part ? part.imageUrl : 'documentUrl' in part ? part.documentUrl : ''
+  const [, mediaType] = /^data:([^;,]*)/i.exec(url) ?? []
+  return mediaType === undefined ? `${noun} at ${url}` : `${noun} of type ${mediaType.toLowerCase()}`
+}
+
+export function describeMedia(
+  noun: string,
+  { name, mediaType, sizeBytes }: Pick<FileReference, 'name' | 'mediaType' | 'sizeBytes'>,
+): string {
+  return `${noun}${name === null ? '' : ` "${name}"`} of type ${mediaType}, ${shownSize(sizeBytes)}`
+}
+
+export function shownSize(bytes: number): string {
+  if (bytes < 1024) return `${bytes} bytes`
+  return bytes < 1024 ** 2 ? `${Math.ceil(bytes / 1024)} KB` : `${(bytes / 1024 ** 2).toFixed(1)} MB`
+}

@@ -1,0 +1,30 @@
+import { mediaTypeOf } from './media-type.ts'
+
+/** A base64 data URL, taken apart. */
+export interface DataUrl {
+  /** In lower case, without parameters. */
+  readonly mediaType: string
+  readonly base64: string
+}
+
+const head = /^data:([\w!#$&^.+-]{1,100}\/[\w!#$&^.+-]{1,100})((?:;[\w-]+=[^;,]{0,100}){0,5});base64$/i
+
+/** Undefined for anything but a data URL in base64 that has a media type and content. */
+export function parseDataUrl(url: string): DataUrl | undefined {
+  const comma = url.indexOf(',')
+  if (comma < 0 || comma > 1_000) return undefined
+  const [, mediaType] = head.exec(url.slice(0, comma)) ?? []
+  const base64 = url.slice(comma + 1)
+  return mediaType !== undefined && isBase64(base64) ? { mediaType: mediaTypeOf(mediaType), base64 } : undefined
+}
+
+/** Checked without a pattern for the whole text: a pattern that repeats needs memory for every repetition. */
+function isBase64(text: string): boolean {
+  if (text.length === 0 || text.length % 4 !== 0) return false
+  const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0
+  return !/[^A-Za-z0-9+/]/.test(padding === 0 ? text : text.slice(0, -padding))
+}
+
+export function sizeOfBase64(base64: string): number {
+  return Buffer.byteLength(base64, 'base64')
+}

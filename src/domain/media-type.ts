@@ -1,0 +1,29 @@
+/** A media type as it is stored: in lower case, without parameters, by its registered name. */
+export function mediaTypeOf(given: string): string {
+  const [type = ''] = given.toLowerCase().split(';')
+  return type.trim() === 'image/jpg' ? 'image/jpeg' : type.trim()
+}
+
+const textTypes = new Set([
+  ...['application/json', 'application/xml', 'application/yaml', 'application/x-yaml', 'application/toml'],
+  ...['application/javascript', 'application/ecmascript', 'application/typescript', 'application/sql'],
+  ...['application/graphql', 'application/x-sh', 'application/x-www-form-urlencoded', 'image/svg+xml'],
+])
+
+/** Whether content of this type is text, which every model reads. */
+export function isTextType(mediaType: string): boolean {
+  return (
+    mediaType.startsWith('text/') || textTypes.has(mediaType) || /^application\/.*\+(json|xml|yaml)$/.test(mediaType)
+  )
+}
+
+/** Types of images that models read. */
+const readImages = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp'])
+
+export function isReadableImage(mediaType: string): boolean {
+  return readImages.has(mediaType)
+}
+
+export function isPdf(mediaType: string): boolean {
+  return mediaType === 'application/pdf'
+}

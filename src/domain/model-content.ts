@@ -1,0 +1,61 @@
+import { describePart, fileOf, kindOf, type ContentPart } from './content.ts'
+import { parseDataUrl, sizeOfBase64 } from './data-url.ts'
+import type { FilePlace } from './file.ts'
+import { usualDocumentTokens, usualImageTokens } from './media-tokens.ts'
+import { isReadableImage, isTextType } from './media-type.ts'
+
+/** An image or document for a model: at an address that its provider fetches, here, or in a file not loaded yet. */
+export type Media =
+  { readonly url: string } | (MediaFacts & { readonly base64: string }) | (MediaFacts & { readonly file: FilePlace })
+
+export interface MediaFacts {
+  readonly mediaType: string
+  readonly name: string | null
+  readonly sizeBytes: number
+  readonly tokens: number
+}
+
+/** A part of a user message or tool return in a format that can be converted to every provider's. */
+export type ModelContent =
+  | { readonly text: string }
+  /** Stands for content that the model cannot read. */
+  | { readonly text: string; readonly describes: true }
+  | { readonly image: Media }
+  | { readonly document: Media }
+
+export type MediaPart = Exclude<ModelContent, { readonly text: string }>
+
+export function toModelContent(content: readonly ContentPart[], conversationId: string): ModelContent[] {
+  return content.map((part) => {
+    if ('text' in part) return part
+    const media = mediaOf(part, conversationId)
+    const isImage = 'url' in media ? kindOf(part) === 'IMAGE' : isReadableImage(media.mediaType)
+    return isImage ? { image: media } : { document: media }
+  })
+}
+
+function mediaOf(part: Exclude<ContentPart, { readonly text: string }>, conversationId: string): Media {
+  const reference = fileOf(part)
+  if (reference) {
+    const { key, ...facts } = reference
+    return { ...facts, file: { conversationId, key } }
+  }
+  const url = 'imageUrl' in part ? part.imageUrl : (part as { readonly documentUrl: string }).documentUrl
+  const data = parseDataUrl(url)
+  if (!data) return { url }
+  const sizeBytes = sizeOfBase64(data.base64)
+  const tokens = isTextType(data.mediaType) ? Math.ceil(sizeBytes / 3) : usualImageTokens
+  return { ...data, name: null, sizeBytes, tokens }
+}
+
+/** Estimated tokens of content that is no text. */
+export function weighMedia(part: MediaPart): number {
+  const media = 'image' in part ? part.image : part.document
+  if ('url' in media) return 'image' in part ? usualImageTokens : usualDocumentTokens
+  return media.tokens
+}
+
+/** The parts as text, for readers that see no media: what is no text is described. */
+export function contentText(content: readonly ContentPart[]): string {
+  return content.map((part) => ('text' in part ? part.text : `[${describePart(part)}]`)).join('\n')
+}

@@ -1,0 +1,38 @@
+import type { Kysely } from 'kysely'
+import { LRUCache } from 'lru-cache'
+
+import type { FilePlace } from '../domain/file.ts'
+import { readFiles } from '../store/files.ts'
+import type { Database } from '../store/schema.ts'
+
+const maxCharacters = 64 * 1024 * 1024
+
+/**
+ * The content of files that models were lately sent, in base64, because every step sends them again. A file never
+ * changes, so what is here is never stale.
+ */
+export class FileCache {
+  readonly #kept = new LRUCache<string, string>({ maxSize: maxCharacters, sizeCalculation: (base64) => base64.length })
+
+  /** Reads what is not here yet, in one statement. The answer has the files that are there. */
+  async load(db: Kysely<Database>, places: readonly FilePlace[]): Promise<(place: FilePlace) => string | undefined> {
+    const loaded = new Map<string, string>()
+    const missing = new Map<string, FilePlace>()
+    for (const place of places) {
+      const kept = this.#kept.get(keyOf(place))
+      if (kept === undefined) missing.set(keyOf(place), place)
+      else loaded.set(keyOf(place), kept)
+    }
+    const read = missing.size === 0 ? [] : await readFiles(db, [...missing.values()])
+    for (const { bytes, ...place } of read) {
+      const base64 = bytes.toString('base64')
+      loaded.set(keyOf(place), base64)
+      this.#kept.set(keyOf(place), base64)
+    }
+    return (place) => loaded.get(keyOf(place))
+  }
+}
+
+function keyOf({ conversationId, key }: FilePlace): string {
+  return `${conversationId} ${key}`
+}

@@ -1,0 +1,93 @@
+import { describeMedia, shownSize, type ContentPart } from '../domain/content.ts'
+import { parseDataUrl } from '../domain/data-url.ts'
+import { fileOfUrl, maxInlineUrl, newFile, referenceTo, type NewFile } from '../domain/file.ts'
+import { mediaTypeOf } from '../domain/media-type.ts'
+import { isJsonObject, storableText, type Json } from '../util/json.ts'
+
+/** A part of what a tool returned: text, the URL of an image or document, or its bytes. */
+export type ReturnedPart =
+  | { readonly text: string }
+  | { readonly imageUrl: string; readonly name?: string | undefined }
+  | { readonly documentUrl: string; readonly name?: string | undefined }
+  | { readonly bytes: Buffer; readonly mediaType: string; readonly name: string | null }
+
+/** The parts as they are stored, and the files that they refer to. */
+export interface KeptContent {
+  readonly content: readonly ContentPart[]
+  readonly files: readonly NewFile[]
+  /** Whether something was too large to be kept. */
+  readonly truncated: boolean
+}
+
+const maxParts = 50
+const maxName = 200
+
+/**
+ * Makes files of large content. What is too large is replaced by words, because the tool has run and the model must
+ * know what came of it.
+ */
+export function keepContent(parts: readonly ReturnedPart[], maxFileBytes: number): KeptContent {
+  const files: NewFile[] = []
+  let truncated = parts.length > maxParts
+  const content = parts.slice(0, maxParts).map((part): ContentPart => {
+    if ('text' in part) return part
+    const file = fileOf(part)
+    if (!file) return urlPart(part as UrlPart)
+    if (file.sizeBytes > maxFileBytes) {
+      truncated = true
+      return { text: `[${describeMedia('file', file)}, is larger than ${shownSize(maxFileBytes)} and was not kept]` }
+    }
+    files.push(file)
+    const isImage = 'imageUrl' in part || file.mediaType.startsWith('image/')
+    return isImage ? { image: referenceTo(file) } : { document: referenceTo(file) }
+  })
+  return { content, files, truncated }
+}
+
+type UrlPart = Exclude<ReturnedPart, { readonly text: string } | { readonly bytes: Buffer }>
+
+/** Undefined for a URL that is kept as it is. */
+function fileOf(part: Exclude<ReturnedPart, { readonly text: string }>): NewFile | undefined {
+  const name = part.name === undefined || part.name === null ? null : storableText(part.name).slice(0, maxName)
+  if (!('bytes' in part)) return fileOfUrl(urlOf(part), name)
+  return newFile({ bytes: part.bytes, name, mediaType: mediaTypeOf(part.mediaType) })
+}
+
+function urlPart(part: UrlPart): ContentPart {
+  const url = storableText(urlOf(part))
+  return 'imageUrl' in part ? { imageUrl: url } : { documentUrl: url }
+}
+
+function urlOf(part: UrlPart): string {
+  return 'imageUrl' in part ? part.imageUrl : part.documentUrl
+}
+
+/**
+ * Content that the function of a tool returned: an object with `content`, a list of parts of which one at least is no
+ * text, and optionally `json`. Undefined for any other value, which is the result itself.
+ */
+export function contentOfValue(
+  value: unknown,
+): { readonly content: readonly ReturnedPart[]; readonly json?: Json } | undefined {
+  if (!isJsonObject(value) || !Array.isArray(value['content'])) return undefined
+  if (Object.keys(value).some((key) => key !== 'content' && key !== 'json')) return undefined
+  const content = value['content'] as unknown[]
+  if (!content.every(isPart) || content.every((part) => 'text' in part)) return undefined
+  for (const part of content) if (!('text' in part)) checkUrl(part)
+  return { content, ...(value['json'] !== undefined && { json: value['json'] }) }
+}
+
+function isPart(part: unknown): part is { readonly text: string } | UrlPart {
+  if (!isJsonObject(part)) return false
+  const { name, ...rest } = part
+  const [key, ...others] = Object.keys(rest)
+  if (others.length > 0 || (name !== undefined && typeof name !== 'string')) return false
+  return ['text', 'imageUrl', 'documentUrl'].includes(key ?? '') && typeof rest[key!] === 'string'
+}
+
+function checkUrl(part: UrlPart): void {
+  const url = urlOf(part)
+  if (parseDataUrl(url) || (/^https?:\/\//i.test(url) && URL.canParse(url) && url.length <= maxInlineUrl)) return
+  const shown = url.length > 100 ? `${url.slice(0, 99)}…` : url
+  throw new Error(`The tool returned content with a URL that cannot be used: ${JSON.stringify(shown)}`)
+}

@@ -1,0 +1,46 @@
+export interface ImageSize {
+  readonly width: number
+  readonly height: number
+}
+
+/** The size that the header of a PNG, GIF, WebP or JPEG image names. Undefined if it cannot be read. */
+export function imageSize(bytes: Buffer): ImageSize | undefined {
+  try {
+    return pngSize(bytes) ?? gifSize(bytes) ?? webpSize(bytes) ?? jpegSize(bytes)
+  } catch (error) {
+    // The image ends before its header does.
+    if (error instanceof RangeError) return undefined
+    throw error
+  }
+}
+
+function pngSize(bytes: Buffer): ImageSize | undefined {
+  if (bytes.toString('latin1', 1, 4) !== 'PNG') return undefined
+  return { width: bytes.readUInt32BE(16), height: bytes.readUInt32BE(20) }
+}
+
+function gifSize(bytes: Buffer): ImageSize | undefined {
+  if (bytes.toString('latin1', 0, 4) !== 'GIF8') return undefined
+  return { width: bytes.readUInt16LE(6), height: bytes.readUInt16LE(8) }
+}
+
+function webpSize(bytes: Buffer): ImageSize | undefined {
+  if (bytes.toString('latin1', 8, 12) !== 'WEBP') return undefined
+  const format = bytes.toString('latin1', 12, 16)
+  if (format === 'VP8X') return { width: bytes.readUIntLE(24, 3) + 1, height: bytes.readUIntLE(27, 3) + 1 }
+  if (format === 'VP8 ') return { width: bytes.readUInt16LE(26) & 0x3fff, height: bytes.readUInt16LE(28) & 0x3fff }
+  const bits = bytes.readUInt32LE(21)
+  return { width: (bits & 0x3fff) + 1, height: ((bits >> 14) & 0x3fff) + 1 }
+}
+
+/** Segments follow each other; the one that begins a frame has the size. */
+function jpegSize(bytes: Buffer): ImageSize | undefined {
+  if (bytes.readUInt16BE(0) !== 0xffd8) return undefined
+  for (let at = 2; at < bytes.length; at += 2 + bytes.readUInt16BE(at + 2)) {
+    const marker = bytes.readUInt16BE(at)
+    const isFrame = marker >= 0xffc0 && marker <= 0xffcf && ![0xffc4, 0xffc8, 0xffcc].includes(marker)
+    if (isFrame) return { height: bytes.readUInt16BE(at + 5), width: bytes.readUInt16BE(at + 7) }
+    if (marker < 0xff00) return undefined
+  }
+  return undefined
+}
