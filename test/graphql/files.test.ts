@@ -219,6 +219,27 @@ describe('content of messages', () => {
   })
 })
 
+test('[FIL9] a fork has files of its own, which outlive the original', async () => {
+  const conversation = await createConversation()
+  const { run } = await sendContent(conversation, [{ imageUrl: dataUrl('image/png', png(6, 6)) }])
+  await upload(conversation, dataUrl('text/plain', 'nothing refers to this'))
+  const { conversation: original } = await app.data(
+    'query ($id: ID!) { conversation(id: $id) { messages { nodes { id } } } }',
+    { id: conversation },
+  )
+  const { forkConversation } = await app.data(
+    `mutation ($input: ForkConversationInput!) { forkConversation(input: $input) { ... on ForkConversationSuccess {
+      conversation { id messages { nodes { ... on UserMessage { content { imageUrl file { url sizeBytes } } } } } } } } }`,
+    { input: { messageId: original.messages.nodes[0].id } },
+  )
+  const copy = forkConversation.conversation
+  const [{ content }] = copy.messages.nodes
+  expect(content[0].file).toEqual({ url: content[0].imageUrl, sizeBytes: 9_000 })
+  expect(content[0].imageUrl).not.toBe(run.input[0].content[0].imageUrl)
+  await app.data('mutation ($id: ID!) { deleteConversation(input: { id: $id }) { deletedId } }', { id: conversation })
+  expect((await download(content[0].imageUrl)).status).toBe(200)
+})
+
 describe('GET /files/:id', () => {
   test('[FIL6] sends the bytes with headers that keep a browser from running them', async () => {
     const conversation = await createConversation()

@@ -110,6 +110,7 @@ test('[BRA7] a fork has the turns up to that of the message, with new ids and wi
 test('[BRA8] a fork decides about every column of what it copies', async () => {
   /** Given by the statement, or left to their defaults: they belong to the original alone. */
   const others: Record<keyof typeof copiedColumns, readonly string[]> = {
+    files: ['conversation_id', 'created_at', 'expires_at'],
     runs: [
       ...['id', 'conversation_id', 'number', 'hold', 'previous_hold', 'created_at', 'updated_at', 'next_seq'],
       ...['first_position', 'next_position', 'left_branch', 'resumed', 'parent_id', 'deaths', 'lease', 'worker_id'],
