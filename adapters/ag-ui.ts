@@ -1,0 +1,233 @@
+import type { AGUIEvent, EventType, Message, RunAgentInput } from '@ag-ui/core'
+
+import {
+  ConversationSnapshot,
+  RunSnapshot,
+  SendMessage,
+  SubmitApprovals,
+  type ApprovalDecisionInput,
+  type Client,
+  type ToolCallFields,
+} from '../client/index.ts'
+import { runParts, type RunPart } from './run-parts.ts'
+
+/**
+ * An AG-UI endpoint on top of Holdpoint, for the HTTP server of your application: `HttpAgent` and everything built on it
+ * talks to this handler. The id of the thread is the id of a conversation. A call that needs approval ends the AG-UI run
+ * with an interrupt; resume it with `{ approved: true }`, optionally with edited `arguments`, or `{ approved: false,
+ * reason }`. A call of a frontend tool is answered by the tool message of the next run.
+ *
+ * A client that disconnects does not cancel the run of the server.
+ */
+export function createAgUiHandler(client: Client): (request: Request) => Promise<Response> {
+  return async (request) => {
+    const input = (await request.json()) as RunAgentInput
+    const events = agUiEvents(client, input)
+    const encoder = new TextEncoder()
+    const body = new ReadableStream<Uint8Array>({
+      async pull(controller) {
+        const { done, value } = await events.next()
+        if (done) return controller.close()
+        controller.enqueue(encoder.encode(`data: ${JSON.stringify(value)}\n\n`))
+      },
+      cancel: async () => void (await events.return(undefined)),
+    })
+    return new Response(body, { headers: { 'content-type': 'text/event-stream', 'cache-control': 'no-store' } })
+  }
+}
+
+/** The events of one AG-UI run. */
+export async function* agUiEvents(client: Client, input: RunAgentInput): AsyncGenerator<AGUIEvent> {
+  const { threadId, runId } = input
+  const ids = { threadId, runId }
+  yield event('RUN_STARTED', ids)
+  try {
+    const { id, after } = await begin(client, input)
+    const toEvents = createEventMaker(input)
+    for await (const part of runParts(client, id, { after })) yield* toEvents(part)
+  } catch (error) {
+    yield event('RUN_ERROR', { message: error instanceof Error ? error.message : String(error) })
+  }
+}
+
+/** The names of the enum are its values. The package itself is not loaded. */
+function event(type: `${EventType}`, fields: object): AGUIEvent {
+  const made: object = { type, ...fields }
+  return made as AGUIEvent
+}
+
+interface Place {
+  readonly id: string
+  readonly after?: string
+}
+
+/** Starts a run with the new messages, or continues the run that waits for the answers. */
+async function begin(client: Client, input: RunAgentInput): Promise<Place> {
+  const decisions = decisionsOf(input)
+  if (decisions.length > 0) return submit(client, input.threadId, decisions)
+  const lastAnswer = input.messages.findLastIndex(({ role }) => role !== 'user')
+  const messages = input.messages.slice(lastAnswer + 1).map((message) => ({ text: textOf(message) }))
+  const { sendMessage } = await client.request(SendMessage, {
+    input: {
+      to: { conversationId: input.threadId },
+      messages,
+      idempotencyKey: input.runId,
+      clientTools: input.tools.map(({ name, description, parameters }) => ({ name, description, parameters })),
+    },
+  })
+  if (sendMessage?.__typename !== 'SendMessageSuccess') throw new Error(sendMessage?.message)
+  return { id: sendMessage.run.id }
+}
+
+async function submit(client: Client, threadId: string, decisions: ApprovalDecisionInput[]): Promise<Place> {
+  const { conversation } = await client.request(ConversationSnapshot, { id: threadId, last: 1 })
+  const { run } = await client.request(RunSnapshot, { id: conversation?.latestRun?.id ?? '' })
+  if (!run) throw new Error(`The conversation ${threadId} has no run that waits.`)
+  const { submitApprovals } = await client.request(SubmitApprovals, { input: { runId: run.id, decisions } })
+  if (submitApprovals?.__typename !== 'SubmitApprovalsSuccess') throw new Error(submitApprovals?.message)
+  return { id: run.id, after: run.lastCursor }
+}
+
+/** Answers to interrupts, and the results of frontend tools after the last answer of the agent. */
+function decisionsOf({ resume = [], messages }: RunAgentInput): ApprovalDecisionInput[] {
+  const answers = resume.map(({ interruptId: toolCallId, status, payload }): ApprovalDecisionInput => {
+    const { approved, arguments: edited, reason } = (payload ?? {}) as Answer
+    if (status === 'resolved' && approved)
+      return { approve: { toolCallId, ...(edited !== undefined && { arguments: edited }) } }
+    return { deny: { toolCallId, reason } }
+  })
+  const lastAnswer = messages.findLastIndex(({ role }) => role !== 'tool')
+  const returns = messages.slice(lastAnswer + 1).flatMap((message): ApprovalDecisionInput[] => {
+    if (message.role !== 'tool') return []
+    const { toolCallId, error } = message
+    const status = error === undefined ? 'SUCCESS' : 'ERROR'
+    return [{ toolReturn: { toolCallId, status, output: error ?? textOf(message) } }]
+  })
+  return [...answers, ...returns]
+}
+
+interface Answer {
+  readonly approved?: boolean
+  readonly arguments?: unknown
+  readonly reason?: string
+}
+
+function textOf({ content }: Message): string {
+  if (typeof content === 'string') return content
+  if (!Array.isArray(content)) return JSON.stringify(content ?? '')
+  return content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n')
+}
+
+/** AG-UI cannot take back what was streamed, so a step that starts again is followed by all messages that are kept. */
+function createEventMaker({ threadId, runId, messages }: RunAgentInput): (part: RunPart) => AGUIEvent[] {
+  const kept: Message[] = [...messages]
+  const open = new Map<string, { readonly end: AGUIEvent; text: string }>()
+  let inStep = false
+
+  /** A step that a pause or a failure interrupts has to be finished too. */
+  function endStep(): AGUIEvent[] {
+    const wasInStep = inStep
+    inStep = false
+    return wasInStep ? [event('STEP_FINISHED', { stepName: 'step' })] : []
+  }
+
+  function start(id: string, first: AGUIEvent, end: AGUIEvent): AGUIEvent[] {
+    open.set(id, { end, text: '' })
+    return [first]
+  }
+
+  function add(id: string, text: string): void {
+    open.get(id)!.text += text
+  }
+
+  function close(id: string): AGUIEvent[] {
+    const item = open.get(id)
+    open.delete(id)
+    return item ? [item.end] : []
+  }
+
+  return (part) => {
+    switch (part.type) {
+      case 'step-start':
+        inStep = true
+        return [event('STEP_STARTED', { stepName: 'step' })]
+      case 'step-end':
+        return endStep()
+      case 'step-reset': {
+        const ends = [...open.values()].map(({ end }) => end)
+        open.clear()
+        return [...ends, event('MESSAGES_SNAPSHOT', { messages: kept })]
+      }
+      case 'text-start': {
+        const about = { messageId: part.id }
+        return part.kind === 'ASSISTANT'
+          ? start(
+              part.id,
+              event('TEXT_MESSAGE_START', { ...about, role: 'assistant' }),
+              event('TEXT_MESSAGE_END', about),
+            )
+          : start(
+              part.id,
+              event('REASONING_MESSAGE_START', { ...about, role: 'reasoning' }),
+              event('REASONING_MESSAGE_END', about),
+            )
+      }
+      case 'text': {
+        add(part.id, part.text)
+        const type = part.kind === 'ASSISTANT' ? 'TEXT_MESSAGE_CONTENT' : 'REASONING_MESSAGE_CONTENT'
+        return [event(type, { messageId: part.id, delta: part.text })]
+      }
+      case 'text-end': {
+        const content = open.get(part.id)?.text ?? ''
+        kept.push({ id: part.id, role: part.kind === 'ASSISTANT' ? 'assistant' : 'reasoning', content })
+        return close(part.id)
+      }
+      case 'call-start': {
+        const about = { toolCallId: part.id, toolCallName: part.name }
+        return start(part.id, event('TOOL_CALL_START', about), event('TOOL_CALL_END', { toolCallId: part.id }))
+      }
+      case 'call-text':
+        return [event('TOOL_CALL_ARGS', { toolCallId: part.id, delta: part.text })]
+      case 'call': {
+        const { id, name, argumentsText } = part.call
+        const call = { id, type: 'function' as const, function: { name, arguments: argumentsText } }
+        kept.push({ id, role: 'assistant', toolCalls: [call] })
+        return close(id)
+      }
+      case 'call-end': {
+        const { id, result } = part.call
+        const content = result?.output ?? ''
+        kept.push({ id: `${id}-result`, role: 'tool', toolCallId: id, content })
+        return [event('TOOL_CALL_RESULT', { messageId: `${id}-result`, toolCallId: id, role: 'tool', content })]
+      }
+      case 'pause': {
+        const interrupts = part.calls.filter(({ needs }) => needs === 'APPROVAL').map(interruptOf)
+        const outcome = interrupts.length > 0 && { outcome: { type: 'interrupt', interrupts } }
+        return [...endStep(), event('RUN_FINISHED', { threadId, runId, ...outcome })]
+      }
+      case 'end': {
+        if (part.status === 'FAILED') return [event('RUN_ERROR', { message: part.message ?? 'The run failed.' })]
+        const type = part.status === 'CANCELLED' ? 'cancelled' : 'success'
+        return [...endStep(), event('RUN_FINISHED', { threadId, runId, outcome: { type } })]
+      }
+      default:
+        return part satisfies never
+    }
+  }
+}
+
+function interruptOf({ id, name, arguments: args, expiresAt }: ToolCallFields): object {
+  return {
+    id,
+    toolCallId: id,
+    reason: 'tool_call',
+    message: `${name} waits for approval.`,
+    ...(expiresAt !== null && { expiresAt }),
+    responseSchema: {
+      type: 'object',
+      properties: { approved: { type: 'boolean' }, reason: { type: 'string' }, arguments: {} },
+      required: ['approved'],
+    },
+    metadata: { name, arguments: args },
+  }
+}
