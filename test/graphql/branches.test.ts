@@ -6,6 +6,7 @@ import { startTestApp, type TestApp } from '../support/app.ts'
 import { createTalkingModel } from '../support/talking-model.ts'
 import { talkTo, type Talk } from '../support/talk.ts'
 import { deferred, type Deferred } from '../../src/util/deferred.ts'
+import { ConversationReader } from '../live/conversation-reader.ts'
 
 const handle = 'talk/branches'
 /** Texts to which the model does not answer before it is told to, or cancelled. */
@@ -278,7 +279,7 @@ function endings() {
 }
 
 test(
-  '[BRA6] any sequence of sends, edits, regenerations, selections, forks, cancels and retries shows the branch that a plain tree would',
+  '[BRA6] any sequence of sends, edits, regenerations, selections, forks, cancels and retries shows the branch that a plain tree would, also to readers of its stream',
   { timeout: 60_000 },
   async () => {
     await fc.assert(
@@ -288,6 +289,9 @@ test(
         /** Every turn that was the last one of the current branch, in order. */
         const tips: (Turn | undefined)[] = [undefined]
         let count = 0
+        const { lastCursor } = await show(id)
+        /** One reads after every operation, one resumes each time, and one reads at the end. */
+        const [eager, resuming, late] = [1, 2, 3].map(() => new ConversationReader(app, id, lastCursor))
 
         async function take(previous: Turn | undefined, text: string, ends: string, start: () => Promise<string>) {
           if (ends === 'fail') failing.add(text)
@@ -353,6 +357,10 @@ test(
           }
 
           const shown = await show(id)
+          const ids = shown.messages.nodes.map((message: any) => message.id)
+          await eager!.readUntil(ids)
+          await resuming!.readUntil(ids)
+          await resuming!.drop()
           const current = tips.at(-1)
           expect(texts(shown)).toEqual(current?.messages ?? [])
           expect(shown.messages.totalCount).toBe(current?.messages.length ?? 0)
@@ -371,6 +379,8 @@ test(
             })
           }
         }
+        await late!.readUntil((await show(id)).messages.nodes.map((message: any) => message.id))
+        for (const reader of [eager, resuming, late]) await reader!.drop()
       }),
       { numRuns: Number(process.env['HOLDPOINT_TEST_RUNS'] ?? 8) },
     )
