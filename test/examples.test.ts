@@ -17,7 +17,7 @@ describe('the example programs', () => {
   })
   afterAll(async () => server.stop())
 
-  it.concurrent.each(['graphql-ws', 'apollo-client', 'urql', 'graphql-sse'])(
+  it.concurrent.each(['graphql-ws', 'apollo-client', 'urql', 'urql-graphcache', 'graphql-sse'])(
     '[EXA1] %s follows a run through a dropped connection, and approves a call',
     async (name) => {
       const { code, stdout, stderr } = await runExample(name, server.url)

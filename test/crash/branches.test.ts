@@ -1,0 +1,81 @@
+import { randomUUID } from 'node:crypto'
+
+import { afterAll, beforeAll, expect, test } from 'vitest'
+
+import { CrashCluster } from '../support/crash-cluster.ts'
+import { CrashLoad } from '../support/crash-load.ts'
+
+const kills = 4
+let cluster: CrashCluster
+
+beforeAll(async () => {
+  cluster = await CrashCluster.start(2)
+})
+afterAll(() => cluster.stop())
+
+test(
+  '[BRA9] servers that are killed under edits, regenerations, selections and forks lose and double no version, and leave no half of a fork',
+  { timeout: 120_000 },
+  async () => {
+    const load = new CrashLoad(cluster)
+    const agentId = await cluster.createAgent()
+    const ask = (document: string, variables: object): Promise<any> =>
+      load.persist(0, (server) => server.data(document, variables))
+    const mutate = async (name: string, input: object, success: string): Promise<any> => {
+      const type = `${name[0]!.toUpperCase()}${name.slice(1)}`
+      // While the run of the version before goes on, the command is refused.
+      for (;;) {
+        const data = await ask(
+          `mutation ($input: ${type}Input!) { ${name}(input: $input) { __typename ... on ${type}Success { ${success} } } }`,
+          { input },
+        )
+        if (data[name].__typename === `${type}Success`) return data[name]
+        await ask('query ($id: ID!) { run(id: $id, waitMs: 20000) { id } }', { id: versions.at(-1) })
+      }
+    }
+    const versions: string[] = []
+    const first = await mutate(
+      'sendMessage',
+      { to: { agentId }, messages: [{ text: 'first' }], idempotencyKey: randomUUID() },
+      'run { id }',
+    )
+    versions.push(first.run.id)
+    await ask('query ($id: ID!) { run(id: $id, waitMs: 20000) { id } }', { id: first.run.id })
+    const { run } = await ask('query ($id: ID!) { run(id: $id) { messages { nodes { id } } } }', { id: first.run.id })
+    const messageId = run.messages.nodes[0].id
+
+    for (let kill = 0; kill < kills; kill++) {
+      const died = new Promise((resolve) => setTimeout(resolve, Math.random() * 60)).then(() =>
+        cluster.kill(kill % 2, undefined),
+      )
+      for (let more = 0; more < 3; more++) {
+        const idempotencyKey = randomUUID()
+        const message = { text: `version ${versions.length}` }
+        const version =
+          more % 2 === 0
+            ? await mutate('editMessage', { messageId, message, idempotencyKey }, 'run { id }')
+            : await mutate('regenerate', { runId: versions.at(-1), idempotencyKey }, 'run { id }')
+        versions.push(version.run.id)
+        await mutate('selectBranch', { runId: versions[0] }, 'conversation { id }')
+        await mutate('forkConversation', { messageId }, 'conversation { id }')
+      }
+      await died
+      await cluster.startServer(kill % 2)
+    }
+
+    const { agent } = await ask(
+      `query ($id: ID!) { agent(id: $id) { conversations(first: 60) { nodes { id runs(first: 20) { nodes {
+        id status onCurrentBranch input { text } versions { id } } } messages(first: 20) { nodes { __typename } } } } } }`,
+      { id: agentId },
+    )
+    const [main, ...forks] = agent.conversations.nodes
+    expect(main.runs.nodes.map(({ id }: any) => id).toSorted()).toEqual(versions.toSorted())
+    expect(main.runs.nodes.filter((one: any) => one.onCurrentBranch)).toMatchObject([{ id: versions[0] }])
+    expect(main.runs.nodes[0].versions.map(({ id }: any) => id)).toEqual(versions)
+    expect(forks.length).toBeGreaterThanOrEqual(3 * kills)
+    for (const fork of forks) {
+      expect(fork.runs.nodes).toMatchObject([{ onCurrentBranch: true, input: [{ text: 'first' }] }])
+      expect(fork.messages.nodes).toEqual(main.messages.nodes)
+    }
+  },
+)
