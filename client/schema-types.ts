@@ -101,6 +101,7 @@ export type WhenBusy = 'ENQUEUE' | 'INTERRUPT' | 'REJECT'
 export interface AddMcpServerInput {
   readonly headers?: unknown
   readonly name: string
+  readonly requiresApproval?: boolean | null | undefined
   readonly url: string
 }
 

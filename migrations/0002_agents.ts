@@ -57,6 +57,10 @@ export async function up(db: Kysely<never>): Promise<void> {
       url text not null,
       headers jsonb not null,
       last_error text,
+      -- Whether its tools require approval when they are first listed.
+      requires_approval boolean not null default false,
+      -- It comes from the configuration file.
+      configured boolean not null default false,
       created_at timestamptz(3) not null,
       unique (tenant_id, name)
     )`.execute(db)

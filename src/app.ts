@@ -8,6 +8,7 @@ import { trustsTokens } from './auth/verify-token.ts'
 import { createViewerOfToken } from './auth/viewer-of-token.ts'
 import { openFile } from './auth/open-file.ts'
 import type { CommandContext } from './commands/command-context.ts'
+import { listMcpServers, storeMcpServers } from './commands/sync-mcp-servers.ts'
 import { isLoopback, type Config } from './config.ts'
 import { builtinTools, type BuiltinTool } from './domain/builtin-tools.ts'
 import { createTokenCounter } from './domain/tokens.ts'
@@ -120,7 +121,11 @@ export async function createApp(options: AppOptions): Promise<App> {
   const network = createNetworkGuard({ allowPrivate: config.allowPrivateNetwork })
   const { maxFileBytes } = config
   const registry = createToolRegistry(tools)
-  const toolbox = new Toolbox({ db, secrets, registry, network, log, maxFileBytes, traces: tracing !== undefined })
+  const toolbox = new Toolbox({
+    ...{ db, secrets, registry, network, log, maxFileBytes },
+    traces: tracing !== undefined,
+    mcpServers: config.mcpServers,
+  })
   const commands: CommandContext = {
     ...{ db, secrets, clock, ids, hub, work },
     models: catalog,
@@ -187,6 +192,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     log,
   })
   let stopping: Promise<void> | undefined
+  let mcpSync: Promise<void> | undefined
   let stopProcessMetrics: (() => void) | undefined
   const ready = async () => {
     // A process that drains accepts no more work: a load balancer should use another.
@@ -231,6 +237,9 @@ export async function createApp(options: AppOptions): Promise<App> {
     poll.start()
     await relay.start()
     await worker.start()
+    const mcpServers = await storeMcpServers(commands, config.mcpServers, tenantId)
+    // Not awaited: a server that does not answer must not keep this one from starting.
+    mcpSync = listMcpServers(commands, mcpServers, log)
   }
 
   return {
@@ -257,6 +266,7 @@ export async function createApp(options: AppOptions): Promise<App> {
         await server?.close()
         await health?.close()
         await toolbox.close()
+        await mcpSync
         await relay.stop()
         await poll.stop()
         databaseClock?.stop()

@@ -1,6 +1,8 @@
 import type { KeyObject } from 'node:crypto'
 import { isIP } from 'node:net'
 
+import type { ConfiguredMcpServer } from './domain/mcp-server.ts'
+import { readMcpFile } from './mcp-file.ts'
 import { plainEndpoint, readProvidersFile, type EndpointConfig } from './providers-file.ts'
 import { readSettings, settings, type GivenSettings, type SettingValues } from './settings.ts'
 import type { LogLevel } from './util/log.ts'
@@ -46,6 +48,7 @@ export interface Config {
   readonly maxFileBytes: number
   /** The built-in model providers and those of the providers file. */
   readonly endpoints: readonly EndpointConfig[]
+  readonly mcpServers: readonly ConfiguredMcpServer[]
   readonly allowPrivateNetwork: boolean
   /** Whether the web console is served. */
   readonly console: boolean
@@ -103,6 +106,7 @@ export function readConfig(env: Environment = process.env): Config {
     maxBodyBytes: values.HOLDPOINT_MAX_BODY,
     maxFileBytes: values.HOLDPOINT_MAX_FILE,
     endpoints: endpointsOf(values, env),
+    mcpServers: values.HOLDPOINT_MCP ? readMcpFile(values.HOLDPOINT_MCP, env) : [],
     allowPrivateNetwork: values.HOLDPOINT_ALLOW_PRIVATE_NETWORK === '1',
     console: values.HOLDPOINT_CONSOLE === '1',
     toolsPath: values.HOLDPOINT_TOOLS,

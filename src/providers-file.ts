@@ -1,8 +1,4 @@
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
-
-import type * as Yaml from 'yaml'
-
+import { readConfigFile } from './config-file.ts'
 import type { ModelPrice } from './domain/price.ts'
 import { isJsonObject, type Json, type JsonObject } from './util/json.ts'
 import { StartError } from './util/start-error.ts'
@@ -96,7 +92,7 @@ export function readProvidersFile(
   path: string,
   variables: Readonly<Record<string, string | undefined>>,
 ): EndpointConfig[] {
-  const file = parseFile(path)
+  const file = readConfigFile('HOLDPOINT_PROVIDERS', path)
   const entries = isJsonObject(file) ? file['providers'] : undefined
   if (!isJsonObject(entries)) {
     throw new StartError(`${path} must be an object with the key "providers": an object with one entry per name.`)
@@ -109,16 +105,6 @@ export function readProvidersFile(
     if (!isJsonObject(entry)) throw wrong('it must be an object.')
     return readEndpoint(name, entry, { variables, wrong })
   })
-}
-
-function parseFile(path: string): Json {
-  try {
-    // Loaded only if there is a file: most servers have none. JSON is YAML too.
-    const { parse } = createRequire(import.meta.url)('yaml') as typeof Yaml
-    return parse(readFileSync(path, 'utf8')) as Json
-  } catch (error) {
-    throw new StartError(`HOLDPOINT_PROVIDERS is "${path}", which cannot be read: ${(error as Error).message}`)
-  }
 }
 
 interface Reading {

@@ -32,6 +32,7 @@ describe('readConfig', () => {
       maxBodyBytes: 10 * 1024 * 1024,
       maxFileBytes: 10 * 1024 * 1024,
       endpoints: [plainEndpoint('openai'), plainEndpoint('openai-chat'), plainEndpoint('anthropic')],
+      mcpServers: [],
       allowPrivateNetwork: false,
       console: true,
       logLevel: 'info',

@@ -16,6 +16,7 @@ export interface AddMcpServerInput {
   readonly name: string
   readonly url: string
   readonly headers?: Given<Json>
+  readonly requiresApproval?: Given<boolean>
 }
 
 /** The server with its tools; nothing of it where it cannot be reached. */
@@ -31,6 +32,8 @@ export async function addMcpServer(
     url: checkedHttpUrl('input.url', input.url),
     headers: sealHeaders(context.secrets, checkedHeaders('input.headers', input.headers ?? {}), viewer),
     lastError: null,
+    requiresApproval: input.requiresApproval ?? false,
+    configured: false,
     createdAt: context.clock.now(),
   }
   const listed = await context.tools.listMcpTools(server).catch((error: unknown) => {

@@ -27,6 +27,7 @@ export function newMcpTool(
     tenantId: server.tenantId,
     name: given.name,
     kind: 'MCP',
+    requiresApproval: server.requiresApproval,
     mcpServerId: server.id,
     mcpToolName: storableText(listed.name),
     createdAt: given.now,

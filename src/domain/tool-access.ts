@@ -13,5 +13,5 @@ export interface ToolAccess {
   /** What is wrong with the source of a JAVASCRIPT tool; undefined where it can be called. */
   faultOfJavaScript(source: string, tenantId: string): Promise<string | undefined>
   /** Connects and asks; throws why that did not work, in words for whoever added the server. */
-  listMcpTools(server: Pick<McpServer, 'url' | 'headers' | 'tenantId'>): Promise<ListedTool[]>
+  listMcpTools(server: Pick<McpServer, 'name' | 'url' | 'headers' | 'tenantId' | 'configured'>): Promise<ListedTool[]>
 }

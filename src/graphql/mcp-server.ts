@@ -24,6 +24,10 @@ McpServer.implement({
       description: 'Tools, as last listed by the server.',
       resolve: async (server, _args, { loaders }) => [...(await loaders.toolsOfMcpServer.load(server.id))],
     }),
+    requiresApproval: t.exposeBoolean('requiresApproval', {
+      description:
+        'Whether tools of the server require approval when they are first listed. `updateTool` changes single tools.',
+    }),
     lastError: t.exposeString('lastError', {
       nullable: true,
       description: 'Why the last connection failed. Null if it succeeded.',
@@ -68,6 +72,9 @@ const AddMcpServerInput = builder.inputType('AddMcpServerInput', {
       type: 'JSON',
       description:
         'Headers to send with every request: an object of strings, at most 50. Their values cannot be read again.',
+    }),
+    requiresApproval: t.boolean({
+      description: 'Whether tools of the server require approval when they are first listed. Defaults to false.',
     }),
   }),
 })

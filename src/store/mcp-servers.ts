@@ -58,11 +58,32 @@ export async function insertMcpServer(trx: Kysely<Database>, server: McpServer):
       url: server.url,
       headers: JSON.stringify(server.headers),
       last_error: server.lastError,
+      requires_approval: server.requiresApproval,
       created_at: server.createdAt,
     })
     .onConflict((conflict) => conflict.columns(['tenant_id', 'name']).doNothing())
     .executeTakeFirst()
   return (numInsertedOrUpdatedRows ?? 0n) > 0n
+}
+
+/**
+ * The server as it is stored now: a new one, or the one that the tenant has under that name. A server that a client has
+ * added under the name becomes that of the file.
+ */
+export async function putConfiguredMcpServer(db: Kysely<Database>, server: McpServer): Promise<McpServer> {
+  const settings = {
+    url: server.url,
+    headers: JSON.stringify(server.headers),
+    requires_approval: server.requiresApproval,
+    configured: true,
+  }
+  const row = await db
+    .insertInto('mcp_servers')
+    .values({ id: server.id, tenant_id: server.tenantId, name: server.name, created_at: server.createdAt, ...settings })
+    .onConflict((conflict) => conflict.columns(['tenant_id', 'name']).doUpdateSet(settings))
+    .returningAll()
+    .executeTakeFirstOrThrow()
+  return toMcpServer(row)
 }
 
 /** Against its removal, and against another refresh. */
@@ -96,6 +117,8 @@ function toMcpServer(row: Selectable<Database['mcp_servers']>): McpServer {
     url: row.url,
     headers: row.headers,
     lastError: row.last_error,
+    requiresApproval: row.requires_approval,
+    configured: row.configured,
     createdAt: row.created_at,
   }
 }

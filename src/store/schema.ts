@@ -98,6 +98,8 @@ export interface Database {
     url: string
     headers: Jsonb<Record<string, string>>
     last_error: string | null
+    requires_approval: Generated<boolean>
+    configured: Generated<boolean>
     created_at: Date
   }
   tools: {

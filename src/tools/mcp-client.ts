@@ -1,11 +1,13 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { Readable } from 'node:stream'
 
+import { ClientCredentialsProvider } from '@modelcontextprotocol/sdk/client/auth-extensions.js'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { StreamableHTTPClientTransport, StreamableHTTPError } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { ErrorCode, McpError, type CallToolResult } from '@modelcontextprotocol/sdk/types.js'
 
-import type { McpServer } from '../domain/mcp-server.ts'
+import type { ConfiguredMcpServer } from '../domain/mcp-server.ts'
 import type { ListedTool } from '../domain/tool-access.ts'
 import { textOf } from '../domain/content.ts'
 import { isJsonObject, type JsonObject } from '../util/json.ts'
@@ -56,19 +58,27 @@ class ConnectionLostError extends Error {
 /** A stream that ends without an error may still hold the answer: it is read a moment later. */
 const answerGraceMs = 1_000
 
-/** A conversation with one Model Context Protocol server, over streamable HTTP. */
+/** How a server is reached: an address, or a program to start. */
+export type McpAddress = Pick<ConfiguredMcpServer, 'url' | 'headers'> &
+  Partial<Pick<ConfiguredMcpServer, 'launch' | 'oauth'>>
+
+/** A conversation with one Model Context Protocol server: over streamable HTTP, or with a program that was started. */
 export class McpClient {
   readonly #client = new Client({ name: 'holdpoint', version: '1' })
-  readonly #transport: StreamableHTTPClientTransport
+  readonly #transport: StreamableHTTPClientTransport | StdioClientTransport
   readonly #waiting = new Set<WaitingCall>()
   /** The call on whose behalf a request is made. */
   readonly #call = new AsyncLocalStorage<WaitingCall>()
 
-  private constructor(network: GuardedNetwork, { url, headers }: Pick<McpServer, 'url' | 'headers'>) {
-    this.#transport = new StreamableHTTPClientTransport(new URL(url), {
-      requestInit: { headers },
-      fetch: async (target, init) => this.#watched(await network.fetch(target, init)),
-    })
+  private constructor(network: GuardedNetwork, { url, headers, launch, oauth }: McpAddress) {
+    // A program gets the variables that every program needs, and those of the file: not the server's own secrets.
+    this.#transport = launch
+      ? new StdioClientTransport({ ...launch, args: [...launch.args], env: { ...launch.env }, stderr: 'ignore' })
+      : new StreamableHTTPClientTransport(new URL(url), {
+          requestInit: { headers },
+          fetch: async (target, init) => this.#watched(await network.fetch(target, init)),
+          ...(oauth && { authProvider: authProviderOf(oauth) }),
+        })
     // The SDK reconnects to streams that can be resumed, and says nothing to the calls that wait once it gives up.
     const onerror = (error: Error) => {
       if (!error.message.includes('Maximum reconnection attempts')) return
@@ -77,7 +87,7 @@ export class McpClient {
     Object.assign(this.#client, { onerror })
   }
 
-  static async connect(network: GuardedNetwork, server: Pick<McpServer, 'url' | 'headers'>): Promise<McpClient> {
+  static async connect(network: GuardedNetwork, server: McpAddress): Promise<McpClient> {
     const opened = new McpClient(network, server)
     try {
       await opened.#client.connect(opened.#transport, { timeout: connectMs })
@@ -162,12 +172,18 @@ export class McpClient {
 
   /** Also ends the session, if the server has one and still answers. */
   async close(): Promise<void> {
-    await Promise.race([
-      this.#transport.terminateSession().catch(() => undefined),
-      new Promise((resolve) => setTimeout(resolve, 1_000).unref()),
-    ])
+    if (this.#transport instanceof StreamableHTTPClientTransport) {
+      await Promise.race([
+        this.#transport.terminateSession().catch(() => undefined),
+        new Promise((resolve) => setTimeout(resolve, 1_000).unref()),
+      ])
+    }
     await this.#client.close().catch(() => undefined)
   }
+}
+
+function authProviderOf({ issuer, ...credentials }: NonNullable<McpAddress['oauth']>): ClientCredentialsProvider {
+  return new ClientCredentialsProvider({ ...credentials, clientName: 'holdpoint', expectedIssuer: issuer })
 }
 
 function messageOf(error: unknown): string {

@@ -1,11 +1,8 @@
-import type { McpServer } from '../domain/mcp-server.ts'
 import type { ListedTool } from '../domain/tool-access.ts'
 import { abortable } from '../util/abort.ts'
 import type { ToolOutput } from './execution.ts'
-import type { McpAnswer, McpCall, McpClient } from './mcp-client.ts'
+import type { McpAddress, McpAnswer, McpCall, McpClient } from './mcp-client.ts'
 import type { GuardedNetwork } from './network-guard.ts'
-
-type Address = Pick<McpServer, 'url' | 'headers'>
 
 /** The server cannot be reached, or does not speak the protocol. */
 export class McpUnreachableError extends Error {
@@ -19,6 +16,8 @@ interface Connection {
   /** Where it goes and as whom: a server that was changed is connected to anew. */
   readonly address: string
   readonly client: Promise<McpClient>
+  /** Another program may have to be started again, and would have forgotten what it knows. */
+  readonly staysOpen: boolean
   /** How many calls are running on it. It is not closed while there are any, unless it is broken. */
   calls: number
   /** Closes the connection when nobody has used it for a while. */
@@ -39,7 +38,7 @@ export class McpConnections {
   }
 
   /** On a connection of its own, which is not kept. */
-  async listTools(server: Address): Promise<ListedTool[]> {
+  async listTools(server: McpAddress): Promise<ListedTool[]> {
     const client = await connect(this.#network, server)
     try {
       return await client.listTools()
@@ -51,9 +50,9 @@ export class McpConnections {
   }
 
   /** What the tool returned. A tool that says that it failed has returned too; throws what kept it from answering. */
-  async callTool(server: McpServer, call: McpCall): Promise<ToolOutput> {
+  async callTool(serverId: string, server: McpAddress, call: McpCall): Promise<ToolOutput> {
     for (let attempt = 1; ; attempt += 1) {
-      const answer = await this.#callOnce(server, call)
+      const answer = await this.#callOnce(serverId, server, call)
       if (answer.outcome === 'returned') return answer.output
       if (answer.outcome === 'failed') throw answer.error
       if (answer.outcome === 'unreachable' || attempt > 1) throw new McpUnreachableError(answer.error)
@@ -64,8 +63,8 @@ export class McpConnections {
     await Promise.all([...this.#connections].map(([id, connection]) => this.#close(id, connection)))
   }
 
-  async #callOnce(server: McpServer, call: McpCall): Promise<McpAnswer> {
-    const connection = this.#connectionTo(server)
+  async #callOnce(serverId: string, server: McpAddress, call: McpCall): Promise<McpAnswer> {
+    const connection = this.#connectionTo(serverId, server)
     connection.calls += 1
     clearTimeout(connection.idle)
     let broken = false
@@ -79,26 +78,28 @@ export class McpConnections {
       throw error
     } finally {
       connection.calls -= 1
-      if (broken) void this.#close(server.id, connection)
-      else if (connection.calls === 0) this.#closeWhenIdle(server.id, connection)
+      if (broken) void this.#close(serverId, connection)
+      else if (connection.calls === 0) this.#closeWhenIdle(serverId, connection)
     }
   }
 
-  #connectionTo(server: McpServer): Connection {
+  #connectionTo(serverId: string, server: McpAddress): Connection {
     const address = JSON.stringify([server.url, server.headers])
-    const known = this.#connections.get(server.id)
+    const known = this.#connections.get(serverId)
     if (known?.address === address) return known
-    const connection = { address, client: connect(this.#network, server), calls: 0, idle: undefined }
+    const staysOpen = Boolean(server.launch)
+    const connection = { address, staysOpen, client: connect(this.#network, server), calls: 0, idle: undefined }
     // Whoever calls next hears why it failed.
     connection.client.catch(() => undefined)
-    this.#connections.set(server.id, connection)
+    this.#connections.set(serverId, connection)
     // Calls that are running on the old connection finish there.
-    if (known?.calls === 0) void this.#close(server.id, known)
+    if (known?.calls === 0) void this.#close(serverId, known)
     return connection
   }
 
   #closeWhenIdle(serverId: string, connection: Connection): void {
     if (this.#connections.get(serverId) !== connection) return void this.#close(serverId, connection)
+    if (connection.staysOpen) return
     connection.idle = setTimeout(() => void this.#close(serverId, connection), this.#idleMs).unref()
   }
 
@@ -110,7 +111,7 @@ export class McpConnections {
   }
 }
 
-async function connect(network: GuardedNetwork, server: Address): Promise<McpClient> {
+async function connect(network: GuardedNetwork, server: McpAddress): Promise<McpClient> {
   // Loading the SDK takes longer than starting the rest of the server, and most servers never need it.
   const { McpClient } = await import('./mcp-client.ts')
   try {

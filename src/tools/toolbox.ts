@@ -4,7 +4,7 @@ import type { ListedTool, ToolAccess } from '../domain/tool-access.ts'
 import type { BlockWrite } from '../domain/block.ts'
 import type { NewFile } from '../domain/file.ts'
 import { encodeId, shownRunIds } from '../domain/ids.ts'
-import type { McpServer } from '../domain/mcp-server.ts'
+import type { ConfiguredMcpServer, McpServer } from '../domain/mcp-server.ts'
 import { callSpanId, traceOfRun } from '../domain/run-trace.ts'
 import { openHeaders } from '../domain/sealed-headers.ts'
 import type { ToolResult } from '../domain/tool-call.ts'
@@ -20,7 +20,7 @@ import { isMemoryTool, runMemoryTool } from './builtin/memory.ts'
 import { callContextOf } from './call-context.ts'
 import type { Execution, ToolOutput } from './execution.ts'
 import { callHttpTool } from './http-tool.ts'
-import type { McpCall } from './mcp-client.ts'
+import type { McpAddress, McpCall } from './mcp-client.ts'
 import { McpConnections, McpUnreachableError } from './mcp.ts'
 import type { GuardedNetwork } from './network-guard.ts'
 import type { ToolRegistry } from './registry.ts'
@@ -57,6 +57,8 @@ export interface ToolboxOptions {
   readonly traces?: boolean
   /** The size of the largest file that a result may have. */
   readonly maxFileBytes: number
+  /** The MCP servers of the configuration file. */
+  readonly mcpServers?: readonly ConfiguredMcpServer[]
 }
 
 /** Runs tools of every kind. It owns threads and connections, so it has to be closed. */
@@ -100,8 +102,8 @@ export class Toolbox implements ToolAccess {
     return ok ? undefined : output
   }
 
-  async listMcpTools(server: Pick<McpServer, 'url' | 'headers' | 'tenantId'>): Promise<ListedTool[]> {
-    return this.#mcp.listTools(this.#opened(server))
+  async listMcpTools(server: Parameters<ToolAccess['listMcpTools']>[0]): Promise<ListedTool[]> {
+    return this.#mcp.listTools(this.#addressOf(server))
   }
 
   /** May be called twice. */
@@ -174,6 +176,16 @@ export class Toolbox implements ToolAccess {
     return formatTraceparent({ ...traceOfRun(run), spanId: callSpanId(call.id) })
   }
 
+  /** A server of the configuration file is reached as the file says: the database knows only its name. */
+  #addressOf(server: Pick<McpServer, 'name' | 'url' | 'headers' | 'tenantId' | 'configured'>): McpAddress {
+    if (!server.configured) return this.#opened(server)
+    const configured = this.#options.mcpServers?.find(({ name }) => name === server.name)
+    if (configured) return configured
+    throw new McpUnreachableError(
+      'It comes from the file HOLDPOINT_MCP, and the file of this process does not have it.',
+    )
+  }
+
   async #runBuiltin(execution: Execution, { name }: Tool, args: JsonObject, signal: AbortSignal): Promise<ToolOutput> {
     const { db, registry } = this.#options
     if (isMemoryTool(name)) return runMemoryTool(db, name, args, execution)
@@ -209,7 +221,11 @@ export class Toolbox implements ToolAccess {
     if (!server) throw new Error(`The MCP server of ${tool.name} was removed.`)
     try {
       const name = tool.mcpToolName
-      const output = await this.#mcp.callTool(this.#opened(server), { ...call, name, timeoutMs: tool.timeoutMs })
+      const output = await this.#mcp.callTool(server.id, this.#addressOf(server), {
+        ...call,
+        name,
+        timeoutMs: tool.timeoutMs,
+      })
       if (server.lastError !== null) await setMcpServerError(db, server.id, null)
       return output
     } catch (error) {

@@ -18,13 +18,21 @@ export interface TestMcpServer {
 
 export async function startMcpServer(
   register: (server: McpServer) => void,
-  { port = 0 }: { readonly port?: number } = {},
+  {
+    port = 0,
+    authorize = () => true,
+  }: {
+    readonly port?: number
+    /** Says whether to go on; otherwise it has answered. */
+    readonly authorize?: (request: IncomingMessage, response: ServerResponse) => boolean
+  } = {},
 ): Promise<TestMcpServer> {
   const sessions = new Map<string, StreamableHTTPServerTransport>()
   const headers: TestMcpServer['headers'] = []
   const http: Server = createServer((request, response) => void handle(request, response))
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     headers.push(request.headers)
+    if (!authorize(request, response)) return
     const id = request.headers['mcp-session-id'] as string | undefined
     let transport = id === undefined ? undefined : sessions.get(id)
     if (id !== undefined && !transport) return void response.writeHead(404).end('{"error":"Session not found"}')

@@ -7,7 +7,6 @@ import { ListToolsRequestSchema } from '@modelcontextprotocol/sdk/types.js'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 
-import type { McpServer as StoredMcpServer } from '../../src/domain/mcp-server.ts'
 import { McpConnections } from '../../src/tools/mcp.ts'
 import { createNetworkGuard } from '../../src/tools/network-guard.ts'
 import { deferred, type Deferred } from '../../src/util/deferred.ts'
@@ -203,7 +202,7 @@ test('[MCP8] a schema that is too deep or too large, and a long description, are
   expect(third.description).toMatch(/^(👋){5000} …$/u)
 })
 
-const address = (url: string) => ({ id: 's', url, headers: {} }) as unknown as StoredMcpServer
+const address = (url: string) => ({ url, headers: {} })
 const slowCall = {
   name: 'slow',
   args: {},
@@ -224,9 +223,9 @@ test('[MCP9] a connection in use is not closed as idle, however long the call ta
   })
   // Anything that counts from the start of a call would close the connection at once.
   const connections = new McpConnections(createNetworkGuard({ allowPrivate: true }), { idleMs: 0 })
-  const answer = connections.callTool(address(slow.url), slowCall)
+  const answer = connections.callTool('s', address(slow.url), slowCall)
   await running.promise
-  const second = connections.callTool(address(slow.url), slowCall)
+  const second = connections.callTool('s', address(slow.url), slowCall)
   await new Promise((resolve) => setImmediate(resolve))
   gate.resolve()
   expect(await Promise.all([answer, second])).toMatchObject([{ output: 'done' }, { output: 'done' }])
@@ -274,7 +273,7 @@ test('[MCP10] an answer whose stream breaks is not waited for', async () => {
     })
   })
   const connections = new McpConnections(network)
-  const answer = connections.callTool(address(broken.url), slowCall)
+  const answer = connections.callTool('s', address(broken.url), slowCall)
   await answering.promise
   const [outcome] = await Promise.allSettled([answer, broken.stop()])
   expect(outcome).toMatchObject({
