@@ -6,18 +6,21 @@ import { brotliCompress, constants, gzip } from 'node:zlib'
 
 import { build } from 'vite'
 
-/** Builds the console, and packs each file with brotli and gzip so that the server need not. */
+import { buildDocs } from './build-docs.ts'
+
+/** Builds the console and the documentation, and packs each file with brotli and gzip so that the server need not. */
 const folder = fileURLToPath(new URL('../console/', import.meta.url))
 const output = join(folder, 'dist')
 
 await rm(output, { recursive: true, force: true })
 await build({ root: folder, configFile: join(folder, 'vite.config.ts'), logLevel: 'warn' })
+await buildDocs(join(output, 'docs'))
 
 const names = await readdir(output, { recursive: true })
 const brotliOptions = { params: { [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY } }
 await Promise.all(
   names
-    .filter((name) => /\.(js|css|html|svg)$/.test(name))
+    .filter((name) => /\.(js|css|html|svg|json)$/.test(name))
     .map(async (name) => {
       const file = join(output, name)
       const content = await readFile(file)

@@ -16,6 +16,8 @@ const types: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',
   '.html': 'text/html; charset=utf-8',
   '.js': 'text/javascript; charset=utf-8',
+  '.json': 'application/json; charset=utf-8',
+  '.png': 'image/png',
   '.svg': 'image/svg+xml',
 }
 
@@ -41,21 +43,27 @@ export interface Console {
   send(path: string, request: IncomingMessage, response: ServerResponse): Promise<boolean>
 }
 
-/** Serves the built console from a folder. Its files are read once, when the first of them is asked for. */
+/** Serves the built console and documentation from a folder. Its files are read once, when the first of them is asked for. */
 export function createConsole(folder: string = consoleFolder): Console {
   let loaded: Promise<ReadonlyMap<string, File>> | undefined
   return {
     async send(path, request, response) {
       const [, first = ''] = path.split('/')
       const isPage = pages.includes(first)
-      if (!isPage && first !== 'assets' && path !== '/icon.svg') return false
+      if (!isPage && first !== 'assets' && first !== 'docs' && path !== '/icon.svg') return false
       loaded ??= load(folder)
-      const file = (await loaded).get(isPage ? '/index.html' : path)
+      const file = (await loaded).get(isPage ? '/index.html' : fileOf(path))
       if (!file) return false
       sendFile(file, request, response)
       return true
     },
   }
+}
+
+/** The documentation's pages are addressed without their ending. */
+function fileOf(path: string): string {
+  if (path === '/docs' || path === '/docs/') return '/docs/index.html'
+  return path.startsWith('/docs/') && !path.includes('.') ? `${path}.html` : path
 }
 
 async function load(folder: string): Promise<ReadonlyMap<string, File>> {

@@ -74,6 +74,38 @@ test('[CON1] the console is at / and at all its addresses, packed, cached, and u
   await server.stop()
 })
 
+test('[DCS2] the documentation is at /docs, with every page, a reference and a search, all from this server', async () => {
+  const server = await startTestApp()
+  const { origin } = new URL(server.url)
+  const index = (await get(`${origin}/docs`)).body.toString()
+  const linked = [...index.matchAll(/href="(\/docs\/[a-z-]+)"/g)].map(([, path]) => path!)
+  expect(linked).toEqual(expect.arrayContaining(['/docs/quick-start', '/docs/tools', '/docs/api']))
+  const anchors = new Map<string, string>()
+  for (const path of ['/docs', ...linked]) {
+    const page = await get(origin + path)
+    expect(page.status, path).toBe(200)
+    expect(page.headers['content-security-policy']).not.toContain('unsafe')
+    anchors.set(path, page.body.toString())
+  }
+  // Every link inside the documentation leads somewhere, and every image is there.
+  for (const [path, html] of anchors) {
+    expect(html).not.toMatch(/<(?:script|img|link)[^>]+(?:src|href)="https?:/)
+    for (const [, target, , anchor] of html.matchAll(/href="(\/docs[a-z/-]*)(#([^"]+))?"/g)) {
+      expect(anchors.get(target!), `${path} links to ${target}`).toBeDefined()
+      if (anchor) expect(anchors.get(target!), `${path} links to ${target}#${anchor}`).toContain(`id="${anchor}"`)
+    }
+    for (const [, image] of html.matchAll(/<img src="([^"]+)"/g)) {
+      expect((await get(origin + image!)).headers['content-type']).toMatch(/^image\//)
+    }
+  }
+  const sections = JSON.parse((await get(`${origin}/docs/search.json`)).body.toString())
+  expect(sections).toEqual(
+    expect.arrayContaining([expect.objectContaining({ path: '/docs/approvals#deciding', heading: 'Deciding' })]),
+  )
+  expect((await get(`${origin}/docs/nope`)).status).toBe(404)
+  await server.stop()
+})
+
 test('[CON2] everything that the first page loads is below 250 KB compressed', async () => {
   const server = await startTestApp()
   const { origin } = new URL(server.url)

@@ -6,10 +6,12 @@ import { promisify } from 'node:util'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 
-/** Builds the console if a source of it is newer than what was built last. */
+/** Builds the console and the documentation if a source of it is newer than what was built last. */
 export async function ensureConsole(): Promise<void> {
   const built = await changedAt(join(root, 'console/dist/index.html.br'))
-  const sources = await Promise.all(['console', 'client', 'react'].map((folder) => newestIn(join(root, folder))))
+  const sources = await Promise.all(
+    ['console', 'client', 'react', 'docs'].map((folder) => newestIn(join(root, folder))),
+  )
   if (built > Math.max(...sources)) return
   await promisify(execFile)(process.execPath, [join(root, 'scripts/build-console.ts')])
 }

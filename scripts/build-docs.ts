@@ -1,0 +1,164 @@
+import { copyFile, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+import highlight from 'highlight.js/lib/common'
+import graphqlLanguage from 'highlight.js/lib/languages/graphql'
+import { Marked, type Tokens } from 'marked'
+
+import { describeSchema } from './describe-schema.ts'
+
+const root = fileURLToPath(new URL('../', import.meta.url))
+const docs = join(root, 'docs')
+
+/** A part of a page that a search can find. */
+interface Section {
+  readonly path: string
+  readonly page: string
+  readonly heading: string
+  readonly text: string
+}
+
+interface Page {
+  readonly name: string
+  readonly title: string
+  readonly markdown: string
+}
+
+highlight.registerLanguage('graphql', graphqlLanguage)
+
+/** Writes docs/ as web pages that need no network: one file per page, a style sheet, and an index for the search. */
+export async function buildDocs(output: string): Promise<void> {
+  await mkdir(output, { recursive: true })
+  const pages = await readPages()
+  const sections: Section[] = []
+  for (const page of pages) {
+    const { html, found, images } = render(page)
+    sections.push(...found)
+    await writeFile(join(output, `${page.name}.html`), layOut(page, html, pages))
+    for (const image of images) {
+      await mkdir(dirname(join(output, image)), { recursive: true })
+      await copyFile(join(docs, image), join(output, image))
+    }
+  }
+  await writeFile(join(output, 'search.json'), JSON.stringify(sections))
+  for (const name of ['docs.css', 'search.js']) await copyFile(join(docs, 'site', name), join(output, name))
+}
+
+/** In the order in which the index names them, then the rest, then the reference. */
+async function readPages(): Promise<Page[]> {
+  const index = await readFile(join(docs, 'README.md'), 'utf8')
+  const named = [...index.matchAll(/\]\(([a-z-]+)\.md\)/g)].map(([, name]) => name!)
+  const present = (await readdir(docs)).filter((name) => /^[a-z-]+\.md$/.test(name)).map((name) => name.slice(0, -3))
+  const names = [...new Set([...named.filter((name) => present.includes(name)), ...present])]
+  const pages = await Promise.all(
+    names.map(async (name) => toPage(name, await readFile(join(docs, `${name}.md`), 'utf8'))),
+  )
+  const reference = describeSchema(await readFile(join(root, 'schema.graphql'), 'utf8'))
+  return [toPage('index', index), ...pages, toPage('api', reference)]
+}
+
+function toPage(name: string, markdown: string): Page {
+  return { name, title: /^# (.+)$/m.exec(markdown)?.[1] ?? name, markdown }
+}
+
+function render(page: Page): { html: string; found: Section[]; images: string[] } {
+  const found: { path: string; page: string; heading: string; text: string }[] = []
+  const images: string[] = []
+  const marked = new Marked({
+    renderer: {
+      heading({ tokens, depth, text }) {
+        const id = slug(text)
+        const path = `${addressOf(page.name)}${depth > 1 ? `#${id}` : ''}`
+        found.push({ path, page: page.title, heading: plain(text), text: '' })
+        return `<h${depth} id="${id}">${this.parser.parseInline(tokens)}</h${depth}>\n`
+      },
+      link({ href, tokens }) {
+        const text = this.parser.parseInline(tokens)
+        const target = addressOfLink(href)
+        return target === undefined ? text : `<a href="${escape(target)}" rel="noreferrer">${text}</a>`
+      },
+      image({ href, text }) {
+        images.push(href)
+        return `<img src="/docs/${escape(href)}" alt="${escape(text)}">`
+      },
+      code({ text, lang }) {
+        const language = lang && highlight.getLanguage(lang) ? lang : undefined
+        const body = language ? highlight.highlight(text, { language }).value : escape(text)
+        return `<pre><code>${body}</code></pre>\n`
+      },
+      html: ({ text }) => (text.startsWith('<!--') ? '' : escape(text)),
+    },
+    walkTokens(token) {
+      const section = found.at(-1)
+      if (section && (token.type === 'paragraph' || token.type === 'code' || token.type === 'list_item')) {
+        section.text += ` ${plain((token as Tokens.Paragraph).text)}`
+      }
+    },
+  })
+  const tokens = marked.lexer(page.markdown)
+  // One token at a time: the text of a section is collected after its heading was rendered.
+  let html = ''
+  for (const token of tokens) {
+    html += marked.parser([token])
+    if (token.type !== 'heading') marked.walkTokens([token], marked.defaults.walkTokens!)
+  }
+  return { html, found, images }
+}
+
+function addressOf(name: string): string {
+  return name === 'index' ? '/docs' : `/docs/${name}`
+}
+
+/** Undefined for files of the repository, which the server does not serve. */
+function addressOfLink(href: string): string | undefined {
+  if (/^(https?:|#)/.test(href)) return href
+  const match = /^([a-z-]+)\.md(#.*)?$/.exec(href)
+  return match ? `${addressOf(match[1]!)}${match[2] ?? ''}` : undefined
+}
+
+function slug(heading: string): string {
+  return plain(heading)
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
+    .replaceAll(' ', '-')
+}
+
+function plain(text: string): string {
+  return text.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1').replaceAll(/[`*_]{1,2}([^`*]+)[`*_]{1,2}/g, '$1')
+}
+
+function escape(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
+}
+
+function layOut(page: Page, html: string, pages: readonly Page[]): string {
+  const links = pages.map(({ name, title }) => {
+    const current = name === page.name ? ' aria-current="page"' : ''
+    return `<li><a href="${addressOf(name)}"${current}>${escape(title)}</a></li>`
+  })
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${escape(page.title)} · Holdpoint</title>
+<link rel="icon" href="/icon.svg">
+<link rel="stylesheet" href="/docs/docs.css">
+<script src="/docs/search.js" defer></script>
+</head>
+<body>
+<nav aria-label="Documentation">
+<a class="home" href="/">Holdpoint</a>
+<input type="search" id="search" placeholder="Search" aria-label="Search the documentation" autocomplete="off">
+<ul id="results" aria-label="Search results" hidden></ul>
+<ul>
+${links.join('\n')}
+</ul>
+</nav>
+<main>
+${html}</main>
+</body>
+</html>
+`
+}
