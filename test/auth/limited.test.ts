@@ -107,7 +107,7 @@ const limits = [
   ['an agent', ofAgent, ['ada-mark', 'grace-mark', 'shop-agent-mark']],
 ] as const
 
-test('[LIM1] the walk reaches every kind of object', () => {
+test('[REA1] the walk reaches every kind of object', () => {
   const reached = [...everything.ids.keys()]
   const unreached = nodeTypes.map(({ name }) => name).filter((name) => !reached.includes(name))
   expect(unreached.filter((name) => !name.endsWith('Message')).toSorted()).toEqual(['McpServer'])
@@ -120,7 +120,7 @@ describe.each(limits)('a viewer who is limited to %s', (_what, viewerOf, allowed
     seen = await walk(ground, viewerOf())
   })
 
-  test('[LIM1] finds by lists, links and counts nothing that is out of reach', async () => {
+  test('[REA1] finds by lists, links and counts nothing that is out of reach', async () => {
     for (const mark of marks) expect(seen.text.includes(mark), mark).toBe(allowedMarks.includes(mark as never))
     expect(seen.text).not.toContain('INTERNAL_SERVER_ERROR')
     const inside = new Set([...seen.ids.values()].flatMap((ids) => [...ids]))
@@ -129,7 +129,7 @@ describe.each(limits)('a viewer who is limited to %s', (_what, viewerOf, allowed
     for (const id of known) expect(named.has(id) && !inside.has(id), `${id} is named but not found`).toBe(false)
   })
 
-  test('[LIM2] gets null for every id that is out of reach', async () => {
+  test('[REA2] gets null for every id that is out of reach', async () => {
     let outside = 0
     for (const [type, ids] of everything.ids) {
       for (const id of ids) {
@@ -141,7 +141,7 @@ describe.each(limits)('a viewer who is limited to %s', (_what, viewerOf, allowed
     expect(outside).toBeGreaterThan(20)
   })
 
-  test('[LIM3] changes nothing that is out of reach, by any mutation', async () => {
+  test('[REA3] changes nothing that is out of reach, by any mutation', async () => {
     const viewer = viewerOf()
     const seen = await walk(ground, viewer)
     const before = await fingerprint()
@@ -167,7 +167,7 @@ describe.each(limits)('a viewer who is limited to %s', (_what, viewerOf, allowed
     expect(await fingerprint()).toBe(before)
   })
 
-  test('[LIM4] subscribes to nothing that is out of reach', async () => {
+  test('[REA4] subscribes to nothing that is out of reach', async () => {
     const viewer = viewerOf()
     const refused = await open('subscription ($id: ID!) { runEvents(runId: $id) { __typename } }', viewer, {
       id: otherAgent.runIds[0],
@@ -239,7 +239,7 @@ describe('a token that is limited to a conversation', () => {
     return createGraphQLClient(app.url, { authorization: `Bearer ${createToken.token}` })
   }
 
-  test.each(transportNames)('[LIM5] holds over %s', async (transport) => {
+  test.each(transportNames)('[REA5] holds over %s', async (transport) => {
     const client = await tokenFor({ allowedConversationIds: [ada.conversationId] })
     const { data } = await transports[transport](client, {
       query:
@@ -259,7 +259,7 @@ describe('a token that is limited to a conversation', () => {
     expect(other.data).toEqual({ conversation: null })
   })
 
-  test('[LIM6] chats in its conversation, and nowhere else: not in the main one, and not in a new one', async () => {
+  test('[REA6] chats in its conversation, and nowhere else: not in the main one, and not in a new one', async () => {
     const client = await tokenFor({ allowedConversationIds: [ada.conversationId] })
     const send = (to: object) =>
       client.request(
@@ -289,7 +289,7 @@ describe('a token that is limited to a conversation', () => {
     expect(types.at(-1)).toBe('RunStatusChanged')
   })
 
-  test('[LIM6] `lastStopReason` of an agent tells of the reached conversations alone', async () => {
+  test('[REA6] `lastStopReason` of an agent tells of the reached conversations alone', async () => {
     const client = await tokenFor({ allowedConversationIds: [grace.conversationId] })
     const query = 'query ($id: ID!) { agent(id: $id) { lastStopReason } }'
     expect((await client.data(query, { id: ada.agentId })).agent.lastStopReason).toBe('REQUIRES_APPROVAL')
