@@ -148,6 +148,31 @@ test('[LIB5] a change of branch drops what is no longer current, and a change of
   expect(transcript.state.entries).toEqual([])
 })
 
+test('[LIB5] a change of branch anywhere in any mix of runs leaves what is shared, and what comes after it', () => {
+  fc.assert(
+    fc.property(interleavedRuns, fc.nat(), fc.nat(), (events, at, last) => {
+      const cut = at % (events.length + 1)
+      const added = events
+        .slice(0, cut)
+        .flatMap((event) => (event.__typename === 'MessageAdded' ? [event.message] : []))
+      const shared = added.length === 0 ? undefined : added[last % added.length]
+      const isDropped = (event: RunEventFields) =>
+        event.__typename === 'MessageAdded' && event.message.position > (shared?.position ?? 0)
+      const transcript = createTranscript()
+      for (const event of events.slice(0, cut)) transcript.apply(event)
+      const lastSharedMessage = shared ? { id: shared.id, position: shared.position } : null
+      const change = { __typename: 'BranchChanged', cursor: 'branch', lastSharedMessage } as const
+      transcript.apply(change)
+      // A library that resubscribes may repeat everything: what was dropped does not come back.
+      for (const event of events.slice(0, cut)) transcript.apply(event)
+      transcript.apply(change)
+      for (const event of events.slice(cut)) transcript.apply(event)
+      const kept = events.filter((event, index) => index >= cut || !isDropped(event))
+      expect((shown(transcript) as { entries: unknown[] }).entries).toEqual(storedView(kept))
+    }),
+  )
+})
+
 test('[LIB6] an entry stays the same object until something about it changes', () => {
   const said = { type: 'say', pieces: ['a', 'b', 'c'], isStored: true } as const
   let position = 0
