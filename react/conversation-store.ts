@@ -4,6 +4,7 @@ import {
   RetryRun,
   SendMessage,
   type CancelRunData,
+  type QueuedRunFields,
   type RetryRunData,
   type SendMessageData,
 } from '../client/documents.ts'
@@ -27,7 +28,10 @@ export interface ConversationState extends TranscriptState {
   /** False until the newest messages have arrived. */
   readonly isLoaded: boolean
   readonly info: ConversationFollower['info']
+  /** Messages that this client sent and that are neither in the conversation nor in its queue. */
   readonly drafts: readonly Draft[]
+  /** Runs of the queue that have not started. */
+  readonly waiting: readonly QueuedRunFields[]
   readonly hasOlder: boolean
   /** Whether a run holds the conversation. */
   readonly isActive: boolean
@@ -70,6 +74,7 @@ export const emptyConversation: ConversationState = {
   isLoaded: false,
   info: undefined,
   drafts: [],
+  waiting: [],
   hasOlder: false,
   isActive: false,
   liveText: '',
@@ -86,11 +91,14 @@ export function createConversationStore(client: Client, conversationId: string, 
 
   function update(): void {
     const transcript = follower?.transcript.state ?? empty
-    const arrived = new Set(
-      transcript.entries.flatMap((entry) =>
+    const isStarted = new Set(transcript.runs.filter(({ status }) => status !== 'QUEUED').map(({ id }) => id))
+    const waiting = transcript.queue.filter(({ id }) => !isStarted.has(id))
+    const arrived = new Set([
+      ...transcript.entries.flatMap((entry) =>
         entry.kind === 'message' && entry.message.clientId ? [entry.message.clientId] : [],
       ),
-    )
+      ...waiting.flatMap(({ input }) => input.flatMap(({ clientId }) => clientId ?? [])),
+    ])
     if (drafts.some(({ clientId }) => arrived.has(clientId)))
       drafts = drafts.filter(({ clientId }) => !arrived.has(clientId))
     const live = transcript.entries.findLast((entry) => entry.kind === 'live')
@@ -99,6 +107,7 @@ export function createConversationStore(client: Client, conversationId: string, 
       isLoaded: follower?.info !== undefined,
       info: follower?.info,
       drafts,
+      waiting,
       hasOlder: follower?.hasOlder ?? false,
       isActive: transcript.latestRun !== undefined && !isRunOver(transcript.latestRun.status),
       liveText: live?.role === 'ASSISTANT' ? live.text : '',

@@ -1,22 +1,35 @@
 import { mkdir } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
 
+import type { Page } from 'playwright-core'
+
 import { createClient, type Client } from '../client/client.ts'
-import { SendMessage } from '../client/documents.ts'
+import { SendMessage, SubmitApprovals } from '../client/documents.ts'
 import { createDemoAgent } from '../console/data/demo-agent.ts'
-import { CreateAgent, Runs } from '../console/data/documents.ts'
+import { CreateAgent, Regenerate, Runs, UpdateAgent } from '../console/data/documents.ts'
 import { openBrowser } from '../test/support/browser.ts'
 import { startThrowawayServer } from './throwaway-server.ts'
 
 // Takes a picture of every page of the console, in both themes and at two widths.
-const { values } = parseArgs({ options: { folder: { type: 'string', default: 'screenshots' } } })
+const { values } = parseArgs({
+  options: {
+    folder: { type: 'string', default: 'screenshots' },
+    /** Only pages whose name contains this. */
+    only: { type: 'string', default: '' },
+    widths: { type: 'string', default: '1440,360' },
+    themes: { type: 'string', default: 'light,dark' },
+    /** Before anything was made: every page with its empty state. */
+    empty: { type: 'boolean', default: false },
+  },
+})
 
 const table = ['say | day | visitors |', 'say |---|---|', 'say | Monday | 1,204 |', 'say | Tuesday | 1,377 |']
 const code = ['say ```js', 'say const total = visits.reduce((sum, { count }) => sum + count, 0)', 'say ```']
 const messages = [
   'What can you do?',
   [
-    'think The numbers are in the table of visits.',
+    'slow 3',
+    'think The numbers are in the table of visits. I will show them by day, and how to add them up.',
     'say Here are the **visitors** of this week:',
     'say ',
     ...table,
@@ -25,7 +38,7 @@ const messages = [
     'say ',
     ...code,
   ].join('\n'),
-  'call demo_dice {"sides":20}',
+  'slow 20\nsay Rolling a die with twenty sides.\ncall demo_dice {"sides":20}',
   'fail bad_request',
   'call demo_send_email {"to":"team@example.com","subject":"Visitors of this week"}',
 ]
@@ -36,31 +49,27 @@ if (!opened) throw new Error('There is no browser to take pictures with.')
 try {
   const origin = new URL(server.url).origin
   const client = createClient({ url: `${origin}/graphql` })
-  const { conversation, run } = await fill(client)
+  const { conversation, run } = values.empty ? { conversation: '', run: '' } : await fill(client)
   await mkdir(values.folder, { recursive: true })
   const pages = {
     agents: '/agents',
     'new-agent': '/agents/new',
-    conversation: `/conversations/${conversation}`,
+    ...(conversation && { conversation: `/conversations/${conversation}` }),
     inbox: '/inbox',
     runs: '/runs',
-    run: `/runs/${run}`,
+    ...(run && { run: `/runs/${run}` }),
     tools: '/tools',
     memory: '/memory',
     settings: '/settings',
   }
-  for (const width of [1440, 360]) {
-    for (const colorScheme of ['light', 'dark'] as const) {
-      const context = await opened.browser.newContext({
-        viewport: { width, height: width > 600 ? 900 : 740 },
-        colorScheme,
-      })
+  for (const width of values.widths.split(',').map(Number)) {
+    for (const colorScheme of values.themes.split(',') as ('light' | 'dark')[]) {
+      const viewport = { width, height: width > 600 ? 900 : 740 }
+      const context = await opened.browser.newContext({ viewport, colorScheme, reducedMotion: 'reduce' })
       const page = await context.newPage()
-      for (const [name, path] of Object.entries(pages)) {
-        await page.goto(`${origin}${path}`)
-        await page.getByRole('status', { name: 'Connection' }).getByText('Connected').waitFor()
-        // What a page loads, it loads at once: when nothing is asked for any more, it is all there.
-        await page.waitForLoadState('networkidle')
+      const wanted = Object.entries(pages).filter(([name]) => name.includes(values.only))
+      for (const [name, path] of wanted) {
+        await show(page, `${origin}${path}`)
         await page.screenshot({ path: `${values.folder}/${name}-${width}-${colorScheme}.png` })
       }
       await context.close()
@@ -71,16 +80,61 @@ try {
   await server.stop()
 }
 
-/** A few agents and runs, one of which failed and one of which waits for a decision. */
+async function show(page: Page, url: string): Promise<void> {
+  await page.goto(url)
+  await page.getByRole('status', { name: 'Connection' }).getByText('Connected').waitFor()
+  // What a page loads, it loads at once: when nothing is asked for any more, it is all there.
+  await page.waitForLoadState('networkidle')
+  // The run page is about its steps: one is shown open.
+  if (!url.includes('/runs/')) return
+  await page.getByRole('region', { name: 'Timeline' }).getByText('Step 1').click()
+  await page.waitForLoadState('networkidle')
+}
+
+/** A few agents and runs: one failed, one was approved, and one waits for a decision. */
 async function fill(client: Client): Promise<{ conversation: string; run: string }> {
   const conversation = await createDemoAgent(client)
-  for (const name of ['Support desk', 'Release notes'])
-    await client.request(CreateAgent, { input: { name, model: 'demo/scripted', instructions: 'Be brief.' } })
-  for (const text of messages) {
-    await client.request(SendMessage, {
+  const others = [
+    ['Support desk', 'Answers questions of customers and asks a person before it refunds anything.'],
+    ['Release notes', 'Turns merged changes into notes that people want to read.'],
+  ] as const
+  for (const [name, description] of others)
+    await client.request(CreateAgent, { input: { name, description, model: 'demo/scripted', keepRequests: true } })
+  const send = (text: string) =>
+    client.request(SendMessage, {
       input: { to: { conversationId: conversation }, messages: [{ text }], waitMs: 30_000 },
     })
+  const latest = async () => (await client.request(Runs, { first: 1 })).runs.nodes[0]!
+  await client.request(UpdateAgent, { input: { id: await agentOf(client), keepRequests: true } })
+  await send(
+    'slow 15\nthink A person has to agree first.\nsay I will ask for that.\ncall demo_dice {"sides":6}\ncall demo_send_email {"to":"grace@example.com","subject":"The report is ready"}',
+  )
+  const run = (await latest()).id
+  await new Promise((resolve) => setTimeout(resolve, 700))
+  await approveAll(client, run)
+  for (const text of messages) {
+    await send(text)
+    if (text.includes('**visitors**')) {
+      const input = { runId: (await latest()).id, waitMs: 30_000 }
+      await client.request(Regenerate, { input })
+    }
   }
-  const { runs } = await client.request(Runs, { first: 3 })
-  return { conversation, run: runs.nodes.at(-1)!.id }
+  return { conversation, run }
+}
+
+async function agentOf(client: Client): Promise<string> {
+  const { agents } = await client.request<{ agents: { nodes: { id: string }[] } }, object>(
+    'query { agents(first: 1) { nodes { id } } }',
+    {},
+  )
+  return agents.nodes[0]!.id
+}
+
+async function approveAll(client: Client, runId: string): Promise<void> {
+  const { run } = await client.request<{ run: { pendingToolCalls: { id: string }[] } }, object>(
+    'query ($id: ID!) { run(id: $id) { pendingToolCalls { id } } }',
+    { id: runId },
+  )
+  const decisions = run.pendingToolCalls.map(({ id }) => ({ approve: { toolCallId: id } }))
+  await client.request(SubmitApprovals, { input: { runId, decisions, waitMs: 30_000 } })
 }

@@ -46,6 +46,9 @@ export interface AgentForm {
   readonly reasoningEffort: ReasoningEffort | ''
   readonly reasoningBudget: string
   readonly responseSchema: string
+  readonly fallbacks: string
+  readonly keepRequests: boolean
+  readonly tellTimes: boolean
   readonly tags: string
   readonly timezone: string
   readonly metadata: string
@@ -106,6 +109,9 @@ export function formOf(agent: AgentSettings | undefined): AgentForm {
     reasoningEffort: settings?.reasoningEffort ?? '',
     reasoningBudget: text(settings?.reasoningBudget),
     responseSchema: text(settings?.responseSchema),
+    fallbacks: settings?.fallbacks.join(', ') ?? '',
+    keepRequests: agent?.keepRequests ?? false,
+    tellTimes: agent?.tellTimes ?? false,
     tags: agent?.tags.join(', ') ?? '',
     timezone: agent?.timezone ?? '',
     metadata: agent && Object.keys(agent.metadata as object).length > 0 ? pretty(agent.metadata) : '',
@@ -138,7 +144,10 @@ export function inputOf(form: AgentForm): Omit<CreateAgentInput, 'blocks' | 'blo
       reasoningEffort: form.reasoningEffort || null,
       reasoningBudget: numberOf(form.reasoningBudget, 'reasoningBudget'),
       responseSchema: jsonOf(form.responseSchema, 'responseSchema'),
+      fallbacks: listOf(form.fallbacks),
     },
+    keepRequests: form.keepRequests,
+    tellTimes: form.tellTimes,
     tags: listOf(form.tags),
     timezone: form.timezone || null,
     metadata: jsonOf(form.metadata, 'metadata'),

@@ -7,6 +7,9 @@ import type {
   ApiScope,
   ApprovalDecisionKind,
   ApprovalScope,
+  ArchiveConversationInput,
+  AuditLogFilter,
+  ClearConversationInput,
   CompactConversationInput,
   CompactionMode,
   CreateAgentInput,
@@ -19,14 +22,17 @@ import type {
   DeleteConversationInput,
   DeleteSleeptimeGroupInput,
   DeleteToolInput,
+  EditMessageInput,
   ModelCapability,
   ReasoningEffort,
   RefreshMcpServerInput,
+  RegenerateInput,
   RemoveMcpServerInput,
   RevokeApiKeyInput,
   RunErrorType,
   RunFilter,
   RunStatus,
+  SelectBranchInput,
   SendMessageInput,
   StepStatus,
   StopReason,
@@ -36,6 +42,7 @@ import type {
   ToolKind,
   ToolReturnStatus,
   ToolRuleKind,
+  UnarchiveConversationInput,
   UpdateAgentInput,
   UpdateBlockInput,
   UpdateConversationInput,
@@ -98,6 +105,19 @@ export type ToolCallFields = {
     readonly truncated: boolean
     readonly durationMs: number | null
   } | null
+}
+
+export type WaitingFields = {
+  readonly approvalsRequired: number
+  readonly approvals: readonly { readonly decidedBy: string | null; readonly decidedAt: string }[]
+  readonly tool: {
+    readonly id: string
+    readonly description: string
+    readonly requiresApproval: boolean
+    readonly approvalCondition: unknown
+    readonly approvalExcludesSender: boolean
+  } | null
+  readonly run: { readonly sentBy: { readonly name: string } | null }
 }
 
 export type ViewerData = {
@@ -180,6 +200,7 @@ export type AgentSettings = {
     readonly fallbacks: readonly string[]
   }
   readonly keepRequests: boolean
+  readonly tellTimes: boolean
   readonly tools: readonly {
     readonly approvalOverride: boolean | null
     readonly tool: { readonly id: string; readonly name: string }
@@ -211,7 +232,7 @@ export type AgentSettings = {
 export type AgentFormData = { readonly agent: AgentSettings | null }
 export type AgentFormVariables = { readonly id: string }
 export const AgentForm =
-  'query AgentForm($id:ID!){agent(id:$id){...AgentSettings}}fragment AgentSettings on Agent{id name description instructions model tags timezone metadata modelSettings{temperature maxOutputTokens contextWindow parallelToolCalls reasoningEffort reasoningBudget responseSchema fallbacks}keepRequests tools{approvalOverride tool{id name}}toolRules{kind tool children maxCalls outputMapping defaultChild requireMapping prefilledArguments}blocks{...BlockFields}compaction{mode model prompt keepRatio}sleeptime{id frequency sleeptimeAgents{id name}}}fragment BlockFields on Block{id label value description charLimit version readOnly updatedAt}' as TypedDocument<
+  'query AgentForm($id:ID!){agent(id:$id){...AgentSettings}}fragment AgentSettings on Agent{id name description instructions model tags timezone metadata modelSettings{temperature maxOutputTokens contextWindow parallelToolCalls reasoningEffort reasoningBudget responseSchema fallbacks}keepRequests tellTimes tools{approvalOverride tool{id name}}toolRules{kind tool children maxCalls outputMapping defaultChild requireMapping prefilledArguments}blocks{...BlockFields}compaction{mode model prompt keepRatio}sleeptime{id frequency sleeptimeAgents{id name}}}fragment BlockFields on Block{id label value description charLimit version readOnly updatedAt}' as TypedDocument<
     AgentFormData,
     AgentFormVariables
   >
@@ -312,6 +333,14 @@ export const DeleteSleeptimeGroup =
     DeleteSleeptimeGroupVariables
   >
 
+export type ConversationRow = {
+  readonly id: string
+  readonly title: string | null
+  readonly lastActivityAt: string
+  readonly archivedAt: string | null
+  readonly activeRun: { readonly id: string; readonly status: RunStatus } | null
+}
+
 export type ConversationListData = {
   readonly agent: {
     readonly id: string
@@ -319,22 +348,133 @@ export type ConversationListData = {
     readonly model: string
     readonly tools: readonly { readonly tool: { readonly name: string; readonly kind: ToolKind } }[]
     readonly mainConversation: { readonly id: string }
-    readonly conversations: {
+    readonly conversations: { readonly totalCount: number; readonly nodes: readonly ConversationRow[] }
+  } | null
+}
+export type ConversationListVariables = { readonly agentId: string; readonly archived: boolean }
+export const ConversationList =
+  'query ConversationList($agentId:ID!$archived:Boolean!){agent(id:$agentId){id name model tools{tool{name kind}}mainConversation{id}conversations(first:50 orderBy:LAST_ACTIVITY filter:{archived:$archived}){totalCount nodes{...ConversationRow}}}}fragment ConversationRow on Conversation{id title lastActivityAt archivedAt activeRun{id status}}' as TypedDocument<
+    ConversationListData,
+    ConversationListVariables
+  >
+
+export type ConversationTurnsData = {
+  readonly conversation: {
+    readonly archivedAt: string | null
+    readonly runs: {
       readonly nodes: readonly {
         readonly id: string
-        readonly title: string | null
-        readonly createdAt: string
-        readonly updatedAt: string
-        readonly activeRun: { readonly id: string; readonly status: RunStatus } | null
+        readonly status: RunStatus
+        readonly startedAt: string | null
+        readonly finishedAt: string | null
+        readonly usage: { readonly totalTokens: number; readonly costUsd: number | null }
+        readonly versions: readonly { readonly id: string }[]
       }[]
     }
   } | null
 }
-export type ConversationListVariables = { readonly agentId: string }
-export const ConversationList =
-  'query ConversationList($agentId:ID!){agent(id:$agentId){id name model tools{tool{name kind}}mainConversation{id}conversations(last:50){nodes{id title createdAt updatedAt activeRun{id status}}}}}' as TypedDocument<
-    ConversationListData,
-    ConversationListVariables
+export type ConversationTurnsVariables = { readonly id: string }
+export const ConversationTurns =
+  'query ConversationTurns($id:ID!){conversation(id:$id){archivedAt runs(first:100){nodes{id status startedAt finishedAt usage{totalTokens costUsd}versions{id}}}}}' as TypedDocument<
+    ConversationTurnsData,
+    ConversationTurnsVariables
+  >
+
+export type EditMessageData = {
+  readonly editMessage:
+    | { readonly __typename: 'ConversationBusyRefusal' | 'PendingApprovalRefusal'; readonly message: string }
+    | { readonly __typename: 'EditMessageSuccess' }
+    | null
+}
+export type EditMessageVariables = { readonly input: EditMessageInput }
+export const EditMessage =
+  'mutation EditMessage($input:EditMessageInput!){editMessage(input:$input){__typename ...on Refusal{message}}}' as TypedDocument<
+    EditMessageData,
+    EditMessageVariables
+  >
+
+export type RegenerateData = {
+  readonly regenerate:
+    | { readonly __typename: 'ConversationBusyRefusal' | 'PendingApprovalRefusal'; readonly message: string }
+    | { readonly __typename: 'RegenerateSuccess' }
+    | null
+}
+export type RegenerateVariables = { readonly input: RegenerateInput }
+export const Regenerate =
+  'mutation Regenerate($input:RegenerateInput!){regenerate(input:$input){__typename ...on Refusal{message}}}' as TypedDocument<
+    RegenerateData,
+    RegenerateVariables
+  >
+
+export type SelectBranchData = {
+  readonly selectBranch:
+    | { readonly __typename: 'ConversationBusyRefusal' | 'PendingApprovalRefusal'; readonly message: string }
+    | { readonly __typename: 'SelectBranchSuccess' }
+    | null
+}
+export type SelectBranchVariables = { readonly input: SelectBranchInput }
+export const SelectBranch =
+  'mutation SelectBranch($input:SelectBranchInput!){selectBranch(input:$input){__typename ...on Refusal{message}}}' as TypedDocument<
+    SelectBranchData,
+    SelectBranchVariables
+  >
+
+export type ClearConversationData = {
+  readonly clearConversation:
+    | { readonly __typename: 'ClearConversationSuccess' }
+    | { readonly __typename: 'ConversationBusyRefusal' | 'PendingApprovalRefusal'; readonly message: string }
+    | null
+}
+export type ClearConversationVariables = { readonly input: ClearConversationInput }
+export const ClearConversation =
+  'mutation ClearConversation($input:ClearConversationInput!){clearConversation(input:$input){__typename ...on Refusal{message}}}' as TypedDocument<
+    ClearConversationData,
+    ClearConversationVariables
+  >
+
+export type ArchiveConversationData = {
+  readonly archiveConversation: { readonly conversation: { readonly id: string } } | null
+}
+export type ArchiveConversationVariables = { readonly input: ArchiveConversationInput }
+export const ArchiveConversation =
+  'mutation ArchiveConversation($input:ArchiveConversationInput!){archiveConversation(input:$input){conversation{id}}}' as TypedDocument<
+    ArchiveConversationData,
+    ArchiveConversationVariables
+  >
+
+export type UnarchiveConversationData = {
+  readonly unarchiveConversation: { readonly conversation: { readonly id: string } } | null
+}
+export type UnarchiveConversationVariables = { readonly input: UnarchiveConversationInput }
+export const UnarchiveConversation =
+  'mutation UnarchiveConversation($input:UnarchiveConversationInput!){unarchiveConversation(input:$input){conversation{id}}}' as TypedDocument<
+    UnarchiveConversationData,
+    UnarchiveConversationVariables
+  >
+
+export type WaitingCallData = {
+  readonly node:
+    | {}
+    | {
+        readonly id: string
+        readonly approvalsRequired: number
+        readonly approvals: readonly { readonly decidedBy: string | null; readonly decidedAt: string }[]
+        readonly tool: {
+          readonly id: string
+          readonly description: string
+          readonly requiresApproval: boolean
+          readonly approvalCondition: unknown
+          readonly approvalExcludesSender: boolean
+        } | null
+        readonly run: { readonly sentBy: { readonly name: string } | null }
+      }
+    | null
+}
+export type WaitingCallVariables = { readonly id: string }
+export const WaitingCall =
+  'query WaitingCall($id:ID!){node(id:$id){...on ToolCall{id ...WaitingFields}}}fragment WaitingFields on ToolCall{approvalsRequired approvals{decidedBy decidedAt}tool{id description requiresApproval approvalCondition approvalExcludesSender}run{sentBy{name}}}' as TypedDocument<
+    WaitingCallData,
+    WaitingCallVariables
   >
 
 export type ConversationContextData = {
@@ -461,9 +601,25 @@ export type StepRow = {
     readonly toolsMs: number | null
     readonly totalMs: number | null
   }
+  readonly failedModels: readonly { readonly model: string; readonly error: { readonly message: string } }[]
+  readonly messages: readonly (
+    | {
+        readonly __typename:
+          | 'ApprovalRequestMessage'
+          | 'ApprovalResponseMessage'
+          | 'SummaryMessage'
+          | 'SystemMessage'
+          | 'ToolCallMessage'
+          | 'ToolReturnMessage'
+          | 'UserMessage'
+      }
+    | { readonly __typename: 'AssistantMessage' | 'ReasoningMessage'; readonly text: string }
+  )[]
   readonly toolCalls: readonly {
     readonly id: string
     readonly name: string
+    readonly argumentsText: string
+    readonly editedArguments: unknown
     readonly status: ToolCallStatus
     readonly needs: ToolCallNeed
     readonly createdAt: string
@@ -474,10 +630,19 @@ export type StepRow = {
       readonly decidedBy: string | null
       readonly decidedAt: string
     } | null
+    readonly result: { readonly status: ToolReturnStatus; readonly output: string } | null
   }[]
-  readonly request: unknown
-  readonly response: unknown
 }
+
+export type StepExchangeData = {
+  readonly node: {} | { readonly id: string; readonly request: unknown; readonly response: unknown } | null
+}
+export type StepExchangeVariables = { readonly id: string }
+export const StepExchange =
+  'query StepExchange($id:ID!){node(id:$id){...on Step{id request response}}}' as TypedDocument<
+    StepExchangeData,
+    StepExchangeVariables
+  >
 
 export type RunPageData = {
   readonly run: {
@@ -516,7 +681,7 @@ export type RunPageData = {
 }
 export type RunPageVariables = { readonly id: string }
 export const RunPage =
-  'query RunPage($id:ID!){run(id:$id){...RunRow canRetry attempts maxSteps answer metadata error{...RunErrorFields}parent{id agent{id name}}children{id status agent{id name}}steps{...StepRow}sentBy{name}cancelledBy{name}}}fragment RunRow on Run{id status stopReason createdAt startedAt finishedAt updatedAt agent{id name}conversation{id title}input{text}error{message}usage{...UsageFields}}fragment UsageFields on Usage{steps inputTokens outputTokens totalTokens cachedInputTokens reasoningTokens costUsd}fragment RunErrorFields on RunError{type message detail retryable}fragment StepRow on Step{id index model status stopReason createdAt finishedAt error{...RunErrorFields}usage{...UsageFields}metrics{timeToFirstTokenMs modelMs toolsMs totalMs}toolCalls{id name status needs createdAt startedAt finishedAt decision{kind decidedBy decidedAt}}request response}' as TypedDocument<
+  'query RunPage($id:ID!){run(id:$id){...RunRow canRetry attempts maxSteps answer metadata error{...RunErrorFields}parent{id agent{id name}}children{id status agent{id name}}steps{...StepRow}sentBy{name}cancelledBy{name}}}fragment RunRow on Run{id status stopReason createdAt startedAt finishedAt updatedAt agent{id name}conversation{id title}input{text}error{message}usage{...UsageFields}}fragment UsageFields on Usage{steps inputTokens outputTokens totalTokens cachedInputTokens reasoningTokens costUsd}fragment RunErrorFields on RunError{type message detail retryable}fragment StepRow on Step{id index model status stopReason createdAt finishedAt error{...RunErrorFields}usage{...UsageFields}metrics{timeToFirstTokenMs modelMs toolsMs totalMs}failedModels{model error{message}}messages{__typename ...on AssistantMessage{text}...on ReasoningMessage{text}}toolCalls{id name argumentsText editedArguments status needs createdAt startedAt finishedAt decision{kind decidedBy decidedAt}result{status output}}}' as TypedDocument<
     RunPageData,
     RunPageVariables
   >
@@ -769,4 +934,30 @@ export const RevokeApiKey =
   'mutation RevokeApiKey($input:RevokeApiKeyInput!){revokeApiKey(input:$input){apiKey{id}}}' as TypedDocument<
     RevokeApiKeyData,
     RevokeApiKeyVariables
+  >
+
+export type AuditLogData = {
+  readonly auditLog: {
+    readonly totalCount: number
+    readonly nodes: readonly {
+      readonly id: string
+      readonly at: string
+      readonly action: string
+      readonly subjectId: string
+      readonly before: unknown
+      readonly after: unknown
+      readonly actor: { readonly kind: ActorKind; readonly name: string } | null
+    }[]
+    readonly pageInfo: { readonly hasNextPage: boolean; readonly endCursor: string | null }
+  }
+}
+export type AuditLogVariables = {
+  readonly first: number
+  readonly after?: string | null | undefined
+  readonly filter?: AuditLogFilter | null | undefined
+}
+export const AuditLog =
+  'query AuditLog($first:Int!$after:String$filter:AuditLogFilter){auditLog(first:$first after:$after filter:$filter){totalCount nodes{id at action subjectId before after actor{kind name}}pageInfo{hasNextPage endCursor}}}' as TypedDocument<
+    AuditLogData,
+    AuditLogVariables
   >

@@ -97,10 +97,11 @@ export function useQuery<Data, Variables>(
           createQueryStore(client, document, variables, forget),
         )
   const state = useSyncExternalStore(store.subscribe, store.getState)
-  const asked = useRef({ store, revision })
+  const asked = useRef<object>(undefined)
   useEffect(() => {
-    if (asked.current.store === store && asked.current.revision !== revision) void store.refetch()
-    asked.current = { store, revision }
+    // A store that is new asks by itself. One that was left a moment ago still has what it knew then.
+    if (asked.current === store || store.getState().data !== undefined) void store.refetch()
+    asked.current = store
   }, [store, revision])
   // While a search or a filter changes, the last result stays visible.
   const last = useRef<Data | undefined>(undefined)

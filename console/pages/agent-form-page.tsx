@@ -40,6 +40,7 @@ const named = [
   'reasoningEffort',
   'reasoningBudget',
   'responseSchema',
+  'fallbacks',
   'keepRatio',
   'prompt',
   'frequency',
@@ -156,6 +157,28 @@ function AgentFormBody({ agent }: { readonly agent: AgentSettings | undefined })
         />
         <ModelSettingsFields form={form} set={set} problemOf={problemOf} />
         <CompactionFields form={form} set={set} problemOf={problemOf} />
+        <fieldset>
+          <legend>Debugging</legend>
+          <label className="check">
+            <input
+              type="checkbox"
+              checked={form.keepRequests}
+              onChange={(event) => set({ keepRequests: event.target.checked })}
+            />
+            <span>
+              Keep requests and responses{' '}
+              <span className="quiet">The run page then shows what each step was sent.</span>
+            </span>
+          </label>
+          <label className="check">
+            <input
+              type="checkbox"
+              checked={form.tellTimes}
+              onChange={(event) => set({ tellTimes: event.target.checked })}
+            />
+            <span>Tell it when messages and tool results happened</span>
+          </label>
+        </fieldset>
         <fieldset>
           <legend>Labels</legend>
           <div className="two">

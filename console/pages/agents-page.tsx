@@ -90,10 +90,17 @@ export function AgentsPage(): ReactNode {
             const run = agent.runs.nodes[0]
             return (
               <li key={agent.id} className="card">
-                <h2>
-                  <Link href={`/agents/${agent.id}`}>{agent.name}</Link>
-                </h2>
-                <p className="quiet mono">{agent.model}</p>
+                <header>
+                  <span className="monogram" aria-hidden="true">
+                    {monogramOf(agent.name)}
+                  </span>
+                  <div>
+                    <h2>
+                      <Link href={`/agents/${agent.id}`}>{agent.name}</Link>
+                    </h2>
+                    <span className="quiet mono">{agent.model}</span>
+                  </div>
+                </header>
                 {agent.description && <p className="clamp">{agent.description}</p>}
                 <footer>
                   {calls > 0 && (
@@ -124,4 +131,13 @@ export function AgentsPage(): ReactNode {
       )}
     </Page>
   )
+}
+
+/** The first letters of the first two words. */
+function monogramOf(name: string): string {
+  return name
+    .split(/\s+/)
+    .slice(0, 2)
+    .map((word) => String.fromCodePoint(word.codePointAt(0) ?? 0x20).toUpperCase())
+    .join('')
 }

@@ -3,12 +3,15 @@ import { Link } from 'wouter'
 
 import { useConversation } from '../../react/use-conversation.ts'
 import { ConversationList as ConversationListQuery } from '../data/documents.ts'
+import { TurnsProvider } from '../data/turns.ts'
 import { useQuery } from '../data/use-query.ts'
+import { useConversationTurns } from '../data/use-turns.ts'
 import { useTitle } from '../data/use-title.ts'
 import { Button } from '../parts/button.tsx'
 import { Composer } from '../parts/composer.tsx'
 import { ContextPanel } from '../parts/context-panel.tsx'
 import { ConversationList } from '../parts/conversation-list.tsx'
+import { ConversationMenu } from '../parts/conversation-menu.tsx'
 import { ConversationLog } from '../parts/conversation-log.tsx'
 import { ConversationTitle } from '../parts/conversation-title.tsx'
 import { Problem } from '../parts/problem.tsx'
@@ -23,7 +26,8 @@ export function ConversationPage({ id }: { readonly id: string }): ReactNode {
   const conversation = useConversation(id)
   const { info, latestRun, isActive, error } = conversation
   const revision = `${latestRun?.id} ${latestRun?.status} ${isActive ? '' : conversation.entries.length}`
-  const { data } = useQuery(ConversationListQuery, info ? { agentId: info.agent.id } : null, revision)
+  const { data } = useQuery(ConversationListQuery, info ? { agentId: info.agent.id, archived: false } : null, revision)
+  const { turns, isArchived, refetch } = useConversationTurns(id, { revision: info && revision, isActive })
   const [hasContext, setContext] = useState(isWide)
   const [hasList, setList] = useState(false)
   const agent = data?.agent
@@ -60,6 +64,15 @@ export function ConversationPage({ id }: { readonly id: string }): ReactNode {
               Edit agent
             </Link>
           )}
+          {info && (
+            <ConversationMenu
+              id={id}
+              agentId={info.agent.id}
+              isMain={agent?.mainConversation.id === id}
+              isArchived={isArchived}
+              onChanged={() => void refetch()}
+            />
+          )}
           {!hasContext && (
             <Button
               look="quiet"
@@ -71,11 +84,16 @@ export function ConversationPage({ id }: { readonly id: string }): ReactNode {
           )}
         </header>
         {error && <Problem>{error.message}</Problem>}
-        <ConversationLog
-          conversation={conversation}
-          empty={<Suggestions agent={agent} onChoose={(text) => void conversation.send(text).catch(() => {})} />}
-          tail={<RunProblem conversation={conversation} />}
-        />
+        {isArchived && (
+          <p className="notice">This conversation is archived. A new message takes it out of the archive.</p>
+        )}
+        <TurnsProvider value={turns}>
+          <ConversationLog
+            conversation={conversation}
+            empty={<Suggestions agent={agent} onChoose={(text) => void conversation.send(text).catch(() => {})} />}
+            tail={<RunProblem conversation={conversation} />}
+          />
+        </TurnsProvider>
         <Composer conversation={conversation} />
       </section>
       {hasContext && <ContextPanel conversationId={id} revision={info && revision} onClose={() => setContext(false)} />}

@@ -56,8 +56,8 @@ export function InboxPage(): ReactNode {
       title="Inbox"
       lead={totalCount > 0 ? `${count(totalCount)} waiting, oldest first` : undefined}
       actions={
-        <Button look="quiet" onClick={() => setHelp(true)}>
-          Keys: ?
+        <Button look="quiet" className="wide-only" onClick={() => setHelp(true)}>
+          Keys: <kbd>?</kbd>
         </Button>
       }
     >

@@ -10,6 +10,7 @@ import { cost, count, words } from '../data/format.ts'
 import { Refused, useAction } from '../data/use-action.ts'
 import { useQuery } from '../data/use-query.ts'
 import { Button } from '../parts/button.tsx'
+import { Fact } from '../parts/fact.tsx'
 import { EventLog } from '../parts/event-log.tsx'
 import { Page } from '../parts/page.tsx'
 import { Problem } from '../parts/problem.tsx'
@@ -17,6 +18,7 @@ import { Replay } from '../parts/replay.tsx'
 import { Skeleton } from '../parts/skeleton.tsx'
 import { Status } from '../parts/status.tsx'
 import { Clock } from '../parts/time.tsx'
+import { TokenCount } from '../parts/token-count.tsx'
 import { Timeline } from '../parts/timeline.tsx'
 import { NotFoundPage } from './not-found-page.tsx'
 
@@ -79,14 +81,18 @@ export function RunPage({ id }: { readonly id: string }): ReactNode {
         </Problem>
       )}
       <dl className="facts panel">
-        <Fact name="Model requests" value={count(usage.steps)} />
-        <Fact name="Input tokens" value={count(usage.inputTokens)} />
-        <Fact name="of these cached" value={count(usage.cachedInputTokens)} />
-        <Fact name="Output tokens" value={count(usage.outputTokens)} />
-        <Fact name="of these reasoning" value={count(usage.reasoningTokens)} />
-        {usage.costUsd != null && <Fact name="Cost" value={cost(usage.costUsd)} />}
+        <Fact name="Cost" value={usage.costUsd === null ? 'Price not known' : cost(usage.costUsd)} />
+        <Fact name="Tokens" value={count(usage.totalTokens)} />
+        <Fact
+          name="Input"
+          value={<TokenCount whole={usage.inputTokens} part={usage.cachedInputTokens} name="cached" />}
+        />
+        <Fact
+          name="Output"
+          value={<TokenCount whole={usage.outputTokens} part={usage.reasoningTokens} name="reasoning" />}
+        />
+        <Fact name="Model requests" value={`${count(usage.steps)} of at most ${count(run.maxSteps)}`} />
         <Fact name="Attempts" value={count(run.attempts)} />
-        <Fact name="Steps allowed" value={count(run.maxSteps)} />
       </dl>
       {(run.parent || run.children.length > 0) && (
         <p>
@@ -112,13 +118,4 @@ export function RunPage({ id }: { readonly id: string }): ReactNode {
 
 function nameOf(actor: { readonly name: string }): string {
   return actor.name
-}
-
-function Fact({ name, value }: { readonly name: string; readonly value: string }): ReactNode {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{value}</dd>
-    </div>
-  )
 }

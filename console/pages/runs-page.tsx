@@ -26,11 +26,13 @@ export function RunsPage(): ReactNode {
   const [search, setSearch] = useSearchParams()
   const status = statuses.find((one) => one === search.get('status'))
   const agentId = search.get('agent') ?? ''
-  const span = search.get('since') as keyof typeof spans | null
+  const conversationId = search.get('conversation') ?? ''
+  const span = (Object.keys(spans) as (keyof typeof spans)[]).find((one) => one === search.get('since'))
   const [openedAt] = useState(Date.now)
   const filter = {
     ...(status && { statuses: [status] }),
     ...(agentId && { agentIds: [agentId] }),
+    ...(conversationId && { conversationId }),
     ...(span && { createdAfter: new Date(openedAt - spans[span]).toISOString() }),
   }
   const pages = usePages(Runs, { first: 50, filter }, ({ runs }) => runs)
@@ -59,7 +61,7 @@ export function RunsPage(): ReactNode {
         since = run.updatedAt
         change((nodes) => {
           const others = nodes.filter(({ id }) => id !== run.id)
-          const fits = !status || run.status === status
+          const fits = (!status || run.status === status) && (!conversationId || run.conversation.id === conversationId)
           if (!fits) return others
           if (others.length < nodes.length) return nodes.map((one) => (one.id === run.id ? run : one))
           return [run, ...nodes].toSorted((a, b) => Date.parse(b.createdAt) - Date.parse(a.createdAt))
@@ -94,6 +96,11 @@ export function RunsPage(): ReactNode {
           <option value="day">In the last day</option>
           <option value="week">In the last week</option>
         </Field>
+        {conversationId && (
+          <Button icon="close" onClick={() => set('conversation', '')}>
+            Only one conversation
+          </Button>
+        )}
       </div>
       {pages.error && <Problem>{pages.error.message}</Problem>}
       {!pages.nodes && !pages.error && <Skeleton lines={6} />}

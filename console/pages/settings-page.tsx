@@ -3,11 +3,12 @@ import { useState, type ReactNode } from 'react'
 import type { ApiScope } from '../../client/schema-types.ts'
 import { useClient } from '../../react/client-context.ts'
 import { ApiKeys, RevokeApiKey, Settings, Workers } from '../data/documents.ts'
-import { count } from '../data/format.ts'
 import { useAction } from '../data/use-action.ts'
 import { useQuery } from '../data/use-query.ts'
+import { AuditLog } from '../parts/audit-log.tsx'
 import { Button } from '../parts/button.tsx'
 import { Confirm } from '../parts/confirm.tsx'
+import { ModelTable } from '../parts/model-table.tsx'
 import { NewKey } from '../parts/new-key.tsx'
 import { Page } from '../parts/page.tsx'
 import { Problem } from '../parts/problem.tsx'
@@ -100,47 +101,16 @@ export function SettingsPage(): ReactNode {
           </div>
         )}
       </section>
-      <section aria-labelledby="models">
-        <h2 id="models">Models</h2>
-        {settings.error && <Problem>{settings.error.message}</Problem>}
-        <div className="data" tabIndex={0} role="group" aria-label="List of models">
-          <table aria-label="Models">
-            <thead>
-              <tr>
-                <th scope="col">Handle</th>
-                <th scope="col">Provider</th>
-                <th scope="col" className="number">
-                  Context window
-                </th>
-                <th scope="col">State</th>
-              </tr>
-            </thead>
-            <tbody>
-              {settings.data?.models.map((model) => (
-                <tr key={model.handle}>
-                  <td className="mono">{model.handle}</td>
-                  <td>{model.provider}</td>
-                  <td className="number">{count(model.contextWindow)}</td>
-                  <td>
-                    {!model.isConfigured ? (
-                      <span className="status quiet">No key</span>
-                    ) : (
-                      <span className="status good">Ready</span>
-                    )}
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
-      </section>
       {workers.data?.workers != null && <WorkerTable workers={workers.data.workers} />}
       <section aria-labelledby="api">
         <h2 id="api">API</h2>
         <p>
-          Everything here is done through the public GraphQL API. <a href="/graphql">Open GraphiQL</a> to try it.
+          Everything here is done through the public GraphQL API. <a href="/graphql">Open GraphiQL</a> to try queries.
         </p>
       </section>
+      {settings.error && <Problem>{settings.error.message}</Problem>}
+      {settings.data && <ModelTable models={settings.data.models} />}
+      {viewer?.scopes.includes('MANAGE') && <AuditLog />}
       {isNew && (
         <NewKey
           onClose={() => {

@@ -1,4 +1,4 @@
-import type { ReactNode } from 'react'
+import { useState, type ReactNode } from 'react'
 import { Link, useLocation } from 'wouter'
 
 import { useClient } from '../../react/client-context.ts'
@@ -6,8 +6,10 @@ import {
   ConversationList as ConversationListQuery,
   CreateConversation,
   type ConversationListData,
+  type ConversationRow,
 } from '../data/documents.ts'
-import { refresh } from '../data/use-query.ts'
+import { count } from '../data/format.ts'
+import { refresh, useQuery } from '../data/use-query.ts'
 import { useAction } from '../data/use-action.ts'
 import { Button } from './button.tsx'
 import { Problem } from './problem.tsx'
@@ -21,7 +23,7 @@ interface ConversationListProps {
   readonly currentId: string
 }
 
-/** The conversations of one agent, newest first. */
+/** The conversations of one agent, the most recently used first. The archive opens on request. */
 export function ConversationList({ agent, currentId }: ConversationListProps): ReactNode {
   const client = useClient()
   const [, navigate] = useLocation()
@@ -30,35 +32,48 @@ export function ConversationList({ agent, currentId }: ConversationListProps): R
     refresh(client, ConversationListQuery)
     navigate(`/conversations/${createConversation!.conversation.id}`)
   })
-  const nodes = agent.conversations.nodes.toReversed()
+  const [hasArchive, setArchive] = useState(false)
+  const archive = useQuery(ConversationListQuery, hasArchive ? { agentId: agent.id, archived: true } : null)
+  const { nodes, totalCount } = agent.conversations
+  const list = (conversations: readonly ConversationRow[]): ReactNode => (
+    <ul>
+      {conversations.map((conversation) => (
+        <li key={conversation.id}>
+          <Link
+            href={`/conversations/${conversation.id}`}
+            aria-current={conversation.id === currentId ? 'page' : undefined}
+          >
+            <span className="name">
+              {conversation.title ??
+                (conversation.id === agent.mainConversation.id ? 'Main conversation' : 'Conversation')}
+            </span>
+            <span className="quiet">
+              {conversation.activeRun ? (
+                <Status value={conversation.activeRun.status} />
+              ) : (
+                <Ago at={conversation.lastActivityAt} />
+              )}
+            </span>
+          </Link>
+        </li>
+      ))}
+    </ul>
+  )
   return (
     <nav className="conversations" aria-label="Conversations">
       <Button icon="plus" isBusy={create.isBusy} onClick={() => create.run()}>
         New conversation
       </Button>
       <Problem>{create.problem}</Problem>
-      <ul>
-        {nodes.map((conversation) => (
-          <li key={conversation.id}>
-            <Link
-              href={`/conversations/${conversation.id}`}
-              aria-current={conversation.id === currentId ? 'page' : undefined}
-            >
-              <span className="name">
-                {conversation.title ??
-                  (conversation.id === agent.mainConversation.id ? 'Main conversation' : 'Conversation')}
-              </span>
-              <span className="quiet">
-                {conversation.activeRun ? (
-                  <Status value={conversation.activeRun.status} />
-                ) : (
-                  <Ago at={conversation.updatedAt} />
-                )}
-              </span>
-            </Link>
-          </li>
-        ))}
-      </ul>
+      {list(nodes)}
+      {totalCount > nodes.length && <p className="quiet">{count(totalCount - nodes.length)} older ones.</p>}
+      <Button look="quiet" className="small" aria-expanded={hasArchive} onClick={() => setArchive(!hasArchive)}>
+        {hasArchive ? 'Hide the archive' : 'Show the archive'}
+      </Button>
+      {hasArchive && archive.data?.agent && list(archive.data.agent.conversations.nodes)}
+      {hasArchive && archive.data?.agent?.conversations.nodes.length === 0 && (
+        <p className="quiet">Nothing is archived.</p>
+      )}
     </nav>
   )
 }

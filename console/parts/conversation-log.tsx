@@ -1,13 +1,18 @@
 import { useLayoutEffect, useRef, type ReactNode } from 'react'
-import { Virtualizer, type VirtualizerHandle } from 'virtua'
+import { Virtualizer } from 'virtua'
 
 import type { Conversation } from '../../react/use-conversation.ts'
 import { DraftEntry } from './draft-entry.tsx'
 import { Entry } from './entry.tsx'
+import { QueuedEntry } from './queued-entry.tsx'
 import { Skeleton } from './skeleton.tsx'
+import { TurnEnd } from './turn-end.tsx'
 
 /** How near the end counts as the end, in pixels. */
 const nearEnd = 60
+
+/** How much beyond the view is in the document, in pixels: a short conversation is whole, for search and readers. */
+const aroundView = 3_000
 
 interface ConversationLogProps {
   readonly conversation: Conversation
@@ -21,9 +26,8 @@ interface ConversationLogProps {
  * text arrives as long as the reader is there too, and loads older messages when the reader scrolls up.
  */
 export function ConversationLog({ conversation, empty, tail }: ConversationLogProps): ReactNode {
-  const { entries, drafts, hasOlder, isLoaded, loadOlder } = conversation
+  const { entries, drafts, waiting, hasOlder, isLoaded, loadOlder } = conversation
   const scroller = useRef<HTMLDivElement>(null)
-  const virtualizer = useRef<VirtualizerHandle>(null)
   const isAtEnd = useRef(true)
   const isLoading = useRef(false)
   const firstId = entries[0]?.id
@@ -62,17 +66,23 @@ export function ConversationLog({ conversation, empty, tail }: ConversationLogPr
     <div ref={scroller} className="log" role="log" aria-label="Conversation" tabIndex={0} onScroll={scrolled}>
       <div className="log-inner">
         {!isLoaded && <Skeleton lines={5} />}
-        {isLoaded && entries.length === 0 && drafts.length === 0 && empty}
+        {isLoaded && entries.length === 0 && drafts.length === 0 && waiting.length === 0 && empty}
         {hasOlder && <p className="quiet older">Loading older messages…</p>}
-        <Virtualizer ref={virtualizer} scrollRef={scroller} shift={isShift} startMargin={hasOlder ? 32 : 0}>
-          {entries.map((entry) => (
-            <Entry key={entry.id} entry={entry} />
+        <Virtualizer scrollRef={scroller} shift={isShift} startMargin={hasOlder ? 32 : 0} bufferSize={aroundView}>
+          {entries.map((entry, index) => (
+            <div key={entry.id} className="log-entry">
+              <Entry entry={entry} />
+              {entry.runId !== entries[index + 1]?.runId && <TurnEnd runId={entry.runId} />}
+            </div>
           ))}
         </Virtualizer>
+        {tail}
+        {waiting.map((run) => (
+          <QueuedEntry key={run.id} run={run} />
+        ))}
         {drafts.map((draft) => (
           <DraftEntry key={draft.clientId} draft={draft} conversation={conversation} />
         ))}
-        {tail}
       </div>
     </div>
   )

@@ -1,6 +1,6 @@
 import { useState, type ReactNode } from 'react'
 
-import type { DecisionFields, ToolCallFields } from '../../client/documents.ts'
+import type { DecisionFields, ToolCallFields, WaitingFields } from '../../client/documents.ts'
 import type { ApprovalDecisionInput, ApprovalScope } from '../../client/schema-types.ts'
 import { useClient } from '../../react/client-context.ts'
 import { decide } from '../../react/decide.ts'
@@ -10,19 +10,21 @@ import { Button } from './button.tsx'
 import { DecisionTaken } from './decision-taken.tsx'
 import { Field } from './field.tsx'
 import { Problem } from './problem.tsx'
-import { Ago } from './time.tsx'
+import { WhyItWaits } from './why-it-waits.tsx'
 
 export type DecisionMode = 'CHOOSE' | 'DENY' | 'EDIT'
 
 interface DecisionProps {
   readonly call: ToolCallFields
+  /** Undefined until it is known. */
+  readonly waiting: WaitingFields | undefined
   /** Set by whoever wants to open one of the forms from outside, as the inbox does by keys. */
   readonly mode: DecisionMode
   readonly onMode: (mode: DecisionMode) => void
 }
 
 /** What a person can do about a call that waits: approve, deny, change its arguments, or return its result. */
-export function Decision({ call, mode, onMode }: DecisionProps): ReactNode {
+export function Decision({ call, waiting, mode, onMode }: DecisionProps): ReactNode {
   const client = useClient()
   const [reason, setReason] = useState('')
   const [text, setText] = useState(() => pretty(call.arguments ?? call.argumentsText))
@@ -50,17 +52,7 @@ export function Decision({ call, mode, onMode }: DecisionProps): ReactNode {
   const isClient = call.needs === 'CLIENT_EXECUTION'
   return (
     <div className="decision">
-      <p className="why">
-        {isClient
-          ? 'Waits for a client to run it and return the result.'
-          : 'Waits for approval by someone with the APPROVE scope.'}
-        {call.expiresAt && (
-          <>
-            {' '}
-            Denied <Ago at={call.expiresAt} /> if nobody decides.
-          </>
-        )}
-      </p>
+      <WhyItWaits call={call} waiting={waiting} />
       {isClient && (
         <form
           className="stack"
@@ -189,9 +181,9 @@ function ScopeChoice({
       value={value}
       onChange={(event) => onChange(event.target.value as ApprovalScope)}
     >
-      <option value="ONCE">this call</option>
-      <option value="RUN">this tool, rest of the run</option>
-      <option value="AGENT">this tool, always</option>
+      <option value="ONCE">for this call only</option>
+      <option value="RUN">for this tool until the run ends</option>
+      <option value="AGENT">for this tool and agent, always</option>
     </select>
   )
 }

@@ -3,8 +3,10 @@ import { memo, type ReactNode } from 'react'
 import type { TranscriptEntry } from '../../client/transcript.ts'
 import { Icon } from './icon.tsx'
 import { Markdown } from './markdown.tsx'
+import { NotInContext } from './not-in-context.tsx'
 import { Clock } from './time.tsx'
 import { ToolCall } from './tool-call.tsx'
+import { UserEntry } from './user-entry.tsx'
 
 /** One entry of a conversation. */
 export const Entry = memo(function Entry({
@@ -17,33 +19,16 @@ export const Entry = memo(function Entry({
   if (entry.kind === 'call') return <ToolCall call={entry.call} isReplay={isReplay} />
   if (entry.kind === 'live') return <LiveEntry role={entry.role} name={entry.name} text={entry.text} />
   const { message } = entry
-  const left = message.inContext ? undefined : (
-    <span className="quiet" title="The model no longer sees this message.">
-      not in context
-    </span>
-  )
   switch (message.__typename) {
     case 'UserMessage':
-      return (
-        <article className="entry user" aria-label="User">
-          <div className="bubble">
-            {message.content.length > 1
-              ? message.content.map((part, index) => (
-                  <p key={index}>{part.text ?? `[Image: ${part.imageUrl?.slice(0, 60) ?? ''}]`}</p>
-                ))
-              : message.text}
-          </div>
-          <footer>
-            {left} <Clock at={message.createdAt} />
-          </footer>
-        </article>
-      )
+      return <UserEntry message={message} />
     case 'AssistantMessage':
       return (
         <article className="entry assistant" aria-label="Assistant">
           <Markdown text={message.text} />
           <footer>
-            {message.interrupted && <span className="quiet">cut short by a cancel</span>} {left}{' '}
+            {message.interrupted && <span className="quiet">cut short by a cancel</span>}
+            <NotInContext message={message} />
             <Clock at={message.createdAt} />
           </footer>
         </article>

@@ -34,17 +34,8 @@ export function InboxItem({ call, isCurrent, mode, onMode, onFocus }: InboxItemP
         <Link href={`/conversations/${call.conversation.id}`}>{call.conversation.title ?? 'its conversation'}</Link>
         {call.tool?.description && <> · {call.tool.description}</>}
       </p>
-      {call.approvalsRequired != null && call.approvalsRequired > 1 && (
-        <p className="quiet">
-          {countOf(call.approvals)} of {call.approvalsRequired} approvals
-        </p>
-      )}
       {mode !== 'EDIT' && <JsonView value={call.arguments ?? call.argumentsText} />}
-      <Decision call={call} mode={mode} onMode={onMode} />
+      <Decision call={call} waiting={call} mode={mode} onMode={onMode} />
     </li>
   )
-}
-
-function countOf(list: readonly unknown[] | null | undefined): number {
-  return list?.length ?? 0
 }

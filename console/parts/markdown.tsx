@@ -2,6 +2,8 @@ import { Lexer, type Token, type Tokens } from 'marked'
 import { memo, type ReactNode } from 'react'
 
 import { Code } from './code.tsx'
+import { MessageImage } from './message-image.tsx'
+import { SafeLink } from './safe-link.tsx'
 
 /**
  * Markdown as React elements. HTML in the text is shown as text, so nothing in an answer can become markup. Each block
@@ -126,7 +128,7 @@ function renderOne(token: Token): ReactNode {
     }
     case 'image': {
       const { href, text } = token as Tokens.Image
-      return <Image href={href} text={text} />
+      return <MessageImage url={href} text={text} />
     }
     case 'escape':
       return (token as Tokens.Escape).text
@@ -137,23 +139,4 @@ function renderOne(token: Token): ReactNode {
     default:
       return token.raw
   }
-}
-
-/** Only addresses of the web and mail become links. */
-function SafeLink({ href, children }: { readonly href: string; readonly children: ReactNode }): ReactNode {
-  if (!/^(https?:|mailto:)/i.test(href)) return children
-  return (
-    <a href={href} target="_blank" rel="noopener noreferrer nofollow" referrerPolicy="no-referrer">
-      {children}
-    </a>
-  )
-}
-
-/**
- * An image of another site would tell that site who reads this, and could carry text away: it opens when it is asked
- * for.
- */
-function Image({ href, text }: { readonly href: string; readonly text: string }): ReactNode {
-  if (/^data:image\/(png|jpeg|gif|webp);/i.test(href)) return <img src={href} alt={text} />
-  return <SafeLink href={href}>Image: {text || href}</SafeLink>
 }

@@ -71,6 +71,15 @@ export function ModelSettingsFields({ form, set, problemOf }: ModelSettingsField
         <span>One answer may contain several tool calls</span>
       </label>
       <Field
+        label="Fallbacks"
+        className="mono"
+        value={form.fallbacks}
+        placeholder="none"
+        problem={problemOf('fallbacks')}
+        hint="Handles to try in this order when the first is overloaded or cannot be reached, separated by commas."
+        onChange={(event) => set({ fallbacks: event.target.value })}
+      />
+      <Field
         label="Response schema"
         as="textarea"
         className="mono"

@@ -1,25 +1,32 @@
 import { useState, type ReactNode } from 'react'
 
-import { applyTheme, readTheme, themes, type Theme } from '../data/theme.ts'
+import { applyTheme, readTheme, themes } from '../data/theme.ts'
+import { Icon } from './icon.tsx'
+
+const icons = { system: 'screen', light: 'sun', dark: 'moon' } as const
 
 export function ThemeChoice(): ReactNode {
   const [theme, setTheme] = useState(readTheme)
   return (
-    <select
-      className="theme-choice"
-      aria-label="Theme"
-      value={theme}
-      onChange={(event) => {
-        const next = event.target.value as Theme
-        setTheme(next)
-        applyTheme(next)
-      }}
-    >
-      {themes.map((one) => (
-        <option key={one} value={one}>
-          {one.charAt(0).toUpperCase() + one.slice(1)}
-        </option>
-      ))}
-    </select>
+    <div className="theme-choice" role="radiogroup" aria-label="Theme">
+      {themes.map((one) => {
+        const label = one.charAt(0).toUpperCase() + one.slice(1)
+        return (
+          <label key={one} title={label}>
+            <input
+              type="radio"
+              name="theme"
+              aria-label={label}
+              checked={theme === one}
+              onChange={() => {
+                setTheme(one)
+                applyTheme(one)
+              }}
+            />
+            <Icon name={icons[one]} />
+          </label>
+        )
+      })}
+    </div>
   )
 }

@@ -2,7 +2,9 @@ import { memo, useState, type ReactNode } from 'react'
 
 import type { ToolCallFields } from '../../client/documents.ts'
 import { isCallOver } from '../../client/transcript.ts'
+import { WaitingCall } from '../data/documents.ts'
 import { duration } from '../data/format.ts'
+import { useQuery } from '../data/use-query.ts'
 import { Decision, type DecisionMode } from './decision.tsx'
 import { DecisionTaken } from './decision-taken.tsx'
 import { Icon } from './icon.tsx'
@@ -21,6 +23,8 @@ export const ToolCall = memo(function ToolCall({
   const [mode, setMode] = useState<DecisionMode>('CHOOSE')
   const isWaiting = call.status === 'PENDING'
   const { result } = call
+  const { data } = useQuery(WaitingCall, isWaiting && !isReplay ? { id: call.id } : null)
+  const waiting = data?.node && 'approvals' in data.node ? data.node : undefined
   return (
     <article className={`entry call ${isWaiting ? 'waits' : ''}`} aria-label={`Tool call: ${call.name}`}>
       <header>
@@ -42,7 +46,7 @@ export const ToolCall = memo(function ToolCall({
         {result && result.stderr.length > 0 && <PlainText text={result.stderr.join('\n')} label="Standard error" />}
       </details>
       {call.decision && isCallOver(call.status) && <DecisionTaken decision={call.decision} />}
-      {isWaiting && !isReplay && <Decision call={call} mode={mode} onMode={setMode} />}
+      {isWaiting && !isReplay && <Decision call={call} waiting={waiting} mode={mode} onMode={setMode} />}
     </article>
   )
 })

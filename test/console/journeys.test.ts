@@ -232,7 +232,7 @@ describe.skipIf(!ground)('the console in a browser', () => {
 
   test('[CON10] the slider replays a run as it was watched, and the timeline tells people, models and tools apart', async () => {
     await addTool('pay')
-    const agent = await talk.createAgent({ model: 'demo/scripted', tools: ['pay'] })
+    const agent = await talk.createAgent({ model: 'demo/scripted', tools: ['pay'], keepRequests: true })
     const run = await talk.start(agent, 'call pay {"to":"x"}')
     const [pending] = await talk.pending(run)
     await talk.submit(run, [{ approve: { toolCallId: pending.id } }])
@@ -240,7 +240,13 @@ describe.skipIf(!ground)('the console in a browser', () => {
     const page = await open(`${origin}/runs`)
     const row = page.getByRole('table', { name: 'Runs' }).getByRole('row').nth(1)
     await row.getByRole('link', { name: 'call pay' }).click()
-    await page.getByRole('region', { name: 'Timeline' }).getByText('people').first().waitFor()
+    const timeline = page.getByRole('region', { name: 'Timeline' })
+    await timeline.getByText('Waiting for people').waitFor()
+    await timeline.getByText('Step 1').click()
+    await timeline.getByText('What the context was made of').waitFor()
+    await timeline.getByText('Request as it was sent').click()
+    await timeline.getByText('"systemPrompt"').waitFor()
+    expect(await timeline.getByLabel('Result of pay').textContent()).toBe('did {"to":"x"}')
     await page.getByRole('region', { name: 'Events' }).getByText('ToolCallChanged').first().waitFor()
     const slider = page.getByRole('slider', { name: 'Replay' })
     const seen = page.getByRole('group', { name: 'The run at this moment' })
@@ -255,6 +261,48 @@ describe.skipIf(!ground)('the console in a browser', () => {
     }
     expect(moments).toEqual(['none', 'Pending', 'Ready', 'Running', 'Succeeded'].filter((one) => moments.includes(one)))
     expect(moments).toEqual(expect.arrayContaining(['none', 'Pending', 'Succeeded']))
+  })
+
+  test('[CON13] a person edits a message, answers again, pages between the versions, takes a waiting message back, and clears and archives the conversation', async () => {
+    const agent = await talk.createAgent({ model: 'demo/scripted', name: 'Brancher' })
+    const [page, other] = await Promise.all([open(`${origin}/agents/${agent}`), open(`${origin}/agents/${agent}`)])
+    await send(page, 'say one')
+    await article(page, 'Assistant').getByText('one').waitFor()
+    await article(page, 'User').getByRole('button', { name: 'Edit message' }).click()
+    await page.getByRole('textbox', { name: 'New wording' }).fill('say two')
+    await page.getByRole('button', { name: 'Answer this instead' }).click()
+    for (const each of [page, other]) {
+      await article(each, 'Assistant').getByText('two').waitFor()
+      expect(await article(each, 'Assistant').count()).toBe(1)
+    }
+    await other.getByRole('button', { name: 'Previous version' }).click()
+    for (const each of [page, other]) await article(each, 'Assistant').getByText('one').waitFor()
+    await page.getByRole('button', { name: 'Regenerate' }).click()
+    for (const each of [page, other]) await article(each, 'User').getByText('3 / 3').waitFor()
+
+    const gated = await talk.createAgent({ model: gatedHandle })
+    await page.goto(`${origin}/agents/${gated}`)
+    await send(page, 'now')
+    const call = await model.nextCall()
+    await send(page, 'later')
+    const waiting = article(page, 'User').filter({ hasText: 'Waits for its turn' })
+    await waiting.waitFor()
+    await page.reload()
+    await waiting.getByText('later').waitFor()
+    await waiting.getByRole('button', { name: 'Take back' }).click()
+    await expect.poll(() => waiting.count()).toBe(0)
+    call.say('Done.')
+    call.finish()
+    await article(page, 'Assistant').getByText('Done.').waitFor()
+
+    const more = page.getByRole('button', { name: 'More about this conversation' })
+    await more.click()
+    await page.getByRole('button', { name: 'Clear conversation' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Clear' }).click()
+    await page.getByText('Write the first message below.').waitFor()
+    await more.click()
+    await page.getByRole('button', { name: 'Archive conversation' }).click()
+    await page.getByText('This conversation is archived.').waitFor()
   })
 
   test('[CON11] axe finds nothing serious on any page, in light and dark, wide and narrow', async () => {

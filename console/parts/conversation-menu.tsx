@@ -1,0 +1,83 @@
+import { useState, type ReactNode } from 'react'
+import { useLocation } from 'wouter'
+
+import { useClient } from '../../react/client-context.ts'
+import {
+  ArchiveConversation,
+  ClearConversation,
+  ConversationList,
+  DeleteConversation,
+  UnarchiveConversation,
+} from '../data/documents.ts'
+import { Refused, useAction } from '../data/use-action.ts'
+import { refresh } from '../data/use-query.ts'
+import { Button } from './button.tsx'
+import { Confirm } from './confirm.tsx'
+import { Menu } from './menu.tsx'
+import { Problem } from './problem.tsx'
+
+interface ConversationMenuProps {
+  readonly id: string
+  readonly agentId: string
+  readonly isMain: boolean
+  readonly isArchived: boolean
+  readonly onChanged: () => void
+}
+
+/** What else can be done with a conversation. */
+export function ConversationMenu({ id, agentId, isMain, isArchived, onChanged }: ConversationMenuProps): ReactNode {
+  const client = useClient()
+  const [, navigate] = useLocation()
+  const [asked, setAsked] = useState<'CLEAR' | 'DELETE'>()
+  const archive = useAction(async () => {
+    if (isArchived) await client.request(UnarchiveConversation, { input: { id } })
+    else await client.request(ArchiveConversation, { input: { id } })
+    refresh(client, ConversationList)
+    onChanged()
+  })
+  const clear = useAction(async () => {
+    const { clearConversation } = await client.request(ClearConversation, { input: { id } })
+    if ('message' in clearConversation!) throw new Refused(clearConversation.message)
+    setAsked(undefined)
+  })
+  const remove = useAction(async () => {
+    await client.request(DeleteConversation, { input: { id } })
+    refresh(client, ConversationList)
+    navigate(`/agents/${agentId}`)
+  })
+  const close = (): void => setAsked(undefined)
+  return (
+    <>
+      <Menu label="More about this conversation">
+        <Button look="quiet" onClick={() => navigate(`/agents/${agentId}/edit`)}>
+          Edit the agent
+        </Button>
+        <Button look="quiet" onClick={() => navigate(`/runs?conversation=${id}`)}>
+          Show its runs
+        </Button>
+        <Button look="quiet" onClick={() => archive.run()}>
+          {isArchived ? 'Take out of the archive' : 'Archive conversation'}
+        </Button>
+        <Button look="quiet" onClick={() => setAsked('CLEAR')}>
+          Clear conversation
+        </Button>
+        {!isMain && (
+          <Button look="quiet" onClick={() => setAsked('DELETE')}>
+            Delete conversation
+          </Button>
+        )}
+      </Menu>
+      {archive.problem && <Problem>{archive.problem}</Problem>}
+      {asked === 'CLEAR' && (
+        <Confirm title="Clear this conversation?" verb="Clear" action={clear} onClose={close}>
+          The agent starts over and no longer sees what was said here. Its memory blocks stay. The runs stay readable.
+        </Confirm>
+      )}
+      {asked === 'DELETE' && (
+        <Confirm title="Delete this conversation?" verb="Delete" action={remove} onClose={close}>
+          Its messages and runs are deleted with it. A run that is active is stopped. This cannot be undone.
+        </Confirm>
+      )}
+    </>
+  )
+}

@@ -1,0 +1,11 @@
+import type { ReactNode } from 'react'
+
+/** Only addresses of the web and of mail become links. */
+export function SafeLink({ href, children }: { readonly href: string; readonly children: ReactNode }): ReactNode {
+  if (!/^(https?:|mailto:)/i.test(href)) return children
+  return (
+    <a href={href} target="_blank" rel="noopener noreferrer nofollow" referrerPolicy="no-referrer">
+      {children}
+    </a>
+  )
+}

@@ -1,0 +1,111 @@
+import type { ReactNode } from 'react'
+
+import { StepExchange, type StepExchangeData, type StepRow } from '../data/documents.ts'
+import { cost, duration } from '../data/format.ts'
+import { requestParts } from '../data/request-parts.ts'
+import { useQuery } from '../data/use-query.ts'
+import { Fact } from './fact.tsx'
+import { JsonView } from './json-view.tsx'
+import { PlainText } from './plain-text.tsx'
+import { Problem } from './problem.tsx'
+import { RequestBar } from './request-bar.tsx'
+import { Skeleton } from './skeleton.tsx'
+import { Status } from './status.tsx'
+import { TokenCount } from './token-count.tsx'
+
+/** Everything that is known about one step. */
+export function StepDetails({ step }: { readonly step: StepRow }): ReactNode {
+  const { data, error } = useQuery(StepExchange, { id: step.id })
+  const { request, response } = exchangeOf(data?.node)
+  const { usage, metrics } = step
+  const ms = (value: number | null): string => (value === null ? '–' : duration(value))
+  return (
+    <div className="step-details">
+      {step.error && (
+        <Problem>
+          <strong>{step.error.message}</strong>
+          {step.error.detail && <p className="mono">{step.error.detail}</p>}
+        </Problem>
+      )}
+      {step.failedModels.map((failed) => (
+        <p key={failed.model} className="quiet">
+          <span className="mono">{failed.model}</span> was tried first: {failed.error.message}
+        </p>
+      ))}
+      <dl className="facts">
+        <Fact name="First token" value={ms(metrics.timeToFirstTokenMs)} />
+        <Fact name="Model" value={ms(metrics.modelMs)} />
+        <Fact name="Tools" value={ms(metrics.toolsMs)} />
+        <Fact
+          name="Input"
+          value={<TokenCount whole={usage.inputTokens} part={usage.cachedInputTokens} name="cached" />}
+        />
+        <Fact
+          name="Output"
+          value={<TokenCount whole={usage.outputTokens} part={usage.reasoningTokens} name="reasoning" />}
+        />
+        <Fact name="Cost" value={usage.costUsd === null ? 'Price not known' : cost(usage.costUsd)} />
+      </dl>
+      {step.messages.map((message, index) =>
+        'text' in message && message.text !== '' ? (
+          <div key={index}>
+            <h4>{message.__typename === 'ReasoningMessage' ? 'Reasoning' : 'Answer'}</h4>
+            <PlainText text={message.text} label={message.__typename === 'ReasoningMessage' ? 'Reasoning' : 'Answer'} />
+          </div>
+        ) : null,
+      )}
+      {step.toolCalls.map((call) => (
+        <div key={call.id}>
+          <h4>
+            <span className="mono">{call.name}</span> <Status value={call.status} />
+          </h4>
+          <div className="call-sides">
+            <figure>
+              <figcaption>{call.editedArguments === null ? 'Arguments' : 'Arguments, changed by a person'}</figcaption>
+              <PlainText
+                text={call.editedArguments === null ? call.argumentsText : JSON.stringify(call.editedArguments)}
+                label={`Arguments of ${call.name}`}
+              />
+            </figure>
+            {call.result && (
+              <figure>
+                <figcaption>{call.result.status === 'ERROR' ? 'Error' : 'Result'}</figcaption>
+                <PlainText text={call.result.output || '(empty)'} label={`Result of ${call.name}`} />
+              </figure>
+            )}
+          </div>
+        </div>
+      ))}
+      {error && !data && <Problem>{error.message}</Problem>}
+      {!data && !error && <Skeleton lines={2} />}
+      {data && request == null && response == null && (
+        <p className="quiet">
+          The request and the response were not kept. Turn on “Keep requests and responses” in the agent’s settings to
+          see them for later runs.
+        </p>
+      )}
+      {request != null && (
+        <>
+          <RequestBar parts={requestParts(request)} />
+          <details>
+            <summary>Request as it was sent</summary>
+            <JsonView value={request} />
+          </details>
+        </>
+      )}
+      {response != null && (
+        <details>
+          <summary>Response as it was received</summary>
+          <JsonView value={response} />
+        </details>
+      )}
+    </div>
+  )
+}
+
+function exchangeOf(node: StepExchangeData['node'] | undefined): {
+  readonly request?: unknown
+  readonly response?: unknown
+} {
+  return node && 'request' in node ? node : {}
+}

@@ -1,0 +1,41 @@
+import { useState, type ReactNode } from 'react'
+
+import { cost, count, duration } from '../data/format.ts'
+import { timeOf, type Lane } from '../data/timeline.ts'
+import { Status } from './status.tsx'
+import { StepDetails } from './step-details.tsx'
+import { Track, type Span } from './track.tsx'
+
+/** One step of a run: a line of the timeline, and behind it everything that is known about the step. */
+export function TimelineStep({ lane, span }: { readonly lane: Lane; readonly span: Span }): ReactNode {
+  const [isOpen, setOpen] = useState(false)
+  const { step, bars } = lane
+  const { usage } = step
+  const waited = timeOf('people', bars)
+  return (
+    <li className="lane">
+      <details open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)}>
+        <summary className="lane-row">
+          <span className="lane-name">Step {step.index + 1}</span>
+          <Track bars={bars} span={span} />
+          <span className="lane-facts">
+            {step.status !== 'COMPLETED' && <Status value={step.status} />}
+            <span className="mono">{step.model}</span>
+            <span>
+              {count(usage.inputTokens)} in, {count(usage.outputTokens)} out
+            </span>
+            {usage.costUsd !== null && usage.costUsd > 0 && <span>{cost(usage.costUsd)}</span>}
+            {waited > 0 && <span>people {duration(waited)}</span>}
+            {step.toolCalls.map((call) => (
+              <span key={call.id} className="mono">
+                {call.name}
+              </span>
+            ))}
+            {step.error && <span className="field-problem">{step.error.message}</span>}
+          </span>
+        </summary>
+        {isOpen && <StepDetails step={step} />}
+      </details>
+    </li>
+  )
+}

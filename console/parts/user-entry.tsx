@@ -1,0 +1,87 @@
+import { useState, type ReactNode } from 'react'
+
+import type { MessageFields } from '../../client/documents.ts'
+import { useTurns } from '../data/turns.ts'
+import { useAction } from '../data/use-action.ts'
+import { Button } from './button.tsx'
+import { Content } from './content.tsx'
+import { Field } from './field.tsx'
+import { NotInContext } from './not-in-context.tsx'
+import { Problem } from './problem.tsx'
+import { Clock } from './time.tsx'
+import { Versions } from './versions.tsx'
+
+type UserMessage = Extract<MessageFields, { readonly __typename: 'UserMessage' }>
+
+/** What a person said. It can be edited, which makes another version of its turn. */
+export function UserEntry({ message }: { readonly message: UserMessage }): ReactNode {
+  const turns = useTurns()
+  const [draft, setDraft] = useState<string>()
+  const save = useAction(async () => {
+    await turns!.edit(message.id, draft!)
+    setDraft(undefined)
+  })
+  const runId = message.run?.id ?? null
+  return (
+    <article className="entry user" aria-label="User">
+      {draft === undefined ? (
+        <div className="bubble">
+          <Content parts={message.content} text={message.text} />
+        </div>
+      ) : (
+        <form
+          className="edit-message stack"
+          onSubmit={(event) => {
+            event.preventDefault()
+            save.run()
+          }}
+        >
+          <Field
+            label="New wording"
+            hideLabel
+            as="textarea"
+            rows={Math.min(12, draft.split('\n').length + 1)}
+            value={draft}
+            autoFocus
+            onChange={(event) => setDraft(event.target.value)}
+            onKeyDown={(event) => event.key === 'Escape' && setDraft(undefined)}
+          />
+          <Problem>{save.problem}</Problem>
+          <div className="row">
+            <Button look="primary" type="submit" isBusy={save.isBusy} disabled={draft.trim() === ''}>
+              Answer this instead
+            </Button>
+            <Button look="quiet" onClick={() => setDraft(undefined)}>
+              Keep the old one
+            </Button>
+          </div>
+        </form>
+      )}
+      <footer>
+        <NotInContext message={message} />
+        {turns && <Versions runId={runId} />}
+        {turns && draft === undefined && !turns.isActive && runId !== null && (
+          <Button
+            look="quiet"
+            icon="edit"
+            className="small reveal"
+            aria-label="Edit message"
+            title="Edit message"
+            onClick={() => setDraft(message.text)}
+          />
+        )}
+        <Sender actor={message.sentBy} />
+        <Clock at={message.createdAt} />
+      </footer>
+    </article>
+  )
+}
+
+/** On an open server everybody is the same, so it is not worth saying. */
+function Sender({
+  actor,
+}: {
+  readonly actor: { readonly kind: string; readonly name: string } | null | undefined
+}): ReactNode {
+  return actor && actor.kind !== 'OPEN' ? <span>{actor.name}</span> : null
+}

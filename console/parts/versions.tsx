@@ -1,0 +1,39 @@
+import type { ReactNode } from 'react'
+
+import { useTurns } from '../data/turns.ts'
+import { useAction } from '../data/use-action.ts'
+import { Button } from './button.tsx'
+
+/** Pages between the versions of a turn. Shows nothing if there is only one. */
+export function Versions({ runId }: { readonly runId: string | null }): ReactNode {
+  const turns = useTurns()
+  const select = useAction(async (id: string) => turns!.select(id))
+  const versions = turns?.turnOf(runId)?.versions ?? []
+  const place = versions.findIndex(({ id }) => id === runId)
+  if (!turns || versions.length < 2) return null
+  const step = (by: -1 | 1, label: string, icon: 'back' | 'forward'): ReactNode => {
+    const other = versions[place + by]
+    return (
+      <Button
+        look="quiet"
+        icon={icon}
+        className="small"
+        aria-label={label}
+        title={label}
+        disabled={!other || turns.isActive}
+        isBusy={select.isBusy}
+        onClick={() => other && select.run(other.id)}
+      />
+    )
+  }
+  return (
+    <span className="versions" role="group" aria-label="Versions of this turn">
+      {step(-1, 'Previous version', 'back')}
+      <span>
+        {place + 1} / {versions.length}
+      </span>
+      {step(1, 'Next version', 'forward')}
+      {select.problem && <span className="field-problem">{select.problem}</span>}
+    </span>
+  )
+}
