@@ -96,6 +96,7 @@ const limitedOperations: Readonly<Record<Exclude<Breadth, 'tenant'>, readonly st
     ...['Mutation.compactConversation', 'Mutation.createToken', 'Mutation.deleteConversation', 'Mutation.editMessage'],
     ...['Mutation.regenerate', 'Mutation.retryRun', 'Mutation.selectBranch', 'Mutation.sendMessage'],
     ...['Mutation.submitApprovals', 'Mutation.unarchiveConversation', 'Mutation.updateConversation'],
+    'Mutation.uploadFile',
     ...['Subscription.approvalInbox', 'Subscription.conversationEvents', 'Subscription.runChanges'],
     'Subscription.runEvents',
   ],

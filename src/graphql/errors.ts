@@ -150,8 +150,6 @@ function fromGraphQLError(error: GraphQLError, at: GraphQLError | undefined): Cl
   if (typeof code === 'string' && code in statusByCode) {
     return new ClientError(code as ClientErrorCode, error.message, { http: withoutSpec(http), at: at ?? error })
   }
-  if (code === 'REQUEST_ENTITY_TOO_LARGE')
-    return new ClientError('BAD_REQUEST', error.message, { http: withoutSpec(http) })
   const argument = /^Argument "(\w+)" /.exec(error.message)?.[1]
   if (argument === undefined) return undefined
   return new ClientError('BAD_USER_INPUT', error.message, { extensions: { field: argument }, at: at ?? error })

@@ -74,6 +74,12 @@ export const defaultLimits: Limits = {
   documentCacheBytes: 48 * 1024 * 1024,
 }
 
+/** A body or frame that is larger than `requestBytes`. The same words on every transport. */
+export function tooLarge({ requestBytes }: Pick<Limits, 'requestBytes'>): ClientError {
+  const message = `The request is larger than ${requestBytes} bytes, the limit that HOLDPOINT_MAX_BODY sets.`
+  return new ClientError('BAD_REQUEST', message, { http: { status: 413 } })
+}
+
 function tooComplex(message: string): ClientError {
   return new ClientError('OPERATION_TOO_COMPLEX', message)
 }

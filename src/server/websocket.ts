@@ -12,7 +12,7 @@ import {
   type Context,
   type SubscribePayload,
 } from 'graphql-ws'
-import { WebSocketServer, type RawData, type WebSocket } from 'ws'
+import { WebSocket, WebSocketServer, type RawData } from 'ws'
 
 import { ClientError, toClientError } from '../graphql/errors.ts'
 import { withLogIds } from '../util/log-context.ts'
@@ -22,7 +22,7 @@ import type { ClientOf, Identify } from './authentication.ts'
 import type { ClientLimits } from './client-limits.ts'
 import { startHeartbeat } from './heartbeat.ts'
 import type { KeyWatch } from './key-watch.ts'
-import { unknownOperation, type Limits } from './limits.ts'
+import { tooLarge, unknownOperation, type Limits } from './limits.ts'
 import { badHost, parseHost } from './host.ts'
 import type { Origins } from './origin.ts'
 import { createOutlet, send, type Outlet } from './outlet.ts'
@@ -67,7 +67,7 @@ interface ExecutedArgs extends ExecutionArgs {
 type Result = ExecutionResult | AsyncIterable<ExecutionResult>
 
 /** Close codes of the registry of RFC 6455, after which clients reconnect by themselves. */
-const closeCodes = { restarting: 1012, tryAgainLater: 1013 } as const
+const closeCodes = { tooLarge: 1009, restarting: 1012, tryAgainLater: 1013 } as const
 
 /**
  * Speaks graphql-transport-ws on `ws`. The library's own adapter closes the whole socket with 4500, which clients take
@@ -211,6 +211,12 @@ export function createWebSocketEndpoint<Viewer>(options: WebSocketOptions<Viewer
     maxPayload: limits.requestBytes,
     perMessageDeflate: false,
     handleProtocols,
+    // The library closes a socket whose frame is too large without a reason.
+    WebSocket: class extends WebSocket {
+      override close(code?: number, reason?: string | Buffer): void {
+        super.close(code, code === closeCodes.tooLarge ? closeReason(tooLarge(limits).message) : reason)
+      }
+    },
   })
 
   let closing = false

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 
-import type { GraphQLSchema } from 'graphql'
+import { GraphQLError, type GraphQLSchema } from 'graphql'
 import { createYoga, type YogaServerInstance } from 'graphql-yoga'
 
 import { toClientError } from '../graphql/errors.ts'
@@ -10,7 +10,7 @@ import type { ClientLimits } from './client-limits.ts'
 import { useDocumentCache } from './document-cache.ts'
 import { useErrorCodes } from './error-codes.ts'
 import { useEventStreams } from './event-streams.ts'
-import { documentLimits, useExecutionTimeout, useOperationCheck, type Limits } from './limits.ts'
+import { documentLimits, tooLarge, useExecutionTimeout, useOperationCheck, type Limits } from './limits.ts'
 import type { KeyWatch } from './key-watch.ts'
 import { useOperationSpans, type OperationObserver } from './operation-spans.ts'
 import type { SharedExecution } from './shared-execution.ts'
@@ -58,7 +58,10 @@ export function createGraphQLServer<Viewer>(options: YogaOptions<Viewer>): Yoga<
       useEventStreams(eventStreams, keyWatch),
       sharedExecution.plugin,
     ],
-    maskedErrors: { maskError: (error) => toClientError(error, log), isDev: false },
+    maskedErrors: {
+      maskError: (error) => (isTooLarge(error) ? tooLarge(limits) : toClientError(error, log)),
+      isDev: false,
+    },
     maxRequestBodySize: limits.requestBytes,
     graphqlEndpoint: '/graphql',
     // `origin.ts` answers for CORS. Yoga's default would allow every origin, with credentials.
@@ -74,4 +77,8 @@ export function createGraphQLServer<Viewer>(options: YogaOptions<Viewer>): Yoga<
     // `toClientError` logs errors.
     logging: false,
   })
+}
+
+function isTooLarge(error: unknown): boolean {
+  return error instanceof GraphQLError && error.extensions['code'] === 'REQUEST_ENTITY_TOO_LARGE'
 }

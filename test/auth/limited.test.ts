@@ -86,10 +86,12 @@ async function createCustomer(agentId: string, mark: string): Promise<Customer> 
   )
   const { id: conversationId, agent } = createConversation.conversation
   const runIds: string[] = []
+  // Long enough to be stored as a file.
+  const documentUrl = `data:text/plain;base64,${Buffer.from(mark.repeat(2_000)).toString('base64')}`
   for (const text of [`say ${mark}`, `call ${agent.name}_pay {"note":"${mark}"}`]) {
     const { sendMessage } = await admin.data(
       `mutation ($input: SendMessageInput!) { sendMessage(input: $input) { ... on SendMessageSuccess { run { id status } } } }`,
-      { input: { to: { conversationId }, messages: [{ text }], waitMs: 30_000 } },
+      { input: { to: { conversationId }, messages: [{ content: [{ text }, { documentUrl }] }], waitMs: 30_000 } },
     )
     runIds.push(sendMessage.run.id)
   }
@@ -110,8 +112,18 @@ const limits = [
 test('[REA1] the walk reaches every kind of object', () => {
   const reached = [...everything.ids.keys()]
   const unreached = nodeTypes.map(({ name }) => name).filter((name) => !reached.includes(name))
-  expect(unreached.filter((name) => !name.endsWith('Message')).toSorted()).toEqual(['McpServer'])
+  expect(unreached.filter((name) => !name.endsWith('Message')).toSorted()).toEqual(['File', 'McpServer'])
   for (const mark of marks) expect(everything.text).toContain(mark)
+})
+
+test('[LIM2] a file is within reach if its conversation is', async () => {
+  const fileOf = async ({ runIds }: Customer) => {
+    const document = 'query ($id: ID!) { run(id: $id) { input { content { file { id } } } } }'
+    return (await ground.run(document, { id: runIds[0] })).run.input[0].content[1].file.id
+  }
+  const ids = [await fileOf(ada), await fileOf(grace)]
+  const { nodes } = await ground.run('query ($ids: [ID!]!) { nodes(ids: $ids) { id } }', { ids }, ofConversation())
+  expect(nodes).toEqual([{ id: ids[0] }, null])
 })
 
 describe.each(limits)('a viewer who is limited to %s', (_what, viewerOf, allowedMarks) => {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
+import { deleteUnusedFiles } from '../../src/store/files.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { createGraphQLClient } from '../support/graphql-client.ts'
 import { talkTo, type Talk } from '../support/talk.ts'
@@ -290,6 +291,21 @@ describe('GET /files/:id', () => {
 })
 
 describe('how long content is kept', () => {
+  test('[FIL10] an upload that nothing refers to is deleted after a day', async () => {
+    const conversation = await createConversation()
+    const unused = await upload(conversation, dataUrl('text/plain', 'unused'))
+    const used = await upload(conversation, dataUrl('text/plain', 'used'))
+    await sendContent(conversation, [{ fileId: used.id }])
+    const { db } = app.database
+    const inHours = (hours: number) => new Date(Date.now() + hours * 3_600_000)
+    await deleteUnusedFiles(db, inHours(23))
+    expect((await download(unused.url)).status).toBe(200)
+    await deleteUnusedFiles(db, inHours(25))
+    expect((await download(unused.url)).status).toBe(404)
+    expect((await download(used.url)).status).toBe(200)
+    expect((await sendContent(conversation, [{ fileId: unused.id }])).error?.extensions.code).toBe('NOT_FOUND')
+  })
+
   const remove = (conversationId: string) =>
     app.data('mutation ($id: ID!) { deleteConversation(input: { id: $id }) { deletedId } }', { id: conversationId })
 
