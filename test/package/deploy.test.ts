@@ -1,0 +1,43 @@
+import { readFileSync } from 'node:fs'
+
+import { expect, test } from 'vitest'
+import { parse, parseAllDocuments } from 'yaml'
+
+import { settings } from '../../src/settings.ts'
+
+const read = (name: string) => readFileSync(new URL(`../../${name}`, import.meta.url), 'utf8')
+const names = Object.keys(settings)
+
+test('[DEP1] compose passes every setting on, restarts what fails, and waits longer than a drain', () => {
+  const { services } = parse(read('docker-compose.yml'))
+  const given = Object.keys(services.server.environment)
+  // The image sets the first two. The others are about an embedded Postgres and a worker.
+  const elsewhere = ['PORT', 'HOST', 'HOLDPOINT_DATA_DIR', 'HOLDPOINT_HEALTH_PORT']
+  expect(given.toSorted()).toEqual(names.filter((name) => !elsewhere.includes(name)).toSorted())
+  expect(Object.values(services).map(({ restart }: any) => restart)).toEqual(['unless-stopped', 'unless-stopped'])
+  expect(parseInt(services.server.stop_grace_period, 10) * 1000).toBeGreaterThan(
+    Number(settings.HOLDPOINT_DRAIN_MS.shownDefault),
+  )
+})
+
+test('[DEP2] the image has no second Node and no Postgres, is not root, and reports its readiness', () => {
+  const [, final] = read('Dockerfile').split(/^FROM node:24-slim$/m)
+  expect(final).toContain('npm ci --omit=dev --omit=optional --ignore-scripts')
+  expect(final).toContain('HOST=0.0.0.0')
+  expect(final).toMatch(/^USER node$/m)
+  expect(final).toMatch(/^HEALTHCHECK [^]*\/readyz/m)
+  const { dependencies } = JSON.parse(read('package.json'))
+  expect(Object.keys(dependencies)).not.toContain('node')
+})
+
+test('[DEP3] the Kubernetes example uses real settings and addresses, and its grace period covers a drain', () => {
+  const [deployment] = parseAllDocuments(read('deploy/kubernetes.yaml')).map((document) => document.toJS())
+  const { terminationGracePeriodSeconds: grace, containers } = deployment.spec.template.spec
+  const [{ env, livenessProbe, readinessProbe, startupProbe, lifecycle }] = containers
+  for (const { name } of env) expect(names).toContain(name)
+  const drainMs = Number(env.find(({ name }: any) => name === 'HOLDPOINT_DRAIN_MS').value)
+  const pauseMs = Number(lifecycle.preStop.exec.command[1]) * 1000
+  expect(grace * 1000).toBeGreaterThan(drainMs + pauseMs + 5_000)
+  const paths = [livenessProbe, readinessProbe, startupProbe].map((probe) => probe.httpGet.path)
+  expect(paths).toEqual(['/healthz', '/readyz', '/readyz'])
+})
