@@ -15,7 +15,7 @@ test('[DEP1] compose passes every setting on, restarts what fails, and waits lon
   const elsewhere = ['PORT', 'HOST', 'HOLDPOINT_DATA_DIR', 'HOLDPOINT_HEALTH_PORT']
   expect(given.toSorted()).toEqual(names.filter((name) => !elsewhere.includes(name)).toSorted())
   expect(Object.values(services).map(({ restart }: any) => restart)).toEqual(['unless-stopped', 'unless-stopped'])
-  expect(parseInt(services.server.stop_grace_period, 10) * 1000).toBeGreaterThan(
+  expect(Number.parseInt(services.server.stop_grace_period, 10) * 1000).toBeGreaterThan(
     Number(settings.HOLDPOINT_DRAIN_MS.shownDefault),
   )
 })
