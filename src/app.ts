@@ -149,6 +149,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     keepsRequests: config.keepRequestsMs > 0,
   } satisfies EngineContext
   const ownTokens = createOwnTokens(db, {
+    secrets,
     clock,
     secrets,
     configuredHash: apiKey === undefined ? undefined : hashSecret(apiKey),

@@ -101,7 +101,15 @@ async function admitInTransaction(
     if (content) await keepFiles(trx, { tenantId: run.tenantId, conversationId }, content.files, run.createdAt)
     if (keyed) await rememberRun(trx, keyed, { runId: run.id, now: run.createdAt })
     if (whenBusy === 'INTERRUPT' && locked.activeRunId !== null) {
-      await stopRun(context, { trx, afterCommit }, { runId: locked.activeRunId, by: viewer.actor })
+      await stopRun(
+        context,
+        { trx, afterCommit },
+        {
+          runId: locked.activeRunId,
+          by: viewer.actor,
+          action: 'sendMessage',
+        },
+      )
     }
     return attempt
   })

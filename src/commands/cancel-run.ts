@@ -19,6 +19,7 @@ import { findRuns } from '../store/runs.ts'
 import type { Database } from '../store/schema.ts'
 import { transact, type AfterCommit } from '../store/transact.ts'
 import type { CommandContext, RunContext } from './command-context.ts'
+import { recordAct } from './record-change.ts'
 
 export type CancelRunInput = { readonly runId: string } | Target
 
@@ -49,19 +50,33 @@ async function stopNamed(context: CommandContext, viewer: Viewer, runId: string)
   const [run] = await findRuns(context.db, viewer, [runId])
   if (!run) throw notFound('run', encodeId('Run', runId))
   // Mostly a worker drives it: then one statement is all that lies between the client and the provider's connection.
-  const request = await requestCancel(context.db, runId, { by: viewer.actor, now: context.clock.now() })
+  const stop = { runId, by: viewer.actor, action: 'cancelRun' }
+  const request = await requestCancel(context.db, runId, requestOf(context, stop))
   if (request) announceRequest(context, runId, request)
-  else await stopAlone(context, runId, viewer.actor)
+  else await stopAlone(context, stop)
   return runId
 }
 
-function stopAlone(context: RunContext, runId: string, by: Actor | null): Promise<void> {
-  return transact(context, (trx, afterCommit) => stopRun(context, { trx, afterCommit }, { runId, by }))
+function stopAlone(context: RunContext, stop: Stop): Promise<void> {
+  return transact(context, (trx, afterCommit) => stopRun(context, { trx, afterCommit }, stop))
+}
+
+/** `by` is null for a run whose cancel is stored already. `action` is the mutation that asks for it. */
+interface Stop {
+  readonly runId: string
+  readonly by: Actor | null
+  readonly action: string
+}
+
+function requestOf({ clock, ids }: RunContext, { runId, by, action }: Stop & { readonly by: Actor }) {
+  return { by, now: clock.now(), entry: { id: ids.next(), action, subjectId: encodeId('Run', runId) } }
 }
 
 /** Ends the runs whose worker died after it was asked to stop them: there may be no other to claim them. */
 export async function stopAbandonedRuns(context: RunContext): Promise<void> {
-  for (const runId of await listAbandonedCancels(context.db)) await stopAlone(context, runId, null)
+  for (const runId of await listAbandonedCancels(context.db)) {
+    await stopAlone(context, { runId, by: null, action: 'cancelRun' })
+  }
 }
 
 /** Which run is active cannot change before the transaction is over. */
@@ -70,26 +85,31 @@ function stopActive(context: CommandContext, viewer: Viewer, target: Target): Pr
     const locked = await lockConversation(trx, viewer, target)
     if (!locked) throw targetNotFound(target)
     const runId = locked.activeRunId
-    if (runId !== null) await stopRun(context, { trx, afterCommit }, { runId, by: viewer.actor })
+    if (runId !== null) await stopRun(context, { trx, afterCommit }, { runId, by: viewer.actor, action: 'cancelRun' })
     return runId
   })
 }
 
 /**
  * Cancels a run in the caller's transaction. If nobody drives it, it is wound down here and now; if a worker does,
- * the worker is asked to, and its next checkpoint ends the run. `by` is null for a run whose cancel is stored already.
+ * the worker is asked to, and its next checkpoint ends the run.
  */
 export async function stopRun(
   context: RunContext,
   { trx, afterCommit }: { readonly trx: Transaction<Database>; readonly afterCommit: AfterCommit },
-  { runId, by }: { readonly runId: string; readonly by: Actor | null },
+  stop: Stop,
 ): Promise<void> {
+  const { runId, by, action } = stop
   const locked = await lockRun(trx, runId)
-  const request = by && (await requestCancel(trx, runId, { by, now: context.clock.now() }))
+  const request = by && (await requestCancel(trx, runId, requestOf(context, { ...stop, by })))
   if (request) return afterCommit(() => announceRequest(context, runId, request))
   const loaded = await loadRun(trx, runId)
   if (!locked || !loaded || hasEnded(loaded.state.run.status)) return
-  if (by) await setCancelledBy(trx, runId, by)
+  if (by) {
+    await setCancelledBy(trx, runId, by)
+    const { tenantId } = loaded.state.run
+    await recordAct(context, trx, { tenantId, actor: by }, { action, subject: ['Run', runId] })
+  }
   const draft = new Draft(loaded.state, context)
   endRun(draft, { stopReason: 'CANCELLED' })
   const end = await storeEnd(trx, draft.checkpoint(), { ids: context.ids, locked })

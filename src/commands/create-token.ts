@@ -1,12 +1,14 @@
 import type { OwnTokens } from '../auth/own-tokens.ts'
 import { requireScope } from '../auth/require-scope.ts'
 import { checkedScopes } from '../domain/api-key.ts'
+import { encodeId } from '../domain/ids.ts'
 import { checkedCount, checkedName, checkedNumber } from '../domain/input.ts'
 import type { ApiScope, Reach, Viewer } from '../domain/viewer.ts'
 import { listAgents } from '../store/agents.ts'
 import { listConversations } from '../store/conversations.ts'
 import type { CommandContext } from './command-context.ts'
 import { allFound } from './found.ts'
+import { recordChange } from './record-change.ts'
 
 export interface CreateTokenInput {
   readonly subject: string
@@ -28,10 +30,11 @@ const maxSeconds = 86_400
 
 /** Makes a token that allows nothing that the viewer may not do, and that does not outlive the viewer's own. */
 export async function createToken(
-  { db, clock, ownTokens }: Pick<CommandContext, 'db' | 'clock'> & { readonly ownTokens: OwnTokens },
+  context: Pick<CommandContext, 'db' | 'clock' | 'ids'> & { readonly ownTokens: OwnTokens },
   viewer: Viewer,
   input: CreateTokenInput,
 ): Promise<CreatedToken> {
+  const { db, clock, ownTokens } = context
   const subject = checkedName('input.subject', input.subject, { max: 200 })
   const name = input.name === null ? subject : checkedName('input.name', input.name, { max: 200 })
   const scopes = checkedScopes('input.scopes', input.scopes)
@@ -41,7 +44,20 @@ export async function createToken(
   const until = Math.min(clock.now().getTime() + seconds * 1000, viewer.expiresAt?.getTime() ?? Infinity)
   // Tokens tell the time in whole seconds.
   const expiresAt = new Date(Math.floor(until / 1000) * 1000)
-  return { token: await ownTokens.sign(viewer, { subject, name, scopes, ...limits, expiresAt }), expiresAt }
+  const claims = { subject, name, scopes, ...limits, expiresAt }
+  const token = await ownTokens.sign(viewer, claims)
+  // A token is not stored, so its tenant is what the entry is about.
+  await recordChange(context, db, viewer, {
+    action: 'createToken',
+    subject: ['Tenant', viewer.tenantId],
+    before: null,
+    after: {
+      ...claims,
+      allowedAgentIds: limits.allowedAgentIds?.map((id) => encodeId('Agent', id)) ?? null,
+      allowedConversationIds: limits.allowedConversationIds?.map((id) => encodeId('Conversation', id)) ?? null,
+    },
+  })
+  return { token, expiresAt }
 }
 
 /** The viewer's own limits, or those within them that the input names. */

@@ -1,6 +1,7 @@
 import { sql, type Kysely } from 'kysely'
 
 import type { Actor } from '../domain/actor.ts'
+import type { AuditEntry } from '../domain/audit.ts'
 import type { Database } from './schema.ts'
 
 /** Where a run belongs that was asked to stop. */
@@ -8,6 +9,9 @@ export interface CancelRequest {
   readonly conversationId: string
   readonly tenantId: string
 }
+
+/** What the audit log says of the first request. It is written by the same statement. */
+type CancelEntry = Pick<AuditEntry, 'id' | 'action' | 'subjectId'>
 
 /**
  * Asks the worker that drives the run to stop it: its next checkpoint ends the run, and nothing else can. Asking again
@@ -19,14 +23,22 @@ export interface CancelRequest {
 export async function requestCancel(
   db: Kysely<Database>,
   runId: string,
-  { by, now }: { readonly by: Actor; readonly now: Date },
+  { by, now, entry }: { readonly by: Actor; readonly now: Date; readonly entry: CancelEntry },
 ): Promise<CancelRequest | undefined> {
+  const actor = JSON.stringify(by)
   const { rows } = await sql<{ conversation_id: string; tenant_id: string }>`
-    update runs set cancel_requested_at = coalesce(cancel_requested_at, ${now}),
-      cancelled_by = coalesce(cancelled_by, ${JSON.stringify(by)}::jsonb)
-    where id = ${runId} and not ended and lease is not null
-      and exists (select from workers where workers.id = runs.worker_id)
-    returning conversation_id, tenant_id`.execute(db)
+    with asked as (
+      update runs set cancel_requested_at = coalesce(cancel_requested_at, ${now}),
+        cancelled_by = coalesce(cancelled_by, ${actor}::jsonb)
+      where id = ${runId} and not ended and lease is not null
+        and exists (select from workers where workers.id = runs.worker_id)
+      returning conversation_id, tenant_id, cancel_requested_at
+    ), recorded as (
+      insert into audit_entries (id, tenant_id, at, actor, action, subject_id)
+      select ${entry.id}::uuid, tenant_id, cancel_requested_at, ${actor}::jsonb, ${entry.action}, ${entry.subjectId}
+      from asked where cancel_requested_at = ${now}
+    )
+    select conversation_id, tenant_id from asked`.execute(db)
   const row = rows[0]
   return row && { conversationId: row.conversation_id, tenantId: row.tenant_id }
 }

@@ -70,3 +70,19 @@ test('[AUD6] a retried run is recorded', async () => {
   await talk.settled(runId)
   expect(await recorded(runId)).toMatchObject([{ action: 'retryRun', before: null, after: null }])
 })
+
+test('[AUD6] a cancelled run is recorded once, whether a worker drives it or nobody does', async () => {
+  const { talk } = ground
+  const agent = await talk.createAgent(secretAgent)
+  const driven = await talk.start(agent, 'hello')
+  await ground.model.nextCall()
+  for (let times = 0; times < 2; times += 1) await talk.cancel({ runId: driven })
+  const { runId: paused } = await ground.ask(agent)
+  for (let times = 0; times < 2; times += 1) await talk.cancel({ runId: paused })
+  for (const runId of [driven, paused]) {
+    expect(await talk.settled(runId)).toMatchObject({ status: 'CANCELLED' })
+    expect(await recorded(runId)).toMatchObject([
+      { action: 'cancelRun', actor: { id: 'open' }, subject: { id: runId } },
+    ])
+  }
+})

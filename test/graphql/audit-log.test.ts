@@ -116,6 +116,24 @@ describe('what is recorded', () => {
     expect(last).toMatchObject({ actor: null, after: { name: 'cli' } })
   })
 
+  it('[AUD2] a token is recorded without the token, with the tenant as its subject', async () => {
+    const agentId = await makeAgent()
+    const given = { subject: 'ada', name: 'Ada', scopes: ['READ'], allowedAgentIds: [agentId] }
+    const { createToken } = await ground.run(
+      'mutation ($input: CreateTokenInput!) { createToken(input: $input) { token } }',
+      { input: given },
+      { ...ground.viewer, keyId: null },
+    )
+    const [entry] = await entries({ actions: ['createToken'] })
+    expect(entry).toMatchObject({
+      subjectId: expect.stringMatching(/^tenant_/),
+      subject: null,
+      before: null,
+      after: given,
+    })
+    expect(JSON.stringify(entry)).not.toContain(createToken.token)
+  })
+
   it('[AUD3] an entry is in the transaction of its change: a change that fails leaves none', async () => {
     const agentId = await makeAgent()
     const { code } = await ground.refusal(
