@@ -149,7 +149,6 @@ export async function createApp(options: AppOptions): Promise<App> {
     keepsRequests: config.keepRequestsMs > 0,
   } satisfies EngineContext
   const ownTokens = createOwnTokens(db, {
-    secrets,
     clock,
     secrets,
     configuredHash: apiKey === undefined ? undefined : hashSecret(apiKey),
