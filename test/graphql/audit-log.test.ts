@@ -187,7 +187,8 @@ describe('the list', () => {
     const { stranger, viewer } = ground
     expect(await ground.run(node, { id }, stranger)).toEqual({ node: null, auditLog: { totalCount: 0 } })
     const limited = { ...viewer, allowedAgentIds: [] }
-    expect(await ground.run(node, { id }, limited)).toEqual({ node: null, auditLog: { totalCount: 0 } })
+    expect((await ground.execute(node, { id }, limited)).errors).toMatchObject([{ code: 'FORBIDDEN' }])
+    expect((await ground.run('query ($id: ID!) { node(id: $id) { id } }', { id }, limited)).node).toBeNull()
     const { errors } = await ground.execute('{ auditLog { totalCount } }', {}, { ...viewer, scopes: ['READ', 'RUN'] })
     expect(errors).toMatchObject([{ code: 'FORBIDDEN' }])
   })

@@ -14,7 +14,7 @@ function atOnce<Answer>(ask: () => Promise<Answer>): Promise<Answer[]> {
 }
 
 describe.each(['HTTP', 'SSE'] as const)('requests per second over %s', (transport) => {
-  it('[LIM1] a key that sends too many is refused with RATE_LIMITED, and others are not', async () => {
+  it('[QUO1] a key that sends too many is refused with RATE_LIMITED, and others are not', async () => {
     const ask = transports[transport]
     const { client } = await startServer({ clientOf, limits: { keyRequests: 1 } })
     const other = createGraphQLClient(client.url, { authorization: 'Bearer good' })
@@ -29,7 +29,7 @@ describe.each(['HTTP', 'SSE'] as const)('requests per second over %s', (transpor
 describe.each(transportNames)('requests per second of a tenant over %s', (transport) => {
   const ask = transports[transport]
 
-  it('[LIM1] the keys of a tenant share its limit', async () => {
+  it('[QUO1] the keys of a tenant share its limit', async () => {
     const { client } = await startServer({ clientOf, limits: { tenantRequests: 1 } })
     const other = createGraphQLClient(client.url, { authorization: 'Bearer good' })
     const answers = await Promise.all([
@@ -41,7 +41,7 @@ describe.each(transportNames)('requests per second of a tenant over %s', (transp
 })
 
 describe('a socket whose operations are refused', () => {
-  it('[LIM1] stays open, and its streams go on', async () => {
+  it('[QUO1] stays open, and its streams go on', async () => {
     const { client, ground } = await startServer({ clientOf, limits: { keyRequests: 2 } })
     const socket = client.webSocket()
     const stream = socket.stream('subscription { ticks }')
@@ -55,7 +55,7 @@ describe('a socket whose operations are refused', () => {
 })
 
 describe('what a key may have open', () => {
-  it('[LIM2] a socket too many is closed with 1013 and the reason, and a closed one makes room', async () => {
+  it('[QUO2] a socket too many is closed with 1013 and the reason, and a closed one makes room', async () => {
     const { client } = await startServer({ clientOf, limits: { keySockets: 2 } })
     const sockets = [client.webSocket(), client.webSocket()]
     for (const socket of sockets) await socket.request('{ hello }')
@@ -77,7 +77,7 @@ describe('what a key may have open', () => {
     await Promise.all([other.dispose(), sockets[1]!.dispose()])
   })
 
-  it('[LIM3] subscriptions are counted over sockets and event streams together, and ended ones make room', async () => {
+  it('[QUO3] subscriptions are counted over sockets and event streams together, and ended ones make room', async () => {
     const { client, ground } = await startServer({ clientOf, limits: { keySubscriptions: 2 } })
     const query = 'subscription { ticks }'
     const socket = client.webSocket()
@@ -105,7 +105,7 @@ describe('what a key may have open', () => {
     await socket.dispose()
   })
 
-  it('[LIM3] a subscription that fails to start takes no place', async () => {
+  it('[QUO3] a subscription that fails to start takes no place', async () => {
     const { client } = await startServer({ clientOf, limits: { keySubscriptions: 1 } })
     const query = 'subscription { ticks(failing: "input") }'
     for (const ask of [transports.SSE, transports.WebSocket, transports.SSE]) {
@@ -115,7 +115,7 @@ describe('what a key may have open', () => {
 })
 
 describe.each(transportNames)('an overloaded server over %s', (transport) => {
-  it('[LIM4] refuses new operations with UNAVAILABLE before anything is looked up', async () => {
+  it('[QUO4] refuses new operations with UNAVAILABLE before anything is looked up', async () => {
     let overloaded = false
     const { client, ground } = await startServer({ clientOf, isOverloaded: () => overloaded })
     const socket = client.webSocket()
