@@ -263,6 +263,25 @@ test('[CMP10] compactConversation is a run without input, with settings for this
   expect(models.requests.at(-1)!.messages).toHaveLength(2)
 })
 
+test('[CMP14] a worker that has the context in memory sees what another process compacted', async () => {
+  const agent = await createAgent({ compaction: { prompt: 'keep the memory of a long conversation' } })
+  for (let turn = 0; turn < 3; turn += 1) await say(agent, `turn ${turn}`)
+  const { id } = await contextOf(agent)
+  answers = (request) => (isSummary(request) ? { text: 'in short' } : undefined)
+  // A process drives what is sent to it.
+  const other = await startTestApp({ providers: [models.provider], tools: [lookup], database: app.database })
+  await other.data(
+    `mutation ($id: ID!) { compactConversation(input: { conversationId: $id, waitMs: 10000, compaction: { mode: ALL } }) {
+      ... on CompactConversationSuccess { run { status } } } }`,
+    { id },
+  )
+  await other.stop()
+  await say(agent, 'go on')
+  const sent = JSON.stringify(models.requests.at(-1)!.messages)
+  expect(sent).toContain('in short')
+  expect(sent).not.toContain('turn 0')
+})
+
 test('[CMP11] compactConversation waits its turn, and is refused while a call waits', async () => {
   const { tools } = await app.data('{ tools(filter: { nameContains: "lookup" }) { nodes { id } } }')
   const agent = await createAgent({ tools: [{ toolId: tools.nodes[0].id, approvalOverride: true }] })

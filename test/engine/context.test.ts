@@ -187,3 +187,35 @@ test('[SHR4] deleting an agent ends its runs, conversations and messages with it
     ),
   ).toEqual({ run: null, agent: null, block: { label: 'human', agents: [] } })
 })
+
+test('[SHR5] deleting a conversation deletes everything that belonged to its runs', async () => {
+  const agent = await createAgent()
+  const { createConversation } = await app.data(
+    'mutation ($input: CreateConversationInput!) { createConversation(input: $input) { conversation { id } } }',
+    { input: { agentId: agent } },
+  )
+  const { id } = createConversation.conversation
+  const { sendMessage } = await app.data(
+    `mutation ($id: ID!) { sendMessage(input: { to: { conversationId: $id }, messages: [{ text: "hello" }] }) {
+      ... on SendMessageSuccess { run { id } } } }`,
+    { id },
+  )
+  const call = await model.nextCall()
+  call.call('ask', { what: 'this' })
+  call.finish()
+  await talk.settled(sendMessage.run.id)
+  const runId = sendMessage.run.id.slice('run_'.length)
+  const conversationId = id.slice('conv_'.length)
+  const rows = async () => {
+    const { rows: counts } = await app.database.pool.query(
+      `select (select count(*) from run_log where run_id = $1) as log, (select count(*) from steps where run_id = $1) as steps,
+        (select count(*) from tool_calls where run_id = $1) as calls,
+        (select count(*) from messages where conversation_id = $2) as messages`,
+      [runId, conversationId],
+    )
+    return Object.values(counts[0]).map(Number)
+  }
+  for (const count of await rows()) expect(count).toBeGreaterThan(0)
+  await app.data('mutation ($id: ID!) { deleteConversation(input: { id: $id }) { deletedId } }', { id })
+  expect(await rows()).toEqual([0, 0, 0, 0])
+})

@@ -251,6 +251,8 @@ test('[ENG39] a lease that this worker does not know of is cleared, and the runs
   const leases = async () => (await database.pool.query('select from runs where lease is not null')).rowCount
   expect(await leases()).toBe(2)
   await expect.poll(leases, { timeout: 15_000 }).toBe(1)
+  const { rows } = await database.pool.query('select from runs where deaths > 0')
+  expect(rows).toEqual([])
   call.finish()
   ;(await model.nextCall()).finish()
   for (const run of runs) expect(await api.settled(run)).toMatchObject({ status: 'COMPLETED', attempts: 1 })

@@ -202,6 +202,31 @@ test('[ENG55] dead workers are found while someone holds the lock of a conversat
   expect((await api.settled(run)).status).toBe('COMPLETED')
 })
 
+test('[ENG55] approvals expire while someone holds the lock of another conversation whose approval has expired', async () => {
+  const database = await openDatabase()
+  const api = talkTo(await start({ database, tools: [ask] }))
+  const runs = []
+  for (const text of ['one', 'another']) {
+    runs.push(await api.start(await api.createAgent({ tools: ['ask'] }), text))
+    const call = await model.nextCall()
+    call.call('ask', {})
+    call.finish()
+    expect((await api.settled(runs.at(-1)!)).status).toBe('AWAITING_APPROVAL')
+  }
+  const locker = await connect(database)
+  await locker.query('begin')
+  // The older one, which the sweep comes to first.
+  await locker.query(
+    'select from conversations where active_run_id = (select min(id::text)::uuid from runs) for no key update',
+  )
+  await database.pool.query(`update tool_calls set expires_at = now() - interval '1 minute'`)
+  ;(await model.nextCall()).finish()
+  expect((await api.settled(runs[1]!)).status).toBe('COMPLETED')
+  await locker.query('rollback')
+  ;(await model.nextCall()).finish()
+  expect((await api.settled(runs[0]!)).status).toBe('COMPLETED')
+})
+
 test('[ENG56] creating conversations, changing their agent and sending to them never wait for one another', async () => {
   const database = await openDatabase()
   const app = await start({ database })

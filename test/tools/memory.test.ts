@@ -155,6 +155,21 @@ describe('memory in a run', () => {
     expect(await blocksOf(agent)).toMatchObject([{ value: 'Ada, a countess. Grace.' }])
   })
 
+  test('[MEM4] a block that became read-only since the tool read it is not written', async () => {
+    const agent = await agentWith('Ada')
+    const [{ id }] = await blocksOf(agent)
+    const runId = await talk.start(agent, 'go')
+    meanwhile = async () => {
+      await ground.app.data('mutation ($input: UpdateBlockInput!) { updateBlock(input: $input) { __typename } }', {
+        input: { id, readOnly: true },
+      })
+    }
+    await ground.call(['memory_insert', { label: 'human', new_string: 'too late' }])
+    await ground.answer('done')
+    expect(outputs(await talk.settled(runId))).toEqual([['FAILED', expect.stringContaining('read-only')]])
+    expect(await blocksOf(agent)).toMatchObject([{ value: 'Ada', version: 1 }])
+  })
+
   test('[MEM8] a run that was taken away writes nothing', async () => {
     const agent = await agentWith('Ada')
     const runId = await talk.start(agent, 'go')
