@@ -2,6 +2,7 @@ import { hostname } from 'node:os'
 
 import { hashSecret } from './auth/api-key-secret.ts'
 import { createAuthenticate } from './auth/authenticate.ts'
+import { requireBreadth } from './auth/require-breadth.ts'
 import { requireScope } from './auth/require-scope.ts'
 import { createOwnTokens } from './auth/own-tokens.ts'
 import { trustsTokens } from './auth/verify-token.ts'
@@ -173,7 +174,10 @@ export async function createApp(options: AppOptions): Promise<App> {
     contentType: prometheusType,
     text: async () => toPrometheus(await metrics.collect()),
     // They tell of all tenants, as `workers` does.
-    check: (viewer: Viewer) => requireScope(viewer, ['MANAGE'], 'Reading /metrics'),
+    check(viewer: Viewer) {
+      requireScope(viewer, ['MANAGE'], 'Reading /metrics')
+      requireBreadth(viewer, 'tenant', 'Reading /metrics')
+    },
   }
   const worker = new RunWorker({
     engine,
@@ -212,11 +216,12 @@ export async function createApp(options: AppOptions): Promise<App> {
           createContext: (viewer): Context => ({ ...commands, viewer, ownTokens, loaders: createLoaders(db, viewer) }),
           openFile: (viewer, id) => openFile(db, viewer, id),
           log,
-          graphiql: true,
+          graphiql: config.graphiql,
           console: config.console,
           allowedOrigins: config.allowedOrigins,
           limits: {
             requestBytes: config.maxBodyBytes,
+            introspection: config.introspection,
             keyRequests: config.keyRequests,
             keySockets: config.keySockets,
             keySubscriptions: config.keySubscriptions,

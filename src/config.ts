@@ -50,6 +50,10 @@ export interface Config {
   readonly endpoints: readonly EndpointConfig[]
   readonly mcpServers: readonly ConfiguredMcpServer[]
   readonly allowPrivateNetwork: boolean
+  /** Whether GraphiQL is served. */
+  readonly graphiql: boolean
+  /** Whether clients may ask for the schema. */
+  readonly introspection: boolean
   /** Whether the web console is served. */
   readonly console: boolean
   readonly toolsPath: string | undefined
@@ -108,6 +112,8 @@ export function readConfig(env: Environment = process.env): Config {
     endpoints: endpointsOf(values, env),
     mcpServers: values.HOLDPOINT_MCP ? readMcpFile(values.HOLDPOINT_MCP, env) : [],
     allowPrivateNetwork: values.HOLDPOINT_ALLOW_PRIVATE_NETWORK === '1',
+    graphiql: values.HOLDPOINT_GRAPHIQL === '1',
+    introspection: values.HOLDPOINT_INTROSPECTION === '1',
     console: values.HOLDPOINT_CONSOLE === '1',
     toolsPath: values.HOLDPOINT_TOOLS,
     logLevel: values.LOG_LEVEL,

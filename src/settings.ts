@@ -96,6 +96,8 @@ export const settings = {
   HOLDPOINT_PROVIDERS: path('a JSON or YAML file with named model endpoints'),
   HOLDPOINT_MCP: path('a JSON or YAML file with MCP servers, also those that are programs on this machine'),
   HOLDPOINT_ALLOW_PRIVATE_NETWORK: choice('1 lets HTTP and MCP tools reach private addresses', ['0', '1'], '0'),
+  HOLDPOINT_GRAPHIQL: choice('0 turns GraphiQL off', ['0', '1'], '1'),
+  HOLDPOINT_INTROSPECTION: choice('0 keeps the schema from clients', ['0', '1'], '1'),
   HOLDPOINT_CONSOLE: choice('0 turns the web console off', ['0', '1'], '1'),
   HOLDPOINT_TOOLS: path('a module, or a folder of modules, with tools in code'),
   HOLDPOINT_TOOL_GRACE_MS: integer('how long a cancelled tool may go on', { default: 5_000, least: 0, most: hourMs }),

@@ -34,6 +34,8 @@ describe('readConfig', () => {
       endpoints: [plainEndpoint('openai'), plainEndpoint('openai-chat'), plainEndpoint('anthropic')],
       mcpServers: [],
       allowPrivateNetwork: false,
+      graphiql: true,
+      introspection: true,
       console: true,
       logLevel: 'info',
       otlpEndpoint: undefined,

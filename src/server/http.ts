@@ -110,7 +110,8 @@ export function createHttpServer<Viewer>(options: HttpServerOptions<Viewer>): Ht
     }
     if (path !== undefined && isFilePath(path))
       return guarded(request, response, () => sendFile(request, response, path))
-    if (isSchemaFile(path)) return isRead(request, response) ? sendSchemaFile(response, path) : undefined
+    if (limits.introspection && isSchemaFile(path))
+      return isRead(request, response) ? sendSchemaFile(response, path) : undefined
     if (path === '/metrics' && answerMetrics)
       return isRead(request, response) ? answerMetrics(request, response) : undefined
     const isConsole = (request.method === 'GET' || request.method === 'HEAD') && path !== undefined

@@ -44,6 +44,8 @@ export interface Limits {
   readonly keyCheckMs: number
   /** How long a query or mutation may take. `waitMs` alone may take five minutes. */
   readonly executionMs: number
+  /** Whether clients may ask for the schema. */
+  readonly introspection: boolean
   /** The memory for documents that were parsed and validated. */
   readonly documentCacheBytes: number
 }
@@ -71,6 +73,7 @@ export const defaultLimits: Limits = {
   unavailableMs: 30_000,
   keyCheckMs: 2_000,
   executionMs: 330_000,
+  introspection: true,
   documentCacheBytes: 48 * 1024 * 1024,
 }
 
@@ -129,7 +132,10 @@ function operationErrors(args: ExecutionArgs, limits: Limits): ClientError[] {
   const operation = getOperationAST(args.document, args.operationName)
   if (!operation) return [unknownOperation()]
   const definitions = operation.variableDefinitions ?? []
-  const { errors } = getVariableValues(args.schema, definitions, args.variableValues ?? {}, { maxErrors: 10 })
+  const { errors } = getVariableValues(args.schema, definitions, args.variableValues ?? {}, {
+    maxErrors: 10,
+    hideSuggestions: !limits.introspection,
+  })
   if (errors) return errors.map(toVariableError)
   const cost = operationCost(operation, args)
   if (cost > limits.cost)

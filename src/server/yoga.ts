@@ -11,6 +11,7 @@ import { useDocumentCache } from './document-cache.ts'
 import { useErrorCodes } from './error-codes.ts'
 import { useEventStreams } from './event-streams.ts'
 import { documentLimits, tooLarge, useExecutionTimeout, useOperationCheck, type Limits } from './limits.ts'
+import { useHiddenSchema } from './hidden-schema.ts'
 import type { KeyWatch } from './key-watch.ts'
 import { useOperationSpans, type OperationObserver } from './operation-spans.ts'
 import type { SharedExecution } from './shared-execution.ts'
@@ -51,6 +52,7 @@ export function createGraphQLServer<Viewer>(options: YogaOptions<Viewer>): Yoga<
       useKnownParameters(),
       useDocumentCache({ maxBytes: limits.documentCacheBytes }),
       ...documentLimits(limits),
+      ...(limits.introspection ? [] : [useHiddenSchema()]),
       useErrorCodes(log),
       useOperationCheck(limits),
       useExecutionTimeout(limits),
