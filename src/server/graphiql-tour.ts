@@ -69,8 +69,9 @@ mutation CreateAgent($input: CreateAgentInput!) {
   },
   {
     query: `# 2. Send a message. It starts a run. The mutation answers
-# at once, while the run continues: copy the run's id
-# (run_...) into the next tab.
+# at once, while the run continues for a minute: copy the
+# run's id (run_...) into the next tab. A double-click on
+# AGENT_ID or another placeholder selects all of it.
 #
 # demo/scripted does what each line of the message says:
 #   say <text>             answers
@@ -95,8 +96,8 @@ mutation SendMessage($agentId: ID!, $text: String!) {
 }
 `,
     variables: json({
-      agentId: 'agent_...',
-      text: 'slow 300\nthink They would like to see tokens arrive.\nsay Every word of this sentence was stored before you could miss it.',
+      agentId: 'AGENT_ID',
+      text: 'slow 1000\nthink They would like to see tokens arrive, and need a moment to copy the id of this run and to open the next tab.\nsay Every word of this answer arrives as the model writes it, one second after the other, so there is time to start watching in the middle. If you close the page and come back, the stream continues where you were. If the server is killed, another one continues the run.',
     }),
   },
   {
@@ -146,7 +147,7 @@ subscription WatchRun($runId: ID!, $after: EventCursor) {
   }
 }
 `,
-    variables: json({ runId: 'run_...' }),
+    variables: json({ runId: 'RUN_ID' }),
   },
   {
     query: `# 4. Create a tool whose calls need approval.
@@ -212,8 +213,8 @@ mutation AskForApproval($agentId: ID!, $toolId: ID!, $text: String!) {
 }
 `,
     variables: json({
-      agentId: 'agent_...',
-      toolId: 'tool_...',
+      agentId: 'AGENT_ID',
+      toolId: 'TOOL_ID',
       text: 'call send_invoice {"customer": "Ada", "amount": 120}',
     }),
   },
@@ -241,7 +242,7 @@ mutation Approve($runId: ID!, $toolCallId: ID!) {
   }
 }
 `,
-    variables: json({ runId: 'run_...', toolCallId: 'call_...' }),
+    variables: json({ runId: 'RUN_ID', toolCallId: 'CALL_ID' }),
   },
   {
     query: `# 7. Cancel a run. First start a slow one with SendMessage
@@ -265,7 +266,7 @@ mutation Cancel($agentId: ID!) {
   }
 }
 `,
-    variables: json({ agentId: 'agent_...' }),
+    variables: json({ agentId: 'AGENT_ID' }),
   },
   {
     query: `# 8. List the runs, newest first. For the next page, pass
