@@ -116,7 +116,7 @@ test('[REA1] the walk reaches every kind of object', () => {
   for (const mark of marks) expect(everything.text).toContain(mark)
 })
 
-test('[LIM2] a file is within reach if its conversation is', async () => {
+test('[REA2] a file is within reach if its conversation is', async () => {
   const fileOf = async ({ runIds }: Customer) => {
     const document = 'query ($id: ID!) { run(id: $id) { input { content { file { id } } } } }'
     return (await ground.run(document, { id: runIds[0] })).run.input[0].content[1].file.id
