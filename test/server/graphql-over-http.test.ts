@@ -11,7 +11,7 @@ afterAll(() => app.stop())
 
 describe('the audit of graphql-http', () => {
   it.each(serverAudits({ url: () => app.url, fetchFn: fetch }).map((audit) => ({ audit, name: audit.name })))(
-    '[SRV38] $name',
+    '[HTP1] $name',
     async ({ audit }) => {
       expect(await audit.fn()).toMatchObject({ status: 'ok' })
     },
