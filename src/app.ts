@@ -179,6 +179,11 @@ export async function createApp(options: AppOptions): Promise<App> {
       requireBreadth(viewer, 'tenant', 'Reading /metrics')
     },
   }
+  const countDeleted = metrics.counter({
+    name: 'holdpoint.retention.deleted',
+    unit: '{row}',
+    help: 'Rows that were deleted because they were old: logs, runs, archived conversations, audit entries.',
+  })
   const worker = new RunWorker({
     engine,
     database,
@@ -192,6 +197,8 @@ export async function createApp(options: AppOptions): Promise<App> {
     limits: { perTenant: config.tenantRuns, perAgent: config.agentRuns },
     drainMs: config.drainMs,
     keepRequestsMs: config.keepRequestsMs,
+    retention: config.retention,
+    onDeleted: (rows, kind) => countDeleted(rows, { kind }),
     suspectAfterMs: options.suspectAfterMs ?? 10_000,
     log,
   })

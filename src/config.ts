@@ -2,8 +2,10 @@ import type { KeyObject } from 'node:crypto'
 import { isIP } from 'node:net'
 
 import type { ConfiguredMcpServer } from './domain/mcp-server.ts'
+import type { RetentionRules } from './domain/retention.ts'
 import { readMcpFile } from './mcp-file.ts'
 import { plainEndpoint, readProvidersFile, type EndpointConfig } from './providers-file.ts'
+import { readRetentionFile } from './retention-file.ts'
 import { readSettings, settings, type GivenSettings, type SettingValues } from './settings.ts'
 import type { LogLevel } from './util/log.ts'
 import { StartError } from './util/start-error.ts'
@@ -73,6 +75,7 @@ export interface Config {
   readonly modelIdleMs: number
   /** 0: requests to models are not kept. */
   readonly keepRequestsMs: number
+  readonly retention: RetentionRules
   /** True if npm started this process. An npm that is killed does not forward the signal. */
   readonly underNpm: boolean
 }
@@ -122,6 +125,7 @@ export function readConfig(env: Environment = process.env): Config {
     drainMs: values.HOLDPOINT_DRAIN_MS,
     modelIdleMs: values.HOLDPOINT_MODEL_IDLE_MS,
     keepRequestsMs: values.HOLDPOINT_KEEP_REQUESTS,
+    retention: retentionOf(values),
     underNpm: env['npm_lifecycle_event'] !== undefined,
   }
   return Object.freeze(config)
@@ -134,6 +138,17 @@ export function readGivenConfig(given: GivenSettings): Config {
     throw new StartError(`There is no setting "${unknown}": use the name of an environment variable, such as PORT.`)
   const texts = Object.entries(given).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]]))
   return readConfig({ ...process.env, ...(Object.fromEntries(texts) as Environment) })
+}
+
+function retentionOf(values: SettingValues): RetentionRules {
+  const exceptions = values.HOLDPOINT_RETENTION ? readRetentionFile(values.HOLDPOINT_RETENTION) : undefined
+  const defaults = {
+    logs: values.HOLDPOINT_KEEP_LOGS ?? null,
+    runs: values.HOLDPOINT_KEEP_RUNS ?? null,
+    archived: values.HOLDPOINT_KEEP_ARCHIVED ?? null,
+    audit: values.HOLDPOINT_KEEP_AUDIT ?? null,
+  }
+  return Object.freeze({ defaults, tenants: exceptions?.tenants ?? {}, agents: exceptions?.agents ?? {} })
 }
 
 function otlpOf(values: SettingValues): Config['otlp'] {

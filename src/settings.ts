@@ -102,6 +102,11 @@ export const settings = {
   HOLDPOINT_TOOLS: path('a module, or a folder of modules, with tools in code'),
   HOLDPOINT_TOOL_GRACE_MS: integer('how long a cancelled tool may go on', { default: 5_000, least: 0, most: hourMs }),
   HOLDPOINT_MODEL_IDLE_MS: integer('how long a model may send nothing', { default: 600_000, least: 1, most: hourMs }),
+  HOLDPOINT_KEEP_LOGS: kept('how long the streams of ended runs can be replayed'),
+  HOLDPOINT_KEEP_RUNS: kept('how long ended runs and their messages are kept once they have left the context'),
+  HOLDPOINT_KEEP_ARCHIVED: kept('how long archived conversations are kept'),
+  HOLDPOINT_KEEP_AUDIT: kept('how long the audit log is kept'),
+  HOLDPOINT_RETENTION: path('a JSON file with other times for single tenants and agents'),
   HOLDPOINT_KEEP_REQUESTS: duration(
     'how long `Step.request` and `Step.response` are kept, for agents that ask for it; 0: never',
     {
@@ -165,7 +170,7 @@ function optional<Value>(setting: Setting<Value>): Setting<Value | undefined> {
 
 const durations: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: hourMs, d: 24 * hourMs }
 
-function toMs(given: string): number | undefined {
+export function durationToMs(given: string): number | undefined {
   if (given === '0') return 0
   const [, digits, unit] = /^(\d{1,9})\s*([smhd])$/i.exec(given) ?? []
   return digits === undefined ? undefined : Number(digits) * durations[unit!.toLowerCase()]!
@@ -176,11 +181,16 @@ function duration(meaning: string, range: { default: string; most: string }): Se
     meaning,
     shownDefault: range.default,
     read(given = range.default, name) {
-      const ms = toMs(given)
-      if (ms !== undefined && ms <= toMs(range.most)!) return ms
+      const ms = durationToMs(given)
+      if (ms !== undefined && ms <= durationToMs(range.most)!) return ms
       throw wrong(name, given, `0, or a time up to ${range.most} such as 30m, 12h or 7d`)
     },
   }
+}
+
+/** Undefined: for ever. */
+function kept(meaning: string): Setting<number | undefined> {
+  return { ...optional(duration(meaning, { default: '0', most: '3650d' })), shownDefault: 'forever' }
 }
 
 const units: Readonly<Record<string, number>> = { '': 1, b: 1, kb: 1024, mb: 1024 ** 2 }

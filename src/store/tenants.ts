@@ -62,6 +62,10 @@ export async function findTenantId(db: Kysely<Database>, name: string): Promise<
   return tenant?.id
 }
 
+export function listTenants(db: Kysely<Database>): Promise<{ id: string; name: string }[]> {
+  return db.selectFrom('tenants').select(['id', 'name']).orderBy('id').execute()
+}
+
 export async function listTenantIds(db: Kysely<Database>): Promise<string[]> {
   const tenants = await db.selectFrom('tenants').select('id').orderBy('id').execute()
   return tenants.map(({ id }) => id)

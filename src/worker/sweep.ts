@@ -7,6 +7,7 @@ import { freeRunsOfTheDead } from '../store/leases.ts'
 import { listCancelledRuns } from '../store/runs.ts'
 import { deleteOldStepExchanges } from '../store/step-exchanges.ts'
 import { deleteWorker, listSilentWorkers } from '../store/workers.ts'
+import { Retention } from './retention.ts'
 import type { WorkerOptions } from './worker-options.ts'
 import type { WorkerPresence } from './worker-presence.ts'
 import type { WorkerSession } from './worker-session.ts'
@@ -30,6 +31,8 @@ export class Sweep {
   readonly #session: () => WorkerSession | undefined
   readonly #tasks: readonly Task[]
   readonly #running = new Map<Task, Promise<void>>()
+  readonly #retention: Retention
+  readonly #stopping = new AbortController()
   #timer: NodeJS.Timeout | undefined
   #round = 0
   /** Workers whose lock was free in the last round. */
@@ -45,6 +48,8 @@ export class Sweep {
     this.#options = options
     this.#session = session
     const { engine } = options
+    const { db, clock } = engine
+    this.#retention = new Retention({ db, clock, rules: options.retention, onDeleted: options.onDeleted })
     this.#tasks = [
       { name: 'free the runs of dead workers', every: 1, run: () => this.#freeRunsOfDeadWorkers() },
       { name: 'look for runs', every: 1, run: () => this.#lookForRuns() },
@@ -66,6 +71,7 @@ export class Sweep {
         every: 120,
         run: () => deleteUnusedFiles(engine.db, engine.clock.now()),
       },
+      { name: 'delete what is old', every: 10, run: () => this.#retention.tidy(this.#stopping.signal) },
       ...(others ? [{ name: 'look for workers', every: 4, run: () => others.look() }] : []),
     ]
   }
@@ -78,6 +84,7 @@ export class Sweep {
 
   async stop(): Promise<void> {
     clearInterval(this.#timer)
+    this.#stopping.abort()
     await Promise.all(this.#running.values())
   }
 

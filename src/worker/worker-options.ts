@@ -1,4 +1,5 @@
 import type { EngineContext } from '../engine/engine-context.ts'
+import type { RetainedKind, RetentionRules } from '../domain/retention.ts'
 import type { WorkerProcess } from '../domain/worker.ts'
 import type { ProcessWorkSignal } from '../live/work-signal.ts'
 import type { ClaimLimits } from '../store/claim-runs.ts'
@@ -17,6 +18,9 @@ export interface WorkerOptions {
   readonly drainMs: number
   /** How long requests to models are kept, for agents that ask for it. */
   readonly keepRequestsMs: number
+  readonly retention: RetentionRules
+  /** Is told how many rows were deleted because they were old. */
+  readonly onDeleted: (rows: number, kind: RetainedKind) => void
   /**
    * How long a worker must have lived before it drives a suspect. A server that something else kills every few seconds
    * never lives that long, so its runs are not blamed.

@@ -193,6 +193,8 @@ test('[ENG58] a worker that stops waits for runs that are just being accepted fo
       drainMs: 0,
       keepRequestsMs: 0,
       suspectAfterMs: 0,
+      retention: { defaults: {}, tenants: {}, agents: {} },
+      onDeleted: () => {},
       log: createLog('fatal'),
     },
     workerId,

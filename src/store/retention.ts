@@ -1,0 +1,129 @@
+import { sql, type Kysely, type RawBuilder, type Transaction } from 'kysely'
+
+import type { RetentionScope } from '../domain/retention.ts'
+import { firstIdAt } from '../util/ids.ts'
+import type { Database } from './schema.ts'
+
+/** Any number that nothing else locks in this database. */
+const retentionLock = 0x484f4c445245
+
+/**
+ * Does one batch, unless another process does one at this moment. A batch is one short transaction. It locks ended runs
+ * and archived conversations alone, and skips those that somebody else holds, so no turn waits for it.
+ */
+export async function deleteBatch(
+  db: Kysely<Database>,
+  batch: (trx: Transaction<Database>) => Promise<number>,
+): Promise<number> {
+  return db.transaction().execute(async (trx) => {
+    const { rows } = await sql<{ alone: boolean }>`select pg_try_advisory_xact_lock(${retentionLock}) as alone`.execute(
+      trx,
+    )
+    return rows[0]!.alone ? batch(trx) : 0
+  })
+}
+
+/** Where a pass over old runs has got to. */
+export interface RetentionCursor {
+  readonly finishedAt: Date
+  readonly id: string
+}
+
+export interface OldRuns {
+  readonly ids: readonly string[]
+  /** Undefined if the pass has reached its end. */
+  readonly next: RetentionCursor | undefined
+}
+
+/** The next ended runs that are older than the scope says, oldest first. */
+export async function listOldRuns(
+  db: Kysely<Database>,
+  { of, before }: RetentionScope,
+  { after, limit }: { readonly after: RetentionCursor | undefined; readonly limit: number },
+): Promise<OldRuns> {
+  const from = after ? sql`and (finished_at, id) > (${after.finishedAt}, ${after.id})` : sql``
+  const { rows } = await sql<{ id: string; finished_at: Date }>`
+    select id, finished_at from runs where ended and ${ownedBy(of)} and finished_at < ${before} ${from}
+    order by finished_at, id limit ${limit}`.execute(db)
+  const last = rows.at(-1)
+  const next = rows.length === limit && last ? { finishedAt: last.finished_at, id: last.id } : undefined
+  return { ids: rows.map(({ id }) => id), next }
+}
+
+function ownedBy(of: RetentionScope['of'], column = sql`tenant_id`): RawBuilder<unknown> {
+  if ('agentId' in of) return sql`agent_id = ${of.agentId}`
+  return sql`${column} = ${of.tenantId} and agent_id <> all (${of.exceptAgentIds}::uuid[])`
+}
+
+/** Deletes the logs of ended runs up to the last row, which says how the run ended: streams of such a run end at once. */
+export async function deleteRunLogs(trx: Transaction<Database>, runIds: readonly string[]): Promise<number> {
+  const { numAffectedRows } = await sql`
+    delete from run_log using runs
+    where run_log.run_id = any (${runIds}::uuid[]) and runs.id = run_log.run_id and runs.ended
+      and run_log.first_seq < (select max(first_seq) from run_log last where last.run_id = runs.id)`.execute(trx)
+  return Number(numAffectedRows)
+}
+
+/**
+ * Deletes ended runs with their messages, steps, calls and logs, but only those that no model is sent any more: their
+ * messages are before the context, and the current summary is not among them.
+ */
+export async function deleteOldRuns(trx: Transaction<Database>, runIds: readonly string[]): Promise<number> {
+  return deleteRuns(
+    trx,
+    sql`select runs.id from runs join conversations on conversations.id = runs.conversation_id
+      where runs.id = any (${runIds}::uuid[]) and runs.ended and conversations.active_run_id is distinct from runs.id
+        and (runs.next_position is null or (runs.next_position <= conversations.context_from
+          and not coalesce(conversations.summary_position between runs.first_position and runs.next_position - 1, false)))
+      for update of runs skip locked`,
+  )
+}
+
+/** What belongs to a run goes with it. */
+async function deleteRuns(trx: Transaction<Database>, which: RawBuilder<unknown>): Promise<number> {
+  const { numAffectedRows } = await sql`
+    with doomed as materialized (${which})
+    delete from runs using doomed where runs.id = doomed.id`.execute(trx)
+  return Number(numAffectedRows)
+}
+
+/**
+ * Deletes the oldest turns of a conversation that was archived before that time, and at last the conversation. A main
+ * conversation stays, empty: every agent has one.
+ */
+export async function deleteFromArchive(
+  trx: Transaction<Database>,
+  { of, before }: RetentionScope,
+  limit: number,
+): Promise<number> {
+  const { rows } = await sql<{ id: string; is_main: boolean }>`
+    select id, is_main from conversations
+    where archived_at < ${before} and active_run_id is null and ${ownedBy(of)}
+      and (not is_main or exists (select from runs where runs.conversation_id = conversations.id))
+    order by archived_at limit 1 for no key update skip locked`.execute(trx)
+  const conversation = rows[0]
+  if (!conversation) return 0
+  const deleted = await deleteRuns(
+    trx,
+    sql`select id from runs
+      where conversation_id = ${conversation.id} and ended order by number limit ${limit} for update`,
+  )
+  if (deleted > 0) return deleted
+  await sql`delete from messages where conversation_id = ${conversation.id}`.execute(trx)
+  if (!conversation.is_main) await sql`delete from conversations where id = ${conversation.id}`.execute(trx)
+  return 1
+}
+
+/** Audit ids are in order of time, so the oldest come first in the index. */
+export async function deleteAuditEntries(
+  trx: Transaction<Database>,
+  { of, before }: RetentionScope,
+  limit: number,
+): Promise<number> {
+  if ('agentId' in of) return 0
+  const { numAffectedRows } = await sql`
+    delete from audit_entries where id in (
+      select id from audit_entries where tenant_id = ${of.tenantId} and id < ${firstIdAt(before)} and at < ${before}
+      order by id limit ${limit})`.execute(trx)
+  return Number(numAffectedRows)
+}

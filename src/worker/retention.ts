@@ -1,0 +1,95 @@
+import type { Kysely } from 'kysely'
+
+import { retentionScopes, type RetainedKind, type RetentionRules, type RetentionScope } from '../domain/retention.ts'
+import {
+  deleteAuditEntries,
+  deleteBatch,
+  deleteFromArchive,
+  deleteOldRuns,
+  deleteRunLogs,
+  listOldRuns,
+  type RetentionCursor,
+} from '../store/retention.ts'
+import type { Database } from '../store/schema.ts'
+import { listTenants } from '../store/tenants.ts'
+import type { Clock } from '../util/clock.ts'
+
+export interface RetentionOptions {
+  readonly db: Kysely<Database>
+  readonly clock: Clock
+  readonly rules: RetentionRules
+  /** Is told how many rows were deleted. */
+  readonly onDeleted: (rows: number, kind: RetainedKind) => void
+}
+
+const runsAtOnce = 200
+const entriesAtOnce = 1_000
+/** Batches for one scope before the others have their turn. */
+const batchesInTurn = 20
+/** A run whose messages are still in the context is looked at again after this time. */
+const passEveryMs = 3_600_000
+
+/** A pass over the old runs of one scope. */
+interface Pass {
+  after: RetentionCursor | undefined
+  /** When the next pass begins. */
+  dueAt: number
+}
+
+/** Deletes what is older than the rules say, a little at a time. Processes take turns: each batch is done by one. */
+export class Retention {
+  readonly #options: RetentionOptions
+  readonly #passes = new Map<string, Pass>()
+
+  constructor(options: RetentionOptions) {
+    this.#options = options
+  }
+
+  async tidy(signal?: AbortSignal): Promise<void> {
+    const { db, clock, rules } = this.#options
+    const tenants = await listTenants(db)
+    for (const kind of ['logs', 'runs', 'archived', 'audit'] as const) {
+      for (const scope of retentionScopes(rules, kind, tenants, clock.now())) {
+        for (let batch = 0; batch < batchesInTurn && !signal?.aborted; batch += 1) {
+          if (!(await this.#delete(kind, scope))) break
+        }
+      }
+    }
+  }
+
+  /** One batch. Returns false if there is nothing more to do now. */
+  async #delete(kind: RetainedKind, scope: RetentionScope): Promise<boolean> {
+    switch (kind) {
+      case 'logs':
+      case 'runs':
+        return this.#deleteOfRuns(kind, scope)
+      case 'archived':
+        return (await this.#batch(kind, (trx) => deleteFromArchive(trx, scope, runsAtOnce))) > 0
+      case 'audit':
+        return (await this.#batch(kind, (trx) => deleteAuditEntries(trx, scope, entriesAtOnce))) > 0
+      default:
+        return kind satisfies never
+    }
+  }
+
+  async #deleteOfRuns(kind: 'logs' | 'runs', scope: RetentionScope): Promise<boolean> {
+    const key = `${kind} ${'agentId' in scope.of ? scope.of.agentId : scope.of.tenantId}`
+    const pass = this.#passes.get(key) ?? { after: undefined, dueAt: 0 }
+    this.#passes.set(key, pass)
+    const now = performance.now()
+    if (pass.dueAt > now) return false
+    const { ids, next } = await listOldRuns(this.#options.db, scope, { after: pass.after, limit: runsAtOnce })
+    if (ids.length > 0)
+      await this.#batch(kind, (trx) => (kind === 'logs' ? deleteRunLogs(trx, ids) : deleteOldRuns(trx, ids)))
+    // The logs before the cursor are gone for good. Of the runs before it, some may leave their context later.
+    if (next) pass.after = next
+    else if (kind === 'runs') Object.assign(pass, { after: undefined, dueAt: now + passEveryMs })
+    return next !== undefined
+  }
+
+  async #batch(kind: RetainedKind, batch: Parameters<typeof deleteBatch>[1]): Promise<number> {
+    const rows = await deleteBatch(this.#options.db, batch)
+    if (rows > 0) this.#options.onDeleted(rows, kind)
+    return rows
+  }
+}
