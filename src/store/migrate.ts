@@ -31,7 +31,7 @@ export async function withMigrationLock<T>(pool: pg.Pool, work: () => Promise<T>
 }
 
 /** How a database compares with the migrations that this version has. */
-export interface MigrationState {
+interface MigrationState {
   /** Not run yet, in order. */
   readonly pending: readonly string[]
   /** Run by another version: this one does not have them. */
@@ -39,7 +39,7 @@ export interface MigrationState {
 }
 
 /** Changes nothing. */
-export async function compareMigrations(db: Kysely<Database>, folder: URL = migrationsFolder): Promise<MigrationState> {
+async function compareMigrations(db: Kysely<Database>, folder: URL = migrationsFolder): Promise<MigrationState> {
   const known = (await listFiles(folder)).map(nameOf)
   const { rows: tables } = await sql<{ exists: boolean }>`
     select to_regclass('kysely_migration') is not null as exists`.execute(db)

@@ -1,4 +1,4 @@
-import { createServer } from 'node:http'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
 import { expect } from 'vitest'
@@ -39,7 +39,7 @@ export interface OtlpReceiver {
 /** A receiver of OTLP over HTTP that takes JSON, and refuses whatever the protocol does not have. */
 export async function startOtlpReceiver(): Promise<OtlpReceiver> {
   const receiver = { spans: [], metrics: new Map(), headers: [], status: 200 } as unknown as OtlpReceiver
-  const server = createServer(async (request, response) => {
+  const take = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk as Buffer)
     receiver.headers.push({ ...request.headers, path: request.url })
@@ -58,8 +58,9 @@ export async function startOtlpReceiver(): Promise<OtlpReceiver> {
       faults.push(String(error))
       answer(400, { message: String(error) })
     }
-  })
+  }
   const faults: string[] = []
+  const server = createServer((request, response) => void take(request, response))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   return Object.assign(receiver, {
