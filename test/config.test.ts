@@ -38,7 +38,12 @@ describe('readConfig', () => {
       introspection: true,
       console: true,
       logLevel: 'info',
-      otlpEndpoint: undefined,
+      otlp: undefined,
+      retention: {
+        defaults: { logs: null, runs: null, archived: null, audit: null },
+        tenants: {},
+        agents: {},
+      },
       toolGraceMs: 5_000,
       drainMs: 60_000,
       modelIdleMs: 600_000,
