@@ -76,7 +76,7 @@ async function compact(agent: string): Promise<void> {
   await talk.settled((await started).compactConversation.run.id)
 }
 
-test('[KEP1] a run whose log was deleted keeps its messages, and its stream ends at once with how the run ended', async () => {
+test('[OLD1] a run whose log was deleted keeps its messages, and its stream ends at once with how the run ended', async () => {
   const agent = await talk.createAgent()
   const run = await turn(agent, 'one')
   expect(await tidy(rulesWith({ logs: 0 }))).toBeGreaterThan(0)
@@ -91,7 +91,7 @@ test('[KEP1] a run whose log was deleted keeps its messages, and its stream ends
   expect(await talk.messages(run)).toHaveLength(2)
 })
 
-test('[KEP2] an ended run is deleted with its messages once it has left the context; what a model is sent never changes', async () => {
+test('[OLD2] an ended run is deleted with its messages once it has left the context; what a model is sent never changes', async () => {
   const agent = await talk.createAgent()
   const old = await turn(agent, 'one')
   expect(await tidy(rulesWith({ runs: 0 }, { agents: { [uuidOf(agent)]: { runs: 0 } } }))).toBe(0)
@@ -120,7 +120,7 @@ test('[KEP2] an ended run is deleted with its messages once it has left the cont
   await turn(agent, 'three')
 })
 
-test('[KEP3] an archived conversation is deleted, a main one is emptied, and others are left alone', async () => {
+test('[OLD3] an archived conversation is deleted, a main one is emptied, and others are left alone', async () => {
   const agent = await talk.createAgent()
   const create = async () => {
     const { createConversation } = await app.data(
@@ -145,7 +145,7 @@ test('[KEP3] an archived conversation is deleted, a main one is emptied, and oth
   await turn(main, 'and again')
 })
 
-test('[KEP4] rules hold for all, for a tenant or for an agent, and the narrowest one counts', async () => {
+test('[OLD4] rules hold for all, for a tenant or for an agent, and the narrowest one counts', async () => {
   const now = new Date(1_000_000)
   const rules = rulesWith(
     { runs: 1_000, logs: null },
@@ -188,7 +188,7 @@ test('[KEP4] rules hold for all, for a tenant or for an agent, and the narrowest
   await folder.remove()
 })
 
-test('[KEP5] a turn does not wait for a batch that is being deleted, not even one of its own conversation', async () => {
+test('[OLD5] a turn does not wait for a batch that is being deleted, not even one of its own conversation', async () => {
   const agent = await talk.createAgent()
   const old = await turn(agent, 'one')
   await compact(agent)
@@ -208,14 +208,14 @@ test('[KEP5] a turn does not wait for a batch that is being deleted, not even on
   expect(await batch).toBe(1)
 })
 
-test('[KEP6] audit entries are deleted when they are old', async () => {
+test('[OLD6] audit entries are deleted when they are old', async () => {
   await talk.createAgent()
   expect(await count('audit_entries', 'true')).toBeGreaterThan(0)
   await expect.poll(() => tidy(rulesWith({ audit: 1 })).then(() => count('audit_entries', 'true'))).toBe(0)
 })
 
 test(
-  '[KEP7] the rows of months are deleted in small batches, and only those that are old',
+  '[OLD7] the rows of months are deleted in small batches, and only those that are old',
   { timeout: 180_000 },
   async () => {
     const large = await createLargeDatabase()
