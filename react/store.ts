@@ -8,8 +8,12 @@ export interface Store<State> {
 /** How long a store without subscribers goes on: StrictMode and a change of page leave it for a moment. */
 const lingerMs = 5_000
 
-/** Changes that come within one frame are announced together: an answer may come in hundreds of pieces per second. */
+/**
+ * Changes that come within one frame are announced together: an answer may come in hundreds of pieces per second. Where
+ * showing them takes long, the next announcement waits twice as long, so that the page has time for the person.
+ */
 const frameMs = 16
+const maxFrameMs = 250
 
 /**
  * `start` is given a function to call after each change of what `read` returns, and returns one that stops everything.
@@ -19,12 +23,16 @@ export function createStore<State>(start: (changed: () => void) => () => void, r
   let stop: (() => void) | undefined
   let lingering: ReturnType<typeof setTimeout> | undefined
   let frame: ReturnType<typeof setTimeout> | undefined
+  let waitMs = frameMs
 
   function changed(): void {
     frame ??= setTimeout(() => {
       frame = undefined
+      const start = performance.now()
       for (const listener of [...listeners]) listener()
-    }, frameMs)
+      // What the listeners cause is rendered before the next task.
+      setTimeout(() => (waitMs = Math.min(Math.max(frameMs, 2 * (performance.now() - start)), maxFrameMs)))
+    }, waitMs)
   }
 
   function leave(): void {

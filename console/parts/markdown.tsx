@@ -1,6 +1,7 @@
-import { Lexer, type Token, type Tokens } from 'marked'
-import { memo, type ReactNode } from 'react'
+import type { Token, Tokens } from 'marked'
+import { memo, useState, type ReactNode } from 'react'
 
+import { createBlockReader } from '../data/markdown-blocks.ts'
 import { Code } from './code.tsx'
 import { MessageImage } from './message-image.tsx'
 import { SafeLink } from './safe-link.tsx'
@@ -10,7 +11,8 @@ import { SafeLink } from './safe-link.tsx'
  * is rendered again only when its own source changes: while an answer streams in, that is the last one.
  */
 export const Markdown = memo(function Markdown({ text }: { readonly text: string }): ReactNode {
-  const blocks = new Lexer({ gfm: true }).lex(text)
+  const [read] = useState(createBlockReader)
+  const blocks = read(text)
   return (
     <div className="markdown">
       {blocks.map((block, index) => (
