@@ -1,6 +1,6 @@
 import { Lexer, type Token } from 'marked'
 
-/** How many blocks at the end may still change when more text follows: a list, the space after it, and what comes next. */
+/** How many blocks at the end may still change when more text follows: a list, the space after it, and the next one. */
 const open = 3
 
 /**
