@@ -9,5 +9,7 @@ export async function up(db: Kysely<never>): Promise<void> {
   // deleted only with the conversation.
   await sql`alter table conversations drop constraint conversations_active_run_id_fkey`.execute(db)
 
-  await sql`create index conversations_archived on conversations (archived_at) where archived_at is not null`.execute(db)
+  await sql`create index conversations_archived on conversations (archived_at) where archived_at is not null`.execute(
+    db,
+  )
 }

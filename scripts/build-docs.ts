@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 
 import highlight from 'highlight.js/lib/common'
 import graphqlLanguage from 'highlight.js/lib/languages/graphql'
-import { Marked, type Tokens } from 'marked'
+import { Marked } from 'marked'
 
 import { describeSchema } from './describe-schema.ts'
 
@@ -89,19 +89,14 @@ function render(page: Page): { html: string; found: Section[]; images: string[] 
       },
       html: ({ text }) => (text.startsWith('<!--') ? '' : escape(text)),
     },
-    walkTokens(token) {
-      const section = found.at(-1)
-      if (section && (token.type === 'paragraph' || token.type === 'code' || token.type === 'list_item')) {
-        section.text += ` ${plain((token as Tokens.Paragraph).text)}`
-      }
-    },
   })
   const tokens = marked.lexer(page.markdown)
-  // One token at a time: the text of a section is collected after its heading was rendered.
+  // One token at a time: the text belongs to the section whose heading was rendered last.
   let html = ''
   for (const token of tokens) {
     html += marked.parser([token])
-    if (token.type !== 'heading') marked.walkTokens([token], marked.defaults.walkTokens!)
+    const section = found.at(-1)
+    if (section && token.type !== 'heading') section.text += ` ${plain(token.raw)}`
   }
   return { html, found, images }
 }

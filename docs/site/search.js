@@ -11,7 +11,7 @@ async function search() {
   const found = (await sections)
     .map((section) => ({ section, score: scoreOf(section, words) }))
     .filter(({ score }) => score > 0)
-    .sort((one, other) => other.score - one.score)
+    .toSorted((one, other) => other.score - one.score)
     .slice(0, 12)
   results.replaceChildren(
     ...(found.length > 0 ? found.map(({ section }) => itemOf(section)) : [textItem('Nothing found')]),

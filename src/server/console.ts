@@ -43,7 +43,10 @@ export interface Console {
   send(path: string, request: IncomingMessage, response: ServerResponse): Promise<boolean>
 }
 
-/** Serves the built console and documentation from a folder. Its files are read once, when the first of them is asked for. */
+/**
+ * Serves the built console and documentation from a folder. Its files are read once, when the first of them is asked
+ * for.
+ */
 export function createConsole(folder: string = consoleFolder): Console {
   let loaded: Promise<ReadonlyMap<string, File>> | undefined
   return {

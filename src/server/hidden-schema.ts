@@ -1,7 +1,9 @@
 import { NoSchemaIntrospectionCustomRule } from 'graphql'
 import type { Plugin } from 'graphql-yoga'
 
-/** Refuses introspection, and hides suggestions such as "Did you mean …?", which would give the schema away by and by. */
+/**
+ * Refuses introspection, and hides suggestions such as "Did you mean …?", which would give the schema away by and by.
+ */
 export function useHiddenSchema(): Plugin {
   return {
     onValidate({ validateFn, setValidationFn, addValidationRule }) {

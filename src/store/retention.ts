@@ -55,7 +55,9 @@ function ownedBy(of: RetentionScope['of'], column = sql`tenant_id`): RawBuilder<
   return sql`${column} = ${of.tenantId} and agent_id <> all (${of.exceptAgentIds}::uuid[])`
 }
 
-/** Deletes the logs of ended runs up to the last row, which says how the run ended: streams of such a run end at once. */
+/**
+ * Deletes the logs of ended runs up to the last row, which says how the run ended: streams of such a run end at once.
+ */
 export async function deleteRunLogs(trx: Transaction<Database>, runIds: readonly string[]): Promise<number> {
   const { numAffectedRows } = await sql`
     delete from run_log using runs
