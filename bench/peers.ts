@@ -55,7 +55,7 @@ export async function benchPeers(): Promise<void> {
   }
 }
 
-/** Only when it is asked for, and only once: what is compared is no part of the project. */
+/** Only on request, and only once: the compared libraries are not part of the project. */
 async function install(): Promise<void> {
   if (existsSync(join(folder, 'node_modules'))) return
   console.error('installing what Holdpoint is compared with into bench/peers/node_modules …')

@@ -8,7 +8,7 @@ export interface KeepSubscribedOptions<Data, Variables> {
   readonly next: (data: Data) => void
   /** The server has ended the stream. */
   readonly complete?: () => void
-  /** The server refuses, and would refuse again. Without connection there is no such call: attempts go on. */
+  /** Called if the server refuses and would refuse again. A lost connection does not call it: attempts continue. */
   readonly refused: (error: HoldpointError) => void
 }
 

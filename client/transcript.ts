@@ -67,7 +67,7 @@ export interface Transcript {
   apply(event: TranscriptEvent): boolean
   /** Starts over from a snapshot. Live text is forgotten: the stream sends it again. */
   load(snapshot: TranscriptSnapshot): void
-  /** Adds messages that are older or newer than those that are known. */
+  /** Adds messages that are older or newer than the known ones. */
   addMessages(messages: readonly MessageFields[]): void
 }
 
@@ -246,7 +246,7 @@ export function createTranscript(snapshot: TranscriptSnapshot = {}): Transcript 
   return transcript
 }
 
-/** The status of a call when it was stored. What became of it since is told by the events that follow. */
+/** The status of a call when it was stored. Later events update it. */
 function firstStatus({ needs }: ToolCallFields): ToolCallStatus {
   return needs === 'NOTHING' ? 'READY' : 'PENDING'
 }

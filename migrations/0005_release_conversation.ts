@@ -4,7 +4,7 @@ import { sql, type Kysely } from 'kysely'
  * A run lets go of its conversation, and the next in line gets it: INTERRUPTs first, then in order of arrival. Whoever
  * calls this holds the conversation's lock. It is a function so that it may be part of the statement that takes the
  * lock: what a function reads, it reads as of now, and not as of the statement's start, when someone else may have held
- * the lock and added to those that wait. Returns the run that holds the conversation now.
+ * the lock and added to the waiting ones. Returns the run that holds the conversation now.
  */
 export async function up(db: Kysely<never>): Promise<void> {
   await sql`

@@ -16,7 +16,7 @@ export interface ThrowawayServer {
   stop(): Promise<void>
 }
 
-/** A whole server with a database of its own in a temporary folder. What it is told, it keeps to itself. */
+/** A whole server with its own database in a temporary folder. Nothing is left behind. */
 export async function startThrowawayServer(
   options: Partial<Pick<AppOptions, 'tools' | 'providers'>> & { readonly env?: Readonly<Record<string, string>> } = {},
 ): Promise<ThrowawayServer> {

@@ -79,7 +79,7 @@ export interface AppOptions {
 export interface App {
   /** `url` is null if there is no API. */
   start(): Promise<{ readonly url: string | null }>
-  /** Starts everything but a server of its own, and gives the handlers for the caller's. Throws if there is no API. */
+  /** Starts everything except an HTTP server, and returns handlers for the caller's own. Throws if there is no API. */
   attach(): Promise<Handlers>
   /** Drains: runs that cannot finish in time are handed back. May be called twice. */
   stop(): Promise<void>

@@ -94,7 +94,7 @@ export const settings = {
   ANTHROPIC_API_KEY: secret('key for the models anthropic/…'),
   ANTHROPIC_BASE_URL: url('address of the Messages API', webProtocols, "the SDK's"),
   HOLDPOINT_PROVIDERS: path('a JSON or YAML file with named model endpoints'),
-  HOLDPOINT_MCP: path('a JSON or YAML file with MCP servers, also those that are programs on this machine'),
+  HOLDPOINT_MCP: path('a JSON or YAML file with MCP servers, including programs on this machine'),
   HOLDPOINT_ALLOW_PRIVATE_NETWORK: choice('1 lets HTTP and MCP tools reach private addresses', ['0', '1'], '0'),
   HOLDPOINT_GRAPHIQL: choice('0 turns GraphiQL off', ['0', '1'], '1'),
   HOLDPOINT_INTROSPECTION: choice('0 keeps the schema from clients', ['0', '1'], '1'),

@@ -5,7 +5,7 @@ import { count } from '../data/format.ts'
 
 type Model = SettingsData['models'][number]
 
-/** The models that agents can use, those that are ready first. */
+/** The models that agents can use, configured ones first. */
 export function ModelTable({ models }: { readonly models: readonly Model[] }): ReactNode {
   const ready = models.filter(({ isConfigured }) => isConfigured)
   const rest = models.filter(({ isConfigured }) => !isConfigured)

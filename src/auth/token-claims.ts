@@ -64,7 +64,7 @@ function scopesOf(value: unknown): readonly ApiScope[] {
   return apiScopes.filter((scope) => names.has(scope))
 }
 
-/** Null if there is no such claim. An empty list means none at all. */
+/** Null if the token has no such claim. An empty list allows nothing. */
 function idsClaim(payload: JWTPayload, claim: string, kind: 'Agent' | 'Conversation'): readonly string[] | null {
   const value = payload[claim] ?? payload[`allowed${kind}Ids`] ?? null
   if (value === null) return null

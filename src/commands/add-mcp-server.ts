@@ -41,7 +41,7 @@ export async function addMcpServer(
   })
   await transact(context, async (trx) => {
     if (!(await insertMcpServer(trx, server)))
-      throw badUserInput('input.name', `There is another server named ${shown(server.name)}. It takes another name.`)
+      throw badUserInput('input.name', `There is another server named ${shown(server.name)}. Choose another name.`)
     await keepMcpTools(context, trx, server, listed)
     const change = { before: null, after: server }
     await recordChange(context, trx, viewer, { action: 'addMcpServer', subject: ['McpServer', server.id], ...change })

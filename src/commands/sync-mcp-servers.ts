@@ -20,7 +20,7 @@ export async function storeMcpServers(
   return servers
 }
 
-/** Asks each server for its tools. One that cannot be reached keeps those that it had, and `lastError` says why. */
+/** Asks each server for its tools. An unreachable server keeps its known tools, and `lastError` says why. */
 export async function listMcpServers(context: CommandContext, servers: readonly McpServer[], log: Log): Promise<void> {
   const list = async (server: McpServer) => {
     const answer = await context.tools.listMcpTools(server).then(

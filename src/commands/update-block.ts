@@ -77,6 +77,6 @@ async function changeLabel(trx: CommandContext['db'], block: Block, label: strin
   const agent = agents.find(({ id }) => id === taken.agentId)!
   throw badUserInput(
     'input.label',
-    `The agent ${shown(agent.name)} has another block labelled ${shown(label)}. It takes a label that none of the block's agents has.`,
+    `The agent ${shown(agent.name)} has another block labelled ${shown(label)}. Choose a label that none of the block's agents uses.`,
   )
 }

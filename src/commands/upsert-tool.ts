@@ -36,7 +36,7 @@ export async function upsertTool(context: CommandContext, viewer: Viewer, input:
     if (!tool)
       throw badUserInput(
         'input.name',
-        `${name} is a tool that comes with the server or from an MCP server, which cannot be replaced. It takes another name.`,
+        `${name} is a tool that comes with the server or from an MCP server, which cannot be replaced. Choose another name.`,
       )
     const change = { before: before ?? null, after: tool }
     await recordChange(context, trx, viewer, { action: 'upsertTool', subject: ['Tool', tool.id], ...change })

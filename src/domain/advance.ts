@@ -183,7 +183,7 @@ function storeFollowUps(draft: Draft): void {
   draft.changeRun({ followUps: [] })
 }
 
-/** Its worker is gone and nobody knows what it had done: again if that is safe, else the model is told. */
+/** The worker died during the call, so the outcome is unknown: repeat it if that is safe, else tell the model. */
 function settleLostCall(draft: Draft, call: ToolCall): void {
   if (findTool(draft.state, call.name)?.tool.idempotent) {
     draft.changeCall(call.id, { status: 'READY', startedAt: null })

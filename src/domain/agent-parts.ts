@@ -22,7 +22,7 @@ export function checkAgentTools(field: string, inputs: readonly AgentToolInput[]
 
 export function checkToolCount(field: string, count: number): void {
   if (count > maxToolsPerAgent)
-    throw badUserInput(field, `The agent would have ${count} tools. It takes ${maxToolsPerAgent} at the most.`)
+    throw badUserInput(field, `The agent would have ${count} tools. At most ${maxToolsPerAgent} are allowed.`)
 }
 
 export function checkBlockIds(field: string, ids: readonly string[]): void {
@@ -35,7 +35,7 @@ export function checkBlockIds(field: string, ids: readonly string[]): void {
 
 export function checkBlockCount(field: string, count: number): void {
   if (count > maxBlocksPerAgent)
-    throw badUserInput(field, `The agent would have ${count} blocks. It takes ${maxBlocksPerAgent} at the most.`)
+    throw badUserInput(field, `The agent would have ${count} blocks. At most ${maxBlocksPerAgent} are allowed.`)
 }
 
 /** Tools and prompts address a block by its label, so an agent has each label once. */
@@ -48,7 +48,10 @@ export function checkLabels(field: string, blocks: readonly Pick<Block, 'label' 
         `The block ${shown(label)} is the copy of one conversation. Attach a block that is not isolated.`,
       )
     if (seen.has(label))
-      throw badUserInput(field, `The agent would have two blocks labelled ${shown(label)}. It takes each label once.`)
+      throw badUserInput(
+        field,
+        `The agent would have two blocks labelled ${shown(label)}. Labels must be unique within an agent.`,
+      )
     seen.add(label)
   }
 }

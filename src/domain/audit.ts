@@ -65,7 +65,7 @@ function withoutSecrets({ headers, ...settings }: JsonObject): JsonObject {
   return isJsonObject(headers) ? { ...settings, headerNames: Object.keys(headers) } : settings
 }
 
-/** What was decided about the calls of a run, by whom. `actor` is null for approvals that expired. */
+/** What was decided about the calls of a run, and who decided. `actor` is null for approvals that expired. */
 export interface MadeDecision {
   readonly actor: Actor | null
   readonly shown: JsonObject

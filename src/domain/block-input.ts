@@ -64,7 +64,9 @@ export function mergeBlock(field: string, current: BlockSettings, input: BlockIn
     // The one that was given is at fault; where both were, the text.
     const blamed = typeof input.value === 'string' ? 'value' : 'charLimit'
     const takes =
-      blamed === 'value' ? `It takes ${block.charLimit} at the most` : `${block.charLimit} is too low a limit for it`
+      blamed === 'value'
+        ? `At most ${block.charLimit} are allowed`
+        : `${block.charLimit} is too low a limit for this value`
     throw badUserInput(`${field}.${blamed}`, `The value has ${size} characters. ${takes}.`)
   }
   return block

@@ -70,7 +70,7 @@ function wasReminded(state: PromptState): boolean {
   )
 }
 
-/** The model's arguments with those that rules fix put over them. */
+/** The model's arguments, overridden by the arguments that rules prefill. */
 export function withPrefilled(state: RunState, call: Pick<CallInQuestion, 'name' | 'arguments'>): Json {
   const prefilled = prefilledFor(state, call.name)
   return prefilled && isJsonObject(call.arguments) ? { ...call.arguments, ...prefilled } : call.arguments

@@ -18,7 +18,7 @@ export function changedArguments(call: Call): ChangedArguments | undefined {
   if (editedArguments !== null && !sameJson(editedArguments, written)) {
     return { by: 'a person', ran: JSON.stringify(editedArguments) }
   }
-  // Text that is no JSON has no arguments: nothing was changed about them.
+  // Text that is not JSON has no arguments, so nothing was changed.
   if (used === null || sameJson(used, written)) return undefined
   return { by: 'a tool rule', ran: JSON.stringify(used) }
 }

@@ -64,7 +64,7 @@ function checkedUrl(field: string, value: string, { isImage }: { readonly isImag
   if (data && (!isImage || data.mediaType.startsWith('image/'))) return value
   if (/^https?:\/\//i.test(value) && URL.canParse(value)) {
     if (value.length <= maxInlineUrl) return storableText(value)
-    throw badUserInput(field, `It has ${value.length} characters. A URL takes ${maxInlineUrl} at the most.`)
+    throw badUserInput(field, `It has ${value.length} characters. A URL has at most ${maxInlineUrl}.`)
   }
   const noun = isImage ? 'an image' : 'a document'
   const expected = isImage ? 'data:image/…;base64,…' : 'data:application/pdf;base64,… or another base64 data URL'
@@ -79,7 +79,7 @@ export function checkedUpload(dataUrl: string, name: string | null | undefined):
   const data = parseDataUrl(dataUrl)
   if (!data) {
     const expected = 'Expected a base64 data URL with a media type, such as data:application/pdf;base64,….'
-    throw badUserInput('input.dataUrl', `${shown(dataUrl)} is no data URL with content. ${expected}`)
+    throw badUserInput('input.dataUrl', `${shown(dataUrl)} is not a data URL with content. ${expected}`)
   }
   const checked = name === null || name === undefined ? null : checkedName('input.name', name, { max: 200 })
   return newFile({ mediaType: data.mediaType, name: checked, bytes: Buffer.from(data.base64, 'base64') })

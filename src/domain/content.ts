@@ -40,7 +40,7 @@ export function textOf(content: readonly (object | { readonly text: string })[])
   return content.flatMap((part) => ('text' in part ? [part.text] : [])).join('\n')
 }
 
-/** What a reader is told who cannot be shown the content: its name, type and size, or its address. */
+/** Describes content for readers that cannot be shown it: its name, type and size, or its address. */
 export function describePart(part: Exclude<ContentPart, { readonly text: string }>): string {
   const noun = kindOf(part) === 'IMAGE' ? 'image' : 'document'
   const file = fileOf(part)

@@ -174,7 +174,7 @@ function denialText(reason: string | null): string {
 
 const expiredReason = 'The approval expired: nobody decided in time.'
 
-/** Denies what nobody decided in time, in nobody's name. False where there was nothing to deny. */
+/** Denies calls whose approval expired, without an actor. False if there was nothing to deny. */
 export function denyExpired(draft: Draft): boolean {
   const expired = draft.state.calls.filter(
     (call) => call.status === 'PENDING' && call.expiresAt !== null && call.expiresAt <= draft.at,

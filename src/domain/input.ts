@@ -25,7 +25,7 @@ export function mergedRequired<Value, Stored>(
   value: Given<Value>,
   options: { readonly current: Stored; readonly check: (value: Value) => Stored },
 ): Stored {
-  if (value === null) throw badUserInput(field, 'null is no value for it. Leave it out to keep what it is.')
+  if (value === null) throw badUserInput(field, 'Must not be null. Omit it to keep the current value.')
   return value === undefined ? options.current : options.check(value)
 }
 
@@ -46,7 +46,7 @@ export function checkedText(field: string, value: string, { max }: { readonly ma
   // Most texts are far from the limit, and no text has more characters than UTF-16 units.
   if (text.length > max) {
     const count = characterCount(text)
-    if (count > max) throw badUserInput(field, `It has ${count} characters. It takes ${max} at the most.`)
+    if (count > max) throw badUserInput(field, `It has ${count} characters. At most ${max} are allowed.`)
   }
   return text
 }
@@ -54,7 +54,7 @@ export function checkedText(field: string, value: string, { max }: { readonly ma
 /** Without white space around it, and not empty. */
 export function checkedName(field: string, value: string, { max }: { readonly max: number }): string {
   const name = checkedText(field, storableText(value).trim(), { max })
-  if (name === '') throw badUserInput(field, `It is empty. It takes from 1 to ${max} characters.`)
+  if (name === '') throw badUserInput(field, `It is empty. Expected 1 to ${max} characters.`)
   return name
 }
 
@@ -63,12 +63,15 @@ const labelPattern = /^[a-zA-Z0-9_.-]{1,64}$/
 
 export function checkedToolName(field: string, value: string): string {
   if (toolNamePattern.test(value)) return value
-  throw badUserInput(field, `${shown(value)} is no tool name. It takes 1 to 64 of a–z, A–Z, 0–9, _ and -.`)
+  throw badUserInput(
+    field,
+    `${shown(value)} is not a tool name. Expected 1 to 64 characters of a–z, A–Z, 0–9, _ and -.`,
+  )
 }
 
 export function checkedLabel(field: string, value: string): string {
   if (labelPattern.test(value)) return value
-  throw badUserInput(field, `${shown(value)} is no label. It takes 1 to 64 of a–z, A–Z, 0–9, _, . and -.`)
+  throw badUserInput(field, `${shown(value)} is not a label. Expected 1 to 64 characters of a–z, A–Z, 0–9, _, . and -.`)
 }
 
 interface Range {
@@ -79,18 +82,18 @@ interface Range {
 /** For Int and Float alike: GraphQL has seen to the difference. */
 export function checkedNumber(field: string, value: number, { from, to }: Range): number {
   if (value >= from && value <= to) return value
-  throw badUserInput(field, `${value} is out of range. It takes a number from ${from} to ${to}.`)
+  throw badUserInput(field, `${value} is out of range. Expected a number from ${from} to ${to}.`)
 }
 
 export function checkedCount(field: string, values: readonly unknown[], { max }: { readonly max: number }): void {
-  if (values.length > max) throw badUserInput(field, `It has ${values.length} entries. It takes ${max} at the most.`)
+  if (values.length > max) throw badUserInput(field, `It has ${values.length} entries. At most ${max} are allowed.`)
 }
 
 /** Names the second of two equal values. */
 export function checkedDistinct(field: string, values: readonly string[]): void {
   const seen = new Set<string>()
   for (const [index, value] of values.entries()) {
-    if (seen.has(value)) throw badUserInput(`${field}.${index}`, `${shown(value)} is given twice. It takes each once.`)
+    if (seen.has(value)) throw badUserInput(`${field}.${index}`, `${shown(value)} is given twice. Remove one of them.`)
     seen.add(value)
   }
 }
@@ -105,7 +108,7 @@ export function checkedTags(field: string, values: readonly string[]): string[] 
 const maxJsonBytes = 64 * 1024
 
 export function checkedObject(field: string, value: Json): JsonObject {
-  if (!isJsonObject(value)) throw badUserInput(field, `It is ${kindOf(value)}. It takes a JSON object.`)
+  if (!isJsonObject(value)) throw badUserInput(field, `It is ${kindOf(value)}. Expected a JSON object.`)
   checkedSize(field, value)
   return value
 }
@@ -113,7 +116,7 @@ export function checkedObject(field: string, value: Json): JsonObject {
 function checkedSize(field: string, value: Json): void {
   const bytes = Buffer.byteLength(JSON.stringify(value))
   if (bytes > maxJsonBytes)
-    throw badUserInput(field, `It is ${bytes} bytes of JSON. It takes ${maxJsonBytes} at the most.`)
+    throw badUserInput(field, `It is ${bytes} bytes of JSON. At most ${maxJsonBytes} are allowed.`)
 }
 
 /** The schema of answers. Null means free text. */
@@ -127,7 +130,7 @@ export function checkedSchema(field: string, value: Json): Json {
   const compiled = compileSchema(value)
   if (compiled.ok) return value
   const { path, message } = compiled.problem
-  throw badUserInput(field, `It is no valid JSON Schema: ${path === '' ? '' : `${path} `}${message}.`)
+  throw badUserInput(field, `It is not a valid JSON Schema: ${path === '' ? '' : `${path} `}${message}.`)
 }
 
 /** A JSON Schema whose values are objects: what tools take. */
@@ -135,7 +138,7 @@ export function checkedObjectSchema(field: string, value: Json): JsonObject {
   const schema = checkedSchema(field, checkedObject(field, value)) as JsonObject
   if (schema.type !== 'object') {
     const type = schema.type === undefined ? 'no type' : `type ${JSON.stringify(schema.type)}`
-    throw badUserInput(field, `It has ${type} at its top. It takes a JSON Schema with "type": "object".`)
+    throw badUserInput(field, `It has ${type} at its top. Expected a JSON Schema with "type": "object".`)
   }
   return schema
 }
@@ -145,7 +148,7 @@ export function checkedTimezone(field: string, value: string): string {
     new Intl.DateTimeFormat('en', { timeZone: value })
     return value
   } catch {
-    throw badUserInput(field, `${shown(value)} is no time zone. It takes an IANA name such as UTC or Europe/Berlin.`)
+    throw badUserInput(field, `${shown(value)} is not a time zone. Expected an IANA name such as UTC or Europe/Berlin.`)
   }
 }
 

@@ -75,7 +75,7 @@ function written(block: Block, given: string): MemoryEdit {
   const size = characterCount(value)
   if (size > block.charLimit)
     return failed(
-      `The memory block ${block.label} would have ${size} characters, and takes ${block.charLimit} at the most. Nothing was written: leave out ${size - block.charLimit} or more.`,
+      `The memory block ${block.label} would have ${size} characters, and at most ${block.charLimit} are allowed. Nothing was written: leave out ${size - block.charLimit} or more.`,
     )
   if (value === block.value) return { ok: true, output: `The memory block ${block.label} is as it was.` }
   return {
@@ -87,7 +87,7 @@ function written(block: Block, given: string): MemoryEdit {
 
 function labels(blocks: readonly Block[]): string {
   const names = blocks.filter((block) => !block.readOnly).map((block) => block.label)
-  return names.length === 0 ? 'There is none that can be edited.' : `Those that can be edited: ${names.join(', ')}.`
+  return names.length === 0 ? 'No block can be edited.' : `Blocks that can be edited: ${names.join(', ')}.`
 }
 
 function failed(output: string): MemoryEdit {

@@ -48,14 +48,14 @@ function mediaOf(part: Exclude<ContentPart, { readonly text: string }>, conversa
   return { ...data, name: null, sizeBytes, tokens }
 }
 
-/** Estimated tokens of content that is no text. */
+/** Estimated tokens of content that is not text. */
 export function weighMedia(part: MediaPart): number {
   const media = 'image' in part ? part.image : part.document
   if ('url' in media) return 'image' in part ? usualImageTokens : usualDocumentTokens
   return media.tokens
 }
 
-/** The parts as text, for readers that see no media: what is no text is described. */
+/** The parts as text, for readers that see no media: other content is described. */
 export function contentText(content: readonly ContentPart[]): string {
   return content.map((part) => ('text' in part ? part.text : `[${describePart(part)}]`)).join('\n')
 }

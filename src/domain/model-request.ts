@@ -28,7 +28,7 @@ export interface ModelToolReturn extends Timed {
   readonly name: string
   readonly failed: boolean
   readonly output: string
-  /** All parts, in order, if some are no text. `output` is the text among them. */
+  /** All parts, in order, if some are not text. `output` is the text among them. */
   readonly content?: readonly ModelContent[]
   /** What the model must know about its call beside the result: who changed its arguments, and why. */
   readonly notes?: readonly string[]
@@ -45,7 +45,7 @@ export interface ModelTool {
  */
 export type ToolChoice = 'auto' | 'required' | { readonly tool: string }
 
-/** Is told what is sent to a provider and what comes back, where somebody wants to see it later. */
+/** Receives the request to a provider and its response, if they are to be kept. */
 export interface Exchange {
   /** Called for each attempt, with exactly the body that is sent. */
   sent(model: string, body: object): void
@@ -58,7 +58,7 @@ export interface ModelRequest {
   readonly model: string
   readonly systemPrompt: string
   readonly messages: readonly ModelMessage[]
-  /** Only those that the rules allow now; none where no tool may be called. */
+  /** The tools that the rules allow now. Empty if no tool may be called. */
   readonly tools: readonly ModelTool[]
   /** 'auto' where it is left out. */
   readonly toolChoice?: ToolChoice

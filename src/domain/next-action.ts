@@ -68,7 +68,7 @@ export function nextAction(state: RunState): Action {
 }
 
 function limitReached({ run, steps }: RunState): StopReason | undefined {
-  // Requests that failed, and those for summaries, are no steps.
+  // Failed requests, and requests for summaries, do not count as steps.
   if (steps.filter(isAnswered).length >= run.maxSteps) return 'MAX_STEPS'
   const spent = run.usage.inputTokens + run.usage.outputTokens
   return run.maxTotalTokens !== null && spent >= run.maxTotalTokens ? 'BUDGET_EXCEEDED' : undefined

@@ -21,7 +21,7 @@ export interface OfferedUpload {
   readonly field: string
 }
 
-/** All the files of a request: those that it names, and those that it brings. */
+/** All files of a request: the ones that it refers to, and the ones that it uploads. */
 export interface OfferedFiles {
   readonly named: readonly OfferedFile[]
   readonly brought: readonly OfferedUpload[]

@@ -37,7 +37,7 @@ export function faultOfAnswer(schema: Json, text: string): RunError | undefined 
   }
 }
 
-/** What the model is told about such an answer. */
+/** Tells the model why its answer was not accepted. */
 export function correctionOf(fault: RunError): string {
   return `${fault.message} Answer again, with nothing but a JSON value that satisfies the schema.`
 }

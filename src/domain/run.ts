@@ -128,7 +128,8 @@ export interface Run {
   /** Its place among the conversation's runs: 1, 2, 3 … in the order in which they were accepted. */
   readonly number: number
   /**
-   * Its place among the runs that held the conversation; null while it waits, and for ever if it was cancelled then.
+   * Its place among the runs that held the conversation; null while it waits, and permanently if it was cancelled while
+   * waiting.
    */
   readonly hold: number | null
   /** The place of the run before it on its branch; that of no run if it is the first. Null like `hold`. */

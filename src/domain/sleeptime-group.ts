@@ -2,7 +2,7 @@
 export interface SleeptimeGroup {
   readonly id: string
   readonly tenantId: string
-  /** The foreground agent: it has one group at the most. */
+  /** The foreground agent, which has at most one group. */
   readonly agentId: string
   /** In the order in which they were named. */
   readonly sleeptimeAgentIds: readonly string[]

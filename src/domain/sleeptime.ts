@@ -28,10 +28,10 @@ Each entry says whose words follow, and quotes them line by line. "assistant" is
 
 Tend the memory that you share with it: put into your memory blocks what is worth knowing later, correct what is no longer true, and leave alone what is not worth keeping. If you have a block memory_persona, it says how to go about it.`
 
-/** Even where there is no room: the run then fails by itself, and says why. */
+/** Applies even if there is no room for it: the run then fails and says why. */
 const shortestMaterial = 200
 
-/** The one message that a background run is given, of so many tokens at the most. */
+/** The only input message of a background run, with at most this many tokens. */
 export function sleeptimeInput(unread: readonly UnreadConversation[], tokens: number): GivenMessage {
   const left = Math.max(shortestMaterial, tokens - countTokens(introduction))
   const each = Math.floor(left / unread.length)

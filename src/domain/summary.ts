@@ -14,7 +14,7 @@ Write for the assistant, in plain sentences or short lists:
 - names, numbers, ids, addresses and quotations that may be needed again, exactly as they were;
 - what was promised or is still open, and what was to come next.
 
-Leave out greetings, repetitions and what later turned out to be wrong. Invent nothing. Write nothing but the summary, in 400 words at the most, in the language of the conversation.`
+Leave out greetings, repetitions and what later turned out to be wrong. Invent nothing. Write nothing but the summary, in at most 400 words, in the language of the conversation.`
 
 /** The request for a summary. The model's answer is the summary. */
 export function summaryRequest(

@@ -2,10 +2,13 @@ import { correctAnswer, endRun } from './advance.ts'
 import type { Draft } from './draft.ts'
 import { lastStep, type DrivenRun } from './run-state.ts'
 
-/** A run that so many workers died of, with no checkpoint in between, is not given to another. */
+/** After this many workers died driving a run, with no checkpoint in between, the run is failed. */
 export const poisonAfter = 3
 
-/** A run that so many workers died of is driven apart from others like it, so that a further death tells them apart. */
+/**
+ * After this many deaths, a run is a suspect and driven apart from other suspects, so that the next death blames one
+ * run.
+ */
 export const suspectAfter = poisonAfter - 1
 
 /** A worker begins to drive a run that it claimed. The first time, the run's input becomes messages. */

@@ -13,7 +13,7 @@ import type { AssistantPart, ModelMessage, ModelRequest, ModelTool } from './mod
 /** The counter's time grows with the square of a word's length, and some scripts know no spaces: it gets pieces. */
 const pieceLength = 400
 /**
- * A text of more pieces is counted by so many of them, evenly spread: a megabyte would hold the process up for seconds.
+ * A text of more pieces is estimated from this many, evenly spread: counting a megabyte would block for seconds.
  */
 const countedPieces = 125
 /** Words such as <|endoftext|> are what someone wrote, and weigh what they are written with. */

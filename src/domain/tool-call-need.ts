@@ -27,7 +27,7 @@ function needOfTool(state: RunState, name: string): ToolCallNeed | null {
   return when === 'CONDITION' ? null : when === 'ALWAYS' ? 'APPROVAL' : 'NOTHING'
 }
 
-/** What readers are told that a call will wait for, while the model is still writing its arguments. */
+/** What a call will wait for, as readers see it while the model is still writing the arguments. */
 export function announcedNeed(state: RunState, name: string): ToolCallNeed | null {
   const exists = parametersOf(state, name) !== undefined
   // Nothing waits in a background run: a call that would is denied.

@@ -19,7 +19,7 @@ export interface ToolResult {
   readonly status: ToolReturnStatus
   /** The text of the result. */
   readonly output: string
-  /** All parts, in order, if some are no text. `output` is the text among them. */
+  /** All parts, in order, if some are not text. `output` is the text among them. */
   readonly content?: readonly ContentPart[]
   /** The tool's structured result, if it is not what `output` says as JSON. */
   readonly json?: Json

@@ -140,12 +140,11 @@ function refuseForeignSettings(current: ToolSettings, input: ToolInput): void {
 
 function mergeImplementation(current: ToolImplementation, input: Given<ToolImplementationInput>): ToolImplementation {
   if (input === undefined) return pickImplementation(current)
-  if (input === null)
-    throw badUserInput('input.implementation', 'null is no value for it. Leave it out to keep what it is.')
+  if (input === null) throw badUserInput('input.implementation', 'Must not be null. Omit it to keep the current value.')
   if ('javascript' in input) {
     const source = checkedText('input.implementation.javascript.source', input.javascript.source, { max: 500_000 })
     if (source.trim() === '')
-      throw badUserInput('input.implementation.javascript.source', 'It is empty. It takes the body of a module.')
+      throw badUserInput('input.implementation.javascript.source', 'It is empty. Expected the source of a module.')
     return { kind: 'JAVASCRIPT', source }
   }
   if ('http' in input) {
@@ -157,10 +156,7 @@ function mergeImplementation(current: ToolImplementation, input: Given<ToolImple
     return { kind: 'HTTP', url: checkedHttpUrl('input.implementation.http.url', input.http.url), headers }
   }
   if (!input.client)
-    throw badUserInput(
-      'input.implementation.client',
-      'false says nothing. It takes true; or give javascript or http instead.',
-    )
+    throw badUserInput('input.implementation.client', 'It is false. Expected true, or `javascript` or `http` instead.')
   return { kind: 'CLIENT' }
 }
 
@@ -184,7 +180,7 @@ export function checkedHttpUrl(field: string, value: string): string {
   const text = checkedText(field, value, { max: 2_000 })
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url?.protocol !== 'http:' && url?.protocol !== 'https:')
-    throw badUserInput(field, `${shown(value)} is no address. It takes one that begins with http:// or https://.`)
+    throw badUserInput(field, `${shown(value)} is not a URL. Expected one that begins with http:// or https://.`)
   // It would be shown to everyone who may read the tool.
   if (url.username !== '' || url.password !== '')
     throw badUserInput(field, 'It holds a user name or password. Put them into an Authorization header.')
@@ -196,11 +192,11 @@ const headerNamePattern = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,200}$/
 /** The values are secrets: no message repeats one. */
 export function checkedHeaders(field: string, value: Json): Record<string, string> {
   const headers = Object.entries(checkedObject(field, value))
-  if (headers.length > 50) throw badUserInput(field, `It has ${headers.length} headers. It takes 50 at the most.`)
+  if (headers.length > 50) throw badUserInput(field, `It has ${headers.length} headers. At most 50 are allowed.`)
   return Object.fromEntries(
     headers.map(([name, text]) => {
-      if (!headerNamePattern.test(name)) throw badUserInput(field, `${shown(name)} is no name of a header.`)
-      if (typeof text !== 'string') throw badUserInput(`${field}.${name}`, 'It is not a string. It takes a string.')
+      if (!headerNamePattern.test(name)) throw badUserInput(field, `${shown(name)} is not the name of a header.`)
+      if (typeof text !== 'string') throw badUserInput(`${field}.${name}`, 'Expected a string.')
       // RFC 9110: what fetch would refuse when the tool is called.
       if (!/^[\t\x20-\x7e\x80-\xff]*$/.test(text))
         throw badUserInput(`${field}.${name}`, 'It holds a character that no header can carry, such as a line break.')

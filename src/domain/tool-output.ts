@@ -59,7 +59,7 @@ function structuredResult(
   return { truncated: true }
 }
 
-/** Undefined for text that is no JSON, or that is nested too deeply to be written again. */
+/** Undefined for text that is not JSON, or that is nested too deeply to be serialized again. */
 function parsed(text: string): Json | undefined {
   try {
     return storableJson(JSON.parse(text) as Json)
@@ -68,7 +68,7 @@ function parsed(text: string): Json | undefined {
   }
 }
 
-/** Cuts the text of the parts to a limit that they share. Parts that are no text stay. */
+/** Cuts the text of the parts to a limit that they share. Parts that are not text stay. */
 function cutParts<Part extends object>(parts: readonly Part[], limit: number) {
   const kept: Part[] = []
   let left = limit

@@ -61,10 +61,10 @@ function valueProblems({ kind, children, maxCalls, outputMapping, prefilledArgum
   if (kind === 'CONDITIONAL' && !isMapping(outputMapping ?? null))
     problems.push({
       path: 'outputMapping',
-      message: 'It takes a JSON object with at least one entry: output value → name of a tool.',
+      message: 'Expected a JSON object with at least one entry: output value → name of a tool.',
     })
   if ((prefilledArguments ?? null) !== null && !isJsonObject(prefilledArguments!))
-    problems.push({ path: 'prefilledArguments', message: 'It takes a JSON object: argument → value.' })
+    problems.push({ path: 'prefilledArguments', message: 'Expected a JSON object: argument → value.' })
   return problems
 }
 

@@ -1,6 +1,6 @@
 import type { ConditionalRule, ToolRule } from './tool-rules.ts'
 
-/** The rules in words that a model is told them in. */
+/** Describes the rules for the model. */
 export function describeToolRules(rules: readonly ToolRule[]): string[] {
   const first = rules.filter((rule) => rule.kind === 'RUN_FIRST').map((rule) => rule.tool)
   return [
@@ -24,7 +24,7 @@ function describe(rule: ToolRule): string | undefined {
     case 'TERMINAL':
       return `Calling ${tool} ends your turn.`
     case 'MAX_CALLS':
-      return `${tool} may be called ${rule.maxCalls === 1 ? 'once' : `${rule.maxCalls} times`} at the most.`
+      return `${tool} may be called at most ${rule.maxCalls === 1 ? 'once' : `${rule.maxCalls} times`}.`
     case 'REQUIRED_BEFORE_EXIT':
       return `${tool} must have been called before your turn ends.`
     case 'REQUIRES_APPROVAL':

@@ -15,7 +15,7 @@ export function checkedToolRules(field: string, inputs: readonly ToolRuleInput[]
   const seen = new Set<string>()
   for (const [index, rule] of rules.entries()) {
     const text = canonicalJson(rule as unknown as Json)
-    if (seen.has(text)) throw badUserInput(`${field}.${index}`, 'The same rule is given twice. It takes each once.')
+    if (seen.has(text)) throw badUserInput(`${field}.${index}`, 'The same rule is given twice. Remove one of them.')
     seen.add(text)
   }
   return rules

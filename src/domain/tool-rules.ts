@@ -63,7 +63,7 @@ export interface RuleProblem {
 /** Rules may name only tools that the agent has. */
 export function unknownToolProblems(rules: readonly ToolRule[], toolNames: Iterable<string>): RuleProblem[] {
   const known = new Set(toolNames)
-  const takes = known.size === 0 ? 'The agent has no tools' : `It takes one of: ${[...known].join(', ')}`
+  const takes = known.size === 0 ? 'The agent has no tools' : `Expected one of: ${[...known].join(', ')}`
   return rules.flatMap((rule, index) =>
     toolsNamedBy(rule)
       .filter(({ tool }) => !known.has(tool))

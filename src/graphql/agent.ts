@@ -9,7 +9,7 @@ import { ModelSettings } from './model-settings.ts'
 import { Node, registerNode, uuidOf } from './node.ts'
 import { ToolRule } from './tool-rule.ts'
 
-/** Its tools, blocks, conversations and runs are told by the modules of those nouns. */
+/** The modules of tools, blocks, conversations and runs add the fields for them. */
 export const Agent = builder.objectRef<AgentShape>('Agent')
 Agent.implement({
   description: 'A model with instructions, memory blocks and tools. All of its state is stored in the database.',
@@ -90,7 +90,7 @@ builder.queryFields((t) => ({
   agent: t.field({
     type: Agent,
     nullable: true,
-    description: 'Agent with this id.',
+    description: 'Agent with this id. Null if there is none.',
     args: { id: t.arg.id({ required: true, description: 'Id of the agent.' }) },
     resolve(_root, { id }, context) {
       const uuid = uuidOf('Agent', id)

@@ -30,7 +30,9 @@ InboxAdded.implement({
 const InboxRemoved = builder.objectRef<InboxChange>('InboxRemoved')
 InboxRemoved.implement({
   description: 'A call no longer waits.',
-  fields: (t) => ({ toolCall: t.expose('toolCall', { type: ToolCall, description: 'The call as it is now.' }) }),
+  fields: (t) => ({
+    toolCall: t.expose('toolCall', { type: ToolCall, description: 'The call, in its current state.' }),
+  }),
 })
 
 const ApprovalInboxEvent = builder.unionType('ApprovalInboxEvent', {

@@ -12,7 +12,7 @@ import { deletedPayloadType, payloadType } from './payload.ts'
 import { Refusal } from './refusal.ts'
 
 const descriptions = {
-  label: 'Name of the block in the system prompt: 1 to 64 of a–z, A–Z, 0–9, _, . and -.',
+  label: 'Name of the block in the system prompt: 1 to 64 characters of a–z, A–Z, 0–9, _, . and -.',
   value: 'Content, at most `charLimit` characters.',
   description: 'Tells the model what the block is for, at most 10,000 characters.',
   charLimit: 'Maximum number of characters in `value`. Defaults to 20,000, at most 1,000,000.',

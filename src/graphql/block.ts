@@ -58,7 +58,7 @@ builder.queryFields((t) => ({
   block: t.field({
     type: Block,
     nullable: true,
-    description: 'Block with this id.',
+    description: 'Block with this id. Null if there is none.',
     args: { id: t.arg.id({ required: true, description: 'Id of the block.' }) },
     resolve(_root, { id }, context) {
       const uuid = uuidOf('Block', id)

@@ -52,7 +52,7 @@ export function connectionType<Node>(name: string, node: NodeRef<Node>) {
   const Edge = edgeType(name, node)
   const Connection = builder.objectRef<CountedPage<Node>>(`${name}Connection`)
   Connection.implement({
-    description: `A page of ${name}s.`,
+    description: `A page of a list of ${name} objects.`,
     fields: (t) => ({
       nodes: t.field({
         type: [node as ObjectRef<BuilderTypes, Node>],

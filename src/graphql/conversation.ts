@@ -20,7 +20,7 @@ import { loadExisting } from './load-existing.ts'
 import { Node, registerNode, requireUuid, uuidOf, uuidsOfFilter } from './node.ts'
 import { deletedPayloadType, payloadType } from './payload.ts'
 
-/** Its messages, runs and stream are told by the modules of those nouns. */
+/** The modules of messages, runs and streams add the fields for them. */
 export const Conversation = builder.objectRef<ConversationShape>('Conversation')
 Conversation.implement({
   description: [

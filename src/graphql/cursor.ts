@@ -32,7 +32,7 @@ function beginningOf(conversationId: string): RunCursor {
 }
 
 /**
- * A cursor that a client gave for this run. One past the end of an ended run has nothing after it, which is no fault.
+ * A cursor that a client gave for this run. A cursor past the end of an ended run is valid: nothing follows it.
  */
 export function requireCursor(run: Run, text: string): RunCursor {
   return inRun(run, requireDecoded(text))
@@ -81,5 +81,7 @@ export async function requireConversationCursor(
 function requireDecoded(text: string): DecodedCursor {
   const cursor = decodeCursor(text)
   if (cursor) return cursor
-  throw badCursor(`${JSON.stringify(text.slice(0, 100))} is no cursor. Pass an event's cursor or lastCursor unchanged.`)
+  throw badCursor(
+    `${JSON.stringify(text.slice(0, 100))} is not a cursor. Pass an event's cursor or lastCursor unchanged.`,
+  )
 }

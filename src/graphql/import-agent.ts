@@ -48,7 +48,7 @@ function toImportedTool(schema: GraphQLSchema, field: string, tool: DocumentTool
 /** Reads a part of the document as GraphQL reads a variable of this type, so that both take the same. */
 function coerced(schema: GraphQLSchema, typeName: string, field: string, value: Json): unknown {
   const type = schema.getType(typeName)
-  if (!isInputType(type)) throw new Error(`${typeName} is no input type of the schema.`)
+  if (!isInputType(type)) throw new Error(`${typeName} is not an input type of the schema.`)
   return coerceInputValue(value, type, (path, _value, error) => {
     throw badUserInput([field, ...path].join('.'), error.message)
   })

@@ -65,7 +65,7 @@ function costOfFullQuery(sizes: ListSizes): number {
   return costOf(getOperationAST(document)!, document, sizes)
 }
 
-/** Fragments are counted once and remembered: a few that spread each other twice would otherwise take for ever. */
+/** Fragments are counted once and remembered: a few that spread each other twice would otherwise take forever. */
 function costOf(operation: OperationDefinitionNode, document: DocumentNode, sizes: ListSizes): number {
   const fragments = new Map(
     document.definitions

@@ -14,7 +14,7 @@ McpServer.implement({
   interfaces: [Node],
   fields: (t) => ({
     id: t.id({
-      description: 'Globally unique, and the same for ever.',
+      description: 'Globally unique and permanent.',
       resolve: (server) => encodeId('McpServer', server.id),
     }),
     name: t.exposeString('name', { description: 'Display name. Unique in the tenant.' }),
@@ -98,14 +98,14 @@ builder.mutationFields((t) => ({
     type: AddMcpServerPayload,
     nullable: true,
     description: 'Connects to a Model Context Protocol server and stores its tools as tools of kind MCP.',
-    args: { input: t.arg({ type: AddMcpServerInput, required: true, description: 'Id of the server.' }) },
+    args: { input: t.arg({ type: AddMcpServerInput, required: true, description: 'The server to add.' }) },
     resolve: (_root, { input }, context) => addMcpServer(context, context.viewer, input),
   }),
   refreshMcpServer: t.field({
     type: RefreshMcpServerPayload,
     nullable: true,
     description: 'Lists the tools of a server again and stores the changes.',
-    args: { input: t.arg({ type: RefreshMcpServerInput, required: true, description: 'Which server.' }) },
+    args: { input: t.arg({ type: RefreshMcpServerInput, required: true, description: 'The server to refresh.' }) },
     resolve: (_root, { input }, context) =>
       refreshMcpServer(context, context.viewer, { id: requireUuid('McpServer', input.id) }),
   }),
@@ -113,7 +113,7 @@ builder.mutationFields((t) => ({
     type: RemoveMcpServerPayload,
     nullable: true,
     description: 'Removes a server and its tools.',
-    args: { input: t.arg({ type: RemoveMcpServerInput, required: true, description: 'Which server.' }) },
+    args: { input: t.arg({ type: RemoveMcpServerInput, required: true, description: 'The server to remove.' }) },
     async resolve(_root, { input }, context) {
       await removeMcpServer(context, context.viewer, { id: requireUuid('McpServer', input.id) })
       return input.id

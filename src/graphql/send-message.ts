@@ -24,7 +24,7 @@ const ClientToolInput = builder.inputType('ClientToolInput', {
   fields: (t) => ({
     name: t.string({
       required: true,
-      description: 'Name by which the model calls the tool: 1 to 64 of a–z, A–Z, 0–9, _ and -.',
+      description: 'Name by which the model calls the tool: 1 to 64 characters of a–z, A–Z, 0–9, _ and -.',
     }),
     description: t.string({
       description: 'Tells the model what the tool does, at most 10,000 characters. Empty by default.',
@@ -119,7 +119,7 @@ async function send(context: Context, input: typeof SendMessageInput.$inferInput
 function toCommand(input: typeof SendMessageInput.$inferInput): Parameters<typeof sendMessage>[2] {
   const { to, messages, clientTools, maxSteps, maxTotalTokens, responseSchema, whenBusy, idempotencyKey, metadata } =
     input
-  if (messages.length === 0) throw badUserInput('input.messages', 'It is empty. It takes one message or more.')
+  if (messages.length === 0) throw badUserInput('input.messages', 'It is empty. Expected at least one message.')
   return {
     to: to.agentId
       ? { agentId: requireUuid('Agent', to.agentId) }

@@ -23,7 +23,7 @@ interface FilterArguments {
   readonly types?: readonly DomainEventType[] | null | undefined
 }
 
-/** A background run is one of another agent and conversation, so a viewer with limits is told of none. */
+/** A background run belongs to another agent and conversation, so a limited viewer is sent none. */
 function filterOf({ deltas, types }: FilterArguments, { viewer }: Context): EventFilter {
   if (!isLimited(viewer)) return { deltas, types: types ? new Set(types) : undefined }
   return { deltas, types: new Set((types ?? eventTypes).filter((type) => type !== 'CHILD_RUN_STARTED')) }
@@ -116,7 +116,7 @@ builder.subscriptionFields((t) => ({
   runChanges: t.field({
     type: Run,
     description:
-      'The runs whose status changed at or after `since`, as they are now, then each run when its status changes. A run may be sent more than once for one change. The stream does not end by itself.',
+      'The runs whose status changed at or after `since`, in their current state, then each run when its status changes. A run may be sent more than once for one change. The stream does not end by itself.',
     args: {
       since: t.arg({ type: 'DateTime', required: true, description: 'Start with changes at or after this time.' }),
       agentIds: t.arg.idList({ description: 'Only runs of these agents. Omit it for runs of all agents.' }),

@@ -52,7 +52,7 @@ const descriptions = {
   approvalsRequired: 'How many different actors must approve a call, 1 to 10. Defaults to 1.',
   approvalExcludesSender:
     'Whether the actor who started the run is barred from approving its calls of this tool. Defaults to false.',
-  approvalTimeoutMs: 'Time after which an undecided call is denied. Defaults to null: without limit.',
+  approvalTimeoutMs: 'Time after which an undecided call is denied, in milliseconds. Defaults to null: no limit.',
   parallel: 'Whether a call may run at the same time as other calls of its step. Defaults to false.',
   idempotent: 'Whether a call is safe to repeat after a crash left its outcome unknown. Defaults to false.',
   returnCharLimit: 'Maximum number of characters in a result. Defaults to 50,000, at most 10,000,000.',
@@ -66,7 +66,7 @@ const UpsertToolInput = builder.inputType('UpsertToolInput', {
   fields: (t) => ({
     name: t.string({
       required: true,
-      description: 'Name by which models call the tool: 1 to 64 of a–z, A–Z, 0–9, _ and -.',
+      description: 'Name by which models call the tool: 1 to 64 characters of a–z, A–Z, 0–9, _ and -.',
     }),
     description: t.string({ description: descriptions.description }),
     parameters: t.field({ type: 'JSON', description: descriptions.parameters }),

@@ -18,7 +18,7 @@ const ToolKind = builder.enumType('ToolKind', {
   } as const,
 })
 
-/** Its MCP server is told by the module of that noun. */
+/** `mcp-server.ts` adds the field for its server. */
 export const Tool = builder.objectRef<ToolShape>('Tool')
 Tool.implement({
   description:
@@ -108,7 +108,7 @@ builder.queryFields((t) => ({
   tool: t.field({
     type: Tool,
     nullable: true,
-    description: 'Tool with this id.',
+    description: 'Tool with this id. Null if there is none.',
     args: { id: t.arg.id({ required: true, description: 'Id of the tool.' }) },
     resolve(_root, { id }, context) {
       const uuid = uuidOf('Tool', id)

@@ -17,7 +17,7 @@ import { PulledIterator } from './pulled-iterator.ts'
 export interface ConversationStart {
   /** The run that was read last, by its place among the runs that held the conversation. 0 before the first. */
   readonly hold: number
-  /** The last event that was read of that run. Undefined if there is no such run, or not any more. */
+  /** The last event that was read of that run. Undefined if the run does not exist, or no longer exists. */
   readonly cursor: RunCursor | undefined
   /** Whether the run may have more to read at this place. */
   readonly follow: boolean

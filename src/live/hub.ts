@@ -105,7 +105,7 @@ export interface HubInlet {
   topics(): readonly (readonly [topic: string, kind: TopicKind])[]
 }
 
-/** Is told what this process did, for logs and metrics. */
+/** Called with what this process did, for logs and metrics. */
 export interface HubObserver {
   checkpointStored(checkpoint: Checkpoint): void
   /** A change that no checkpoint describes. */

@@ -44,7 +44,7 @@ export interface RelayOptions {
   readonly bus: Bus
   readonly hub: Hub
   readonly log: Log
-  /** Is told how long the bus took to bring this process's own message back. */
+  /** Called with the time that the bus took to return this process's own message. */
   readonly onDelay?: (seconds: number) => void
 }
 

@@ -150,7 +150,7 @@ export class WaitingCalls {
     this.#replace(known, new Map(calls.map((call) => [call.id, call])))
   }
 
-  /** Replaces the known calls by those that were found. */
+  /** Replaces the known calls with the given ones. */
   #replace(known: readonly WaitingCall[], found: ReadonlyMap<string, WaitingCall>): void {
     for (const call of known) if (!found.has(call.id)) this.#change({ type: 'InboxRemoved', call })
     for (const call of found.values()) {

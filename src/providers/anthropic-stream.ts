@@ -136,7 +136,7 @@ function detailsOf(delta: { readonly stop_details?: unknown }): string | null {
 }
 
 function endOf({ reason, details }: { reason: string; details: string | null }, counts: Counts): ModelPart {
-  // What was refused must leave the context, so this is no answer.
+  // Refused content must leave the context, so this does not count as an answer.
   if (reason === 'refusal') return unusable('The model refused to answer.', details, { retryable: false })
   const cut = reason === 'max_tokens' || reason === 'model_context_window_exceeded'
   return { type: 'finish', reason: cut ? 'length' : 'end', usage: usageOf(counts) }

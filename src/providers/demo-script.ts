@@ -47,7 +47,7 @@ function answerAfter(last: ModelMessage | undefined, told: readonly ModelMessage
   return last?.role === 'assistant' && notes.length > 0 ? `Noted: ${notes.join('\n')}` : undefined
 }
 
-/** What the model is told about content that it cannot read is repeated too, but is no part of a script. */
+/** Descriptions of content that the model cannot read are repeated too, but are not part of the script. */
 function scriptOf(content: readonly ModelContent[]): DemoScript {
   const isDescription = (part: ModelContent) => 'describes' in part
   const message = textOf(content.filter((part) => !isDescription(part)))

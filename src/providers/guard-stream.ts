@@ -44,7 +44,7 @@ function checkItem(part: ModelPart, kinds: Map<string, ItemKind>): void {
 /** Far above every context window, and far below the largest integer of the database. */
 const mostTokens = 20_000_000
 
-/** A value that is no count of tokens counts as 0: usage is for information, and must not cost the answer. */
+/** A value that is not a token count becomes 0: usage is informational, and must not make the answer fail. */
 function countable(usage: TokenCounts): TokenCounts {
   const count = (value: unknown) =>
     Number.isInteger(value) && Number(value) >= 0 && Number(value) <= mostTokens ? Number(value) : 0

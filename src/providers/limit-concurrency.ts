@@ -2,7 +2,7 @@ import type { ModelPart, ModelRequest } from '../domain/model-request.ts'
 import { abortable } from '../util/abort.ts'
 import type { Provider } from './provider.ts'
 
-/** The provider with at most so many requests at a time. The others wait in the order in which they came. */
+/** Limits how many requests a provider handles at a time. Other requests wait in order of arrival. */
 export function limitConcurrency(provider: Provider, most: number): Provider {
   let running = 0
   const waiting: (() => void)[] = []

@@ -9,7 +9,7 @@ import type { Origins } from './origin.ts'
 /** Finds out who sends a request by its `Authorization` header (null: there is none). Throws UNAUTHENTICATED. */
 export type Authenticate<Viewer> = (authorization: string | null) => Promise<Viewer>
 
-/** Whom the limits of a viewer are counted for. */
+/** The counters that a viewer's requests count towards. */
 export type ClientOf<Viewer> = (viewer: Viewer) => Client
 
 /** `Authenticate` for clients: `host` is the header that the client sent. */

@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache'
 import { ClientError } from '../graphql/errors.ts'
 import type { Limits } from './limits.ts'
 
-/** Whom limits are counted for. */
+/** The counters that requests count towards. */
 export interface Client {
   /** The key or person, within its tenant. */
   readonly id: string

@@ -9,7 +9,7 @@ export interface Host {
 
 export const badHost = 'The `Host` header must be a host name or an IP address, with an optional port.'
 
-/** Reads a `Host` header. Undefined if it is no host name or IP address with an optional port. */
+/** Reads a `Host` header. Undefined if it is not a host name or IP address with an optional port. */
 export function parseHost(header: string): Host | undefined {
   const [, bracketed, plain, digits] = /^(?:\[([^\]]*)\]|([^:[\]]*))(?::(\d{1,5}))?$/.exec(header) ?? []
   const port = digits === undefined ? undefined : Number(digits)

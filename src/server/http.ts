@@ -34,7 +34,7 @@ export interface HttpServerOptions<Viewer> {
   readonly authenticate: Authenticate<Viewer>
   /** Called once per operation, on every transport. */
   readonly createContext: (viewer: Viewer) => object
-  /** Whom limits per key are counted for. Defaults to all viewers together. */
+  /** The key of the counter for limits per key. Defaults to one counter for all viewers. */
   readonly clientOf?: ClientOf<Viewer>
   /** Whether to refuse new requests for now. Defaults to never. */
   readonly isOverloaded?: () => boolean
@@ -48,7 +48,7 @@ export interface HttpServerOptions<Viewer> {
   /** Origins of other sites whose pages may use the API. Defaults to none. */
   readonly allowedOrigins?: readonly string[]
   readonly ready: Ready
-  /** Is told of every query and mutation. Undefined: operations have no spans. */
+  /** Called for every query and mutation. Undefined: operations have no spans. */
   readonly observeOperation?: OperationObserver | undefined
   /** What `/metrics` shows to viewers that `check` lets pass. `check` throws FORBIDDEN for the others. */
   readonly metrics?: MetricsPage & { readonly check: (viewer: Viewer) => void }
@@ -168,7 +168,7 @@ export function createHttpServer<Viewer>(options: HttpServerOptions<Viewer>): Ht
 
   /** Connections whose request has no complete response yet. */
   const answering = new WeakSet<Socket>()
-  // Nothing moved on a connection for this long. A response that is still being made is no reason to close it; one that
+  // Nothing moved on a connection for this long. A connection whose response is still being made is kept; one that
   // the client does not read is.
   server.setTimeout(limits.stalledSocketMs, (socket) => {
     if (answering.has(socket) && socket.writableLength === 0) return

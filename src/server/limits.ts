@@ -17,7 +17,7 @@ import { operationCost } from '../graphql/operation-cost.ts'
 
 /** The same limits hold for HTTP, server-sent events and WebSockets. */
 export interface Limits {
-  /** Levels of fields. A fragment is no level. */
+  /** Levels of fields. Fragments do not count as levels. */
   readonly depth: number
   /** Fields that a result, or one event of a subscription, may have if every list is full. */
   readonly cost: number
@@ -106,7 +106,7 @@ export function documentLimits(limits: Limits): Plugin[] {
   }
   return [
     maxTokensPlugin({ n: limits.tokens, ...throwIt }),
-    // Fragments are flattened: they are no levels, and unions and interfaces need many of them.
+    // Fragments are flattened and do not count as levels: unions and interfaces need many of them.
     maxDepthPlugin({ n: limits.depth, flattenFragments: true, ...report }),
     // Without this empty allowList, aliases of __typename are not counted.
     maxAliasesPlugin({ n: limits.aliases, allowList: [], ...report }),

@@ -65,7 +65,7 @@ export function createOutlet(socket: WebSocket, connection: Socket): Outlet {
 
 /**
  * Resolves once the data has left, so that a slow reader slows its own streams, and at once if the socket is closed. It
- * never rejects: a client that has left is no fault, and the socket's `close` event tells the rest.
+ * never rejects: a client that has left is not an error, and the socket's `close` event does the rest.
  */
 export function send(socket: WebSocket, data: string): Promise<void> {
   return new Promise((resolve) => {

@@ -45,7 +45,7 @@ interface WebSocketOptions<Viewer> {
 
 export interface WebSocketEndpoint {
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void
-  /** Tells every client to reconnect (1012), and after `graceMs` cuts those that have not closed. */
+  /** Tells every client to reconnect (1012). After `graceMs`, cuts off the clients that have not closed. */
   close(graceMs: number): Promise<void>
 }
 

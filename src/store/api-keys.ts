@@ -63,7 +63,7 @@ export async function setApiKeyRevoked(
   return row && toApiKey(row)
 }
 
-/** The key with this hash, unless it was revoked or has expired. Notes that it was used, once a minute at the most. */
+/** The key with this hash, unless it was revoked or has expired. Notes that it was used, at most once a minute. */
 export async function useApiKey(db: Kysely<Database>, hash: Buffer): Promise<ApiKey | undefined> {
   const row = await db
     .selectFrom('api_keys')

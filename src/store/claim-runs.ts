@@ -153,7 +153,7 @@ async function claimCandidates(
       with recursive living as materialized (${livingWorker(workerId)}),
       ${chosen},
       claimed as (
-        -- To end poison is no attempt to drive it.
+        -- Failing a poisonous run does not count as an attempt to drive it.
         update runs set lease = gen_random_uuid(), worker_id = ${workerId},
           attempts = attempts + (deaths < ${poisonAfter})::integer
         from chosen where runs.id = chosen.id

@@ -133,7 +133,7 @@ export async function clearConversation(trx: Kysely<Database>, id: string, now: 
       context_from: eb.ref('next_position'),
       summary_position: null,
       off_branch: '{}',
-      // A place that no run had: readers see that the branch that they know is no longer current.
+      // A `hold` that no run has: it tells readers that the branch they know is no longer current.
       next_hold: eb('next_hold', '+', 1),
       context_version: eb('context_version', '+', 1),
       updated_at: now,
@@ -170,7 +170,7 @@ export async function lockConversationsToDelete(
   const query = trx.selectFrom('conversations').selectAll().where(ofTenant('conversations', reach))
   const rows = await (
     'id' in which
-      ? // With those that sleeptime agents have for it, which are deleted with it.
+      ? // Includes the sleeptime agents' conversations for it, which are deleted with it.
         query.where((eb) => eb.or([eb('id', '=', which.id), eb('for_conversation', '=', which.id)]))
       : query.where('agent_id', '=', which.agentId)
   )

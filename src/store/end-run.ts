@@ -59,7 +59,7 @@ export async function storeEnd(
 }
 
 interface SleeptimeRuns {
-  /** Those that read this turn: made for it, or waiting already. */
+  /** Background runs that will read this turn: new ones, or ones that already wait. */
   readonly named: readonly string[]
   readonly started: readonly StartedRun[]
 }
@@ -123,7 +123,7 @@ async function countTurn(
   return { due: group?.due ? { frequency: group.frequency } : undefined, agentIds: group?.agent_ids ?? [] }
 }
 
-/** So many of the last turns are looked at for conversations to read. What is left out is read after its next turn. */
+/** How many of the last turns are searched for conversations to read. Others are read after their next turn. */
 const maxTurns = 1_000
 
 /**

@@ -106,7 +106,7 @@ export async function setFilesUsed(
     .execute()
 }
 
-/** The content of files, for those that are there. Whoever asks has made sure that they may be read. */
+/** The content of the files that exist. The caller has checked that they may be read. */
 export async function readFiles(
   db: Kysely<Database>,
   places: readonly FilePlace[],

@@ -15,7 +15,7 @@ export async function clearLease(
     where id = ${runId} and lease = ${lease}`.execute(db)
 }
 
-/** Lets go of a run that another worker should drive. Nobody has tried to drive it, so that is no attempt. */
+/** Releases a run that another worker should drive. It was not driven, so this does not count as an attempt. */
 export async function leaveRun(db: Kysely<Database>, runId: string, lease: string): Promise<void> {
   await sql`
     update runs set lease = null, worker_id = null, attempts = attempts - 1

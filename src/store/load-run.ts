@@ -112,7 +112,7 @@ export function toLoadedRun(row: LoadedRunRow): LoadedRun {
   }
 }
 
-/** Undefined where the agent was deleted. Its blocks are those that it has in the conversation. */
+/** Undefined if the agent was deleted. Its blocks are the ones that apply in the conversation. */
 export async function loadConfiguration(
   db: Kysely<Database>,
   agentId: string,

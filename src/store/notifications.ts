@@ -120,7 +120,7 @@ export function createNotifier(databaseUrl: string): Notifier {
 async function prepare(client: pg.Client): Promise<pg.Client> {
   try {
     await client.connect()
-    // What is told may be lost anyway: nobody waits for the disk.
+    // A notification may be lost anyway, so there is no need to wait for the disk.
     await client.query('set synchronous_commit = off')
     return client
   } catch (error) {

@@ -241,7 +241,7 @@ export async function findRunHold(
   )
 }
 
-/** Of these runs, those that were asked to stop. */
+/** Which of these runs were asked to stop. */
 export async function listCancelledRuns(db: Kysely<Database>, runIds: readonly string[]): Promise<string[]> {
   const rows = await db
     .selectFrom('runs')

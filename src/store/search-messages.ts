@@ -29,7 +29,7 @@ export interface FoundMessage {
 
 /** The end of the conversation is looked at message by message before the index of words is asked. */
 const recentPositions = 400
-/** A word that so many messages there hold is common: the index would find it everywhere, and the newest will do. */
+/** A word in this many messages is common: the index would match everywhere, so only the newest are searched. */
 const commonMatches = 20
 /** Of the messages that the index finds, only the newest are compared, because comparing means reading their text. */
 const maxCompared = 100

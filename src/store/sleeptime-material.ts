@@ -8,7 +8,7 @@ import type { Database } from './schema.ts'
 /** Whether one of `conversations` has blocks of its own. */
 export const hasOwnBlocks = sql`exists (select from blocks where blocks.conversation_id = conversations.id)`
 
-/** A run reads so many conversations and messages; what is left over waits for the next, or is said to be left out. */
+/** Limits per run. What exceeds them waits for the next run, or the input says that it was left out. */
 const maxConversations = 20
 const maxMessages = 500
 
@@ -72,7 +72,7 @@ async function findStart(
   return { from: from ?? unread.before, omitted: count - shown }
 }
 
-/** Also those that are not in the context any more, or never were: a person said them. */
+/** Includes messages that left the context or were never in it: a person still said them. */
 function listMessagesBetween(
   db: Kysely<Database>,
   range: { readonly conversationId: string; readonly from: number; readonly before: number },

@@ -22,7 +22,7 @@ export async function getSigningSecret(db: Kysely<Database>, secrets: SecretBox,
   return secrets.open(tenant.signing_secret, tenantId)
 }
 
-/** By the tenant's name; undefined where there is no such tenant. */
+/** Finds a tenant by name. Undefined if there is none. */
 export async function findTenantSecret(
   db: Kysely<Database>,
   secrets: SecretBox,

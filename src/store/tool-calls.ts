@@ -94,7 +94,7 @@ export async function findToolCallArguments(
   return new Map(rows.map((row) => [row.id, toArguments(row)]))
 }
 
-/** By call, for those that have a result. */
+/** Results by call id. Calls without a result are missing. */
 export async function findToolResults(
   db: Kysely<Database>,
   reach: Reach,

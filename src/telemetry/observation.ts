@@ -26,7 +26,7 @@ export interface ObservedRun {
   readonly observations: readonly Observation[]
 }
 
-/** Is told of every change of a run that this process has stored, after the commit. Must not throw. */
+/** Called after the commit of every change of a run that this process stored. Must not throw. */
 export type RunObserver = (observed: ObservedRun) => void
 
 export function observe(checkpoint: Checkpoint): ObservedRun {

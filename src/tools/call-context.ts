@@ -4,7 +4,7 @@ import { encodeId } from '../domain/ids.ts'
 import type { JsonObject } from '../util/json.ts'
 import type { Execution } from './execution.ts'
 
-/** For whom a tool acts. Tools of every kind that leave the sandbox are told it, in this form. */
+/** On whose behalf a tool acts. Tools of every kind outside the sandbox get it, in this form. */
 export interface CallContext {
   /** Id of the tool call: the same for every attempt at one call, and for no other call. */
   readonly callId: string

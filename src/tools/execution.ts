@@ -25,7 +25,7 @@ export interface ToolOutput {
   readonly ok: boolean
   /** The text of the result. */
   readonly output: string
-  /** All parts, in order, if some are no text. `output` is not used then. */
+  /** All parts, in order, if some are not text. `output` is not used then. */
   readonly content?: readonly ReturnedPart[]
   /** The structured result, if the tool has one. */
   readonly json?: Json

@@ -47,9 +47,9 @@ export async function callHttpTool(
 }
 
 /**
- * Who calls, for whom, and proof of it. `holdpoint-signature` covers the timestamp (seconds) and the body,
- * `holdpoint-context-signature` covers the context too. A receiver that also checks the timestamp cannot be sent an old
- * call again.
+ * Headers that say who calls and on whose behalf, and prove it. `holdpoint-signature` covers the timestamp (seconds)
+ * and the body, `holdpoint-context-signature` covers the context too. A receiver that also checks the timestamp cannot
+ * be sent an old call again.
  */
 function ownHeaders(body: string, { secret, context, traceparent }: HttpCall): Record<string, string> {
   const timestamp = String(Math.floor(Date.now() / 1000))
@@ -124,7 +124,7 @@ async function readBody(response: Response): Promise<Buffer> {
   return Buffer.concat(chunks)
 }
 
-/** Images, PDFs, audio and video are files. Of any other type, so is what is no text. */
+/** Images, PDFs, audio and video are files, and so is any other content that is not text. */
 function toOutput(headers: Headers, bytes: Buffer): ToolOutput {
   const mediaType = mediaTypeOf(headers.get('content-type') ?? '')
   const isMedia = /^(image|audio|video)\//.test(mediaType) || isPdf(mediaType)
@@ -134,7 +134,7 @@ function toOutput(headers: Headers, bytes: Buffer): ToolOutput {
   return { ok: true, output: '', content: [{ bytes, mediaType: mediaType || 'application/octet-stream', name }] }
 }
 
-/** Undefined for bytes that are no text, unless their type says that they are. */
+/** Undefined for bytes that are not text, unless their media type says that they are. */
 function decoded(bytes: Buffer, { isText }: { readonly isText: boolean }): string | undefined {
   try {
     return new TextDecoder('utf-8', { fatal: !isText }).decode(bytes)

@@ -27,7 +27,7 @@ export function checkTools(tools: readonly ToolDefinition[]): void {
     const schema = compileSchema(tool.parameters)
     if (!schema.ok)
       throw new StartError(
-        `The parameters of the tool ${tool.name} are no JSON Schema: ${schema.problem.path} ${schema.problem.message}.`,
+        `The parameters of the tool ${tool.name} are not a JSON Schema: ${schema.problem.path} ${schema.problem.message}.`,
       )
     if (tool.parameters.type !== 'object')
       throw new StartError(`The parameters of the tool ${tool.name} must be a JSON Schema with "type": "object".`)

@@ -20,7 +20,7 @@ const connectMs = 10_000
 const maxPages = 20
 const maxAnswerBytes = 20 * 1024 ** 2
 
-/** Under which key of `_meta` a server is told for whom a tool is called. */
+/** The key of `_meta` under which a server is told on whose behalf a tool is called. */
 const contextKey = 'holdpoint/context'
 
 export interface McpCall {

@@ -13,7 +13,7 @@ export class McpUnreachableError extends Error {
 }
 
 interface Connection {
-  /** Where it goes and as whom: a server that was changed is connected to anew. */
+  /** Address and credentials. If they change, a new connection is made. */
   readonly address: string
   readonly client: Promise<McpClient>
   /** Another program may have to be started again, and would have forgotten what it knows. */

@@ -7,7 +7,7 @@ export interface SecretBox {
   /** Throws a SecretKeyError if none of the keys fits. */
   open(stored: string, owner: string): string
   /**
-   * What begins all that `seal` returns from now on. Undefined if there is no key, and texts are stored as they are.
+   * Prefix of everything that `seal` returns. Undefined if there is no key; texts are then stored unencrypted.
    */
   readonly mark: string | undefined
   /** The marks of every key that `open` knows. */

@@ -87,10 +87,15 @@ describe('tokens that are signed with HOLDPOINT_JWT_SECRET', () => {
     ['has no issuer', { aud: 'us' }, {}, "The token's claim `iss` is missing."],
     ['has another audience', { ...expected, aud: 'them' }, {}, "The token's claim `aud` is not accepted."],
     ['has no subject', { ...expected, sub: undefined }, {}, 'The token has no subject'],
-    ['has a subject that is no text', { ...expected, sub: 7 }, {}, "The token's claim `sub` must be"],
+    ['has a subject that is not text', { ...expected, sub: 7 }, {}, "The token's claim `sub` must be"],
     ['is signed with another secret', expected, { key: new Uint8Array(32) }, 'The token is not valid.'],
     ['names a tenant that does not exist', { ...expected, tenant: 'nowhere' }, {}, 'There is no tenant "nowhere"'],
-    ['has a limit that is no list', { ...expected, agents: agentId }, {}, "The token's claim `agents` must be a list"],
+    [
+      'has a limit that is not a list',
+      { ...expected, agents: agentId },
+      {},
+      "The token's claim `agents` must be a list",
+    ],
     ['has a limit of another kind', { ...expected, conversations: [agentId] }, {}, "The token's claim `conversations`"],
     ['has a limit under the name of the API', { ...expected, allowedAgentIds: 1 }, {}, "The token's claim `agents`"],
   ])('[JWT3] a token that %s is refused with 401, and told why', async (_what, claims, signed, message) => {
@@ -146,7 +151,7 @@ describe('tokens that are signed with a key pair', () => {
     const pem = await exportSPKI(publicKey)
     const app = await start({ HOLDPOINT_JWT_PUBLIC_KEY: pem.replaceAll('\n', '\\n') })
     expect((await ask(app, await sign({}, { algorithm, key: privateKey }))).data.viewer.actor.id).toBe('ada')
-    // The public key is no secret: as one, it would let everybody sign.
+    // The public key is not a secret: used as one, it would let everybody sign.
     const forged = await sign({}, { key: new TextEncoder().encode(pem) })
     expect((await ask(app, forged)).status).toBe(401)
     const { privateKey: strange } = await generateKeyPair(algorithm)

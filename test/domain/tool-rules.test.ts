@@ -232,7 +232,7 @@ test('[RUL10] every rule that binds the model is told in words', () => {
     'd may be called only right after a.',
     'Right after b, what it returned decides what to call: ok → c; anything else → d.',
     'Calling d ends your turn.',
-    'a may be called 2 times at the most.',
+    'a may be called at most 2 times.',
     'c must have been called before your turn ends.',
     'A person must approve each call of c.',
   ])

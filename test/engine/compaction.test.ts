@@ -137,7 +137,7 @@ test('[CMP5] a call is never parted from its return, and the returns that a step
   expect(last.messages.at(-1)).toMatchObject({ role: 'tool' })
 })
 
-test('[CMP6] a provider that says "too long" is believed: compact and ask again, three times at the most', async () => {
+test('[CMP6] a provider that says "too long" is believed: compact and ask again, at most three times', async () => {
   const agent = await createAgent()
   for (let turn = 0; turn < 3; turn += 1) await say(agent, `turn ${turn}: ${words(100)}`)
   let refused = 0

@@ -226,7 +226,7 @@ test('[SLP4] turns that fail or are cancelled count if they added messages, and 
   const asked = deferred()
   foreground = () => (asked.resolve(), new Promise(() => {}))
   const hanging = await talk.start(agent, 'this hangs')
-  // One that waits behind it and is cancelled before it begins adds nothing, and is no turn.
+  // One that waits behind it and is cancelled before it begins adds nothing, and does not count as a turn.
   const waiting = await talk.start(agent, 'never begun', { whenBusy: 'ENQUEUE' })
   await asked.promise
   const cancel = 'mutation ($id: ID!) { cancelRun(input: { runId: $id }) { __typename } }'

@@ -71,7 +71,7 @@ test('[PRV42] a failed request is counted; what the provider reported before it 
   })
 })
 
-test('[PRV43] a retried step keeps what its failed attempts used, and they are no steps of the limit', async () => {
+test('[PRV43] a retried step keeps what its failed attempts used, and they do not count towards the step limit', async () => {
   const run = await talk.start(await talk.createAgent({ tools: ['echo'] }), 'go', { maxSteps: 2 })
   for (let attempt = 0; attempt < 3; attempt += 1) {
     const call = await model.nextCall()

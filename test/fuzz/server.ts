@@ -44,7 +44,7 @@ export async function startFuzzedServer(env: Readonly<Record<string, string>> = 
 }
 
 /**
- * Faults of the server's own. What a client does wrong is no error of ours; a database that fails is, and
+ * Faults of the server's own. A client's mistake is not our error; a failing database is, and
  * `besidesErrors` says that it did.
  */
 function badLines(server: ServerProcess, besidesErrors: boolean): string[] {

@@ -43,7 +43,7 @@ const queries = Object.values((schema.getQueryType() as GraphQLObjectType).getFi
 )
 
 it.each(queries)(
-  '[QRY1] NUL and half a surrogate pair are no internal error in a query: $where',
+  '[QRY1] NUL and half a surrogate pair do not cause an internal error in a query: $where',
   async ({ field, arg, value }) => {
     const required = field.args.filter(
       (one) => one !== arg && isNonNullType(one.type) && one.defaultValue === undefined,

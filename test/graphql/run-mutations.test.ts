@@ -206,7 +206,7 @@ describe('what the commands came to', () => {
     })
   })
 
-  it('[RIN7] ids that are not pending, or are no ids at all, are shown as they were given', async () => {
+  it('[RIN7] ids that are not pending, or are not ids at all, are shown as given', async () => {
     const { api, conversation } = await createTenant()
     const { run, calls } = await createPausedRun(conversation)
     const decisions = ['nonsense', shownRun(run)].map((toolCallId) => ({ deny: { toolCallId } }))

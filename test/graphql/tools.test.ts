@@ -115,7 +115,7 @@ describe('upsertTool', () => {
       [{ returnCharLimit: 0 }, 'input.returnCharLimit', /from 1/],
       [{ timeoutMs: -1 }, 'input.timeoutMs', /-1/],
       [{ tags: [''] }, 'input.tags.0', /empty/],
-      [{ implementation: { client: false } }, 'input.implementation.client', /takes true/],
+      [{ implementation: { client: false } }, 'input.implementation.client', /Expected true/],
       [{ implementation: { javascript: { source: ' ' } } }, 'input.implementation.javascript.source', /empty/],
       [http('ftp://example.org'), 'input.implementation.http.url', /http:\/\/ or https:\/\//],
       [http('example.org'), 'input.implementation.http.url', /"example.org"/],

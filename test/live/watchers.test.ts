@@ -198,7 +198,7 @@ test.each([
 })
 
 test.each(['approvalInbox(agentIds: $ids)', 'runChanges(since: "2026-01-01T00:00:00Z", agentIds: $ids)'])(
-  '[CHG3] an id that is no id, after one that names nothing, leaves no promise unhandled: %s',
+  '[CHG3] a malformed id, after one that names nothing, leaves no promise unhandled: %s',
   async (field) => {
     const unhandled: unknown[] = []
     const note = (reason: unknown) => unhandled.push(reason)

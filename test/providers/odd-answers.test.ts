@@ -73,7 +73,7 @@ test.each([
       ...hi.anthropic(),
     ],
   ],
-] as const)('[PRV29] pieces of %s that belong to nothing are no answer', async (name, events) => {
+] as const)('[PRV29] pieces of %s that belong to nothing are not an answer', async (name, events) => {
   expect((await answer(name, sendAll(events))).at(-1)).toMatchObject({
     type: 'failure',
     stopReason: 'INVALID_LLM_RESPONSE',
@@ -122,7 +122,7 @@ test.each<[Name, unknown]>([
   ['anthropic', start({ type: 'text', text: 5 })],
   ['anthropic', start({ type: 'tool_use', id: 'c', name: 5, input: {} })],
   ['anthropic', { type: 'message_delta', delta: null }],
-])('[PRV38] a chunk of %s that has the wrong shape is no answer: %j', async (name, event) => {
+])('[PRV38] a chunk of %s that has the wrong shape is not an answer: %j', async (name, event) => {
   const parts = await answer(name, ({ exchange }) => {
     exchange.send(event, (event as { type?: string } | null)?.type)
     exchange.end()
@@ -156,7 +156,7 @@ test.each([
     { error: { code: 'server_error', message: 'It broke.' } },
     { type: 'failure', error: { type: 'LLM_ERROR' } },
   ],
-])('[PRV39] a response that completes with the status %s is no finished answer', async (status, more, expected) => {
+])('[PRV39] a response that completes with the status %s is not a finished answer', async (status, more, expected) => {
   const completed = { type: 'response.completed', response: { status, ...more } }
   expect((await answer('openai', sendAll([hi.openai()[0]!, completed]))).at(-1)).toMatchObject(expected)
 })
@@ -191,7 +191,7 @@ test.each([
   expect(await parts).toMatchObject([{ type: 'failure', error: { type: 'LLM_CONTEXT_WINDOW' } }])
 })
 
-test('[PRV30] "too long" is understood inside a stream, and an empty account is no bad request', async () => {
+test('[PRV30] "too long" is understood inside a stream, and an empty account is not a bad request', async () => {
   const inside = openaiError('Too large.', { type: 'exceed_context_size_error', code: 400 })
   expect((await answer('openai-chat', sendAll([inside]))).at(-1)).toMatchObject({
     error: { type: 'LLM_CONTEXT_WINDOW' },

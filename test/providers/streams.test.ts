@@ -38,7 +38,7 @@ describe.each(Object.entries({ ...fakes, ...hostedFakes }))('%s over HTTP', (_na
     ])
   })
 
-  test('[PRV6] arguments that are no JSON are passed on as they came', async () => {
+  test('[PRV6] arguments that are not JSON are passed on unchanged', async () => {
     const parts = await answer((call) => {
       call.call('echo', '{"text": "half')
       call.finish()
@@ -56,7 +56,7 @@ describe.each(Object.entries({ ...fakes, ...hostedFakes }))('%s over HTTP', (_na
     expect(await answer((call) => call.finish())).toEqual([{ type: 'finish', reason: 'end', usage: fake.usage }])
   })
 
-  test('[PRV7] an answer that was withheld is no answer', async () => {
+  test('[PRV7] a withheld answer is not an answer', async () => {
     const parts = await answer((call) => {
       call.say('how to')
       call.finish({ reason: 'filter' })
@@ -79,7 +79,7 @@ describe.each(Object.entries({ ...fakes, ...hostedFakes }))('%s over HTTP', (_na
     expect(await early).toMatchObject([{ type: 'failure', error: { type: 'LLM_ERROR', retryable: true } }])
   })
 
-  test('[PRV8] a stream that ends without its end, or is no JSON, is no answer', async () => {
+  test('[PRV8] a stream that ends without its end, or is not JSON, is not an answer', async () => {
     for (const spoil of [(call: FakeCall) => call.exchange.end(), (call: FakeCall) => garble(call)]) {
       const parts = await answer((call) => {
         call.say('once upon')

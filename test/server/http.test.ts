@@ -46,8 +46,8 @@ describe('POST /graphql', () => {
     { what: 'a text', body: '"{ hello }"' },
     { what: 'a batch', body: '[{"query":"{ hello }"},{"query":"{ hello }"}]' },
     { what: 'no query', body: '{"variables":{}}' },
-    { what: 'a query that is no text', body: '{"query":{}}' },
-    { what: 'variables that are no object', body: '{"query":"{ hello }","variables":[1]}' },
+    { what: 'a query that is not text', body: '{"query":{}}' },
+    { what: 'variables that are not an object', body: '{"query":"{ hello }","variables":[1]}' },
   ])('[SRV7] refuses $what with BAD_REQUEST', async ({ body }) => {
     const { client } = await startServer()
     for (const accept of ['application/json', 'application/graphql-response+json']) {

@@ -48,7 +48,7 @@ async function refusal(promise: Promise<unknown>) {
 }
 
 describe('a page', () => {
-  it('[PAGE1] has 50 items unless it is told otherwise, and 200 at the most', async () => {
+  it('[PAGE1] has 50 items by default, and at most 200', async () => {
     const list = await createList(201)
     expect((await list.read({})).nodes).toEqual(list.ids.slice(0, 50))
     expect((await list.read({ first: 200 })).nodes).toEqual(list.ids.slice(0, 200))

@@ -193,7 +193,7 @@ function watchRun(client: GraphQLClient, runId: string): Watch {
       await socket.dispose()
     }
   })()
-  // Who waits for it hears of it; a server that stops under a watch is no error of its own.
+  // Whoever waits for it gets the error; a server that stops during a watch is not an error here.
   ended.catch(() => undefined)
   return {
     ...watch,

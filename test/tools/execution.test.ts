@@ -233,9 +233,9 @@ describe('tools in code', () => {
     await expect(loadTools(await module('throw new Error("boom")'))).rejects.toThrow(/cannot be loaded: boom/)
     const tool = { name: 'a', description: '', parameters: { type: 'object' }, run: () => 1 }
     expect(() => checkTools([tool, tool])).toThrow(/two tools named a/)
-    expect(() => checkTools([{ ...tool, name: 'a b' }])).toThrow(/no tool name/)
+    expect(() => checkTools([{ ...tool, name: 'a b' }])).toThrow(/not a tool name/)
     expect(() => checkTools([{ ...tool, name: 'memory_insert' }])).toThrow(/two tools named memory_insert/)
-    expect(() => checkTools([{ ...tool, parameters: { type: 'objekt' } }])).toThrow(/no JSON Schema/)
+    expect(() => checkTools([{ ...tool, parameters: { type: 'objekt' } }])).toThrow(/not a JSON Schema/)
     expect(() => checkTools([{ ...tool, parameters: {} }])).toThrow(/"type": "object"/)
     await folder.remove()
   })

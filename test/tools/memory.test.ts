@@ -60,13 +60,13 @@ describe('an edit', () => {
   test('[MEM4] limits, read-only blocks and unknown labels are refused with what would be taken', () => {
     expect(edit('memory_rethink', { new_memory: '👍'.repeat(100) })).toBe('👍'.repeat(100))
     expect(edit('memory_rethink', { new_memory: 'x'.repeat(120) })).toMatch(
-      /120 characters, and takes 100 .* leave out 20/,
+      /120 characters, and at most 100 .* leave out 20/,
     )
     expect(edit('memory_insert', { label: 'rules', new_string: 'x' })).toBe(
-      'The memory block rules is read-only. Those that can be edited: human.',
+      'The memory block rules is read-only. Blocks that can be edited: human.',
     )
     expect(edit('memory_insert', { label: 'nobody', new_string: 'x' })).toBe(
-      'There is no memory block labelled "nobody". Those that can be edited: human.',
+      'There is no memory block labelled "nobody". Blocks that can be edited: human.',
     )
   })
 })

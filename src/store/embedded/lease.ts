@@ -28,7 +28,7 @@ export async function takeLease(url: string): Promise<Lease | undefined> {
     connectionTimeoutMillis: 5_000,
   })
   const lost = new Promise<void>((resolve) => client.once('end', resolve))
-  // What went wrong with the session is told by 'end'; without a listener the process would crash.
+  // The 'end' event reports the problem. Without a listener here, the process would crash.
   client.on('error', () => {})
   try {
     await client.connect()

@@ -214,7 +214,7 @@ function thrown(context: QuickJSContext, handle: QuickJSHandle): ScriptError {
 }
 
 function errorOf({ name, message, stack }: ThrownValue): ScriptError {
-  if (typeof message !== 'string') return new ScriptError('The script threw a value that is no error.')
+  if (typeof message !== 'string') return new ScriptError('The script threw a value that is not an error.')
   const place = name === 'SyntaxError' && typeof stack === 'string' ? /tool\.js:(\d+):(\d+)/.exec(stack) : null
   const where = place ? ` (line ${place[1]}, column ${place[2]})` : ''
   return new ScriptError(`${name === 'Error' || typeof name !== 'string' ? '' : `${name}: `}${message}${where}`)

@@ -62,7 +62,7 @@ function checkMessages(messages: readonly any[]): Refusal | undefined {
       for (const call of message.tool_calls ?? []) {
         if (call.id.length > 40) return badRequest(`Invalid 'messages[${place}].tool_calls[0].id': string too long.`)
         if (open.has(call.id)) return badRequest(`Duplicate tool call id ${call.id}.`)
-        if (!isJson(call.function.arguments)) return badRequest('The arguments are no JSON.')
+        if (!isJson(call.function.arguments)) return badRequest('The arguments are not JSON.')
         open.add(call.id)
       }
       const current = !messages.slice(place).some(({ role }) => role === 'user')
