@@ -1,9 +1,11 @@
 import { checkedConversation, type ConversationInput } from '../domain/conversation-input.ts'
 import { hasEnded } from '../domain/run.ts'
 import type { Viewer } from '../domain/viewer.ts'
+import { lockConversationToCopy } from '../store/conversations.ts'
 import { forkConversation as forkConversationRows } from '../store/fork-conversation.ts'
 import { findMessages } from '../store/messages.ts'
 import { findRuns } from '../store/runs.ts'
+import { transact } from '../store/transact.ts'
 import type { HeldRefusal } from './branch-refusal.ts'
 import type { CommandContext } from './command-context.ts'
 import { found } from './found.ts'
@@ -15,14 +17,16 @@ export interface ForkConversationInput extends ConversationInput {
 export type ForkOutcome = { readonly outcome: 'forked'; readonly conversationId: string } | HeldRefusal
 
 /**
- * Copies the turns up to that of a message into a new conversation. It needs no lock, because turns that are over do
- * not change: only a failed one may be retried meanwhile, which the statement that copies sees.
+ * Copies the turns up to that of a message into a new conversation. Turns that are over do not change: only a failed
+ * one may be retried meanwhile, which the statement that copies sees. The lock is for the contents of the files: a
+ * clear or delete that is committed while they are copied would take them away.
  */
 export async function forkConversation(
-  { db, ids, clock }: CommandContext,
+  context: CommandContext,
   viewer: Viewer,
   { messageId, ...input }: ForkConversationInput,
 ): Promise<ForkOutcome> {
+  const { db, ids, clock } = context
   const { title = null, metadata = {} } = checkedConversation(input)
   for (;;) {
     const [message] = await findMessages(db, viewer, [messageId])
@@ -33,14 +37,17 @@ export async function forkConversation(
       return { outcome: status === 'AWAITING_APPROVAL' ? 'pending approval' : 'busy', runId }
     }
     const id = ids.next()
-    const forked = await forkConversationRows(db, {
-      conversationId,
-      // A run with messages has held the conversation.
-      hold: hold!,
-      ids: { conversation: id, runs: ids.next(), messages: ids.next(), calls: ids.next(), blocks: ids.next() },
-      title,
-      metadata,
-      now: clock.now(),
+    const forked = await transact(context, async (trx) => {
+      await lockConversationToCopy(trx, conversationId)
+      return forkConversationRows(trx, {
+        conversationId,
+        // A run with messages has held the conversation.
+        hold: hold!,
+        ids: { conversation: id, runs: ids.next(), messages: ids.next(), calls: ids.next(), blocks: ids.next() },
+        title,
+        metadata,
+        now: clock.now(),
+      })
     })
     if (forked) return { outcome: 'forked', conversationId: id }
   }

@@ -157,6 +157,11 @@ export async function lockConversationKey(
     .executeTakeFirst()
 }
 
+/** Keeps a conversation from being changed, cleared and deleted until the transaction is over. */
+export async function lockConversationToCopy(trx: Kysely<Database>, id: string): Promise<void> {
+  await trx.selectFrom('conversations').select('id').where('id', '=', id).forShare().execute()
+}
+
 /**
  * Locks conversations and then their unfinished runs, in the order of all who decide, before they are deleted. A
  * worker's checkpoint holds its run and reaches for the conversation by foreign key: this lock lets it, and then waits

@@ -83,7 +83,7 @@ export class CrashCluster {
   async createAgent(): Promise<string> {
     return talkTo(await this.client(0)).createAgent({
       model: 'crash/scripted',
-      tools: ['once', 'repeatable', 'deadly'],
+      tools: ['once', 'repeatable', 'picture', 'deadly'],
     })
   }
 
@@ -91,9 +91,16 @@ export class CrashCluster {
   async kill(name: number, point: KillPoint | undefined): Promise<number> {
     const { child, ended } = this.#servers[name]!
     if (point === undefined) child.kill('SIGKILL')
-    else child.stdin!.write(`${point}\n`)
+    else await this.arm(name, point)
     await ended
     return performance.now()
+  }
+
+  /** It dies where it next gets to the point, once this resolves. */
+  async arm(name: number, point: KillPoint): Promise<void> {
+    const { child, ended } = this.#servers[name]!
+    child.stdin!.write(`${point}\n`)
+    await Promise.race([once(child.stdout!, 'data'), ended])
   }
 
   /** Asks it to stop in order. */

@@ -18,6 +18,7 @@ import type { KillPoint } from './kill-points.ts'
 
 let armed: KillPoint | undefined
 let workerId: unknown
+let hasWrittenFiles = false
 
 function reach(point: KillPoint): void {
   if (armed === point) process.kill(process.pid, 'SIGKILL')
@@ -39,6 +40,11 @@ const db = hookDatabase(database.pool, {
     if (statement.includes('insert into runs')) reach('after admission')
     if (statement.includes('insert into tool_calls')) reach('answer stored')
     if (statement.includes('release_conversation')) reach('after the end')
+    if (statement.includes('insert into file_contents')) {
+      hasWrittenFiles = true
+      reach('files written')
+    }
+    if (statement === 'commit' && hasWrittenFiles) reach('files committed')
   },
 })
 
@@ -92,6 +98,16 @@ const tools = [
     run: (_args, { idempotencyKey }) => writeDown(idempotencyKey),
   }),
   defineTool({
+    name: 'picture',
+    description: 'Returns an image that is large enough to be a file. May run again.',
+    parameters,
+    idempotent: true,
+    async run(_args, { idempotencyKey }) {
+      const text = await writeDown(idempotencyKey)
+      return { content: [{ text }, { imageUrl: `data:image/png;base64,${btoa(idempotencyKey.repeat(500))}` }] }
+    },
+  }),
+  defineTool({
     name: 'deadly',
     description: 'Kills the process, as often as it is called.',
     parameters,
@@ -112,7 +128,10 @@ const app = await createApp({
 const { url } = await app.start()
 console.log(JSON.stringify({ url, workerId }))
 
-createInterface({ input: process.stdin }).on('line', (line) => (armed = line as KillPoint))
+createInterface({ input: process.stdin }).on('line', (line) => {
+  armed = line as KillPoint
+  console.log('armed')
+})
 process.on('SIGTERM', () => void stop())
 
 async function stop(): Promise<void> {

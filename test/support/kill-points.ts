@@ -8,4 +8,5 @@ export const killPoints = [
   'before the end',
   'after the end',
 ] as const
-export type KillPoint = (typeof killPoints)[number]
+/** Where only one that is storing files gets to: within the transaction, and once it is committed. */
+export type KillPoint = (typeof killPoints)[number] | 'files written' | 'files committed'

@@ -1,0 +1,74 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+
+import type { OpenDatabase } from '../../src/store/open-database.ts'
+import { startTestApp, type TestApp } from '../support/app.ts'
+import { createTestDatabase } from '../support/database.ts'
+import { hookDatabase } from '../support/gated-database.ts'
+import { talkTo } from '../support/talk.ts'
+
+let database: OpenDatabase
+let app: TestApp
+/** Called before the commit of a transaction that deleted messages. */
+let beforeCommit: (() => Promise<void>) | undefined
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  let hasDeleted = false
+  const db = hookDatabase(database.pool, {
+    async before(statement) {
+      if (statement.startsWith('delete from "messages"')) hasDeleted = true
+      if (statement !== 'commit' || !hasDeleted) return
+      hasDeleted = false
+      await beforeCommit?.()
+    },
+  })
+  app = await startTestApp({ database: { ...database, db } })
+})
+afterAll(async () => {
+  await app.stop()
+  await database.close()
+})
+
+/** Resolves once a statement waits for a lock. */
+async function someoneWaits(): Promise<void> {
+  for (;;) {
+    const { rows } = await database.pool.query(
+      `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+    )
+    if (rows.length > 0) return
+    await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+}
+
+test.for([
+  ['clearConversation', 'mutation ($id: ID!) { clearConversation(input: { id: $id }) { __typename } }'],
+  ['deleteConversation', 'mutation ($id: ID!) { deleteConversation(input: { id: $id }) { deletedId } }'],
+] as const)(
+  '[BRA10] a fork of a conversation with files during %s finds that the message is gone',
+  async ([, document]) => {
+    const agentId = await talkTo(app).createAgent({ model: 'demo/scripted' })
+    const { createConversation } = await app.data(
+      'mutation ($id: ID!) { createConversation(input: { agentId: $id }) { conversation { id } } }',
+      { id: agentId },
+    )
+    const { id } = createConversation.conversation
+    const image = { imageUrl: `data:image/png;base64,${btoa('pixel '.repeat(2_000))}` }
+    const { sendMessage } = await app.data(
+      `mutation ($input: SendMessageInput!) { sendMessage(input: $input) { ... on SendMessageSuccess {
+        run { status messages { nodes { id } } } } } }`,
+      { input: { to: { conversationId: id }, messages: [{ content: [image] }], waitMs: 20_000 } },
+    )
+    const [message] = sendMessage.run.messages.nodes
+    let forked: ReturnType<TestApp['request']> | undefined
+    beforeCommit = async () => {
+      forked = app.request('mutation ($id: ID!) { forkConversation(input: { messageId: $id }) { __typename } }', {
+        id: message.id,
+      })
+      await someoneWaits()
+    }
+    await app.data(document, { id })
+    expect(await forked).toMatchObject({ errors: [{ extensions: { code: 'NOT_FOUND' } }] })
+    const { rows } = await database.pool.query('select from file_contents')
+    expect(rows).toHaveLength(0)
+  },
+)
