@@ -90,7 +90,7 @@ function fill(text: string, known: Known): string {
 
 function remember(known: Known, value: unknown): void {
   if (typeof value === 'string') {
-    const [, prefix] = /^([a-z]+)_[0-9a-f]{32,}$/.exec(value) ?? []
+    const [, prefix] = /^([a-z]+)_[0-9a-f]{32}(?:_[0-9a-f]{32})?$/.exec(value) ?? []
     if (prefix) known.set(prefix, value)
   } else if (typeof value === 'object' && value !== null) {
     if ('lastCursor' in value) known.set('cursor', value.lastCursor as string)
