@@ -19,7 +19,7 @@ export interface AddMcpServerInput {
   readonly requiresApproval?: Given<boolean>
 }
 
-/** The server with its tools; nothing of it where it cannot be reached. */
+/** Adds the server with its tools. Stores nothing if it cannot be reached. */
 export async function addMcpServer(
   context: CommandContext,
   viewer: Viewer,

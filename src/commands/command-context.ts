@@ -9,7 +9,7 @@ import type { Clock } from '../util/clock.ts'
 import type { IdSource } from '../util/ids.ts'
 import type { SecretBox } from '../util/secret-box.ts'
 
-/** What commands work with. Who asks is an argument of each. */
+/** Dependencies of the commands. The viewer is an argument of each command. */
 export interface CommandContext {
   readonly db: Kysely<Database>
   /** Encrypts what only tools may read. */
@@ -24,5 +24,5 @@ export interface CommandContext {
   readonly maxFileBytes: number
 }
 
-/** As much of it as is needed to change runs, whoever asks: the sweep does, too. */
+/** The dependencies needed to change runs, also without a viewer, as in the sweep. */
 export type RunContext = Pick<CommandContext, 'db' | 'clock' | 'ids' | 'hub' | 'work'>

@@ -9,7 +9,7 @@ import { found } from './found.ts'
 
 export interface CompactConversationInput {
   readonly conversationId: string
-  /** For this once; what is left out is the agent's. */
+  /** Settings for this compaction only. Omitted settings are the agent's. */
   readonly compaction: CompactionSettingsInput
   readonly whenBusy: WhenBusy
 }

@@ -16,7 +16,7 @@ export interface EditMessageInput {
   readonly idempotencyKey: string | null
 }
 
-/** Asks again what a run was asked, with another message in place of one of its input. */
+/** Starts a new version of a run, with one of its input messages replaced. */
 export async function editMessage(
   context: CommandContext,
   viewer: Viewer,

@@ -1,7 +1,7 @@
 import { notFound } from '../domain/errors.ts'
 import { encodeId, nounOf, type UuidKind } from '../domain/ids.ts'
 
-/** What was looked for by its id, or NOT_FOUND. */
+/** Returns the object that was found, or throws NOT_FOUND. */
 export function found<Node>(kind: UuidKind, id: string, node: Node | undefined): Node {
   if (node === undefined) throw notFound(nounOf(kind), encodeId(kind, id))
   return node

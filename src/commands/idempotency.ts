@@ -7,14 +7,14 @@ import { findIdempotencyKey, insertIdempotencyKey, type IdempotencyKey } from '.
 import type { Database } from '../store/schema.ts'
 import { canonicalJson, type Json } from '../util/json.ts'
 
-/** What was asked under a key, by its content. */
+/** An idempotency key, and the hash of the request that was made with it. */
 export interface KeyedInput {
   readonly key: IdempotencyKey
   readonly hash: Buffer
 }
 
 export function keyedInput(key: IdempotencyKey, input: object): KeyedInput {
-  // Through JSON, so that what is left out and what is undefined are the same.
+  // Through JSON, so that omitted and undefined fields are equal.
   const plain = JSON.parse(JSON.stringify(input)) as Json
   return { key, hash: createHash('sha256').update(canonicalJson(plain)).digest() }
 }

@@ -9,7 +9,7 @@ import { insertConversation } from '../store/conversations.ts'
 import type { Database } from '../store/schema.ts'
 import type { CommandContext } from './command-context.ts'
 
-/** What an agent begins with, besides its main conversation. */
+/** The initial tools and blocks of an agent. */
 interface Parts {
   readonly newBlocks: readonly Block[]
   readonly sharedBlocks: readonly Block[]

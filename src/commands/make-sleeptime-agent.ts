@@ -42,7 +42,7 @@ export async function makeSleeptimeAgent(
     tools: sleeptimeToolNames.flatMap((name) =>
       tools
         .filter((tool) => tool.name === name)
-        // Whatever the tenant says of these tools: nobody is there to approve.
+        // Overrides the tenant's settings for these tools: nobody is there to approve.
         .map((tool) => ({ toolId: tool.id, approvalOverride: false })),
     ),
   })

@@ -8,7 +8,7 @@ import { keepMcpTools } from './keep-mcp-tools.ts'
 import { recordAct } from './record-change.ts'
 import { errorMessage } from '../util/error-message.ts'
 
-/** Asks the server for its tools again. Where it cannot be reached, its tools stay and `lastError` says why. */
+/** Asks the server for its tools again. If it cannot be reached, its tools stay and `lastError` says why. */
 export async function refreshMcpServer(
   context: CommandContext,
   viewer: Viewer,

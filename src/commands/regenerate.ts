@@ -9,7 +9,7 @@ export interface RegenerateInput {
   readonly idempotencyKey: string | null
 }
 
-/** Asks for another answer to what a run was asked. */
+/** Starts a new version of a run with the same input. */
 export function regenerate(
   context: CommandContext,
   viewer: Viewer,

@@ -43,7 +43,7 @@ export async function retryRun(
     draft.changeRun({
       finishedAt: null,
       cancelRequestedAt: null,
-      // Other branches may have gone on since: what the run adds comes after all that there is.
+      // Other branches may have grown since, so the run's new messages come after all existing ones.
       nextPosition: stored.nextPosition === null ? null : conversation.nextPosition,
     })
     const checkpoint = draft.checkpoint()

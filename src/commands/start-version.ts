@@ -83,7 +83,7 @@ export async function startVersion(
   })
 }
 
-/** A message that the new version takes over was sent by whoever sent it then. */
+/** A message that the new version keeps also keeps its sender. */
 function withSenders(request: RunRequest, { request: asked, sentBy }: Run & RunContents, viewer: Viewer): RunRequest {
   if (sentBy === null || isSameActor(sentBy, viewer.actor)) return request
   const kept = new Set(asked.messages)

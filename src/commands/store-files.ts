@@ -9,7 +9,7 @@ import { findFiles, insertFiles, lockFiles, setFilesUsed, type FileOwner } from 
 import type { Database } from '../store/schema.ts'
 import type { CommandContext } from './command-context.ts'
 
-/** The files that a request names, by key. Nobody deletes them before the transaction is over. */
+/** The files that a request refers to, by key, locked against deletion until the transaction ends. */
 export async function findNamedFiles(
   trx: Transaction<Database>,
   reach: Reach,
@@ -27,7 +27,7 @@ export async function findNamedFiles(
   return byKey
 }
 
-/** Stores what a request brings and keeps what it names, in the transaction that stores what refers to them. */
+/** Stores a request's new files and keeps the ones that it refers to, in the transaction that stores the request. */
 export async function keepFiles(
   trx: Transaction<Database>,
   owner: FileOwner,

@@ -24,7 +24,7 @@ export interface UpdateAgentInput extends AgentSettingsInput {
   readonly blockIds?: Given<readonly string[]>
 }
 
-/** What is left out stays as it is, also inside nested settings; null clears. Lists replace. */
+/** Omitted fields stay unchanged, also inside nested settings. Null restores the default. Lists are replaced. */
 export async function updateAgent(context: CommandContext, viewer: Viewer, input: UpdateAgentInput): Promise<Agent> {
   const toolRules =
     input.toolRules === undefined ? undefined : checkedToolRules('input.toolRules', input.toolRules ?? [])

@@ -20,7 +20,7 @@ export type UpdateBlockOutcome =
   /** Its value is not of the expected version. Nothing was done. */
   | { readonly outcome: 'changed'; readonly block: Block }
 
-/** What is left out stays as it is; null clears. */
+/** Omitted fields stay unchanged. Null restores the default. */
 export async function updateBlock(
   context: CommandContext,
   viewer: Viewer,

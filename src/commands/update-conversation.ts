@@ -9,7 +9,7 @@ export interface UpdateConversationInput extends ConversationInput {
   readonly id: string
 }
 
-/** What is left out stays as it is; null clears. */
+/** Omitted fields stay unchanged. Null restores the default. */
 export async function updateConversation(
   context: CommandContext,
   viewer: Viewer,

@@ -22,7 +22,7 @@ export interface UpdateSleeptimeGroupInput {
   readonly frequency?: Given<number>
 }
 
-/** What is left out stays as it is. An agent that was made for the group and is not named any more stays an agent. */
+/** Omitted fields stay unchanged. An agent that was made for the group is kept when it leaves the group. */
 export async function updateSleeptimeGroup(
   context: CommandContext,
   viewer: Viewer,

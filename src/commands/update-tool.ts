@@ -13,7 +13,7 @@ export interface UpdateToolInput extends ToolInput {
   readonly id: string
 }
 
-/** Of any kind. What is left out stays as it is, stored headers too. */
+/** Updates a tool of any kind. Omitted fields stay unchanged, including stored headers. */
 export async function updateTool(context: CommandContext, viewer: Viewer, input: UpdateToolInput): Promise<Tool> {
   refuseRulesForTwo(viewer.actor, input)
   const source = input.implementation && 'javascript' in input.implementation ? input.implementation.javascript : null

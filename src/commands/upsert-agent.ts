@@ -49,7 +49,7 @@ export async function upsertAgent(
   })
 }
 
-/** Blocks and conversations stay: what the agent has learned is not the deploy script's to reset. */
+/** Blocks and conversations stay: a deploy script must not reset what the agent has learned. */
 async function replaceAgent(
   context: CommandContext,
   trx: Transaction<Database>,

@@ -6,7 +6,7 @@ import { callsOfStep, findTool, isAnswered, lastStep } from './run-state.ts'
 import { hasEnded, statusOfStopReason, type RunError, type StopReason } from './run.ts'
 import { isSettled, type ToolCall, type ToolResult } from './tool-call.ts'
 
-/** What is left to do in the world once a draft is stored. */
+/** The actions that remain once a draft is stored. */
 export type Effect =
   | { readonly type: 'call model' }
   | { readonly type: 'compact' }
@@ -94,7 +94,7 @@ function refuseUnfit(draft: Draft, calls: readonly ToolCall[]): ToolCall[] {
 
 /**
  * Calls that run one after another come up one at a time. Those that follow a refused call are checked here in one go,
- * because looking for the next one anew after each of a thousand refusals would take the square of that time.
+ * because searching again after each of a thousand refusals would take quadratic time.
  */
 function refuseUntilFit(draft: Draft): void {
   const calls = callsOfStep(draft.state, lastStep(draft.state)!.index)
@@ -159,7 +159,7 @@ export function endRun(draft: Draft, { stopReason, error }: Ending): void {
   draft.setStatus(status, { stopReason, ...(error ? { error } : {}) })
 }
 
-/** The message that tells what was decided, once nothing of the step is pending any more. */
+/** Adds the message with the decisions, once no call of the step is pending. */
 export function addDecisions(draft: Draft): void {
   const step = lastStep(draft.state)!
   if (callsOfStep(draft.state, step.index).some((call) => call.decision)) {
@@ -197,7 +197,7 @@ function settleLostCall(draft: Draft, call: ToolCall): void {
 }
 
 function unfinishedResult(call: ToolCall, stopReason: StopReason): ToolResult {
-  // It had begun, and whoever ran it is gone.
+  // The call had started, and the worker that ran it is gone.
   if (call.status === 'RUNNING') {
     return errorResult('The run stopped while this tool was running. Whether it took effect is unknown.')
   }

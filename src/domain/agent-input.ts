@@ -43,7 +43,7 @@ export interface CompactionSettingsInput {
   readonly keepRatio?: Given<number>
 }
 
-/** What an agent is by itself, without its tools, rules and blocks. */
+/** An agent's own settings, without its tools, rules and blocks. */
 export type AgentSettings = Pick<
   Agent,
   | 'name'
@@ -88,7 +88,7 @@ export const unsetAgent: AgentSettings = {
   tellTimes: false,
 }
 
-/** What is left out stays as it is, also inside nested settings; null clears. */
+/** Omitted fields stay unchanged, also inside nested settings. Null restores the default. */
 export function mergeAgentSettings(
   current: AgentSettings,
   input: AgentSettingsInput,

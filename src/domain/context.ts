@@ -79,7 +79,7 @@ const silentFailure = 'The tool failed without saying why.'
 
 /**
  * Positions of what the model was given and has not answered: it leaves the context when the run fails, so that it
- * cannot fail the next one too. Returns are told by their calls' results, and are withheld instead.
+ * cannot fail the next one too. Returns come from their calls' results, and are withheld instead.
  */
 export function unansweredInput(
   context: readonly ContextMessage[],

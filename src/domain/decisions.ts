@@ -12,7 +12,7 @@ import { toolDefaults } from './tool.ts'
 import { truncateResult } from './tool-output.ts'
 import type { ApprovalScope, Decision, ToolCall, ToolReturnStatus } from './tool-call.ts'
 
-/** A decision as a client gives it. `toolCallId` is what the client sent, which may be no id at all. */
+/** A decision as a client gives it. `toolCallId` is the client's text, which may not be a valid id. */
 export type GivenDecision =
   | {
       readonly kind: 'APPROVED'
@@ -165,7 +165,7 @@ function deny(draft: Draft, call: ToolCall, denial: Pick<Decision, 'reason' | 'a
   })
 }
 
-/** What the model reads of a call that was not allowed. */
+/** The return that the model reads for a call that was not allowed. */
 function denialText(reason: string | null): string {
   return reason === null || reason === ''
     ? 'The request to call this tool was denied.'

@@ -1,6 +1,6 @@
 import type { FilePlace } from './file.ts'
 
-/** What an id shows to the world: `run_` and the 32 hex digits of a UUID. Inside, ids are plain UUIDs. */
+/** Prefixes of ids in the API: `run_` and the 32 hex digits of a UUID. Inside the server, ids are plain UUIDs. */
 export const idPrefixes = {
   Agent: 'agent',
   AgentTool: 'agenttool',

@@ -10,7 +10,7 @@ import { badUserInput } from './errors.ts'
 /** A field of an input: absent and null mean different things. */
 export type Given<T> = T | null | undefined
 
-/** What is left out stays, null goes back to what `cleared` is, anything else is checked. */
+/** An omitted value stays unchanged, null becomes `cleared`, and any other value is checked. */
 export function merged<Value, Stored>(
   value: Given<Value>,
   options: { readonly current: Stored; readonly cleared: Stored; readonly check: (value: Value) => Stored },
@@ -152,7 +152,7 @@ export function checkedTimezone(field: string, value: string): string {
   }
 }
 
-/** A value in a message: whole where it is short. */
+/** A value for an error message, cut if it is long. */
 export function shown(value: string): string {
   return JSON.stringify(value.length > 100 ? `${value.slice(0, 99)}…` : value)
 }

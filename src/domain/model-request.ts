@@ -14,7 +14,7 @@ export type ModelMessage =
   | { readonly role: 'tool'; readonly returns: readonly ModelToolReturn[] }
 
 interface Timed {
-  /** When it happened, where the model is to be told. */
+  /** When it happened. Absent unless the model is told the times. */
   readonly at?: string
 }
 
@@ -30,7 +30,7 @@ export interface ModelToolReturn extends Timed {
   readonly output: string
   /** All parts, in order, if some are not text. `output` is the text among them. */
   readonly content?: readonly ModelContent[]
-  /** What the model must know about its call beside the result: who changed its arguments, and why. */
+  /** Notes for the model in addition to the result: who changed the call's arguments, and why. */
   readonly notes?: readonly string[]
 }
 

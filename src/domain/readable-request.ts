@@ -17,7 +17,7 @@ export function filesToLoad({ messages }: ModelRequest): FilePlace[] {
   })
 }
 
-/** The request with words in place of what a model with these capabilities cannot read. */
+/** The request, with a description in place of content that a model with these capabilities cannot read. */
 export function describeUnreadable(request: ModelRequest, capabilities: readonly ModelCapability[]): ModelRequest {
   return replaceMedia(request, (part) => {
     const reason = unreadable(part, capabilities)

@@ -2,7 +2,7 @@ export const retainedKinds = ['logs', 'runs', 'archived', 'audit'] as const
 /** What may be deleted when it is old: run logs, ended runs, archived conversations, audit entries. */
 export type RetainedKind = (typeof retainedKinds)[number]
 
-/** How long each kind is kept, in milliseconds. Null: for ever. What is absent is as the next wider rule says. */
+/** How long each kind is kept, in milliseconds. Null: forever. If a kind is absent, the next wider rule applies. */
 export type RetentionRule = Partial<Readonly<Record<RetainedKind, number | null>>>
 
 export interface RetentionRules {

@@ -77,14 +77,14 @@ export function sumOfUsage(one: Usage, other: Usage): Usage {
   }
 }
 
-/** What the API and the database can hold of a count of tokens: a sum stops here instead of being an error. */
+/** The largest token count that the API and the database can hold. A larger sum is capped here. */
 const maxTokens = 2 ** 31 - 1
 
 export function sumOfTokens(one: number, other: number): number {
   return Math.min(countOf(one) + countOf(other), maxTokens)
 }
 
-/** Providers report whatever they like. What is not a count is 0. */
+/** Providers may report anything. A value that is not a count becomes 0. */
 function countOf(tokens: number): number {
   return tokens > 0 ? Math.min(Math.floor(tokens), maxTokens) : 0
 }

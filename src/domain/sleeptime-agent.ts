@@ -7,7 +7,7 @@ import type { AgentTool } from './tool.ts'
 import type { ToolRule } from './tool-rules.ts'
 import { defaultBlockCharLimit } from './block.ts'
 
-/** What the agent that is made for a group can do. The last of them ends its run. */
+/** Tools of the agent that is made for a group. The last one ends its run. */
 export const sleeptimeToolNames = ['memory_insert', 'memory_replace', 'memory_rethink', 'memory_finish_edits'] as const
 
 export const personaLabel = 'memory_persona'
@@ -49,7 +49,7 @@ export function sleeptimeAgentOf(foreground: Agent, { id, now }: { readonly id: 
   }
 }
 
-/** Nobody watches a background run: an agent whose calls could wait for someone cannot have one. */
+/** Nobody watches a background run, so an agent whose calls may wait for a person cannot work in the background. */
 export function refuseWaitingTools(
   field: string,
   agent: Pick<Agent, 'name' | 'toolRules'>,

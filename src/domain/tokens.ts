@@ -7,7 +7,7 @@ import type { AssistantPart, ModelMessage, ModelRequest, ModelTool } from './mod
 
 /**
  * What texts weigh, counted here and not by asking a provider. Every model counts a little differently, so this is an
- * estimate: whoever relies on it leaves room, and a provider that says "too long" is right.
+ * estimate: callers leave room for error, and a provider's "too long" error wins.
  */
 
 /** The counter's time grows with the square of a word's length, and some scripts know no spaces: it gets pieces. */
@@ -16,14 +16,14 @@ const pieceLength = 400
  * A text of more pieces is estimated from this many, evenly spread: counting a megabyte would block for seconds.
  */
 const countedPieces = 125
-/** Words such as <|endoftext|> are what someone wrote, and weigh what they are written with. */
+/** Special tokens such as <|endoftext|> are counted as ordinary text. */
 const plainText = { disallowedSpecial: new Set<string>() }
 
 type Tokenizer = typeof TokenizerPackage
 
 let tokenizer: Tokenizer | undefined
 
-/** The tables are loaded when first needed: they take 70 MB, and most contexts are so short that nobody counts them. */
+/** The tables are loaded when first needed: they take 70 MB, and most contexts are too short to need counting. */
 function loadTokenizer(): Tokenizer {
   const loaded = createRequire(import.meta.url)('gpt-tokenizer/encoding/o200k_base') as Tokenizer
   // It would keep a hundred thousand words, each of which keeps the text alive that it was cut out of.
@@ -89,7 +89,7 @@ export function createTokenCounter({ maxCharacters = 4_000_000 } = {}): CountTok
   return (text) => {
     const known = counted.get(text)
     const count = known ?? countTokens(text)
-    // What was asked last is at the end, and goes last.
+    // Moves the text to the end of the map, so that the least recently used text is evicted first.
     if (known !== undefined) counted.delete(text)
     else characters += text.length
     counted.set(text, count)

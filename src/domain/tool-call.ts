@@ -14,7 +14,7 @@ export type ApprovalScope = (typeof approvalScopes)[number]
 
 export type ToolReturnStatus = 'SUCCESS' | 'ERROR'
 
-/** What a call came to. Names and ids are the call's. */
+/** The outcome of a call. Names and ids are the call's. */
 export interface ToolResult {
   readonly status: ToolReturnStatus
   /** The text of the result. */
@@ -38,7 +38,7 @@ export interface Decision {
   readonly note: string | null
   /** Null if the approval expired. */
   readonly actor: Actor | null
-  /** CLIENT_RETURN: the hash of what the client sent, as what is kept of it may have been cut. */
+  /** CLIENT_RETURN: hash of the result that the client sent, because the stored result may have been cut. */
   readonly givenHash?: string
   /** The hash of the follow-up that came with it. */
   readonly followUpHash?: string

@@ -25,7 +25,7 @@ export function truncateResult(result: GivenResult, charLimit: number): Omit<Too
   }
 }
 
-/** What a model is sent: no return takes more than a fifth of its context window. What is stored stays whole. */
+/** Limits each return in a model request to a fifth of the context window. Stored returns stay whole. */
 export function cutReturns(messages: readonly ModelMessage[], contextWindow: number): ModelMessage[] {
   const limit = Math.max(5_000, Math.floor(contextWindow / 5) * 4)
   return messages.map((message) =>
@@ -86,7 +86,7 @@ function cutParts<Part extends object>(parts: readonly Part[], limit: number) {
   return { parts: kept, truncated }
 }
 
-/** It says where it was cut and not how much is missing: what comes out of a sandbox has been cut before. */
+/** Says where the text was cut, not how much is missing: the sandbox may have cut it before. */
 function cut(given: string, limit: number): { readonly text: string; readonly truncated: boolean } {
   const text = storableText(given)
   if (text.length <= limit) return { text, truncated: false }

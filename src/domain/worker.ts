@@ -1,4 +1,4 @@
-/** After so long without a heartbeat a worker counts as dead, and others take over its runs. */
+/** After this time without a heartbeat a worker counts as dead, and others take over its runs. */
 export const silenceMs = 30_000
 
 /** What a process can do for runs. */

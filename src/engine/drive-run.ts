@@ -153,7 +153,7 @@ class RunDriver {
   async #callModel(): Promise<void> {
     const { blocks, request, window } = await this.#prepare()
     const { catalog } = this.#context
-    // What the model cannot read weighs no more than the words that describe it.
+    // Content that the model cannot read counts only as the words that describe it.
     const readable = describeUnreadable(request, catalog.capabilitiesOf(request.model))
     const weigh = () => weighRequest(readable, this.#context.countTokens)
     // A text never has more tokens than bytes. Most contexts are far below the limit, so their tokens need no counting.
@@ -188,7 +188,7 @@ class RunDriver {
       const fit = { window: Math.min(window, weight.total), fixed: weight.systemPrompt + weight.tools }
       const { moved, failure } = await this.#compact(fit)
       if (moved) return
-      // A small input is not what the provider has no room for, whatever it says.
+      // A small input cannot be the reason, whatever the provider says.
       const inInput = weight.total > window / 2
       const { stopReason } = inInput ? overflowOf(request, blocks, { weight, window }) : outcome
       return this.#fail(failure ?? { error: outcome.error, stopReason })

@@ -35,7 +35,7 @@ export class KeptExchange implements Exchange {
     this.received({ error })
   }
 
-  /** Stores it. A failure is only logged: an answer is worth more than the record of it. */
+  /** Stores the exchange. A failure is only logged, because the answer must not be lost over it. */
   async keep({ db, clock, catalog, log }: EngineContext, step: StepKey): Promise<void> {
     if (this.#request === null) return
     const events = this.#omitted > 0 ? [...this.#events, `{"omittedEvents":${this.#omitted}}`] : this.#events

@@ -108,7 +108,7 @@ class OpenBlock {
     }
   }
 
-  /** Nobody is shown a signature, so nobody else would notice that one does not end. */
+  /** Signatures are not shown to anyone, so an endless one would go unnoticed without this limit. */
   #sign(piece: string): void {
     this.#signature += piece
     if (this.#signature.length > answerLimits.providerDataCharacters)

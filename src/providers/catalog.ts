@@ -6,7 +6,7 @@ import type { Provider, ProviderModel } from './provider.ts'
 /** The models of all providers, and which provider a handle belongs to. */
 export interface ProviderCatalog extends ModelCatalog {
   providerOf(handle: string): Provider | undefined
-  /** Undefined if nobody has said what the model costs. */
+  /** Undefined if the price of the model is not configured. */
   priceOf(handle: string): ModelPrice | undefined
 }
 

@@ -4,7 +4,7 @@ export interface Endpoint {
   readonly name?: string
   readonly apiKey: string | undefined
   readonly baseUrl: string | undefined
-  /** What is missing if there is no key, for error messages. Undefined if the endpoint needs none. */
+  /** What an error message names as missing if there is no key. Undefined if the endpoint needs no key. */
   readonly missingKey?: string | undefined
   readonly headers?: Readonly<Record<string, string>>
   readonly timeoutMs?: number | undefined

@@ -123,7 +123,7 @@ function causeOf<T extends Error>(error: unknown, type: new (message: string) =>
   return undefined
 }
 
-/** The SDKs wrap what fetch threw, and fetch what the socket did. */
+/** The SDKs wrap the error of `fetch`, and `fetch` wraps the error of the socket. */
 function causesOf(error: unknown, depth = 0): string[] {
   const cause = error instanceof Error && depth < 4 ? error.cause : undefined
   return cause instanceof Error ? [cause.message, ...causesOf(cause, depth + 1)] : []

@@ -47,7 +47,7 @@ const anthropicModels: Readonly<Record<string, number>> = {
   'claude-haiku-4-5': 200_000,
 }
 
-/** What is known of a provider's models without asking it. A window that is wrong can be set on the agent. */
+/** Models of a provider that are known without asking it. If a window is wrong, set it on the agent. */
 export interface KnownModels {
   readonly list: readonly ProviderModel[]
   /** A model by any name. For a name that is not known, the window is too small rather than too large. */
@@ -131,7 +131,7 @@ export function knownModels(
   }
 }
 
-/** Without the date of a snapshot, and without what Amazon writes around the names of Claude models. */
+/** The name without the date of a snapshot, and without Amazon's prefixes and suffixes of Claude models. */
 function familyName(name: string): string {
   return plainClaudeName(name).replace(/[-@]\d{4}-?\d{2}-?\d{2}$/, '')
 }

@@ -23,7 +23,7 @@ import {
   withWireIds,
 } from './wire.ts'
 
-/** Only what was asked for is sent: a compatible server may know none of the rest. */
+/** Sends only the settings that were set: a compatible server may not know the others. */
 export function chatBody(request: ModelRequest): ChatCompletionCreateParamsStreaming {
   const { settings, tools } = request
   const model = modelName(request.model)

@@ -20,7 +20,7 @@ interface ContentPart {
   readonly thinking?: string | readonly ContentPart[]
 }
 
-/** The format has no items: text, reasoning and calls are told apart here by what follows what. */
+/** The format has no items, so text, reasoning and calls are separated here by their order. */
 export async function* readChat(
   chunks: AsyncIterable<ChatCompletionChunk>,
   request: Pick<ModelRequest, 'model' | 'exchange'>,

@@ -22,7 +22,7 @@ import {
   withWireIds,
 } from './wire.ts'
 
-/** What changes least comes first, so that OpenAI's prompt cache finds what it has seen. */
+/** The parts that change least come first, so that OpenAI's prompt cache is used. */
 export function responsesBody(request: ModelRequest): ResponseCreateParamsStreaming {
   const { settings, tools } = request
   const model = modelName(request.model)

@@ -11,7 +11,7 @@ import type { TokenCounts } from '../domain/run.ts'
 import { unusable } from './errors.ts'
 import { readEvents } from './read-events.ts'
 
-/** Items of an answer are told apart by their place in it; each begins, goes on and is done in events of its own. */
+/** Items of an answer are identified by their index. Each has events for its start, its deltas and its end. */
 export async function* readResponse(
   events: AsyncIterable<ResponseStreamEvent>,
   request: Pick<ModelRequest, 'model' | 'exchange'>,

@@ -6,7 +6,7 @@ import type { JsonObject } from '../util/json.ts'
 /** A model as a provider describes it. What it can do may be unknown. */
 export type ProviderModel = Pick<Model, 'handle' | 'provider' | 'contextWindow'> &
   Partial<Pick<Model, 'capabilities'>> & {
-    /** Nobody here knows the model. */
+    /** The server has no information about the model. */
     readonly isGuess?: boolean
   }
 
@@ -25,7 +25,7 @@ export interface Provider {
   listModels?(signal: AbortSignal): Promise<readonly string[]>
   /** For providers that accept names beyond those listed: a compatible server has models that nobody here knows. */
   find?(handle: string): ProviderModel | undefined
-  /** Undefined if nobody has said what the model costs. */
+  /** Undefined if the price of the model is not configured. */
   priceOf?(handle: string): ModelPrice | undefined
   /** The text without the provider's key. */
   redact?(text: string): string

@@ -4,7 +4,7 @@ import { UnfitPieceError } from './errors.ts'
 
 /**
  * The parts that `read` makes of each event; a sign of life for an event that says nothing. Readers trust the types of
- * the SDKs, which nobody checks: an event of another shape makes them throw a TypeError, and is no answer.
+ * the SDKs, which do not check them: an event of another shape makes them throw a TypeError, and fails the request.
  */
 export async function* readEvents<Event>(
   events: AsyncIterable<Event>,

@@ -67,7 +67,7 @@ function wireName(name: string): string {
 
 /**
  * The arguments as an object: broken ones are shown as they came, so that the model sees what its error is about. So
- * are those that are nested too deeply: nobody could write them as JSON again.
+ * are arguments that are nested too deeply to be serialized as JSON again.
  */
 export function argumentsObject(text: string): JsonObject {
   if (text.trim() === '') return {}

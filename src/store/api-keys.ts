@@ -46,7 +46,7 @@ export async function insertApiKey(db: Kysely<Database>, key: ApiKey, hash: Buff
     .execute()
 }
 
-/** A key that was revoked before keeps the time of that. Undefined if the tenant has no such key. */
+/** A key that is already revoked keeps its time. Undefined if the tenant has no such key. */
 export async function setApiKeyRevoked(
   db: Kysely<Database>,
   reach: Reach,

@@ -10,7 +10,7 @@ export interface CancelRequest {
   readonly tenantId: string
 }
 
-/** What the audit log says of the first request. It is written by the same statement. */
+/** The audit entry of the first request, written by the same statement. */
 type CancelEntry = Pick<AuditEntry, 'id' | 'action' | 'subjectId'>
 
 /**

@@ -8,7 +8,7 @@ import { listConversations } from './conversations.ts'
 import { loadConfiguration, loadContext, loadRun } from './load-run.ts'
 import type { Database } from './schema.ts'
 
-/** What the conversation's next model request would be made of. */
+/** Everything that the conversation's next model request would be built from. */
 export interface ContextSnapshot {
   /** Of the run that holds the conversation, else of a run that would begin now and bring no tools of its own. */
   readonly state: PromptState
@@ -16,7 +16,7 @@ export interface ContextSnapshot {
   readonly messages: readonly ContextMessage[]
 }
 
-/** All of one moment; undefined where the tenant has no such conversation. */
+/** Read in one snapshot. Undefined if the tenant has no such conversation. */
 export function loadContextSnapshot(
   db: Kysely<Database>,
   reach: Reach,

@@ -14,7 +14,7 @@ import { tellsStatus } from './log-entries.ts'
 import type { Database } from './schema.ts'
 import { hasOwnBlocks } from './sleeptime-material.ts'
 
-/** The run is not as the checkpoint found it. Whoever catches it must roll the transaction back. */
+/** The run has changed since the checkpoint read it. The caller must roll the transaction back. */
 export class CheckpointRefusedError extends Error {
   constructor(runId: string) {
     super(`The run ${runId} is no longer as its checkpoint found it.`)
@@ -107,7 +107,7 @@ async function startSleeptimeRuns(
   return { named, started }
 }
 
-/** Counts the turn, and says which sleeptime agents' turn it is now, if it is. A retried turn counts once. */
+/** Counts the turn, and returns the sleeptime agents that are due now. A retried turn counts once. */
 async function countTurn(
   trx: Transaction<Database>,
   run: DrivenRun,

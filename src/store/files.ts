@@ -74,7 +74,7 @@ export async function findFiles(
   return rows.map(toFile)
 }
 
-/** Files of a conversation, which nobody deletes before the transaction is over. */
+/** Files of a conversation, locked against deletion until the transaction ends. */
 export async function lockFiles(
   trx: Transaction<Database>,
   conversationId: string,

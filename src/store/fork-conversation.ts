@@ -144,7 +144,7 @@ export async function forkConversation(db: Kysely<Database>, fork: Fork): Promis
   return rows.length > 0
 }
 
-/** The entries of each copied run after the first, which its row tells. See `log-entries`. */
+/** The entries of each copied run after the first entry, which follows from the run's row. See `log-entries`. */
 function logOf(ids: Fork['ids']): RawBuilder<unknown> {
   return sql`
     select old_runs.place as run_place,
@@ -168,7 +168,7 @@ function logOf(ids: Fork['ids']): RawBuilder<unknown> {
     from old_runs`
 }
 
-/** Where the message at this position, or the next one that is copied, is in the copy. */
+/** The position in the copy of the message at this position, or of the next message that is copied. */
 function placeOf(position: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`(select count(*)::integer + 1 from old_messages earlier where earlier.position < ${position})`
 }

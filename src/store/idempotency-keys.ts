@@ -2,7 +2,7 @@ import { sql, type Kysely, type Transaction } from 'kysely'
 
 import type { Database } from './schema.ts'
 
-/** What a client may name so that asking twice is asking once. */
+/** The client's idempotency key: a repeated request has no further effect. */
 export interface IdempotencyKey {
   readonly tenantId: string
   readonly operation: Database['idempotency_keys']['operation']

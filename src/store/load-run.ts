@@ -18,7 +18,7 @@ import { toStep } from './steps.ts'
 import { toToolCall } from './tool-calls.ts'
 import { toTool } from './tools.ts'
 
-/** What an agent is made of at this moment: read anew before every step. */
+/** The agent's current settings, read again before every step. */
 export interface Configuration {
   readonly agent: Agent
   readonly tools: readonly AgentTool[]

@@ -45,7 +45,7 @@ export function unpackEntries(text: string): LogEntry[] {
 
 const letters: readonly Packed[0][] = ['s', 'b', 'r', 'f', 'm', 'c', 'k']
 
-/** Whether a row's entries hold a change of status, of the given one where it is given. */
+/** Whether a row's entries contain a change of status, or a change to the given status. */
 export function tellsStatus(entries: RawBuilder<unknown>, status?: StoredRunStatus): RawBuilder<boolean> {
   return sql<boolean>`${entries}::jsonb @> ${JSON.stringify([status ? ['s', status] : ['s']])}::jsonb`
 }

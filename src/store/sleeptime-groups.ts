@@ -38,7 +38,7 @@ export async function lockSleeptimeGroup(
   return row && toSleeptimeGroup(row)
 }
 
-/** Nothing where the agent has a group already. */
+/** False if the agent already has a group. */
 export async function insertSleeptimeGroup(
   trx: Kysely<Database>,
   group: Pick<SleeptimeGroup, 'id' | 'tenantId' | 'agentId' | 'frequency'> & { readonly createdAt: Date },
@@ -67,7 +67,7 @@ export async function deleteSleeptimeGroup(trx: Kysely<Database>, groupId: strin
   await trx.deleteFrom('sleeptime_groups').where('id', '=', groupId).execute()
 }
 
-/** These and no others, in the order given. One that stays goes on being one that was made for the group. */
+/** Sets exactly these agents, in the given order. An agent that stays keeps the mark that it was made for the group. */
 export async function setGroupAgents(
   trx: Kysely<Database>,
   groupId: string,
@@ -112,7 +112,7 @@ export async function isSleeptimeAgent(trx: Kysely<Database>, agentId: string): 
 
 /**
  * The message up to which all of a group's agents have read the foreground agent's main conversation, by group: the
- * one that the slowest of them has reached. A group of which one has read nothing yet has none.
+ * one that the slowest of them has reached. If one of them has read nothing yet, there is none.
  */
 export async function findLastProcessedMessageIds(
   db: Kysely<Database>,

@@ -12,7 +12,7 @@ export interface StepExchange extends StepKey {
   readonly response: Json
 }
 
-/** The request and the response are JSON texts; null where there was none. */
+/** The request and the response are JSON texts. Null if there was none. */
 export async function putStepExchange(
   db: Kysely<Database>,
   { runId, index }: StepKey,
@@ -42,7 +42,7 @@ export async function findStepExchanges(
 
 const deletedAtOnce = 100
 
-/** Deletes what was kept before that time, the oldest first, a limited number at a time. */
+/** Deletes requests that were kept before that time, oldest first, a limited number at a time. */
 export async function deleteOldStepExchanges(db: Kysely<Database>, before: Date): Promise<void> {
   for (;;) {
     const { numAffectedRows } = await sql`

@@ -22,7 +22,7 @@ function toArguments(row: Pick<ToolCallRow, 'arguments_text' | 'arguments' | 'ed
   return { argumentsText: row.arguments_text, arguments: row.arguments, editedArguments: row.edited_arguments }
 }
 
-/** What a whole call and its outline have in common. */
+/** Fields that a whole call and its outline share. */
 const partsColumns = [
   'tool_calls.id',
   'tool_calls.tenant_id',
@@ -123,7 +123,7 @@ export async function listCallsOfSteps(
   return rows.map(toOutline)
 }
 
-/** What these runs wait for: only a paused run waits. */
+/** What these runs wait for. Only paused runs wait. */
 export async function listPendingCallsOfRuns(
   db: Kysely<Database>,
   reach: Reach,
@@ -142,7 +142,7 @@ export async function listPendingCallsOfRuns(
   return rows.map(toOutline)
 }
 
-/** The runs of all tenants that wait for calls whose time is over, the longest overdue first. */
+/** Runs of all tenants that wait for calls whose approval has expired, the longest overdue first. */
 export async function listRunsWithExpiredCalls(db: Kysely<Database>, now: Date): Promise<string[]> {
   const { rows } = await sql<{ run_id: string }>`
     select run_id from (

@@ -16,7 +16,7 @@ export async function insertWorker(db: Kysely<Database>, workerId: string, about
       clock_timestamp(), clock_timestamp())`.execute(db)
 }
 
-/** One that is silent for longer is dead, or about to be found dead. */
+/** A worker without a heartbeat for longer is dead, or will be declared dead soon. */
 const isAlive = sql<boolean>`heartbeat_at > clock_timestamp() - make_interval(secs => ${silenceMs / 1000})`
 
 /** The workers that are alive, oldest first; with `ids`, only these. */
@@ -87,12 +87,12 @@ export async function beatHeart(db: Kysely<Database>, workerId: string): Promise
   return result.numUpdatedRows > 0n
 }
 
-/** Removes a worker. Its runs are for `freeRunsOfTheDead`, unless it let go of them itself. */
+/** Removes a worker. `freeRunsOfTheDead` frees its runs, unless the worker released them itself. */
 export async function deleteWorker(db: Kysely<Database>, workerId: string): Promise<void> {
   await db.deleteFrom('workers').where('id', '=', workerId).execute()
 }
 
-/** The two halves of a worker's session lock: a number of ours, and one that its id gives. */
+/** The two parts of a worker's session lock: a constant, and a number derived from its id. */
 const lockSpace = 0x484f4c44
 
 const channel = 'holdpoint_work'
@@ -102,7 +102,7 @@ export async function notifyWorkers(db: Kysely<Database>): Promise<void> {
   await sql`select pg_notify(${channel}, '')`.execute(db)
 }
 
-/** The connection that says that a worker lives, for exactly as long as the worker's lock is held. */
+/** The connection that holds the worker's lock. The worker counts as alive while the lock is held. */
 export interface WorkerConnection {
   release(): Promise<void>
 }
@@ -123,7 +123,7 @@ export async function holdWorkerLock(
   return { release: () => client.end().catch(() => undefined) }
 }
 
-/** Workers that may be dead: nobody holds their lock, or their heart has not beaten for so long. */
+/** Workers that may be dead: their lock is free, or their last heartbeat is too old. */
 export async function listSilentWorkers(
   db: Kysely<Database>,
 ): Promise<{ readonly id: string; readonly silent: boolean }[]> {

@@ -16,7 +16,7 @@ interface Connection {
   /** Address and credentials. If they change, a new connection is made. */
   readonly address: string
   readonly client: Promise<McpClient>
-  /** Another program may have to be started again, and would have forgotten what it knows. */
+  /** True for a local program: it would have to be started again, and would lose its state. */
   readonly staysOpen: boolean
   /** How many calls are running on it. It is not closed while there are any, unless it is broken. */
   calls: number
@@ -49,7 +49,7 @@ export class McpConnections {
     }
   }
 
-  /** What the tool returned. A tool that says that it failed has returned too; throws what kept it from answering. */
+  /** Returns the tool's result, also if the tool reports a failure. Throws if the server could not answer. */
   async callTool(serverId: string, server: McpAddress, call: McpCall): Promise<ToolOutput> {
     for (let attempt = 1; ; attempt += 1) {
       const answer = await this.#callOnce(serverId, server, call)
@@ -89,7 +89,7 @@ export class McpConnections {
     if (known?.address === address) return known
     const staysOpen = Boolean(server.launch)
     const connection = { address, staysOpen, client: connect(this.#network, server), calls: 0, idle: undefined }
-    // Whoever calls next hears why it failed.
+    // The next caller gets this error.
     connection.client.catch(() => undefined)
     this.#connections.set(serverId, connection)
     // Calls that are running on the old connection finish there.

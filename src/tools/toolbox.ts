@@ -35,7 +35,7 @@ import { formatTraceparent } from '../util/trace-context.ts'
 /** A script's time limit starts when it gets a thread, and it waits for a thread at most that long again. */
 const sandboxGraceMs = 3_000
 const loadMs = 2_000
-/** How much of what a failed tool said is logged. */
+/** Maximum length of a failed tool's message in the log. */
 const shownChars = 300
 
 export interface Executed {
@@ -135,7 +135,7 @@ export class Toolbox implements ToolAccess {
     }
   }
 
-  /** A tool that was told to stop, and says so, has not failed. */
+  /** A tool that stopped because it was asked to has not failed. */
   #logFailure({ call, run, signal }: Execution, { kind, name: tool }: Tool, why: object): void {
     if (signal.aborted) return
     const facts = { ...shownRunIds(run), toolCallId: encodeId('ToolCall', call.id), tool, kind }
@@ -170,7 +170,7 @@ export class Toolbox implements ToolAccess {
     return { ...owner, headers: openHeaders(this.#options.secrets, owner.headers, owner.tenantId) }
   }
 
-  /** The span of the call, for what the tool asks of others. */
+  /** The span of the call, for requests that the tool makes. */
   #traceparentOf({ run, call }: Execution): string | null {
     if (run.traceparent === null && !this.#options.traces) return null
     return formatTraceparent({ ...traceOfRun(run), spanId: callSpanId(call.id) })

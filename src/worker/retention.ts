@@ -18,7 +18,7 @@ export interface RetentionOptions {
   readonly db: Kysely<Database>
   readonly clock: Clock
   readonly rules: RetentionRules
-  /** Is told how many rows were deleted. */
+  /** Called with the number of deleted rows. */
   readonly onDeleted: (rows: number, kind: RetainedKind) => void
 }
 
@@ -26,7 +26,7 @@ const runsAtOnce = 200
 const entriesAtOnce = 1_000
 /** Batches for one scope before the others have their turn. */
 const batchesInTurn = 20
-/** A run whose messages are still in the context is looked at again after this time. */
+/** A run whose messages are still in the context is checked again after this time. */
 const passEveryMs = 3_600_000
 
 /** A pass over the old runs of one scope. */

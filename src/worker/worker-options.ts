@@ -19,7 +19,7 @@ export interface WorkerOptions {
   /** How long requests to models are kept, for agents that ask for it. */
   readonly keepRequestsMs: number
   readonly retention: RetentionRules
-  /** Is told how many rows were deleted because they were old. */
+  /** Called with the number of rows that retention deleted. */
   readonly onDeleted: (rows: number, kind: RetainedKind) => void
   /**
    * How long a worker must have lived before it drives a suspect. A server that something else kills every few seconds

@@ -35,7 +35,7 @@ export function runAs(
       { ...cleanSurroundings, ...(account && { uid: account.uid, gid: account.gid }), maxBuffer: 16 * 1024 * 1024 },
       (error, stdout, stderr) => resolve({ ok: error === null, stdout, stderr: stderr || (error?.message ?? '') }),
     )
-    // A command that ends before it has read its input breaks the pipe; its exit status tells the rest.
+    // A command that ends before it has read its input breaks the pipe. Its exit status says why.
     child.stdin?.on('error', () => {})
     child.stdin?.end(input)
   })
@@ -70,7 +70,7 @@ async function findAccount(nameOrUid: string): Promise<Account | undefined> {
   return { name: name.stdout.trim(), uid: Number(uid.stdout), gid: Number(gid.stdout) }
 }
 
-/** Asked of the system itself, so that access lists and mounts count as well as modes. */
+/** Asks the operating system, so that access lists and mounts count as well as modes. */
 export async function canEnter(account: Account | undefined, folder: string): Promise<boolean> {
   return (await runAs(account, '/bin/sh', ['-c', 'cd "$1"', 'sh', folder])).ok
 }

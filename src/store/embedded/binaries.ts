@@ -41,7 +41,7 @@ export async function chooseBinaries(
   throw new StartError(`${wanted} (${seen.join('; ')}): ${remedy}.`)
 }
 
-/** A string says why there is none. */
+/** A string: why there are none. */
 type Candidate = () => Promise<Binaries | string>
 
 async function machineBinaries(account: Account | undefined): Promise<Candidate[]> {
@@ -96,7 +96,7 @@ async function makeSymlinks(native: string): Promise<void> {
 
 /**
  * Where the account cannot reach node_modules (it lies below a home of mode 0700) or the links cannot be made there.
- * Copied under a name of its own and renamed, so that nobody meets half a copy.
+ * Copied under a temporary name and then renamed, so that no other process sees half a copy.
  */
 async function copyBinaries(
   native: string,

@@ -46,7 +46,7 @@ export async function openDataFolder(folder: string): Promise<DataFolder> {
       `The data folder ${folder} cannot be written (${reason}): make it writable, or set HOLDPOINT_DATA_DIR to another folder.`,
     )
   }
-  // A folder that Postgres itself made (PG_VERSION lies right in it) is taken as it is.
+  // A folder that Postgres itself created (it contains PG_VERSION) is used unchanged.
   const cluster = (await readMajor(folder)) === undefined ? join(folder, 'postgres') : folder
   return { folder, cluster, account: await chooseAccount([cluster, folder, dirname(folder)]) }
 }
@@ -127,7 +127,7 @@ async function makeOutsideFolder(outsideFolder: string, folder: string): Promise
   }
 }
 
-/** Names carry the id of the process that works in them; one that is gone was killed in the middle of it. */
+/** Names contain the id of the process that uses the folder. If that process is gone, it was killed midway. */
 async function removeAbandonedStaging(folder: string): Promise<void> {
   for (const name of await readdir(folder)) {
     const maker = /^postgres\.new-(\d+)-/.exec(name)?.[1]
@@ -135,7 +135,7 @@ async function removeAbandonedStaging(folder: string): Promise<void> {
   }
 }
 
-/** A link whose target was deleted stands for no database. */
+/** A link whose target was deleted does not count as a database. */
 async function removeDanglingLink(cluster: string): Promise<void> {
   const target = await readlink(cluster).catch(() => undefined)
   if (target !== undefined && (await readMajor(target)) === undefined) await unlink(cluster)

@@ -22,7 +22,7 @@ export interface EmbeddedPostgres {
 export interface EmbeddedPostgresOptions {
   readonly dataDir: string
   readonly log: Log
-  /** Of Postgres, such as `{ fsync: 'off' }` in tests; they hold if this process is the one that starts the server. */
+  /** Settings of Postgres, such as `{ fsync: 'off' }` in tests. They apply if this process starts the server. */
   readonly settings?: Readonly<Record<string, string>>
   /** For root alone: where things go that Postgres could not reach below the data folder or the project. */
   readonly outsideFolder?: string
@@ -96,7 +96,7 @@ interface Held {
   readonly password: string
 }
 
-/** Looks again and again at what is there and does the next thing that is missing, until a lease is ours. */
+/** Checks the current state and takes the next missing step, until this process has a lease. */
 async function useServer(cluster: Cluster, preferredPort: number): Promise<Held> {
   const deadline = Date.now() + startDeadlineMs
   let port = preferredPort
@@ -129,7 +129,7 @@ async function useServer(cluster: Cluster, preferredPort: number): Promise<Held>
 
 /**
  * What to try after a server that ended at once: another port if that one was taken; the same again if another process
- * was faster, or if what a killed server left is still ending. Anything else is for good.
+ * was faster, or if the remains of a killed server are still ending. Any other failure is permanent.
  */
 async function portAfter(failure: string, port: number, cluster: Cluster): Promise<number> {
   if (failure.includes('Address already in use')) return findFreePort()

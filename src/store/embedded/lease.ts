@@ -12,7 +12,7 @@ export interface Lease {
   readonly client: pg.Client
   /** Settles when the server is gone or has ended the session. Never rejects. */
   readonly lost: Promise<void>
-  /** True: we were the last, and nobody can take a lease any more until the server was stopped. */
+  /** True: this was the last user, and no other process can take a lease until the server has stopped. */
   leave(): Promise<boolean>
   close(): Promise<void>
 }

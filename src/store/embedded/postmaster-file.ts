@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** The server that `postmaster.pid` tells of. */
+/** The server that `postmaster.pid` describes. */
 export interface RunningPostmaster {
   readonly pid: number
   /** Undefined: not listening yet, or a single-user process that never will. */
@@ -43,7 +43,7 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** Empty for a process that has ended but was not waited for; from /proc where there is one, else from ps. */
+/** Empty for a zombie process. Read from /proc if it exists, else from ps. */
 async function readCommand(pid: number): Promise<string> {
   const fromProc = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => undefined)
   if (fromProc !== undefined) return fromProc

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { cleanSurroundings, runAs, writeOwned, type Account } from './account.ts'
 import type { Binaries } from './binaries.ts'
 
-/** What is needed to start and stop the server of one cluster. */
+/** Everything needed to start and stop the server of one cluster. */
 export interface Cluster {
   /** The real path of Postgres's folder. */
   readonly folder: string
@@ -16,7 +16,7 @@ export interface Cluster {
   readonly settings: Readonly<Record<string, string>>
 }
 
-/** Stopped: it was up, and whoever was the last to use it stopped it. */
+/** Stopped: it was running, and its last user stopped it. */
 export type PostmasterState = 'running' | 'stopped' | { readonly failure: string }
 
 export interface LaunchedPostmaster {
@@ -85,7 +85,7 @@ export async function stopPostmaster({ folder, account, binaries }: Cluster): Pr
   if (!(await stop('fast')).ok) await stop('immediate')
 }
 
-/** Free now; if someone takes it in between, Postgres says so and the caller asks again. */
+/** A port that is free now. If another program takes it first, Postgres reports that and the caller retries. */
 export async function findFreePort(): Promise<number> {
   const server = createServer()
   await new Promise<void>((resolve, reject) => {
