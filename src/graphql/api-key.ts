@@ -1,6 +1,6 @@
 import { createApiKey, type CreatedApiKey } from '../commands/create-api-key.ts'
 import { revokeApiKey } from '../commands/revoke-api-key.ts'
-import { listApiKeys } from '../store/api-keys.ts'
+import { listSomeApiKeys } from '../store/api-keys.ts'
 import { Actor } from './actor.ts'
 import { builder } from './builder.ts'
 import { encodeId, Node, registerNode, requireUuid } from './node.ts'
@@ -52,8 +52,9 @@ registerNode('ApiKey', { load: (context, id) => context.loaders.apiKeys.load(id.
 builder.queryField('apiKeys', (t) =>
   t.field({
     type: [ApiKey],
-    description: 'API keys of the tenant, oldest first, including revoked ones.',
-    resolve: (_root, _args, { db, viewer }) => listApiKeys(db, viewer),
+    description:
+      'API keys of the tenant, oldest first, including revoked ones. At most 1,000: of more, revoked ones are left out first, then the oldest.',
+    resolve: (_root, _args, { db, viewer }) => listSomeApiKeys(db, viewer),
   }),
 )
 

@@ -29,7 +29,7 @@ Block.implement({
     }),
     agents: t.field({
       type: [Agent],
-      description: 'Agents that the block is attached to, oldest first.',
+      description: 'Agents that the block is attached to, oldest first. At most 1,000: the oldest ones.',
       resolve: async (block, _args, context) => [...(await context.loaders.agentsOfBlock.load(block.id))],
     }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the block was created.' }),

@@ -9,7 +9,7 @@ import type { Reach } from '../domain/viewer.ts'
 import type { Worker } from '../domain/worker.ts'
 import { listAgentTools, listToolsOfAgents } from '../store/agent-tools.ts'
 import { listAgents } from '../store/agents.ts'
-import { listAgentsOfBlocks, listBlocks, listBlocksOfAgents, listBlocksOfConversations } from '../store/blocks.ts'
+import { listSomeAgentsOfBlocks, listBlocks, listBlocksOfAgents, listBlocksOfConversations } from '../store/blocks.ts'
 import { listConversations, listMainConversations } from '../store/conversations.ts'
 import { listTools } from '../store/tools.ts'
 import { listWorkers } from '../store/workers.ts'
@@ -51,7 +51,7 @@ export function createConfigurationLoaders(db: CommandContext['db'], reach: Reac
       ({ conversationId, block }) => [conversationId, block],
     ),
     agentsOfBlock: loaderByOwner(
-      (blockIds) => listAgentsOfBlocks(db, reach, blockIds),
+      (blockIds) => listSomeAgentsOfBlocks(db, reach, blockIds),
       ({ blockId, agent }) => [blockId, agent],
     ),
     mainConversationOfAgent: loaderBy(

@@ -56,7 +56,7 @@ builder.objectFields(Conversation, (t) => ({
   queue: t.field({
     type: [Run],
     description:
-      'Runs that wait behind the active run, in the order in which they will start. `Run.input` has their messages.',
+      'Runs that wait behind the active run, in the order in which they will start. `Run.input` has their messages. At most 1,000: the first ones. `runs` with status QUEUED lists all.',
     resolve: async (conversation, _args, context) => {
       await headOf(conversation, context)
       return [...(await context.loaders.queueOfConversation.load(conversation.id))]

@@ -267,7 +267,8 @@ builder.objectRef<Extract<DomainConversationEvent, { readonly type: 'queue' }>>(
   fields: (t) => ({
     queue: t.field({
       type: [Run],
-      description: 'Queued runs, in the order in which they will start. `Run.input` has their messages.',
+      description:
+        'Queued runs, in the order in which they will start. `Run.input` has their messages. At most 1,000: the first ones.',
       resolve: async ({ conversationId }, _args, { loaders }) => [
         ...(await loaders.queueOfConversation.load(conversationId)),
       ],

@@ -100,7 +100,8 @@ Run.implement({
     }),
     children: t.field({
       type: [Run],
-      description: "Background runs that this run's turn started.",
+      description:
+        "Background runs that this run's turn started. At most 10: one for each background agent of the agent.",
       resolve: async (run, _args, context) => [...(await context.loaders.childrenOfRun.load(run.id))],
     }),
     answer: t.string({

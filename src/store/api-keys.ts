@@ -2,6 +2,7 @@ import { sql, type Kysely, type Selectable } from 'kysely'
 
 import type { ApiKey } from '../domain/api-key.ts'
 import type { Reach } from '../domain/viewer.ts'
+import { plainListLimit } from './page.ts'
 import type { Database } from './schema.ts'
 import { ofTenant } from './tenant-scope.ts'
 
@@ -28,6 +29,16 @@ export async function findApiKeys(db: Kysely<Database>, reach: Reach, ids: reado
 export async function listApiKeys(db: Kysely<Database>, reach: Reach): Promise<ApiKey[]> {
   const rows = await keysOfTenant(db, reach).orderBy('id').execute()
   return rows.map(toApiKey)
+}
+
+/** As `listApiKeys`, as many as one answer holds: revoked keys are left out first, and of the others the oldest. */
+export async function listSomeApiKeys(db: Kysely<Database>, reach: Reach): Promise<ApiKey[]> {
+  const rows = await keysOfTenant(db, reach)
+    .orderBy(sql`revoked_at is not null`)
+    .orderBy('id', 'desc')
+    .limit(plainListLimit)
+    .execute()
+  return rows.map(toApiKey).toSorted((one, other) => (one.id < other.id ? -1 : 1))
 }
 
 export async function insertApiKey(db: Kysely<Database>, key: ApiKey, hash: Buffer): Promise<void> {

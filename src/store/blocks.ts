@@ -5,7 +5,7 @@ import type { Block } from '../domain/block.ts'
 import type { Reach } from '../domain/viewer.ts'
 import { storableText } from '../util/json.ts'
 import { toAgent } from './agents.ts'
-import { countRows, readPage, type Page, type PageArguments } from './page.ts'
+import { countRows, plainListLimit, readPage, type Page, type PageArguments } from './page.ts'
 import type { Database } from './schema.ts'
 import { ofTenant } from './tenant-scope.ts'
 
@@ -133,6 +133,33 @@ export async function listAgentsOfBlocks(
     .select('agent_blocks.block_id')
     .where(ofTenant('agents', reach))
     .where('agent_blocks.block_id', 'in', blockIds)
+    .orderBy('agents.id')
+    .execute()
+  return rows.map((row) => ({ blockId: row.block_id, agent: toAgent(row) }))
+}
+
+/** As `listAgentsOfBlocks`, as many for each block as one answer holds: the oldest. */
+export async function listSomeAgentsOfBlocks(
+  db: Kysely<Database>,
+  reach: Reach,
+  blockIds: readonly string[],
+): Promise<{ blockId: string; agent: Agent }[]> {
+  const rows = await db
+    .selectFrom('agents')
+    .innerJoin(
+      sql<{ agent_id: string; block_id: string }>`(
+        select oldest.agent_id, block.id as block_id
+        from unnest(${blockIds}::uuid[]) block(id) cross join lateral (
+          select agent_id from agent_blocks join agents on agents.id = agent_id
+          where block_id = block.id and ${ofTenant('agents', reach)}
+          order by agent_id limit ${plainListLimit}
+        ) oldest
+      )`.as('attached'),
+      'attached.agent_id',
+      'agents.id',
+    )
+    .selectAll('agents')
+    .select('attached.block_id')
     .orderBy('agents.id')
     .execute()
   return rows.map((row) => ({ blockId: row.block_id, agent: toAgent(row) }))

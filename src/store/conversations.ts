@@ -1,4 +1,4 @@
-import type { Kysely, Selectable } from 'kysely'
+import { sql, type Kysely, type Selectable } from 'kysely'
 
 import type { Conversation } from '../domain/conversation.ts'
 import type { Reach } from '../domain/viewer.ts'
@@ -102,7 +102,7 @@ export async function setConversation(
   return row && toConversation(row)
 }
 
-/** A conversation that is archived already keeps the time. Undefined if the tenant has no such conversation. */
+/** What is so already keeps its times. Undefined if the tenant has no such conversation. */
 export async function setArchived(
   db: Kysely<Database>,
   reach: Reach,
@@ -111,7 +111,10 @@ export async function setArchived(
 ): Promise<Conversation | undefined> {
   const row = await db
     .updateTable('conversations')
-    .set({ archived_at: archived ? (eb) => eb.fn.coalesce('archived_at', eb.val(now)) : null })
+    .set({
+      archived_at: archived ? (eb) => eb.fn.coalesce('archived_at', eb.val(now)) : null,
+      updated_at: sql<Date>`case when (archived_at is not null) = ${archived} then updated_at else ${now} end`,
+    })
     .where(ofTenant('conversations', reach))
     .where('id', '=', id)
     .returningAll()

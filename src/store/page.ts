@@ -20,6 +20,8 @@ export interface Page<Node> {
 
 export const defaultPageSize = 50
 export const maxPageSize = 200
+/** The most that a list without pages holds, where nothing else limits it. */
+export const plainListLimit = 1000
 
 type CursorKind = 'uuid' | 'integer' | 'text'
 

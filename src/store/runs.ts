@@ -6,6 +6,7 @@ import type { Reach } from '../domain/viewer.ts'
 import { firstIdAt } from '../util/ids.ts'
 import type { JsonObject } from '../util/json.ts'
 import { childrenNamed, tellsStatus } from './log-entries.ts'
+import { plainListLimit } from './page.ts'
 import type { Database } from './schema.ts'
 import { ofTenant } from './tenant-scope.ts'
 import { toUsage } from './usage.ts'
@@ -171,17 +172,26 @@ export async function listChildrenOfRuns(
   return rows.map((row) => ({ parentId: row.read_run_id, run: toRun(row) }))
 }
 
-/** The runs that wait behind the one that holds their conversation, in the order in which they will go. */
+/** The runs that wait behind the one that holds their conversation, as they will go, as many as one answer holds. */
 export async function listQueuedRuns(
   db: Kysely<Database>,
   reach: Reach,
   conversationIds: readonly string[],
 ): Promise<Run[]> {
   const rows = await runsOfTenant(db, reach)
-    .innerJoin('conversations', 'conversations.id', 'runs.conversation_id')
-    .where(sql<boolean>`runs.conversation_id = any(${conversationIds}::uuid[])`)
-    .where('runs.status', '=', 'QUEUED')
-    .where(sql<boolean>`not runs.ended and runs.id is distinct from conversations.active_run_id`)
+    .innerJoin(
+      sql<{ id: string }>`(
+        select next.id from conversations cross join lateral (
+          select id from runs
+          where conversation_id = conversations.id and status = 'QUEUED' and not ended
+            and id is distinct from conversations.active_run_id
+          order by urgent desc, number limit ${plainListLimit}
+        ) next
+        where conversations.id = any(${conversationIds}::uuid[])
+      )`.as('waiting'),
+      'waiting.id',
+      'runs.id',
+    )
     .select(runColumns)
     .orderBy('runs.conversation_id')
     .orderBy('runs.urgent', 'desc')

@@ -113,12 +113,16 @@ describe('conversations', () => {
     const change = async (mutation: string) => {
       const field = `${mutation}Conversation`
       const input = `input: { id: "${encodeId('Conversation', third.id)}" }`
-      return (await api.data(`mutation { ${field}(${input}) { conversation { archivedAt } } }`))[field].conversation
+      return (await api.data(`mutation { ${field}(${input}) { conversation { archivedAt updatedAt } } }`))[field]
+        .conversation
     }
-    const { archivedAt } = await change('archive')
+    const { archivedAt, updatedAt } = await change('archive')
     expect(archivedAt).toMatch(/^20/)
-    expect(await change('archive')).toEqual({ archivedAt })
-    expect(await change('unarchive')).toEqual({ archivedAt: null })
+    expect(updatedAt).toBe(archivedAt)
+    expect(await change('archive')).toEqual({ archivedAt, updatedAt })
+    const out = await change('unarchive')
+    expect(out.archivedAt).toBeNull()
+    expect(Date.parse(out.updatedAt)).toBeGreaterThanOrEqual(Date.parse(updatedAt))
     const unknown = encodeId('Conversation', '01890000-0000-7000-8000-000000000000')
     const refused = await api.error(
       `mutation { archiveConversation(input: { id: "${unknown}" }) { conversation { id } } }`,
