@@ -25,23 +25,30 @@ function isDay(text: string): boolean {
 }
 
 builder.scalarType('JSON', {
-  description: 'Any JSON value, nested at most 100 levels deep.',
+  description: 'Any JSON value, nested at most 100 levels deep, with at most 200,000 values in it.',
   serialize: (value) => value,
   // Postgres refuses NUL and half a surrogate pair. They are removed here, so that the value in use is the stored one.
-  parseValue: (value) => storableJson(withinDepth(value as Json)),
-  parseLiteral: (node, variables) => storableJson(withinDepth(literalToJson(node, variables ?? {}))),
+  parseValue: (value) => storableJson(withinLimits(value as Json)),
+  parseLiteral: (node, variables) => storableJson(withinLimits(literalToJson(node, variables ?? {}))),
 })
 
 const maxJsonDepth = 100
+const maxJsonValues = 200_000
 
 /**
- * Functions that walk a value are recursive, and a value that is nested too deeply would overflow the stack later.
+ * Functions that walk a value are recursive, and a value that is nested too deeply would overflow the stack later. One
+ * with a million keys would keep the process busy for seconds.
  */
-function withinDepth(value: Json): Json {
+function withinLimits(value: Json): Json {
   let level: readonly Json[] = [value]
+  let count = 0
   for (let depth = 0; level.length > 0; depth += 1) {
     if (depth > maxJsonDepth) {
       throw new GraphQLError(`The JSON value is nested more than ${maxJsonDepth} levels deep, which is the limit.`)
+    }
+    count += level.length
+    if (count > maxJsonValues) {
+      throw new GraphQLError(`The JSON value has more than ${maxJsonValues} values in it, which is the limit.`)
     }
     level = level.flatMap((entry) => (typeof entry === 'object' && entry !== null ? Object.values(entry) : []))
   }
