@@ -3,6 +3,7 @@ import { sql, type Kysely, type Selectable } from 'kysely'
 import type { AuditEntry } from '../domain/audit.ts'
 import type { Reach } from '../domain/viewer.ts'
 import { firstIdAt } from '../util/ids.ts'
+import { storableText } from '../util/json.ts'
 import { countRows, readPage, type Page, type PageArguments } from './page.ts'
 import { idSlackMs } from './runs.ts'
 import type { Database } from './schema.ts'
@@ -88,9 +89,9 @@ function isSince(time: Date) {
 
 function entriesOf(db: Kysely<Database>, reach: Reach, { subjectId, actorId, actions, since, until }: AuditLogFilter) {
   let query = db.selectFrom('audit_entries').where(ofTenant('audit_entries', reach))
-  if (typeof subjectId === 'string') query = query.where('subject_id', '=', subjectId)
-  if (typeof actorId === 'string') query = query.where(sql<boolean>`actor ->> 'id' = ${actorId}`)
-  if (actions) query = query.where(sql<boolean>`action = any(${[...actions]}::text[])`)
+  if (typeof subjectId === 'string') query = query.where('subject_id', '=', storableText(subjectId))
+  if (typeof actorId === 'string') query = query.where(sql<boolean>`actor ->> 'id' = ${storableText(actorId)}`)
+  if (actions) query = query.where(sql<boolean>`action = any(${actions.map(storableText)}::text[])`)
   if (since) query = query.where(isSince(since))
   if (until) query = query.where(isBefore(until))
   return query

@@ -1,6 +1,7 @@
 import type { ExecutionResult } from 'graphql'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
+import { encodeCursor } from '../../src/domain/cursor.ts'
 import { HoldpointError } from '../../src/domain/errors.ts'
 import { encodeId, encodeStepId } from '../../src/domain/ids.ts'
 import { createGround, type Ground } from '../support/execute.ts'
@@ -46,7 +47,8 @@ async function refusedWith(api: Executor, variables: Record<string, unknown>): P
 
 const usage = { inputTokens: 3, outputTokens: 4, cachedInputTokens: 0, reasoningTokens: 0, costUsd: null, steps: 1 }
 const shownRun = (run: { readonly id: string }) => encodeId('Run', run.id)
-const cursor = (run: { readonly id: string }, seq: number) => `c1.${run.id.replaceAll('-', '')}.${seq}`
+const cursor = (run: { readonly id: string; readonly conversation_id: string }, seq: number) =>
+  encodeCursor(run.conversation_id, { runId: run.id, seq, item: 0, offset: 0 })
 
 describe('runEvents', () => {
   it('[EVT1] every entry of the log becomes the event it tells of, and the stream ends with the run', async () => {

@@ -2,6 +2,7 @@ import { graphql } from 'graphql'
 import type { KyselyPlugin } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
+import { encodeCursor } from '../../src/domain/cursor.ts'
 import { encodeId } from '../../src/domain/ids.ts'
 import { noUsage, sumOfUsage } from '../../src/domain/run.ts'
 import { createLoaders } from '../../src/graphql/loaders.ts'
@@ -117,7 +118,7 @@ describe('one run', () => {
       metadata: { snake_key: 1 },
       answer: 'last',
       canRetry: false,
-      lastCursor: `c1.${run.id.replaceAll('-', '')}.8`,
+      lastCursor: cursor(run, 8),
       usage: {
         steps: 2,
         inputTokens: 100,
@@ -251,8 +252,8 @@ describe('waiting for a run', () => {
   })
 })
 
-function cursor(run: { readonly id: string }, seq: number): string {
-  return `c1.${run.id.replaceAll('-', '')}.${seq}`
+function cursor(run: { readonly id: string; readonly conversation_id: string }, seq: number): string {
+  return encodeCursor(run.conversation_id, { runId: run.id, seq, item: 0, offset: 0 })
 }
 
 async function untilListened(runId: string): Promise<void> {
@@ -392,7 +393,7 @@ describe('a conversation and its runs', () => {
     expect(await show()).toEqual({
       activeRun: null,
       queue: [],
-      lastCursor: cursor({ id: conversation.id }, 0),
+      lastCursor: cursor({ id: conversation.id, conversation_id: conversation.id }, 0),
       lastStopReason: null,
       agent: { lastStopReason: null },
     })
@@ -409,7 +410,8 @@ describe('a conversation and its runs', () => {
     expect(await show()).toEqual({
       activeRun: { id: shownRun(active) },
       queue: [{ id: shownRun(urgent) }, { id: shownRun(patient) }],
-      lastCursor: cursor(active, 3),
+      // It also names the queue that the reader knows.
+      lastCursor: expect.stringMatching(`^${cursor(active, 3)}\\.q[0-9a-f]{8}$`),
       lastStopReason: 'CANCELLED',
       agent: { lastStopReason: 'CANCELLED' },
     })
