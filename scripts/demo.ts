@@ -1,120 +1,175 @@
-import { defineTool } from '../src/tools/registry.ts'
-import { bold, createDemoClient, dim, runFields, type DemoClient } from './demo-client.ts'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+import { createDemoClient, runFields, type DemoClient } from './demo-client.ts'
+import { lines, tourProvider, tourTools, type UserLine } from './demo-model.ts'
+import { ask, bold, dim, green, interject, print, red, speak, title, yellow } from './demo-screen.ts'
+import { forkWorker, type TourWorker } from './demo-workers.ts'
 import { startThrowawayServer } from './throwaway-server.ts'
 
-/** What a client of Holdpoint sees: an answer, approvals of every kind, a cancel. Needs no key and no network. */
-const tools = [
-  defineTool({
-    name: 'send_mail',
-    description: 'Sends a mail.',
-    parameters: {
-      type: 'object',
-      properties: { to: { type: 'string' }, text: { type: 'string' } },
-      required: ['to', 'text'],
-      additionalProperties: false,
-    },
-    run: ({ to, text }) => `sent to ${to}: ${text}`,
-  }),
-]
-
-console.log(dim('Starting a server with a database of its own, in a temporary folder …'))
-const starting = startThrowawayServer({ tools })
-// Who goes in the middle of it leaves nothing behind either.
+/** A tour of Holdpoint in a terminal, as a client sees it. Needs no key and no network. */
+print(`\n${bold('Holdpoint')} ${dim('· starting a server and two workers, with a database in a temporary folder …')}`)
+const starting = startThrowawayServer({
+  tools: tourTools,
+  providers: [tourProvider],
+  // Only the workers drive runs.
+  env: { HOLDPOINT_WORKERS: '0' },
+})
+const workers: TourWorker[] = []
+let stopping: Promise<void> | undefined
+const stop = () =>
+  (stopping ??= (async () => {
+    const server = await starting
+    await Promise.all(workers.map((worker) => worker.stop()))
+    await server.stop()
+  })())
+// Nothing is left behind in the middle of the tour either.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-  process.once(signal, () => void starting.then((server) => server.stop()).finally(() => process.exit(1)))
+  process.on(signal, () => void stop().finally(() => process.exit(1)))
 }
-const server = await starting
-const client = createDemoClient(server.url)
+
 try {
-  console.log(dim(`It answers at ${server.url}. All that follows is said to it in GraphQL.`))
-  await tellTheStory(client)
+  const server = await starting
+  const first = forkWorker(server.databaseUrl)
+  workers.push(first)
+  await first.start()
+  // Loads during the first scenes.
+  const second = forkWorker(server.databaseUrl)
+  workers.push(second)
+  const client = createDemoClient(server.url)
+  const agentId = await createAda(client)
+  await talk(client, agentId)
+  await reconnect(client, agentId)
+  await killWorker(client, agentId, { first, second })
+  await client.disconnect()
+  print(`\n${green('That was all.')} ${dim('Start a server that stays: npm start')}\n`)
+} catch (error) {
+  // A tour that was interrupted fails because its server is gone.
+  if (stopping) await new Promise(() => undefined)
+  throw error
 } finally {
-  await client.close()
-  await server.stop()
+  await stop()
 }
 
-async function tellTheStory(client: DemoClient): Promise<void> {
-  title('An agent whose mails a person must approve', 'createAgent')
+async function createAda(client: DemoClient): Promise<string> {
   const { tools } = await client.ask('{ tools(filter: { nameContains: "send_mail" }) { nodes { id } } }')
+  const input = {
+    name: 'Ada',
+    model: 'tour/ada',
+    includeBaseTools: false,
+    tools: [{ toolId: tools.nodes[0].id, approvalOverride: true }],
+  }
   const { createAgent } = await client.ask(
-    'mutation ($input: CreateAgentInput!) { createAgent(input: $input) { agent { id name model } } }',
-    {
-      input: {
-        name: 'Ada',
-        model: 'demo/scripted',
-        includeBaseTools: false,
-        tools: [{ toolId: tools.nodes[0].id, approvalOverride: true }],
-      },
-    },
+    'mutation ($input: CreateAgentInput!) { createAgent(input: $input) { agent { id } } }',
+    { input },
   )
-  const agentId: string = createAgent.agent.id
-  console.log(`  ${createAgent.agent.name}, ${createAgent.agent.model}, ${dim(agentId)}`)
+  return createAgent.agent.id
+}
 
+async function talk(client: DemoClient, agentId: string): Promise<void> {
   title('An answer, as it is written', 'sendMessage, runEvents')
-  await client.show(await send(client, agentId, 'slow 25\nGood morning, Ada.'))
+  await client.show(await send(client, agentId, 'Good morning, Ada.'))
 
-  title('The agent wants to send a mail, and waits', 'sendMessage, runEvents')
-  const first = await client.show(await send(client, agentId, mail('grace@example.com', 'The report is ready.')))
-  showPending(first)
-  title('Approved: the tool runs, the same run goes on', 'submitApprovals { approve }')
-  await decide(client, first, { approve: { toolCallId: first.pendingToolCalls[0].id } })
+  title('A mail waits for your approval', 'submitApprovals')
+  await letPersonDecide(client, await client.show(await send(client, agentId, 'Tell Grace that the report is ready.')))
 
-  title('Another mail is denied, and the model reads why', 'submitApprovals { deny }')
-  const second = await client.show(await send(client, agentId, mail('everyone@example.com', 'Lunch?')))
-  showPending(second)
-  const reason = 'Never write to everyone.'
-  await decide(client, second, { deny: { toolCallId: second.pendingToolCalls[0].id, reason } })
+  title('A mail is denied, and Ada reads why', 'submitApprovals { deny }')
+  const second = await client.show(await send(client, agentId, 'Ask everyone about lunch.'))
+  const toEveryone = showPending(second)
+  await decide(client, second, { deny: { toolCallId: toEveryone.id, reason: 'Never write to everyone.' } })
 
-  title('Approved with other arguments', 'submitApprovals { approve { arguments } }')
-  const third = await client.show(await send(client, agentId, mail('grace@example.com', 'pls send teh numbers')))
-  showPending(third)
-  const edited = { to: 'grace@example.com', text: 'Please send the numbers.' }
-  await decide(client, third, { approve: { toolCallId: third.pendingToolCalls[0].id, arguments: edited } })
+  title('A mail is corrected, then approved', 'submitApprovals { approve { arguments } }')
+  const third = await client.show(await send(client, agentId, 'Ask Grace for the numbers.'))
+  const { id: toolCallId, arguments: args } = showPending(third)
+  await decide(client, third, { approve: { toolCallId, arguments: { ...args, text: 'Please send the numbers.' } } })
 
-  title('A tool that only the client can run', 'sendMessage { clientTools }, submitApprovals { toolReturn }')
+  title('A tool that only your program can run', 'sendMessage { clientTools }')
   const clientTools = [{ name: 'read_clipboard', description: "The user's clipboard.", parameters: { type: 'object' } }]
-  const fourth = await client.show(await send(client, agentId, 'call read_clipboard {}', { clientTools }))
-  showPending(fourth)
-  const toolReturn = { toolCallId: fourth.pendingToolCalls[0].id, status: 'SUCCESS', output: 'a shopping list' }
-  await decide(client, fourth, { toolReturn })
+  const fourth = await client.show(await send(client, agentId, 'What is in my clipboard?', { clientTools }))
+  const clipboard = showPending(fourth)
+  await decide(client, fourth, {
+    toolReturn: { toolCallId: clipboard.id, status: 'SUCCESS', output: 'a shopping list' },
+  })
 
-  title('A long answer is cancelled in the middle, and what was said stays', 'cancelRun')
-  const words = 'say Once upon a time there was a server that told very long stories to whoever would listen to it.'
-  const runId = await send(client, agentId, `slow 60\n${words}`)
-  let heard = ''
-  let cancelled: Promise<unknown> | undefined
-  const fifth = await client.show(runId, {
-    onText(text) {
-      heard += text
-      if (heard.includes('server')) {
-        cancelled ??= client.ask('mutation ($id: ID!) { cancelRun(input: { runId: $id }) { __typename } }', {
-          id: runId,
-        })
-      }
+  title('A story is cancelled in mid-sentence, and what was said stays', 'cancelRun')
+  const runId = await send(client, agentId, 'Tell me a story.')
+  let cancelling: Promise<unknown> | undefined
+  const cancelled = await client.show(runId, {
+    async onText(said) {
+      if (!said.includes('listen')) return
+      cancelling ??= client.ask('mutation ($id: ID!) { cancelRun(input: { runId: $id }) { __typename } }', {
+        id: runId,
+      })
     },
   })
-  await cancelled
-  console.log(`  ${dim('stored:')} ${JSON.stringify(fifth.answer)}`)
-
-  title('And the agent takes the next message', 'sendMessage')
-  await client.show(await send(client, agentId, 'Thank you, that will do.'))
+  await cancelling
+  compareWithStored(cancelled)
 }
 
-function title(text: string, operation: string): void {
-  console.log(`\n${bold(text)} ${dim(`· ${operation}`)}`)
-}
-
-function mail(to: string, text: string): string {
-  return `call send_mail ${JSON.stringify({ to, text })}`
-}
-
-function showPending(run: any): void {
-  for (const { name, needs, arguments: args } of run.pendingToolCalls) {
-    console.log(`  ${dim('waits:')} ${name} ${JSON.stringify(args)} ${dim(needs)}`)
+async function letPersonDecide(client: DemoClient, run: any): Promise<void> {
+  const { id: toolCallId, arguments: args } = showPending(run)
+  for (;;) {
+    const answer = (await ask('approve? [y/n/edit]', 'y')).toLowerCase()
+    if (answer === 'y' || answer === 'yes') return decide(client, run, { approve: { toolCallId } })
+    if (answer === 'n' || answer === 'no') {
+      const reason = await ask('reason for Ada:', '')
+      return decide(client, run, { deny: { toolCallId, ...(reason && { reason }) } })
+    }
+    if (answer === 'e' || answer === 'edit') {
+      const text = await ask('text of the mail:', args.text)
+      return decide(client, run, { approve: { toolCallId, arguments: { ...args, text: text || args.text } } })
+    }
   }
 }
 
-async function send(client: DemoClient, agentId: string, text: string, options: object = {}): Promise<string> {
+async function reconnect(client: DemoClient, agentId: string): Promise<void> {
+  title('The connection breaks in mid-word, and nothing is missed', 'runEvents(after: cursor)')
+  const runId = await send(client, agentId, 'What happens if my train enters a tunnel?')
+  const whole = lines['What happens if my train enters a tunnel?'].say
+  const isMidWord = (said: string) => /\w$/.test(said) && /^\w/.test(whole.slice(said.length))
+  await client.show(runId, { onText: async (said) => said.length < 75 || !isMidWord(said) })
+  await client.disconnect()
+  interject(red('⟨disconnected⟩'))
+  await sleep(1_500)
+  interject(green('⟨back⟩'))
+  compareWithStored(await client.show(runId))
+}
+
+async function killWorker(
+  client: DemoClient,
+  agentId: string,
+  { first, second }: { readonly first: TourWorker; readonly second: TourWorker },
+): Promise<void> {
+  title('kill -9, and another worker goes on', `workers: ${first.pid} and ${second.pid}`)
+  const runId = await send(client, agentId, 'And if your worker process is killed?')
+  let killing: Promise<void> | undefined
+  const run = await client.show(runId, {
+    async onText(said) {
+      // The second worker drives runs from here on. Until now, the run could only be with the first.
+      if (said.length < 30 || killing) return
+      killing = second.start().then(async () => {
+        interject(red(`⟨kill -9 ${first.pid}⟩`))
+        await first.kill()
+      })
+      await killing
+    },
+  })
+  compareWithStored(run)
+}
+
+function showPending(run: any): { readonly id: string; readonly arguments: any } {
+  const [call] = run.pendingToolCalls
+  const { to, text } = call.arguments
+  print(`        ${yellow(`⏸ ${call.name}`)}${to ? ` to ${to}: "${text}"` : ''}`)
+  return call
+}
+
+function compareWithStored({ answer, said }: any): void {
+  if (answer !== said) throw new Error(`Stored is ${JSON.stringify(answer)}, but shown was ${JSON.stringify(said)}.`)
+  print(`        ${green('✓')} ${dim(`stored: the ${said.length} characters that you saw`)}`)
+}
+
+async function send(client: DemoClient, agentId: string, text: UserLine, options: object = {}): Promise<string> {
+  speak('you', text)
   const { sendMessage } = await client.ask(
     `mutation ($input: SendMessageInput!) { sendMessage(input: $input) { __typename
       ... on SendMessageSuccess { run { id } } ... on Refusal { message } } }`,
