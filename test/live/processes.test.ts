@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { decodeId } from '../../src/domain/ids.ts'
+import { noUsage } from '../../src/domain/run.ts'
+import { packEntries } from '../../src/store/log-entries.ts'
 import { openListener } from '../../src/store/notifications.ts'
 import type { OpenDatabase } from '../../src/store/open-database.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
@@ -129,9 +131,11 @@ test('[BUS6] the poll finds stored entries that nobody announced', async () => {
   await readUntil(stream, reader, ({ types }) => types.includes('StepStarted'))
   // Another program ends the run, without announcing it.
   const { uuid } = decodeId(run) as { uuid: string }
-  const ended = JSON.stringify([{ type: 'status', status: 'CANCELLED', stopReason: null, error: null, usage: {} }])
+  const ended = packEntries([
+    { type: 'status', status: 'CANCELLED', stopReason: null, error: null, usage: { ...noUsage, steps: 0 } },
+  ])
   await database.pool.query(
-    `with log as (insert into run_log select id, next_seq, now(), $2::jsonb from runs where id = $1)
+    `with log as (insert into run_log select id, next_seq, now(), $2 from runs where id = $1)
      update runs set next_seq = next_seq + 1, status = 'CANCELLED', finished_at = now() where id = $1`,
     [uuid, ended],
   )

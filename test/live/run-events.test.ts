@@ -133,7 +133,7 @@ test('[STR6] messages and lastCursor of one query, and the events after that cur
     )
     const reader = new Reader()
     reader.cursor = shown.lastCursor
-    reader.seq = Number(shown.lastCursor.split('.')[2])
+    reader.seq = Number(shown.lastCursor.split('.')[3])
     return { reader, had: shown.messages.nodes.flatMap(textsOf) as [string, string][] }
   }
   const looks = [await look()]
