@@ -16,6 +16,8 @@ const pieceLength = 400
  * A text of more pieces is estimated from this many, evenly spread: counting a megabyte would block for seconds.
  */
 const countedPieces = 125
+/** How many characters of a whole request are counted. Of a longer one, a share of each text is. */
+const countedCharacters = 200_000
 /** Special tokens such as <|endoftext|> are counted as ordinary text. */
 const plainText = { disallowedSpecial: new Set<string>() }
 
@@ -36,8 +38,10 @@ function countPiece(text: string): number {
   return tokenizer.countTokens(text, plainText)
 }
 
-export function countTokens(text: string): number {
-  const step = pieceLength * Math.max(1, Math.floor(text.length / (pieceLength * countedPieces)))
+/** `share` is how much of the text to count, 0 to 1; the rest is estimated. */
+export function countTokens(text: string, share = 1): number {
+  const pieces = Math.max(1, Math.floor(text.length / (pieceLength * countedPieces)), Math.round(1 / share))
+  const step = pieceLength * pieces
   let count = 0
   let characters = 0
   for (let start = 0; start < text.length; start += step) {
@@ -45,7 +49,7 @@ export function countTokens(text: string): number {
     count += countPiece(piece)
     characters += piece.length
   }
-  return step === pieceLength ? count : Math.round((count / characters) * text.length)
+  return characters === text.length ? count : Math.round((count / characters) * text.length)
 }
 
 /** The beginning of a text, at most `tokens` tokens long. */
@@ -78,7 +82,7 @@ function lengthWithin(text: string, tokens: number): number {
   return text.length
 }
 
-export type CountTokens = (text: string) => number
+export type CountTokens = (text: string, share?: number) => number
 
 /**
  * Remembers what texts weigh that it was asked lately: a context is weighed before every step, and most of it stays.
@@ -86,9 +90,9 @@ export type CountTokens = (text: string) => number
 export function createTokenCounter({ maxCharacters = 4_000_000 } = {}): CountTokens {
   const counted = new Map<string, number>()
   let characters = 0
-  return (text) => {
+  return (text, share) => {
     const known = counted.get(text)
-    const count = known ?? countTokens(text)
+    const count = known ?? countTokens(text, share)
     // Moves the text to the end of the map, so that the least recently used text is evicted first.
     if (known !== undefined) counted.delete(text)
     else characters += text.length
@@ -113,6 +117,12 @@ export interface RequestWeight {
 }
 
 export function weighRequest(request: ModelRequest, count: CountTokens = countTokens): RequestWeight {
+  const { total: characters } = sumRequest(request, (text) => text.length)
+  const share = Math.min(1, countedCharacters / characters)
+  return sumRequest(request, (text) => count(text, share))
+}
+
+function sumRequest(request: ModelRequest, count: (text: string) => number): RequestWeight {
   const systemPrompt = count(request.systemPrompt)
   const tools = weighTools(request.tools, count)
   const messages = weighMessages(request.messages, count)

@@ -127,7 +127,8 @@ test(
     const api = await survivor()
     const neighbours: string[] = []
     for (let count = 0; count < 2; count++) neighbours.push(await api.start(await cluster.createAgent(), 'slow 700'))
-    const poisoned = await api.start(agent, 'deadly')
+    // Slow enough for the answer to leave the process that the run kills.
+    const poisoned = await api.start(agent, 'slow 200 deadly')
     const restarts = [0, 1].map(async (name) => {
       for (;;) {
         const over = Symbol()

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 
-import { countTokens } from '../../src/domain/tokens.ts'
+import type { ModelRequest } from '../../src/domain/model-request.ts'
+import { countTokens, weighRequest, type CountTokens } from '../../src/domain/tokens.ts'
 
 test('[CTX5] a long text, which is weighed by some of its pieces, weighs about what all of them do', () => {
   const kinds = [
@@ -17,4 +18,23 @@ test('[CTX5] a long text, which is weighed by some of its pieces, weighs about w
   for (let start = 0; start < text.length; start += 400) whole += countTokens(text.slice(start, start + 400))
   expect(text.length).toBeGreaterThan(300_000)
   expect(Math.abs(countTokens(text) / whole - 1)).toBeLessThan(0.05)
+})
+
+test('[CTX5] of a request with many texts, only some characters are counted', () => {
+  const tools = Array.from({ length: 128 }, (_, index) => ({
+    name: `t${index}`,
+    description: '漢字仮名交じり文を書いている。'.repeat(600),
+    parameters: {},
+  }))
+  const request = { systemPrompt: '', messages: [], tools } as unknown as ModelRequest
+  const characters = 128 * 9_000
+  let share: number | undefined
+  const count: CountTokens = (text, given) => {
+    share = given
+    return countTokens(text, given)
+  }
+  const { total } = weighRequest(request, count)
+  expect(share! * characters).toBeLessThan(210_000)
+  const whole = 128 * countTokens(tools[0]!.description)
+  expect(Math.abs(total / whole - 1)).toBeLessThan(0.05)
 })
