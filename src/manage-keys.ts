@@ -9,7 +9,7 @@ import { apiScopes, type ApiScope } from './domain/viewer.ts'
 import { listApiKeys } from './store/api-keys.ts'
 import type { OpenDatabase } from './store/open-database.ts'
 import { ensureDefaultTenant, ensureTenant } from './store/tenants.ts'
-import { upsertBuiltinTools } from './store/code-tools.ts'
+import { listCodeTools, upsertBuiltinTools } from './store/code-tools.ts'
 import { systemClock } from './util/clock.ts'
 import { createIdSource } from './util/ids.ts'
 import { StartError } from './util/start-error.ts'
@@ -18,11 +18,11 @@ import { StartError } from './util/start-error.ts'
 export async function manageKeys({ db }: OpenDatabase, command: KeysCommand): Promise<string[]> {
   const clock = systemClock
   const context = { db, clock, ids: createIdSource(clock) }
-  const tenantId = await (command.tenant === undefined
-    ? ensureDefaultTenant(db, context)
-    : ensureTenant(db, command.tenant, context))
-  // A running server adds its tools in code when it is next started.
-  await upsertBuiltinTools(db, tenantId, builtinTools, context)
+  const defaultId = await ensureDefaultTenant(db, context)
+  const tenantId = command.tenant === undefined ? defaultId : await ensureTenant(db, command.tenant, context)
+  await upsertBuiltinTools(db, defaultId, builtinTools, context)
+  // This process has no tools in code. Servers have stored theirs for every tenant that there was at their start.
+  if (tenantId !== defaultId) await upsertBuiltinTools(db, tenantId, await listCodeTools(db, defaultId), context)
   try {
     switch (command.action) {
       case 'create': {

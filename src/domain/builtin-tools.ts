@@ -10,7 +10,7 @@ export interface BuiltinTool {
   /** The code's own settings. They hold until a client changes them. */
   readonly requiresApproval?: boolean
   readonly approvalCondition?: Json
-  readonly approvalTimeoutMs?: number
+  readonly approvalTimeoutMs?: number | null
   readonly timeoutMs?: number
   readonly returnCharLimit?: number
   readonly tags?: readonly string[]

@@ -67,6 +67,21 @@ export async function upsertBuiltinTools(
   })
 }
 
+/** The tools in code that the tenant has, as the code last defined them, without what a client has changed. */
+export async function listCodeTools(db: Kysely<Database>, tenantId: string): Promise<BuiltinTool[]> {
+  const rows = await db
+    .selectFrom('tools')
+    .selectAll()
+    .where(ofTenant('tools', { tenantId }))
+    .where('kind', '=', 'BUILTIN')
+    .where('is_available', '=', true)
+    .execute()
+  return rows.map((row) => {
+    const { name, description, parameters, parallel, idempotent } = toTool(row)
+    return { name, description, parameters, parallel, idempotent, ...row.code_settings }
+  })
+}
+
 function isSame(one: Tool, other: Tool): boolean {
   return sameJson(one as unknown as Json, other as unknown as Json)
 }

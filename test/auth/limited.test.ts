@@ -10,7 +10,8 @@ import { transportNames, transports } from '../server/transports.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { createGround, type Ground } from '../support/execute.ts'
 import { createGraphQLClient, type GraphQLClient } from '../support/graphql-client.ts'
-import { inputsWith, nodeTypes, showNode, walk, type Walk } from './walk.ts'
+import { createAgent, createCustomer, fingerprint, type Customer } from './customers.ts'
+import { inputsWith, nodeTypes, showNode, walk, type Ask, type Walk } from './walk.ts'
 
 let ground: Ground
 let app: TestApp
@@ -20,86 +21,30 @@ let ada: Customer
 let grace: Customer
 let otherAgent: Customer
 
-/** A conversation with a finished and a waiting run. All of its texts have `mark`. */
-interface Customer {
-  readonly mark: string
-  readonly agentId: string
-  readonly conversationId: string
-  readonly runIds: readonly string[]
-}
-
 const uuid = (id: string) => (decodeId(id) as { uuid: string }).uuid
 
 beforeAll(async () => {
   ground = await createGround()
   app = await startTestApp({ database: ground, env: { HOLDPOINT_API_KEY: 'hp_admin' } })
   admin = createGraphQLClient(app.url, { authorization: 'Bearer hp_admin' })
-  const agentId = await createAgent('shop')
-  ada = await createCustomer(agentId, 'ada-mark')
-  grace = await createCustomer(agentId, 'grace-mark')
-  otherAgent = await createCustomer(await createAgent('bank'), 'bank-mark')
+  const agentId = await createAgent(admin, 'shop')
+  ada = await createCustomer(admin, agentId, 'ada-mark')
+  grace = await createCustomer(admin, agentId, 'grace-mark')
+  otherAgent = await createCustomer(admin, await createAgent(admin, 'bank'), 'bank-mark')
   await admin.data('mutation { createApiKey(input: { name: "key-mark", scopes: [READ] }) { secret } }')
-  everything = await walk(ground, ground.viewer)
+  everything = await walk(asking(ground.viewer))
 })
 afterAll(async () => {
   await app.stop()
   await ground.close()
 })
 
-async function createAgent(name: string): Promise<string> {
-  const mark = `${name}-agent-mark`
-  const { upsertTool } = await admin.data(
-    'mutation ($input: UpsertToolInput!) { upsertTool(input: $input) { tool { id } } }',
-    {
-      input: {
-        name: `${name}_pay`,
-        description: mark,
-        requiresApproval: true,
-        implementation: { javascript: { source: `export default () => '${mark}'` } },
-      },
-    },
-  )
-  const { createAgent: created } = await admin.data(
-    'mutation ($input: CreateAgentInput!) { createAgent(input: $input) { agent { id } } }',
-    {
-      input: {
-        name,
-        model: 'demo/scripted',
-        instructions: mark,
-        blocks: [{ label: 'facts', value: mark }],
-        tools: [{ toolId: upsertTool.tool.id }],
-      },
-    },
-  )
-  const { id } = created.agent
-  await admin.data(
-    'mutation ($id: ID!) { createSleeptimeGroup(input: { agentId: $id, frequency: 1 }) { group { id } } }',
-    { id },
-  )
-  return id
-}
-
-async function createCustomer(agentId: string, mark: string): Promise<Customer> {
-  const { createConversation } = await admin.data(
-    'mutation ($input: CreateConversationInput!) { createConversation(input: $input) { conversation { id agent { name } } } }',
-    { input: { agentId, title: mark, metadata: { mark } } },
-  )
-  const { id: conversationId, agent } = createConversation.conversation
-  const runIds: string[] = []
-  // Long enough to be stored as a file.
-  const documentUrl = `data:text/plain;base64,${Buffer.from(mark.repeat(2_000)).toString('base64')}`
-  for (const text of [`say ${mark}`, `call ${agent.name}_pay {"note":"${mark}"}`]) {
-    const { sendMessage } = await admin.data(
-      `mutation ($input: SendMessageInput!) { sendMessage(input: $input) { ... on SendMessageSuccess { run { id status } } } }`,
-      { input: { to: { conversationId }, messages: [{ content: [{ text }, { documentUrl }] }], waitMs: 30_000 } },
-    )
-    runIds.push(sendMessage.run.id)
-  }
-  return { mark, agentId, conversationId, runIds }
-}
-
 /** Every scope, so that nothing but the limit stands in the way. */
 const limitedTo = (limits: Partial<Viewer>): Viewer => ({ ...ground.viewer, ...limits })
+const asking =
+  (viewer: Viewer): Ask =>
+  (document, variables) =>
+    ground.execute(document, variables, viewer)
 const ofConversation = () => limitedTo({ allowedConversationIds: [uuid(ada.conversationId)] })
 const ofAgent = () => limitedTo({ allowedAgentIds: [uuid(ada.agentId)] })
 
@@ -129,7 +74,7 @@ test('[REA2] a file is within reach if its conversation is', async () => {
 describe.each(limits)('a viewer who is limited to %s', (_what, viewerOf, allowedMarks) => {
   let seen: Walk
   beforeAll(async () => {
-    seen = await walk(ground, viewerOf())
+    seen = await walk(asking(viewerOf()))
   })
 
   test('[REA1] finds by lists, links and counts nothing that is out of reach', async () => {
@@ -147,7 +92,7 @@ describe.each(limits)('a viewer who is limited to %s', (_what, viewerOf, allowed
       for (const id of ids) {
         if (seen.ids.get(type)?.has(id)) continue
         outside += 1
-        expect(await showNode(ground, id, viewerOf()), `${type} ${id}`).toBeNull()
+        expect(await showNode(asking(viewerOf()), id), `${type} ${id}`).toBeNull()
       }
     }
     expect(outside).toBeGreaterThan(20)
@@ -155,8 +100,8 @@ describe.each(limits)('a viewer who is limited to %s', (_what, viewerOf, allowed
 
   test('[REA3] changes nothing that is out of reach, by any mutation', async () => {
     const viewer = viewerOf()
-    const seen = await walk(ground, viewer)
-    const before = await fingerprint()
+    const seen = await walk(asking(viewer))
+    const before = await fingerprint(ground)
     for (const field of Object.values(schema.getMutationType()!.getFields())) {
       const breadth = breadthOf(`Mutation.${field.name}`)
       for (const [type, ids] of everything.ids) {
@@ -176,7 +121,7 @@ describe.each(limits)('a viewer who is limited to %s', (_what, viewerOf, allowed
         }
       }
     }
-    expect(await fingerprint()).toBe(before)
+    expect(await fingerprint(ground)).toBe(before)
   })
 
   test('[REA4] subscribes to nothing that is out of reach', async () => {
@@ -228,18 +173,6 @@ async function firstOf(document: string, viewer: Viewer): Promise<ExecutionResul
   const { value } = await events.next()
   await events.return(undefined)
   return value
-}
-
-/** All rows, but for the traces that authentication and time leave. */
-async function fingerprint(): Promise<string> {
-  const tables = ['agents', 'conversations', 'runs', 'messages', 'tool_calls', 'tools', 'blocks', 'agent_tools']
-  const more = ['agent_blocks', 'sleeptime_groups', 'mcp_servers', 'tenants']
-  const rows = await Promise.all(
-    [...tables, ...more].map((table) =>
-      ground.pool.query(`select md5(string_agg(t::text, ',' order by t::text)) from ${table} t`),
-    ),
-  )
-  return JSON.stringify(rows.map(({ rows: [row] }) => row))
 }
 
 describe('a token that is limited to a conversation', () => {

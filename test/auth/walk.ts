@@ -14,9 +14,13 @@ import {
   type GraphQLObjectType,
 } from 'graphql'
 
-import type { Viewer } from '../../src/domain/viewer.ts'
 import { schema } from '../../src/graphql/schema.ts'
-import type { Execution, Ground } from '../support/execute.ts'
+
+/** Executes a document as the viewer whose walk it is, without a transport or by one. */
+export type Ask = (
+  document: string,
+  variables?: Record<string, unknown>,
+) => Promise<{ readonly data?: any; readonly errors?: readonly unknown[] }>
 
 const node = schema.getType('Node')!
 const isNode = (type: GraphQLNamedType): boolean =>
@@ -45,16 +49,16 @@ function selectionOf(type: GraphQLNamedType, path: readonly string[] = []): stri
  * What a viewer is shown of the node with this id: the whole node with the ids of its neighbours. A field that is
  * refused takes nothing else with it: each field is asked for by itself. Null if there is no such node.
  */
-export async function showNode(ground: Ground, id: string, viewer: Viewer): Promise<Execution['data']> {
-  const ask = (selection: string) => ground.execute(`query ($id: ID!) { node(id: $id) ${selection} }`, { id }, viewer)
-  const { data } = await ask('{ __typename id }')
+export async function showNode(ask: Ask, id: string): Promise<any> {
+  const show = (selection: string) => ask(`query ($id: ID!) { node(id: $id) ${selection} }`, { id })
+  const { data } = await show('{ __typename id }')
   if (!data?.node) return null
   const type = schema.getType(data.node.__typename) as GraphQLObjectType
   const answers: unknown[] = []
   for (const field of Object.values(type.getFields())) {
     if (field.args.some(isRequiredArgument)) continue
     const inner = selectionOf(getNamedType(field.type), [type.name])
-    answers.push(await ask(`{ ... on ${type.name} { ${field.name} ${inner} } }`))
+    answers.push(await show(`{ ... on ${type.name} { ${field.name} ${inner} } }`))
   }
   return { ...data.node, answers }
 }
@@ -70,7 +74,7 @@ const idPattern =
   /"((?:agent|agenttool|key|block|conv|mcp|msg|run|group|step|tool|call|worker|audit|file)_[0-9a-f]{32}(?:_\d+)?)"/g
 
 /** Asks all queries that need no argument, and then for every node that an answer names, until nothing new is named. */
-export async function walk(ground: Ground, viewer: Viewer): Promise<Walk> {
+export async function walk(ask: Ask): Promise<Walk> {
   const ids = new Map<string, Set<string>>()
   const asked = new Set<string>()
   const texts: string[] = []
@@ -81,12 +85,12 @@ export async function walk(ground: Ground, viewer: Viewer): Promise<Walk> {
     for (const [, id] of text.matchAll(idPattern)) if (!asked.has(id!)) waiting.push(id!)
   }
   for (const field of Object.values(schema.getQueryType()!.getFields())) {
-    if (!field.args.some(isRequiredArgument)) take(await showField(ground, field, viewer))
+    if (!field.args.some(isRequiredArgument)) take(await showField(ask, field))
   }
   for (let id = waiting.pop(); id !== undefined; id = waiting.pop()) {
     if (asked.has(id)) continue
     asked.add(id)
-    const shown = await showNode(ground, id, viewer)
+    const shown = await showNode(ask, id)
     if (shown === null) continue
     take(shown)
     ids.set(shown.__typename, (ids.get(shown.__typename) ?? new Set()).add(id))
@@ -94,8 +98,8 @@ export async function walk(ground: Ground, viewer: Viewer): Promise<Walk> {
   return { ids, text: texts.join('\n') }
 }
 
-function showField(ground: Ground, field: GraphQLField<unknown, unknown>, viewer: Viewer): Promise<Execution> {
-  return ground.execute(`{ ${field.name} ${selectionOf(getNamedType(field.type), ['Query'])} }`, {}, viewer)
+function showField(ask: Ask, field: GraphQLField<unknown, unknown>): ReturnType<Ask> {
+  return ask(`{ ${field.name} ${selectionOf(getNamedType(field.type), ['Query'])} }`)
 }
 
 /**

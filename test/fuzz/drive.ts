@@ -30,7 +30,11 @@ class Fault extends Error {
 }
 
 /** Sends operations by every transport, and remembers the ids and cursors that come back. */
-export function createDriver(client: GraphQLClient, random: Random, known: Known) {
+export function createDriver(
+  client: GraphQLClient,
+  random: Random,
+  { known, isForeign }: { readonly known: Known; isForeign(id: string): boolean },
+) {
   const socket = client.webSocket({ retryAttempts: 5 })
 
   async function overHttp({ query, variables }: Operation): Promise<GraphQLResult[]> {
@@ -93,11 +97,24 @@ export function createDriver(client: GraphQLClient, random: Random, known: Known
       const errors: readonly Partial<GraphQLErrorShown>[] = results.flatMap((result) => result.errors ?? [])
       const bad = errors.find((error) => !codes.has(error.extensions?.code ?? ''))
       if (bad) throw new Fault(`${transport}: ${JSON.stringify(bad)}`)
-      for (const { data } of results) harvest(data, known, random)
+      for (const { data } of results) {
+        const foreign = idsIn(data).find(isForeign)
+        if (foreign) throw new Fault(`${transport}: ${foreign} is another tenant's: ${JSON.stringify(data)}`)
+        harvest(data, known, random)
+      }
       return { transport, codes: errors.map((error) => error.extensions!.code) }
     },
     close: () => socket.dispose(),
   }
+}
+
+/** The ids that an answer names in fields of ours: the keys of free JSON may be anything. Workers are everybody's. */
+function idsIn(value: unknown): string[] {
+  if (typeof value !== 'object' || value === null) return []
+  return Object.entries(value).flatMap(([key, inner]) => {
+    if (typeof inner !== 'string') return idsIn(inner)
+    return /id$/i.test(key) && /^(?!worker_)[a-z]+_[0-9a-f]{32}/.test(inner) ? [inner] : []
+  })
 }
 
 /** Keeps some of the ids, cursors and names in a result: all of them would let the newest drown in the oldest. */

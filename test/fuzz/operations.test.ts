@@ -1,8 +1,11 @@
 import { readFileSync } from 'node:fs'
 
 import { buildSchema } from 'graphql'
+import { SignJWT } from 'jose'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
+import { manageKeys } from '../../src/manage-keys.ts'
+import { createGraphQLClient, type GraphQLClient } from '../support/graphql-client.ts'
 import { createDriver } from './drive.ts'
 import { createOperations } from './operations.ts'
 import { createRandom } from './random.ts'
@@ -12,26 +15,49 @@ import type { Known } from './values.ts'
 const operations = 300 * factor
 const atOnce = 6
 const schema = buildSchema(readFileSync(new URL('../../schema.graphql', import.meta.url), 'utf8'))
+const jwtSecret = 'the-secret-of-the-fuzzed-identity-provider'
 let server: FuzzedServer
+let tenants: readonly GraphQLClient[]
 
 beforeAll(async () => {
-  server = await startFuzzedServer()
+  const unlimited = { HOLDPOINT_KEY_REQUESTS: '0', HOLDPOINT_TENANT_REQUESTS: '0' }
+  const authorization = await bearer({})
+  server = await startFuzzedServer({ HOLDPOINT_JWT_SECRET: jwtSecret, ...unlimited }, authorization)
+  // Makes the tenant.
+  await manageKeys(server.database, { name: 'keys', action: 'list', tenant: 'other' })
+  tenants = [server.client, createGraphQLClient(server.url, { authorization: await bearer({ tenant: 'other' }) })]
 })
 afterAll(() => server.stop())
 
-test('[FUZ1] random operations by every transport get data or a coded error, and the server goes on', async () => {
+/** A token, and not a key: random operations would revoke it. */
+async function bearer(claims: Record<string, unknown>): Promise<string> {
+  const token = new SignJWT({ scopes: ['READ', 'RUN', 'APPROVE', 'MANAGE'], ...claims })
+    .setProtectedHeader({ alg: 'HS256' })
+    .setSubject('fuzzer')
+    .setExpirationTime('2h')
+  return `Bearer ${await token.sign(new TextEncoder().encode(jwtSecret))}`
+}
+
+test('[FUZ1] random operations of two tenants get data or a coded error, and nothing of the other', async () => {
+  // Of both: each tries the ids and cursors of the other.
   const known: Known = { ids: [], cursors: [], names: [] }
+  const owners = new Map<string, number>()
   const counts = new Map<string, number>()
   const faults: string[] = []
   // A fuzzer that is always refused proves little: it goes on until enough of its operations have succeeded.
   const hasProved = () =>
     (counts.get('query data') ?? 0) > operations / 20 && (counts.get('mutation data') ?? 0) > operations / 100
-  await createSomething()
+  for (const client of tenants) await createSomething(client)
   // Each client has its own random choices, so that they don't depend on which one is answered first.
   const clients = Array.from({ length: atOnce }, async (_, index) => {
     const random = createRandom(seed + index)
     const next = createOperations(schema, random, known)
-    const driver = createDriver(server.client, random, known)
+    const tenant = index % tenants.length
+    const isForeign = (id: string) => {
+      if (!owners.has(id)) owners.set(id, tenant)
+      return owners.get(id) !== tenant
+    }
+    const driver = createDriver(tenants[tenant]!, random, { known, isForeign })
     for (let sent = 0; sent < (hasProved() ? 1 : 10) * (operations / atOnce); sent += 1) {
       const operation = next()
       const outcome = await driver.send(operation).catch((error: unknown) => {
@@ -47,17 +73,18 @@ test('[FUZ1] random operations by every transport get data or a coded error, and
   if (factor > 1) console.log(JSON.stringify({ seed, ...Object.fromEntries(counts) }))
   expect(faults.slice(0, 20), `seed ${seed}, ${faults.length} faults`).toEqual([])
   await server.assertSound()
+  expect(new Set(owners.values()).size).toBe(tenants.length)
   expect(hasProved(), JSON.stringify(Object.fromEntries(counts))).toBe(true)
 }, 3_600_000)
 
 /** Something to find: an agent with a conversation and a run. */
-async function createSomething(): Promise<void> {
-  const { createAgent } = await server.client.data(
+async function createSomething(client: GraphQLClient): Promise<void> {
+  const { createAgent } = await client.data(
     'mutation ($input: CreateAgentInput!) { createAgent(input: $input) { agent { id } } }',
     { input: { name: 'first', model: 'demo/scripted' } },
   )
   const input = { to: { agentId: createAgent.agent.id }, messages: [{ text: 'hello' }] }
-  await server.client.data('mutation ($input: SendMessageInput!) { sendMessage(input: $input) { __typename } }', {
+  await client.data('mutation ($input: SendMessageInput!) { sendMessage(input: $input) { __typename } }', {
     input,
   })
 }

@@ -19,11 +19,14 @@ export interface FuzzedServer {
 }
 
 /** A server as a process of its own: what ends it does not end the test. */
-export async function startFuzzedServer(env: Readonly<Record<string, string>> = {}): Promise<FuzzedServer> {
+export async function startFuzzedServer(
+  env: Readonly<Record<string, string>> = {},
+  authorization?: string,
+): Promise<FuzzedServer> {
   const database = await createTestDatabase()
   const server = spawnMain(['serve'], { DATABASE_URL: database.url, LOG_LEVEL: 'warn', ...env })
   const url = await server.ready()
-  const client = createGraphQLClient(url)
+  const client = createGraphQLClient(url, authorization === undefined ? {} : { authorization })
   return {
     url,
     client,

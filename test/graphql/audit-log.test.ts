@@ -1,6 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
+import { operationScopes } from '../../src/auth/scopes.ts'
+import { addMcpServer } from '../../src/commands/add-mcp-server.ts'
 import { createApiKey } from '../../src/commands/create-api-key.ts'
+import { refreshMcpServer } from '../../src/commands/refresh-mcp-server.ts'
+import { removeMcpServer } from '../../src/commands/remove-mcp-server.ts'
 import { schema } from '../../src/graphql/schema.ts'
 import { deleteAuditEntriesBefore } from '../../src/store/audit-entries.ts'
 import { createGround, type Ground } from '../support/execute.ts'
@@ -132,6 +136,48 @@ describe('what is recorded', () => {
       after: given,
     })
     expect(JSON.stringify(entry)).not.toContain(createToken.token)
+  })
+
+  it('[AUD7] every mutation that needs MANAGE is recorded under its name', async () => {
+    const { viewer } = ground
+    const needed = Object.entries(operationScopes['Mutation']!).filter(([, scopes]) => scopes.includes('MANAGE'))
+    const tools = { ...ground.context.tools, listMcpTools: async () => [] }
+    const context = { ...ground.context, tools }
+    await ground.run(
+      'mutation ($input: CreateTokenInput!) { createToken(input: $input) { token } }',
+      { input: { subject: 'ada', scopes: ['READ'] } },
+      { ...viewer, keyId: null },
+    )
+    const [agentId, toolId, blockId] = [await makeAgent(), await makeTool('every'), await makeBlock('every')]
+    await mutate('updateAgent', { id: agentId, name: 'every' }, '__typename')
+    await mutate('upsertAgent', { key: 'every', agent: { name: 'every', model: 'demo/scripted' } }, '__typename')
+    await mutate('attachTool', { agentId, toolId }, '__typename')
+    await mutate('setToolApproval', { agentId, toolId, requiresApproval: true }, '__typename')
+    await mutate('detachTool', { agentId, toolId }, '__typename')
+    await mutate('attachBlock', { agentId, blockId }, '__typename')
+    await mutate('detachBlock', { agentId, blockId }, '__typename')
+    await mutate('updateBlock', { id: blockId, value: 'second' }, '__typename')
+    await mutate('deleteBlock', { id: blockId }, '__typename')
+    await mutate('updateTool', { id: toolId, tags: ['every'] }, '__typename')
+    await mutate('deleteTool', { id: toolId }, '__typename')
+    const { group } = await mutate('createSleeptimeGroup', { agentId }, 'group { id }')
+    await mutate('updateSleeptimeGroup', { id: group.id, frequency: 2 }, '__typename')
+    await mutate('deleteSleeptimeGroup', { id: group.id }, '__typename')
+    const { agent } = await ground.run('query ($id: ID!) { agent(id: $id) { export } }', { id: agentId })
+    await mutate('importAgent', { document: agent.export }, '__typename')
+    await mutate('deleteAgent', { id: agentId }, '__typename')
+    const { apiKey } = await mutate('createApiKey', { name: 'every', scopes: ['READ'] }, 'apiKey { id }')
+    await mutate('revokeApiKey', { id: apiKey.id }, '__typename')
+    const { id } = await addMcpServer(context, viewer, { name: 'every', url: 'https://mcp.example/' })
+    await refreshMcpServer(context, viewer, { id })
+    await removeMcpServer(context, viewer, { id })
+
+    const { rows } = await ground.pool.query('select distinct action from audit_entries where tenant_id = $1', [
+      viewer.tenantId,
+    ])
+    const recorded = rows.map(({ action }) => action)
+    expect(needed.map(([name]) => name).filter((name) => !recorded.includes(name))).toEqual([])
+    expect(needed.length).toBeGreaterThan(20)
   })
 
   it('[AUD3] an entry is in the transaction of its change: a change that fails leaves none', async () => {

@@ -1,0 +1,241 @@
+import {
+  getNamedType,
+  isInputObjectType,
+  isLeafType,
+  type GraphQLField,
+  type GraphQLInputType,
+  type GraphQLObjectType,
+} from 'graphql'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+
+import { manageKeys } from '../../src/manage-keys.ts'
+import { schema } from '../../src/graphql/schema.ts'
+import { startTestApp, type TestApp } from '../support/app.ts'
+import { createGraphQLClient, type GraphQLClient, type GraphQLResult } from '../support/graphql-client.ts'
+import { createAgent, createCustomer, fingerprint, type Customer } from './customers.ts'
+import { inputsWith, showNode, walk, type Ask, type Walk } from './walk.ts'
+
+let app: TestApp
+let theirs: Customer
+/** All that the one tenant has. */
+let everything: Walk
+let cursor: string
+/** A client of the other tenant, with every scope. It has an agent and a conversation of its own. */
+let stranger: GraphQLClient
+let own: Customer
+
+beforeAll(async () => {
+  const env = { HOLDPOINT_API_KEY: 'hp_admin', HOLDPOINT_KEY_REQUESTS: '0', HOLDPOINT_TENANT_REQUESTS: '0' }
+  app = await startTestApp({
+    env,
+    tools: [
+      { name: 'in_code', description: 'x', parameters: { type: 'object' }, requiresApproval: true, run: () => 'done' },
+    ],
+  })
+  const admin = createGraphQLClient(app.url, { authorization: 'Bearer hp_admin' })
+  const { tools } = await admin.data('{ tools(filter: { kinds: [BUILTIN] }, first: 100) { nodes { id name } } }')
+  const { id } = tools.nodes.find(({ name }: { name: string }) => name === 'in_code')
+  await admin.data('mutation ($id: ID!) { updateTool(input: { id: $id, requiresApproval: false }) { __typename } }', {
+    id,
+  })
+  theirs = await createCustomer(admin, await createAgent(admin, 'shop'), 'shop-mark')
+  everything = await walk((document, variables) => admin.request(document, variables))
+  const { conversation } = await admin.data('query ($id: ID!) { conversation(id: $id) { lastCursor } }', {
+    id: theirs.conversationId,
+  })
+  cursor = conversation.lastCursor
+  const scopes = ['READ', 'RUN', 'APPROVE', 'MANAGE']
+  const command = { name: 'keys', action: 'create', keyName: 'all', expires: undefined, tenant: 'other' } as const
+  const secret = (await manageKeys(app.database, { ...command, scopes })).at(-1)!
+  stranger = createGraphQLClient(app.url, { authorization: `Bearer ${secret}` })
+  own = await createCustomer(stranger, await createAgent(stranger, 'own'), 'own-mark')
+})
+afterAll(() => app.stop())
+
+test('[TEN6] a tenant that is made while a server runs has the tools in code, as the code has them', async () => {
+  const { tools } = await stranger.data('{ tools(first: 100) { nodes { name requiresApproval isAvailable } } }')
+  expect(tools.nodes).toContainEqual({ name: 'in_code', requiresApproval: true, isAvailable: true })
+  expect(tools.nodes).toContainEqual({ name: 'memory_insert', requiresApproval: false, isAvailable: true })
+})
+
+/** Ways to ask that stay open from one question to the next. */
+const connections: Readonly<Record<string, () => { ask: Ask; close(): unknown }>> = {
+  HTTP: () => ({ ask: (document, variables) => stranger.request(document, variables), close: () => {} }),
+  SSE: () => ({ ask: overEvents, close: () => {} }),
+  WebSocket: () => {
+    const socket = stranger.webSocket()
+    return { ask: (document, variables) => socket.request(document, variables), close: () => socket.dispose() }
+  },
+}
+
+async function overEvents(document: string, variables?: Record<string, unknown>): Promise<GraphQLResult> {
+  const stream = await stranger.events(document, variables)
+  const result = await stream.next()
+  stream.close()
+  return result!
+}
+
+function takesId(type: GraphQLInputType): boolean {
+  const named = getNamedType(type)
+  if (!isInputObjectType(named)) return named.name === 'ID'
+  return Object.values(named.getFields()).some((field) => getNamedType(field.type).name === 'ID')
+}
+
+interface Question {
+  readonly field: string
+  readonly document: string
+  readonly variables: Record<string, unknown>
+}
+
+/** What one asks a field for, with this id in one of its arguments after another. */
+function questionsWith(id: string, field: GraphQLField<unknown, unknown>, wrap: (call: string) => string): Question[] {
+  return field.args.flatMap((arg) => {
+    if (!takesId(arg.type)) return []
+    const named = getNamedType(arg.type)
+    const values = isInputObjectType(named)
+      ? Object.values(named.getFields())
+          .filter(({ type }) => getNamedType(type).name === 'ID')
+          .map(({ name, type }) => ({ [name]: inputsWith(id, type)[0] }))
+      : inputsWith(id, arg.type)
+    const needsCursor = field.args.some(({ name, type }) => name === 'after' && String(type) === 'EventCursor!')
+    const selection = isLeafType(getNamedType(field.type)) ? '' : selectionOf(field)
+    const call = `${field.name}(${arg.name}: $value${needsCursor ? `, after: "${cursor}"` : ''}) ${selection}`
+    return values.map((value) => ({
+      field: field.name,
+      document: `($value: ${String(arg.type)}) { ${wrap(call)} }`,
+      variables: { value },
+    }))
+  })
+}
+
+const selectionOf = ({ type }: GraphQLField<unknown, unknown>): string =>
+  getNamedType(type).name.endsWith('Connection') ? '{ totalCount nodes { id } }' : '{ __typename }'
+
+const queryFields = () => Object.values(schema.getQueryType()!.getFields())
+const typeFields = (name: string) => Object.values((schema.getType(name) as GraphQLObjectType).getFields())
+const everyId = () => [...everything.ids].map(([type, ids]) => [type, [...ids][0]!] as const)
+
+/** Nothing, or not found. */
+function isNothing(value: any): boolean {
+  if (value === null || value === undefined) return true
+  if (Array.isArray(value)) return value.every(isNothing)
+  return value.totalCount === 0 && value.nodes.length === 0
+}
+
+describe.each(Object.keys(connections))('another tenant, over %s', (transport) => {
+  let ask: Ask
+  let close: () => unknown
+  beforeAll(() => {
+    ;({ ask, close } = connections[transport]!())
+  })
+  afterAll(() => close())
+
+  test('[TEN2] finds nothing by lists, links and counts', async () => {
+    const seen = await walk(ask)
+    expect(seen.text).toContain('own-mark')
+    expect(seen.text).not.toContain('shop')
+    expect(seen.text).not.toContain('INTERNAL_SERVER_ERROR')
+    for (const [type, ids] of everything.ids)
+      if (type !== 'Worker') for (const id of ids) expect(seen.text.includes(id), `${type} ${id}`).toBe(false)
+  })
+
+  test('[TEN3] gets null for every id, whatever it names', async () => {
+    for (const [type, ids] of everything.ids)
+      if (type !== 'Worker') for (const id of ids) expect(await showNode(ask, id), `${type} ${id}`).toBeNull()
+    expect(everything.ids.size).toBeGreaterThan(10)
+  })
+
+  test('[TEN3] gets nothing from any field that takes an id', async () => {
+    const asked = new Set<string>()
+    for (const [type, id] of everyId()) {
+      if (type === 'Worker') continue
+      const questions = [
+        ...queryFields().flatMap((field) => questionsWith(id, field, (call) => call)),
+        ...['Agent', 'Conversation'].flatMap((name) =>
+          typeFields(name).flatMap((field) =>
+            questionsWith(id, field, (call) => `node(id: "${ownIdOf(name)}") { ... on ${name} { ${call} } }`),
+          ),
+        ),
+      ]
+      for (const { field, document, variables } of questions) {
+        const { data, errors } = await ask(`query ${document}`, variables)
+        const found = data?.node?.[field] ?? data?.[field]
+        const told = `${field} ${type} ${JSON.stringify({ variables, data, errors })}`
+        asked.add(field)
+        for (const { extensions } of (errors ?? []) as any[])
+          expect(['NOT_FOUND', 'BAD_USER_INPUT'], told).toContain(extensions.code)
+        expect(isNothing(found), told).toBe(true)
+        expect(JSON.stringify(data ?? null), told).not.toContain(id)
+      }
+    }
+    expect([...asked]).toEqual(expect.arrayContaining(['agent', 'node', 'nodes', 'run', 'runs', 'toolCalls']))
+  })
+
+  test('[TEN4] changes nothing, by any mutation', async () => {
+    const before = await fingerprint(app.database)
+    const unknown = new Set<string>()
+    for (const field of Object.values(schema.getMutationType()!.getFields())) {
+      const type = field.args[0]!.type
+      const document = `mutation ($input: ${String(type)}) { ${field.name}(input: $input) { __typename } }`
+      for (const [, id] of everyId()) {
+        for (const input of inputsWith(id, type).filter((one) => JSON.stringify(one).includes(id))) {
+          const { data, errors = [] } = await ask(document, { input })
+          const told = `${field.name} ${JSON.stringify(input)}: ${JSON.stringify({ data, errors })}`
+          expect(data?.[field.name] ?? null, told).toBeNull()
+          const codes = (errors as any[]).map(({ extensions }) => extensions.code)
+          for (const code of codes) expect(['NOT_FOUND', 'BAD_USER_INPUT'], told).toContain(code)
+          if (codes.includes('NOT_FOUND')) unknown.add(field.name)
+        }
+      }
+    }
+    expect(await fingerprint(app.database)).toBe(before)
+    // With an id of the right kind, and every other input right.
+    expect(unknown.size, [...unknown].join()).toBeGreaterThan(25)
+  })
+})
+
+describe.each(['SSE', 'WebSocket'] as const)('subscriptions of another tenant, over %s', (transport) => {
+  async function open(document: string, variables: Record<string, unknown> = {}) {
+    if (transport === 'SSE') return stranger.events(document, variables)
+    const socket = stranger.webSocket()
+    const stream = socket.stream(document, variables)
+    return { next: () => stream.next(), close: () => void socket.dispose() }
+  }
+
+  test('[TEN5] an agent, a conversation or a run is refused', async () => {
+    const questions = [
+      ['subscription ($id: ID!) { runEvents(runId: $id) { __typename } }', theirs.runIds[1]],
+      [
+        `subscription ($id: ID!) { conversationEvents(conversationId: $id, after: "${cursor}") { __typename } }`,
+        theirs.conversationId,
+      ],
+      [
+        'subscription ($id: ID!) { runChanges(since: "2020-01-01T00:00:00Z", conversationId: $id) { id } }',
+        theirs.conversationId,
+      ],
+      ['subscription ($id: ID!) { runChanges(since: "2020-01-01T00:00:00Z", agentIds: [$id]) { id } }', theirs.agentId],
+      ['subscription ($id: ID!) { approvalInbox(agentIds: [$id]) { __typename } }', theirs.agentId],
+    ] as const
+    for (const [document, id] of questions) {
+      const stream = await open(document, { id })
+      const { data, errors } = (await stream.next())!
+      expect([data ?? null, errors?.map(({ extensions }) => extensions.code)]).toEqual([null, ['NOT_FOUND']])
+      stream.close()
+    }
+  })
+
+  test("[TEN5] lists of runs and waiting calls have the tenant's own alone", async () => {
+    const inbox = await open('subscription { approvalInbox { ... on InboxSnapshot { toolCalls { arguments } } } }')
+    const { toolCalls } = (await inbox.next())!.data.approvalInbox
+    expect(toolCalls).toEqual([{ arguments: { note: 'own-mark' } }])
+    inbox.close()
+    // The other's runs are older, and would come first.
+    const changes = await open('subscription { runChanges(since: "2020-01-01T00:00:00Z") { id } }')
+    const ids = [await changes.next(), await changes.next()].map((result) => result!.data.runChanges.id)
+    const { nodes } = await stranger.data('query ($ids: [ID!]!) { nodes(ids: $ids) { id } }', { ids })
+    expect(nodes).toEqual(ids.map((id) => ({ id })))
+    changes.close()
+  })
+})
+
+const ownIdOf = (type: string): string => (type === 'Agent' ? own.agentId : own.conversationId)
