@@ -68,14 +68,6 @@ export function countAuditEntries(db: Kysely<Database>, reach: Reach, filter: Au
   return countRows(db, entriesOf(db, reach, filter).select('id'))
 }
 
-/** For retention, in every tenant. At most `limit` entries at a time; returns how many there were. */
-export async function deleteAuditEntriesBefore(db: Kysely<Database>, time: Date, limit: number): Promise<number> {
-  const { numAffectedRows } = await sql`
-    delete from audit_entries where id in (
-      select id from audit_entries where ${isBefore(time)} order by id limit ${limit})`.execute(db)
-  return Number(numAffectedRows ?? 0)
-}
-
 /** The times of ids and rows may differ a little. The bound of the id lets the index find the range. */
 function isBefore(time: Date) {
   const slack = new Date(time.getTime() + idSlackMs)

@@ -167,8 +167,8 @@ export async function lockConversationToCopy(trx: Kysely<Database>, id: string):
 
 /**
  * Locks conversations and then their unfinished runs, in the order of all who decide, before they are deleted. A
- * worker's checkpoint holds its run and reaches for the conversation by foreign key: this lock lets it, and then waits
- * for it at the run, where a bare delete would hold the conversation, wait for the run, and be a deadlock.
+ * worker that stores files holds its run and reaches for the conversation by their foreign key: this lock lets it, and
+ * then waits for it at the run, where a bare delete would hold the conversation, wait for the run, and be a deadlock.
  */
 export async function lockConversationsToDelete(
   trx: Kysely<Database>,

@@ -12,7 +12,7 @@ export interface LockedRun {
 /**
  * Locks a run's conversation and then the run, always in that order, and reads nothing that decides: what is read after
  * this statement is as of now, what was read before it may be stale. Undefined if there is no such run, or if
- * `skipLocked` and someone holds one of the locks. `no key`, because a worker that stores a message holds its run and
+ * `skipLocked` and someone holds one of the locks. `no key`, because a worker that stores files holds its run and
  * then shares the conversation's key: it must not wait for us.
  */
 export async function lockRun(

@@ -6,7 +6,7 @@ import { createApiKey } from '../../src/commands/create-api-key.ts'
 import { refreshMcpServer } from '../../src/commands/refresh-mcp-server.ts'
 import { removeMcpServer } from '../../src/commands/remove-mcp-server.ts'
 import { schema } from '../../src/graphql/schema.ts'
-import { deleteAuditEntriesBefore } from '../../src/store/audit-entries.ts'
+import { deleteAuditEntries } from '../../src/store/retention.ts'
 import { createGround, type Ground } from '../support/execute.ts'
 
 let ground: Ground
@@ -244,10 +244,11 @@ describe('the list', () => {
     await ground.pool.query(`insert into audit_entries (id, tenant_id, at, action, subject_id)
       select ('01900000-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, tenants.id, '2024-06-01', 'old', 'x'
       from generate_series(1, 5) n, tenants where name = 'default'`)
-    const limit = new Date('2025-01-01')
-    expect(await deleteAuditEntriesBefore(ground.db, limit, 3)).toBe(3)
-    expect(await deleteAuditEntriesBefore(ground.db, limit, 3)).toBe(2)
-    expect(await deleteAuditEntriesBefore(ground.db, limit, 3)).toBe(0)
+    const scope = { of: { tenantId: ground.viewer.tenantId, exceptAgentIds: [] }, before: new Date('2025-01-01') }
+    const deleteBatch = () => ground.db.transaction().execute((trx) => deleteAuditEntries(trx, scope, 3))
+    expect(await deleteBatch()).toBe(3)
+    expect(await deleteBatch()).toBe(2)
+    expect(await deleteBatch()).toBe(0)
     expect((await ground.run(list)).auditLog.totalCount).toBe(before)
   })
 })
