@@ -24,7 +24,7 @@ export interface NewRun {
   readonly request: RunRequest
   readonly metadata: JsonObject
   readonly createdAt: Date
-  /** The span that asks for the run. Defaults to that of the operation. */
+  /** The span that started the run. Defaults to the span of the current operation. */
   readonly traceparent?: string
 }
 
@@ -39,16 +39,17 @@ export interface Admitted {
 export interface AdmissionOptions {
   readonly reach: Reach
   readonly mayWait: boolean
-  /** The worker that drives the run at once if it gets the conversation. Null: the run waits for a claim. */
+  /** The worker that drives the run at once if the conversation is free. Null leaves the run to be claimed. */
   readonly workerId: string | null
 }
 
 /**
- * Stores a run and gives it the conversation if it is free, all in one statement: what decides is on the
- * conversation's row, which it locks. Undefined where the target is out of reach, or is busy and the run would not
- * wait. The first entry of the run's log is that it was queued, which its row tells: `next_seq` is 2.
+ * Stores a run, and lets it hold the conversation if that is free, all in one statement: everything that decides is on
+ * the conversation's row, which the statement locks. Returns undefined if the viewer cannot reach the target, or if it
+ * is busy and the run would not wait. The first log entry (the run was queued) is derived from the run's row, so
+ * `next_seq` starts at 2.
  *
- * With `workerId` the statement is a claim too. A worker that was given up gets no lease.
+ * With `workerId` the statement is also a claim. A worker that has been given up gets no lease.
  */
 export async function admitRun(
   db: Kysely<Database> | Transaction<Database>,
@@ -104,7 +105,7 @@ function isTarget(target: Target) {
   return 'agentId' in target ? sql`agent_id = ${target.agentId} and is_main` : sql`id = ${target.conversationId}`
 }
 
-/** The run that holds the target's conversation; undefined where the target is out of reach. */
+/** The run that holds the target's conversation. Undefined if the viewer cannot reach the target. */
 export async function findActiveRun(
   db: Kysely<Database> | Transaction<Database>,
   reach: Reach,
@@ -118,7 +119,7 @@ export async function findActiveRun(
   return row && { conversationId: row.id, activeRunId: row.active_run_id }
 }
 
-/** As `findActiveRun`, and nobody else decides about the conversation until the transaction is over. */
+/** Like `findActiveRun`, but locks the conversation until the transaction ends. */
 export async function lockConversation(
   trx: Transaction<Database>,
   reach: Reach,

@@ -29,7 +29,7 @@ export async function listAgentTools(db: Kysely<Database>, reach: Reach, ids: re
   return rows.map(toAgentTool)
 }
 
-/** In the order in which they were attached. */
+/** Ordered by when they were attached. */
 export async function listToolsOfAgents(
   db: Kysely<Database>,
   reach: Reach,
@@ -46,7 +46,7 @@ export async function listAgentIdsOfTool(db: Kysely<Database>, toolId: string): 
   return rows.map((row) => row.agent_id)
 }
 
-/** In the order given. Agent and tools are known to be the tenant's. */
+/** Attaches tools in the given order. The caller has checked that the agent and the tools belong to the tenant. */
 export async function insertAgentTools(
   trx: Kysely<Database>,
   agentId: string,
@@ -78,7 +78,7 @@ export async function setApprovalOverride(
     .execute()
 }
 
-/** All of them, or the one named. The agent is known to be the tenant's. */
+/** Detaches one tool, or all of them. The caller has checked that the agent belongs to the tenant. */
 export async function deleteAgentTools(
   trx: Kysely<Database>,
   agentId: string,

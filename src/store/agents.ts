@@ -92,8 +92,8 @@ export function countAgents(db: Kysely<Database>, reach: Reach, filter: AgentFil
 }
 
 /**
- * Locks against every other change of the agents and of what they have, and lets runs be added meanwhile. Whoever locks
- * blocks or tools too locks them before, so that no two commands wait for each other.
+ * Locks agents against every other change to them and to what is attached to them. Runs can still be added. A caller
+ * that also locks blocks or tools locks those first, so that no two commands deadlock.
  */
 export async function lockAgents(trx: Kysely<Database>, reach: Reach, ids: readonly string[]): Promise<Agent[]> {
   if (ids.length === 0) return []
@@ -114,8 +114,8 @@ export async function lockAgent(trx: Kysely<Database>, reach: Reach, id: string)
 }
 
 /**
- * The agent, which nobody can delete before the transaction ends. Unlike `lockAgent` it waits for nobody who changes
- * the agent, and two of them don't wait for one another.
+ * Finds the agent and keeps it from being deleted until the transaction ends. Unlike `lockAgent`, it waits neither for
+ * changes of the agent nor for other callers of this function.
  */
 export async function shareAgent(
   trx: Transaction<Database>,
@@ -144,7 +144,7 @@ export async function insertAgent(trx: Kysely<Database>, agent: Agent): Promise<
     .execute()
 }
 
-/** The agent as it is to be. Its row is locked. */
+/** Writes the agent's new values. The caller has locked its row. */
 export async function setAgent(trx: Kysely<Database>, agent: Agent): Promise<void> {
   await trx
     .updateTable('agents')
@@ -154,7 +154,10 @@ export async function setAgent(trx: Kysely<Database>, agent: Agent): Promise<voi
     .execute()
 }
 
-/** With its conversations, their runs and messages (those first, as in `deleteConversation`). Blocks and tools stay. */
+/**
+ * Deletes the agent with its conversations, runs and messages (messages first, as in `deleteConversation`). Blocks and
+ * tools stay.
+ */
 export async function deleteAgent(trx: Kysely<Database>, reach: Reach, id: string): Promise<void> {
   await trx
     .deleteFrom('messages')
@@ -166,8 +169,8 @@ export async function deleteAgent(trx: Kysely<Database>, reach: Reach, id: strin
 }
 
 /**
- * The agent with this key, locked like `lockAgent`. Until the transaction ends nobody else gets an agent by this key or
- * makes one under it, whether or not there is one.
+ * Finds the agent with this key and locks it like `lockAgent`. Whether or not it exists, nobody else can read or create
+ * an agent under this key until the transaction ends.
  */
 export async function lockAgentByKey(
   trx: Transaction<Database>,

@@ -25,13 +25,13 @@ export async function findApiKeys(db: Kysely<Database>, reach: Reach, ids: reado
   return rows.map(toApiKey)
 }
 
-/** Oldest first, with revoked keys. */
+/** Oldest first, including revoked keys. */
 export async function listApiKeys(db: Kysely<Database>, reach: Reach): Promise<ApiKey[]> {
   const rows = await keysOfTenant(db, reach).orderBy('id').execute()
   return rows.map(toApiKey)
 }
 
-/** As `listApiKeys`, as many as one answer holds: revoked keys are left out first, and of the others the oldest. */
+/** Like `listApiKeys`, cut to the size of one answer: revoked keys are dropped first, then the newest ones. */
 export async function listSomeApiKeys(db: Kysely<Database>, reach: Reach): Promise<ApiKey[]> {
   const rows = await keysOfTenant(db, reach)
     .orderBy(sql`revoked_at is not null`)

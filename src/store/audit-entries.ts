@@ -68,7 +68,7 @@ export function countAuditEntries(db: Kysely<Database>, reach: Reach, filter: Au
   return countRows(db, entriesOf(db, reach, filter).select('id'))
 }
 
-/** The times of ids and rows may differ a little. The bound of the id lets the index find the range. */
+/** An id's time and its row's time may differ slightly. The bound on the id lets the query use the index. */
 function isBefore(time: Date) {
   const slack = new Date(time.getTime() + idSlackMs)
   return sql<boolean>`at < ${time} and id < ${firstIdAt(slack)}::uuid`

@@ -64,7 +64,7 @@ export function listBlocksPage(
   })
 }
 
-/** In the order in which they were attached. */
+/** Ordered by when they were attached. */
 export async function listBlocksOfAgents(
   db: Kysely<Database>,
   reach: Reach,
@@ -84,8 +84,9 @@ export async function listBlocksOfAgents(
 }
 
 /**
- * The blocks in the system prompt of these conversations, in order: the agent's, with the conversation's own copy in
- * place of each isolated one. `agentId` names another agent that works for the conversation, instead of its own.
+ * The blocks in the system prompt of these conversations, in order: the agent's blocks, each isolated one replaced by
+ * the conversation's own copy. `agentId` names an agent other than the conversation's own that works for the
+ * conversation.
  */
 export async function listBlocksOfConversations(
   db: Kysely<Database>,
@@ -105,7 +106,7 @@ export async function listBlocksOfConversations(
   return rows.map((row) => ({ conversationId: row.shown_in, block: toBlock(row) }))
 }
 
-/** The copies follow a block that gets another label. */
+/** A copy follows its block to the new label. */
 export async function renameCopies(
   trx: Kysely<Database>,
   agentIds: readonly string[],
@@ -115,12 +116,12 @@ export async function renameCopies(
     update blocks copy set label = ${to} from conversations
     where conversations.id = copy.conversation_id and conversations.agent_id = any(${agentIds}::uuid[])
       and copy.label = ${from}
-      -- A copy that is left of a block that the agent had before.
+      -- A copy of a block that the agent no longer has.
       and not exists (select from blocks left_over
         where left_over.conversation_id = copy.conversation_id and left_over.label = ${to})`.execute(trx)
 }
 
-/** In the order in which the agents were made. */
+/** Ordered by when the agents were created. */
 export async function listAgentsOfBlocks(
   db: Kysely<Database>,
   reach: Reach,
@@ -138,7 +139,7 @@ export async function listAgentsOfBlocks(
   return rows.map((row) => ({ blockId: row.block_id, agent: toAgent(row) }))
 }
 
-/** As `listAgentsOfBlocks`, as many for each block as one answer holds: the oldest. */
+/** Like `listAgentsOfBlocks`, but for each block only the oldest agents, as many as one answer holds. */
 export async function listSomeAgentsOfBlocks(
   db: Kysely<Database>,
   reach: Reach,
@@ -201,7 +202,7 @@ export async function insertBlocks(trx: Kysely<Database>, blocks: readonly Block
     .execute()
 }
 
-/** The block as it is to be. Its row is locked. */
+/** Writes the block's new values. The caller has locked its row. */
 export async function setBlock(trx: Kysely<Database>, block: Block): Promise<void> {
   await trx
     .updateTable('blocks')
@@ -219,7 +220,7 @@ export async function setBlock(trx: Kysely<Database>, block: Block): Promise<voi
     .execute()
 }
 
-/** Returns the block as it was. Undefined if the tenant has no such block. */
+/** Deletes the block and returns it. Undefined if the tenant has no such block. */
 export async function deleteBlock(db: Kysely<Database>, reach: Reach, id: string): Promise<Block | undefined> {
   const row = await db
     .deleteFrom('blocks')
@@ -230,7 +231,7 @@ export async function deleteBlock(db: Kysely<Database>, reach: Reach, id: string
   return row && toBlock(row)
 }
 
-/** Those of the label that no other agent has. */
+/** Blocks with this label that only this agent has. */
 export async function deleteOwnBlocks(trx: Kysely<Database>, agentId: string, label: string): Promise<void> {
   await trx
     .deleteFrom('blocks')
@@ -240,7 +241,7 @@ export async function deleteOwnBlocks(trx: Kysely<Database>, agentId: string, la
     .execute()
 }
 
-/** In the order given. Both are known to be the tenant's. */
+/** Attaches blocks in the given order. The caller has checked that they and the agent belong to the tenant. */
 export async function insertAgentBlocks(
   trx: Kysely<Database>,
   agentId: string,
@@ -253,8 +254,10 @@ export async function insertAgentBlocks(
     .execute()
 }
 
-/** All of them, or the one named. The agent is known to be the tenant's. */
-/** Returns whether there were any. */
+/**
+ * Detaches one block, or all of them. Returns whether there were any. The caller has checked that the agent belongs to
+ * the tenant.
+ */
 export async function deleteAgentBlocks(
   trx: Kysely<Database>,
   agentId: string,

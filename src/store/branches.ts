@@ -6,20 +6,23 @@ import { runColumns, runsOfTenant, toRun } from './runs.ts'
 import type { Database } from './schema.ts'
 
 /**
- * The turns of a conversation form a tree: each run that held the conversation names the one before it on its branch
- * (`runs.previous_hold`). Which branch is current is said by the conversation alone (`off_branch`); everything else
- * about branches is derived from the two.
+ * The turns of a conversation form a tree: each run that held the conversation names the run before it on its branch
+ * (`runs.previous_hold`). Only the conversation says which branch is current (`off_branch`). Everything else about
+ * branches is derived from these two.
  */
 
 /**
- * The one predicate of what is on the current branch, for statements that read `runs`. Without an id, the statement
- * reads `conversations` too.
+ * The only place that decides what is on the current branch, for statements that read `runs`. Without an id, the
+ * statement must read `conversations` too.
  */
 export function isOnBranch(conversationId?: string): RawBuilder<SqlBool> {
   return sql<SqlBool>`not ${offBranch(conversationId)} @> runs.hold`
 }
 
-/** The same for statements that read `messages` alone. Without branches it costs one look at the conversation. */
+/**
+ * The same for statements that read only `messages`. In a conversation without branches it costs one lookup of the
+ * conversation.
+ */
 export function isMessageOnBranch(conversationId?: string): RawBuilder<SqlBool> {
   return sql<SqlBool>`case when isempty(${offBranch(conversationId)}) then true
     else (select ${isOnBranch(conversationId)} from runs
@@ -59,9 +62,9 @@ export function branchUpTo(conversationId: string, hold: number): RawBuilder<unk
 }
 
 /**
- * Makes the branch that ends with the run at `hold` current; 0 means the branch without any run. The context is then
- * that of this branch: its last summary, if it has one, and what comes after. The caller holds the conversation's lock,
- * and no run holds the conversation.
+ * Makes the branch that ends with the run at `hold` the current one; 0 means the branch without any run. The context
+ * becomes that of this branch: its last summary, if it has one, and everything after it. The caller holds the
+ * conversation's lock, and no run holds the conversation.
  */
 export async function switchBranch(
   trx: Transaction<Database>,
@@ -91,8 +94,8 @@ export async function switchBranch(
 }
 
 /**
- * The last run of the branch that a reader gets who asks for the run at `hold`: of later turns with several versions,
- * the one that was current last. All runs of a branch were current when its last run was the tip.
+ * The last run of the branch that a reader gets when asking for the run at `hold`: where a later turn has several
+ * versions, the one that was current last. All runs of a branch were current when its last run was the tip.
  */
 export async function findTipThrough(
   trx: Transaction<Database>,
@@ -121,7 +124,10 @@ export async function isRunOnBranch(trx: Transaction<Database>, runId: string): 
   return rows.length > 0
 }
 
-/** All versions of the turns of these runs, oldest first, by run. A run that never held its conversation is alone. */
+/**
+ * All versions of the turn that each of these runs belongs to, oldest first. A run that never held its conversation is
+ * its turn's only version.
+ */
 export async function listVersionsOfRuns(
   db: Kysely<Database>,
   reach: Reach,
@@ -148,7 +154,7 @@ export async function listVersionsOfRuns(
   return rows.map((row) => ({ versionOf: row.version_of, run: toRun(row) }))
 }
 
-/** The runs before these on their branches, by run. */
+/** The run before each of these on its branch. */
 export async function listPreviousRuns(
   db: Kysely<Database>,
   reach: Reach,
@@ -166,8 +172,8 @@ export async function listPreviousRuns(
 }
 
 /**
- * The last message that two branches share, which end with the runs at these places. Null if there is none. Of two
- * runs, the one that held the conversation later cannot come before the other: so both ways back meet.
+ * The last message shared by two branches, which end with the runs at these places. Null if they share none. Of two
+ * runs, the one that held the conversation later cannot come before the other, so walking back from both ends meets.
  */
 export async function findLastSharedMessage(
   db: Kysely<Database>,

@@ -4,7 +4,7 @@ import type { Actor } from '../domain/actor.ts'
 import type { AuditEntry } from '../domain/audit.ts'
 import type { Database } from './schema.ts'
 
-/** Where a run belongs that was asked to stop. */
+/** The conversation and tenant of a run that was asked to stop. */
 export interface CancelRequest {
   readonly conversationId: string
   readonly tenantId: string
@@ -14,11 +14,11 @@ export interface CancelRequest {
 type CancelEntry = Pick<AuditEntry, 'id' | 'action' | 'subjectId'>
 
 /**
- * Asks the worker that drives the run to stop it: its next checkpoint ends the run, and nothing else can. Asking again
- * changes nothing. Undefined where no living worker drives the run, which is then for the caller to end.
+ * Asks the worker that drives the run to stop it: its next checkpoint ends the run, and can do nothing else. Asking
+ * again changes nothing. Returns undefined if no living worker drives the run; the caller then ends it.
  *
- * A statement of its own is enough: what decides is on the run's row. A worker that dies at this moment leaves the
- * request to whoever takes the run up, or finds that it was left.
+ * One statement is enough, because everything that decides is on the run's row. If the worker dies at this moment, the
+ * request stays on the run, and whoever takes the run over or finds it abandoned acts on it.
  */
 export async function requestCancel(
   db: Kysely<Database>,
@@ -43,7 +43,7 @@ export async function requestCancel(
   return row && { conversationId: row.conversation_id, tenantId: row.tenant_id }
 }
 
-/** Notes who cancels a run that no worker drives, in the transaction that ends it. */
+/** Records who cancelled a run that no worker drives, in the transaction that ends it. */
 export async function setCancelledBy(db: Kysely<Database>, runId: string, by: Actor): Promise<void> {
   await db
     .updateTable('runs')

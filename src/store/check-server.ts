@@ -12,13 +12,15 @@ export interface Place {
   readonly database: string
 }
 
-/** Reads the URL as pg does. */
+/** Parses the URL the way pg does. */
 export function describePlace(url: string): Place {
   const { host, port, user, database } = new pg.Client({ connectionString: url })
   return { address: host.startsWith('/') ? host : `${host}:${port}`, user: user ?? '', database: database ?? '' }
 }
 
-/** Throws a StartError unless a primary server of a supported version answers, with one session per connection. */
+/**
+ * Throws a StartError unless the server is a primary of a supported version that gives each connection its own session.
+ */
 export async function checkServer(pool: pg.Pool, place: Place): Promise<void> {
   try {
     const client = await pool.connect()

@@ -13,7 +13,7 @@ import { givenRows, listColumns, setColumns } from './record-rows.ts'
 
 const blockColumns = { id: 'uuid', version: 'integer', value: 'text' }
 
-/** A block that someone changes at this moment is waited for, and then found changed. */
+/** Waits for anyone who is changing the block, and then finds it changed. */
 export function lockUnchangedBlocks({ blocks, before }: Checkpoint) {
   return sql`
     select blocks.id from blocks

@@ -17,20 +17,20 @@ import { executePrepared } from './prepared.ts'
 import type { Database } from './schema.ts'
 import { storedCost } from './usage.ts'
 
-/** What became of a checkpoint that was stored. */
+/** The result of a checkpoint that was stored. */
 export interface StoredCheckpoint {
-  /** The run that holds the conversation now, where the checkpoint ended a run and another one was waiting. */
+  /** The run that holds the conversation now, if the checkpoint ended a run and another was waiting. */
   readonly nextRunId: string | null
 }
 
 /**
- * Stores a checkpoint in one statement, or nothing of it. Undefined means that nothing was written, because the run is
- * no longer as the checkpoint found it (another worker holds it, or a cancel came in between), or a block is no longer
- * as the memory tool that writes it found it.
+ * Stores a checkpoint in one statement, all of it or nothing. Returns undefined if nothing was written because the run
+ * has changed since the checkpoint read it (another worker drives it, or a cancel came in between), or because a block
+ * has changed since the memory tool read it.
  *
- * What decides is all on the run's row, which the statement locks, so it needs no transaction of its own. Only where it
- * changes the conversation too, because a run ends or the context was compacted, does the caller hold the locks
- * (`lockRun`) before this statement starts.
+ * Everything that decides is on the run's row, which the statement locks, so it needs no transaction. Only if it also
+ * changes the conversation, because a run ends or the context was compacted, must the caller hold the locks (`lockRun`)
+ * before the statement starts.
  */
 export function writeCheckpoint(
   db: Kysely<Database> | Transaction<Database>,
@@ -40,8 +40,8 @@ export function writeCheckpoint(
 }
 
 /**
- * Ends a run in one statement, which takes the locks itself, in the same order. Undefined also where other agents work
- * for its agent in the background: starting them takes more than one statement.
+ * Ends a run in one statement, which takes the locks itself, in the same order. Returns undefined also if sleeptime
+ * agents work for the run's agent: starting their runs takes more than one statement.
  */
 export function writeLoneEnd(db: Kysely<Database>, checkpoint: Checkpoint): Promise<StoredCheckpoint | undefined> {
   return write(db, checkpoint, { takesLocks: true })
@@ -57,7 +57,7 @@ async function write(
   const writesBlocks = blocks.length > 0
   const parts = [
     takesLocks && sql`locked_conversation as materialized (${lockConversation(after)})`,
-    // The run before its blocks, as everyone locks them.
+    // The run is locked before its blocks, the order that everyone follows.
     writesBlocks && sql`locked_run as materialized (select from runs where ${isAsFound(before)} for no key update)`,
     writesBlocks && sql`locked_blocks as materialized (${lockUnchangedBlocks(checkpoint)})`,
     sql`run as (
@@ -88,7 +88,7 @@ async function write(
   return rows[0] && { nextRunId: rows[0].next_run_id }
 }
 
-/** Whether this very checkpoint was committed, for a writer that lost the connection before it heard the outcome. */
+/** Whether exactly this checkpoint was committed, for a writer that lost the connection before it got the result. */
 export async function isCheckpointStored(db: Kysely<Database>, { before, at }: Checkpoint): Promise<boolean> {
   const row = await db
     .selectFrom('run_log')
@@ -100,13 +100,16 @@ export async function isCheckpointStored(db: Kysely<Database>, { before, at }: C
   return row !== undefined
 }
 
-/** The fence: the run is as the writer knows it, and its lease is the writer's. */
+/** The fence: the run is as the writer knows it, and has the writer's lease. */
 function isAsFound({ id, nextSeq, status, lease, cancelRequestedAt }: DrivenRun) {
   return sql`id = ${id} and next_seq = ${nextSeq} and status = ${status} and lease is not distinct from ${lease}::uuid
     and (cancel_requested_at is null) = ${cancelRequestedAt === null}`
 }
 
-/** Every column that changes, whether it did or not: the text stays the same, and the row is rewritten anyway. */
+/**
+ * Sets every column that can change, whether or not it did: the statement's text stays the same, and the row is
+ * rewritten anyway.
+ */
 function changesOf(run: DrivenRun, at: Date) {
   return sql`status = ${run.status}, stop_reason = ${run.stopReason}, has_output = ${run.hasOutput}, error = ${jsonOrNull(run.error)}::jsonb,
     next_seq = ${run.nextSeq}, first_position = ${run.firstPosition}, next_position = ${run.nextPosition},
@@ -118,7 +121,9 @@ function changesOf(run: DrivenRun, at: Date) {
     approved_tools = ${run.approvedTools}::text[], reading = ${jsonOrNull(run.reading)}::jsonb`
 }
 
-/** Locked before the run's row is: Postgres evaluates the condition on it before it locks that row. */
+/**
+ * This lock comes before that of the run's row, because Postgres evaluates the condition on a row before it locks it.
+ */
 function lockConversation({ conversationId }: DrivenRun) {
   return sql`select from conversations where id = ${conversationId} for no key update`
 }

@@ -7,19 +7,20 @@ import type { Database } from './schema.ts'
 
 /**
  * The runs table is the queue. A run can be claimed if it holds its conversation, nobody drives it and it waits for
- * nobody (`runs.claimable`). A claim writes the worker's lease and returns all that driving needs, in one statement.
+ * nobody (`runs.claimable`). A claim writes the worker's lease and returns everything that driving the run needs, in
+ * one statement.
  */
 export interface Claim {
   readonly workerId: string
-  /** How many runs to claim at most. */
+  /** The largest number of runs to claim. */
   readonly places: number
-  /** The tenant whose run this worker claimed last: the others come before it. */
+  /** The tenant whose run this worker claimed last. It comes after all others. */
   readonly lastTenantId: string
   /** Agents whose runs this worker leaves to others. Defaults to none. */
   readonly leftAgentIds?: readonly string[]
 }
 
-/** How many runs of a tenant or an agent may be driven at a time, by all workers together. Null: no limit. */
+/** How many runs of one tenant or agent all workers together may drive at a time. Null means no limit. */
 export interface ClaimLimits {
   readonly perTenant: number | null
   readonly perAgent: number | null
@@ -28,32 +29,32 @@ export interface ClaimLimits {
 export interface ClaimedRun {
   readonly loaded: LoadedRun
   /**
-   * The run changed after the statement began and before it was locked: the row is current, what was read beside it may
-   * not be. It has to be loaded again.
+   * The run changed between the start of the statement and its lock. Its row is current, but what was read with it may
+   * not be, so it has to be loaded again.
    */
   readonly stale: boolean
 }
 
 /**
- * Claims runs that wait. Each tenant's runs go in order, urgent ones first, then by arrival; of several tenants, the
- * one with the fewest runs under way goes first, and the tenants take turns where these are equal.
+ * Claims waiting runs. Within a tenant, urgent runs go first, then the order of arrival counts. Among tenants, the one
+ * with the fewest runs under way goes first, and tenants with equally many take turns.
  */
 export async function claimRuns(db: Kysely<Database>, claim: Claim, limits: ClaimLimits): Promise<ClaimedRun[]> {
   if (limits.perTenant === null && limits.perAgent === null) return claimCandidates(db, claim, waitingRuns(claim))
-  // Two workers that count at the same moment would both find room for one more.
+  // Without this lock, two workers that count at the same moment would both find room for one more.
   return db.transaction().execute(async (trx) => {
     await sql`select pg_advisory_xact_lock(${limitsLock})`.execute(trx)
     return claimCandidates(trx, claim, waitingRuns(claim, limits))
   })
 }
 
-/** Any number that nothing else locks in this database. */
+/** An arbitrary number that nothing else locks in this database. */
 const limitsLock = 0x484f4c445155
 
-/** How many tenants a claim looks at, on either side of the one that was served last. */
+/** How many tenants a claim looks at, before and after the one that was served last. */
 const tenantsAtOnce = 100
 
-/** Which of its agent's runs it would be, those under way included. */
+/** The run's place among its agent's runs, counting those under way. */
 const agentPlace = sql`row_number() over (partition by agent_id order by urgent desc, id)
   + (select count(*) from driven where driven.agent_id = runs.agent_id) as agent_place`
 
@@ -67,7 +68,7 @@ function waitingRuns(
     sql`select tenant_id from runs where claimable and tenant_id > ${tenantId} order by tenant_id limit 1`
   const last = sql`${lastTenantId}::uuid`
   return sql`
-    -- One step in the index for each tenant, however many runs it has waiting.
+    -- One index lookup per tenant, however many of its runs are waiting.
     tenants_after as (
       (${after(last)})
       union all
@@ -105,12 +106,12 @@ function waitingRuns(
     )`
 }
 
-/** Another worker may be claiming the first ones at the same moment: there are others to choose from. */
+/** Another worker may be claiming the first ones at this moment, so there must be others to choose from. */
 const spare = 4
 
 /**
- * Claims one run that workers died of. Poison, which the claimer only has to end, may be claimed at any time; others
- * where `mayDrive` says that this worker can drive one.
+ * Claims one run that workers died of. A run that only has to be failed as poison may be claimed at any time, any other
+ * only if `mayDrive` says that this worker may drive a suspect.
  */
 export async function claimSuspect(
   db: Kysely<Database>,
@@ -134,10 +135,13 @@ export async function claimSuspect(
   return claimed
 }
 
-/** What `runs.claimable` says, whoever died of the run. */
+/** Like `runs.claimable`, but whatever the number of deaths. */
 const isFree = sql`runs.lease is null and runs.hold is not null and runs.status in ('QUEUED', 'RUNNING')`
 
-/** A worker that was given up may not know it yet: it claims nothing. One that is being given up is waited for. */
+/**
+ * A worker that has been given up may not know it yet, and must claim nothing. If it is being given up right now, wait
+ * for that.
+ */
 export function livingWorker(workerId: string): RawBuilder<unknown> {
   return sql`select from workers where id = ${workerId} for key share`
 }
@@ -153,7 +157,7 @@ async function claimCandidates(
       with recursive living as materialized (${livingWorker(workerId)}),
       ${chosen},
       claimed as (
-        -- Failing a poisonous run does not count as an attempt to drive it.
+        -- Failing a poisonous run does not count as an attempt.
         update runs set lease = gen_random_uuid(), worker_id = ${workerId},
           attempts = attempts + (deaths < ${poisonAfter})::integer
         from chosen where runs.id = chosen.id

@@ -16,10 +16,10 @@ export interface KeptSettings {
 }
 
 /**
- * Makes the tenant's tools of kind BUILTIN what the code says. Settings that a client has changed stay, and are
- * returned. A name that the tenant has given to a tool of its own stays that tool's. With `marksMissing`, tools that
- * the code no longer has become unavailable, except those that another process has in its code. Writes nothing where
- * nothing changed.
+ * Updates the tenant's tools of kind BUILTIN to what the code defines. Settings that a client has changed are kept and
+ * returned. If the tenant has a tool of its own under the name, that tool stays. With `marksMissing`, tools that are no
+ * longer in the code become unavailable, except those that another process has in its code. Writes nothing if nothing
+ * changed.
  */
 export async function upsertBuiltinTools(
   db: Kysely<Database>,
@@ -67,7 +67,7 @@ export async function upsertBuiltinTools(
   })
 }
 
-/** The tools in code that the tenant has, as the code last defined them, without what a client has changed. */
+/** The tenant's tools that are defined in code, as the code last defined them, without what a client has changed. */
 export async function listCodeTools(db: Kysely<Database>, tenantId: string): Promise<BuiltinTool[]> {
   const rows = await db
     .selectFrom('tools')

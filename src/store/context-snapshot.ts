@@ -10,13 +10,13 @@ import type { Database } from './schema.ts'
 
 /** Everything that the conversation's next model request would be built from. */
 export interface ContextSnapshot {
-  /** Of the run that holds the conversation, else of a run that would begin now and bring no tools of its own. */
+  /** The run that holds the conversation, or else a run that would begin now without client tools. */
   readonly state: PromptState
   readonly blocks: readonly Block[]
   readonly messages: readonly ContextMessage[]
 }
 
-/** Read in one snapshot. Undefined if the tenant has no such conversation. */
+/** Reads it all in one snapshot. Undefined if the tenant has no such conversation. */
 export function loadContextSnapshot(
   db: Kysely<Database>,
   reach: Reach,

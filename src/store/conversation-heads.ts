@@ -7,19 +7,19 @@ import type { Database } from './schema.ts'
 import { ofTenant } from './tenant-scope.ts'
 
 /**
- * What moves in a conversation, read in one statement. A reader that shows the last entry beside other fields reads
- * this first and them afterwards: what it shows is then never older than the entry it names.
+ * The changing parts of a conversation, read in one statement. A reader that shows the last entry next to other fields
+ * reads this first and the other fields after it, so that nothing it shows is older than that entry.
  */
 export interface ConversationHead {
   readonly conversationId: string
   /** The place of the last run on the current branch. */
   readonly tipHold: number
-  /** Which runs are not on the current branch: see `isHoldOnBranch`. */
+  /** The runs that are not on the current branch: see `isHoldOnBranch`. */
   readonly offBranch: string
   readonly contextFrom: number
   readonly summaryPosition: number | null
   readonly activeRunId: string | null
-  /** The step whose calls have no return yet: the model is not sent any of its messages until they do. */
+  /** The step whose calls have no return yet. The model is sent none of its messages until they do. */
   readonly openStep: { readonly runId: string; readonly index: number } | null
   /** The last run on the current branch. Null before the first run. */
   readonly latestRunId: string | null
@@ -31,7 +31,7 @@ export interface ConversationHead {
   readonly queue: string
 }
 
-/** Tells one queue of `conversations` from another. Empty for an empty queue. */
+/** A text that differs between different queues of `conversations`. Empty for an empty queue. */
 const queueTag = sql<string>`coalesce((
   select left(md5(string_agg(id::text, ' ' order by urgent desc, number)), 8) from runs
   where conversation_id = conversations.id and not ended and hold is null), '')`
@@ -62,7 +62,7 @@ export async function findConversationHeads(
       left join runs latest on latest.conversation_id = conversations.id and latest.hold = ${tipHold}
       left join runs last_run on last_run.conversation_id = conversations.id and last_run.hold = next_hold - 1
       left join runs active on active.id = active_run_id
-      -- A run's step has open calls if the run's last message is not their return.
+      -- A step of the run has open calls if the run's last message is not their return.
       left join messages open on open.conversation_id = conversations.id and open.position = active.next_position - 1
         and open.run_number = active.number
         and open.type in ('TOOL_CALL', 'APPROVAL_REQUEST', 'APPROVAL_RESPONSE')
@@ -82,7 +82,7 @@ export async function findConversationHeads(
   }))
 }
 
-/** Where the streams of conversations stand, to be compared with where they stood. One that is gone is not there. */
+/** How far the streams of these conversations have got. Conversations that are gone are missing. */
 export async function listConversationPlaces(
   db: Kysely<Database>,
   conversationIds: readonly string[],
@@ -95,9 +95,9 @@ export async function listConversationPlaces(
   return new Map(rows.map((row) => [row.id, row.place]))
 }
 
-/** What a conversation's stream has after the run at some place. */
+/** What follows the run at a given place in a conversation's stream. */
 export interface ConversationPlace {
-  /** Of the run at that place. Null if there is none. */
+  /** The run at that place. Null if there is none. */
   readonly nextSeq: number | null
   /** The next run that held the conversation. */
   readonly next:

@@ -68,10 +68,10 @@ export async function findLastActivity(
 }
 
 /**
- * When a message was last added or a run last changed status. It is derived from the runs: a column would be written,
- * with its index, in every turn. Only the run that held the conversation last, the last one
- * of the current branch, which may have been retried, those that wait behind it and those that
- * were cancelled while they waited can be the ones that changed last.
+ * When a message was last added or a run last changed status. It is derived from the runs, because a column and its
+ * index would be written in every turn. Only these runs can have changed last: the one that held the conversation last,
+ * the last one on the current branch (it may have been retried), those that wait, and those that were cancelled while
+ * they waited.
  */
 const lastActivity = sql<Date>`greatest(conversations.created_at,
   (select max(updated_at) from runs
@@ -80,7 +80,7 @@ const lastActivity = sql<Date>`greatest(conversations.created_at,
   (select max(updated_at) from runs
     where conversation_id = conversations.id and outcome = 'CANCELLED' and hold is null))`
 
-/** Sorts as text like the time and, of equal times, the id. */
+/** As text, sorts by time and then by id. */
 const activityKey = sql<string>`(to_char(${lastActivity} at time zone 'UTC', 'YYYYMMDDHH24MISSMS') || '.'
   || conversations.id::text) collate "C"`
 

@@ -55,7 +55,7 @@ export async function listMainConversations(
   return rows.map(toConversation)
 }
 
-/** A new conversation, without runs and messages. */
+/** A new conversation, without runs or messages. */
 export async function insertConversation(
   trx: Kysely<Database>,
   conversation: Pick<Conversation, 'id' | 'tenantId' | 'agentId' | 'isMain' | 'title' | 'metadata' | 'createdAt'>,
@@ -77,7 +77,7 @@ export async function insertConversation(
   return toConversation(row)
 }
 
-/** Undefined values stay unchanged. Undefined if the tenant has no such conversation. */
+/** Undefined values are left unchanged. Returns undefined if the tenant has no such conversation. */
 export async function setConversation(
   db: Kysely<Database>,
   reach: Reach,
@@ -102,7 +102,10 @@ export async function setConversation(
   return row && toConversation(row)
 }
 
-/** What is so already keeps its times. Undefined if the tenant has no such conversation. */
+/**
+ * Archives the conversation or restores it. If that is already so, its times stay the same. Returns undefined if the
+ * tenant has no such conversation.
+ */
 export async function setArchived(
   db: Kysely<Database>,
   reach: Reach,
@@ -123,8 +126,8 @@ export async function setArchived(
 }
 
 /**
- * Deletes the runs, messages and files of a conversation that its caller has locked. Numbers and positions go on from
- * where they were, so that nothing that comes later is taken for something that is gone.
+ * Deletes the runs, messages and files of a conversation that the caller has locked. Numbers and positions continue
+ * from where they were, so that nothing new is mistaken for something deleted.
  */
 export async function clearConversation(trx: Kysely<Database>, id: string, now: Date): Promise<void> {
   await trx.deleteFrom('messages').where('conversation_id', '=', id).execute()
@@ -136,7 +139,7 @@ export async function clearConversation(trx: Kysely<Database>, id: string, now: 
       context_from: eb.ref('next_position'),
       summary_position: null,
       off_branch: '{}',
-      // A `hold` that no run has: it tells readers that the branch they know is no longer current.
+      // A `hold` that no run has tells readers that the branch they know is no longer current.
       next_hold: eb('next_hold', '+', 1),
       context_version: eb('context_version', '+', 1),
       updated_at: now,
@@ -145,7 +148,7 @@ export async function clearConversation(trx: Kysely<Database>, id: string, now: 
     .execute()
 }
 
-/** Keeps a conversation from being deleted, and from nothing else, until the transaction is over. */
+/** Keeps a conversation from being deleted until the transaction ends. It allows every other change. */
 export async function lockConversationKey(
   trx: Kysely<Database>,
   reach: Reach,
@@ -160,15 +163,15 @@ export async function lockConversationKey(
     .executeTakeFirst()
 }
 
-/** Keeps a conversation from being changed, cleared and deleted until the transaction is over. */
+/** Keeps a conversation from being changed, cleared or deleted until the transaction ends. */
 export async function lockConversationToCopy(trx: Kysely<Database>, id: string): Promise<void> {
   await trx.selectFrom('conversations').select('id').where('id', '=', id).forShare().execute()
 }
 
 /**
- * Locks conversations and then their unfinished runs, in the order of all who decide, before they are deleted. A
- * worker that stores files holds its run and reaches for the conversation by their foreign key: this lock lets it, and
- * then waits for it at the run, where a bare delete would hold the conversation, wait for the run, and be a deadlock.
+ * Locks conversations and then their unfinished runs before they are deleted, in the usual order. A worker that stores
+ * files has locked its run and then needs the conversation for the foreign key. This lock lets it have that, and waits
+ * for the worker at the run. A plain delete would lock the conversation, wait for the run, and deadlock.
  */
 export async function lockConversationsToDelete(
   trx: Kysely<Database>,
@@ -198,7 +201,10 @@ export async function lockConversationsToDelete(
   return { conversations: rows.map(toConversation), unfinishedRunIds: runs.map((run) => run.id) }
 }
 
-/** With its runs and messages. The messages first, by range: through the runs they would be looked for run by run. */
+/**
+ * Deletes the conversation with its runs and messages. Messages are deleted first, by range, because through the runs
+ * they would be looked up run by run.
+ */
 export async function deleteConversation(trx: Kysely<Database>, reach: Reach, id: string): Promise<void> {
   await trx
     .deleteFrom('messages')

@@ -14,7 +14,7 @@ import { tellsStatus } from './log-entries.ts'
 import type { Database } from './schema.ts'
 import { hasOwnBlocks } from './sleeptime-material.ts'
 
-/** The run has changed since the checkpoint read it. The caller must roll the transaction back. */
+/** The run has changed since the checkpoint read it. The caller must roll back the transaction. */
 export class CheckpointRefusedError extends Error {
   constructor(runId: string) {
     super(`The run ${runId} is no longer as its checkpoint found it.`)
@@ -22,7 +22,7 @@ export class CheckpointRefusedError extends Error {
   }
 }
 
-/** A background run that was made. */
+/** A background run that was created. */
 export interface StartedRun {
   readonly runId: string
   readonly conversationId: string
@@ -30,17 +30,18 @@ export interface StartedRun {
 }
 
 export interface StoredEnd {
-  /** As it was stored. */
+  /** The run after the checkpoint. */
   readonly checkpoint: Checkpoint
   readonly started: readonly StartedRun[]
-  /** The run that holds the conversation now; null if none was waiting. */
+  /** The run that holds the conversation now. Null if none was waiting. */
   readonly nextRunId: string | null
 }
 
 /**
- * Stores the checkpoint that ends a run, and what follows from the end: the turn is counted, and every so often each
- * sleeptime agent gets a background run; what a background run has read counts as read once it completed. The caller
- * holds the run's locks (`lockRun`). The sleeptime agents' conversations are locked after them.
+ * Stores the checkpoint that ends a run, together with what follows from it. The end of a turn counts for the sleeptime
+ * group, and every few turns each sleeptime agent gets a background run. When a background run completes, what it read
+ * counts as read. The caller holds the run's locks (`lockRun`). The sleeptime agents' conversations are locked after
+ * them.
  */
 export async function storeEnd(
   trx: Transaction<Database>,
@@ -59,7 +60,7 @@ export async function storeEnd(
 }
 
 interface SleeptimeRuns {
-  /** Background runs that will read this turn: new ones, or ones that already wait. */
+  /** The background runs that will read this turn: new ones, or ones that are already waiting. */
   readonly named: readonly string[]
   readonly started: readonly StartedRun[]
 }
@@ -71,7 +72,7 @@ async function startSleeptimeRuns(
 ): Promise<SleeptimeRuns> {
   const named: string[] = []
   const started: StartedRun[] = []
-  // A turn that added nothing has nothing to read.
+  // A turn that added no messages leaves nothing to read.
   if (run.kind !== 'TURN' || run.firstPosition === null) return { named, started }
   const { due, agentIds } = await countTurn(trx, run)
   if (!due) return { named, started }
@@ -123,13 +124,16 @@ async function countTurn(
   return { due: group?.due ? { frequency: group.frequency } : undefined, agentIds: group?.agent_ids ?? [] }
 }
 
-/** How many of the last turns are searched for conversations to read. Others are read after their next turn. */
+/**
+ * How many of the last turns are searched for conversations to read. Conversations beyond that are read after their
+ * next turn.
+ */
 const maxTurns = 1_000
 
 /**
- * The conversations of the sleeptime agents to start runs in, locked. An agent works in its main conversation; for a
- * conversation that has blocks of its own it works in another, which is made when it is first needed. All turns since
- * the agents last ran are read, so the last `turns` turns say for which conversations.
+ * Finds and locks the conversations in which the sleeptime agents' runs start. An agent works in its main conversation.
+ * For a conversation that has blocks of its own it works in a separate one, which is created when it is first needed.
+ * The agents read all turns since their last run, so the last `turns` turns say which conversations to work for.
  */
 async function lockSleeptimeConversations(
   trx: Transaction<Database>,
@@ -167,8 +171,8 @@ async function lockSleeptimeConversations(
 }
 
 /**
- * The run that will read the turn anyway. It is locked: a worker that takes it up holds the same lock while it reads,
- * so either the run is seen to have begun, or it reads what is stored here.
+ * A waiting run that will read this turn anyway. It is locked: a worker that takes it up holds the same lock while it
+ * reads, so either we see that the run has begun, or it reads what we store here.
  */
 async function findWaitingRun(
   trx: Transaction<Database>,
@@ -182,7 +186,7 @@ async function findWaitingRun(
   return rows[0]?.id
 }
 
-/** Conversations that were deleted meanwhile need no place to go on from. */
+/** A conversation that was deleted in the meantime needs no progress. */
 async function moveProgress(trx: Transaction<Database>, { agentId, reading }: DrivenRun): Promise<void> {
   await sql`
     insert into sleeptime_progress (agent_id, conversation_id, read_to)

@@ -31,13 +31,12 @@ function toFile(row: FileRow): StoredFile {
   }
 }
 
-/** The conversation that files are stored in. Its caller holds a lock on it, so that it is not deleted meanwhile. */
+/** The conversation that files are stored in. The caller has locked it, so that it is not deleted meanwhile. */
 export type FileOwner = Pick<StoredFile, 'tenantId' | 'conversationId'>
 
 /**
- * Stores files; one that is there already stays, and its content is sent again but not stored again. `expiresAt` is
- * null if something refers to the files. In the order of their content, so that two transactions with the same files
- * don't wait for each other.
+ * Stores files. A file that exists already stays as it is. `expiresAt` is null if something refers to the files. They
+ * are stored in the order of their content, so that two transactions with the same files don't deadlock.
  */
 export async function insertFiles(
   trx: Transaction<Database>,
@@ -91,7 +90,7 @@ export async function lockFiles(
   return rows.map(toFile)
 }
 
-/** Something refers to these files: they stay with their conversation. */
+/** Marks files that something now refers to, so that they stay as long as their conversation. */
 export async function setFilesUsed(
   trx: Transaction<Database>,
   conversationId: string,
@@ -106,7 +105,7 @@ export async function setFilesUsed(
     .execute()
 }
 
-/** The content of the files that exist. The caller has checked that they may be read. */
+/** The content of those of the files that exist. The caller has checked that they may be read. */
 export async function readFiles(
   db: Kysely<Database>,
   places: readonly FilePlace[],

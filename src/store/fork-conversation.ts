@@ -9,7 +9,7 @@ export interface Fork {
   readonly conversationId: string
   /** The last run to copy, which must have ended. */
   readonly hold: number
-  /** What copied rows get their ids from. */
+  /** The ids of copied rows are made from this. */
   readonly ids: { readonly conversation: string; readonly runs: string; readonly messages: string } & {
     readonly calls: string
     readonly blocks: string
@@ -19,7 +19,9 @@ export interface Fork {
   readonly now: Date
 }
 
-/** Columns that a copy has as the original does. The others of these tables are given in the statement, or left out. */
+/**
+ * Columns whose values are copied unchanged. The other columns of these tables are set in the statement, or omitted.
+ */
 export const copiedColumns = {
   runs: [
     ...['tenant_id', 'agent_id', 'kind', 'sent_by', 'urgent', 'max_steps', 'max_total_tokens', 'request', 'metadata'],
@@ -45,15 +47,15 @@ export const copiedColumns = {
     ...['created_at', 'expires_at', 'status', 'started_at', 'finished_at', 'edited_arguments', 'approval'],
     ...['decision', 'decided_by', 'decided_at', 'result'],
   ],
-  // The key is the file's in every conversation, so what refers to it is copied as it is.
+  // A file has the same key in every conversation, so references to it are copied unchanged.
   files: ['key', 'tenant_id', 'hash', 'name', 'media_type', 'size_bytes', 'tokens'],
   blocks: ['tenant_id', 'label', 'value', 'description', 'char_limit', 'read_only'],
 } as const
 
 /**
- * Copies the branch up to a run into a new conversation, in one statement. Numbers and positions begin at 1. The stream
- * of a copied run has its messages, what became of its calls, and its end. Nothing of usage is copied. False, and
- * nothing is written, if the run has not ended or is gone.
+ * Copies a branch up to a run into a new conversation, in one statement. Numbers and positions begin at 1. The stream
+ * of a copied run consists of its messages, the outcome of its calls, and its end. Usage is not copied. Returns false
+ * and writes nothing if the run has not ended or is gone.
  */
 export async function forkConversation(db: Kysely<Database>, fork: Fork): Promise<boolean> {
   const { conversationId: source, hold, ids, now } = fork
@@ -144,7 +146,7 @@ export async function forkConversation(db: Kysely<Database>, fork: Fork): Promis
   return rows.length > 0
 }
 
-/** The entries of each copied run after the first entry, which follows from the run's row. See `log-entries`. */
+/** The entries of each copied run after the first one, which is derived from the run's row. See `log-entries`. */
 function logOf(ids: Fork['ids']): RawBuilder<unknown> {
   return sql`
     select old_runs.place as run_place,
@@ -168,12 +170,12 @@ function logOf(ids: Fork['ids']): RawBuilder<unknown> {
     from old_runs`
 }
 
-/** The position in the copy of the message at this position, or of the next message that is copied. */
+/** The copied position of the message at this position, or else of the next message that is copied. */
 function placeOf(position: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`(select count(*)::integer + 1 from old_messages earlier where earlier.position < ${position})`
 }
 
-/** An id with the time and randomness of `base`, and as many of them in order as there are places. */
+/** Ids with the time and randomness of `base`, which sort in the order of their places. */
 function newId(base: string, place: RawBuilder<unknown> = sql`place`): RawBuilder<unknown> {
   const hex = base.replaceAll('-', '')
   return sql`(${hex.slice(0, 12)}::text || '7' || lpad(to_hex(${place} >> 16), 3, '0') || '8'

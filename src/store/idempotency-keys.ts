@@ -2,7 +2,7 @@ import { sql, type Kysely, type Transaction } from 'kysely'
 
 import type { Database } from './schema.ts'
 
-/** The client's idempotency key: a repeated request has no further effect. */
+/** A client's idempotency key. Repeating the request has no further effect. */
 export interface IdempotencyKey {
   readonly tenantId: string
   readonly operation: Database['idempotency_keys']['operation']
@@ -11,7 +11,7 @@ export interface IdempotencyKey {
 
 const keptMs = 24 * 60 * 60 * 1_000
 
-/** A key of more than a day ago is free again. */
+/** A key older than a day can be used again. */
 export async function findIdempotencyKey(
   trx: Transaction<Database>,
   { tenantId, operation, key }: IdempotencyKey,
@@ -28,7 +28,7 @@ export async function findIdempotencyKey(
   return row && { inputHash: row.input_hash, runId: row.run_id }
 }
 
-/** False where someone else took the key at the same moment: of two, the second waits for the first to commit. */
+/** False if someone else took the key at the same moment: the second one waits until the first has committed. */
 export async function insertIdempotencyKey(
   trx: Transaction<Database>,
   { tenantId, operation, key }: IdempotencyKey,
@@ -46,7 +46,7 @@ export async function insertIdempotencyKey(
 
 const deletedAtOnce = 1_000
 
-/** Deletes keys that are free again, the oldest first, a limited number at a time. */
+/** Deletes keys that can be used again, oldest first, a limited number at a time. */
 export async function deleteOldIdempotencyKeys(db: Kysely<Database>, now: Date): Promise<void> {
   for (;;) {
     const { numAffectedRows } = await sql`

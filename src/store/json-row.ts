@@ -2,10 +2,10 @@ import type { Selectable } from 'kysely'
 
 import type { Database } from './schema.ts'
 
-/** A row that came as JSON inside another: the same columns, but for times, which are texts. */
+/** A row that was read as JSON inside another row: the same columns, but times are text. */
 export type JsonRow = Readonly<Record<string, unknown>>
 
-/** The row as a query of its own would have given it. Columns of times, and only those, end in `_at`. */
+/** Turns it into what a separate query would have returned. Exactly the columns of times end in `_at`. */
 export function fromJsonRow<Table extends keyof Database>(row: JsonRow): Selectable<Database[Table]> {
   const columns = Object.entries(row).map(([name, value]) => [
     name,

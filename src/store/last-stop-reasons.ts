@@ -11,8 +11,8 @@ import { ofTenant } from './tenant-scope.ts'
 
 /**
  * Why a run of each agent most recently paused or ended, by agent. Runs don't stop in the order of their ids: one may
- * wait for days while later ones come and go. So the run that ended last is found by when it did, and beside it only
- * runs that paused after that count.
+ * wait for days while later ones come and go. So the run that ended last is found by its end time, and besides it only
+ * runs that paused later count.
  */
 export async function findLastStopReasonsOfAgents(
   db: Kysely<Database>,
@@ -25,7 +25,7 @@ export async function findLastStopReasonsOfAgents(
       select stop_reason, finished_at from runs where agent_id = agents.id and ended and ${ofTenant('runs', reach)}
       order by finished_at desc, id desc limit 1) latest on true
     where ${ofTenant('agents', reach)} and agents.id = any(${agentIds}::uuid[])`.execute(db)
-  // A run pauses in the checkpoint that stores the calls it waits for, so these calls tell when.
+  // A run pauses in the checkpoint that stores the calls it waits for, so these calls have the time.
   const paused = await sql<{ id: string }>`
     select agent.id
     from unnest(${ended.map((row) => row.id)}::uuid[], ${ended.map((row) => row.since)}::timestamptz[],
@@ -45,8 +45,8 @@ export async function findLastStopReasonsOfAgents(
 }
 
 /**
- * As for agents, by conversation. Runs stop in the order in which they hold the conversation, except for those that are
- * cancelled while they wait for it, and for the last one of another branch that was chosen and retried.
+ * The same by conversation. Runs stop in the order in which they hold the conversation, except those that are cancelled
+ * while they wait for it, and the last run of another branch that was selected and retried.
  */
 export async function findLastStopReasonsOfConversations(
   db: Kysely<Database>,
@@ -73,6 +73,6 @@ export async function findLastStopReasonsOfConversations(
   return new Map(rows.map((row) => [row.id, row.stop_reason]))
 }
 
-/** When a run that has not ended last paused. */
+/** When a run that has not ended paused last. */
 const pausedAt: RawBuilder<Date> = sql`coalesce((
   select max(at) from run_log where run_log.run_id = runs.id and ${tellsStatus(sql`entries`, 'AWAITING_APPROVAL')}), created_at)`

@@ -3,7 +3,7 @@ import { sql, type Kysely } from 'kysely'
 import { suspectAfter } from '../domain/take-up.ts'
 import type { Database } from './schema.ts'
 
-/** Lets go of a run that this lease holds, if it still does. `counts` says that driving the run failed. */
+/** Clears the lease of a run, if the run still has it. `counts` says that driving the run failed. */
 export async function clearLease(
   db: Kysely<Database>,
   runId: string,
@@ -15,7 +15,7 @@ export async function clearLease(
     where id = ${runId} and lease = ${lease}`.execute(db)
 }
 
-/** Releases a run that another worker should drive. It was not driven, so this does not count as an attempt. */
+/** Hands back a run that another worker should drive. It was not driven, so this does not count as an attempt. */
 export async function leaveRun(db: Kysely<Database>, runId: string, lease: string): Promise<void> {
   await sql`
     update runs set lease = null, worker_id = null, attempts = attempts - 1
@@ -23,8 +23,8 @@ export async function leaveRun(db: Kysely<Database>, runId: string, lease: strin
 }
 
 /**
- * Frees the runs whose workers are gone. Each of them counts a death, because one of them may have caused it; but where
- * a suspect was among a worker's runs, the others are not counted: they only happened to be beside it.
+ * Frees the runs of workers that are gone. Each of these runs counts a death, because any of them may have caused it.
+ * But if a suspect was among a worker's runs, the others are not counted: the suspect is to blame.
  */
 export async function freeRunsOfTheDead(db: Kysely<Database>): Promise<FreedRun[]> {
   const { rows } = await sql<FreedRun>`
@@ -49,11 +49,11 @@ export interface FreedRun {
   readonly agentId: string
   readonly tenantId: string
   readonly workerId: string
-  /** Workers that died while they drove it, since its last checkpoint. */
+  /** How many workers died while they drove it, since its last checkpoint. */
   readonly deaths: number
 }
 
-/** Lets go of all runs of a worker that stops in order. */
+/** Hands back all runs of a worker that shuts down normally. */
 export async function clearLeasesOf(db: Kysely<Database>, workerId: string): Promise<void> {
   await sql`update runs set lease = null, worker_id = null where worker_id = ${workerId}`.execute(db)
 }

@@ -28,9 +28,9 @@ export interface Configuration {
 export interface LoadedRun {
   readonly state: RunState
   readonly blocks: readonly Block[]
-  /** As they were when the run was loaded. Only the run that holds the conversation moves them. */
+  /** The context's bounds when the run was loaded. Only the run that holds the conversation moves them. */
   readonly bounds: ContextBounds
-  /** Changes whenever messages that are stored already leave the context or return to it. */
+  /** Changes whenever messages that are already stored leave the context or return to it. */
   readonly contextVersion: number
   /** Whether the run holds its conversation, or waits behind another. */
   readonly holds: boolean
@@ -54,10 +54,10 @@ export type LoadedRunRow = Selectable<Database['runs']> &
     readonly call_rows: readonly JsonRow[]
   }
 
-/** The conversation whose blocks a run of `conversations` sees. */
+/** The conversation whose blocks are visible to a run in `conversations`. */
 const memoryConversation = sql`coalesce(conversations.for_conversation, conversations.id)`
 
-/** Everything that decides how a run goes on, of `runs` and its row of `conversations`. */
+/** Everything that decides how a run continues, from `runs` and its row of `conversations`. */
 export const loadedRunColumns = sql`
   runs.*, conversations.next_position as conversation_position, conversations.context_from,
   conversations.summary_position, conversations.context_version, conversations.active_run_id,
@@ -67,7 +67,7 @@ export const loadedRunColumns = sql`
   coalesce((select json_agg(to_json(tool_calls) order by step_index, ordinal)
     from tool_calls where tool_calls.run_id = runs.id), '[]') as call_rows`
 
-/** In one statement: one moment of the database. */
+/** One statement reads it all, so it is all as of the same moment. */
 export async function loadRun(
   db: Kysely<Database> | Transaction<Database>,
   runId: string,
@@ -112,7 +112,7 @@ export function toLoadedRun(row: LoadedRunRow): LoadedRun {
   }
 }
 
-/** Undefined if the agent was deleted. Its blocks are the ones that apply in the conversation. */
+/** Undefined if the agent was deleted. Includes the blocks that apply in the conversation. */
 export async function loadConfiguration(
   db: Kysely<Database>,
   agentId: string,
@@ -155,8 +155,8 @@ function toConfiguration(row: ConfigurationRow): Configuration {
 }
 
 /**
- * The messages that a model sees, in order: the summary, where there is one, then all that is not excluded. Returns
- * that are excluded are among them, because their calls are: what they say is withheld.
+ * The messages that a model sees, in order: the summary, if there is one, then everything that is not excluded.
+ * Excluded returns are included because their calls are, but their content is withheld.
  */
 export function loadContext(
   db: Kysely<Database>,
@@ -165,7 +165,7 @@ export function loadContext(
 ): Promise<ContextMessage[]> {
   return listContextMessages(
     db,
-    // The second condition follows from the last one, and is there for the index.
+    // The second condition follows from the last one. It is there so that the index is used.
     sql`where messages.conversation_id = ${conversationId}
         and messages.position >= least(${contextFrom}::integer, ${summaryPosition}::integer)
         and (not messages.excluded or messages.type = 'TOOL_RETURN') and ${isOnBranch(conversationId)}
@@ -175,7 +175,7 @@ export function loadContext(
   )
 }
 
-/** Messages with the calls of their steps, of the rows and in the order that `which` says. */
+/** Reads messages with the calls of their steps. `which` says which rows, and in which order. */
 export async function listContextMessages(db: Kysely<Database>, which: RawBuilder<unknown>): Promise<ContextMessage[]> {
   const { rows } = await executePrepared(
     db,

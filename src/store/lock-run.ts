@@ -4,16 +4,17 @@ import type { Database } from './schema.ts'
 
 export interface LockedRun {
   /**
-   * Whether other agents work for its agent in the background: most agents have none, and nothing more is asked then.
+   * Whether other agents work for the run's agent in the background. Most agents have none, and then nothing more is
+   * read.
    */
   readonly hasSleeptime: boolean
 }
 
 /**
- * Locks a run's conversation and then the run, always in that order, and reads nothing that decides: what is read after
- * this statement is as of now, what was read before it may be stale. Undefined if there is no such run, or if
- * `skipLocked` and someone holds one of the locks. `no key`, because a worker that stores files holds its run and
- * then shares the conversation's key: it must not wait for us.
+ * Locks a run's conversation and then the run, always in that order. It reads nothing that decides: whatever is read
+ * after this statement is current, whatever was read before may be stale. Returns undefined if there is no such run, or
+ * with `skipLocked`, if someone else has one of the locks. `no key`, because a worker that stores files has locked its
+ * run and then shares the conversation's key, and must not wait for us.
  */
 export async function lockRun(
   trx: Transaction<Database>,

@@ -7,9 +7,9 @@ import type { ToolCallStatus } from '../domain/tool-call.ts'
 import { storedCost, toCost } from './usage.ts'
 
 /**
- * Entries as a row of the log has them: short, because every checkpoint of every run writes some. Each is an array
- * that begins with a letter; ids of messages and calls are in Base64; what is null, zero or absent at the end is left
- * out.
+ * The stored form of log entries. It is short, because every checkpoint of every run writes some. Each entry is an
+ * array that begins with a letter; ids of messages and calls are in Base64; trailing values that are null, zero or
+ * absent are omitted.
  */
 type PackedUsage = readonly [
   steps: number,
@@ -33,8 +33,8 @@ export function packEntries(entries: readonly LogEntry[]): string {
 }
 
 /**
- * A row of another version of this format begins with the version's number. The rows of version 1, the only one so far,
- * begin with an entry. Until all processes are upgraded, one that is older may meet what a newer one wrote.
+ * A row in another version of this format begins with the version's number. Rows of version 1, the only one so far,
+ * begin with an entry. During an upgrade, an older process may read what a newer one wrote.
  */
 export function unpackEntries(text: string): LogEntry[] {
   const row = JSON.parse(text) as Packed[]
@@ -50,13 +50,14 @@ export function tellsStatus(entries: RawBuilder<unknown>, status?: StoredRunStat
   return sql<boolean>`${entries}::jsonb @> ${JSON.stringify([status ? ['s', status] : ['s']])}::jsonb`
 }
 
-/** The background runs that a row's entries name, as a set of UUIDs. */
+/** The background runs named in a row's entries, as a set of UUIDs. */
 export function childrenNamed(entries: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`(select (entry ->> 1)::uuid from jsonb_array_elements(${entries}::jsonb) entry where entry ->> 0 = 'k')`
 }
 
 /**
- * The id of a message or call as an entry has it. Reading accepts both alphabets of Base64, with or without padding.
+ * The id of a message or call as it is written in an entry. The reader accepts both alphabets of Base64, with or
+ * without padding.
  */
 export function packedId(id: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`encode(uuid_send(${id}), 'base64')`

@@ -47,7 +47,7 @@ export async function listToolsOfMcpServers(
   return rows.map(toTool).filter((tool) => tool.kind === 'MCP')
 }
 
-/** False where the tenant has another server of that name. */
+/** False if the tenant already has a server with that name. */
 export async function insertMcpServer(trx: Kysely<Database>, server: McpServer): Promise<boolean> {
   const { numInsertedOrUpdatedRows } = await trx
     .insertInto('mcp_servers')
@@ -67,8 +67,8 @@ export async function insertMcpServer(trx: Kysely<Database>, server: McpServer):
 }
 
 /**
- * The server as it is stored now: a new one, or the one that the tenant has under that name. A server that a client has
- * added under the name becomes that of the file.
+ * Inserts the server, or updates the one that the tenant has under that name, and returns it as stored. A server that a
+ * client added under the name from then on belongs to the configuration file.
  */
 export async function putConfiguredMcpServer(db: Kysely<Database>, server: McpServer): Promise<McpServer> {
   const settings = {
@@ -86,7 +86,7 @@ export async function putConfiguredMcpServer(db: Kysely<Database>, server: McpSe
   return toMcpServer(row)
 }
 
-/** Against its removal, and against another refresh. */
+/** Locks it against removal and against another refresh. */
 export async function lockMcpServer(trx: Kysely<Database>, reach: Reach, id: string): Promise<McpServer | undefined> {
   const row = await serversOfTenant(trx, reach).where('id', '=', id).forUpdate().executeTakeFirst()
   return row && toMcpServer(row)
@@ -100,7 +100,7 @@ export async function setMcpServerError(db: Kysely<Database>, id: string, error:
     .execute()
 }
 
-/** Its tools go with it. */
+/** Removes the server and its tools. */
 export async function deleteMcpServer(trx: Kysely<Database>, reach: Reach, id: string): Promise<void> {
   await trx.deleteFrom('mcp_servers').where(ofTenant('mcp_servers', reach)).where('id', '=', id).execute()
 }

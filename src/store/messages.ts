@@ -12,7 +12,7 @@ import { ofTenant } from './tenant-scope.ts'
 type MessageRow = Omit<Selectable<Database['messages']>, 'run_number'> & { readonly run_id: string }
 
 export function toMessage(row: MessageRow): Message {
-  // The content of a stored message was written as its type's content.
+  // The content of a stored message always has the shape of its type.
   return { ...toMessageOutline(row), content: row.content } as unknown as Message
 }
 
@@ -34,7 +34,7 @@ function toMessageOutline(row: Omit<MessageRow, 'content'>): MessageOutline {
 export interface MessageList {
   readonly conversationId: string
   readonly run?: Pick<Run, 'number' | 'firstPosition' | 'nextPosition'> | undefined
-  /** What is left out filters nothing; an empty list leaves nothing. */
+  /** A filter that is omitted filters nothing; an empty list matches nothing. */
   readonly types?: readonly MessageType[] | null | undefined
 }
 
@@ -50,7 +50,7 @@ export async function findMessages(
   return rows.map(toMessageOutline)
 }
 
-/** What a message's type says, without what only its provider can read. */
+/** The content of a message, without the parts that only its provider can read. */
 export type ShownContent<Type extends MessageType = MessageType> = Omit<MessageContents[Type], 'provider'>
 
 /** By message. */
@@ -66,7 +66,7 @@ export async function findMessageContents(
   return new Map(rows.map((row) => [row.id, row.content]))
 }
 
-/** Oldest first: in the order of their positions. */
+/** Oldest first, by position. */
 export function listMessagesPage(
   db: Kysely<Database>,
   reach: Reach,
@@ -89,7 +89,7 @@ export function countMessages(db: Kysely<Database>, reach: Reach, list: MessageL
 function listedMessages(db: Kysely<Database>, reach: Reach, list: MessageList) {
   let query = messagesOfTenant(db, reach).where('messages.conversation_id', '=', list.conversationId)
   if (list.run) {
-    // Within the range, which is for the index, a retried run may have those of other branches between its own.
+    // The range is there for the index. A retried run may have messages of other branches between its own.
     query = query
       .where('messages.run_number', '=', list.run.number)
       .where('messages.position', '>=', list.run.firstPosition ?? 0)
@@ -114,7 +114,7 @@ export async function listMessagesOfSteps(
     .where(ofTenant('runs', reach))
     .where(sql<boolean>`runs.id = any(${keys.map((key) => key.runId)}::uuid[])`)
     .where(isOneOfSteps('runs.id', 'messages.step_index', keys))
-    // Without the range, finding a run's messages means reading its whole conversation.
+    // Without the range, finding a run's messages would read its whole conversation.
     .whereRef('messages.position', '>=', 'runs.first_position')
     .whereRef('messages.position', '<', 'runs.next_position')
     .orderBy('messages.conversation_id')
@@ -144,7 +144,8 @@ export async function findAnswers(
 
 /**
  * A message belongs to a tenant through the run that added it. The limit keeps the planner from starting with the runs:
- * before the tables were first analyzed it expects few rows, and would read a whole conversation once for each run.
+ * until the tables are analyzed for the first time it expects few rows, and would read a whole conversation once per
+ * run.
  */
 function messagesOfTenant(db: Kysely<Database>, reach: Reach) {
   return db

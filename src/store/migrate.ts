@@ -15,8 +15,8 @@ const migrationsFolder = new URL('../../migrations/', import.meta.url)
 const migrationLock = [0x686f6c64, 2].join()
 
 /**
- * Lets one process at a time change the database's shape; the others wait, and then find nothing left to do. Whoever
- * dies meanwhile loses its session and with it the lock.
+ * Lets one process at a time migrate the database. The others wait, and then find nothing left to do. A process that
+ * dies loses its session and with it the lock.
  */
 export async function withMigrationLock<T>(pool: pg.Pool, work: () => Promise<T>): Promise<T> {
   const client = await pool.connect()
@@ -30,15 +30,15 @@ export async function withMigrationLock<T>(pool: pg.Pool, work: () => Promise<T>
   }
 }
 
-/** How a database compares with the migrations that this version has. */
+/** How the database compares with the migrations of this version. */
 interface MigrationState {
-  /** Not run yet, in order. */
+  /** Migrations that have not run yet, in order. */
   readonly pending: readonly string[]
-  /** Run by another version: this one does not have them. */
+  /** Migrations that another version ran and that this version does not have. */
   readonly unknown: readonly string[]
 }
 
-/** Changes nothing. */
+/** Only reads. */
 async function compareMigrations(db: Kysely<Database>, folder: URL = migrationsFolder): Promise<MigrationState> {
   const known = (await listFiles(folder)).map(nameOf)
   const { rows: tables } = await sql<{ exists: boolean }>`
@@ -63,7 +63,7 @@ export async function refuseNewer(db: Kysely<Database>, folder: URL = migrations
   )
 }
 
-/** Forward only. Gives the names of the migrations that were run now. */
+/** Forward only. Returns the names of the migrations that ran now. */
 export async function migrate(db: Kysely<Database>, folder: URL = migrationsFolder): Promise<string[]> {
   const { pending } = await refuseNewer(db, folder)
   if (pending.length === 0) return []
@@ -86,8 +86,8 @@ export async function migrate(db: Kysely<Database>, folder: URL = migrationsFold
 }
 
 /**
- * Other processes serve while a migration runs. A statement that waits for the lock of a table makes all that come
- * after it wait too, so it gives up soon, and the migration is tried again a little later.
+ * Other processes keep serving during a migration. A statement that waits for a table's lock makes all later ones wait
+ * too, so it gives up soon, and the migration is tried again a little later.
  */
 const lockTimeout = '2s'
 const lockNotAvailable = '55P03'

@@ -1,18 +1,22 @@
 import pg from 'pg'
 
 /**
- * Postgres as a way to tell other processes something. Nothing is kept: who does not listen at the moment misses it,
- * and a connection that breaks just stops, so whoever relies on this must be able to look for himself.
+ * Sends short texts to other processes through Postgres. Nothing is kept: a process that is not listening at the moment
+ * misses them, and a broken connection just stops. So anyone who relies on this must also be able to find out without
+ * it.
  */
 export interface Listener {
   close(): Promise<void>
 }
 
 const connection = { application_name: 'holdpoint bus', connectionTimeoutMillis: 5_000, keepAlive: true }
-/** A connection may be dead without either end having noticed. */
+/** A connection may be dead without either end knowing. */
 const checkMs = 10_000
 
-/** A connection of its own that listens. `onLost` is called once, unless it was closed or could not be opened. */
+/**
+ * Opens a connection that only listens. `onLost` is called once, unless the connection was closed on purpose or could
+ * not be opened.
+ */
 export async function openListener(
   databaseUrl: string,
   channels: readonly string[],
@@ -56,7 +60,7 @@ export async function openListener(
 }
 
 export interface Notifier {
-  /** In one transaction. Payloads must differ: of two that are the same, Postgres delivers one. */
+  /** Sent in one transaction. Payloads must differ, because Postgres delivers only one of several equal ones. */
   notify(packets: readonly { readonly channel: string; readonly payload: string }[]): Promise<void>
   close(): Promise<void>
 }
@@ -64,10 +68,10 @@ export interface Notifier {
 /** A payload must be shorter than this, in bytes. */
 export const payloadLimit = 8_000
 
-/** A connection that was not needed for so long is given up. */
+/** A connection that is unused for this long is closed. */
 const idleMs = 30_000
 
-/** A connection of its own, opened when it is needed and closed when it no longer is. */
+/** A dedicated connection, opened when it is needed and closed when it is no longer used. */
 export function createNotifier(databaseUrl: string): Notifier {
   let opening: Promise<pg.Client> | undefined
   let idle: NodeJS.Timeout | undefined
@@ -75,7 +79,7 @@ export function createNotifier(databaseUrl: string): Notifier {
   function open(): Promise<pg.Client> {
     const client = new pg.Client({ ...connection, connectionString: databaseUrl, query_timeout: 5_000 })
     const opened = prepare(client)
-    // It may take long to end, and another may have taken its place by then.
+    // Closing may take long, and another connection may have taken its place by then.
     const forget = () => {
       if (opening === opened) opening = undefined
     }
@@ -120,7 +124,7 @@ export function createNotifier(databaseUrl: string): Notifier {
 async function prepare(client: pg.Client): Promise<pg.Client> {
   try {
     await client.connect()
-    // A notification may be lost anyway, so there is no need to wait for the disk.
+    // A notification may be lost anyway, so there is no reason to wait for the disk.
     await client.query('set synchronous_commit = off')
     return client
   } catch (error) {

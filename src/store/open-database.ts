@@ -20,11 +20,11 @@ export interface OpenOptions {
   readonly log: Log
   readonly poolSize?: number
   readonly prepare?: boolean
-  /** A statement that takes so long is logged. */
+  /** A statement that takes longer than this is logged. */
   readonly slowMs?: number
 }
 
-/** Opens a pool and checks that the server can be used. Throws a StartError that says in one line what is wrong. */
+/** Opens a pool and checks that the server can be used. Throws a StartError that describes the problem in one line. */
 export async function openDatabase(
   url: string,
   { log, poolSize = 20, prepare = true, slowMs = 1_000 }: OpenOptions,
@@ -34,15 +34,15 @@ export async function openDatabase(
     max: poolSize,
     application_name: 'holdpoint',
     connectionTimeoutMillis: 10_000,
-    // No transaction is left open on purpose. One that stays open this long is stuck, and holds its locks.
+    // No transaction stays open on purpose. One that does is stuck, and keeps its locks.
     idle_in_transaction_session_timeout: 60_000,
     keepAlive: true,
     types: { getTypeParser },
     ...(prepare ? { Client: PreparingClient } : {}),
   })
   let closing: Promise<void> | undefined
-  // The pool replaces an idle connection that breaks; without a listener the process would end. A connection in use may
-  // break between two statements: then the next statement fails.
+  // The pool replaces an idle connection that breaks, but without a listener the process would end. A connection in use
+  // may break between two statements; then the next statement fails.
   pool.on('error', (error) => {
     if (closing === undefined)
       log.warn({ code: errorCode(error), reason: error.message }, 'a database connection was lost')
@@ -71,21 +71,21 @@ export async function openDatabase(
   return { db, pool, url, close: () => (closing ??= close()) }
 }
 
-/** More rows than fit in the memory that the probe may use, so that Postgres writes them to a temporary file. */
+/** More rows than fit in the probe's memory, so that Postgres writes them to a temporary file. */
 const probe = `set local work_mem = '64kB';
   select current_setting('transaction_read_only') = 'on' as read_only, count(*) from generate_series(1, 20000)`
 
 /**
- * Whether the database can be written to: it answers, it is not read-only and its disk has space. Throws what Postgres
- * says if not. The probe writes a temporary file rather than a row: it leaves no dead rows and no WAL behind.
+ * Checks that the database can be written to: it answers, is not read-only, and has disk space. Otherwise throws
+ * Postgres's error. The probe writes a temporary file rather than a row, so it leaves no dead rows and no WAL behind.
  */
 export async function isWritable(pool: pg.Pool): Promise<boolean> {
-  // Several statements in one query are one transaction, and give one result each.
+  // Several statements in one query run as one transaction and return one result each.
   const results = (await pool.query(probe)) as unknown as [unknown, pg.QueryResult<{ read_only: boolean }>]
   return results[1].rows[0]?.read_only === false
 }
 
-/** Counts and sums become numbers. A value that a number cannot hold is an error. */
+/** Counts and sums become numbers. A value that does not fit in a number is an error. */
 function parseInt8(text: string): number {
   const value = Number(text)
   if (!Number.isSafeInteger(value)) throw new RangeError(`${text} is too large for a number`)

@@ -20,7 +20,7 @@ export interface Page<Node> {
 
 export const defaultPageSize = 50
 export const maxPageSize = 200
-/** The most that a list without pages holds, where nothing else limits it. */
+/** The most items in a list without pages, if nothing else limits it. */
 export const plainListLimit = 1000
 
 type CursorKind = 'uuid' | 'integer' | 'text'
@@ -32,7 +32,7 @@ const cursorPatterns: Record<CursorKind, RegExp> = {
   text: /^[0-9]{17}\.[0-9a-f-]{36}$/,
 }
 
-/** A cursor names the column as well as the key of its row, so that no list accepts a cursor of another list. */
+/** A cursor names its column as well as the row's key, so that no list accepts the cursor of another. */
 interface ListKey {
   readonly key: string
   readonly kind: CursorKind
@@ -67,11 +67,13 @@ function pageSize(page: PageArguments): number {
   return page.first ?? page.last ?? defaultPageSize
 }
 
-/** How a page is cut out of its list: the conditions of its cursors, the direction to read in, and how much to read. */
+/**
+ * How a page is cut from its list: the conditions of its cursors, the direction to read in, and how many rows to read.
+ */
 export interface PagePlan {
   readonly within: RawBuilder<SqlBool>
   readonly direction: 'asc' | 'desc'
-  /** One more than the page holds, to know whether more follows. */
+  /** One more than the page holds, to find out whether more follow. */
   readonly limit: number
   readonly backwards: boolean
 }
@@ -99,8 +101,8 @@ export function planPage(page: PageArguments, list: ListOrder): PagePlan {
 }
 
 /**
- * One page by keyset, in both directions: `query` selects the whole list, and `key` is a unique column in whose order
- * the list is shown. A page is what lies beyond a key, so rows that are inserted meanwhile move no page.
+ * One page by keyset, in both directions. `query` selects the whole list, and `key` is a unique column that the list is
+ * ordered by. A page is what lies beyond a key, so rows inserted in the meantime do not shift it.
  */
 export async function readPage<DB, TB extends keyof DB, Row, Node>(
   query: SelectQueryBuilder<DB, TB, Row>,
@@ -119,7 +121,7 @@ export async function readPage<DB, TB extends keyof DB, Row, Node>(
   return {
     nodes: shown.map(options.toNode),
     cursors: shown.map((row) => encodeCursor(options, String(options.keyOf(row)))),
-    // A cursor names an item, so something lies on its other side.
+    // A cursor names an item, so there is something on its other side.
     hasNextPage: plan.backwards ? typeof page.before === 'string' : more,
     hasPreviousPage: plan.backwards ? more : typeof page.after === 'string',
   }

@@ -3,13 +3,15 @@ import pg from 'pg'
 
 import type { Database } from './schema.ts'
 
-/** Names of the statements to prepare, by their text. The hot path has few texts: more than this would be a mistake. */
+/**
+ * Names of the statements to prepare, by their text. The hot path has few texts, so more than this would be a mistake.
+ */
 const names = new Map<string, string>()
 const mostNames = 500
 
 /**
- * Executes a statement of the hot path. Postgres parses and plans it once per connection, and later executions send
- * only its name and values. The text must not depend on the values.
+ * Executes a statement of the hot path. Postgres parses and plans it once per connection; later executions send only
+ * its name and values. The text must not depend on the values.
  */
 export function executePrepared<Row>(
   db: Kysely<Database> | Transaction<Database>,
@@ -34,5 +36,5 @@ class Preparing extends Client {
   }
 }
 
-/** A client that prepares the statements that `executePrepared` was given. */
+/** A client that prepares the statements given to `executePrepared`. */
 export const PreparingClient = Preparing as unknown as typeof pg.Client

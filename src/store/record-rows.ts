@@ -1,9 +1,12 @@
 import { sql, type RawBuilder } from 'kysely'
 
-/** The columns of rows that one statement writes, with their types. */
+/** The columns of the rows that one statement writes, with their types. */
 export type RecordColumns = Readonly<Record<string, string>>
 
-/** Rows as a table `given` of a statement, however many there are: its text depends on the columns alone. */
+/**
+ * Rows as a table `given` inside a statement. The statement's text depends only on the columns, not on the number of
+ * rows.
+ */
 export function givenRows(columns: RecordColumns, rows: readonly object[]): RawBuilder<unknown> {
   const definition = Object.entries(columns).map(([name, type]) => `${name} ${type}`)
   return sql`json_to_recordset(${JSON.stringify(rows)}::json) as given(${sql.raw(definition.join(', '))})`

@@ -4,12 +4,12 @@ import type { RetentionScope } from '../domain/retention.ts'
 import { firstIdAt } from '../util/ids.ts'
 import type { Database } from './schema.ts'
 
-/** Any number that nothing else locks in this database. */
+/** An arbitrary number that nothing else locks in this database. */
 const retentionLock = 0x484f4c445245
 
 /**
- * Does one batch, unless another process does one at this moment. A batch is one short transaction. It locks ended runs
- * and archived conversations alone, and skips those that somebody else holds, so no turn waits for it.
+ * Deletes one batch, unless another process is doing so at this moment. A batch is one short transaction. It locks only
+ * ended runs and archived conversations and skips those that someone else has locked, so no turn waits for it.
  */
 export async function deleteBatch(
   db: Kysely<Database>,
@@ -23,7 +23,7 @@ export async function deleteBatch(
   })
 }
 
-/** Where a pass over old runs has got to. */
+/** How far a pass over old runs has got. */
 export interface RetentionCursor {
   readonly finishedAt: Date
   readonly id: string
@@ -35,7 +35,7 @@ export interface OldRuns {
   readonly next: RetentionCursor | undefined
 }
 
-/** The next ended runs that are older than the scope says, oldest first. */
+/** The next ended runs that are older than the rule allows, oldest first. */
 export async function listOldRuns(
   db: Kysely<Database>,
   { of, before }: RetentionScope,
@@ -56,7 +56,8 @@ function ownedBy(of: RetentionScope['of'], column = sql`tenant_id`): RawBuilder<
 }
 
 /**
- * Deletes the logs of ended runs up to the last row, which says how the run ended: streams of such a run end at once.
+ * Deletes the logs of ended runs except the last row, which says how the run ended. The stream of such a run ends at
+ * once.
  */
 export async function deleteRunLogs(trx: Transaction<Database>, runIds: readonly string[]): Promise<number> {
   const { numAffectedRows } = await sql`
@@ -67,8 +68,8 @@ export async function deleteRunLogs(trx: Transaction<Database>, runIds: readonly
 }
 
 /**
- * Deletes ended runs with their messages, steps, calls and logs, but only those that no model is sent any more: their
- * messages are before the context, and the current summary is not among them.
+ * Deletes ended runs with their messages, steps, calls and logs, but only runs that are no longer sent to any model:
+ * their messages are before the context, and the current summary is not among them.
  */
 export async function deleteOldRuns(trx: Transaction<Database>, runIds: readonly string[]): Promise<number> {
   return deleteRuns(
@@ -90,8 +91,8 @@ async function deleteRuns(trx: Transaction<Database>, which: RawBuilder<unknown>
 }
 
 /**
- * Deletes the oldest turns of a conversation that was archived before that time, and at last the conversation. A main
- * conversation stays, empty: every agent has one.
+ * Deletes the oldest turns of a conversation that was archived before that time and, when none are left, the
+ * conversation. A main conversation stays, empty: every agent has one.
  */
 export async function deleteFromArchive(
   trx: Transaction<Database>,
@@ -116,7 +117,7 @@ export async function deleteFromArchive(
   return 1
 }
 
-/** Audit ids are in order of time, so the oldest come first in the index. */
+/** Audit ids are ordered by time, so the oldest come first in the index. */
 export async function deleteAuditEntries(
   trx: Transaction<Database>,
   { of, before }: RetentionScope,

@@ -2,7 +2,7 @@ const deadlockDetected = '40P01'
 const attempts = 5
 
 /**
- * Does a transaction again where Postgres ended it for a deadlock: two agents may work for each other in the
+ * Repeats a transaction that Postgres ended because of a deadlock. Two agents may work for each other in the
  * background, and then the ends of their turns lock each other's conversations in either order.
  */
 export async function retryDeadlocks<Result>(transact: () => Promise<Result>): Promise<Result> {

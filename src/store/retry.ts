@@ -4,7 +4,7 @@ import type { RetryConversation } from '../domain/retry.ts'
 import { tipHold } from './branches.ts'
 import type { Database } from './schema.ts'
 
-/** What decides, beside the run, whether the run can be retried. The caller holds the conversation's lock. */
+/** What decides, besides the run itself, whether it can be retried. The caller holds the conversation's lock. */
 export async function getRetryConversation(trx: Transaction<Database>, id: string): Promise<RetryConversation> {
   const row = await trx
     .selectFrom('conversations')
@@ -20,8 +20,9 @@ export async function getRetryConversation(trx: Transaction<Database>, id: strin
 }
 
 /**
- * Gives the run its conversation back, and its input the place in the context that it lost when the run failed. If
- * others have held the conversation since, it gets a new place after them, so that what it adds is not taken for older.
+ * Lets the run hold its conversation again, and returns its input to the context, which it left when the run failed. If
+ * other runs have held the conversation since, this run gets a new place after them, so that what it adds counts as
+ * newer.
  */
 export async function reopenRun(trx: Transaction<Database>, runId: string): Promise<void> {
   await sql`

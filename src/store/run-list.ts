@@ -41,9 +41,9 @@ export function countRuns(db: Kysely<Database>, reach: Reach, filter: RunFilter)
 }
 
 /**
- * The ids of the runs that pass a filter, of which `cut` takes a part. Lists are read by index whatever they filter:
- * an index holds the runs of a tenant, an agent or a conversation that have the same outcome, in the order of their
- * ids. So a list is put together from a range of that index for each owner and outcome, and each range is cut.
+ * The ids of the runs that pass a filter; `cut` takes a part of them. Every list is read by index, whatever its filter:
+ * an index holds the runs of a tenant, an agent or a conversation that have the same outcome, ordered by id. So a list
+ * is merged from one range of that index for each owner and outcome, and each range is cut.
  */
 function selectRunIds(reach: Reach, filter: RunFilter, cut: RawBuilder<unknown>): RawBuilder<unknown> {
   const { column, ids } = ownersOf(reach, filter)
@@ -58,7 +58,7 @@ function selectRunIds(reach: Reach, filter: RunFilter, cut: RawBuilder<unknown>)
           const ofOwner = (owner: RawBuilder<unknown>) =>
             idsWhere(
               sql`runs.${sql.ref(column)} = ${owner} and ${hasOutcome(outcome)}`,
-              // Any other outcome says all that the filter asks. A condition too many would mislead the planner.
+              // Any other outcome already answers the filter. A superfluous condition would mislead the planner.
               ...(outcome === 'ACTIVE' ? statusConditions(filter) : []),
             )
           if (ids.length === 1) return ofOwner(sql`${ids[0]}`)
@@ -69,7 +69,7 @@ function selectRunIds(reach: Reach, filter: RunFilter, cut: RawBuilder<unknown>)
   return sql`select id from (${sql.join(ranges, sql` union all `)}) listed`
 }
 
-/** The value is part of the statement's text, so that the planner knows which partial indexes hold it. */
+/** The value is part of the statement's text, so that the planner knows which partial indexes apply. */
 function hasOutcome(outcome: Outcome): RawBuilder<SqlBool> {
   return sql`runs.outcome = ${sql.lit(outcome)} and ${outcome === 'ACTIVE' ? sql`not runs.ended` : sql`true`}`
 }
@@ -84,13 +84,13 @@ function ownersOf(reach: Reach, { agentIds, conversationIds }: RunFilter) {
 
 type Outcome = Selectable<Database['runs']>['outcome']
 
-/** The outcomes that a run which passes the filter can have. */
+/** The possible outcomes of a run that passes the filter. */
 function outcomesOf({ statuses, stopReasons: reasons }: RunFilter): Outcome[] {
   const all: Outcome[] = ['ACTIVE', ...stopReasons]
   return all.filter((outcome) => {
     if (outcome === 'ACTIVE') {
       const isActive = !statuses || statuses.some((status) => activeStatuses.includes(status))
-      // A run that continues after an approval still has the reason of its pause.
+      // A run that continues after an approval still has the stop reason of its pause.
       return isActive && (!reasons || reasons.includes('REQUIRES_APPROVAL'))
     }
     return (!statuses || statuses.includes(statusOfStopReason(outcome))) && (!reasons || reasons.includes(outcome))
@@ -99,7 +99,7 @@ function outcomesOf({ statuses, stopReasons: reasons }: RunFilter): Outcome[] {
 
 const activeStatuses: readonly RunStatus[] = ['QUEUED', 'RUNNING', 'CANCELLING']
 
-/** What the filter asks beside the owner and the outcome. */
+/** The filter's conditions other than owner and outcome. */
 function conditionsOf(filter: RunFilter): RawBuilder<SqlBool>[] {
   const conditions: RawBuilder<SqlBool>[] = []
   if (filter.agentIds && filter.conversationIds) conditions.push(sql`runs.agent_id = any(${filter.agentIds}::uuid[])`)
@@ -124,7 +124,7 @@ function statusConditions({ statuses, stopReasons: reasons }: RunFilter): RawBui
   ]
 }
 
-/** Statuses as they are shown: CANCELLING is stored as RUNNING, with the time of the cancel. */
+/** Statuses as the API shows them: CANCELLING is stored as RUNNING with the time of the cancel. */
 function hasStatus(statuses: readonly RunStatus[]): RawBuilder<SqlBool> {
   return sql`case when runs.status = 'RUNNING' and runs.cancel_requested_at is not null
     then 'CANCELLING' else runs.status end = any(${statuses}::text[])`

@@ -12,9 +12,9 @@ export interface StoredEntry {
 }
 
 /**
- * The entries of a run's log that follow `after`, in order: those of at most `checkpoints` checkpoints, each of which
- * has at least one. The first, that the run was queued, is told by the run's row and by nothing else. The caller has
- * made sure that the run is its viewer's.
+ * The entries of a run's log after `after`, in order, from at most `checkpoints` checkpoints, each of which has at
+ * least one entry. The first entry (the run was queued) is not stored but derived from the run's row. The caller has
+ * checked that the viewer may see the run.
  */
 export async function listLogEntries(
   db: Kysely<Database>,
@@ -28,7 +28,7 @@ export async function listLogEntries(
     union all
     select first_seq, at, entries from run_log
     where run_id = ${runId}
-      -- The row that packs the entry after \`after\` may begin before it.
+      -- The row that contains the entry after \`after\` may begin before it.
       and first_seq >= coalesce((
         select max(first_seq) from run_log where run_id = ${runId} and first_seq <= ${options.after}::integer + 1), 0)
     order by first_seq limit ${options.checkpoints}`.execute(db)

@@ -11,10 +11,10 @@ import type { Database } from './schema.ts'
 import { ofTenant } from './tenant-scope.ts'
 import { toUsage } from './usage.ts'
 
-/** Ids hold the time at which they were made, which differs from `created_at` by this much at most. */
+/** An id contains the time when it was made, which differs from `created_at` by at most this much. */
 export const idSlackMs = 60_000
 
-/** A run without its contents: `request` and `metadata` are as large as clients make them. */
+/** A run without its contents: `request` and `metadata` may be large. */
 export const runColumns = [
   'runs.id',
   'runs.tenant_id',
@@ -99,7 +99,7 @@ export async function findRuns(db: Kysely<Database>, reach: Reach, ids: readonly
   return rows.map(toRun)
 }
 
-/** A run with what its client sent. */
+/** A run with what the client sent. */
 export async function findRunContents(
   db: Kysely<Database>,
   reach: Reach,
@@ -146,8 +146,8 @@ async function findOfRuns<Value>(
 }
 
 /**
- * The background runs that read the turns of these runs, oldest first: those made for them, and those that the ends of
- * their logs name because they were waiting already.
+ * The background runs that read the turns of these runs, oldest first: those that were created for them, and those that
+ * were waiting already, which the last log entries of these runs name.
  */
 export async function listChildrenOfRuns(
   db: Kysely<Database>,
@@ -172,7 +172,7 @@ export async function listChildrenOfRuns(
   return rows.map((row) => ({ parentId: row.read_run_id, run: toRun(row) }))
 }
 
-/** The runs that wait behind the one that holds their conversation, as they will go, as many as one answer holds. */
+/** The runs that wait for their conversation, in the order in which they will go, as many as one answer holds. */
 export async function listQueuedRuns(
   db: Kysely<Database>,
   reach: Reach,
@@ -204,7 +204,10 @@ export function runsOfTenant(db: Kysely<Database>, reach: Reach) {
   return db.selectFrom('runs').where(ofTenant('runs', reach))
 }
 
-/** How far a run is, whoever asks: for readers that were let in already. Undefined where it was deleted. */
+/**
+ * How far a run has got, without a check of the viewer: the caller has made that check. Undefined if the run was
+ * deleted.
+ */
 export async function findRunProgress(
   db: Kysely<Database>,
   runId: string,
@@ -213,7 +216,7 @@ export async function findRunProgress(
   return row && { status: row.status, nextSeq: row.next_seq }
 }
 
-/** As `findRunProgress`, for many. */
+/** Like `findRunProgress`, for many runs. */
 export async function listRunSeqs(db: Kysely<Database>, runIds: readonly string[]): Promise<Map<string, number>> {
   const rows = await db
     .selectFrom('runs')
@@ -223,7 +226,7 @@ export async function listRunSeqs(db: Kysely<Database>, runIds: readonly string[
   return new Map(rows.map((row) => [row.id, row.next_seq]))
 }
 
-/** What a checkpoint's fence looks at, to tell why it refused. */
+/** The values that a checkpoint's fence compares, to find out why it refused. */
 export async function findRunHold(
   db: Kysely<Database>,
   runId: string,
@@ -263,9 +266,9 @@ export async function listCancelledRuns(db: Kysely<Database>, runIds: readonly s
 }
 
 /**
- * The tenant's runs whose status changed at or after `since`, in the order of their ids. The time of the last change
- * has no indexed column, because every checkpoint would have to move it. Runs that have ended are found by when they
- * did, runs that wait by the calls that they wait for, and the log of each active run is asked.
+ * The tenant's runs whose status changed at or after `since`, ordered by id. The time of the last change is in no
+ * index, because every checkpoint would have to update it. Ended runs are found by their end time, paused runs by the
+ * calls that they wait for, and for each active run its log is read.
  */
 export async function listChangedRuns(
   db: Kysely<Database>,
@@ -292,7 +295,7 @@ export async function listChangedRuns(
   return rows.map(toRun)
 }
 
-/** The statuses, as they show, of the tenant's runs that something happened to since. */
+/** The tenant's runs that changed since then, with their statuses as the API shows them. */
 export async function listRecentStatuses(
   db: Kysely<Database>,
   reach: Reach,
@@ -314,7 +317,7 @@ export async function listRecentStatuses(
   )
 }
 
-/** Whether a run that waits began to at or after `since`: its calls were stored when it paused. */
+/** Whether a paused run paused at or after `since`: its calls were stored at that moment. */
 function waitsSince(reach: Reach, since: Date): RawBuilder<unknown> {
   return sql`exists (select from tool_calls where ${ofTenant('tool_calls', reach)} and tool_calls.run_id = runs.id
     and tool_calls.exception = 'PENDING' and tool_calls.created_at >= ${since}

@@ -22,8 +22,8 @@ import type { ApiScope } from '../domain/viewer.ts'
 import type { Json, JsonObject } from '../util/json.ts'
 
 /**
- * The shape of the database, as the migrations make it. jsonb goes in as text (`JSON.stringify`), because pg would
- * turn an array into a Postgres array, and comes out parsed.
+ * The shape of the database, as the migrations create it. jsonb is written as text (`JSON.stringify`), because pg would
+ * turn an array into a Postgres array, and is read parsed.
  */
 type Jsonb<T> = ColumnType<T, string, string>
 type NullableJsonb<T> = ColumnType<T | null, string | null, string | null>

@@ -27,16 +27,19 @@ export interface FoundMessage {
   readonly createdAt: Date
 }
 
-/** The end of the conversation is looked at message by message before the index of words is asked. */
+/** The end of the conversation is searched message by message before the word index is used. */
 const recentPositions = 400
-/** A word in this many messages is common: the index would match everywhere, so only the newest are searched. */
+/**
+ * A word that is in this many messages is common: the index would match everywhere, so only the newest messages are
+ * searched.
+ */
 const commonMatches = 20
-/** Of the messages that the index finds, only the newest are compared, because comparing means reading their text. */
+/** Only the newest of the messages that the index finds are ranked, because ranking means reading their text. */
 const maxCompared = 100
 
 /**
- * Messages that hold all the words. If there are none, messages that hold any of them or a word that begins like one.
- * The best of the newest matches come first, or the newest messages if there is no query.
+ * Finds messages that contain all the words. If there are none, finds messages that contain any of them, or a word that
+ * starts like one of them. The best of the newest matches come first, or the newest messages if there is no query.
  */
 export async function searchMessages(db: Kysely<Database>, search: MessageSearch): Promise<FoundMessage[]> {
   if (search.query === null) return (await find(db, search, { recent: false })).messages
@@ -71,7 +74,7 @@ async function find(
   const asked = sql`select * from messages
     where conversation_id = ${conversationId} and position < ${before} and ${isAsked(search)}
       and ${isMessageOnBranch(conversationId)}`
-  // `offset 0` keeps the planner from asking the index of words for what is looked at message by message.
+  // `offset 0` keeps the planner from using the word index for this part, which is searched message by message.
   const compared = query === undefined ? limit : Math.max(limit, maxCompared)
   const { rows } = await sql<{ type: SearchedType; text: string; created_at: Date; matches: number }>`
     with newest as materialized (
@@ -89,7 +92,7 @@ async function find(
   }
 }
 
-/** Whether a message is of the types and the time that are asked for. */
+/** Whether a message has one of the requested types and lies in the requested time range. */
 function isAsked({ types, from, to, timezone }: MessageSearch): RawBuilder<unknown> {
   return sql`type in ('USER', 'ASSISTANT', 'SYSTEM', 'SUMMARY') and type = any(${types}::text[])
     ${from === null ? sql`` : sql`and created_at >= ${instant(from, timezone)}`}

@@ -28,7 +28,7 @@ export async function findSleeptimeGroupsOfAgents(
   return rows.map(toSleeptimeGroup)
 }
 
-/** Against every other change of the group, its count of turns too. */
+/** Locks the group against every other change, including its count of turns. */
 export async function lockSleeptimeGroup(
   trx: Kysely<Database>,
   reach: Reach,
@@ -57,17 +57,17 @@ export async function insertSleeptimeGroup(
   return numInsertedOrUpdatedRows === 1n
 }
 
-/** Its row is locked. */
+/** The caller has locked its row. */
 export async function setFrequency(trx: Kysely<Database>, groupId: string, frequency: number): Promise<void> {
   await trx.updateTable('sleeptime_groups').set({ frequency }).where('id', '=', groupId).execute()
 }
 
-/** Its row is locked. */
+/** The caller has locked its row. */
 export async function deleteSleeptimeGroup(trx: Kysely<Database>, groupId: string): Promise<void> {
   await trx.deleteFrom('sleeptime_groups').where('id', '=', groupId).execute()
 }
 
-/** Sets exactly these agents, in the given order. An agent that stays keeps the mark that it was made for the group. */
+/** Sets exactly these agents, in the given order. Agents that stay keep their `made_for_group` mark. */
 export async function setGroupAgents(
   trx: Kysely<Database>,
   groupId: string,
@@ -86,7 +86,7 @@ export async function setGroupAgents(
     .execute()
 }
 
-/** The agents that were made for the groups of these agents, in the order of their ids. */
+/** The agents that were made for these agents' groups, ordered by id. */
 export async function listMadeAgentIds(trx: Kysely<Database>, agentIds: readonly string[]): Promise<string[]> {
   const rows = await trx
     .selectFrom('sleeptime_group_agents')
@@ -111,8 +111,8 @@ export async function isSleeptimeAgent(trx: Kysely<Database>, agentId: string): 
 }
 
 /**
- * The message up to which all of a group's agents have read the foreground agent's main conversation, by group: the
- * one that the slowest of them has reached. If one of them has read nothing yet, there is none.
+ * The message up to which all agents of a group have read the foreground agent's main conversation, by group. It is the
+ * one that the slowest of them has reached. Missing if one of them has read nothing yet.
  */
 export async function findLastProcessedMessageIds(
   db: Kysely<Database>,

@@ -8,14 +8,15 @@ import type { Database } from './schema.ts'
 /** Whether one of `conversations` has blocks of its own. */
 export const hasOwnBlocks = sql`exists (select from blocks where blocks.conversation_id = conversations.id)`
 
-/** Limits per run. What exceeds them waits for the next run, or the input says that it was left out. */
+/** Limits per run. Whatever exceeds them waits for the next run, or the input says that it was left out. */
 const maxConversations = 20
 const maxMessages = 500
 
 /**
- * What an agent's conversations hold that a sleeptime agent has not read, the longest unread first: all turns that are
- * over, whatever they came to. A turn that goes on is read once it has ended. Nothing where the one no longer works for
- * the other. A conversation with blocks of its own is read alone, where `of` names it, and never with others.
+ * What a sleeptime agent has not read yet in an agent's conversations, with the longest-unread conversation first: all
+ * turns that are over, however they ended. A turn that is still going on is read once it has ended. Empty if the agent
+ * is no longer in the other's group. A conversation with blocks of its own is read only if `of` names it, and then
+ * alone.
  */
 export async function listUnreadConversations(
   trx: Transaction<Database>,
@@ -25,7 +26,7 @@ export async function listUnreadConversations(
     of,
   }: { readonly agentId: string; readonly sleeptimeAgentId: string; readonly of: string | null },
 ): Promise<UnreadConversation[]> {
-  // A run gives the conversation its next position back when it ends: what is before it is over.
+  // When a run ends, it writes its next position to the conversation. Everything before that is over.
   const { rows } = await sql<{ id: string; title: string | null; read_to: number; before: number }>`
     select conversations.id, conversations.title, progress.read_to, conversations.next_position as before
     from conversations
@@ -54,7 +55,9 @@ export async function listUnreadConversations(
   return unread
 }
 
-/** Where the last `maxMessages` unread messages of the current branch begin, and how many come before them. */
+/**
+ * Where the last `maxMessages` unread messages of the current branch begin, and how many unread ones come before them.
+ */
 async function findStart(
   db: Kysely<Database>,
   unread: { readonly conversationId: string; readonly readTo: number; readonly before: number },
@@ -72,7 +75,7 @@ async function findStart(
   return { from: from ?? unread.before, omitted: count - shown }
 }
 
-/** Includes messages that left the context or were never in it: a person still said them. */
+/** Includes messages that left the context or were never in it, because they were said all the same. */
 function listMessagesBetween(
   db: Kysely<Database>,
   range: { readonly conversationId: string; readonly from: number; readonly before: number },

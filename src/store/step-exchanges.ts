@@ -6,13 +6,16 @@ import type { Database } from './schema.ts'
 import { isOneOfSteps, type StepKey } from './steps.ts'
 import { ofTenant } from './tenant-scope.ts'
 
-/** What was sent to a model for a step and what came back. A step that is made again keeps its last attempt. */
+/**
+ * What was sent to a model for a step and what it answered. If the step is attempted again, only the last attempt is
+ * kept.
+ */
 export interface StepExchange extends StepKey {
   readonly request: Json
   readonly response: Json
 }
 
-/** The request and the response are JSON texts. Null if there was none. */
+/** The request and the response are JSON texts, null if there was none. */
 export async function putStepExchange(
   db: Kysely<Database>,
   { runId, index }: StepKey,
@@ -42,7 +45,7 @@ export async function findStepExchanges(
 
 const deletedAtOnce = 100
 
-/** Deletes requests that were kept before that time, oldest first, a limited number at a time. */
+/** Deletes exchanges that were stored before that time, oldest first, a limited number at a time. */
 export async function deleteOldStepExchanges(db: Kysely<Database>, before: Date): Promise<void> {
   for (;;) {
     const { numAffectedRows } = await sql`

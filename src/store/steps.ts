@@ -6,7 +6,7 @@ import type { Database } from './schema.ts'
 import { ofTenant } from './tenant-scope.ts'
 import { toUsage } from './usage.ts'
 
-/** A step has no id of its own: it is a run's, by its index. */
+/** A step has no id of its own: its run and its index identify it. */
 export interface StepKey {
   readonly runId: string
   readonly index: number
@@ -38,7 +38,7 @@ export async function findSteps(db: Kysely<Database>, reach: Reach, keys: readon
   return rows.map(toStep)
 }
 
-/** All steps of these runs, in the order of their index. */
+/** All steps of these runs, ordered by index. */
 export async function listStepsOfRuns(db: Kysely<Database>, reach: Reach, runIds: readonly string[]): Promise<Step[]> {
   const rows = await stepsOfTenant(db, reach)
     .where(sql<boolean>`steps.run_id = any(${runIds}::uuid[])`)
@@ -48,7 +48,7 @@ export async function listStepsOfRuns(db: Kysely<Database>, reach: Reach, runIds
   return rows.map(toStep)
 }
 
-/** Two arrays whatever the number of steps, so that the statement's text stays the same. */
+/** Always two arrays, however many steps there are, so that the statement's text stays the same. */
 export function isOneOfSteps(runColumn: string, indexColumn: string, keys: readonly StepKey[]) {
   const runIds = keys.map((key) => key.runId)
   const indexes = keys.map((key) => key.index)

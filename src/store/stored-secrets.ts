@@ -4,7 +4,10 @@ import { openHeaders } from '../domain/sealed-headers.ts'
 import { sealedMark, type SecretBox } from '../util/secret-box.ts'
 import type { Database } from './schema.ts'
 
-/** Every stored secret: the headers of HTTP tools and MCP servers, and what signs calls of HTTP tools and tokens. */
+/**
+ * Every stored secret: the headers of HTTP tools and MCP servers, and the secrets that sign tokens and requests of HTTP
+ * tools.
+ */
 const storedSecrets = sql`(
   select header.value from tools, jsonb_each_text(headers) header where kind = 'HTTP'
   union all select header.value from mcp_servers, jsonb_each_text(headers) header
@@ -24,7 +27,7 @@ export async function findForeignSecret(
   return rows[0]?.value
 }
 
-/** Encrypts what is plain or was encrypted with an older key. Returns how many rows that were. */
+/** Encrypts what is stored in plain text or was encrypted with an older key. Returns how many rows it changed. */
 export async function resealSecrets(trx: Kysely<Database>, secrets: SecretBox): Promise<number> {
   const { mark } = secrets
   if (mark === undefined) return 0

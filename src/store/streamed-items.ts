@@ -6,10 +6,10 @@ import { fromJsonRow, type JsonRow } from './json-row.ts'
 import type { Database } from './schema.ts'
 import { toToolCall } from './tool-calls.ts'
 
-/** A text as it was streamed, read from the message or call that it became. */
+/** A text that was streamed, read from the message or call that it became. */
 export type StreamedItem = ShownItem & { readonly stepIndex: number }
 
-/** `place` says which of the message's calls is meant. A message of text has no calls, and is meant itself. */
+/** `place` says which of the message's calls is meant. A text message has no calls, so it means the message itself. */
 export async function findStreamedItem(
   db: Kysely<Database>,
   runId: string,

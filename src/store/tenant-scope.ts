@@ -10,7 +10,7 @@ type TenantTable = {
 type Condition = RawBuilder<SqlBool>
 
 /**
- * The one place that filters by tenant, and by the agents and conversations that a viewer is limited to:
+ * The only place that filters by tenant, and by the agents and conversations that a viewer is limited to:
  * `where(ofTenant('agents', viewer))`.
  */
 export function ofTenant(table: TenantTable, reach: Reach): Condition {
@@ -19,7 +19,7 @@ export function ofTenant(table: TenantTable, reach: Reach): Condition {
   return sql<SqlBool>`${ofWholeTenant} and ${limitsOf[table](reach)}`
 }
 
-/** What a limited viewer may see of each table. */
+/** What a limited viewer may see in each table. */
 const limitsOf: Record<TenantTable, (reach: Reach) => Condition> = {
   agents: (reach) => ofAgents(reach, 'agents.id'),
   conversations: (reach) => ofConversations(reach, { agentId: 'conversations.agent_id', id: 'conversations.id' }),
@@ -65,7 +65,7 @@ function ofConversations(
   return sql`(${agents} and ${conversations})`
 }
 
-/** The allowed agents; if conversations are limited too, only the agents of those. */
+/** The allowed agents or, if conversations are limited too, only the agents of those conversations. */
 function ofAgents({ allowedAgentIds, allowedConversationIds }: Reach, column: string): Condition {
   const agents = allowedAgentIds ? sql`${sql.ref(column)} = any(${allowedAgentIds}::uuid[])` : sql`true`
   const withConversations = allowedConversationIds
@@ -76,8 +76,8 @@ function ofAgents({ allowedAgentIds, allowedConversationIds }: Reach, column: st
 }
 
 /**
- * What agents have is visible with an allowed agent. It is more than one conversation's, so a viewer who is limited to
- * conversations sees nothing of it.
+ * What is attached to an agent is visible if the agent is allowed. It concerns more than one conversation, so a viewer
+ * who is limited to conversations sees none of it.
  */
 function ofWholeAgents(reach: Reach, condition: (isAllowed: (column: string) => Condition) => Condition): Condition {
   return reach.allowedConversationIds ? nothing() : condition((column) => ofAgents(reach, column))

@@ -7,12 +7,12 @@ import type { Database } from './schema.ts'
 
 const defaultTenantName = 'default'
 
-/** The id of the tenant that exists without anyone having made it. Several processes may ask at once. */
+/** Returns the id of the default tenant and creates it if needed. Several processes may do this at once. */
 export function ensureDefaultTenant(db: Kysely<Database>, options: { clock: Clock; ids: IdSource }): Promise<string> {
   return ensureTenant(db, defaultTenantName, options)
 }
 
-/** What the tenant's HTTP tools are signed with. */
+/** The secret that signs the requests of the tenant's HTTP tools. */
 export async function getSigningSecret(db: Kysely<Database>, secrets: SecretBox, tenantId: string): Promise<string> {
   const tenant = await db
     .selectFrom('tenants')
@@ -36,7 +36,10 @@ export async function findTenantSecret(
   return tenant && secrets.open(tenant.signing_secret, tenant.id)
 }
 
-/** What the tenant's access tokens are signed with. Undefined if the key that makes them is unknown or revoked. */
+/**
+ * The secret that signs the tenant's access tokens. Undefined if the API key that created the token is unknown or
+ * revoked.
+ */
 export async function findTokenSecret(
   db: Kysely<Database>,
   secrets: SecretBox,
@@ -81,7 +84,7 @@ export async function ensureTenant(
     .values({ id: ids.next(), name, created_at: clock.now() })
     .onConflict((conflict) => conflict.column('name').doNothing())
     .execute()
-  // A statement of its own, so that it sees the row that another process inserted meanwhile.
+  // A separate statement, so that it sees a row that another process has inserted meanwhile.
   const tenant = await db.selectFrom('tenants').select('id').where('name', '=', name).executeTakeFirstOrThrow()
   return tenant.id
 }

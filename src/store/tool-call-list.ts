@@ -39,8 +39,8 @@ export function countToolCalls(db: Kysely<Database>, reach: Reach, filter: ToolC
 }
 
 /**
- * The ids of the calls that pass a filter, of which `cut` takes a part: put together from one range of an index for
- * each value of the filter that leaves the fewest calls, as in `listRunsPage`.
+ * The ids of the calls that pass a filter; `cut` takes a part of them. They are merged from one index range for each
+ * value of the filter that leaves the fewest calls, as in `listRunsPage`.
  */
 function selectCallIds(reach: Reach, filter: ToolCallFilter, cut: RawBuilder<unknown>): RawBuilder<unknown> {
   const conditions = sql`${ofTenant('tool_calls', reach)} and ${sql.join(conditionsOf(filter), sql` and `)}`
@@ -64,7 +64,10 @@ function rangesOf(
   return [sql`true`]
 }
 
-/** RUNNING is in no index, because every call would be written to it: such a call belongs to a run that is active. */
+/**
+ * RUNNING is in no index, because every call would then be written to it. A call that is RUNNING belongs to an active
+ * run.
+ */
 function isOfStatus(reach: Reach, status: ToolCallStatus): RawBuilder<SqlBool> {
   if (status !== 'RUNNING') return sql`tool_calls.exception = ${status}`
   return sql`tool_calls.status = 'RUNNING' and tool_calls.run_id in (

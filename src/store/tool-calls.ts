@@ -22,7 +22,7 @@ function toArguments(row: Pick<ToolCallRow, 'arguments_text' | 'arguments' | 'ed
   return { argumentsText: row.arguments_text, arguments: row.arguments, editedArguments: row.edited_arguments }
 }
 
-/** Fields that a whole call and its outline share. */
+/** Fields that a call and its outline share. */
 const partsColumns = [
   'tool_calls.id',
   'tool_calls.tenant_id',
@@ -123,7 +123,7 @@ export async function listCallsOfSteps(
   return rows.map(toOutline)
 }
 
-/** What these runs wait for. Only paused runs wait. */
+/** The calls that these runs wait for. Only paused runs wait. */
 export async function listPendingCallsOfRuns(
   db: Kysely<Database>,
   reach: Reach,
@@ -142,7 +142,7 @@ export async function listPendingCallsOfRuns(
   return rows.map(toOutline)
 }
 
-/** Runs of all tenants that wait for calls whose approval has expired, the longest overdue first. */
+/** Runs of all tenants that wait for calls whose approval has expired, longest overdue first. */
 export async function listRunsWithExpiredCalls(db: Kysely<Database>, now: Date): Promise<string[]> {
   const { rows } = await sql<{ run_id: string }>`
     select run_id from (
@@ -158,7 +158,7 @@ export interface WaitingCall {
   readonly agentId: string
   readonly conversationId: string
   readonly needs: ToolCallNeed
-  /** Another text once the call was claimed or got one of several approvals. */
+  /** A text that changes when the call is claimed or gets one of several approvals. */
   readonly version: string | null
 }
 
@@ -202,7 +202,7 @@ const versionOfWaiting = sql<string | null>`
   case when tool_calls.approval is not null or tool_calls.claim is not null
     then md5(concat(tool_calls.approval::text, tool_calls.claim::text)) end`
 
-/** The tools that calls refer to. A call knows its tool by name. */
+/** The tools of these calls. A call refers to its tool by name. */
 export async function findToolsByName(db: Kysely<Database>, reach: Reach, names: readonly string[]): Promise<Tool[]> {
   const rows = await db
     .selectFrom('tools')

@@ -36,7 +36,7 @@ export function toTool(row: Selectable<Database['tools']>): Tool {
   }
 }
 
-/** Each kind has its own columns. A constraint of the table requires them. */
+/** Each kind has columns of its own, which a check of the table requires. */
 function implementationOf(row: Selectable<Database['tools']>): ToolImplementation {
   switch (row.kind) {
     case 'BUILTIN':
@@ -121,7 +121,7 @@ export function listToolsPage(
   })
 }
 
-/** Keeps them from being deleted, in the order of their ids, and lets anything else be done to them. */
+/** Keeps tools from being deleted but allows every other change. Locks in the order of their ids. */
 export async function lockToolsToAttach(trx: Kysely<Database>, reach: Reach, ids: readonly string[]): Promise<Tool[]> {
   if (ids.length === 0) return []
   const rows = await trx
@@ -135,7 +135,7 @@ export async function lockToolsToAttach(trx: Kysely<Database>, reach: Reach, ids
   return rows.map(toTool)
 }
 
-/** Against every change, and against being attached meanwhile. */
+/** Locks tools against every change, and against being attached. */
 export async function lockTool(trx: Kysely<Database>, reach: Reach, id: string): Promise<Tool | undefined> {
   const row = await toolsToLock(trx, reach).where('id', '=', id).executeTakeFirst()
   return row && toTool(row)
@@ -151,8 +151,8 @@ function toolsToLock(trx: Kysely<Database>, reach: Reach) {
 }
 
 /**
- * Inserts it, or replaces what the tenant has under that name, which keeps its id. Nothing where that is a tool that
- * does not come from a client.
+ * Inserts the tool, or replaces the one that the tenant has under that name, which keeps its id. Undefined if that one
+ * did not come from a client.
  */
 export async function upsertTool(db: Kysely<Database>, tool: Tool): Promise<Tool | undefined> {
   const columns = settableColumns(tool)
@@ -167,7 +167,7 @@ export async function upsertTool(db: Kysely<Database>, tool: Tool): Promise<Tool
   return row && toTool(row)
 }
 
-/** False where the tenant has a tool of that name, whatever its kind. */
+/** False if the tenant already has a tool of that name, of whatever kind. */
 export async function insertTool(trx: Kysely<Database>, tool: Tool): Promise<boolean> {
   const { numInsertedOrUpdatedRows } = await trx
     .insertInto('tools')
@@ -183,7 +183,7 @@ export async function insertTool(trx: Kysely<Database>, tool: Tool): Promise<boo
   return (numInsertedOrUpdatedRows ?? 0n) > 0n
 }
 
-/** The tool as it is to be. Its row is locked. */
+/** Writes the tool's new values. The caller has locked its row. */
 export async function setTool(trx: Kysely<Database>, tool: Tool): Promise<void> {
   await trx
     .updateTable('tools')

@@ -3,12 +3,12 @@ import type { Kysely, Transaction } from 'kysely'
 import { retryDeadlocks } from './retry-deadlocks.ts'
 import type { Database } from './schema.ts'
 
-/** Does something once the transaction is committed, and never if it is not. */
+/** Calls a function once the transaction has committed, and never if it does not. */
 export type AfterCommit = (task: () => void) => void
 
 /**
- * Runs a transaction, again if Postgres ended it for a deadlock. What others are to be told goes to `afterCommit`:
- * nobody hears of what is not stored.
+ * Runs a transaction, and repeats it if Postgres ended it because of a deadlock. Announcements go to `afterCommit`, so
+ * that nobody hears of what is not stored.
  */
 export function transact<Result>(
   { db }: { readonly db: Kysely<Database> },

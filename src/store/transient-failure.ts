@@ -1,6 +1,6 @@
 import { errorCode } from '../util/start-error.ts'
 
-/** Postgres error codes, and codes of the operating system, after which the same statement may succeed later. */
+/** Error codes, of Postgres and of the operating system, after which the same statement may succeed later. */
 const transientCodes: ReadonlySet<string> = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
@@ -31,9 +31,9 @@ const transientMessage =
   /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|Query read timeout)/
 
 /**
- * Whether the database failed for a reason that passes by itself: it could not be reached, broke the connection, timed
- * out, ran out of something or gave up a deadlock. The same work may succeed when it is tried again. Every other
- * failure is a bug or bad input, and fails again.
+ * Whether the database failed for a reason that passes by itself: it could not be reached, the connection broke, it
+ * timed out, ran out of a resource or ended a deadlock. The same work may succeed when it is tried again. Every other
+ * failure is a bug or bad input, and would fail again.
  */
 export function isTransientFailure(error: unknown): boolean {
   if (!(error instanceof Error)) return false

@@ -1,6 +1,6 @@
 import type { Usage } from '../domain/run.ts'
 
-/** The columns in which a run or a step has its usage. */
+/** The columns that hold the usage of a run or a step. */
 interface UsageColumns {
   readonly input_tokens: number
   readonly output_tokens: number
@@ -19,7 +19,7 @@ export function toUsage(row: UsageColumns): Usage {
   }
 }
 
-/** Null where nothing was used, too: most servers know no prices, and their rows stay as short as they were. */
+/** Also null if nothing was used: most servers know no prices, and their rows stay short. */
 export function storedCost({ costUsd, inputTokens, outputTokens }: Usage): number | null {
   return inputTokens + outputTokens > 0 ? costUsd : null
 }

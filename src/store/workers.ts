@@ -5,9 +5,9 @@ import { silenceMs, type Worker, type WorkerAbilities, type WorkerProcess } from
 import type { Database } from './schema.ts'
 
 /**
- * The processes that drive runs. A row says that a worker lives; whoever finds it dead removes the row, and from then
- * on its runs may be taken by others. A worker whose row is gone has been given up, and must stop what it does. The
- * time is the database's: a machine whose clock is wrong neither seems dead nor finds the others so.
+ * The processes that drive runs. A row means that the worker is alive. Whoever finds it dead deletes the row, and from
+ * then on others may take its runs. A worker whose row is gone has been given up, and must stop what it is doing. The
+ * database's time counts, so a machine whose clock is wrong neither seems dead nor takes others for dead.
  */
 export async function insertWorker(db: Kysely<Database>, workerId: string, about: WorkerProcess): Promise<void> {
   const { hostname, version, capacity, providers, tools } = about
@@ -16,10 +16,10 @@ export async function insertWorker(db: Kysely<Database>, workerId: string, about
       clock_timestamp(), clock_timestamp())`.execute(db)
 }
 
-/** A worker without a heartbeat for longer is dead, or will be declared dead soon. */
+/** A worker that has sent no heartbeat for longer than this is dead, or will soon be declared dead. */
 const isAlive = sql<boolean>`heartbeat_at > clock_timestamp() - make_interval(secs => ${silenceMs / 1000})`
 
-/** The workers that are alive, oldest first; with `ids`, only these. */
+/** The workers that are alive, oldest first. With `ids`, only these. */
 export async function listWorkers(db: Kysely<Database>, ids?: readonly string[]): Promise<Worker[]> {
   let query = db
     .selectFrom('workers')
@@ -47,7 +47,7 @@ export async function listWorkers(db: Kysely<Database>, ids?: readonly string[])
   }))
 }
 
-/** Whether any process drives runs, and whether runs wait for one. */
+/** Whether any process drives runs, and whether runs are waiting for one. */
 export async function readWorkerPresence(
   db: Kysely<Database>,
 ): Promise<{ readonly hasWorker: boolean; readonly runsWait: boolean }> {
@@ -87,7 +87,7 @@ export async function beatHeart(db: Kysely<Database>, workerId: string): Promise
   return result.numUpdatedRows > 0n
 }
 
-/** Removes a worker. `freeRunsOfTheDead` frees its runs, unless the worker released them itself. */
+/** Deletes a worker's row. `freeRunsOfTheDead` frees its runs, unless the worker has handed them back itself. */
 export async function deleteWorker(db: Kysely<Database>, workerId: string): Promise<void> {
   await db.deleteFrom('workers').where('id', '=', workerId).execute()
 }
@@ -107,7 +107,7 @@ export interface WorkerConnection {
   release(): Promise<void>
 }
 
-/** Takes the worker's lock on a connection of its own, which also listens for runs to claim. */
+/** Takes the worker's lock on a separate connection, which also listens for runs to claim. */
 export async function holdWorkerLock(
   databaseUrl: string,
   workerId: string,

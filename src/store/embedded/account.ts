@@ -16,12 +16,15 @@ export interface CommandResult {
 }
 
 /**
- * What every Postgres process is started with: no inherited environment, no locale surprises, a folder anyone may
+ * Every Postgres process starts with this: no inherited environment, a fixed locale, and a folder that any account may
  * enter.
  */
 export const cleanSurroundings = { cwd: '/', env: { LC_ALL: 'C', TZ: 'UTC' } } as const
 
-/** Runs a command to its end under `account`; undefined is our own account. Failure is data. */
+/**
+ * Runs a command to its end under `account`, or under our own account if that is undefined. A failure is returned, not
+ * thrown.
+ */
 export function runAs(
   account: Account | undefined,
   file: string,
@@ -35,7 +38,7 @@ export function runAs(
       { ...cleanSurroundings, ...(account && { uid: account.uid, gid: account.gid }), maxBuffer: 16 * 1024 * 1024 },
       (error, stdout, stderr) => resolve({ ok: error === null, stdout, stderr: stderr || (error?.message ?? '') }),
     )
-    // A command that ends before it has read its input breaks the pipe. Its exit status says why.
+    // A command that ends before it has read its input breaks the pipe. Its exit status gives the reason.
     child.stdin?.on('error', () => {})
     child.stdin?.end(input)
   })
@@ -46,9 +49,9 @@ export function isRoot(): boolean {
 }
 
 /**
- * Postgres refuses to run as root. Root hands it to whoever owns the database, the data folder or the folder around it,
- * in that order, so that a project folder of an ordinary user stays usable for them; else to a system account.
- * Undefined: we are not root and run it ourselves.
+ * Postgres refuses to run as root, so root runs it under another account: the owner of the database, of the data folder
+ * or of its parent folder, in that order, so that a user's project folder stays usable for that user; otherwise a
+ * system account. Undefined means that we are not root and run it ourselves.
  */
 export async function chooseAccount(foldersByPreference: readonly string[]): Promise<Account | undefined> {
   if (!isRoot()) return undefined
@@ -61,7 +64,7 @@ export async function chooseAccount(foldersByPreference: readonly string[]): Pro
   return (await findAccount('postgres')) ?? (await findAccount('nobody'))
 }
 
-/** By name or number, through `id`, which also knows accounts that are not in /etc/passwd. */
+/** Takes a name or a number. Uses `id`, which also knows accounts that are not in /etc/passwd. */
 async function findAccount(nameOrUid: string): Promise<Account | undefined> {
   const [name, uid, gid] = await Promise.all(
     ['-un', '-u', '-g'].map((flag) => runAs(undefined, 'id', [flag, nameOrUid])),
@@ -70,12 +73,12 @@ async function findAccount(nameOrUid: string): Promise<Account | undefined> {
   return { name: name.stdout.trim(), uid: Number(uid.stdout), gid: Number(gid.stdout) }
 }
 
-/** Asks the operating system, so that access lists and mounts count as well as modes. */
+/** Asks the operating system, so that access control lists and mounts count as well as file modes. */
 export async function canEnter(account: Account | undefined, folder: string): Promise<boolean> {
   return (await runAs(account, '/bin/sh', ['-c', 'cd "$1"', 'sh', folder])).ok
 }
 
-/** A private file of the account, whole or not there: another process may read it at this moment. */
+/** Writes a private file of the account in one step, because another process may be reading it. */
 export async function writeOwned(file: string, content: string, account: Account | undefined): Promise<void> {
   const staging = `${file}.${randomUUID()}`
   await writeFile(staging, content, { mode: 0o600 })

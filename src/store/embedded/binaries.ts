@@ -7,7 +7,7 @@ import type { Log } from '../../util/log.ts'
 import { StartError } from '../../util/start-error.ts'
 import { runAs, type Account } from './account.ts'
 
-/** A folder with postgres, initdb and pg_ctl that was seen to run under our account. */
+/** A folder with postgres, initdb and pg_ctl that have been run successfully under our account. */
 export interface Binaries {
   readonly folder: string
   readonly major: number
@@ -16,8 +16,8 @@ export interface Binaries {
 const oldestMajor = 14
 
 /**
- * The packaged Postgres where it fits, else one that is installed on the machine. `major` is the version that made the
- * data folder; undefined: there is none yet and any version that Holdpoint supports will do.
+ * Finds the packaged Postgres if it fits, otherwise one that is installed on the machine. `major` is the version that
+ * made the data folder. Undefined means that there is none yet, and any supported version will do.
  */
 export async function chooseBinaries(
   major: number | undefined,
@@ -41,7 +41,7 @@ export async function chooseBinaries(
   throw new StartError(`${wanted} (${seen.join('; ')}): ${remedy}.`)
 }
 
-/** A string: why there are none. */
+/** A string says why there are none. */
 type Candidate = () => Promise<Binaries | string>
 
 async function machineBinaries(account: Account | undefined): Promise<Candidate[]> {
@@ -55,7 +55,7 @@ async function machineBinaries(account: Account | undefined): Promise<Candidate[
   })
 }
 
-/** Asks a shell, which inherits PATH; only config.ts reads the environment. */
+/** Uses a shell, which inherits PATH, because only config.ts reads the environment. */
 async function findOnPath(program: string): Promise<string | undefined> {
   const found = await new Promise<string>((resolve) => {
     execFile('/bin/sh', ['-c', `command -v ${program}`], (_error, stdout) => resolve(stdout.trim()))
@@ -82,8 +82,8 @@ function findPackage(packageName: string): string | undefined {
 }
 
 /**
- * npm packages carry no symbolic links; the package's install script makes them, where install scripts may run.
- * In a folder that is not ours to write this fails quietly, and the copy that is made then gets them.
+ * npm packages contain no symbolic links. The package's install script makes them, if install scripts may run. In a
+ * folder that we cannot write to this fails silently, and the copy made later gets them.
  */
 async function makeSymlinks(native: string): Promise<void> {
   const links: { source: string; target: string }[] = JSON.parse(
@@ -95,8 +95,9 @@ async function makeSymlinks(native: string): Promise<void> {
 }
 
 /**
- * Where the account cannot reach node_modules (it lies below a home of mode 0700) or the links cannot be made there.
- * Copied under a temporary name and then renamed, so that no other process sees half a copy.
+ * Copies the binaries if the account cannot reach node_modules (for example below a home directory of mode 0700) or if
+ * the links cannot be made there. The copy is made under a temporary name and then renamed, so that no other process
+ * sees half of it.
  */
 async function copyBinaries(
   native: string,
@@ -112,7 +113,7 @@ async function copyBinaries(
     await chmod(copyFolder, 0o755)
     const staging = await mkdtemp(`${copy}.`)
     await cp(native, join(staging, 'native'), { recursive: true, verbatimSymlinks: true })
-    // The modes are copied too, and an installation may be read-only.
+    // File modes are copied too, and the installation may be read-only.
     await chmod(join(staging, 'native', 'lib'), 0o755)
     await makeSymlinks(join(staging, 'native'))
     await chmod(staging, 0o755)

@@ -26,11 +26,11 @@ import { isAlive } from './postmaster-file.ts'
 /** The role that owns everything in the embedded database. */
 export const superuser = 'holdpoint'
 
-/** Where everything of one embedded Postgres lies. */
+/** The paths of one embedded Postgres. */
 export interface DataFolder {
-  /** What HOLDPOINT_DATA_DIR names. */
+  /** The folder that HOLDPOINT_DATA_DIR names. */
   readonly folder: string
-  /** Postgres's own folder: `folder/postgres`, which may be a link to where the account can reach it. */
+  /** Postgres's own folder: `folder/postgres`, which may be a link to a place that the account can reach. */
   readonly cluster: string
   readonly account: Account | undefined
 }
@@ -51,16 +51,14 @@ export async function openDataFolder(folder: string): Promise<DataFolder> {
   return { folder, cluster, account: await chooseAccount([cluster, folder, dirname(folder)]) }
 }
 
-/**
- * What root makes inside an ordinary user's folder belongs to that user, who may want to start the server next time.
- */
+/** Whatever root creates in a user's folder is given to that user, who may start the server next time. */
 async function handToOwnerAbove(folder: string, topmostMade: string): Promise<void> {
   const owner = await stat(dirname(topmostMade))
   if (!isRoot() || owner.uid === 0) return
   for (let made = folder; made !== dirname(topmostMade); made = dirname(made)) await chown(made, owner.uid, owner.gid)
 }
 
-/** The version of Postgres that made the cluster; undefined: there is none yet. */
+/** The version of Postgres that made the cluster. Undefined if there is none yet. */
 export async function readMajor(cluster: string): Promise<number | undefined> {
   try {
     return Number.parseInt(await readFile(join(cluster, 'PG_VERSION'), 'utf8'), 10)
@@ -73,9 +71,10 @@ export async function readMajor(cluster: string): Promise<number | undefined> {
 }
 
 /**
- * Makes the cluster under a name of its own and publishes it by one rename or link, so that a crash leaves no half-made
- * cluster and of two processes that start at once the second finds the first one's. As root, where the account cannot
- * enter the data folder (it lies below a home of mode 0700), the cluster is made in `outsideFolder` and linked to.
+ * Makes the cluster under a temporary name and publishes it with one rename or link, so that a crash leaves no
+ * half-made cluster, and the second of two processes that start together finds the cluster of the first. If we are root
+ * and the account cannot enter the data folder (for example below a home directory of mode 0700), the cluster is made
+ * in `outsideFolder` and linked to.
  */
 export async function createCluster(
   { folder, cluster, account }: DataFolder,
@@ -95,7 +94,7 @@ export async function createCluster(
   ])
   if (!ok) {
     await rm(staging, { recursive: true, force: true })
-    throw new StartError(`A database cannot be made in ${parent}: ${stderr}`)
+    throw new StartError(`Could not create a database in ${parent}: ${stderr}`)
   }
   try {
     await removeDanglingLink(cluster)
@@ -105,11 +104,11 @@ export async function createCluster(
     await rm(staging, { recursive: true, force: true })
     if ((await readMajor(cluster)) !== undefined) return
     throw new StartError(
-      `A database cannot be put into ${cluster} (${errorCode(error)}): is there something else in it?`,
+      `Could not move the new database to ${cluster} (${errorCode(error)}). Is there something else in that folder?`,
     )
   }
   if (!inside) {
-    const message = `${account?.name} cannot enter the data folder, so the database lies outside it`
+    const message = `${account?.name} cannot enter the data folder, so the database is stored outside it`
     log.warn({ dataFolder: folder, database: staging }, message)
   }
 }
@@ -121,13 +120,16 @@ async function makeOutsideFolder(outsideFolder: string, folder: string): Promise
     return await realpath(outsideFolder)
   } catch (error) {
     throw new StartError(
-      `The data folder ${folder} lies where Postgres, which does not run as root, cannot reach it, and ${outsideFolder} cannot be made ` +
+      `The data folder ${folder} is not reachable for Postgres, which does not run as root, and ${outsideFolder} cannot be made ` +
         `(${errorCode(error)}): set HOLDPOINT_DATA_DIR to a folder that every account can enter.`,
     )
   }
 }
 
-/** Names contain the id of the process that uses the folder. If that process is gone, it was killed midway. */
+/**
+ * The name contains the id of the process that uses the folder. If that process is gone, it was killed before it
+ * finished.
+ */
 async function removeAbandonedStaging(folder: string): Promise<void> {
   for (const name of await readdir(folder)) {
     const maker = /^postgres\.new-(\d+)-/.exec(name)?.[1]

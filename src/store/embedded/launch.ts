@@ -15,7 +15,7 @@ export interface EmbeddedPostgres {
   readonly url: string
   /** Where Postgres keeps its files. */
   readonly folder: string
-  /** Ends our use of the server; the last user's stop ends the server too. May be called twice. */
+  /** Ends this process's use of the server. The last user to stop also stops the server. May be called twice. */
   stop(): Promise<void>
 }
 
@@ -24,7 +24,7 @@ export interface EmbeddedPostgresOptions {
   readonly log: Log
   /** Settings of Postgres, such as `{ fsync: 'off' }` in tests. They apply if this process starts the server. */
   readonly settings?: Readonly<Record<string, string>>
-  /** For root alone: where things go that Postgres could not reach below the data folder or the project. */
+  /** Used only as root: the folder for whatever Postgres could not reach below the data folder or the project. */
   readonly outsideFolder?: string
 }
 
@@ -32,9 +32,9 @@ const database = 'holdpoint'
 const startDeadlineMs = 120_000
 
 /**
- * Gives this process the use of the data folder's Postgres: makes the database if there is none, starts the server if
- * none runs, joins it if another process, or one that was killed, has started it. A server that dies later is started
- * again on the same port, so the pool's next connection finds it.
+ * Lets this process use the Postgres of the data folder: creates the database if there is none, starts the server if
+ * none runs, or joins one that another process started, even if that process was killed. If the server dies later, it
+ * is started again on the same port, so the pool's next connection finds it.
  */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const { log } = options
@@ -102,7 +102,7 @@ async function useServer(cluster: Cluster, preferredPort: number): Promise<Held>
   let port = preferredPort
   let launched: LaunchedPostmaster | undefined
   for (; Date.now() < deadline; await sleep(10)) {
-    // In this order: a server of ours is never up before its password is there.
+    // The order matters: our server is never up before it has a password.
     const running = await findPostmaster(cluster.folder)
     const password = await readPassword(cluster.folder)
     if (running === undefined) {
@@ -128,8 +128,8 @@ async function useServer(cluster: Cluster, preferredPort: number): Promise<Held>
 }
 
 /**
- * What to try after a server that ended at once: another port if that one was taken; the same again if another process
- * was faster, or if the remains of a killed server are still ending. Any other failure is permanent.
+ * Decides what to do after a server that ended at once: try another port if that one was taken; try again if another
+ * process was faster, or if a killed server is still shutting down. Any other failure is permanent.
  */
 async function portAfter(failure: string, port: number, cluster: Cluster): Promise<number> {
   if (failure.includes('Address already in use')) return findFreePort()
@@ -155,7 +155,7 @@ async function createDatabase({ client }: Lease): Promise<void> {
   const { rowCount } = await client.query('select from pg_database where datname = $1', [database])
   if (rowCount !== 0) return
   await client.query(`create database ${database}`).catch((error: unknown) => {
-    // Two processes that start at once both find none.
+    // Two processes that start at once may both find no database.
     if (!['42P04', '23505'].includes(errorCode(error) ?? '')) throw error
   })
 }

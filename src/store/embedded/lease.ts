@@ -3,16 +3,16 @@ import pg from 'pg'
 import { errorCode } from '../../util/start-error.ts'
 
 /**
- * The mark that one process uses the embedded Postgres: a session's shared advisory lock, which ends with the process,
- * however it ends. Whoever leaves tries for the exclusive lock: only the last can get it, and while the last holds it
- * and stops the server, nobody else can take a lease. A newcomer therefore either comes first, and the server stays,
- * or finds the lock held and starts the server anew once it has stopped.
+ * The mark that one process uses the embedded Postgres: a shared advisory lock of a session, which ends with the
+ * process, however it ends. A process that leaves tries to get the exclusive lock. Only the last one can get it, and
+ * while it holds the lock and stops the server, nobody else can take a lease. So a newcomer either comes first, and the
+ * server keeps running, or finds the lock taken and starts the server again once it has stopped.
  */
 export interface Lease {
   readonly client: pg.Client
-  /** Settles when the server is gone or has ended the session. Never rejects. */
+  /** Resolves when the server is gone or has ended the session. Never rejects. */
   readonly lost: Promise<void>
-  /** True: this was the last user, and no other process can take a lease until the server has stopped. */
+  /** True if this was the last user. Then no other process can take a lease until the server has stopped. */
   leave(): Promise<boolean>
   close(): Promise<void>
 }
@@ -20,7 +20,7 @@ export interface Lease {
 // 'hold' as a number, and which of our locks it is.
 const lock = [0x686f6c64, 1].join()
 
-/** Undefined: the server is starting, stopping or gone; try again. */
+/** Undefined if the server is starting, stopping or gone. Try again then. */
 export async function takeLease(url: string): Promise<Lease | undefined> {
   const client = new pg.Client({
     connectionString: url,
@@ -59,8 +59,8 @@ export async function takeLease(url: string): Promise<Lease | undefined> {
 }
 
 /**
- * Starting up, shutting down, ended by the administrator, out of connections; and pg's errors without a code are of cut
- * sockets.
+ * Starting up, shutting down, ended by the administrator, out of connections. Errors of pg without a code come from
+ * broken sockets.
  */
 function isPassing(error: unknown): boolean {
   const code = errorCode(error)

@@ -9,16 +9,16 @@ import { superuser } from './data-folder.ts'
 
 const passwordFile = (cluster: string) => join(cluster, 'holdpoint.password')
 
-/** Lies in the cluster's folder of mode 0700; undefined: the role has no password yet. */
+/** The file is in the cluster's folder, which has mode 0700. Undefined if the role has no password yet. */
 export async function readPassword(cluster: string): Promise<string | undefined> {
   return readIfThere(passwordFile(cluster))
 }
 
 /**
- * Gives our role a password while no server runs: Postgres listens on a port, which every local account can reach.
- * The password is written down before it is set and the file gets its final name after, so a process that is killed in
- * between, or two that start at once, end with one password that holds. Also makes the role, for a cluster that
- * Postgres's own initdb made.
+ * Gives our role a password before the server runs, because Postgres listens on a port that every local account can
+ * reach. The password is written to a file before it is set, and the file gets its final name afterwards. So if a
+ * process is killed in between, or two start at once, one valid password remains. Also creates the role in a cluster
+ * that was made by Postgres's own initdb.
  */
 export async function setPassword(
   cluster: string,
@@ -27,7 +27,8 @@ export async function setPassword(
   const proposed = `${passwordFile(cluster)}.new`
   const password = await proposePassword(proposed, account)
   if (password === undefined) return
-  // Another process was done before we proposed: while its proposal lay there, ours could not have been put there.
+  // Another process finished before we proposed a password: ours could not have been written while its proposal
+  // existed.
   if ((await readPassword(cluster)) !== undefined) return rm(proposed, { force: true })
   const statements = [
     `do $$ begin if not exists (select from pg_roles where rolname = '${superuser}') then create role ${superuser}; end if; end $$`,
@@ -40,11 +41,11 @@ export async function setPassword(
     `${statements.join('\n')}\n`,
   )
   if (ok) await rename(proposed, passwordFile(cluster)).catch(() => {})
-  // Another process is at it right now; the caller looks again.
+  // Another process is doing this right now. The caller checks again.
   else if (!stderr.includes('postmaster.pid')) throw new StartError(`Postgres does not start on ${cluster}: ${stderr}`)
 }
 
-/** Linked into place, which fails where another process was first: then that one's password is ours too. */
+/** Linked into place, which fails if another process was first. Then we use that process's password. */
 async function proposePassword(proposed: string, account: Account | undefined): Promise<string | undefined> {
   const mine = `${proposed}-${randomUUID()}`
   await writeOwned(mine, randomBytes(24).toString('hex'), account)

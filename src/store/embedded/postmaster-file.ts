@@ -5,18 +5,18 @@ import { join } from 'node:path'
 /** The server that `postmaster.pid` describes. */
 export interface RunningPostmaster {
   readonly pid: number
-  /** Undefined: not listening yet, or a single-user process that never will. */
+  /** Undefined if the server is not listening yet, or is a single-user process that never will. */
   readonly port: number | undefined
 }
 
-/** More than any system gives to a process, so it is never alive. */
+/** Larger than any process id, so no such process exists. */
 const pidOfNobody = 2_147_483_646
 
 /**
- * The server that runs on this cluster; undefined: none. It may have been started by another process, or by one that
- * was killed. After a reboot, or in a fresh container, the number in the file may belong to some other program, and
- * Postgres would refuse to start because of it. Then the number is replaced and the rest of the file is kept, for
- * Postgres reads from it whether shared memory of the old server is still in use.
+ * The server that runs on this cluster. Undefined if there is none. It may have been started by another process, or by
+ * one that was killed. After a reboot or in a new container, the process id in the file may belong to some other
+ * program, and Postgres would refuse to start because of it. Then the id is replaced and the rest of the file is kept,
+ * because Postgres reads from it whether the old server's shared memory is still in use.
  */
 export async function findPostmaster(cluster: string): Promise<RunningPostmaster | undefined> {
   const file = join(cluster, 'postmaster.pid')
@@ -30,7 +30,7 @@ export async function findPostmaster(cluster: string): Promise<RunningPostmaster
     return undefined
   }
   const port = Number.parseInt(lines[3] ?? '', 10)
-  // A negative number is that of a process in single-user mode, which has a port in the file all the same.
+  // A negative id is that of a single-user process. Its file still has a port.
   return { pid, port: written > 0 && port > 0 ? port : undefined }
 }
 
@@ -43,7 +43,7 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** Empty for a zombie process. Read from /proc if it exists, else from ps. */
+/** Empty for a zombie. Read from /proc if that exists, otherwise from ps. */
 async function readCommand(pid: number): Promise<string> {
   const fromProc = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => undefined)
   if (fromProc !== undefined) return fromProc

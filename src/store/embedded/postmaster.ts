@@ -16,7 +16,7 @@ export interface Cluster {
   readonly settings: Readonly<Record<string, string>>
 }
 
-/** Stopped: it was running, and its last user stopped it. */
+/** Stopped: the server was running and its last user stopped it. */
 export type PostmasterState = 'running' | 'stopped' | { readonly failure: string }
 
 export interface LaunchedPostmaster {
@@ -25,7 +25,7 @@ export interface LaunchedPostmaster {
 
 const defaultSettings = {
   listen_addresses: '127.0.0.1',
-  // A socket's path may have 107 bytes at most, and a data folder lies wherever it lies.
+  // A socket path has at most 107 bytes, and the path of a data folder can be longer.
   unix_socket_directories: '',
   max_connections: '200',
   timezone: 'UTC',
@@ -37,8 +37,8 @@ const defaultSettings = {
 const hostBasedAuthentication = 'host all all 127.0.0.1/32 scram-sha-256\n'
 
 /**
- * Starts the server in a session of its own, so that Ctrl-C in a terminal does not reach it together with Node, and
- * logging to a file, so that it outlives us. Of two processes that do this at once, Postgres lets one succeed.
+ * Starts the server in a session of its own, so that Ctrl-C in a terminal does not reach it, and lets it log to a file,
+ * so that it can outlive us. If two processes do this at once, Postgres lets one succeed.
  */
 export async function launchPostmaster(cluster: Cluster, port: number): Promise<LaunchedPostmaster> {
   const authentication = join(cluster.folder, 'holdpoint.hba.conf')
@@ -76,8 +76,8 @@ export async function launchPostmaster(cluster: Cluster, port: number): Promise<
 }
 
 /**
- * Fast: sessions are ended, nothing that was committed is lost. Immediate, if that takes a minute, only means recovery
- * at the next start.
+ * Fast: sessions are ended, and nothing that was committed is lost. If that takes a minute, immediate: the next start
+ * then begins with recovery.
  */
 export async function stopPostmaster({ folder, account, binaries }: Cluster): Promise<void> {
   const stop = (mode: string) =>
@@ -85,7 +85,9 @@ export async function stopPostmaster({ folder, account, binaries }: Cluster): Pr
   if (!(await stop('fast')).ok) await stop('immediate')
 }
 
-/** A port that is free now. If another program takes it first, Postgres reports that and the caller retries. */
+/**
+ * A port that is free right now. If another program takes it first, Postgres reports that and the caller tries again.
+ */
 export async function findFreePort(): Promise<number> {
   const server = createServer()
   await new Promise<void>((resolve, reject) => {
