@@ -37,7 +37,7 @@ export async function addMcpServer(
     createdAt: context.clock.now(),
   }
   const listed = await context.tools.listMcpTools(server).catch((error: unknown) => {
-    throw badUserInput('input.url', `The server cannot be reached there: ${errorMessage(error)}`)
+    throw badUserInput('input.url', `The server cannot be reached at this URL: ${errorMessage(error)}`)
   })
   await transact(context, async (trx) => {
     if (!(await insertMcpServer(trx, server)))

@@ -15,9 +15,9 @@ export type WhenBusy = 'REJECT' | 'ENQUEUE' | 'INTERRUPT'
 export interface Admission {
   readonly to: Target
   readonly whenBusy: WhenBusy
-  /** Where the client gave a key: the same request gives the same run. */
+  /** Set if the client gave a key: the same request then returns the same run. */
   readonly keyed?: KeyedInput | undefined
-  /** The run's messages, if they bring or name files. */
+  /** The run's messages, if they include or name files. */
   readonly content?: OfferedContent | undefined
 }
 
@@ -27,14 +27,14 @@ export type AdmissionOutcome =
   | { readonly outcome: 'pending approval'; readonly runId: string }
   | { readonly outcome: 'busy'; readonly runId: string }
 
-/** Stores a run that a client asks for. Once this answers, the run will happen, whatever becomes of this process. */
+/** Stores a run that a client asks for. Once this returns, the run will be driven, even if this process dies. */
 export async function admit(
   context: CommandContext,
   viewer: Viewer,
   admission: Admission,
   run: NewRun,
 ): Promise<AdmissionOutcome> {
-  // A retry, so that a run that ends between the refusal and the look at it does not leave us without an answer.
+  // Tries again if the run that blocked it ended between the refusal and the look at that run.
   for (;;) {
     const { outcome, admitted } = await context.work.offerPlace(run.id, async (workerId) => {
       const attempt = await (admission.keyed || admission.content || admission.whenBusy === 'INTERRUPT'
@@ -53,7 +53,7 @@ export async function admit(
 }
 
 interface Attempt {
-  /** Undefined where the conversation was busy and is not any more. */
+  /** Undefined if the conversation was busy but no longer is. */
   readonly outcome?: AdmissionOutcome
   /** Set if a new run was stored. */
   readonly admitted?: Admitted
@@ -61,7 +61,7 @@ interface Attempt {
 
 interface RunToStore {
   readonly run: NewRun
-  /** The worker of this process that has a place for it. */
+  /** The worker of this process that has a free place for it. */
   readonly workerId: string | null
 }
 

@@ -9,7 +9,7 @@ import { allFound, found } from './found.ts'
 import { recordChange, shownBlockIds } from './record-change.ts'
 import { shareBlocks } from './share-blocks.ts'
 
-/** Of a block that the agent has already: nothing changes. */
+/** Nothing changes if the agent already has the block. */
 export async function attachBlock(
   context: CommandContext,
   viewer: Viewer,

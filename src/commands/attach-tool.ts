@@ -14,7 +14,7 @@ export interface AttachToolInput extends AgentToolInput {
   readonly agentId: string
 }
 
-/** A tool that the agent has already stays where it is, and gets the approval setting if one is given. */
+/** A tool that is already attached keeps its place, and gets the approval setting if one is given. */
 export async function attachTool(context: CommandContext, viewer: Viewer, input: AttachToolInput): Promise<Agent> {
   return transact(context, async (trx) => {
     allFound('Tool', [input.toolId], await lockToolsToAttach(trx, viewer, [input.toolId]))

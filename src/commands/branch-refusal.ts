@@ -8,7 +8,7 @@ export interface HeldRefusal {
   readonly runId: string
 }
 
-/** Why a command that needs the conversation for itself is refused; undefined if no run holds the conversation. */
+/** Why a command that needs the conversation for itself is refused. Undefined if no run holds the conversation. */
 export async function refusalWhileHeld(
   trx: Transaction<Database>,
   activeRunId: string | null,

@@ -30,7 +30,7 @@ export type CancelRunOutcome =
 
 const answerWithinMs = 2_000
 
-/** Answers when the run has ended, or after two seconds, when its worker is still winding it down. */
+/** Returns when the run has ended, or after two seconds if its worker is still stopping it. */
 export async function cancelRun(
   context: CommandContext,
   viewer: Viewer,
@@ -41,7 +41,7 @@ export async function cancelRun(
   if (runId === null) return { outcome: 'nothing to cancel' }
   await waitForRun(context, runId, { waitMs: answerWithinMs })
   const [after] = await findRuns(context.db, viewer, [runId])
-  // Once a cancel is stored a run ends in no other way: this one had come to its end before.
+  // After a cancel is stored, a run can only end as cancelled. This one had ended before.
   const finished = after !== undefined && hasEnded(after.status) && after.status !== 'CANCELLED'
   return { outcome: finished ? 'finished' : 'cancelled', runId }
 }
@@ -49,7 +49,7 @@ export async function cancelRun(
 async function stopNamed(context: CommandContext, viewer: Viewer, runId: string): Promise<string> {
   const [run] = await findRuns(context.db, viewer, [runId])
   if (!run) throw notFound('run', encodeId('Run', runId))
-  // Mostly a worker drives it: then one statement is all that lies between the client and the provider's connection.
+  // Usually a worker drives the run. Then a single statement comes before the worker closes the provider's connection.
   const stop = { runId, by: viewer.actor, action: 'cancelRun' }
   const request = await requestCancel(context.db, runId, requestOf(context, stop))
   if (request) announceRequest(context, runId, request)
@@ -61,7 +61,7 @@ function stopAlone(context: RunContext, stop: Stop): Promise<void> {
   return transact(context, (trx, afterCommit) => stopRun(context, { trx, afterCommit }, stop))
 }
 
-/** `by` is null for a run whose cancel is stored already. `action` is the mutation that asks for it. */
+/** `by` is null for a run whose cancel is already stored. `action` is the mutation that asks for it. */
 interface Stop {
   readonly runId: string
   readonly by: Actor | null
@@ -72,14 +72,14 @@ function requestOf({ clock, ids }: RunContext, { runId, by, action }: Stop & { r
   return { by, now: clock.now(), entry: { id: ids.next(), action, subjectId: encodeId('Run', runId) } }
 }
 
-/** Ends the runs whose worker died after it was asked to stop them: there may be no other to claim them. */
+/** Ends runs whose worker died after it was asked to stop them: there may be no other worker to claim them. */
 export async function stopAbandonedRuns(context: RunContext): Promise<void> {
   for (const runId of await listAbandonedCancels(context.db)) {
     await stopAlone(context, { runId, by: null, action: 'cancelRun' })
   }
 }
 
-/** Which run is active cannot change before the transaction is over. */
+/** The active run cannot change until the transaction ends. */
 function stopActive(context: CommandContext, viewer: Viewer, target: Target): Promise<string | null> {
   return transact(context, async (trx, afterCommit) => {
     const locked = await lockConversation(trx, viewer, target)
@@ -91,8 +91,8 @@ function stopActive(context: CommandContext, viewer: Viewer, target: Target): Pr
 }
 
 /**
- * Cancels a run in the caller's transaction. If nobody drives it, it is wound down here and now; if a worker does,
- * the worker is asked to, and its next checkpoint ends the run.
+ * Cancels a run in the caller's transaction. If nobody drives the run, it is ended here. If a worker does, the worker
+ * is asked to stop, and its next checkpoint ends the run.
  */
 export async function stopRun(
   context: RunContext,

@@ -3,7 +3,10 @@ import type { ToolImplementation } from '../domain/tool.ts'
 import type { Viewer } from '../domain/viewer.ts'
 import type { CommandContext } from './command-context.ts'
 
-/** Loads the module as a call would, without calling it: the author sees the error now, instead of the model later. */
+/**
+ * Loads the module as a call would, without calling it, so that the author sees the error now rather than the model
+ * later.
+ */
 export async function checkJavaScript(
   context: CommandContext,
   viewer: Viewer,

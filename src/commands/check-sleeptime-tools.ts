@@ -7,8 +7,8 @@ import type { Database } from '../store/schema.ts'
 import { isSleeptimeAgent } from '../store/sleeptime-groups.ts'
 
 /**
- * After a change of an agent's tools or rules, with its row locked: one that works in the background may not get a tool
- * that waits.
+ * Called after an agent's tools or rules changed, with its row locked: an agent that works in the background must not
+ * have a tool that waits.
  */
 export async function checkSleeptimeTools(trx: Transaction<Database>, field: string, agent: Agent): Promise<void> {
   if (!(await isSleeptimeAgent(trx, agent.id))) return

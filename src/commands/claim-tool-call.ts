@@ -24,7 +24,7 @@ export interface ClaimToolCallOutcome {
   readonly runId: string
 }
 
-/** Gives one client the right to run the call of a client tool, until its lease runs out or the call is decided. */
+/** Gives one client the right to execute a client tool's call, until the claim expires or the call is decided. */
 export async function claimToolCall(
   context: CommandContext,
   viewer: Viewer,

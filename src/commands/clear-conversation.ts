@@ -8,7 +8,7 @@ import { recordAct } from './record-change.ts'
 
 export type ClearOutcome = { readonly outcome: 'cleared' } | HeldRefusal
 
-/** Deletes the runs and messages of a conversation. It is refused while a run holds the conversation. */
+/** Deletes the runs and messages of a conversation. Refused while a run holds the conversation. */
 export async function clearConversation(
   context: CommandContext,
   viewer: Viewer,

@@ -20,9 +20,9 @@ export interface CommandContext {
   readonly hub: Hub
   readonly work: WorkSignal
   readonly tools: ToolAccess
-  /** The size of the largest file that is stored. */
+  /** The largest file size that is accepted. */
   readonly maxFileBytes: number
 }
 
-/** The dependencies needed to change runs, also without a viewer, as in the sweep. */
+/** What is needed to change runs, also without a viewer, as in the sweep. */
 export type RunContext = Pick<CommandContext, 'db' | 'clock' | 'ids' | 'hub' | 'work'>

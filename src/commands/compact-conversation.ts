@@ -9,12 +9,12 @@ import { found } from './found.ts'
 
 export interface CompactConversationInput {
   readonly conversationId: string
-  /** Settings for this compaction only. Omitted settings are the agent's. */
+  /** Settings for this compaction only. Omitted settings default to the agent's. */
   readonly compaction: CompactionSettingsInput
   readonly whenBusy: WhenBusy
 }
 
-/** A run without input, which takes its turn like any other. */
+/** Starts a run without input, which waits for the conversation like any other. */
 export async function compactConversation(
   context: CommandContext,
   viewer: Viewer,

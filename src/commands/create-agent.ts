@@ -37,7 +37,7 @@ export interface CreateAgentInput extends AgentSettingsInput {
   readonly includeBaseTools: boolean
 }
 
-/** An agent whose settings are checked, with what the database must still be asked for. */
+/** An agent whose settings have been checked, and what still has to be looked up in the database. */
 export interface PreparedAgent {
   readonly agent: Agent
   readonly newBlocks: readonly Block[]
@@ -95,7 +95,7 @@ export interface LockedParts {
   readonly tools: readonly { readonly toolId: string; readonly approvalOverride: boolean | null }[]
 }
 
-/** The existing blocks and tools of an agent, locked, in this order, before the agent itself is. */
+/** Locks the existing blocks and then the tools of an agent, before the agent itself. */
 export async function lockParts(trx: Transaction<Database>, prepared: PreparedAgent): Promise<LockedParts> {
   const { agent, blockIds, newBlocks } = prepared
   const { toolRules } = agent
@@ -106,7 +106,7 @@ export async function lockParts(trx: Transaction<Database>, prepared: PreparedAg
   const tools = allFound('Tool', toolIds, await lockToolsToAttach(trx, agent, toolIds))
   const baseTools = prepared.includeBaseTools ? await listBaseTools(trx, agent) : []
   const overrides = new Map(prepared.tools.map((tool) => [tool.toolId, tool.approvalOverride ?? null]))
-  // A base tool that is also named has the settings that it is named with.
+  // A base tool that the input also names gets the settings of the input.
   const attached = [...baseTools.filter((tool) => !overrides.has(tool.id)), ...tools]
   checkToolCount('input.tools', attached.length)
   const names = attached.map((tool) => tool.name)

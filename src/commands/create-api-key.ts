@@ -8,7 +8,7 @@ import { recordChange } from './record-change.ts'
 
 export interface CreatedApiKey {
   readonly apiKey: ApiKey
-  /** Only its hash is stored. */
+  /** The key itself. Only its hash is stored. */
   readonly secret: string
 }
 

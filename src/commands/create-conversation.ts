@@ -16,7 +16,7 @@ import { found } from './found.ts'
 
 export interface CreateConversationInput extends ConversationInput {
   readonly agentId: string
-  /** Labels of blocks of which the conversation gets its own copy. */
+  /** Labels of the blocks of which the conversation gets its own copies. */
   readonly isolatedBlockLabels?: readonly string[] | null | undefined
 }
 
@@ -28,7 +28,7 @@ export async function createConversation(
   const { tenantId } = viewer
   const { title, metadata } = checkedConversation(input)
   return transact(context, async (trx) => {
-    // Conversations of one agent are created in parallel; the agent cannot be deleted meanwhile.
+    // Conversations of one agent can be created in parallel, but the agent cannot be deleted meanwhile.
     const agent = found('Agent', input.agentId, await shareAgent(trx, viewer, input.agentId))
     const blocks = await blocksToIsolate(trx, { id: agent.id, tenantId }, input.isolatedBlockLabels ?? [])
     const now = context.clock.now()

@@ -19,7 +19,7 @@ import { recordChange } from './record-change.ts'
 
 export interface CreateSleeptimeGroupInput {
   readonly agentId: string
-  /** Where none is named, one is made. */
+  /** If none are named, one is created. */
   readonly sleeptimeAgentIds?: Given<readonly string[]>
   readonly frequency: number
 }
@@ -45,7 +45,7 @@ export async function createSleeptimeGroup(
     if (!(await insertSleeptimeGroup(trx, { id, tenantId, agentId: input.agentId, frequency, createdAt })))
       throw badUserInput(
         'input.agentId',
-        `The agent ${shown(foreground!.name)} has a sleeptime group already. Change it with updateSleeptimeGroup.`,
+        `The agent ${shown(foreground!.name)} already has a sleeptime group. Change it with updateSleeptimeGroup.`,
       )
     const members =
       agentIds.length > 0

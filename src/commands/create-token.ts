@@ -14,7 +14,7 @@ export interface CreateTokenInput {
   readonly subject: string
   readonly name: string | null
   readonly scopes: readonly ApiScope[]
-  /** Null: as many as the viewer. */
+  /** Null means everything that the viewer may see. */
   readonly allowedAgentIds: readonly string[] | null
   readonly allowedConversationIds: readonly string[] | null
   readonly expiresInSeconds: number
@@ -28,7 +28,7 @@ export interface CreatedToken {
 const maxLimits = 100
 const maxSeconds = 86_400
 
-/** Makes a token that allows nothing that the viewer may not do, and that does not outlive the viewer's own. */
+/** Creates a token that allows nothing that the viewer may not do, and that does not outlive the viewer's own token. */
 export async function createToken(
   context: Pick<CommandContext, 'db' | 'clock' | 'ids'> & { readonly ownTokens: OwnTokens },
   viewer: Viewer,
@@ -42,11 +42,11 @@ export async function createToken(
   const seconds = checkedNumber('input.expiresInSeconds', input.expiresInSeconds, { from: 1, to: maxSeconds })
   const limits = await narrowed(db, viewer, input)
   const until = Math.min(clock.now().getTime() + seconds * 1000, viewer.expiresAt?.getTime() ?? Infinity)
-  // Tokens tell the time in whole seconds.
+  // Times in tokens are whole seconds.
   const expiresAt = new Date(Math.floor(until / 1000) * 1000)
   const claims = { subject, name, scopes, ...limits, expiresAt }
   const token = await ownTokens.sign(viewer, claims)
-  // A token is not stored, so its tenant is what the entry is about.
+  // A token is not stored, so the entry's subject is its tenant.
   await recordChange(context, db, viewer, {
     action: 'createToken',
     subject: ['Tenant', viewer.tenantId],

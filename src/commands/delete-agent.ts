@@ -13,13 +13,13 @@ import { found } from './found.ts'
 import { recordChange } from './record-change.ts'
 
 /**
- * With its conversations, their runs and messages, and the agents that were made to work for it; blocks and tools stay.
- * A worker that drives one of the runs finds its row gone at its next checkpoint, and stops.
+ * Deletes the agent with its conversations, their runs and messages, and the agents that were made to work for it.
+ * Blocks and tools stay. A worker that drives one of the runs finds the row gone at its next checkpoint, and stops.
  */
 export async function deleteAgent(context: CommandContext, viewer: Viewer, input: { id: string }): Promise<void> {
   const runIds = await transact(context, async (trx) => {
     const agent = found('Agent', input.id, await lockAgent(trx, viewer, input.id))
-    // Its own conversations before theirs, as the end of a turn locks them.
+    // Its own conversations first, the order in which the end of a turn locks them.
     const { unfinishedRunIds } = await lockConversationsToDelete(trx, viewer, { agentId: input.id })
     const ofMade = await removeAgents(trx, { tenantId: viewer.tenantId }, await listMadeAgentIds(trx, [input.id]))
     await deleteAgentRow(trx, viewer, input.id)
@@ -31,7 +31,8 @@ export async function deleteAgent(context: CommandContext, viewer: Viewer, input
 }
 
 /**
- * Of agents that were made for a group, each with the block that was made for it. Returns the runs that were not over.
+ * Deletes agents that were made for a group, each with the block that was made for it. Returns the runs that had not
+ * ended.
  */
 export async function removeAgents(
   trx: Transaction<Database>,
@@ -49,7 +50,7 @@ export async function removeAgents(
   return runIds
 }
 
-/** To be called once it is committed. */
+/** Must be called after the commit. */
 export function stopRemovedRuns({ hub }: CommandContext, runIds: readonly string[]): void {
   for (const runId of runIds) {
     hub.requestStop(runId)

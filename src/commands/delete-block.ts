@@ -5,7 +5,7 @@ import type { CommandContext } from './command-context.ts'
 import { found } from './found.ts'
 import { recordChange } from './record-change.ts'
 
-/** Every agent that has it loses it. */
+/** Also detaches the block from every agent that has it. */
 export async function deleteBlock(context: CommandContext, viewer: Viewer, input: { id: string }): Promise<void> {
   await transact(context, async (trx) => {
     const before = found('Block', input.id, await deleteBlockRow(trx, viewer, input.id))

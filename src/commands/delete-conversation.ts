@@ -8,8 +8,8 @@ import { found } from './found.ts'
 import { recordChange } from './record-change.ts'
 
 /**
- * With its runs and messages. A worker that drives one of the runs finds its row gone at its next checkpoint, and
- * stops.
+ * Deletes the conversation with its runs and messages. A worker that drives one of the runs finds the row gone at its
+ * next checkpoint, and stops.
  */
 export async function deleteConversation(
   context: CommandContext,

@@ -12,7 +12,10 @@ import { recordGroup } from './create-sleeptime-group.ts'
 import { removeAgents, stopRemovedRuns } from './delete-agent.ts'
 import { found } from './found.ts'
 
-/** With the agents that were made for it; others stay. A background run that waits finds nothing to read. */
+/**
+ * Deletes the group with the agents that were made for it. Other agents stay. A background run that is still waiting
+ * finds nothing to read.
+ */
 export async function deleteSleeptimeGroup(
   context: CommandContext,
   viewer: Viewer,
@@ -23,7 +26,7 @@ export async function deleteSleeptimeGroup(
     const before = found('SleeptimeGroup', input.id, group)
     const { agentId } = before
     await lockAgents(trx, viewer, [agentId])
-    // The group before the conversations of its agents, as the end of a turn locks them.
+    // The group before its agents' conversations, the order in which the end of a turn locks them.
     found('SleeptimeGroup', input.id, await lockSleeptimeGroup(trx, viewer, input.id))
     const removed = await removeAgents(trx, { tenantId: viewer.tenantId }, await listMadeAgentIds(trx, [agentId]))
     await deleteGroupRow(trx, input.id)

@@ -10,7 +10,9 @@ import type { CommandContext } from './command-context.ts'
 import { found } from './found.ts'
 import { recordChange } from './record-change.ts'
 
-/** Detaches the tool from all agents. Refused while an agent's rules name it: they would require a missing tool. */
+/**
+ * Detaches the tool from all agents. Refused while an agent's rules name it, because they would require a missing tool.
+ */
 export async function deleteTool(context: CommandContext, viewer: Viewer, input: { id: string }): Promise<void> {
   await transact(context, async (trx) => {
     const tool = found('Tool', input.id, await lockTool(trx, viewer, input.id))

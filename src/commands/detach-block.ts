@@ -7,7 +7,7 @@ import type { CommandContext } from './command-context.ts'
 import { allFound, found } from './found.ts'
 import { recordChange, shownBlockIds } from './record-change.ts'
 
-/** The block stays. Of a block that the agent does not have: nothing changes. */
+/** Keeps the block. Nothing changes if the agent does not have it. */
 export async function detachBlock(
   context: CommandContext,
   viewer: Viewer,

@@ -9,7 +9,7 @@ import type { CommandContext } from './command-context.ts'
 import { allFound, found } from './found.ts'
 import { recordChange, shownAgentTools } from './record-change.ts'
 
-/** Of a tool that the agent does not have: nothing changes. Refused where the agent's rules name it. */
+/** Nothing changes if the agent does not have the tool. Refused if the agent's rules name it. */
 export async function detachTool(
   context: CommandContext,
   viewer: Viewer,

@@ -32,12 +32,12 @@ export async function editMessage(
     keyed: key === null ? undefined : keyedInput({ tenantId, operation: 'EDIT_MESSAGE', key }, { messageId, message }),
     files,
     requestOf({ request, firstPosition }, found) {
-      // The messages that a run was given are the first that it adds.
+      // A run's input messages are the first that it adds.
       const place = position - firstPosition!
       if (place >= request.messages.length) {
         throw badUserInput(
           'input.messageId',
-          "The message is not part of a run's input. Expected a message of a client.",
+          "The message is not part of a run's input. Expected a message that a client sent.",
         )
       }
       return { ...request, messages: request.messages.with(place, settleMessages([message], found)[0]!) }

@@ -8,9 +8,9 @@ import type { RunContext } from './command-context.ts'
 import { storeDecisions } from './submit-approvals.ts'
 
 /**
- * Denies what nobody decided in time, as a person would: under the same locks, by the same functions. Any process may
- * do it at any time after; of a decision at the same moment, one comes first and the other finds it taken. Runs whose
- * locks someone holds are left to the next sweep, so that they keep no others waiting.
+ * Denies calls that nobody decided in time, with the same locks and functions as a person's decision. Any process may
+ * do it at any later time; if someone decides at the same moment, one comes first and the other finds the call decided.
+ * Runs that are locked are left to the next sweep, so that they don't delay the others.
  */
 export async function expireApprovals(context: RunContext): Promise<void> {
   for (const runId of await listRunsWithExpiredCalls(context.db, context.clock.now())) {

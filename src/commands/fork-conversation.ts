@@ -17,9 +17,9 @@ export interface ForkConversationInput extends ConversationInput {
 export type ForkOutcome = { readonly outcome: 'forked'; readonly conversationId: string } | HeldRefusal
 
 /**
- * Copies the turns up to that of a message into a new conversation. Turns that are over do not change: only a failed
- * one may be retried meanwhile, which the statement that copies sees. The lock is for the contents of the files: a
- * clear or delete that is committed while they are copied would take them away.
+ * Copies the turns up to the one of a message into a new conversation. Turns that are over do not change, except that a
+ * failed one may be retried, which the copying statement notices. The lock protects the files: a clear or delete that
+ * commits during the copy would remove their content.
  */
 export async function forkConversation(
   context: CommandContext,

@@ -7,7 +7,7 @@ export function found<Node>(kind: UuidKind, id: string, node: Node | undefined):
   return node
 }
 
-/** In the order of the ids; NOT_FOUND names the first that is missing. */
+/** In the order of the ids. NOT_FOUND names the first id that is missing. */
 export function allFound<Node extends { readonly id: string }>(
   kind: UuidKind,
   ids: readonly string[],

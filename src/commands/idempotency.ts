@@ -14,12 +14,12 @@ export interface KeyedInput {
 }
 
 export function keyedInput(key: IdempotencyKey, input: object): KeyedInput {
-  // Through JSON, so that omitted and undefined fields are equal.
+  // Hashes the JSON, so that omitted and undefined fields are equal.
   const plain = JSON.parse(JSON.stringify(input)) as Json
   return { key, hash: createHash('sha256').update(canonicalJson(plain)).digest() }
 }
 
-/** The run that the same request made before; undefined where this is the first. */
+/** The run that the same request started before. Undefined if this is the first request with the key. */
 export async function findEarlierRun(
   trx: Transaction<Database>,
   { key, hash }: KeyedInput,
@@ -35,8 +35,8 @@ export async function rememberRun(
   { key, hash }: KeyedInput,
   taken: { readonly runId: string; readonly now: Date },
 ): Promise<void> {
-  // Whoever asks the same waits for the same lock and finds the key: someone who took it at this moment asked
-  // otherwise.
+  // A request with the same content waits for the same lock and finds the key. So if the key was taken just now, that
+  // request was a different one.
   if (!(await insertIdempotencyKey(trx, key, { inputHash: hash, ...taken }))) throw conflict(key.key)
 }
 

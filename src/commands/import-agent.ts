@@ -43,7 +43,7 @@ export async function importAgent(
     if (!known.has(tool.name)) created.push(await checkedAt(field, () => toolToCreate(context, viewer, tool)))
   }
   return transact(context, async (trx) => {
-    // A tool that somebody created under the same name a moment ago is used as it is.
+    // If someone has just created a tool under the same name, that tool is used unchanged.
     for (const tool of created) {
       if (!(await insertTool(trx, tool))) continue
       const change = { before: null, after: tool }
@@ -52,7 +52,8 @@ export async function importAgent(
     const byName = new Map((await findToolsByName(trx, viewer, names)).map((tool) => [tool.name, tool]))
     const attached = tools.map(({ name, approvalOverride }, index) => {
       const tool = byName.get(name)
-      if (!tool) throw badUserInput(`${place}.tools.${index}`, `The tool ${name} was deleted meanwhile. Import again.`)
+      if (!tool)
+        throw badUserInput(`${place}.tools.${index}`, `The tool ${name} was deleted during the import. Import again.`)
       return { toolId: tool.id, approvalOverride }
     })
     return checkedAt(`${place}.agent`, async () => {

@@ -14,8 +14,8 @@ import { deleteTool, insertTool, setTool } from '../store/tools.ts'
 import type { CommandContext } from './command-context.ts'
 
 /**
- * Makes a server's tools what it lists. One that it lists no longer goes, unless an agent's rules name it: then it
- * stays, and a call of it fails.
+ * Updates a server's tools to what the server lists. A tool that it no longer lists is deleted, unless an agent's rules
+ * name it: then it stays, and calls of it fail.
  */
 export async function keepMcpTools(
   context: CommandContext,
@@ -51,7 +51,7 @@ async function insertUnderFreeName(
   throw badUserInput('input.name', `There are other tools under every name that ${names[0]} of this server could get.`)
 }
 
-/** The agents that have it are locked, so that none gets such a rule meanwhile. */
+/** Locks the agents that have the tool, so that none gets a rule that names it meanwhile. */
 export async function isNamedByRules(trx: Transaction<Database>, tool: Tool): Promise<boolean> {
   const agents = await lockAgents(trx, tool, await listAgentIdsOfTool(trx, tool.id))
   return agents.some((agent) =>

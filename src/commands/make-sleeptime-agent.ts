@@ -10,7 +10,10 @@ import { listBuiltinTools } from '../store/tools.ts'
 import type { CommandContext } from './command-context.ts'
 import { insertWholeAgent } from './insert-whole-agent.ts'
 
-/** The agent that works for another where none is named: it shares all its blocks. The other one's row is locked. */
+/**
+ * Makes the sleeptime agent of an agent for which none is named. It shares all blocks of that agent, whose row is
+ * locked.
+ */
 export async function makeSleeptimeAgent(
   { ids, clock }: CommandContext,
   trx: Transaction<Database>,
@@ -42,7 +45,7 @@ export async function makeSleeptimeAgent(
     tools: sleeptimeToolNames.flatMap((name) =>
       tools
         .filter((tool) => tool.name === name)
-        // Overrides the tenant's settings for these tools: nobody is there to approve.
+        // Overrides the tenant's settings for these tools, because nobody would be there to approve.
         .map((tool) => ({ toolId: tool.id, approvalOverride: false })),
     ),
   })

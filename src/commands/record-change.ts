@@ -11,7 +11,7 @@ import type { CommandContext } from './command-context.ts'
 
 type RecordContext = Pick<CommandContext, 'clock' | 'ids'>
 
-/** Whose change it is. The actor is null on the command line. */
+/** Who made the change. The actor is null on the command line. */
 export interface ChangedBy {
   readonly tenantId: string
   readonly actor: Actor | null
@@ -21,12 +21,15 @@ export interface Change {
   /** Name of the mutation. */
   readonly action: string
   readonly subject: readonly [kind: UuidKind, id: string]
-  /** The whole object, or the settings in question. Null if it does not exist. Only what differs is stored. */
+  /**
+   * The whole object, or the settings that may have changed. Null if it does not exist. Only the differences are
+   * stored.
+   */
   readonly before: object | null
   readonly after: object | null
 }
 
-/** Adds an entry to the audit log, in the transaction of the change. Nothing if nothing changed. */
+/** Adds an entry to the audit log in the transaction of the change. Adds none if nothing changed. */
 export async function recordChange(
   context: RecordContext,
   trx: Kysely<Database>,
@@ -38,7 +41,7 @@ export async function recordChange(
   await insertAuditEntries(trx, [entryOf(context, by, { action, subjectId: encodeId(kind, id), ...change })])
 }
 
-/** Attached tools as an entry shows them. */
+/** Attached tools as an audit entry shows them. */
 export function shownTools(tools: readonly { readonly toolId: string; readonly approvalOverride: boolean | null }[]) {
   return tools.map(({ toolId, approvalOverride }) => ({ toolId: encodeId('Tool', toolId), approvalOverride }))
 }
@@ -51,7 +54,7 @@ export function shownBlockIds(blocks: readonly { readonly id: string }[]): strin
   return blocks.map(({ id }) => encodeId('Block', id))
 }
 
-/** Records what is not a change of settings, such as a retried run. */
+/** Records an action that changes no settings, such as retrying a run. */
 export async function recordAct(
   context: RecordContext,
   trx: Kysely<Database>,
@@ -62,7 +65,7 @@ export async function recordAct(
   await insertAuditEntries(trx, [entryOf(context, by, entry)])
 }
 
-/** Records the decisions that a run's state has and had not before: one entry for each actor. */
+/** Records the decisions that are new in a run's state, with one entry per actor. */
 export async function recordDecisions(
   context: RecordContext,
   trx: Kysely<Database>,

@@ -7,7 +7,7 @@ import { found } from './found.ts'
 import { isNamedByRules } from './keep-mcp-tools.ts'
 import { recordChange } from './record-change.ts'
 
-/** Removes its tools too. Refused if an agent's rules name one of them: the rules would require a missing tool. */
+/** Also removes its tools. Refused if an agent's rules name one of them, because they would require a missing tool. */
 export async function removeMcpServer(
   context: CommandContext,
   viewer: Viewer,

@@ -5,7 +5,7 @@ import { deleteAgentTools, insertAgentTools, listToolsOfAgents } from '../store/
 import type { Database } from '../store/schema.ts'
 import type { CommandContext } from './command-context.ts'
 
-/** Makes these the agent's tools, in this order. A tool that stays attached keeps the id of its attachment. */
+/** Sets the agent's tools, in this order. A tool that stays attached keeps the id of its attachment. */
 export async function replaceAgentTools(
   { ids }: Pick<CommandContext, 'ids'>,
   trx: Transaction<Database>,

@@ -18,7 +18,7 @@ export type RetryRunOutcome =
   | { readonly outcome: 'not retryable'; readonly runId: string; readonly message: string }
   | { readonly outcome: 'busy'; readonly runId: string }
 
-/** Takes a failed run up again from its last stored step. Its input comes back into the context. */
+/** Continues a failed run from its last stored step. Its input returns to the context. */
 export async function retryRun(
   context: CommandContext,
   viewer: Viewer,

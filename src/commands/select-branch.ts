@@ -10,7 +10,7 @@ import { found } from './found.ts'
 
 export type SelectBranchOutcome = { readonly outcome: 'selected'; readonly conversationId: string } | HeldRefusal
 
-/** Makes the branch with the run current. It is refused while a run holds the conversation. */
+/** Makes the branch with this run the current one. Refused while a run holds the conversation. */
 export async function selectBranch(
   context: CommandContext,
   viewer: Viewer,

@@ -11,12 +11,12 @@ import { checkSizes } from './store-files.ts'
 export interface SendMessageInput {
   readonly to: Target
   readonly messages: readonly OfferedMessage[]
-  /** Files that the messages bring or name. */
+  /** Files that the messages include or name. */
   readonly files?: OfferedFiles
   readonly clientTools: readonly ClientTool[]
   readonly maxSteps: number | null
   readonly maxTotalTokens: number | null
-  /** Undefined means the agent's own, null free text. */
+  /** Undefined means the agent's response schema, null means free text. */
   readonly responseSchema?: Json
   readonly whenBusy: WhenBusy
   readonly idempotencyKey: string | null

@@ -11,7 +11,7 @@ import { recordChange, shownAgentTools, shownTools } from './record-change.ts'
 export interface SetToolApprovalInput {
   readonly agentId: string
   readonly toolId: string
-  /** Null: the agent has no setting of its own. */
+  /** Null removes the agent's own setting. */
   readonly requiresApproval: boolean | null
 }
 

@@ -9,8 +9,8 @@ import type { Database } from '../store/schema.ts'
 import { listMadeAgentIds } from '../store/sleeptime-groups.ts'
 
 /**
- * What an agent gets, the agent that was made to work for it gets too. The blocks and the agent are locked; the other
- * one was made after it, so it is locked after it.
+ * Gives an agent's new blocks also to the agent that was made to work for it. The blocks and the agent are locked
+ * already. The other agent is newer, so locking it last keeps the order.
  */
 export async function shareBlocks(
   trx: Transaction<Database>,

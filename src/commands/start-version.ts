@@ -16,20 +16,20 @@ import { findNamedFiles, keepFiles } from './store-files.ts'
 import { findEarlierRun, rememberRun, type KeyedInput } from './idempotency.ts'
 
 export interface NewVersion {
-  /** The run to make another version of. */
+  /** The run to start another version of. */
   readonly runId: string
-  /** The input that names the run, for errors. */
+  /** The name of the input that gave the run, for errors. */
   readonly field: string
   readonly keyed: KeyedInput | undefined
-  /** Files that the request brings or names. */
+  /** Files that the request includes or names. */
   readonly files?: OfferedFiles
-  /** What the new version is asked, made from what the original was asked. `found` are the files that are named. */
+  /** Makes the new version's request from that of the original. `found` are the files that are named. */
   requestOf(original: Run & RunContents, found: ReadonlyMap<string, StoredFile>): RunRequest
 }
 
 /**
- * Stores a run whose turn is another version of an existing one, and makes its branch current. It is refused while a
- * run holds the conversation. Once this answers, the run will happen, whatever becomes of this process.
+ * Stores a run whose turn is another version of an existing one, and makes its branch current. Refused while a run
+ * holds the conversation. Once this returns, the run will be driven, even if this process dies.
  */
 export async function startVersion(
   context: CommandContext,
@@ -46,7 +46,7 @@ export async function startVersion(
     if (earlier) return { outcome: 'accepted', runId: earlier }
     const original = found('Run', runId, await findRunContents(trx, viewer, runId))
     if (original.kind !== 'TURN' || original.request.messages.length === 0) {
-      throw badUserInput(field, 'The run has no input of its own. Expected a run that answers messages of a client.')
+      throw badUserInput(field, 'The run has no input of its own. Expected a run that answers a client's messages.')
     }
     const refusal = await refusalWhileHeld(trx, locked.activeRunId)
     if (refusal) return refusal
@@ -83,7 +83,7 @@ export async function startVersion(
   })
 }
 
-/** A message that the new version keeps also keeps its sender. */
+/** A message that the new version keeps has its original sender. */
 function withSenders(request: RunRequest, { request: asked, sentBy }: Run & RunContents, viewer: Viewer): RunRequest {
   if (sentBy === null || isSameActor(sentBy, viewer.actor)) return request
   const kept = new Set(asked.messages)

@@ -9,7 +9,7 @@ import { findFiles, insertFiles, lockFiles, setFilesUsed, type FileOwner } from 
 import type { Database } from '../store/schema.ts'
 import type { CommandContext } from './command-context.ts'
 
-/** The files that a request refers to, by key, locked against deletion until the transaction ends. */
+/** The files that a request names, by key, locked against deletion until the transaction ends. */
 export async function findNamedFiles(
   trx: Transaction<Database>,
   reach: Reach,
@@ -27,7 +27,10 @@ export async function findNamedFiles(
   return byKey
 }
 
-/** Stores a request's new files and keeps the ones that it refers to, in the transaction that stores the request. */
+/**
+ * Stores a request's new files, and keeps those that it names from expiring, in the transaction that stores the
+ * request.
+ */
 export async function keepFiles(
   trx: Transaction<Database>,
   owner: FileOwner,
@@ -44,7 +47,7 @@ export async function keepFiles(
   if (keys.length > 0) await setFilesUsed(trx, owner.conversationId, keys)
 }
 
-/** Refuses files that are larger than the server takes. */
+/** Refuses files that are larger than the server accepts. */
 export function checkSizes({ maxFileBytes }: Pick<CommandContext, 'maxFileBytes'>, brought: readonly OfferedUpload[]) {
   for (const { file, field } of brought) {
     if (file.sizeBytes > maxFileBytes) throw tooLarge(field, file.sizeBytes, maxFileBytes)

@@ -46,14 +46,14 @@ export interface SubmitApprovalsInput {
   readonly runId: string
   readonly decisions: readonly OfferedDecision[]
   readonly followUp: readonly OfferedMessage[]
-  /** Files of the results and of the follow-up. */
+  /** Files of the results and of the follow-up messages. */
   readonly files?: OfferedFiles
   readonly idempotencyKey: string | null
 }
 
 export type SubmitApprovalsOutcome = { readonly outcome: 'accepted' } | DecisionRefusal
 
-/** Stores decisions, all of them or none. The last one that a run waits for continues it. */
+/** Stores decisions, all or none. The run continues with the last decision that it waits for. */
 export async function submitApprovals(
   context: CommandContext,
   viewer: Viewer,
@@ -98,7 +98,7 @@ export async function submitApprovals(
   })
 }
 
-/** A decision as a client gives it, before the files that it names were looked for. */
+/** A decision from a client, before the files that it names are looked up. */
 export type OfferedDecision =
   | Exclude<GivenDecision, { readonly kind: 'CLIENT_RETURN' }>
   | (Omit<Extract<GivenDecision, { readonly kind: 'CLIENT_RETURN' }>, 'content'> & {
@@ -125,7 +125,7 @@ export async function storeDecisions(
 ): Promise<void> {
   resumeIfDecided(draft)
   const checkpoint = draft.checkpoint()
-  // All of it was decided before: a run that went on, or ended, is not touched.
+  // Everything was decided before. A run that has continued or ended is left alone.
   if (checkpoint.entries.length === 0) return
   if (!(await writeCheckpoint(trx, checkpoint)))
     throw new Error(`The run ${draft.state.run.id} changed under its locks.`)

@@ -17,7 +17,7 @@ export interface UpdateBlockInput extends BlockInput {
 
 export type UpdateBlockOutcome =
   | { readonly outcome: 'updated'; readonly block: Block }
-  /** Its value is not of the expected version. Nothing was done. */
+  /** The block does not have the expected version. Nothing was changed. */
   | { readonly outcome: 'changed'; readonly block: Block }
 
 /** Omitted fields stay unchanged. Null restores the default. */
@@ -52,12 +52,15 @@ export async function updateBlock(
 }
 
 /**
- * The label must be free in every agent that has the block. The agents are locked, so that none gets a block of that
- * label meanwhile. The isolated copies follow.
+ * The label must be free in every agent that has the block. The agents are locked, so that none gets a block with that
+ * label meanwhile. Isolated copies get the new label too.
  */
 async function changeLabel(trx: CommandContext['db'], block: Block, label: string): Promise<void> {
   if (block.conversationId !== null)
-    throw badUserInput('input.label', "An isolated copy has the label of the agent's block. Change that one's label.")
+    throw badUserInput(
+      'input.label',
+      "An isolated copy has the label of the agent's block. Change the label of that block.",
+    )
   const owners = await listAgentsOfBlocks(trx, block, [block.id])
   const agents = await lockAgents(
     trx,

@@ -17,7 +17,7 @@ import { allFound, found } from './found.ts'
 
 export interface UpdateSleeptimeGroupInput {
   readonly id: string
-  /** From now on these and no others. */
+  /** Replaces all agents of the group. */
   readonly sleeptimeAgentIds?: Given<readonly string[]>
   readonly frequency?: Given<number>
 }
@@ -32,13 +32,13 @@ export async function updateSleeptimeGroup(
   const agentIds = input.sleeptimeAgentIds ?? undefined
   if (agentIds) checkAgentIds(agentIds)
   if (agentIds?.length === 0)
-    throw badUserInput('input.sleeptimeAgentIds', 'It is empty. To have none work in the background, delete the group.')
+    throw badUserInput('input.sleeptimeAgentIds', 'It is empty. To stop all background work, delete the group.')
 
   return transact(context, async (trx) => {
     const [before] = await findSleeptimeGroups(trx, viewer, [input.id])
     const stored = found('SleeptimeGroup', input.id, before)
     const { agentId } = stored
-    // Agents before the group, as when it was made.
+    // Agents are locked before the group, as in createSleeptimeGroup.
     const agents = await lockAgents(trx, viewer, [...new Set([agentId, ...(agentIds ?? [])])])
     found('SleeptimeGroup', input.id, await lockSleeptimeGroup(trx, viewer, input.id))
     if (agentIds) {

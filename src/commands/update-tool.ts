@@ -17,7 +17,7 @@ export interface UpdateToolInput extends ToolInput {
 export async function updateTool(context: CommandContext, viewer: Viewer, input: UpdateToolInput): Promise<Tool> {
   refuseRulesForTwo(viewer.actor, input)
   const source = input.implementation && 'javascript' in input.implementation ? input.implementation.javascript : null
-  // Running it may take seconds, for which nothing is to be locked.
+  // Loading it may take seconds, so nothing is locked meanwhile.
   if (source) await checkJavaScript(context, viewer, { kind: 'JAVASCRIPT', ...source })
   return transact(context, async (trx) => {
     const stored = found('Tool', input.id, await lockTool(trx, viewer, input.id))

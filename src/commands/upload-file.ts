@@ -7,7 +7,7 @@ import type { CommandContext } from './command-context.ts'
 import { found } from './found.ts'
 import { checkSizes } from './store-files.ts'
 
-/** Stores a file that messages can name. It is deleted after a day unless one does. */
+/** Stores a file that messages can name. It is deleted after a day unless a message names it. */
 export async function uploadFile(
   context: CommandContext,
   viewer: Viewer,

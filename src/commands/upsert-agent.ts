@@ -29,7 +29,9 @@ export interface UpsertAgentInput {
   readonly agent: CreateAgentInput
 }
 
-/** Creates the agent with this key, or replaces its settings, rules and tools. The same input again changes nothing. */
+/**
+ * Creates the agent with this key, or replaces its settings, rules and tools. Repeating the same input changes nothing.
+ */
 export async function upsertAgent(
   context: CommandContext,
   viewer: Viewer,

@@ -21,7 +21,10 @@ export interface UpsertToolInput extends ToolInput {
   readonly implementation: ToolImplementationInput
 }
 
-/** A tool of that name is replaced whole, headers too; it keeps its id, so agents keep it. */
+/**
+ * An existing tool of that name is replaced completely, including its headers. It keeps its id, so it stays attached to
+ * its agents.
+ */
 export async function upsertTool(context: CommandContext, viewer: Viewer, input: UpsertToolInput): Promise<Tool> {
   const now = context.clock.now()
   const name = checkedToolName('input.name', input.name)

@@ -7,8 +7,8 @@ import { callModel, type ModelOutcome, type NeedOf } from './call-model.ts'
 import type { EngineContext } from './engine-context.ts'
 
 /**
- * Asks the model, and the fallbacks of its settings in turn as long as none is available. Once something was streamed,
- * readers have seen it: then a failure is a failure.
+ * Asks the model and, as long as none is available, its fallbacks in turn. Once something has been streamed, readers
+ * have seen it, so a failure then is final.
  */
 export async function callWithFallbacks(
   context: EngineContext,

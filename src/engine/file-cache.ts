@@ -8,13 +8,15 @@ import type { Database } from '../store/schema.ts'
 const maxCharacters = 64 * 1024 * 1024
 
 /**
- * The content of files that models were lately sent, in base64, because every step sends them again. A file never
- * changes, so what is here is never stale.
+ * The content of files that models were recently sent, in base64, because every step sends them again. A file never
+ * changes, so nothing here is stale.
  */
 export class FileCache {
   readonly #kept = new LRUCache<string, string>({ maxSize: maxCharacters, sizeCalculation: (base64) => base64.length })
 
-  /** Reads what is not here yet, in one statement. The answer has the files that are there. */
+  /**
+   * Reads the files that are not cached yet, in one statement. Files that no longer exist are missing from the result.
+   */
   async load(db: Kysely<Database>, places: readonly FilePlace[]): Promise<(place: FilePlace) => string | undefined> {
     const loaded = new Map<string, string>()
     const missing = new Map<string, FilePlace>()

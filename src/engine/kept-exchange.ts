@@ -4,11 +4,13 @@ import type { StepKey } from '../store/steps.ts'
 import { putStepExchange } from '../store/step-exchanges.ts'
 import type { EngineContext } from './engine-context.ts'
 
-/** A longer text inside a request, such as an image, is cut: the conversation has it whole. */
+/** A longer text inside a request, such as an image, is cut, because the conversation has it in full. */
 const maxTextCharacters = 100_000
 const maxResponseCharacters = 4_000_000
 
-/** Holds what is sent to a model and what it answers, until it is stored. Of several attempts, the last. */
+/**
+ * Keeps what is sent to a model and what it answers in memory until it is stored. Of several attempts, only the last.
+ */
 export class KeptExchange implements Exchange {
   #model = ''
   #request: string | null = null

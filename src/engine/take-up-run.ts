@@ -50,7 +50,7 @@ async function takeUpLoadedRun(
   const draft = new Draft(loaded.state, context)
   if (isPoison(run) && !run.cancelRequestedAt) {
     const history = await whileHeld(release, () => loadContext(context.db, run.conversationId, loaded.bounds))
-    // What killed the workers must not be sent again by the next run. That includes tool returns.
+    // The input that killed the workers, including tool returns, must not be sent again by the next run.
     failPoisonedRun(draft, { unanswered: unansweredInput(history, run.id, { withReturns: true }) })
   } else takeUp(draft)
   const effect = advance(draft)

@@ -32,7 +32,7 @@ export interface FollowConversationOptions extends EventFilter {
 }
 
 /**
- * Follows the runs of a conversation one after another, in the order in which they hold it, and tells of changes of its
+ * Follows the runs of a conversation one after another, in the order in which they hold it, and reports changes of its
  * queue and its current branch. It ends only when the conversation is deleted: between two runs it waits for the next
  * run, or for the last one to be retried.
  */
@@ -45,14 +45,14 @@ export function followConversation(
 }
 
 /**
- * The events of runs are a log. The queue and the current branch are states: the follower holds which ones its reader
- * knows, and sends an event if they are others now. Both are part of its cursors, so a reader that was away while they
+ * The events of runs are a log. The queue and the current branch are states: the follower remembers which ones its
+ * reader knows, and sends an event when they differ. Both are part of its cursors, so a reader that was away while they
  * changed twice gets one event.
  *
  * The follower looks at the conversation when a run is over, and on news of any other run. It sends a new queue at
- * once. When it follows no run, it goes on, in this order, with new entries of the run that it followed last (that run
- * was retried), with the next run that held the conversation, and with another branch that was chosen since. A run that
- * does not continue the known branch is preceded by the change of branch.
+ * once. When it follows no run, it continues, in this order, with new entries of the run that it followed last (that
+ * run was retried), with the next run that held the conversation, and with another branch that was selected since. A
+ * run that does not continue the known branch is preceded by the change of branch.
  */
 class ConversationFollower extends PulledIterator<ConversationEvent> {
   readonly #context: FollowContext
@@ -118,7 +118,7 @@ class ConversationFollower extends PulledIterator<ConversationEvent> {
     const taken = this.#run?.follower.take() ?? 'wait'
     if (taken === 'wait' || taken instanceof Promise) return taken
     this.#cursor = this.#run!.follower.cursor
-    // What a retry adds may come later in the stream, so a run is left whenever it ends.
+    // A retry may add entries later in the stream, so the follower leaves a run whenever it ends.
     if (taken === 'end' || endsRun(taken)) this.#leaveRun()
     return taken === 'end' ? this.#takeAny() : withQueue(taken, this.#queue)
   }
@@ -192,7 +192,7 @@ function endsRun(event: RunEvent): boolean {
   return event.type === 'entry' && event.entry.type === 'status' && hasEnded(event.entry.status)
 }
 
-/** While the queue is not empty, events have cursors that name it. Readers at the same place share them. */
+/** While the queue is not empty, cursors name it. Readers at the same place share one set of events. */
 const namedEvents = new WeakMap<RunEvent, { readonly queue: string; readonly event: RunEvent }>()
 
 function withQueue(event: RunEvent, queue: string): RunEvent {

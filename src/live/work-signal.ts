@@ -11,9 +11,10 @@ import { notifyWorkers } from '../store/workers.ts'
 export interface WorkSignal {
   announce(): void
   /**
-   * Has a new run stored by `store`, with a free place of this process's own worker if there is one. `store` gets the
-   * worker's id to store the run as claimed by it, and says so by returning the claimed run, which is then driven at
-   * once. This saves a claim, and the wait for it. `workerId` is null if the run has to wait for a claim.
+   * Stores a new run through `store`, offering it a free place of this process's own worker if there is one. `store`
+   * gets the worker's id, so that it can store the run as claimed by that worker; if it returns the claimed run, the
+   * run is driven at once. This saves a claim, and the wait for it. `workerId` is null if the run has to wait for a
+   * claim.
    */
   offerPlace<Stored extends StoredRun>(
     runId: string,
@@ -21,7 +22,7 @@ export interface WorkSignal {
   ): Promise<Stored>
 }
 
-/** What became of a run that was offered a place. */
+/** The result of storing a run that was offered a place. */
 export interface StoredRun {
   /** Set if the run was stored with a lease of the worker. */
   readonly claimed?: LoadedRun | undefined

@@ -24,7 +24,7 @@ export interface RetentionOptions {
 
 const runsAtOnce = 200
 const entriesAtOnce = 1_000
-/** Batches for one scope before the others have their turn. */
+/** How many batches one scope gets before the others have their turn. */
 const batchesInTurn = 20
 /** A run whose messages are still in the context is checked again after this time. */
 const passEveryMs = 3_600_000
@@ -81,7 +81,7 @@ export class Retention {
     const { ids, next } = await listOldRuns(this.#options.db, scope, { after: pass.after, limit: runsAtOnce })
     if (ids.length > 0)
       await this.#batch(kind, (trx) => (kind === 'logs' ? deleteRunLogs(trx, ids) : deleteOldRuns(trx, ids)))
-    // The logs before the cursor are gone for good. Of the runs before it, some may leave their context later.
+    // The logs before the cursor are gone for good, but some runs before it may leave their context later.
     if (next) pass.after = next
     else if (kind === 'runs') Object.assign(pass, { after: undefined, dueAt: now + passEveryMs })
     return next !== undefined

@@ -78,8 +78,8 @@ export class RunClaims {
   }
 
   /**
-   * Has a new run stored as claimed by this worker, and drives it. Undefined if there is no free place, or if other
-   * runs may be waiting for it: they come first. Limits of runs at a time are counted by claims alone.
+   * Stores a new run as claimed by this worker, and drives it. Undefined if there is no free place, or if other runs
+   * may be waiting for it: those come first. Only claims count the limits of runs at a time.
    */
   offerPlace<Stored extends StoredRun>(
     runId: string,
