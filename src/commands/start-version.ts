@@ -46,7 +46,7 @@ export async function startVersion(
     if (earlier) return { outcome: 'accepted', runId: earlier }
     const original = found('Run', runId, await findRunContents(trx, viewer, runId))
     if (original.kind !== 'TURN' || original.request.messages.length === 0) {
-      throw badUserInput(field, 'The run has no input of its own. Expected a run that answers a client's messages.')
+      throw badUserInput(field, "The run has no input of its own. Expected a run that answers a client's messages.")
     }
     const refusal = await refusalWhileHeld(trx, locked.activeRunId)
     if (refusal) return refusal
