@@ -1,7 +1,7 @@
 export const actorKinds = ['KEY', 'PERSON', 'OPEN'] as const
 export type ActorKind = (typeof actorKinds)[number]
 
-/** Who did something, as it is stored with what they did. `kind` and `id` together identify an actor in its tenant. */
+/** Who did something, stored together with what they did. `kind` and `id` together identify an actor in its tenant. */
 export interface Actor {
   readonly kind: ActorKind
   /** KEY: public id of the API key. PERSON: subject of the access token. OPEN: `open`. */

@@ -6,21 +6,21 @@ import { callsOfStep, findTool, isAnswered, lastStep } from './run-state.ts'
 import { hasEnded, statusOfStopReason, type RunError, type StopReason } from './run.ts'
 import { isSettled, type ToolCall, type ToolResult } from './tool-call.ts'
 
-/** The actions that remain once a draft is stored. */
+/** The actions that can remain once a draft is stored. */
 export type Effect =
   | { readonly type: 'call model' }
   | { readonly type: 'compact' }
   | { readonly type: 'run tools'; readonly calls: readonly ToolCall[] }
   | { readonly type: 'wait for tools' }
-  /** Paused or ended: the worker lets go. */
+  /** Paused or ended: the worker is done with the run. */
   | { readonly type: 'stop' }
 
 /**
- * Takes a draft as far as thinking alone can: everything up to the next model call, tool or pause joins the same
- * checkpoint, and so does the mark that says what starts now. A crash then shows what was under way.
+ * Takes a draft as far as it can without acting: everything up to the next model call, tool or pause joins the same
+ * checkpoint, and so does the mark that says what starts now. After a crash, that mark shows what was under way.
  */
 export function advance(draft: Draft): Effect {
-  // The change itself, or a refused call, may have ended the run: nothing follows from that.
+  // The change itself, or a refused call, may have ended the run. Nothing more is to be done then.
   while (!hasEnded(draft.state.run.status)) {
     const action = nextAction(draft.state)
     switch (action.type) {
@@ -79,8 +79,8 @@ export function advance(draft: Draft): Effect {
 }
 
 /**
- * The calls that can run; the others get an error as their result. Rules and arguments were checked when the call was
- * made, and are checked again here: the call may have waited long.
+ * The calls that can run. The others get an error as their result. Rules and arguments were checked when the call was
+ * made, and are checked again here, because the call may have waited for a long time.
  */
 function refuseUnfit(draft: Draft, calls: readonly ToolCall[]): ToolCall[] {
   const fit: ToolCall[] = []
@@ -131,9 +131,8 @@ export interface Ending {
 }
 
 /**
- * The only way to end a run. Whatever is open is closed: every call gets its return, follow-ups that nobody has read
- * are kept in the conversation, the step is finished, and the lease is given up. Releasing the conversation is the
- * store's part of it.
+ * The only way to end a run. Everything open is closed: every call gets its return, follow-ups that no model has read
+ * are kept in the conversation, the step is finished, and the lease is cleared. The store releases the conversation.
  */
 export function endRun(draft: Draft, { stopReason, error }: Ending): void {
   const status = statusOfStopReason(stopReason)
@@ -183,7 +182,10 @@ function storeFollowUps(draft: Draft): void {
   draft.changeRun({ followUps: [] })
 }
 
-/** The worker died during the call, so the outcome is unknown: repeat it if that is safe, else tell the model. */
+/**
+ * The worker died during the call, so the outcome is unknown: repeat the call if that is safe, otherwise tell the
+ * model.
+ */
 function settleLostCall(draft: Draft, call: ToolCall): void {
   if (findTool(draft.state, call.name)?.tool.idempotent) {
     draft.changeCall(call.id, { status: 'READY', startedAt: null })

@@ -7,12 +7,12 @@ import { badUserInput } from './errors.ts'
 import { checkedCount } from './input.ts'
 import type { AgentTool, Tool } from './tool.ts'
 
-/** Increases when older servers could no longer read a document. */
+/** Increased when older servers can no longer read a document. */
 const documentVersion = 1
 
 /**
- * An agent as one JSON document. Agent and tools have the form of the inputs of `createAgent` and `upsertTool`, so they
- * are read like those. There are no secrets in it: of the headers of HTTP tools it has only the names.
+ * An agent as one JSON document. The agent and its tools have the form of the inputs of `createAgent` and `upsertTool`,
+ * so they are read the same way. It contains no secrets: of the headers of HTTP tools, only the names.
  */
 export function exportAgent(agent: Agent, blocks: readonly Block[], agentTools: readonly AgentTool[]): JsonObject {
   const settings = pick(agent, Object.keys(unsetAgent) as (keyof AgentSettings)[])
@@ -32,7 +32,10 @@ export function exportAgent(agent: Agent, blocks: readonly Block[], agentTools: 
   } as unknown as JsonObject
 }
 
-/** What is needed to create the tool elsewhere. Tools in code and of MCP servers cannot be. */
+/**
+ * What is needed to create the tool elsewhere. Tools in code and tools of MCP servers cannot be created from a
+ * document.
+ */
 function definitionOf(tool: Tool): object {
   const implementation = implementationOf(tool)
   if (!implementation) return {}
@@ -79,7 +82,7 @@ export interface AgentDocument {
   readonly tools: readonly DocumentTool[]
 }
 
-/** The parts of a document. `agent` and the definitions of tools still have to be checked as inputs. */
+/** The parts of a document. `agent` and the tool definitions still have to be checked as inputs. */
 export function readAgentDocument(field: string, document: Json): AgentDocument {
   if (!isJsonObject(document)) throw badUserInput(field, 'Expected a JSON object, as `Agent.export` returns it.')
   const { version, agent, tools = [] } = document

@@ -73,7 +73,7 @@ export interface AgentSettingsInput {
   readonly tellTimes?: Given<boolean>
 }
 
-/** An agent of which nothing was said. A name and a model must be given. */
+/** The defaults of a new agent. A name and a model must be given. */
 export const unsetAgent: AgentSettings = {
   name: '',
   description: null,

@@ -3,7 +3,7 @@ import { badUserInput } from './errors.ts'
 import { encodeId } from './ids.ts'
 import { checkedDistinct, shown, type Given } from './input.ts'
 
-/** What agents have beside their own settings: tools and blocks, by id. */
+/** What an agent has besides its own settings: tools and blocks, by id. */
 export interface AgentToolInput {
   readonly toolId: string
   readonly approvalOverride?: Given<boolean>

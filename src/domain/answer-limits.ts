@@ -1,24 +1,24 @@
 import type { ModelPart } from './model-request.ts'
 
-/** Limits on one answer of a model: far above what models write, and low enough to harm nobody. */
+/** Limits on one answer of a model, far above what models write, and low enough to do no harm. */
 export const answerLimits = {
   /** Text and reasoning together. */
   textCharacters: 2_000_000,
   /** Arguments of all calls together. */
   argumentCharacters: 2_000_000,
-  /** What the provider wants back with its reasoning, of the whole answer. */
+  /** What the provider wants back with its reasoning, for the whole answer. */
   providerDataCharacters: 8_000_000,
   calls: 1_000,
-  /** Texts, pieces of reasoning and calls. */
+  /** Texts, pieces of reasoning and calls together. */
   items: 5_000,
   /** A call's name, and its id. */
   nameCharacters: 1_000,
-  /** Chunks in a row that say nothing. Some servers send one for each token of hidden reasoning. */
+  /** Consecutive chunks without content. Some servers send one for each token of hidden reasoning. */
   emptyChunks: 50_000,
   minutes: 360,
 } as const
 
-/** Counts what a model has said, and tells when the answer passes a limit. */
+/** Counts what a model has written, and reports when the answer exceeds a limit. */
 export class AnswerMeter {
   readonly #startedAt: number
   readonly #now: () => number
@@ -34,7 +34,7 @@ export class AnswerMeter {
     this.#startedAt = now()
   }
 
-  /** How the answer passes a limit with this part, as a clause about the answer; undefined while it passes none. */
+  /** Which limit the answer exceeds with this part, as a clause about the answer. Undefined if it exceeds none. */
   excessOf(part: ModelPart): string | undefined {
     this.#emptyChunks = saysNothing(part) ? this.#emptyChunks + 1 : 0
     if (this.#emptyChunks > answerLimits.emptyChunks) {
@@ -78,7 +78,7 @@ export class AnswerMeter {
   }
 }
 
-/** A sign of life, or counts: no progress of the answer itself. */
+/** A sign of life, or token counts, but no progress of the answer itself. */
 export function saysNothing(part: ModelPart): boolean {
   return part.type === 'alive' || part.type === 'usage'
 }

@@ -12,13 +12,13 @@ import { looksAtHistory } from './tool-rule-solver.ts'
 import { needOf } from './tool-call-need.ts'
 import type { ToolCall } from './tool-call.ts'
 
-/** What a request to a model took, whatever came of it, with the requests to models that were not available. */
+/** What a request to a model cost, however it ended, including requests to models that were not available. */
 export interface Measured {
   /** The model that answered, or the last one that was asked. */
   readonly model: string
   readonly failedModels: readonly ModelFailure[]
   readonly requests: number
-  /** As counted by the provider, or estimated if the provider did not report it. */
+  /** The provider's counts, or an estimate if the provider reported none. */
   readonly usage: Usage
   /** Null if nothing was streamed. */
   readonly timeToFirstTokenMs: number | null
@@ -32,9 +32,8 @@ export interface Answer extends Measured {
 }
 
 /**
- * Stores a whole answer: its reasoning and text as messages, its calls with what each waits for. If one call must
- * wait, the others of the step are held back with it: nothing that belongs to one decision of the model runs before
- * a person has seen it.
+ * Stores a complete answer: its reasoning and text as messages, its calls with what each waits for. If one call must
+ * wait, the other calls of the step wait with it: no call of an answer runs before a person has seen them all.
  */
 export function addAnswer(draft: Draft, answer: Answer): void {
   const step = lastStep(draft.state)!
@@ -44,7 +43,7 @@ export function addAnswer(draft: Draft, answer: Answer): void {
     const written = { name: item.name, arguments: parseArguments(item.text), argumentsText: item.text, ordinal }
     const used = { ...written, arguments: withPrefilled(draft.state, written) }
     const wanted = needOf(draft.state, used)
-    // Nobody watches a background run: what would wait for someone is denied at once.
+    // Nobody watches a background run, so a call that would wait for someone is denied at once.
     const denied = draft.state.run.kind === 'SLEEPTIME' && wanted !== 'NOTHING'
     const needs = denied ? 'NOTHING' : wanted
     const call: ToolCall = {
@@ -86,7 +85,9 @@ export function addAnswer(draft: Draft, answer: Answer): void {
   if (calls.length === 0) finishAnsweredStep(draft, answer)
 }
 
-/** A final answer must satisfy the response schema. One that was cut at its maximum length is not asked for again. */
+/**
+ * A final answer must satisfy the response schema. An answer that was cut at its maximum length is not requested again.
+ */
 function finishAnsweredStep(draft: Draft, { items, stopReason }: Answer): void {
   const schema = responseSchemaOf(draft.state)
   const text = items.findLast(({ kind }) => kind === 'ASSISTANT')?.text ?? ''
@@ -99,7 +100,7 @@ function finishAnsweredStep(draft: Draft, { items, stopReason }: Answer): void {
   )
 }
 
-/** Adds what a request took to its step and to the run. The tokens of earlier attempts at the step stay counted. */
+/** Adds the usage of a request to its step and to the run. The tokens of earlier attempts at the step stay counted. */
 export function addMeasured(draft: Draft, measured: Measured): void {
   const { model, failedModels, usage, timeToFirstTokenMs, modelMs } = measured
   draft.addUsage(measured)
@@ -115,15 +116,15 @@ export function addMeasured(draft: Draft, measured: Measured): void {
 const deniedInBackground =
   'This tool has to be approved or run by a person, and nobody watches a background run. The call was denied: go on without it.'
 
-/** When a call that waits is denied if nobody decides. Tools that came with the request have no such limit. */
+/** When a waiting call is denied because nobody decided. Client tools of the request have no such limit. */
 function expiryOf(draft: Draft, name: string): Date | null {
   const timeout = findTool(draft.state, name)?.tool.approvalTimeoutMs
   return timeout ? new Date(draft.at.getTime() + timeout) : null
 }
 
 /**
- * Stores what a cancelled model had said: its text so far, exactly as it was streamed. Half a tool call is dropped,
- * and so is reasoning that a provider would not take back: unsigned, or with nothing said after it.
+ * Stores what a cancelled model had written: its text so far, exactly as it was streamed. An incomplete tool call is
+ * dropped, and so is reasoning that a provider would not accept again: unsigned, or with nothing after it.
  */
 export function addInterruptedAnswer(draft: Draft, items: readonly LiveItem[], measured: Measured): void {
   addMeasured(draft, measured)
@@ -169,7 +170,7 @@ export function allowsParallelCalls(state: Pick<RunState, 'agent'>): boolean {
   return modelSettings.parallelToolCalls && !looksAtHistory(toolRules)
 }
 
-/** Rounds to the precision of the database, so that the state equals a reloaded one. */
+/** Rounded to the precision of the database, so that the state equals a reloaded one. */
 function toTenths(ms: number): number {
   return Math.round(ms * 10) / 10
 }

@@ -8,7 +8,7 @@ import type { AgentTool } from './tool.ts'
 export type ApprovalPolicy =
   | { readonly when: 'ALWAYS' }
   | { readonly when: 'NEVER' }
-  /** If the arguments satisfy the condition, a JSON Schema. */
+  /** Approval is needed if the arguments satisfy the condition, a JSON Schema. */
   | { readonly when: 'CONDITION'; readonly condition: Json }
 
 /**
@@ -25,21 +25,21 @@ export function approvalPolicy(
   return { when: tool.requiresApproval ? 'ALWAYS' : 'NEVER' }
 }
 
-/** Whether there can be arguments with which a call needs approval. */
+/** Whether some arguments can make a call need approval. */
 export function mayNeedApproval(policy: ApprovalPolicy): boolean {
   return policy.when !== 'NEVER'
 }
 
 export function needsApproval(policy: ApprovalPolicy, args: Json): boolean {
   if (policy.when !== 'CONDITION') return policy.when === 'ALWAYS'
-  // A condition that cannot be evaluated counts as satisfied: then a person decides.
+  // A condition that cannot be evaluated counts as satisfied, so that a person decides.
   return matchesSchema(policy.condition, args) ?? true
 }
 
 export const runWaits = ['APPROVAL', 'CLIENT_RESULT'] as const
 export type RunWait = (typeof runWaits)[number]
 
-/** What a run waits for, given the calls that wait. */
+/** What a run waits for, given its waiting calls. */
 export function waitsOf(pending: readonly Pick<ToolCall, 'needs'>[]): RunWait[] {
   const needs = new Set(pending.map((call) => (call.needs === 'CLIENT_EXECUTION' ? 'CLIENT_RESULT' : 'APPROVAL')))
   return runWaits.filter((wait) => needs.has(wait))

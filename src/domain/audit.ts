@@ -13,7 +13,7 @@ export interface AuditEntry {
   readonly actor: Actor | null
   /** Name of the mutation. */
   readonly action: string
-  /** As the API shows it, so that it can be read after the subject is gone. */
+  /** The subject's public id, so that it can be read after the subject is gone. */
   readonly subjectId: string
   readonly before: JsonObject | null
   readonly after: JsonObject | null
@@ -24,7 +24,7 @@ export interface SettingsChange {
   readonly after: JsonObject | null
 }
 
-/** Properties of stored objects that nobody sets, or that the entry has elsewhere. */
+/** Properties of stored objects that are not settings, or that the entry has elsewhere. */
 const notSettings: ReadonlySet<string> = new Set([
   'id',
   'tenantId',
@@ -38,8 +38,8 @@ const notSettings: ReadonlySet<string> = new Set([
 ])
 
 /**
- * The settings that differ between two states of an object; null is an object that does not exist. Undefined if nothing
- * changed. The values of headers are secrets, so only their names are kept.
+ * The settings that differ between two states of an object, where null means that the object does not exist. Undefined
+ * if nothing changed. Header values are secrets, so only the names are kept.
  */
 export function settingsChange(before: object | null, after: object | null): SettingsChange | undefined {
   const one = before && settingsOf(before)
@@ -71,7 +71,7 @@ export interface MadeDecision {
   readonly shown: JsonObject
 }
 
-/** The decisions and single approvals that `after` has and `before` has not. */
+/** The decisions and approvals that are in `after` but not in `before`. */
 export function decisionsMade(before: readonly ToolCall[], after: readonly ToolCall[]): MadeDecision[] {
   return after.flatMap((call): MadeDecision[] => {
     const earlier = before.find(({ id }) => id === call.id)

@@ -20,7 +20,7 @@ export interface BlockInput {
 
 export type BlockSettings = Pick<Block, 'label' | 'value' | 'description' | 'charLimit' | 'readOnly'>
 
-/** A block of which nothing was said. A label must be given. */
+/** The defaults of a new block. A label must be given. */
 export const unsetBlock: BlockSettings = {
   label: '',
   value: '',
@@ -31,7 +31,7 @@ export const unsetBlock: BlockSettings = {
 
 const maxBlockCharLimit = 1_000_000
 
-/** What is left out stays as it is; null clears. `field` is the path of the input. */
+/** Omitted fields stay unchanged. Null restores the default. `field` is the path of the input. */
 export function mergeBlock(field: string, current: BlockSettings, input: BlockInput): BlockSettings {
   const block: BlockSettings = {
     label: mergedRequired(`${field}.label`, input.label, {
@@ -61,7 +61,7 @@ export function mergeBlock(field: string, current: BlockSettings, input: BlockIn
   }
   const size = characterCount(block.value)
   if (size > block.charLimit) {
-    // The one that was given is at fault; where both were, the text.
+    // The error names the field that was given or, if both were, the value.
     const blamed = typeof input.value === 'string' ? 'value' : 'charLimit'
     const takes =
       blamed === 'value'

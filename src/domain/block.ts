@@ -7,13 +7,13 @@ export interface Block {
   readonly charLimit: number
   readonly version: number
   readonly readOnly: boolean
-  /** The conversation that this isolated copy belongs to. Null for a block that agents have. */
+  /** The conversation that this isolated copy belongs to. Null for any other block. */
   readonly conversationId: string | null
   readonly createdAt: Date
   readonly updatedAt: Date
 }
 
-/** A new value for a block, made from the value that it had as `expectedVersion`. */
+/** A new value for a block, computed from the value of its version `expectedVersion`. */
 export interface BlockWrite {
   readonly blockId: string
   readonly value: string

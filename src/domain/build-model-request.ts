@@ -37,7 +37,10 @@ function forcedChoice(tools: readonly string[]): ToolChoice {
   return others.length === 0 ? { tool: only } : 'required'
 }
 
-/** Replaces the calls of the run's own messages by their current state: they have changed since they were stored. */
+/**
+ * Replaces the calls of the run's own messages by their current state, because they have changed since they were
+ * stored.
+ */
 export function withCurrentCalls(state: PromptState, entry: ContextMessage): ContextMessage {
   const { runId, stepIndex } = entry.message
   if (runId !== state.run.id || stepIndex === null) return entry

@@ -7,7 +7,7 @@ export interface BuiltinTool {
   readonly parameters: JsonObject
   readonly parallel: boolean
   readonly idempotent: boolean
-  /** The code's own settings. They hold until a client changes them. */
+  /** The settings in the code. They apply until a client changes them. */
   readonly requiresApproval?: boolean
   readonly approvalCondition?: Json
   readonly approvalTimeoutMs?: number | null
@@ -19,9 +19,9 @@ export interface BuiltinTool {
 const label = { type: 'string', description: 'The label of the memory block.' }
 
 /**
- * Memory tools write our own tables in the checkpoint that stores their result: one that a crash left without a result
- * has written nothing, and is safe to run again. They run one after another, because each sees what the one before it
- * wrote.
+ * Memory tools write our own tables in the checkpoint that stores their result. A call that a crash left without a
+ * result has written nothing, so it is safe to run again. They run one after another, because each sees what the
+ * previous one wrote.
  */
 export const builtinTools: readonly BuiltinTool[] = [
   {
@@ -115,5 +115,5 @@ export const builtinTools: readonly BuiltinTool[] = [
   },
 ]
 
-/** What `includeBaseTools` attaches. */
+/** The tools that `includeBaseTools` attaches. */
 export const baseToolNames = ['memory_insert', 'memory_replace', 'conversation_search'] as const

@@ -32,8 +32,8 @@ export function approvalsOf({ approval, decision, decidedAt }: ApprovableCall): 
 }
 
 /**
- * The approvals given before that still count beside a new one: those by other actors, for the same arguments. An
- * actor counts once, and an approval is for the arguments that it was given for.
+ * The earlier approvals that still count together with a new one: those by other actors, for the same arguments. Each
+ * actor counts once, and an approval only covers the arguments that it was given for.
  */
 export function approvalsBeside(
   { approval, editedArguments }: Pick<ToolCall, 'approval' | 'editedArguments'>,
@@ -43,13 +43,13 @@ export function approvalsBeside(
   return approval.given.filter((given) => !isSameActor(given.actor, actor))
 }
 
-/** How far the approvals of a call reach together. */
+/** The narrowest scope among a call's approvals, which is what they grant together. */
 export function narrowestScope(approvals: readonly Pick<Approval, 'scope'>[]): ApprovalScope {
   const reach = approvals.map(({ scope }) => approvalScopes.indexOf(scope))
   return approvalScopes[Math.min(...reach)] ?? 'ONCE'
 }
 
-/** What the people who approved a call want the model to read with its result. */
+/** The notes to the model by the people who approved a call. */
 export function notesOfApprovals(call: ApprovableCall): string[] {
   const approvals = call.decision?.kind === 'APPROVED' ? approvalsOf(call) : []
   return approvals.flatMap(({ note }) => note ?? [])

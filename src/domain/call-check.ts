@@ -14,9 +14,9 @@ import {
 
 /** Why a call is not run. */
 export interface CallFault {
-  /** What the model reads, so that it can do better. */
+  /** What the model is told, so that it can correct the call. */
   readonly message: string
-  /** The arguments that a rule fixes are at fault: the model cannot mend that, so the run stops. */
+  /** The arguments that a rule fixes are wrong. The model cannot correct that, so the run ends. */
   readonly stopsRun: boolean
 }
 
@@ -28,18 +28,18 @@ export interface CallInQuestion {
   readonly ordinal: number
 }
 
-/** The run's calls that really ran, over all its steps, pauses and workers. */
+/** The run's calls that actually ran, over all its steps, pauses and workers. */
 function historyOf(state: Pick<PromptState, 'calls'>): PastCall[] {
   return state.calls.filter(hasRun).map((call) => ({ name: call.name, output: call.result?.output ?? '' }))
 }
 
-/** The agent's tools and the request's, by name. */
+/** The agent's tools and the client tools of the request, by name. */
 function toolNamesOf(state: PromptState): string[] {
   const names = [...state.tools.map(({ tool }) => tool.name), ...state.run.request.clientTools.map(({ name }) => name)]
   return [...new Set(names)]
 }
 
-/** The parameters of the tool that a call of this name means. */
+/** The parameters of the tool with this name. */
 export function parametersOf(state: RunState, name: string): JsonObject | undefined {
   return (findClientTool(state.run.request, name) ?? findTool(state, name)?.tool)?.parameters
 }
@@ -51,7 +51,7 @@ export function nextCalls(state: PromptState): { readonly tools: readonly string
   return { tools, forced: forcesCall(state.agent.toolRules, history) || wasReminded(state) }
 }
 
-/** Tools that must still be called before the run may end. None where no tool may be called any more. */
+/** Tools that must still be called before the run may end. Empty if no tool may be called any more. */
 export function missingCalls(state: PromptState): string[] {
   const { toolRules } = state.agent
   const names = toolNamesOf(state)
@@ -59,7 +59,7 @@ export function missingCalls(state: PromptState): string[] {
   return missing.length > 0 && allowedTools(toolRules, historyOf(state), names).length > 0 ? missing : []
 }
 
-/** The step before had no calls, and yet the run goes on: the model was told what is missing. */
+/** The previous step had no calls and yet the run continues: the model was told what is missing. */
 function wasReminded(state: PromptState): boolean {
   const before = state.steps.at(-2)
   return (
@@ -70,13 +70,13 @@ function wasReminded(state: PromptState): boolean {
   )
 }
 
-/** The model's arguments, overridden by the arguments that rules prefill. */
+/** The model's arguments, overridden by the arguments that rules fix. */
 export function withPrefilled(state: RunState, call: Pick<CallInQuestion, 'name' | 'arguments'>): Json {
   const prefilled = prefilledFor(state, call.name)
   return prefilled && isJsonObject(call.arguments) ? { ...call.arguments, ...prefilled } : call.arguments
 }
 
-/** Why the call cannot run now; undefined where it can. */
+/** Why the call cannot run now. Undefined if it can. */
 export function faultOfCall(state: RunState, call: CallInQuestion): CallFault | undefined {
   const parameters = parametersOf(state, call.name)
   const allowed = allowedNow(state, call)
@@ -96,7 +96,7 @@ export function faultOfCall(state: RunState, call: CallInQuestion): CallFault | 
   return undefined
 }
 
-/** What is wrong with the arguments that a person gives a call instead of the model's. */
+/** What is wrong with the arguments that a person gave instead of the model's. */
 export function problemsOfEdit(state: RunState, call: CallInQuestion): SchemaProblem[] {
   const parameters = parametersOf(state, call.name)
   const prefilled = Object.entries(prefilledFor(state, call.name) ?? {})
@@ -112,7 +112,7 @@ export function problemsOfEdit(state: RunState, call: CallInQuestion): SchemaPro
   ]
 }
 
-/** Rules that look at the run's calls allow one call per step, so the calls are looked at once per answer. */
+/** Rules that depend on earlier calls allow one call per step, so the calls are checked once per answer. */
 function allowedNow(state: RunState, call: CallInQuestion): string[] {
   const { toolRules } = state.agent
   if (!looksAtHistory(toolRules)) return toolNamesOf(state)
@@ -126,7 +126,7 @@ function prefilledFor(state: RunState, name: string): JsonObject | undefined {
 }
 
 /**
- * Calls of the step that are going to run and have not yet: they count, so that no limit is passed by several at once.
+ * Calls of the step that will run but have not yet. They count, so that several calls together do not exceed a limit.
  */
 function underWay(state: RunState, { ordinal }: CallInQuestion): string[] {
   const step = lastStep(state)?.index
@@ -140,7 +140,7 @@ function isOver(status: string): boolean {
   return status !== 'PENDING' && status !== 'READY'
 }
 
-/** What a schema says of single arguments, without what it says of several together, such as which are required. */
+/** The part of a schema about single arguments, without what concerns several, such as which are required. */
 function propertiesOf(schema: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(schema).filter(([keyword]) => !combining.has(keyword)))
 }

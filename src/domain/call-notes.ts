@@ -2,7 +2,7 @@ import { sameJson, storableJson, type Json } from '../util/json.ts'
 import { notesOfApprovals, type ApprovableCall } from './call-approvals.ts'
 import type { ToolCall } from './tool-call.ts'
 
-/** How a call differs from what its model wrote. */
+/** How a call differs from what the model wrote. */
 export interface ChangedArguments {
   readonly by: 'a person' | 'a tool rule'
   /** The arguments that the call ran with. */
@@ -11,24 +11,24 @@ export interface ChangedArguments {
 
 type Call = Pick<ToolCall, 'argumentsText' | 'arguments' | 'editedArguments'>
 
-/** Undefined where the call runs with the arguments that its model wrote. */
+/** Undefined if the call runs with the arguments that the model wrote. */
 export function changedArguments(call: Call): ChangedArguments | undefined {
   const { argumentsText, arguments: used, editedArguments } = call
   const written = parsed(argumentsText)
   if (editedArguments !== null && !sameJson(editedArguments, written)) {
     return { by: 'a person', ran: JSON.stringify(editedArguments) }
   }
-  // Text that is not JSON has no arguments, so nothing was changed.
+  // Text that is not JSON has no arguments, so none were changed.
   if (used === null || sameJson(used, written)) return undefined
   return { by: 'a tool rule', ran: JSON.stringify(used) }
 }
 
-/** The arguments that the call ran with, or runs with if nobody changes them any more. */
+/** The arguments that the call ran with, or will run with unless someone changes them. */
 export function argumentsThatRan(call: Call): string {
   return changedArguments(call)?.ran ?? call.argumentsText
 }
 
-/** What the model must know about its call beside the result, in whole sentences. */
+/** What the model must know about its call besides the result, in whole sentences. */
 export function notesOf(call: ApprovableCall & Call): string[] {
   const changed = changedArguments(call)
   return [

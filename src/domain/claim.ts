@@ -2,7 +2,7 @@ import { isSameActor, type Actor } from './actor.ts'
 import type { Draft } from './draft.ts'
 import type { ToolCall, ToolCallClaim } from './tool-call.ts'
 
-/** Who wants to run a call of a client tool, and for how long they keep others from it. */
+/** Who wants to execute a client tool's call, and for how long nobody else may. */
 export interface ClaimRequest {
   readonly claimantId: string
   readonly actor: Actor
@@ -11,12 +11,12 @@ export interface ClaimRequest {
 
 export type ClaimOutcome = 'claimed' | 'claimed by another' | 'already decided' | 'nothing pending' | 'not of a client'
 
-/** The claim that counts now. Null if there is none, or if it has run out. */
+/** The claim that is valid now. Null if there is none, or if it has expired. */
 export function currentClaim({ claim }: Pick<ToolCall, 'claim'>, now: Date): ToolCallClaim | null {
   return claim && new Date(claim.expiresAt) > now ? claim : null
 }
 
-/** Claims a call that waits for a client, or extends the client's own claim. Anything else changes nothing. */
+/** Claims a call that waits for a client, or extends the client's own claim. In all other cases nothing changes. */
 export function claimCall(draft: Draft, call: ToolCall, { claimantId, actor, leaseMs }: ClaimRequest): ClaimOutcome {
   if (call.decision?.actor) return 'already decided'
   if (call.status !== 'PENDING') return 'nothing pending'

@@ -2,7 +2,7 @@ import { sameJson } from '../util/json.ts'
 import type { BuiltinTool } from './builtin-tools.ts'
 import { toolDefaults, type Tool } from './tool.ts'
 
-/** Settings that a tool's code begins with and that clients may change. */
+/** Settings that a tool gets from its code and that clients may change. */
 export const codeSettingNames = [
   'requiresApproval',
   'approvalCondition',
@@ -26,13 +26,13 @@ export function settingsInCode(definition: BuiltinTool): CodeSettings {
 
 export interface FollowedCode {
   readonly tool: Tool
-  /** Settings that a client has changed, and that the code sets to something else. */
+  /** Settings that a client has changed and for which the code has another value. */
   readonly kept: readonly (keyof CodeSettings)[]
 }
 
 /**
- * A stored tool as its code now defines it. A setting follows the code unless a client has changed it since: then it is
- * no longer what the code last said (`before`).
+ * Updates a stored tool to its current code. A setting follows the code unless a client has changed it, which shows in
+ * its no longer being what the code last said (`before`).
  */
 export function followCode(stored: Tool, before: CodeSettings, definition: BuiltinTool): FollowedCode {
   const code = settingsInCode(definition)

@@ -12,8 +12,8 @@ const evictionStep = 0.1
 const shortestSummary = 16
 
 /**
- * Messages that stay or go together: all of one step (a call and its return are never parted), and each message that is
- * no step's by itself. The current summary is none of them: every compaction replaces it.
+ * Messages that stay or go together: all of one step, so that a call is never separated from its return, and each
+ * message outside of steps by itself. The current summary is not among them, because every compaction replaces it.
  */
 export function unitsOf(context: readonly ContextMessage[]): ContextMessage[][] {
   const messages = context.filter(({ message }) => message.type !== 'SUMMARY')
@@ -33,8 +33,8 @@ function stepKey({ message }: ContextMessage, index: number): string {
 }
 
 /**
- * The first unit that must stay, whatever it weighs: what the run's model has not answered yet, which is its last input
- * and returns that it has not read, and calls that have no return. The number of units where nothing must.
+ * The first unit that must stay, however large: what the model has not answered yet (the last input, and returns that
+ * it has not read), and calls that have no return. Equals the number of units if none must stay.
  */
 export function firstToStay(units: readonly (readonly ContextMessage[])[], runId: string): number {
   let first = units.length
@@ -56,7 +56,7 @@ function hasOpenCalls(unit: readonly ContextMessage[]): boolean {
   return (types.includes('TOOL_CALL') || types.includes('APPROVAL_REQUEST')) && !types.includes('TOOL_RETURN')
 }
 
-/** The context without steps that have no return yet: a well-formed exchange. */
+/** The context without steps whose returns are missing, so that every call has its return. */
 export function withoutOpenCalls(context: readonly ContextMessage[]): ContextMessage[] {
   const open = new Set(unitsOf(context).filter(hasOpenCalls).flat())
   return context.filter((entry) => !open.has(entry))
@@ -80,8 +80,9 @@ export interface CompactionPlan {
 }
 
 /**
- * Where to cut. A sliding window evicts the oldest share, then a tenth more at a time until the rest fits well; where
- * it cannot, and in mode ALL, everything goes that may. Undefined where nothing may go, or where it would be of no use.
+ * Where to cut. A sliding window removes the oldest share, then a tenth more at a time until the rest fits well. If
+ * that is not possible, and in mode ALL, everything goes that may. Undefined if nothing may go, or if it would not
+ * help.
  */
 export function planCompaction(task: CompactionTask): CompactionPlan | undefined {
   if (task.firstToStay === 0) return undefined
@@ -101,12 +102,12 @@ export function planCompaction(task: CompactionTask): CompactionPlan | undefined
 function planToEvictAll(task: CompactionTask): CompactionPlan | undefined {
   const evict = task.firstToStay
   const room = task.window - task.fixed - keptWeight(task, evict)
-  // Half of the room is left to the answer.
+  // Half of the free space is left for the answer.
   const summaryTokens = Math.floor(Math.min(task.window * summaryShare, room / 2))
   return summaryTokens < shortestSummary ? undefined : { evict, summaryTokens }
 }
 
-/** The fewest units, and one at the least, that have so large a share of all messages. */
+/** The smallest number of units, at least one, that make up this share of all messages. */
 function unitsOfShare({ units }: CompactionTask, share: number): number {
   // Subtracts an epsilon: 0.3 * 10 is 2.9999…
   const wanted = share * units.reduce((total, unit) => total + unit.messages, 0) - 1e-6

@@ -1,15 +1,15 @@
-/** What a message or result says about a stored file. Files never change, so nothing here can become wrong. */
+/** What a message or result stores about a file. Files never change, so this stays correct. */
 export interface FileReference {
-  /** Which file of the conversation it is. Made from the content, the name and the media type. */
+  /** Identifies the file in its conversation. Derived from the content, the name and the media type. */
   readonly key: string
   readonly mediaType: string
   readonly name: string | null
   readonly sizeBytes: number
-  /** Estimated tokens of the content, for a model that reads it. */
+  /** Estimated tokens of the content for a model that can read it. */
   readonly tokens: number
 }
 
-/** A part of a message or tool result, as it is stored. A part without bytes of its own names a file. */
+/** A part of a message or tool result, as stored. Large content is in a file, and the part names it. */
 export type ContentPart =
   | { readonly text: string }
   /** An http or https URL, or a data URL that is too short to be stored as a file. */
@@ -30,7 +30,7 @@ export function fileOf(part: ContentPart): FileReference | undefined {
   return 'document' in part ? part.document : undefined
 }
 
-/** Whether it is an image or a document follows from the media type. */
+/** The media type tells whether it is an image or a document. */
 export function partOfFile(file: FileReference): ContentPart {
   return file.mediaType.startsWith('image/') ? { image: file } : { document: file }
 }
@@ -40,7 +40,7 @@ export function textOf(content: readonly (object | { readonly text: string })[])
   return content.flatMap((part) => ('text' in part ? [part.text] : [])).join('\n')
 }
 
-/** Describes content for readers that cannot be shown it: its name, type and size, or its address. */
+/** Describes content to readers that cannot see it: its name, type and size, or its address. */
 export function describePart(part: Exclude<ContentPart, { readonly text: string }>): string {
   const noun = kindOf(part) === 'IMAGE' ? 'image' : 'document'
   const file = fileOf(part)

@@ -8,7 +8,7 @@ export interface RunFailure {
   readonly error: RunError
 }
 
-/** The failure of a context that cannot be shortened further, with the size of each part. */
+/** The error for a context that cannot be shortened further, with the size of each part. */
 export function overflowOf(
   request: ModelRequest,
   blocks: readonly Block[],

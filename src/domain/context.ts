@@ -14,10 +14,10 @@ export interface ContextMessage {
 }
 
 /**
- * The exchange as a model sees it, made from the messages that are in the context. The parts of one step become one
- * assistant turn, all its returns one tool turn. A call shows the arguments that it ran with. What was decided about
- * it, and who changed its arguments, is told with its return, so the message with the decisions is left out. An agent
- * that is told the times is told those that are stored: what was sent once stays the same, so prompt caches find it.
+ * The exchange as a model sees it, made from the messages in the context. The parts of one step become one assistant
+ * turn, and all its returns one tool turn. A call shows the arguments that it ran with. Decisions about a call, and who
+ * changed its arguments, are told with its return, so the message with the decisions is left out. If the agent is told
+ * times, they are the stored ones: what was sent once stays the same, and prompt caches can match it.
  */
 export function toModelMessages(
   context: readonly ContextMessage[],
@@ -72,14 +72,15 @@ export function toModelMessages(
   return messages.map((message) => inCallOrder(message, places))
 }
 
-/** Replaces returns that a provider refused: every call must have a return. */
+/** Replaces returns that a provider refused, because every call must have a return. */
 const withheld = 'withheld: the provider refused it'
 /** Some formats cannot mark a return as an error, and Anthropic refuses an error without text. */
 const silentFailure = 'The tool failed without saying why.'
 
 /**
- * Positions of what the model was given and has not answered: it leaves the context when the run fails, so that it
- * cannot fail the next one too. Returns come from their calls' results, and are withheld instead.
+ * Positions of what the model was given and has not answered. These messages leave the context when the run fails, so
+ * that they cannot make the next run fail too. Returns are made from their calls' results, so they are withheld
+ * instead.
  */
 export function unansweredInput(
   context: readonly ContextMessage[],
@@ -99,7 +100,7 @@ export function unansweredInput(
   return positions
 }
 
-/** The position of each call among the calls of its step. Models repeat ids, so these cannot be used. */
+/** The position of each call among the calls of its step. Models repeat call ids, so ids cannot be used for this. */
 type CallPlaces = Map<AssistantPart, number>
 
 function assistantParts(message: Message, callsOfStep: readonly ToolCall[], places: CallPlaces): AssistantPart[] {
@@ -122,8 +123,8 @@ function assistantParts(message: Message, callsOfStep: readonly ToolCall[], plac
 }
 
 /**
- * A step's calls are stored in two messages, those that wait after those that don't; the model wrote them in another
- * order, in which their returns come too.
+ * A step's calls are stored in two messages, waiting calls after the others. This restores the order in which the model
+ * wrote them, which is also that of their returns.
  */
 function inCallOrder(message: ModelMessage, places: CallPlaces): ModelMessage {
   if (message.role !== 'assistant') return message
@@ -131,7 +132,7 @@ function inCallOrder(message: ModelMessage, places: CallPlaces): ModelMessage {
   return { ...message, parts: message.parts.toSorted((one, other) => place(one) - place(other)) }
 }
 
-/** A summary as the model that continues the conversation reads it. */
+/** The summary as the model that continues the conversation reads it. */
 function presentSummary(text: string): string {
   return `Earlier messages of this conversation are no longer shown. This is a summary of them:\n\n${text}`
 }

@@ -6,7 +6,7 @@ export interface ConversationInput {
   readonly metadata?: Given<Json>
 }
 
-/** Undefined: it stays as it is. */
+/** Undefined leaves it unchanged. */
 export interface ConversationChanges {
   readonly title: string | null | undefined
   readonly metadata: JsonObject | undefined

@@ -15,6 +15,6 @@ export interface Conversation {
   readonly contextFrom: number
   readonly summaryPosition: number | null
   readonly activeRunId: string | null
-  /** The conversation that a sleeptime agent works for in this one. Null for any other. */
+  /** The conversation that a sleeptime agent works for in this one. Null for all other conversations. */
   readonly forConversation: string | null
 }

@@ -1,6 +1,6 @@
 /**
- * A place in a run's stream: after the entry `seq`, and where that entry is a StepStarted or StepRestarted, after
- * `offset` UTF-16 units of the `item`-th item of the live step that follows it.
+ * A place in a run's stream: after the entry `seq` and, if that entry is a StepStarted or StepRestarted, after `offset`
+ * UTF-16 units of item `item` in the live step that follows it.
  */
 export interface RunCursor {
   readonly runId: string
@@ -9,11 +9,13 @@ export interface RunCursor {
   readonly offset: number
 }
 
-/** What the reader of a conversation knows beside its place in a run's stream. */
+/** What the reader of a conversation knows besides its place in a run's stream. */
 export interface KnownState {
-  /** The last run of the branch that it knows as current, by its `hold`. Undefined if it is the cursor's run. */
+  /**
+   * The last run of the branch that the reader knows as current, by its `hold`. Undefined if it is the cursor's run.
+   */
   readonly tip: number | undefined
-  /** The queue that it knows (`queueTag`). Empty for an empty queue. */
+  /** The queue that the reader knows (`queueTag`). Empty for an empty queue. */
   readonly queue: string
 }
 
@@ -23,8 +25,8 @@ export interface DecodedCursor extends RunCursor, KnownState {
 
 /**
  * Written as `c1.<run>.<conversation>.<seq>`, then `.<item>.<offset>` inside a live step, then what the reader of a
- * conversation knows: `.b<tip>` and `.q<queue>`. Opaque to clients, the same on every process. The conversation is
- * there because a cursor outlives its run if the conversation is cleared.
+ * conversation knows: `.b<tip>` and `.q<queue>`. Opaque to clients and equal on every process. It names the
+ * conversation, because a cursor outlives its run if the conversation is cleared.
  */
 export function encodeCursor(conversationId: string, cursor: RunCursor, known?: KnownState): string {
   const run = cursor.runId.replaceAll('-', '')
@@ -40,7 +42,7 @@ export function encodeKnown(known: KnownState | undefined): string {
 const pattern =
   /^c1\.([0-9a-f]{32})\.([0-9a-f]{8})\.(0|[1-9][0-9]{0,8})(?:\.(0|[1-9][0-9]{0,5})\.(0|[1-9][0-9]{0,9}))?(?:\.b(0|[1-9][0-9]{0,8}))?(?:\.q([0-9a-f]{8}))?$/
 
-/** Undefined for anything that `encodeCursor` cannot have made. */
+/** Undefined for anything that `encodeCursor` cannot have produced. */
 export function decodeCursor(text: string): DecodedCursor | undefined {
   const match = pattern.exec(text)
   if (!match) return undefined

@@ -1,6 +1,6 @@
 import { mediaTypeOf } from './media-type.ts'
 
-/** A base64 data URL, taken apart. */
+/** The parts of a base64 data URL. */
 export interface DataUrl {
   /** In lower case, without parameters. */
   readonly mediaType: string
@@ -9,7 +9,7 @@ export interface DataUrl {
 
 const head = /^data:([\w!#$&^.+-]{1,100}\/[\w!#$&^.+-]{1,100})((?:;[\w-]+=[^;,]{0,100}){0,5});base64$/i
 
-/** Undefined for anything but a data URL in base64 that has a media type and content. */
+/** Undefined unless it is a base64 data URL with a media type and content. */
 export function parseDataUrl(url: string): DataUrl | undefined {
   const comma = url.indexOf(',')
   if (comma < 0 || comma > 1_000) return undefined
@@ -18,7 +18,7 @@ export function parseDataUrl(url: string): DataUrl | undefined {
   return mediaType !== undefined && isBase64(base64) ? { mediaType: mediaTypeOf(mediaType), base64 } : undefined
 }
 
-/** Checked without a pattern for the whole text: a pattern that repeats needs memory for every repetition. */
+/** Not checked with one pattern for the whole text, because a repeating pattern needs memory for every repetition. */
 function isBase64(text: string): boolean {
   if (text.length === 0 || text.length % 4 !== 0) return false
   const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0

@@ -39,8 +39,8 @@ interface Deciding {
 }
 
 /**
- * Why decisions are refused, all of them. They are compared with what is stored before the run's state is looked at:
- * the same decision again is never refused, however far the run has come since.
+ * Why decisions are refused, all together. They are compared with the stored decisions before the run's state is looked
+ * at: repeating the same decision is never refused, however far the run has come since.
  */
 export function refusalOf(
   state: RunState,
@@ -63,7 +63,10 @@ export function refusalOf(
   return decided.length > 0 ? alreadyDecided(decided) : refusalOfContent(state, open, actor)
 }
 
-/** Nothing waits any more. A call that a person decided has that decision; any other has nothing to be told. */
+/**
+ * Nothing waits any more. If a person decided the call, that decision is reported; otherwise there is nothing to
+ * report.
+ */
 function refusalOfLate(open: readonly ToolCall[]): DecisionRefusal {
   const decided = open.filter(isDecided).filter(({ decision }) => decision.actor !== null)
   return decided.length > 0
@@ -90,8 +93,8 @@ function toldDecision({ decision, decidedAt }: DecidedCall): string {
 }
 
 /**
- * A follow-up comes with a decision. If all decisions were made before, it either came with one of them then, or it
- * comes too late: the model may have been called already. It is refused rather than lost.
+ * A follow-up comes with a decision. If all decisions were made before, the follow-up either came with one of them, or
+ * it is too late, because the model may have been called already. It is refused rather than lost.
  */
 function refusalOfFollowUp(
   decided: readonly ToolCall[],

@@ -39,7 +39,7 @@ export interface DecisionInput {
   readonly followUp: readonly GivenMessage[]
 }
 
-/** Each decision with the call of the run that it is about. Undefined if the run has no such call. */
+/** Each decision with the call that it is about. Undefined if the run has no such call. */
 export function withCalls<Given extends { readonly toolCallId: string }>(
   state: Pick<RunState, 'calls'>,
   decisions: readonly Given[],
@@ -49,8 +49,8 @@ export function withCalls<Given extends { readonly toolCallId: string }>(
 }
 
 /**
- * Whether the same decision was made before: then making it again succeeds and changes nothing. While a call waits for
- * several approvals, that is one by the same actor; once it is decided, by anybody.
+ * Whether the same decision was made before. Making it again succeeds and changes nothing. While a call waits for
+ * several approvals, only one by the same actor counts as the same; once it is decided, one by anybody does.
  */
 export function isSameDecision(given: GivenDecision, call: ToolCall, actor: Actor): boolean {
   const { decision } = call
@@ -65,7 +65,7 @@ export function isSameDecision(given: GivenDecision, call: ToolCall, actor: Acto
     : given.kind === 'DENIED' && decision.reason === given.reason
 }
 
-/** Whether this follow-up came with a decision about the call before. */
+/** Whether this follow-up already came with a decision about the call. */
 export function hasFollowUp(call: ToolCall, hash: string): boolean {
   const { decision } = call
   return decision?.followUpHash === hash || approvalsOf(call).some((approval) => approval.followUpHash === hash)
@@ -80,7 +80,7 @@ export function hashOfFollowUp(followUp: readonly GivenMessage[]): string | unde
   return followUp.length === 0 ? undefined : jsonHash(followUp as unknown as Json)
 }
 
-/** Stores the decisions about calls that wait, none of which is refused. Decisions made before stay as they are. */
+/** Stores the decisions about waiting calls, none of which is refused. Earlier decisions stay. */
 export function applyDecisions(draft: Draft, { decisions, followUp }: DecisionInput, actor: Actor): void {
   const followUpHash = hashOfFollowUp(followUp)
   const deciding = withCalls(draft.state, decisions)
@@ -122,7 +122,7 @@ function applyDecision(draft: Draft, call: ToolCall, given: GivenDecision, by: B
 
 const undecided = { reason: null, note: null, scope: null } as const
 
-/** The last approval that a call needs settles it. One before that is kept, and the call goes on waiting. */
+/** The last approval that a call needs decides it. Earlier ones are kept, and the call keeps waiting. */
 function approve(
   draft: Draft,
   call: ToolCall,
@@ -146,7 +146,7 @@ function approve(
   }
 }
 
-/** The agent's tools, by the id of their attachment, that these decisions approve for all later runs of the agent. */
+/** The agent's tools, by the id of their attachment, that these decisions approve for all future runs of the agent. */
 export function toolsApprovedForAgent(before: RunState, after: RunState): string[] {
   const waited = new Set(before.calls.filter((call) => call.status === 'PENDING').map((call) => call.id))
   const approved = after.calls.filter((call) => waited.has(call.id) && call.decision?.kind === 'APPROVED')
@@ -183,7 +183,7 @@ export function denyExpired(draft: Draft): boolean {
   return expired.length > 0
 }
 
-/** With the last decision the run goes on: from here it is a worker's again. False where something still waits. */
+/** After the last decision the run continues, and a worker can claim it again. Returns false if a call still waits. */
 export function resumeIfDecided(draft: Draft): boolean {
   const { run, calls } = draft.state
   if (run.status !== 'AWAITING_APPROVAL' || calls.some((call) => call.status === 'PENDING')) return false

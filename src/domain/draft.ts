@@ -22,39 +22,39 @@ export interface PositionedMessage {
   readonly position: number
 }
 
-/** Where a conversation's context begins, and the summary that stands for all that came before. */
+/** Where a conversation's context begins, and the summary that replaces everything before it. */
 export interface ContextBounds {
   readonly contextFrom: number
   readonly summaryPosition: number | null
 }
 
-/** What one checkpoint writes, all of it or nothing. */
+/** What one checkpoint writes, all or nothing. */
 export interface Checkpoint {
-  /** The run as it must be found for the checkpoint to hold. */
+  /** What the run must be when the checkpoint is stored. Otherwise the checkpoint is refused. */
   readonly before: DrivenRun
   readonly after: DrivenRun
   readonly at: Date
   readonly messages: readonly PositionedMessage[]
   readonly newSteps: readonly Step[]
   readonly changedSteps: readonly Step[]
-  /** The step whose model answered, failed or was stopped. Null if the checkpoint is about something else. */
+  /** The step whose model answered, failed or was stopped. Null for any other checkpoint. */
   readonly asked: Step | null
   readonly newCalls: readonly ToolCall[]
   readonly changedCalls: readonly ToolCall[]
   /** Positions of messages that leave the context. */
   readonly excluded: readonly number[]
-  /** Where the conversation's context begins from now on, where it was compacted. */
+  /** Where the conversation's context begins from now on, if it was compacted. */
   readonly context: ContextBounds | null
   readonly entries: readonly LogEntry[]
   /** Files that results refer to. */
   readonly files: readonly NewFile[]
-  /** What memory tools wrote. One whose block has changed meanwhile makes the whole checkpoint fail. */
+  /** What memory tools wrote. If one of the blocks has changed meanwhile, the whole checkpoint fails. */
   readonly blocks: readonly BlockWrite[]
 }
 
 /**
- * A run's state with changes that are not stored yet. It numbers messages and entries as the store will, so the
- * state after it is the state that a reload would give. It decides nothing: `advance` does.
+ * A run's state with changes that are not stored yet. It numbers messages and entries as the store will, so its state
+ * is what a reload would give. It decides nothing: `advance` does.
  */
 export class Draft {
   #state: RunState
@@ -67,7 +67,7 @@ export class Draft {
   readonly #changedSteps = new Set<number>()
   readonly #newCalls = new Set<string>()
   readonly #changedCalls = new Set<string>()
-  /** The draft's own copy of the calls, made by the first change, and where in it each call is. */
+  /** The draft's own copy of the calls, made by the first change, and the index of each call in it. */
   #calls: { readonly list: ToolCall[]; readonly places: Map<string, number> } | undefined
   readonly #excluded: number[] = []
   readonly #blocks: BlockWrite[] = []
@@ -118,7 +118,7 @@ export class Draft {
     this.#state = { ...this.#state, run: { ...this.#state.run, ...change } }
   }
 
-  /** Moves the run to another status and tells it. A move that the table of transitions lacks is a bug. */
+  /** Moves the run to another status and logs it. A transition that is not in the table is a bug. */
   setStatus(
     status: StoredRunStatus,
     outcome: { readonly stopReason?: StopReason; readonly error?: RunError } = {},
@@ -140,14 +140,14 @@ export class Draft {
     })
   }
 
-  /** Marks a call as running in this process, or not any longer. Nothing of it is stored. */
+  /** Marks a call as running in this process, or as no longer running. This is not stored. */
   setInFlight(callIds: Iterable<string>): void {
     this.#state = { ...this.#state, inFlight: new Set(callIds) }
   }
 
   // ── messages ──
 
-  /** `items` are the places that its text or calls had in the live step, for readers that stopped inside one. */
+  /** `items` are the indexes that its text or calls had in the live step, for readers whose cursor is inside one. */
   addMessage<Type extends MessageType>(
     type: Type,
     content: MessageContents[Type],
@@ -182,7 +182,7 @@ export class Draft {
     this.#excluded.push(...positions)
   }
 
-  /** Puts a summary in the place of all that comes before `keptFrom`; null: of everything so far. */
+  /** Replaces everything before `keptFrom` by a summary. With null, it replaces everything so far. */
   compact(text: string, keptFrom: number | null): void {
     const { run, nextPosition } = this.#state
     const summaryPosition = run.nextPosition ?? nextPosition
@@ -216,7 +216,7 @@ export class Draft {
     this.#log({ type: 'stepStarted', index })
   }
 
-  /** The model is asked again for the last step: what its deltas built so far is void. */
+  /** The model is asked again for the last step. The deltas so far are void. */
   restartStep(model: string): void {
     const step = lastStep(this.#state)!
     this.changeStep({
@@ -245,7 +245,7 @@ export class Draft {
     this.#log({ type: 'stepFinished', index: lastStep(this.#state)!.index })
   }
 
-  /** Counts requests to models, whatever came of them and whatever they were for. */
+  /** Counts requests to models, however they ended and whatever they were for. */
   addUsage({ usage, requests }: { readonly usage: Usage; readonly requests: number }): void {
     const { run } = this.#state
     this.changeRun({ usage: sumOfUsage(run.usage, usage), steps: run.steps + requests })
@@ -259,7 +259,7 @@ export class Draft {
     this.#newCalls.add(call.id)
   }
 
-  /** A change of status is an entry of the log. */
+  /** Every change of status adds a log entry. */
   changeCall(id: string, change: Partial<ToolCall>): void {
     const { list, places } = this.#ownCalls()
     const place = places.get(id)
@@ -269,7 +269,7 @@ export class Draft {
     if (change.status) this.#log({ type: 'call', id, status: change.status })
   }
 
-  /** Says how a call stands that was just added. */
+  /** Logs the status of a call that was just added. */
   announceCall(call: ToolCall): void {
     this.#log({ type: 'call', id: call.id, status: call.status })
   }
@@ -296,12 +296,14 @@ export class Draft {
     this.changeCall(id, { ...change, decision, decidedAt: this.#at })
   }
 
-  /** One message with every return of the step, and before it what was decided, where something was. */
+  /** Adds one message with all returns of the step, preceded by one with the decisions, if there were any. */
   returnResults(stepIndex: number): void {
     this.addMessage('TOOL_RETURN', {}, { stepIndex })
   }
 
-  /** Changed in place: an answer may have a thousand calls, and copying all of them for each would take seconds. */
+  /**
+   * Changed in place: an answer may have a thousand calls, and copying all of them for each change would take seconds.
+   */
   #ownCalls() {
     if (!this.#calls) {
       const list = [...this.#state.calls]

@@ -37,12 +37,12 @@ export function badCursor(message: string): HoldpointError {
   return new HoldpointError('BAD_CURSOR', message)
 }
 
-/** `what` as a reader would say it: 'agent', 'run' … Another tenant's thing is not found either. */
+/** `what` is a noun for readers: 'agent', 'run' … An object of another tenant counts as not found. */
 export function notFound(what: string, id: string): HoldpointError {
   return new HoldpointError('NOT_FOUND', `There is no ${what} with the id ${id}.`, { id })
 }
 
-/** Runs checks of an input that is part of a larger one: `input.name` is then reported as `<place>.name`. */
+/** Runs the checks of an input that is part of a larger one, so that `input.name` is reported as `<place>.name`. */
 export async function checkedAt<Result>(place: string, check: () => Promise<Result> | Result): Promise<Result> {
   try {
     return await check()

@@ -7,8 +7,8 @@ export interface ModelFailure {
 }
 
 /**
- * Whether another model may answer where this one failed: it is overloaded, rate limited or unreachable. What is wrong
- * with the request or the key does not lead to another model: whoever set them should see the error.
+ * Whether another model may answer when this one failed: it is overloaded, rate limited or unreachable. If the request
+ * or the key is wrong, no other model is asked, because whoever set them should see the error.
  */
 export function isUnavailable({ type, retryable }: RunError): boolean {
   return type === 'LLM_RATE_LIMIT' || type === 'LLM_TIMEOUT' || (type === 'LLM_ERROR' && retryable)

@@ -11,7 +11,7 @@ export interface StoredFile extends FileReference {
   readonly createdAt: Date
 }
 
-/** Where a file is: a file has no id beside these. */
+/** The place of a file, which also identifies it. */
 export type FilePlace = Pick<StoredFile, 'conversationId' | 'key'>
 
 /** Content to store as a file. */
@@ -39,7 +39,7 @@ export function newFile({ mediaType, name, bytes }: Pick<NewFile, 'mediaType' | 
   }
 }
 
-/** Undefined for a URL that is kept as it is. */
+/** Undefined for a URL that is stored unchanged. */
 export function fileOfUrl(url: string, name: string | null = null): NewFile | undefined {
   const data = url.length > maxInlineUrl ? parseDataUrl(url) : undefined
   return data && newFile({ mediaType: data.mediaType, name, bytes: Buffer.from(data.base64, 'base64') })
@@ -49,7 +49,7 @@ export function referenceTo({ key, mediaType, name, sizeBytes, tokens }: FileRef
   return { key, mediaType, name, sizeBytes, tokens }
 }
 
-/** The same file gives the same key, so that storing it twice changes nothing. */
+/** The same file has the same key, so storing it twice changes nothing. */
 function keyOf(hash: Buffer, mediaType: string, name: string | null): string {
   const digest = createHash('sha256')
     .update(hash)

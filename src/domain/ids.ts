@@ -22,7 +22,7 @@ export const idPrefixes = {
 
 export type IdKind = keyof typeof idPrefixes
 
-/** As a reader would say it: 'agent', 'mcp server' … */
+/** The noun for readers: 'agent', 'mcp server' … */
 export function nounOf(kind: IdKind): string {
   return kind.replaceAll(/(?<=[a-z])(?=[A-Z])/g, ' ').toLowerCase()
 }
@@ -36,7 +36,7 @@ export function encodeId(kind: UuidKind, uuid: string): string {
   return `${idPrefixes[kind]}_${uuid.replaceAll('-', '')}`
 }
 
-/** The ids of a run and of what it belongs to, as the API shows them. Every log line about a run has them. */
+/** The public ids of a run and of what it belongs to. Every log line about a run has them. */
 export function shownRunIds(run: {
   readonly id: string
   readonly conversationId: string
@@ -51,12 +51,12 @@ export function shownRunIds(run: {
   }
 }
 
-/** A step has no id of its own: it is a run's, by its index. */
+/** A step has no id of its own: its run and its index identify it. */
 export function encodeStepId(runId: string, index: number): string {
   return `${idPrefixes.Step}_${runId.replaceAll('-', '')}_${index}`
 }
 
-/** A file has no id of its own: it is a conversation's, by its key. */
+/** A file has no id of its own: its conversation and its key identify it. */
 export function encodeFileId({ conversationId, key }: FilePlace): string {
   return `${idPrefixes.File}_${conversationId.replaceAll('-', '')}_${key.replaceAll('-', '')}`
 }
@@ -66,7 +66,7 @@ export type DecodedId =
   | { readonly kind: 'Step'; readonly runId: string; readonly index: number }
   | ({ readonly kind: 'File' } & FilePlace)
 
-/** Undefined for anything that this server cannot have given out. */
+/** Undefined for anything that this server cannot have issued. */
 export function decodeId(id: string): DecodedId | undefined {
   const match = /^([a-z]+)_([0-9a-f]{32})(?:_([0-9a-f]{1,32}))?$/.exec(id)
   if (!match) return undefined

@@ -3,11 +3,11 @@ import { isJsonObject, storableText, type Json, type JsonObject } from '../util/
 import { badUserInput } from './errors.ts'
 
 /**
- * Checks of single values that a client gave. Each returns the value as it is to be stored, or throws BAD_USER_INPUT
- * that names the field by its path, says what is wrong with the value and what the field takes.
+ * Checks of single values from a client. Each returns the value to store, or throws BAD_USER_INPUT, which names the
+ * field by its path and says what is wrong with the value and what is expected.
  */
 
-/** A field of an input: absent and null mean different things. */
+/** A field of an input. Absent and null mean different things. */
 export type Given<T> = T | null | undefined
 
 /** An omitted value stays unchanged, null becomes `cleared`, and any other value is checked. */
@@ -19,7 +19,7 @@ export function merged<Value, Stored>(
   return value === null ? options.cleared : options.check(value)
 }
 
-/** As `merged`, for what every such thing has. */
+/** Like `merged`, for fields that must not be null. */
 export function mergedRequired<Value, Stored>(
   field: string,
   value: Given<Value>,
@@ -29,7 +29,7 @@ export function mergedRequired<Value, Stored>(
   return value === undefined ? options.current : options.check(value)
 }
 
-/** In characters as Postgres counts them, which is by code point. */
+/** Counts characters as Postgres does, by code point. */
 export function characterCount(text: string): number {
   let count = text.length
   for (let index = 0; index < text.length; index += 1) {
@@ -43,7 +43,7 @@ export function characterCount(text: string): number {
 
 export function checkedText(field: string, value: string, { max }: { readonly max: number }): string {
   const text = storableText(value)
-  // Most texts are far from the limit, and no text has more characters than UTF-16 units.
+  // No text has more characters than UTF-16 units, so most texts need no counting.
   if (text.length > max) {
     const count = characterCount(text)
     if (count > max) throw badUserInput(field, `It has ${count} characters. At most ${max} are allowed.`)
@@ -51,7 +51,7 @@ export function checkedText(field: string, value: string, { max }: { readonly ma
   return text
 }
 
-/** Without white space around it, and not empty. */
+/** Trims white space, and refuses an empty text. */
 export function checkedName(field: string, value: string, { max }: { readonly max: number }): string {
   const name = checkedText(field, storableText(value).trim(), { max })
   if (name === '') throw badUserInput(field, `It is empty. Expected 1 to ${max} characters.`)
@@ -79,7 +79,7 @@ interface Range {
   readonly to: number
 }
 
-/** For Int and Float alike: GraphQL has seen to the difference. */
+/** For Int and Float alike: GraphQL has already checked the type. */
 export function checkedNumber(field: string, value: number, { from, to }: Range): number {
   if (value >= from && value <= to) return value
   throw badUserInput(field, `${value} is out of range. Expected a number from ${from} to ${to}.`)
@@ -119,12 +119,12 @@ function checkedSize(field: string, value: Json): void {
     throw badUserInput(field, `It is ${bytes} bytes of JSON. At most ${maxJsonBytes} are allowed.`)
 }
 
-/** The schema of answers. Null means free text. */
+/** The schema of a run's answer. Null means free text. */
 export function checkedResponseSchema(field: string, schema: Json): Json {
   return schema === null ? null : checkedSchema(field, checkedObject(field, schema))
 }
 
-/** A JSON Schema, with the place of its fault named. */
+/** A JSON Schema. The error names the place of the fault. */
 export function checkedSchema(field: string, value: Json): Json {
   checkedSize(field, value)
   const compiled = compileSchema(value)
@@ -133,7 +133,7 @@ export function checkedSchema(field: string, value: Json): Json {
   throw badUserInput(field, `It is not a valid JSON Schema: ${path === '' ? '' : `${path} `}${message}.`)
 }
 
-/** A JSON Schema whose values are objects: what tools take. */
+/** A JSON Schema for objects, which the parameters of tools must be. */
 export function checkedObjectSchema(field: string, value: Json): JsonObject {
   const schema = checkedSchema(field, checkedObject(field, value)) as JsonObject
   if (schema.type !== 'object') {
@@ -152,7 +152,7 @@ export function checkedTimezone(field: string, value: string): string {
   }
 }
 
-/** A value for an error message, cut if it is long. */
+/** A value for an error message, shortened if it is long. */
 export function shown(value: string): string {
   return JSON.stringify(value.length > 100 ? `${value.slice(0, 99)}…` : value)
 }

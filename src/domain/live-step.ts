@@ -1,7 +1,7 @@
 import type { ProviderData } from './message.ts'
 import type { ToolCallNeed } from './tool-call.ts'
 
-/** A piece of a step as the model writes it. Its id is that of the message or call it will become. */
+/** A piece of a step that the model is writing. Its id is that of the message or call that it will become. */
 export type LiveItem =
   | {
       readonly kind: 'ASSISTANT' | 'REASONING'
@@ -27,9 +27,8 @@ export type LiveItem =
     }
 
 /**
- * The end of a text that grows, once more: readers that keep up take what is new from here. A long string that was
- * just appended to is copied whole when any part of it is looked at, so looking at it for every chunk would cost the
- * square of its length.
+ * A second copy of the end of a growing text: readers that keep up take what is new from here. Reading any part of a
+ * long string that was just appended to copies all of it, so doing that for every chunk would take quadratic time.
  */
 export interface RecentText {
   from: number
@@ -38,7 +37,7 @@ export interface RecentText {
 
 const recentLength = 512
 
-/** Appends what was written to an item. */
+/** Appends new text to an item. */
 export function writeText(item: { text: string; recent?: RecentText | undefined }, text: string): void {
   const recent = (item.recent ??= { from: item.text.length, text: '' })
   recent.text += text
@@ -50,7 +49,7 @@ export function writeText(item: { text: string; recent?: RecentText | undefined 
   item.text += text
 }
 
-/** A step that is being written: what belongs to the StepStarted or StepRestarted entry `seq`. */
+/** A step that is being written. It belongs to the StepStarted or StepRestarted entry `seq`. */
 export interface LiveStep {
   readonly seq: number
   readonly stepIndex: number
@@ -75,18 +74,21 @@ interface ShownText {
   readonly complete: boolean
 }
 
-/** Part of an item's text, without looking at the whole where the part is recent. */
+/** Part of an item's text, without touching the whole text if the part is recent. */
 export function sliceText({ text, recent }: ShownText, from: number, to: number): string {
   return recent && from >= recent.from ? recent.text.slice(from - recent.from, to - recent.from) : text.slice(from, to)
 }
 
-/** How much of a live step someone has: all items before `item`, and `offset` UTF-16 units of it. */
+/** How much of a live step someone has: all items before `item`, and `offset` UTF-16 units of that one. */
 export interface LivePosition {
   readonly item: number
   readonly offset: number
 }
 
-/** What of an item can be shown and kept: all but half a surrogate pair, whose other half is still to come. */
+/**
+ * The part of an item that can be shown and stored: everything but half of a surrogate pair whose other half is still
+ * to come.
+ */
 function sendableLength(item: ShownText): number {
   const { length } = item.text
   return !item.complete && isHigh(sliceText(item, length - 1, length)) ? length - 1 : length
@@ -97,7 +99,7 @@ export interface LivePiece extends LivePosition {
   readonly end: number
 }
 
-/** What a live step has beyond a position: of one item, and only once the ones before it are complete. */
+/** What a live step has beyond a position: the rest of one item, and only once the items before it are complete. */
 export function pieceBeyond(items: readonly ShownItem[], position: LivePosition): LivePiece | undefined {
   let { item, offset } = position
   for (;;) {
@@ -111,7 +113,7 @@ export function pieceBeyond(items: readonly ShownItem[], position: LivePosition)
   }
 }
 
-/** The offset, or the one before it where it would split a surrogate pair. */
+/** The offset, or one less if it would split a surrogate pair. */
 function wholeOffset(item: ShownText, offset: number): number {
   if (offset === 0) return 0
   const around = sliceText(item, offset - 1, offset + 1)

@@ -1,4 +1,4 @@
-/** By time zone: to make one takes longer than all the rest of a prompt. */
+/** Kept by time zone, because making one takes longer than the rest of a prompt. */
 const formats = new Map<string, Intl.DateTimeFormat>()
 
 function partsOf(time: Date, timeZone: string): Record<string, string> {

@@ -8,7 +8,7 @@ import type { Tool } from './tool.ts'
 const maxDescription = 10_000
 const maxSchema = 256 * 1024
 
-/** The settings of a tool that its MCP server decides, as they are stored. The tenant sets everything else. */
+/** The settings of a tool that its MCP server decides. The tenant sets everything else. */
 export function settingsOfListed({ description, parameters }: ListedTool): Pick<Tool, 'description' | 'parameters'> {
   const text = storableText(description)
   const cut = text.length > maxDescription ? `${text.slice(0, maxDescription).toWellFormed()} …` : text
@@ -36,8 +36,8 @@ export function newMcpTool(
 }
 
 /**
- * The names that a tool may get here, best first: its own name; if another tool has that, the same with the server's
- * name in front; then numbered ones. Characters that tool names must not contain become underscores.
+ * The names that a tool may get here, best first: its own name; the same with the server's name in front, if another
+ * tool has it; then numbered ones. Characters that are not allowed in tool names become underscores.
  */
 export function namesForMcpTool(server: Pick<McpServer, 'name'>, tool: Pick<ListedTool, 'name'>): string[] {
   const own = usableName(tool.name)
@@ -51,8 +51,8 @@ function usableName(name: string): string {
 }
 
 /**
- * The schema as it is stored, or one that takes any object where a model could not use it: it is not valid, or it is
- * too deep or too large. The MCP server checks the arguments too.
+ * The schema to store. If a model could not use it (invalid, too deep or too large), a schema that accepts any object.
+ * The MCP server checks the arguments too.
  */
 function usableSchema(schema: JsonObject): JsonObject {
   const any = { type: 'object' }

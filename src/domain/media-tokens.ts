@@ -1,7 +1,7 @@
 import { imageSize } from '../util/image-size.ts'
 import { isPdf, isTextType } from './media-type.ts'
 
-/** What content weighs for a model that reads it. Like all weights here, an estimate that errs to the high side. */
+/** The tokens of content for a model that reads it. Like all token counts here, an estimate on the high side. */
 export function estimateTokens(mediaType: string, bytes: Buffer): number {
   if (isTextType(mediaType)) return Math.ceil(bytes.length / 3)
   if (mediaType.startsWith('image/')) return imageTokens(bytes)
@@ -9,9 +9,9 @@ export function estimateTokens(mediaType: string, bytes: Buffer): number {
   return descriptionTokens
 }
 
-/** Of an image whose size is unknown. */
+/** For an image whose size is unknown. */
 export const usualImageTokens = 1_500
-/** Of a document behind a URL, whose size is unknown. */
+/** For a document behind a URL, whose size is unknown. */
 export const usualDocumentTokens = 5_000
 const maxImageTokens = 1_600
 /** Providers scale larger images down to this many pixels on the longer side. */
@@ -26,16 +26,16 @@ function imageTokens(bytes: Buffer): number {
   return Math.min(maxImageTokens, Math.max(1, Math.ceil(pixels / pixelsPerToken)))
 }
 
-/** A page is read as text and as an image. */
+/** Models read a page both as text and as an image. */
 const tokensPerPage = 2_000
 const bytesPerPage = 50_000
 
-/** A PDF says how many pages it has, unless that part of it is compressed. */
+/** A PDF states its number of pages, unless that part of it is compressed. */
 function pagesOf(bytes: Buffer): number {
   const text = bytes.toString('latin1')
   const pages = text.match(/\/Type\s{0,9}\/Page(?![A-Za-z])/g)?.length ?? 0
   return pages > 0 ? pages : Math.ceil(bytes.length / bytesPerPage)
 }
 
-/** Content of other types is described in a few words. */
+/** Content of other types is replaced by a short description. */
 const descriptionTokens = 50

@@ -1,4 +1,4 @@
-/** A media type as it is stored: in lower case, without parameters, by its registered name. */
+/** A media type as stored: lower case, without parameters, under its registered name. */
 export function mediaTypeOf(given: string): string {
   const [type = ''] = given.toLowerCase().split(';')
   return type.trim() === 'image/jpg' ? 'image/jpeg' : type.trim()
@@ -10,14 +10,14 @@ const textTypes = new Set([
   ...['application/graphql', 'application/x-sh', 'application/x-www-form-urlencoded', 'image/svg+xml'],
 ])
 
-/** Whether content of this type is text, which every model reads. */
+/** Whether content of this type is text, which every model can read. */
 export function isTextType(mediaType: string): boolean {
   return (
     mediaType.startsWith('text/') || textTypes.has(mediaType) || /^application\/.*\+(json|xml|yaml)$/.test(mediaType)
   )
 }
 
-/** Types of images that models read. */
+/** Image types that models can read. */
 const readImages = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp'])
 
 export function isReadableImage(mediaType: string): boolean {

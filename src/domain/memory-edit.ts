@@ -5,16 +5,16 @@ import { characterCount, shown } from './input.ts'
 export const memoryToolNames = ['memory_insert', 'memory_replace', 'memory_rethink', 'memory_finish_edits'] as const
 export type MemoryToolName = (typeof memoryToolNames)[number]
 
-/** The result of a memory tool. The text of a failure tells the model how to do it right. */
+/** The result of a memory tool. The text of a failure tells the model what to do instead. */
 export type MemoryEdit =
   | { readonly ok: true; readonly output: string; readonly write?: BlockWrite }
   | { readonly ok: false; readonly output: string }
 
 export interface MemoryCall {
   readonly name: MemoryToolName
-  /** Checked against the schema of the tool. */
+  /** Already checked against the tool's schema. */
   readonly args: JsonObject
-  /** The agent's blocks as they are now. */
+  /** The agent's current blocks. */
   readonly blocks: readonly Block[]
   /** Whether the block is unchanged since the model saw it. */
   readonly isAsSeen: (block: Block) => boolean
@@ -32,7 +32,7 @@ export function editMemory({ name, args, blocks, isAsSeen }: MemoryCall): Memory
     case 'memory_replace':
       return replace(block, storableText(args['old_string'] as string), args['new_string'] as string)
     case 'memory_rethink':
-      // It replaces the whole block, so it must not overwrite text that the model has not seen.
+      // This replaces the whole block, so it must not overwrite text that the model has not seen.
       return isAsSeen(block)
         ? written(block, args['new_memory'] as string)
         : failed(

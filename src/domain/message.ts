@@ -19,12 +19,12 @@ export type MessageType = (typeof messageTypes)[number]
 export const messageRoles = ['USER', 'SYSTEM'] as const
 export type MessageRole = (typeof messageRoles)[number]
 
-/** A message as a client gives it. */
+/** A message from a client. */
 export interface GivenMessage {
   readonly role: MessageRole
   readonly content: readonly ContentPart[]
   readonly clientId: string | null
-  /** Who sent it, unless that is whoever started the run. */
+  /** Who sent it, if not the actor that started the run. */
   readonly sentBy?: Actor
 }
 
@@ -39,16 +39,16 @@ interface MessageBase {
   readonly createdAt: Date
 }
 
-/** What a provider needs to accept its own reasoning again: signatures, encrypted items. Opaque to all others. */
+/** What a provider needs to accept its own reasoning again: signatures, encrypted items. Opaque to everyone else. */
 export interface ProviderData {
   readonly model: string
   readonly data: Json
 }
 
-/** `content` of each type, as it is stored. The calls and returns of a step are in `tool_calls`, once. */
+/** The stored `content` of each type. The calls and returns of a step are stored only in `tool_calls`. */
 export interface MessageContents {
   readonly SYSTEM: { readonly content: readonly ContentPart[] }
-  /** `sentBy`: unless that is whoever started the run. */
+  /** `sentBy` is set only if it is not the actor that started the run. */
   readonly USER: { readonly content: readonly ContentPart[]; readonly sentBy?: Actor }
   readonly REASONING: { readonly text: string; readonly redacted: boolean; readonly provider: ProviderData | null }
   readonly ASSISTANT: { readonly text: string; readonly interrupted: boolean; readonly provider: ProviderData | null }
@@ -56,7 +56,7 @@ export interface MessageContents {
   readonly TOOL_RETURN: Readonly<Record<string, never>>
   readonly APPROVAL_REQUEST: Readonly<Record<string, never>>
   readonly APPROVAL_RESPONSE: Readonly<Record<string, never>>
-  /** `contextFrom`: the position from which on messages stay in the context beside the summary. */
+  /** `contextFrom` is the position of the first message that stays in the context after the summary. */
   readonly SUMMARY: { readonly text: string; readonly contextFrom: number }
 }
 
@@ -64,10 +64,10 @@ export type Message = {
   [Type in MessageType]: MessageBase & { readonly type: Type; readonly content: MessageContents[Type] }
 }[MessageType]
 
-/** A message without its content, which lists of messages leave out because it can be large. */
+/** A message without its content, which lists omit because it can be large. */
 export type MessageOutline = MessageBase & { readonly type: MessageType }
 
-/** A message before it is stored. Storing it gives it a position. */
+/** A message that is not stored yet. Storing it gives it a position. */
 export type NewMessage = {
   [Type in MessageType]: {
     readonly id: string
@@ -78,7 +78,10 @@ export type NewMessage = {
   }
 }[MessageType]
 
-/** The calls of a step that a message carries. They are not stored with the message: what a call needs decides. */
+/**
+ * The calls of a step that a message carries. They are not stored with the message: what a call needs decides which
+ * message carries it.
+ */
 export function callsOfMessage<Call extends Pick<ToolCall, 'needs' | 'decision'>>(
   type: MessageType,
   callsOfStep: readonly Call[],

@@ -4,7 +4,7 @@ import type { FilePlace } from './file.ts'
 import { usualDocumentTokens, usualImageTokens } from './media-tokens.ts'
 import { isReadableImage, isTextType } from './media-type.ts'
 
-/** An image or document for a model: at an address that its provider fetches, here, or in a file not loaded yet. */
+/** An image or document for a model: a URL that the provider fetches, inline data, or a file that is not loaded yet. */
 export type Media =
   { readonly url: string } | (MediaFacts & { readonly base64: string }) | (MediaFacts & { readonly file: FilePlace })
 
@@ -15,10 +15,10 @@ export interface MediaFacts {
   readonly tokens: number
 }
 
-/** A part of a user message or tool return in a format that can be converted to every provider's. */
+/** A part of a user message or tool return, in a form that can be converted to every provider's format. */
 export type ModelContent =
   | { readonly text: string }
-  /** Stands for content that the model cannot read. */
+  /** Replaces content that the model cannot read. */
   | { readonly text: string; readonly describes: true }
   | { readonly image: Media }
   | { readonly document: Media }
@@ -55,7 +55,7 @@ export function weighMedia(part: MediaPart): number {
   return media.tokens
 }
 
-/** The parts as text, for readers that see no media: other content is described. */
+/** The parts as text, for readers without media: other content is described. */
 export function contentText(content: readonly ContentPart[]): string {
   return content.map((part) => ('text' in part ? part.text : `[${describePart(part)}]`)).join('\n')
 }

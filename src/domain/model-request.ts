@@ -4,17 +4,17 @@ import type { ProviderData } from './message.ts'
 import type { ModelContent } from './model-content.ts'
 import type { RunError, TokenCounts } from './run.ts'
 
-/** A turn of the exchange in a format that can be converted to every provider's. */
+/** A turn of the exchange, in a form that can be converted to every provider's format. */
 export type ModelMessage =
   | ({ readonly role: 'user'; readonly content: readonly ModelContent[] } & Timed)
-  /** A message of the server or its operator in the middle of the exchange. */
+  /** A message of the server or its operator within the exchange. */
   | ({ readonly role: 'system'; readonly text: string } & Timed)
   | { readonly role: 'assistant'; readonly parts: readonly AssistantPart[] }
-  /** Every return of the assistant turn before it, in the order of its calls. */
+  /** Every return of the assistant turn before it, in the order of the calls. */
   | { readonly role: 'tool'; readonly returns: readonly ModelToolReturn[] }
 
 interface Timed {
-  /** When it happened. Absent unless the model is told the times. */
+  /** When it happened. Absent unless the model is told times. */
   readonly at?: string
 }
 
@@ -40,16 +40,14 @@ export interface ModelTool {
   readonly parameters: JsonObject
 }
 
-/**
- * 'required': some tool must be called. A model that cannot be forced is left to choose among the tools it is given.
- */
+/** 'required': some tool must be called. A model that cannot be forced gets only the allowed tools and chooses. */
 export type ToolChoice = 'auto' | 'required' | { readonly tool: string }
 
 /** Receives the request to a provider and its response, if they are to be kept. */
 export interface Exchange {
-  /** Called for each attempt, with exactly the body that is sent. */
+  /** Called for each attempt, with the exact body that is sent. */
   sent(model: string, body: object): void
-  /** One event of the answer, as it came. */
+  /** One event of the answer, unchanged. */
   received(event: object): void
 }
 
@@ -60,25 +58,25 @@ export interface ModelRequest {
   readonly messages: readonly ModelMessage[]
   /** The tools that the rules allow now. Empty if no tool may be called. */
   readonly tools: readonly ModelTool[]
-  /** 'auto' where it is left out. */
+  /** Defaults to 'auto'. */
   readonly toolChoice?: ToolChoice
   readonly parallelToolCalls: boolean
   readonly settings: ModelSettings
-  /** Another model is asked if this one is not available, so waiting for it would only take time. */
+  /** Another model will be asked if this one is not available, so there is no point in waiting for it. */
   readonly hasFallback?: boolean
   readonly exchange?: Exchange
 }
 
 /**
- * What a model's stream is made of. `item` tells pieces apart that arrive interleaved. A stream ends with exactly one
- * 'finish' or 'failure', unless it was aborted.
+ * The parts of a model's stream. `item` tells interleaved pieces apart. A stream ends with exactly one 'finish' or
+ * 'failure', unless it was aborted.
  */
 export type ModelPart =
   | { readonly type: 'text'; readonly item: string; readonly text: string }
   | { readonly type: 'reasoning'; readonly item: string; readonly text: string }
   | { readonly type: 'call'; readonly item: string; readonly callId: string; readonly name: string }
   | { readonly type: 'arguments'; readonly item: string; readonly text: string }
-  /** The item is complete; `provider` is what must be sent back with it. */
+  /** The item is complete. `provider` is what must be sent back with it. */
   | {
       readonly type: 'done'
       readonly item: string
@@ -87,8 +85,8 @@ export type ModelPart =
     }
   /** A chunk without content: the model is still working. */
   | { readonly type: 'alive' }
-  /** What is counted so far, for requests that don't get to their end. */
+  /** Counts so far, for requests that do not finish. */
   | { readonly type: 'usage'; readonly usage: TokenCounts }
   | { readonly type: 'finish'; readonly reason: 'end' | 'length'; readonly usage: TokenCounts }
-  /** `stopReason` is set where an answer came that cannot be used; else the call itself failed. */
+  /** `stopReason` is set if the answer arrived but cannot be used. Otherwise the call itself failed. */
   | { readonly type: 'failure'; readonly error: RunError; readonly stopReason?: 'INVALID_LLM_RESPONSE' }

@@ -11,29 +11,29 @@ export interface Model {
   readonly provider: string
   readonly contextWindow: number
   readonly capabilities: readonly ModelCapability[]
-  /** Whether its provider can be called: the key, or whatever else it needs, is set. */
+  /** Whether its provider can be called: its key, and whatever else it needs, is set. */
   readonly isConfigured: boolean
 }
 
 /** The models of all providers. */
 export interface ModelCatalog {
-  /** The models that are known now. Asks nobody. */
+  /** The models that are known now. Sends no request. */
   list(): readonly Model[]
-  /** The models that the providers list themselves. Asks each of them, at most every few minutes. */
+  /** The models that the providers list themselves. Sends each of them a request, at most every few minutes. */
   listFresh(): Promise<readonly Model[]>
   find(handle: string): Model | undefined
-  /** What the model reads and does. For a model whose capabilities are a guess, images are among them. */
+  /** What the model can read and do. If that is a guess, it includes images. */
   capabilitiesOf(handle: string): readonly ModelCapability[]
-  /** What has to be set before the model can be called; undefined if nothing has. */
+  /** What has to be set before the model can be called. Undefined if nothing is missing. */
   missingFor(handle: string): string | undefined
-  /** What would be sent to the provider; undefined if no provider has the model. */
+  /** The body that would be sent to the provider. Undefined if no provider has the model. */
   requestBody(request: ModelRequest): JsonObject | undefined
 }
 
-/** For a model that nobody knows any more: small enough for most. */
+/** For a model that is no longer known: small enough for most models. */
 const unknownWindow = 32_000
 
-/** The most tokens that an agent's context may hold: what it was told, else what its model takes. */
+/** The largest context of an agent in tokens: its own setting, otherwise the model's window. */
 export function contextWindowOf(agent: Pick<Agent, 'model' | 'modelSettings'>, models: ModelCatalog): number {
   return agent.modelSettings.contextWindow ?? models.find(agent.model)?.contextWindow ?? unknownWindow
 }

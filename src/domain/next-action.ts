@@ -4,27 +4,27 @@ import { isFaulty, mayCorrect } from './response-schema.ts'
 import type { RunError, StopReason } from './run.ts'
 import { hasRun, isSettled, type ToolCall } from './tool-call.ts'
 
-/** What is to be done next with a run. */
+/** What to do next with a run. */
 export type Action =
   | { readonly type: 'wind down' }
-  /** Calls whose worker is gone, and what is known of them. */
+  /** Calls whose worker is gone, and how each is settled. */
   | { readonly type: 'settle lost calls'; readonly calls: readonly ToolCall[] }
   | { readonly type: 'pause' }
   | { readonly type: 'run tools'; readonly calls: readonly ToolCall[] }
   | { readonly type: 'wait for tools' }
-  /** Every call of the step has its result: tell the model. */
+  /** Every call of the step has a result, so the model is told. */
   | { readonly type: 'return results' }
   | { readonly type: 'store follow-ups' }
-  /** The model wants to end, and rules demand that these tools are called before. */
+  /** The model wants to end its turn, but rules require calls of these tools first. */
   | { readonly type: 'remind'; readonly tools: readonly string[] }
-  /** The answer does not satisfy the response schema: the model is told why. */
+  /** The answer does not satisfy the response schema, so the model is told why. */
   | { readonly type: 'correct answer' }
   | { readonly type: 'end'; readonly stopReason: StopReason; readonly error?: RunError }
   | { readonly type: 'compact' }
   | { readonly type: 'call model' }
 
 /**
- * The loop's one decision, made from nothing but what is stored: the first line that fits. Whoever loads the same
+ * The loop's only decision, made from nothing but what is stored: the first line that applies. Whoever loads the same
  * rows gets the same answer, so approval, retry, drain and crash recovery need no code of their own.
  */
 export function nextAction(state: RunState): Action {
@@ -36,7 +36,7 @@ export function nextAction(state: RunState): Action {
   const lost = running.filter((call) => !state.inFlight.has(call.id))
   if (lost.length > 0) return { type: 'settle lost calls', calls: lost }
   if (state.run.cancelRequestedAt) return { type: 'wait for tools' }
-  // A run that compacts has one message: the summary.
+  // A run that compacts has one message, the summary.
   if (state.run.kind === 'COMPACTION') {
     return state.run.firstPosition === null ? { type: 'compact' } : { type: 'end', stopReason: 'END_TURN' }
   }
@@ -51,7 +51,7 @@ export function nextAction(state: RunState): Action {
   if (step && isAnswered(step)) {
     const missing = missingCalls(state)
     if (missing.length > 0) {
-      // An answer that has been objected to has no stop reason any more.
+      // The stop reason is cleared once the model was told what is wrong with its answer.
       if (calls.length === 0 && step.stopReason !== null && !limitReached(state))
         return { type: 'remind', tools: missing }
     } else {
@@ -74,7 +74,10 @@ function limitReached({ run, steps }: RunState): StopReason | undefined {
   return run.maxTotalTokens !== null && spent >= run.maxTotalTokens ? 'BUDGET_EXCEEDED' : undefined
 }
 
-/** Calls marked parallel start together; then the others one after another, in the order of the model. */
+/**
+ * Calls marked parallel start together. Then the others run one after another, in the order in which the model made
+ * them.
+ */
 function callsToStart(state: RunState, calls: readonly ToolCall[]): ToolCall[] {
   const ready = calls.filter((call) => call.status === 'READY')
   const together = ready.filter((call) => findTool(state, call.name)?.tool.parallel)
@@ -82,7 +85,7 @@ function callsToStart(state: RunState, calls: readonly ToolCall[]): ToolCall[] {
   return calls.some((call) => call.status === 'RUNNING') ? [] : ready.slice(0, 1)
 }
 
-/** A denied or refused call does not count: the model is to hear of it. */
+/** A denied or refused call does not count, because the model must be told about it. */
 function isTerminal(state: RunState, call: ToolCall): boolean {
   return hasRun(call) && state.agent.toolRules.some((rule) => rule.kind === 'TERMINAL' && rule.tool === call.name)
 }

@@ -2,7 +2,7 @@ import { partOfFile, type ContentPart } from './content.ts'
 import { referenceTo, type FilePlace, type NewFile, type StoredFile } from './file.ts'
 import type { GivenMessage } from './message.ts'
 
-/** A part of new content that names a file, before it is known whether the conversation has it. */
+/** A part of new content that names a file, before that file has been looked up in the conversation. */
 export interface OfferedFile {
   readonly file: FilePlace
   /** The id and the input field, for errors. */
@@ -10,24 +10,26 @@ export interface OfferedFile {
   readonly field: string
 }
 
-/** A part of new content, checked without the database. Content that will be a file refers to it already. */
+/**
+ * A part of new content that was checked without the database. Content that will become a file already refers to it.
+ */
 export type OfferedPart = ContentPart | OfferedFile
 
 export type OfferedMessage = Omit<GivenMessage, 'content'> & { readonly content: readonly OfferedPart[] }
 
-/** Content of a request that is to be stored as a file, with the input field that has it. */
+/** Content of a request that will be stored as a file, with the input field that it came from. */
 export interface OfferedUpload {
   readonly file: NewFile
   readonly field: string
 }
 
-/** All files of a request: the ones that it refers to, and the ones that it uploads. */
+/** All files of a request: those that it names, and those that it uploads. */
 export interface OfferedFiles {
   readonly named: readonly OfferedFile[]
   readonly brought: readonly OfferedUpload[]
 }
 
-/** Messages with the files that they bring and name. */
+/** Messages with the files that they include and name. */
 export interface OfferedContent {
   readonly messages: readonly OfferedMessage[]
   readonly files: OfferedFiles
@@ -43,7 +45,7 @@ export function namedFiles(parts: readonly OfferedPart[]): OfferedFile[] {
   return parts.flatMap((part) => ('file' in part ? [part] : []))
 }
 
-/** The part as it is stored. `found` are the files that the request names. */
+/** The part to store. `found` are the files that the request names. */
 export function settlePart(part: OfferedPart, found: ReadonlyMap<string, StoredFile>): ContentPart {
   return 'file' in part ? partOfFile(referenceTo(found.get(part.file.key)!)) : part
 }

@@ -6,11 +6,11 @@ export interface ModelPrice {
   readonly output: number
   /** Input that is read from the provider's cache. */
   readonly cachedInput: number
-  /** Input that is written to the provider's cache, where that costs something else. */
+  /** Input that is written to the provider's cache, if that has a price of its own. */
   readonly cacheWrite: number
 }
 
-/** What a request cost. Null if it used tokens of a model whose price is not known. */
+/** The cost of a request. Null if it used tokens of a model whose price is unknown. */
 export function costOf(used: TokenCounts, price: ModelPrice | undefined): number | null {
   if (used.inputTokens === 0 && used.outputTokens === 0) return 0
   if (!price) return null

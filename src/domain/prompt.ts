@@ -4,9 +4,9 @@ import { dayOf } from './local-time.ts'
 import { describeToolRules } from './tool-rule-text.ts'
 
 /**
- * The system prompt as a model is sent it: the instructions, the tool rules, the memory blocks with what an editor of
- * them needs to know, then the day. What changes least comes first, so that providers can reuse a cached beginning; the
- * time of day would spoil it with every step.
+ * The system prompt that a model is sent: the instructions, the tool rules, the memory blocks with what an editor of
+ * them needs to know, then the day. What changes least comes first, so that providers can reuse a cached prefix. The
+ * time of day would invalidate it in every step.
  */
 export function compileSystemPrompt(
   agent: Pick<Agent, 'instructions' | 'toolRules' | 'timezone'>,

@@ -17,7 +17,7 @@ export function filesToLoad({ messages }: ModelRequest): FilePlace[] {
   })
 }
 
-/** The request, with a description in place of content that a model with these capabilities cannot read. */
+/** The request with descriptions instead of content that a model with these capabilities cannot read. */
 export function describeUnreadable(request: ModelRequest, capabilities: readonly ModelCapability[]): ModelRequest {
   return replaceMedia(request, (part) => {
     const reason = unreadable(part, capabilities)
@@ -25,7 +25,7 @@ export function describeUnreadable(request: ModelRequest, capabilities: readonly
   })
 }
 
-/** The request with the content of its files; documents of text become text. `base64Of` may not have a file. */
+/** The request with the content of its files. Text documents become text. `base64Of` may lack a file. */
 export function withFileContent(
   request: ModelRequest,
   base64Of: (place: FilePlace) => string | undefined,
@@ -55,7 +55,7 @@ function loadedPart(part: MediaPart, base64Of: (place: FilePlace) => string | un
   return 'image' in part ? { image: loaded } : { document: loaded }
 }
 
-/** Why the model cannot read the part; undefined if it can. */
+/** Why the model cannot read the part. Undefined if it can. */
 function unreadable(part: MediaPart, capabilities: readonly ModelCapability[]): string | undefined {
   if ('image' in part) return capabilities.includes('IMAGES') ? undefined : 'You cannot see images.'
   const { document } = part

@@ -4,7 +4,7 @@ import type { PromptState, RunState } from './run-state.ts'
 import type { RunError } from './run.ts'
 import type { Step } from './step.ts'
 
-/** How many answers of a run are returned to the model because they don't satisfy the schema. */
+/** How often per run an answer is returned to the model because it does not satisfy the schema. */
 const maxCorrections = 2
 
 /** The JSON Schema that the run's final answer must satisfy. Null means free text. */
@@ -13,7 +13,7 @@ export function responseSchemaOf({ run, agent }: Pick<PromptState, 'run' | 'agen
   return responseSchema === undefined ? agent.modelSettings.responseSchema : responseSchema
 }
 
-/** The value that an answer is. Undefined if the text is not JSON. One code fence around it is ignored. */
+/** The JSON value of an answer. Undefined if the text is not JSON. A code fence around it is ignored. */
 export function parseOutput(text: string): Json | undefined {
   const [, fenced] = /^\s*```(?:json)?\s*\n(.*)\n\s*```\s*$/is.exec(text) ?? []
   try {
@@ -23,7 +23,7 @@ export function parseOutput(text: string): Json | undefined {
   }
 }
 
-/** Why the answer does not satisfy the schema; undefined if it does. */
+/** Why the answer does not satisfy the schema. Undefined if it does. */
 export function faultOfAnswer(schema: Json, text: string): RunError | undefined {
   const value = parseOutput(text)
   const problems = value === undefined ? [] : checkSchema(schema, value)
@@ -43,8 +43,8 @@ export function correctionOf(fault: RunError): string {
 }
 
 /**
- * Whether the step's answer was not accepted. Its fault is the step's error; its stop reason says that the model has
- * not been told yet.
+ * Whether the step's answer was rejected. The step's error is the reason; its stop reason means that the model has not
+ * been told yet.
  */
 export function isFaulty(step: Step): step is Step & { readonly error: RunError } {
   return step.status === 'COMPLETED' && step.error !== null

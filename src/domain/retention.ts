@@ -2,7 +2,9 @@ export const retainedKinds = ['logs', 'runs', 'archived', 'audit'] as const
 /** What may be deleted when it is old: run logs, ended runs, archived conversations, audit entries. */
 export type RetainedKind = (typeof retainedKinds)[number]
 
-/** How long each kind is kept, in milliseconds. Null: forever. If a kind is absent, the next wider rule applies. */
+/**
+ * How long each kind is kept, in milliseconds. Null means forever. If a kind is absent, the next wider rule applies.
+ */
 export type RetentionRule = Partial<Readonly<Record<RetainedKind, number | null>>>
 
 export interface RetentionRules {
@@ -13,7 +15,7 @@ export interface RetentionRules {
   readonly agents: Readonly<Record<string, RetentionRule>>
 }
 
-/** Whose rows of a kind are deleted if they are older than `before`. */
+/** The rows of a kind that are deleted if they are older than `before`. */
 export interface RetentionScope {
   readonly of: { readonly tenantId: string; readonly exceptAgentIds: readonly string[] } | { readonly agentId: string }
   readonly before: Date

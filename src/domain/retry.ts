@@ -14,8 +14,8 @@ export type RetryObstacle =
 type RetriedRun = Pick<Run, 'status' | 'hold' | 'nextPosition'>
 
 /**
- * What keeps a run from being retried; undefined if nothing does. Only the last run of the current branch can be
- * retried, only if it failed, and only if the conversation was not compacted since.
+ * Why a run cannot be retried. Undefined if it can. Only the last run of the current branch can be retried, only if it
+ * failed, and only if the conversation was not compacted since.
  */
 export function retryObstacle(
   run: RetriedRun,

@@ -3,8 +3,8 @@ import type { RunError, StopReason, StoredRunStatus, Usage } from './run.ts'
 import type { ToolCallNeed, ToolCallStatus } from './tool-call.ts'
 
 /**
- * An entry of a run's log, as it is stored: what happened, by the ids of what it happened to. The row that packs
- * the entries of one checkpoint has their first `seq` and the time.
+ * A stored entry of a run's log: what happened, and the ids of what it happened to. The entries of one checkpoint share
+ * a row, which has their first `seq` and their time.
  */
 export type LogEntry =
   | {
@@ -20,7 +20,7 @@ export type LogEntry =
   | {
       readonly type: 'message'
       readonly id: string
-      /** Where its text, or each of its calls, stood in the live step; absent where it was not streamed. */
+      /** The indexes of its text, or of each of its calls, in the live step. Absent if it was not streamed. */
       readonly items?: readonly number[]
     }
   | { readonly type: 'call'; readonly id: string; readonly status: ToolCallStatus }
@@ -36,7 +36,7 @@ interface EventBase {
   readonly at: Date
 }
 
-/** What a reader of a run's stream is sent. */
+/** What the reader of a run's stream receives. */
 export type RunEvent =
   | (EventBase & { readonly type: 'entry'; readonly seq: number; readonly entry: LogEntry })
   | (EventBase & {
@@ -57,7 +57,7 @@ export type RunEvent =
       readonly argumentsText: string
     })
 
-/** What a reader of a conversation's stream is sent: events of its runs, and what else changed. */
+/** What the reader of a conversation's stream receives: events of its runs, and changes of its queue and branch. */
 export type ConversationEvent =
   | RunEvent
   | { readonly type: 'queue'; readonly cursor: string; readonly at: Date; readonly conversationId: string }
@@ -105,7 +105,7 @@ export function eventTypeOf(event: ConversationEvent): EventType {
   return event.type === 'entry' ? typesOfEntries[event.entry.type] : typesOfOthers[event.type]
 }
 
-/** Which events a reader asked for. */
+/** The events that a reader asked for. */
 export interface EventFilter {
   /** Whether to send live text in addition to stored entries. */
   readonly deltas: boolean
@@ -117,7 +117,7 @@ export function wantsDeltas({ deltas, types }: EventFilter): boolean {
   return deltas && (types === undefined || types.has('TEXT_DELTA') || types.has('TOOL_CALL_DELTA'))
 }
 
-/** The entries of one checkpoint as their readers are sent them. */
+/** The entries of one checkpoint as readers receive them. */
 export function toEntryEvents(
   { id: runId, conversationId }: { readonly id: string; readonly conversationId: string },
   { firstSeq, at, entries }: { readonly firstSeq: number; readonly at: Date; readonly entries: readonly LogEntry[] },

@@ -18,13 +18,13 @@ const maxWaitMs = 300_000
 const maxMessages = 100
 const maxClientTools = 128
 
-/** A longer wait than the maximum is answered after the maximum. */
+/** A wait above the maximum is shortened to the maximum. */
 export function checkedWait(field: string, waitMs: number): number {
   if (waitMs < 0) throw badUserInput(field, `${waitMs} is negative. Expected milliseconds from 0 to ${maxWaitMs}.`)
   return Math.min(waitMs, maxWaitMs)
 }
 
-/** A text by which the client recognises something again. It is kept unchanged, or refused if that is impossible. */
+/** A text by which the client recognises something later. It is stored unchanged, or refused if that is impossible. */
 export function checkedToken(field: string, value: string | null | undefined): string | null {
   if (value === null || value === undefined) return null
   if (value.length < 1 || value.length > 200) {

@@ -1,15 +1,17 @@
 import type { Checkpoint } from './draft.ts'
 import type { RunStatus } from './run.ts'
 
-/** That something of a run changed, for who watches its conversation or its tenant: where to look, not what to see. */
+/**
+ * Tells those who watch a run's conversation or tenant that the run changed. It says where to look, not what changed.
+ */
 export interface RunNews {
-  /** Null: no single run, but which branch of the conversation is current. */
+  /** Null if no single run changed, but the conversation's current branch. */
   readonly runId: string | null
   readonly conversationId: string
   readonly tenantId: string
-  /** The status it has now, where that changed. */
+  /** The new status, if it changed. */
   readonly status: RunStatus | null
-  /** Whether calls began or ceased to wait. */
+  /** Whether calls started or stopped waiting. */
   readonly calls: boolean
 }
 

@@ -5,26 +5,26 @@ import type { Step } from './step.ts'
 import type { ToolCall } from './tool-call.ts'
 import type { AgentTool } from './tool.ts'
 
-/** Up to which position of each conversation, by its id, a background run reads. */
+/** Up to which position a background run reads each conversation, by the conversation's id. */
 export type Reading = Readonly<Record<string, number>>
 
-/** A whole run, with the columns that only its drivers look at. */
+/** A whole run, with the columns that only drivers need. */
 export interface DrivenRun extends Run, RunContents {
   readonly lease: string | null
   readonly workerId: string | null
-  /** Workers that died while they drove the run, since its last checkpoint. */
+  /** How many workers died while they drove the run, since its last checkpoint. */
   readonly deaths: number
   readonly followUps: readonly GivenMessage[]
   readonly approvedTools: readonly string[]
-  /** SLEEPTIME: what it was given to read, once it has begun. */
+  /** SLEEPTIME: what it reads. Set when it begins. */
   readonly reading: Reading | null
-  /** What asked for the run, as the header `traceparent` names it. Null if nothing said so. */
+  /** The span that started the run, in the format of the `traceparent` header. Null if the caller sent none. */
   readonly traceparent: string | null
   /** The conversation whose blocks it sees: its own, or the one that a background run works for. */
   readonly memoryConversationId: string
 }
 
-/** All that decides how a run goes on, as it is stored. */
+/** Everything stored that decides how a run continues. */
 export interface RunState {
   readonly run: DrivenRun
   readonly agent: Agent
@@ -32,13 +32,13 @@ export interface RunState {
   readonly steps: readonly Step[]
   /** Every call of the run, in order: the history that tool rules look at. */
   readonly calls: readonly ToolCall[]
-  /** Where the conversation goes on, should this run not have begun yet. */
+  /** The conversation's next position, for a run that has not begun yet. */
   readonly nextPosition: number
-  /** Calls that run in this process now. A call that is RUNNING and not among them has lost its worker. */
+  /** Calls that are running in this process. A call that is RUNNING and not among them has lost its worker. */
   readonly inFlight: ReadonlySet<string>
 }
 
-/** What decides what a model is sent, of a run or of one that might come. */
+/** What decides what the model is sent, for an existing run or a hypothetical one. */
 export type PromptState = Pick<RunState, 'agent' | 'tools' | 'steps' | 'calls'> & {
   readonly run: Pick<DrivenRun, 'id' | 'request'>
 }
@@ -48,15 +48,15 @@ export function lastStep(state: Pick<RunState, 'steps'>): Step | undefined {
 }
 
 export function callsOfStep(state: Pick<RunState, 'calls'>, index: number): ToolCall[] {
-  // Calls are ordered by step, and it is usually the last step that is asked for.
+  // Calls are ordered by step, and usually the last step is asked for.
   const start = state.calls.findLastIndex((call) => call.stepIndex < index) + 1
   const end = state.calls.findLastIndex((call) => call.stepIndex <= index) + 1
   return state.calls.slice(start, end)
 }
 
 /**
- * Whether the model has answered. Until then the step is made again, after a crash as after a failure. A step that
- * failed has an answer only if it has calls, and then the time that they took is known.
+ * Whether the model has answered. Until then the step is attempted again, after a crash as well as after a failure. A
+ * failed step has an answer only if it has calls, and then the time they took is known.
  */
 export function isAnswered(step: Step): boolean {
   return step.modelMs !== null && (step.status !== 'FAILED' || step.toolsMs !== null)

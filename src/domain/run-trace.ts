@@ -1,12 +1,12 @@
 import { derivedSpanId, parseTraceparent, type TraceContext } from '../util/trace-context.ts'
 import type { Run } from './run.ts'
 
-/** As much of a run as names its spans. */
+/** The part of a run that identifies its spans. */
 type TracedRun = Pick<Run, 'id'> & { readonly traceparent: string | null }
 
 /**
- * A run's own span. Its ids follow from what is stored, so all processes that drive the run, before and after a pause,
- * a crash or a restart, write spans of one trace. Without a `traceparent` the trace has the run's id.
+ * A run's own span. Its ids are derived from what is stored, so all processes that drive the run, before and after a
+ * pause, a crash or a restart, write spans of the same trace. Without a `traceparent`, the trace has the run's id.
  */
 export function traceOfRun(run: TracedRun): TraceContext & { readonly parentSpanId: string | null } {
   const parent = parseTraceparent(run.traceparent)

@@ -3,7 +3,7 @@ import type { Actor } from './actor.ts'
 import type { CompactionSettings } from './agent.ts'
 import type { GivenMessage } from './message.ts'
 
-/** As stored. CANCELLING is how a run shows that is RUNNING and has been asked to stop. */
+/** The stored statuses. A run that is RUNNING and has been asked to stop is shown as CANCELLING. */
 export const storedRunStatuses = ['QUEUED', 'RUNNING', 'AWAITING_APPROVAL', 'COMPLETED', 'FAILED', 'CANCELLED'] as const
 export type StoredRunStatus = (typeof storedRunStatuses)[number]
 export type RunStatus = StoredRunStatus | 'CANCELLING'
@@ -99,9 +99,9 @@ export interface ClientTool {
 export interface RunRequest {
   readonly messages: readonly GivenMessage[]
   readonly clientTools: readonly ClientTool[]
-  /** What the final answer must satisfy. Undefined means the agent's own schema, null free text. */
+  /** The schema of the final answer. Undefined means the agent's schema, null means free text. */
   readonly responseSchema?: Json
-  /** COMPACTION: settings for this run alone. */
+  /** COMPACTION: settings for this run only. */
   readonly compaction?: CompactionSettings
   /** SLEEPTIME: the agent whose conversations the run reads. */
   readonly foregroundAgentId?: string
@@ -111,15 +111,15 @@ export const runKinds = ['TURN', 'COMPACTION', 'SLEEPTIME'] as const
 export type RunKind = (typeof runKinds)[number]
 
 /**
- * Of a run that was retried after others had held the conversation, and so got a new `hold`: the places that it had
- * before, and the first entry that belongs to the new one.
+ * Set if the run was retried after other runs had held the conversation, so that it got a new `hold`: the places that
+ * it had before, and the first entry that belongs to the new place.
  */
 export interface Resumed {
   readonly holds: readonly number[]
   readonly seq: number
 }
 
-/** A run without its contents (`RunContents`), which lists of runs leave out because they can be large. */
+/** A run without its contents (`RunContents`), which lists omit because they can be large. */
 export interface Run {
   readonly id: string
   readonly tenantId: string
@@ -128,11 +128,14 @@ export interface Run {
   /** Its place among the conversation's runs: 1, 2, 3 … in the order in which they were accepted. */
   readonly number: number
   /**
-   * Its place among the runs that held the conversation; null while it waits, and permanently if it was cancelled while
+   * Its place among the runs that held the conversation. Null while it waits, and forever if it was cancelled while
    * waiting.
    */
   readonly hold: number | null
-  /** The place of the run before it on its branch; that of no run if it is the first. Null like `hold`. */
+  /**
+   * The place of the run before it on its branch, or a place that no run has if it is the first. Null if `hold` is
+   * null.
+   */
   readonly previousHold: number | null
   readonly resumed: Resumed | null
   readonly kind: RunKind
@@ -148,8 +151,8 @@ export interface Run {
   readonly hasOutput: boolean
   readonly nextSeq: number
   /**
-   * The run's messages have the positions from `firstPosition` up to, not including, `nextPosition`. If it was retried
-   * after other branches had gone on, their messages are between its own.
+   * The run's messages have the positions from `firstPosition` up to but not including `nextPosition`. If it was
+   * retried after other branches had continued, their messages are in between.
    */
   readonly firstPosition: number | null
   readonly nextPosition: number | null
@@ -183,8 +186,8 @@ export function shownStatus(run: Pick<Run, 'status' | 'cancelRequestedAt'>): Run
 }
 
 /**
- * Which status may follow which. Every statement that changes a status names what it may change from, and takes
- * that list from here. An ended run never changes again, but for `retryRun`, which takes a FAILED one back.
+ * Which status may follow which. Every statement that changes a status takes the statuses that it may change from here.
+ * An ended run never changes again, except that `retryRun` continues a FAILED one.
  */
 export const transitions: Readonly<Record<StoredRunStatus, readonly StoredRunStatus[]>> = {
   QUEUED: ['RUNNING', 'CANCELLED', 'FAILED'],

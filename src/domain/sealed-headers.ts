@@ -3,7 +3,7 @@ import type { SealedHeaders, ToolImplementation } from './tool.ts'
 
 interface SealOptions {
   readonly tenantId: string
-  /** Values that stay the same keep their encrypted form. */
+  /** Unchanged values keep their encrypted form. */
   readonly stored?: SealedHeaders | undefined
 }
 
@@ -25,7 +25,7 @@ export function openHeaders(secrets: SecretBox, headers: SealedHeaders, tenantId
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, secrets.open(value, tenantId)]))
 }
 
-/** Encrypts the headers of a tool as a client gave them. Headers that were not given stay as they are stored. */
+/** Encrypts the headers that a client gave for a tool. Headers that were not given stay as they are stored. */
 export function sealTool<Tool extends ToolImplementation & { readonly tenantId: string }>(
   secrets: SecretBox,
   tool: Tool,

@@ -7,7 +7,7 @@ import type { AgentTool } from './tool.ts'
 import type { ToolRule } from './tool-rules.ts'
 import { defaultBlockCharLimit } from './block.ts'
 
-/** Tools of the agent that is made for a group. The last one ends its run. */
+/** The tools of the agent that is made for a group. The last one ends its run. */
 export const sleeptimeToolNames = ['memory_insert', 'memory_replace', 'memory_rethink', 'memory_finish_edits'] as const
 
 export const personaLabel = 'memory_persona'
@@ -30,7 +30,7 @@ export const sleeptimePersona: BlockSettings = {
   readOnly: false,
 }
 
-/** The agent that is made for a foreground agent: it thinks as that one does, and works by other instructions. */
+/** The agent that is made for a foreground agent. It has the same model, but instructions of its own. */
 export function sleeptimeAgentOf(foreground: Agent, { id, now }: { readonly id: string; readonly now: Date }): Agent {
   const finish: ToolRule = { kind: 'TERMINAL', tool: 'memory_finish_edits' }
   return {
@@ -49,7 +49,7 @@ export function sleeptimeAgentOf(foreground: Agent, { id, now }: { readonly id: 
   }
 }
 
-/** Nobody watches a background run, so an agent whose calls may wait for a person cannot work in the background. */
+/** Nobody watches a background run, so an agent with calls that may wait for a person cannot work in the background. */
 export function refuseWaitingTools(
   field: string,
   agent: Pick<Agent, 'name' | 'toolRules'>,

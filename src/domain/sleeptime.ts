@@ -6,13 +6,13 @@ import type { Reading } from './run-state.ts'
 import { countTokens } from './tokens.ts'
 import { transcriptWithin } from './transcript.ts'
 
-/** What a sleeptime agent has not read yet of one conversation. */
+/** What a sleeptime agent has not read yet in one conversation. */
 export interface UnreadConversation {
   readonly conversationId: string
   readonly title: string | null
   /** Oldest first. */
   readonly messages: readonly ContextMessage[]
-  /** Messages before them that are too many to show. */
+  /** The number of earlier messages that are left out because there are too many. */
   readonly omitted: number
 }
 
@@ -28,7 +28,7 @@ Each entry says whose words follow, and quotes them line by line. "assistant" is
 
 Tend the memory that you share with it: put into your memory blocks what is worth knowing later, correct what is no longer true, and leave alone what is not worth keeping. If you have a block memory_persona, it says how to go about it.`
 
-/** Applies even if there is no room for it: the run then fails and says why. */
+/** Kept even if there is no room for it. Then the run fails and says why. */
 const shortestMaterial = 200
 
 /** The only input message of a background run, with at most this many tokens. */
@@ -48,7 +48,7 @@ function tellConversation(
   return [heading, ...note, transcriptWithin(messages, each)].join('\n\n')
 }
 
-/** The checkpoint that ends a run, telling also which background runs its turn started: before its final status. */
+/** The checkpoint that ends a run, with an entry before the final status that names the background runs of its turn. */
 export function withChildren(checkpoint: Checkpoint, runIds: readonly string[]): Checkpoint {
   const children = runIds.map((runId): LogEntry => ({ type: 'child', runId }))
   const { after, entries } = checkpoint

@@ -4,15 +4,15 @@ import type { RunError, StopReason, Usage } from './run.ts'
 export const stepStatuses = ['RUNNING', 'PAUSED', 'COMPLETED', 'FAILED', 'CANCELLED'] as const
 export type StepStatus = (typeof stepStatuses)[number]
 
-/** One model request and the tool calls that came of it. Its id is its run and index. */
+/** One model request and the tool calls in its answer. Its run and index identify it. */
 export interface Step {
   readonly runId: string
   readonly index: number
-  /** Above 1 where the step was made again. */
+  /** Above 1 if the step was attempted again. */
   readonly attempt: number
   /** The model that answered, or the last one that was asked. */
   readonly model: string
-  /** Models that were not available, so that the next one was asked. */
+  /** Models that were not available, so that the next one was tried. */
   readonly failedModels: readonly ModelFailure[]
   readonly status: StepStatus
   readonly stopReason: StopReason | null

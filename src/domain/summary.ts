@@ -37,7 +37,7 @@ export function summaryRequest(
   }
 }
 
-/** A summary as it is stored. A summary that is too long is cut, because it would not shorten the context. */
+/** A summary as stored. One that is too long is cut, because it would not shorten the context. */
 export function cutSummary(text: string, tokens: number): string {
   const trimmed = text.trim()
   const cut = cutToTokens(trimmed, tokens)

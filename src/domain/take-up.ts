@@ -6,12 +6,12 @@ import { lastStep, type DrivenRun } from './run-state.ts'
 export const poisonAfter = 3
 
 /**
- * After this many deaths, a run is a suspect and driven apart from other suspects, so that the next death blames one
- * run.
+ * After this many deaths, a run is a suspect: only one suspect is driven at a time, so that the next death can be
+ * blamed on one run.
  */
 export const suspectAfter = poisonAfter - 1
 
-/** A worker begins to drive a run that it claimed. The first time, the run's input becomes messages. */
+/** Begins to drive a claimed run. The first time, the run's input becomes messages. */
 export function takeUp(draft: Draft): void {
   const { run } = draft.state
   draft.changeRun({ startedAt: run.startedAt ?? draft.at })

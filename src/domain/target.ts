@@ -1,7 +1,7 @@
 import { notFound, type HoldpointError } from './errors.ts'
 import { encodeId } from './ids.ts'
 
-/** Where a message goes, or what is cancelled. An agent means its main conversation. */
+/** Where a message goes, or what is cancelled. Naming an agent means its main conversation. */
 export type Target = { readonly agentId: string } | { readonly conversationId: string }
 
 export function targetNotFound(target: Target): HoldpointError {

@@ -6,17 +6,18 @@ import { weighMedia, type ModelContent } from './model-content.ts'
 import type { AssistantPart, ModelMessage, ModelRequest, ModelTool } from './model-request.ts'
 
 /**
- * What texts weigh, counted here and not by asking a provider. Every model counts a little differently, so this is an
- * estimate: callers leave room for error, and a provider's "too long" error wins.
+ * Counts tokens here instead of asking a provider. Every model counts slightly differently, so this is an estimate:
+ * callers leave room for error, and a provider's "too long" error takes precedence.
  */
 
-/** The counter's time grows with the square of a word's length, and some scripts know no spaces: it gets pieces. */
-const pieceLength = 400
 /**
- * A text of more pieces is estimated from this many, evenly spread: counting a megabyte would block for seconds.
+ * The counter takes quadratic time in the length of a word, and some scripts have no spaces, so long texts are cut into
+ * pieces.
  */
+const pieceLength = 400
+/** A text with more pieces is estimated from this many, evenly spread: counting a megabyte would block for seconds. */
 const countedPieces = 125
-/** How many characters of a whole request are counted. Of a longer one, a share of each text is. */
+/** How many characters of a request are counted. In a longer request, only a share of each text is counted. */
 const countedCharacters = 200_000
 /** Special tokens such as <|endoftext|> are counted as ordinary text. */
 const plainText = { disallowedSpecial: new Set<string>() }
@@ -25,10 +26,12 @@ type Tokenizer = typeof TokenizerPackage
 
 let tokenizer: Tokenizer | undefined
 
-/** The tables are loaded when first needed: they take 70 MB, and most contexts are too short to need counting. */
+/**
+ * The tables are loaded when they are first needed: they take 70 MB, and most contexts are too short to need counting.
+ */
 function loadTokenizer(): Tokenizer {
   const loaded = createRequire(import.meta.url)('gpt-tokenizer/encoding/o200k_base') as Tokenizer
-  // It would keep a hundred thousand words, each of which keeps the text alive that it was cut out of.
+  // It would cache a hundred thousand words, each of which keeps the text that it was cut from in memory.
   loaded.setMergeCacheSize(0)
   return loaded
 }
@@ -75,7 +78,7 @@ function lengthWithin(text: string, tokens: number): number {
   for (let start = 0; start < text.length; start += pieceLength) {
     const piece = text.slice(start, start + pieceLength)
     const weight = countPiece(piece)
-    // The piece that does not fit whole is cut in proportion, which errs by a few tokens of four hundred characters.
+    // The piece that does not fit is cut in proportion, which is off by a few tokens per four hundred characters.
     if (weight > left) return start + Math.floor((piece.length * Math.max(0, left - 1)) / weight)
     left -= weight
   }
@@ -84,9 +87,7 @@ function lengthWithin(text: string, tokens: number): number {
 
 export type CountTokens = (text: string, share?: number) => number
 
-/**
- * Remembers what texts weigh that it was asked lately: a context is weighed before every step, and most of it stays.
- */
+/** Remembers the tokens of recent texts: a context is counted before every step, and most of it stays the same. */
 export function createTokenCounter({ maxCharacters = 4_000_000 } = {}): CountTokens {
   const counted = new Map<string, number>()
   let characters = 0

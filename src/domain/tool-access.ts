@@ -8,10 +8,10 @@ export interface ListedTool {
   readonly parameters: JsonObject
 }
 
-/** What commands ask of the room that runs tools, which they don't see. */
+/** What commands need from the tools room, which they must not import. */
 export interface ToolAccess {
-  /** What is wrong with the source of a JAVASCRIPT tool; undefined where it can be called. */
+  /** What is wrong with the source of a JAVASCRIPT tool. Undefined if it can be called. */
   faultOfJavaScript(source: string, tenantId: string): Promise<string | undefined>
-  /** Connects and asks; throws why that did not work, in words for whoever added the server. */
+  /** Connects and lists the tools. Throws an error that is meant for whoever added the server. */
   listMcpTools(server: Pick<McpServer, 'name' | 'url' | 'headers' | 'tenantId' | 'configured'>): Promise<ListedTool[]>
 }

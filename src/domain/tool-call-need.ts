@@ -6,7 +6,7 @@ import type { ToolCallNeed } from './tool-call.ts'
 
 /**
  * What a call waits for. A call that cannot run (no such tool, forbidden by the rules, arguments that do not match the
- * schema) is never offered to anyone: it needs nothing and returns an error.
+ * schema) is never offered to anyone: it waits for nothing and returns an error.
  */
 export function needOf(state: RunState, call: CallInQuestion): ToolCallNeed {
   if (faultOfCall(state, call)) return 'NOTHING'
@@ -14,7 +14,7 @@ export function needOf(state: RunState, call: CallInQuestion): ToolCallNeed {
   if (known !== null) return known
   const agentTool = findTool(state, call.name)!
   const policy = approvalPolicy(agentTool, state.agent.toolRules)
-  // The condition looks at what the tool will be called with.
+  // The condition is evaluated on the arguments that the tool will be called with.
   return needsApproval(policy, withDefaults(agentTool.tool.parameters, call.arguments)) ? 'APPROVAL' : 'NOTHING'
 }
 
@@ -30,6 +30,6 @@ function needOfTool(state: RunState, name: string): ToolCallNeed | null {
 /** What a call will wait for, as readers see it while the model is still writing the arguments. */
 export function announcedNeed(state: RunState, name: string): ToolCallNeed | null {
   const exists = parametersOf(state, name) !== undefined
-  // Nothing waits in a background run: a call that would is denied.
+  // Nothing waits in a background run. Such a call is denied.
   return exists && state.run.kind !== 'SLEEPTIME' ? needOfTool(state, name) : 'NOTHING'
 }

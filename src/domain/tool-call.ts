@@ -14,14 +14,14 @@ export type ApprovalScope = (typeof approvalScopes)[number]
 
 export type ToolReturnStatus = 'SUCCESS' | 'ERROR'
 
-/** The outcome of a call. Names and ids are the call's. */
+/** The outcome of a call. Its name and ids are on the call. */
 export interface ToolResult {
   readonly status: ToolReturnStatus
   /** The text of the result. */
   readonly output: string
   /** All parts, in order, if some are not text. `output` is the text among them. */
   readonly content?: readonly ContentPart[]
-  /** The tool's structured result, if it is not what `output` says as JSON. */
+  /** The tool's structured result, if it differs from the JSON in `output`. */
   readonly json?: Json
   readonly stdout: readonly string[]
   readonly stderr: readonly string[]
@@ -29,12 +29,12 @@ export interface ToolResult {
   readonly durationMs: number | null
 }
 
-/** What was decided. Edited arguments and a client's result are on the call itself. */
+/** The decision. Edited arguments and a client's result are on the call itself. */
 export interface Decision {
   readonly kind: 'APPROVED' | 'DENIED' | 'CLIENT_RETURN'
   readonly reason: string | null
   readonly scope: ApprovalScope | null
-  /** APPROVED: what the model reads with the result. */
+  /** APPROVED: what the model is told together with the result. */
   readonly note: string | null
   /** Null if the approval expired. */
   readonly actor: Actor | null
@@ -55,15 +55,15 @@ export interface Approval {
   readonly followUpHash?: string
 }
 
-/** What a call needs beyond one approval by anybody, as its tool demanded when the call was made. */
+/** What a call needs beyond one approval by anybody, taken from its tool when the call was made. */
 export interface ApprovalTerms {
   readonly required: number
   readonly excludesSender: boolean
-  /** Approvals so far, oldest first, without the one that settled the call. All are for the same arguments. */
+  /** Approvals so far, oldest first, without the one that decided the call. All are for the same arguments. */
   readonly given: readonly Approval[]
 }
 
-/** A client's temporary right to run the call of a client tool. */
+/** A client's temporary right to execute a client tool's call. */
 export interface ToolCallClaim {
   readonly claimantId: string
   readonly claimedBy: Actor
@@ -81,7 +81,7 @@ export interface ToolCall {
   readonly providerCallId: string
   readonly name: string
   readonly argumentsText: string
-  /** Null where the text is not JSON. */
+  /** Null if the text is not JSON. */
   readonly arguments: Json
   readonly editedArguments: Json
   readonly needs: ToolCallNeed
@@ -98,15 +98,15 @@ export interface ToolCall {
   readonly finishedAt: Date | null
 }
 
-/** The arguments of a call: as the model wrote them, as they are used, and as a person edited them. */
+/** The arguments of a call: those that the model wrote, those that are used, and those that a person edited. */
 export type ToolCallArguments = Pick<ToolCall, 'argumentsText' | 'arguments' | 'editedArguments'>
 
-/** A call without its arguments and its result, which lists of calls leave out because they can be large. */
+/** A call without its arguments and its result, which lists omit because they can be large. */
 export interface ToolCallOutline extends Omit<ToolCall, keyof ToolCallArguments | 'result'> {
   readonly hasResult: boolean
 }
 
-/** Whether the call was run, by the server or by a client, successfully or not. A denied or refused call was not. */
+/** Whether the call ran, on the server or in a client, successfully or not. A denied or refused call did not. */
 export function hasRun(call: Pick<ToolCall, 'status' | 'startedAt' | 'decision'>): boolean {
   if (call.status === 'SUCCEEDED') return true
   return call.status === 'FAILED' && (call.startedAt !== null || call.decision?.kind === 'CLIENT_RETURN')

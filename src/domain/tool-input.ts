@@ -37,7 +37,7 @@ export interface ToolInput {
 
 export type ToolSettings = Omit<ToolBase, 'id' | 'tenantId' | 'name' | 'createdAt' | 'updatedAt'> & ToolImplementation
 
-/** The settings of a tool before anything is given. The implementation must be given. */
+/** The defaults of a new tool. The implementation must be given. */
 export const unsetTool: ToolSettings = {
   kind: 'CLIENT',
   description: '',
@@ -57,7 +57,7 @@ export const unsetTool: ToolSettings = {
 
 const maxInt = 2 ** 31 - 1
 
-/** What is left out stays as it is, stored headers too; null clears. */
+/** Omitted fields stay unchanged, including stored headers. Null restores the default. */
 export function mergeTool(current: ToolSettings, input: ToolInput): ToolSettings {
   refuseForeignSettings(current, input)
   const flag = (name: 'requiresApproval' | 'approvalExcludesSender' | 'parallel' | 'idempotent') =>
@@ -121,7 +121,9 @@ export function refuseRulesForTwo(actor: Actor, { approvalsRequired, approvalExc
   if (approvalExcludesSender) throw badUserInput('input.approvalExcludesSender', why)
 }
 
-/** What the code or an MCP server says of a tool is theirs: at the next start or refresh it would be back. */
+/**
+ * The code or the MCP server defines these fields of a tool, so a change would be undone at the next start or refresh.
+ */
 function refuseForeignSettings(current: ToolSettings, input: ToolInput): void {
   const foreign: readonly (keyof ToolInput)[] =
     current.kind === 'BUILTIN'
@@ -134,7 +136,7 @@ function refuseForeignSettings(current: ToolSettings, input: ToolInput): void {
   const owner = current.kind === 'BUILTIN' ? 'the server' : 'its MCP server'
   throw badUserInput(
     `input.${given}`,
-    `It is set by ${owner} for a tool of kind ${current.kind}. Leave it out: approval, limits and tags can be changed.`,
+    `It is set by ${owner} for a tool of kind ${current.kind}. Omit it. Approval, limits and tags can be changed.`,
   )
 }
 
@@ -181,7 +183,7 @@ export function checkedHttpUrl(field: string, value: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url?.protocol !== 'http:' && url?.protocol !== 'https:')
     throw badUserInput(field, `${shown(value)} is not a URL. Expected one that begins with http:// or https://.`)
-  // It would be shown to everyone who may read the tool.
+  // It would be visible to everyone who may read the tool.
   if (url.username !== '' || url.password !== '')
     throw badUserInput(field, 'It holds a user name or password. Put them into an Authorization header.')
   return text
@@ -189,7 +191,7 @@ export function checkedHttpUrl(field: string, value: string): string {
 
 const headerNamePattern = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,200}$/
 
-/** The values are secrets: no message repeats one. */
+/** The values are secrets, so no message repeats one. */
 export function checkedHeaders(field: string, value: Json): Record<string, string> {
   const headers = Object.entries(checkedObject(field, value))
   if (headers.length > 50) throw badUserInput(field, `It has ${headers.length} headers. At most 50 are allowed.`)
@@ -197,7 +199,7 @@ export function checkedHeaders(field: string, value: Json): Record<string, strin
     headers.map(([name, text]) => {
       if (!headerNamePattern.test(name)) throw badUserInput(field, `${shown(name)} is not the name of a header.`)
       if (typeof text !== 'string') throw badUserInput(`${field}.${name}`, 'Expected a string.')
-      // RFC 9110: what fetch would refuse when the tool is called.
+      // RFC 9110: these are the characters that fetch would refuse when the tool is called.
       if (!/^[\t\x20-\x7e\x80-\xff]*$/.test(text))
         throw badUserInput(`${field}.${name}`, 'It holds a character that no header can carry, such as a line break.')
       return [name, storableText(text)]

@@ -6,8 +6,8 @@ import type { ToolResult } from './tool-call.ts'
 type GivenResult = Pick<ToolResult, 'status' | 'output' | 'content' | 'json' | 'stdout' | 'stderr'>
 
 /**
- * A result as it may be stored: its text no longer than the tool's limit, and of text that can be stored. A structured
- * result that is longer is left out, because half of it would be no JSON.
+ * A result that can be stored: its text is no longer than the tool's limit and contains nothing that Postgres refuses.
+ * A structured result that is too long is dropped, because half of it would not be JSON.
  */
 export function truncateResult(result: GivenResult, charLimit: number): Omit<ToolResult, 'durationMs'> {
   const content = result.content && cutParts(result.content, charLimit)
@@ -25,7 +25,7 @@ export function truncateResult(result: GivenResult, charLimit: number): Omit<Too
   }
 }
 
-/** Limits each return in a model request to a fifth of the context window. Stored returns stay whole. */
+/** Limits each return in a model request to a fifth of the context window. Stored returns stay complete. */
 export function cutReturns(messages: readonly ModelMessage[], contextWindow: number): ModelMessage[] {
   const limit = Math.max(5_000, Math.floor(contextWindow / 5) * 4)
   return messages.map((message) =>
@@ -38,7 +38,7 @@ function cutReturn(one: ModelToolReturn, limit: number): ModelToolReturn {
   return { ...one, output: cut(one.output, limit).text, ...(content && { content }) }
 }
 
-/** The JSON twin of an output: the tool's structured result, else what the output is as JSON, else null. */
+/** The output as JSON: the tool's structured result, otherwise the output parsed as JSON, otherwise null. */
 export function jsonOf({ json, output }: Pick<ToolResult, 'json' | 'output'>): Json {
   return json ?? parsed(output) ?? null
 }
@@ -68,7 +68,7 @@ function parsed(text: string): Json | undefined {
   }
 }
 
-/** Cuts the text of the parts to a limit that they share. Parts that are not text stay. */
+/** Cuts the text of all parts to one common limit. Parts that are not text stay. */
 function cutParts<Part extends object>(parts: readonly Part[], limit: number) {
   const kept: Part[] = []
   let left = limit
@@ -86,7 +86,7 @@ function cutParts<Part extends object>(parts: readonly Part[], limit: number) {
   return { parts: kept, truncated }
 }
 
-/** Says where the text was cut, not how much is missing: the sandbox may have cut it before. */
+/** Says where the text was cut, not how much is missing, because the sandbox may have cut it before. */
 function cut(given: string, limit: number): { readonly text: string; readonly truncated: boolean } {
   const text = storableText(given)
   if (text.length <= limit) return { text, truncated: false }

@@ -1,14 +1,14 @@
 import type { RuleProblem, ToolRule } from './tool-rules.ts'
 
 /**
- * Rules that lead in a circle: tools that could never be called because each waits for the other, and tools that a
- * run could never get away from.
+ * Finds rules that form a circle: tools that could never be called because each waits for the other, and tools that a
+ * run could never leave.
  */
 export function conflictProblems(rules: readonly ToolRule[]): RuleProblem[] {
   return [...parentCircles(rules), ...endlessCircles(rules)]
 }
 
-/** `children` may be called only right after `tool`: where that leads back to itself, nothing can be the first. */
+/** `children` may be called only right after `tool`. If that leads back to itself, none of them can be the first. */
 function parentCircles(rules: readonly ToolRule[]): RuleProblem[] {
   const parents = rules.flatMap((rule) => (rule.kind === 'PARENT' ? [rule] : []))
   const before = (tool: string) => parents.filter((rule) => rule.children.includes(tool)).map((rule) => rule.tool)
@@ -32,7 +32,7 @@ function reaches(from: string, to: string, next: (tool: string) => readonly stri
   return seen.has(to)
 }
 
-/** A circle that has a way out is fine: it repeats a tool until another is called. */
+/** A circle with an exit is allowed: it repeats a tool until another one is called. */
 function endlessCircles(rules: readonly ToolRule[]): RuleProblem[] {
   const tools = new Set(rules.map((rule) => rule.tool))
   const followers = new Map([...tools].map((tool) => [tool, followersOf(rules, tool)]))
@@ -56,7 +56,7 @@ function endlessCircles(rules: readonly ToolRule[]): RuleProblem[] {
   )
 }
 
-/** The tools of which one must follow `tool`; undefined where the run may also end, or go on in any way. */
+/** The tools of which one must follow `tool`. Undefined if the run may also end, or continue in any way. */
 function followersOf(rules: readonly ToolRule[], tool: string): string[] | undefined {
   const own = rules.filter((rule) => rule.tool === tool)
   if (own.some((rule) => rule.kind === 'TERMINAL' || rule.kind === 'MAX_CALLS')) return undefined
@@ -69,6 +69,6 @@ function followersOf(rules: readonly ToolRule[], tool: string): string[] | undef
   })
   const [first, ...others] = sets
   const next = [...new Set(first ?? [])].filter((candidate) => others.every((set) => set.includes(candidate)))
-  // Where nothing may follow, the model has to answer.
+  // If nothing may follow, the model has to answer.
   return next.length > 0 ? next : undefined
 }

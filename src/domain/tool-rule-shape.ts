@@ -2,7 +2,7 @@ import { isJsonObject, type Json, type JsonObject } from '../util/json.ts'
 import type { Given } from './input.ts'
 import type { RuleProblem, ToolRule, ToolRuleKind } from './tool-rules.ts'
 
-/** A rule as a client gives it: any field with any kind. */
+/** A rule from a client, which may combine any fields with any kind. */
 export interface ToolRuleInput {
   readonly kind: ToolRuleKind
   readonly tool: string
@@ -24,7 +24,7 @@ const ruleFields: readonly RuleField[] = [
   'prefilledArguments',
 ]
 
-/** Which fields a rule of each kind must have, and which it may have, beside `kind` and `tool`. */
+/** Which fields a rule of each kind must have, and which it may have, besides `kind` and `tool`. */
 const fieldsOfKind: Readonly<Record<ToolRuleKind, { must: readonly RuleField[]; may: readonly RuleField[] }>> = {
   RUN_FIRST: { must: [], may: ['prefilledArguments'] },
   CHILDREN: { must: ['children'], may: ['prefilledArguments'] },
@@ -37,7 +37,7 @@ const fieldsOfKind: Readonly<Record<ToolRuleKind, { must: readonly RuleField[]; 
   REQUIRES_APPROVAL: { must: [], may: [] },
 }
 
-/** What is wrong with one rule taken by itself. Paths start at the rule: `children`. */
+/** What is wrong with a single rule. Paths start at the rule: `children`. */
 export function shapeProblems(rule: ToolRuleInput): RuleProblem[] {
   const { must, may } = fieldsOfKind[rule.kind]
   const problems = ruleFields.flatMap((field): RuleProblem[] => {
@@ -45,7 +45,7 @@ export function shapeProblems(rule: ToolRuleInput): RuleProblem[] {
     if (must.includes(field) && !isGiven)
       return [{ path: field, message: `It is missing. A rule of kind ${rule.kind} needs it.` }]
     if (isGiven && !must.includes(field) && !may.includes(field))
-      return [{ path: field, message: `A rule of kind ${rule.kind} has no such field. Leave it out.` }]
+      return [{ path: field, message: `A rule of kind ${rule.kind} has no such field. Omit it.` }]
     return []
   })
   return problems.length > 0 ? problems : valueProblems(rule)
@@ -74,7 +74,7 @@ function isMapping(value: Json): value is Record<string, string> {
   return tools.length > 0 && tools.every((tool) => typeof tool === 'string')
 }
 
-/** The rule of an input in which `shapeProblems` found nothing. */
+/** The rule for an input in which `shapeProblems` found nothing. */
 export function toToolRule(input: ToolRuleInput): ToolRule {
   const { kind, tool } = input
   const prefilledArguments = (input.prefilledArguments ?? null) as JsonObject | null

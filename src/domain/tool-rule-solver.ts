@@ -1,22 +1,22 @@
 import { canonicalJson, type Json, type JsonObject } from '../util/json.ts'
 import type { ConditionalRule, ToolRule } from './tool-rules.ts'
 
-/** A call that really ran, whatever came of it. */
+/** A call that actually ran, with whatever result. */
 export interface PastCall {
   readonly name: string
   readonly output: string
 }
 
-/** What one rule, or the RUN_FIRST rules together, say about the next call. */
+/** What one rule, or all RUN_FIRST rules together, say about the next call. */
 interface Constraint {
   readonly allows: (tool: string) => boolean
-  /** Whether the model is to make a call now, and not merely which. */
+  /** Whether the model must make a call now, or only which calls it may make. */
   readonly forces: boolean
 }
 
 /**
- * The tools that may be called next: those that every rule allows. An empty list means that none may, never that all
- * may. `history` holds the run's calls in order; `underWay` names calls that are going to run and only count so far.
+ * The tools that may be called next: those that every rule allows. An empty list means none, never all. `history` has
+ * the run's calls in order; `underWay` names calls that will run, of which only the number matters so far.
  */
 export function allowedTools(
   rules: readonly ToolRule[],
@@ -33,7 +33,7 @@ export function looksAtHistory(rules: readonly ToolRule[]): boolean {
   return rules.some((rule) => rule.kind !== 'REQUIRES_APPROVAL')
 }
 
-/** Whether a rule demands that a tool is called now. */
+/** Whether a rule requires a tool call now. */
 export function forcesCall(rules: readonly ToolRule[], history: readonly PastCall[]): boolean {
   return constraintsOf(rules, history, []).some((constraint) => constraint.forces)
 }
@@ -45,7 +45,7 @@ export function uncalledTools(rules: readonly ToolRule[], history: readonly Past
 }
 
 /**
- * The arguments that rules fix for a call of `tool` that is made now. Where two fix the same one, the later rule wins.
+ * The arguments that rules fix for a call of `tool` made now. If two rules fix the same argument, the later one wins.
  */
 export function prefilledArguments(
   rules: readonly ToolRule[],
@@ -65,7 +65,7 @@ function constraintsOf(
 ): Constraint[] {
   const first = rules.filter((rule) => rule.kind === 'RUN_FIRST').map((rule) => rule.tool)
   return [
-    // Several tools cannot all be the first, so any one of them is.
+    // Several tools cannot all be first, so any one of them may be.
     ...(first.length > 0 && history.length === 0 ? [oneOf(first)] : []),
     ...rules.flatMap((rule) => constraintOf(rule, history, underWay) ?? []),
   ]
@@ -127,7 +127,7 @@ function prefills(rule: ToolRule, history: readonly PastCall[], tool: string): b
   }
 }
 
-/** Which tool a CONDITIONAL rule lets follow after its tool returned `output`. */
+/** The tool that a CONDITIONAL rule makes follow after its tool returned `output`. */
 function childFor(rule: ConditionalRule, output: string): { readonly tool: string } | 'any' | 'none' {
   const entries = Object.entries(rule.outputMapping)
   const value = comparable(output)
@@ -138,7 +138,8 @@ function childFor(rule: ConditionalRule, output: string): { readonly tool: strin
 }
 
 /**
- * Equal values have equal texts: 5 and 5.0, true and True, JSON in any order of keys, a string with and without quotes.
+ * Makes equal values equal texts: 5 and 5.0, true and True, JSON in any order of keys, a string with and without
+ * quotes.
  */
 function comparable(text: string): string {
   const trimmed = text.trim()

@@ -5,7 +5,7 @@ import { conflictProblems } from './tool-rule-conflicts.ts'
 import { shapeProblems, toToolRule, type ToolRuleInput } from './tool-rule-shape.ts'
 import { toolsNamedBy, unknownToolProblems, type RuleProblem, type ToolRule } from './tool-rules.ts'
 
-/** The rules as they are stored. Which tools they may name is asked once the agent's tools are known. */
+/** The rules to store. Whether the agent has the tools that they name is checked once its tools are known. */
 export function checkedToolRules(field: string, inputs: readonly ToolRuleInput[]): ToolRule[] {
   checkedCount(field, inputs, { max: 200 })
   for (const [index, input] of inputs.entries()) refuse(`${field}.${index}`, shapeProblems(input))
@@ -21,12 +21,12 @@ export function checkedToolRules(field: string, inputs: readonly ToolRuleInput[]
   return rules
 }
 
-/** Of rules that are being set. */
+/** Checks rules that are being set. */
 export function checkToolsOfRules(field: string, rules: readonly ToolRule[], toolNames: Iterable<string>): void {
   refuse(field, unknownToolProblems(rules, toolNames))
 }
 
-/** Of tools that are being taken away: `field` is what takes them. */
+/** Checks tools that are being removed. `field` is the input that removes them. */
 export function checkToolsLeftToRules(field: string, rules: readonly ToolRule[], toolNames: Iterable<string>): void {
   const left = new Set(toolNames)
   const lost = rules.flatMap(toolsNamedBy).find(({ tool }) => !left.has(tool))

@@ -13,7 +13,7 @@ export const toolRuleKinds = [
 ] as const
 export type ToolRuleKind = (typeof toolRuleKinds)[number]
 
-/** A constraint on which tools may be called when. Each kind has the fields that it needs, and no others. */
+/** A constraint on which tools may be called when. Each kind has exactly the fields that it needs. */
 export type ToolRule = FirstRule | NeighbourRule | ConditionalRule | MaxCallsRule | PlainRule
 
 interface FirstRule extends Prefilling {
@@ -30,9 +30,9 @@ interface NeighbourRule extends Prefilling {
 export interface ConditionalRule extends Prefilling {
   readonly kind: 'CONDITIONAL'
   readonly tool: string
-  /** From an output of `tool` to the name of the tool that follows. */
+  /** Maps an output of `tool` to the name of the tool that follows. */
   readonly outputMapping: Readonly<Record<string, string>>
-  /** Follows an output that is not mapped. Null means that any tool may. */
+  /** The tool that follows an output that is not mapped. Null means any tool. */
   readonly defaultChild: string | null
   /** Whether nothing may follow an output that is not mapped. */
   readonly requireMapping: boolean
@@ -49,13 +49,13 @@ interface PlainRule {
   readonly tool: string
 }
 
-/** Arguments that replace those of the model, for the tool that the rule lets be called. */
+/** Arguments that replace the model's, for the tool that the rule allows. */
 interface Prefilling {
   readonly prefilledArguments: JsonObject | null
 }
 
 export interface RuleProblem {
-  /** The path to what is wrong, starting at the list of rules: `0.children`. */
+  /** The path to the fault, starting at the list of rules: `0.children`. */
   readonly path: string
   readonly message: string
 }

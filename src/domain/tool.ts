@@ -9,7 +9,10 @@ export type SealedHeaders = Readonly<Record<string, string>>
 /** A tool of any kind. What runs it depends on the kind. */
 export type Tool = ToolBase & ToolImplementation
 
-/** What runs a tool. BUILTIN tools are the server's own and those in code; CLIENT tools are run by the client. */
+/**
+ * What executes a tool. BUILTIN tools are the server's own and those defined in code. CLIENT tools are executed by the
+ * client.
+ */
 export type ToolImplementation =
   | { readonly kind: 'BUILTIN' | 'CLIENT' }
   | { readonly kind: 'JAVASCRIPT'; readonly source: string }
@@ -40,13 +43,13 @@ export interface ToolBase {
   readonly returnCharLimit: number
   readonly timeoutMs: number
   readonly tags: readonly string[]
-  /** False for a BUILTIN tool whose code is gone: no model is offered it. */
+  /** False for a BUILTIN tool whose code is gone. No model is offered it. */
   readonly isAvailable: boolean
   readonly createdAt: Date
   readonly updatedAt: Date
 }
 
-/** A tool as one agent has it. */
+/** A tool as attached to one agent. */
 export interface AgentTool {
   readonly id: string
   readonly agentId: string

@@ -36,7 +36,7 @@ function entriesOf({ message, callsOfStep }: ContextMessage, returnCharLimit: nu
       return calls.map((call) => entry(`decision about ${call.name}`, decisionOf(call)))
     case 'TOOL_RETURN':
       return calls.map((call) => entry(returnLabel(call), clamp(returnedText(call), returnCharLimit)))
-    // Reasoning is neither said nor done.
+    // Reasoning is left out.
     case 'REASONING':
       return []
     default:
@@ -52,7 +52,7 @@ function returnedText(call: ToolCall): string {
   return call.result?.content ? contentText(call.result.content) : (call.result?.output ?? '')
 }
 
-/** What the assistant wrote, and what the call ran with where that is something else. */
+/** What the assistant wrote, and what the call ran with if that differs. */
 function callEntries(verb: string, call: ToolCall): string[] {
   const changed = changedArguments(call)
   return [

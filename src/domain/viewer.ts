@@ -3,12 +3,12 @@ import type { Actor } from './actor.ts'
 export const apiScopes = ['READ', 'RUN', 'APPROVE', 'MANAGE'] as const
 export type ApiScope = (typeof apiScopes)[number]
 
-/** Whose objects a statement may find: a tenant's, or the part of them that a viewer is limited to. */
+/** The objects that a statement may find: those of a tenant, or the part that a viewer is limited to. */
 export interface Reach {
   readonly tenantId: string
-  /** Null or absent: all agents of the tenant. */
+  /** Null or absent means all agents of the tenant. */
   readonly allowedAgentIds?: readonly string[] | null
-  /** Null or absent: all conversations of the allowed agents. */
+  /** Null or absent means all conversations of the allowed agents. */
   readonly allowedConversationIds?: readonly string[] | null
 }
 
@@ -18,11 +18,11 @@ export interface Viewer extends Required<Reach> {
   readonly scopes: readonly ApiScope[]
   /** When the key or token expires. Null means never. */
   readonly expiresAt: Date | null
-  /** The API key that the viewer uses, or that made the viewer's token, by its public id. Null if there is none. */
+  /** The public id of the API key that the viewer uses, or that created the viewer's token. Null if there is none. */
   readonly keyId: string | null
 }
 
-/** Whether there are objects of the tenant that are out of reach. */
+/** Whether some of the tenant's objects are out of reach. */
 export function isLimited({ allowedAgentIds, allowedConversationIds }: Reach): boolean {
   return Boolean(allowedAgentIds || allowedConversationIds)
 }

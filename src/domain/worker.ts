@@ -1,7 +1,7 @@
 /** After this time without a heartbeat a worker counts as dead, and others take over its runs. */
 export const silenceMs = 30_000
 
-/** What a process can do for runs. */
+/** What a process can drive runs with. */
 export interface WorkerAbilities {
   /** Names of the model providers that it can reach. */
   readonly providers: readonly string[]
@@ -16,7 +16,7 @@ export interface WorkerProcess extends WorkerAbilities {
   readonly capacity: number
 }
 
-/** A process that drives runs, as others see it. */
+/** A process that drives runs, as other processes see it. */
 export interface Worker {
   readonly id: string
   readonly hostname: string
