@@ -5,8 +5,8 @@ import { currentLog } from '../util/log-context.ts'
 import { limitResponse } from './response-limits.ts'
 
 /**
- * Options of both SDKs. They retry temporary failures (429, 5xx, no connection) until the first byte has come. They do
- * not watch the abort signal between two attempts, so every call of theirs is wrapped in `abortable`.
+ * Options of both SDKs. They retry temporary failures (429, 5xx, no connection) until the first byte has arrived. They
+ * ignore the abort signal between two attempts, so every call is wrapped in `abortable`.
  */
 export const sdkOptions = {
   maxRetries: 2,
@@ -15,7 +15,7 @@ export const sdkOptions = {
   fetch: guardedFetch,
 } as const
 
-/** A model that another one stands in for is not asked twice. */
+/** A model that has a fallback is not asked twice. */
 export function requestOptions({ hasFallback }: ModelRequest, signal: AbortSignal) {
   return hasFallback ? { signal, maxRetries: 0 } : { signal }
 }
@@ -23,8 +23,8 @@ export function requestOptions({ hasFallback }: ModelRequest, signal: AbortSigna
 const longestWaitMs = 30_000
 
 /**
- * `fetch` with limits on what it brings back. A provider may also ask to be left alone for an hour: that is an error
- * for the run's owner to see and not a wait, because a run that waits tells nobody why.
+ * `fetch` with limits on the response. A provider may ask us to wait for an hour. That is reported as an error instead
+ * of waiting, because a waiting run does not say why.
  */
 async function guardedFetch(input: string | URL | Request, init?: RequestInit): Promise<Response> {
   logRetry(init?.headers)
@@ -34,8 +34,8 @@ async function guardedFetch(input: string | URL | Request, init?: RequestInit): 
 }
 
 /**
- * For an SDK that does not retry as the others do: `fetch` that retries what may pass, after the wait that the provider
- * asks for.
+ * `fetch` with retries, for an SDK that has none like the others': retries temporary failures after the wait that the
+ * provider asks for.
  */
 export function retryingFetch({ attempts, signal }: { readonly attempts: number; readonly signal?: AbortSignal }) {
   return async (input: string | URL | Request, init?: RequestInit): Promise<Response> => {
@@ -47,7 +47,7 @@ export function retryingFetch({ attempts, signal }: { readonly attempts: number;
       await response?.body?.cancel()
       const asked = response ? askedWaitMs(response.headers) : Number.NaN
       await sleep(asked >= 0 ? asked : 500 * 2 ** (attempt - 1), undefined, signal ? { signal } : {})
-      currentLog()?.warn({ retry: attempt }, 'a request to a model failed and is made again')
+      currentLog()?.warn({ retry: attempt }, 'a request to a model failed and is retried')
     }
   }
 }
@@ -59,7 +59,7 @@ function mayPass({ status, headers }: Response): boolean {
 /** The SDKs number their attempts in a header. */
 function logRetry(headers: RequestInit['headers']): void {
   const retry = Number(new Headers(headers).get('x-stainless-retry-count') ?? 0)
-  if (retry > 0) currentLog()?.warn({ retry }, 'a request to a model failed and is made again')
+  if (retry > 0) currentLog()?.warn({ retry }, 'a request to a model failed and is retried')
 }
 
 function askedWaitMs(headers: Headers): number {

@@ -17,8 +17,8 @@ export interface Turn {
 }
 
 /**
- * Turns alternate, begin and end with the user, and hold no empty text. Returns come first in the turn after the calls;
- * what the user says next joins them.
+ * Turns alternate, begin and end with the user, and contain no empty text. Returns come first in the turn after their
+ * calls, followed by what the user says next.
  */
 export function anthropicMessages(request: ModelRequest, { thinks }: { readonly thinks: boolean }): Turn[] {
   const messages: Turn[] = []
@@ -45,7 +45,7 @@ function blocksOf(
     case 'user':
       return message.content.flatMap(contentOf)
     case 'system':
-      // The role exists for some models only, and not in every place.
+      // Only some models have this role, and not in every place.
       return textBlock(`<system-message>\n${message.text}\n</system-message>`)
     case 'assistant':
       return message.parts.flatMap((part, place) => {
@@ -68,7 +68,7 @@ function blocksOf(
   }
 }
 
-/** Empty text is refused, also text of nothing but spaces. */
+/** Empty text is refused, and so is text of only white space. */
 function textBlock(text: string): TextBlockParam[] {
   return text.trim() === '' ? [] : [{ type: 'text', text }]
 }

@@ -17,7 +17,7 @@ export function anthropicBody(request: ModelRequest): MessageCreateParamsStreami
   const model = modelName(request.model)
   const maxTokens = settings.maxOutputTokens ?? (claudeVersion(model) < 4 ? 4096 : 32_000)
   const thinking = thinkingOf(request, maxTokens)
-  // Anthropic refuses a schema that it cannot hold the model to.
+  // Anthropic refuses a schema that it cannot enforce.
   const isNative = takesSchemas(model) && isStrictSchema(settings.responseSchema)
   const schema = isNative ? (settings.responseSchema as JsonObject) : null
   const prompt = settings.responseSchema !== null && !isNative ? promptWithSchema(request) : request.systemPrompt
@@ -46,7 +46,8 @@ export function anthropicBody(request: ModelRequest): MessageCreateParamsStreami
       }),
       tool_choice: toolChoice(request, { thinks: thinking !== undefined }),
     }),
-    // The mark covers the tools too: they come before the prompt. The one on the last message covers the exchange.
+    // This mark covers the tools too, because they come before the prompt. The one on the last message covers the
+    // exchange.
     ...(prompt.trim() !== '' && {
       system: [{ type: 'text' as const, text: prompt, cache_control: ephemeral }],
     }),
@@ -54,7 +55,7 @@ export function anthropicBody(request: ModelRequest): MessageCreateParamsStreami
   }
 }
 
-/** A model that thinks can't be forced to call a tool: it is given no other, and chooses. */
+/** A model that thinks cannot be forced to call a tool. It is given only the allowed tools, and chooses. */
 function toolChoice(request: ModelRequest, { thinks }: { readonly thinks: boolean }): ToolChoice {
   const choice = thinks ? 'auto' : (request.toolChoice ?? 'auto')
   const single = !request.parallelToolCalls && { disable_parallel_tool_use: true }
@@ -70,7 +71,7 @@ function withCacheMark(turns: readonly Turn[]): Turn[] {
   })
 }
 
-/** Features of a request that must be announced beside it. */
+/** Beta features of a request, which must be announced in a header. */
 export function betasOf({ thinking }: MessageCreateParamsStreaming): string[] {
   return [
     ...(thinking?.type === 'enabled' ? [interleavedBeta] : []),

@@ -21,7 +21,7 @@ interface Counts {
 
 type Block = RawContentBlockStartEvent['content_block']
 
-/** Blocks have a place in the message; each begins, goes on and stops in events of its own. */
+/** Each block has an index in the message, and events of its own for its start, its deltas and its end. */
 export async function* readMessage(
   events: AsyncIterable<RawMessageStreamEvent>,
   request: Pick<ModelRequest, 'model' | 'exchange'>,
@@ -51,7 +51,7 @@ export async function* readMessage(
         yield* blocks.get(event.index)?.stop(model) ?? []
         break
       case 'message_delta':
-        // A count that is missing or null stays as it was. A compatible server may count nothing.
+        // A count that is missing or null stays unchanged. A compatible server may count nothing.
         counts = { ...counts, ...withoutNulls(event.usage ?? {}) }
         if (event.delta.stop_reason) stop = { reason: event.delta.stop_reason, details: detailsOf(event.delta) }
         break
@@ -100,7 +100,7 @@ class OpenBlock {
       const provider = this.#signature && { provider: { model, data: { signature: this.#signature } } }
       yield { type: 'done', item, redacted: !this.#written, ...provider }
     } else {
-      // A compatible server may send the input whole with the start.
+      // A compatible server may send the whole input with the start.
       if (block.type === 'tool_use' && !this.#written && hasKeys(block.input)) {
         yield { type: 'arguments', item, text: JSON.stringify(block.input) }
       }

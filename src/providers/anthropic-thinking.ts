@@ -5,16 +5,16 @@ import type { ModelRequest } from '../domain/model-request.ts'
 import { claudeVersion } from './claude-version.ts'
 import { modelName } from './models.ts'
 
-/** From here on thinking needs no budget: the model decides. */
+/** From this version on, thinking needs no budget: the model decides. */
 const adaptiveFrom = 4.6
-/** From here on a request has thinking unless it says otherwise, and some models don't let it. */
+/** From this version on, models think unless the request says otherwise, and some cannot be told not to. */
 const thinksFrom = 5
-/** From here on a thinking block is taken back only where nothing before it has changed. */
+/** From this version on, a thinking block is accepted again only if nothing before it has changed. */
 const boundFrom = 5.1
 
-/** Sent with `block_binding`, or the provider does not know that word. */
+/** Must be sent with `block_binding`, which is unknown to the provider otherwise. */
 export const bindingBeta = 'thinking-binding-controls-2026-08-01'
-/** Thinking between tool calls; part of adaptive thinking. */
+/** Thinking between tool calls. Included in adaptive thinking. */
 export const interleavedBeta = 'interleaved-thinking-2025-05-14'
 
 const budgets: Record<ReasoningEffort, number> = { MINIMAL: 1024, LOW: 2048, MEDIUM: 8192, HIGH: 16_384 }
@@ -25,7 +25,7 @@ export interface Thinking {
   readonly effort: 'low' | 'medium' | 'high' | null
 }
 
-/** Undefined: the model is not to think, and takes back nothing that it thought before. */
+/** Undefined if the model must not think. Then it does not accept its earlier thinking either. */
 export function thinkingOf(request: ModelRequest, maxTokens: number): Thinking | undefined {
   const { reasoningEffort, reasoningBudget } = request.settings
   const version = claudeVersion(modelName(request.model))
@@ -36,7 +36,8 @@ export function thinkingOf(request: ModelRequest, maxTokens: number): Thinking |
     return { config: { type: 'enabled', budget_tokens: budget }, effort: null }
   }
   if (!wanted && version < thinksFrom) return undefined
-  // Without `summarized` newer models think in silence. Memory blocks and compaction change what came before a block.
+  // Without `summarized`, newer models do not show their thinking. Memory blocks and compaction change what came before
+  // a block.
   const bound = version >= boundFrom && { block_binding: { prefix_mismatch_behavior: 'drop_block' } }
   const config: ThinkingConfigParam = { type: 'adaptive', display: 'summarized', ...bound }
   return { config, effort: reasoningEffort && effortOf(reasoningEffort) }
@@ -47,8 +48,8 @@ function effortOf(effort: ReasoningEffort): 'low' | 'medium' | 'high' {
 }
 
 /**
- * With a budget, calls that are now answered must begin with thinking; where another model made them, or this one
- * without thinking, the turn must end as it began.
+ * With a budget, the assistant turn whose calls are being answered must begin with thinking. If another model made the
+ * calls, or this one did so without thinking, the turn has to be finished without thinking.
  */
 function turnBeganWithoutThinking({ messages, model }: ModelRequest): boolean {
   const last = messages.at(-1)

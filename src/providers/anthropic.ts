@@ -27,7 +27,7 @@ export function createAnthropic(endpoint: Endpoint): Provider {
   }
 }
 
-/** The Messages API by a client of Anthropic's SDK, whoever serves it. */
+/** The Messages API through a client of Anthropic's SDK, whoever serves it. */
 export function createMessages(
   endpoint: Endpoint & { readonly name: string },
   {

@@ -4,7 +4,7 @@ import { sdkOptions } from './access.ts'
 import { clientOptions, type Endpoint } from './endpoint.ts'
 import { createChat } from './openai-chat.ts'
 
-/** Models that are deployed at Azure, over Chat Completions. The model's name is the name of the deployment. */
+/** Models deployed at Azure, through Chat Completions. The model's name is the name of the deployment. */
 export function createAzureOpenAI(endpoint: Endpoint) {
   const { apiKey, baseUrl, apiVersion } = endpoint
   let client: Promise<OpenAI> | undefined

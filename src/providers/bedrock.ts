@@ -8,8 +8,8 @@ import { loadOptional } from './optional-package.ts'
 import type { Provider } from './provider.ts'
 
 /**
- * Claude at Amazon Bedrock. The model's name is the one that Bedrock uses. Without an API key of Bedrock, requests are
- * signed with the credentials that the AWS SDK finds.
+ * Claude at Amazon Bedrock. Models have Bedrock's names. Without a Bedrock API key, requests are signed with the
+ * credentials that the AWS SDK finds.
  */
 export function createBedrock(endpoint: Endpoint): Provider {
   let created: Promise<AnthropicBedrock> | undefined

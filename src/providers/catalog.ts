@@ -37,7 +37,7 @@ export function createCatalog(providers: readonly Provider[]): ProviderCatalog {
       return list()
     },
     find,
-    // Many open models see images, and one that does not says so.
+    // Many open models can read images, and one that cannot says so.
     capabilitiesOf: (handle) => {
       const { capabilities = [], isGuess = false } = findModel(handle) ?? {}
       return isGuess ? [...capabilities, 'IMAGES'] : capabilities

@@ -1,5 +1,5 @@
 /**
- * What a Claude model takes follows from its version: 4.6 in claude-sonnet-4-6, 5 in claude-opus-5, 3.7 in
+ * What a Claude model accepts follows from its version: 4.6 in claude-sonnet-4-6, 5 in claude-opus-5, 3.7 in
  * claude-3-7-sonnet.
  */
 export function claudeVersion(given: string): number {
@@ -14,12 +14,12 @@ export function plainClaudeName(name: string): string {
   return name.replace(/^.*anthropic\.(?=claude)/, '').replace(/-v\d+(:\d+)?$/, '')
 }
 
-/** The same generations refuse a temperature. */
+/** These generations also refuse a temperature. */
 export function takesTemperature(name: string): boolean {
   return claudeVersion(name) < 4.7
 }
 
-/** Strict tools and answers of a given shape. */
+/** Strict tools and structured answers. */
 export function takesSchemas(name: string): boolean {
   return claudeVersion(name) >= 4.5
 }

@@ -26,7 +26,7 @@ export type NamedEndpoint = Endpoint & {
   readonly name: string
   readonly adapter: keyof typeof create
   readonly maxConcurrency: number | undefined
-  /** By the model's name; `*` is for the models without an entry of their own. */
+  /** By the model's name. `*` applies to models without an entry of their own. */
   readonly prices: Readonly<Record<string, ModelPrice>>
 }
 
@@ -37,7 +37,7 @@ export function createProvider(endpoint: NamedEndpoint): Provider {
   const secrets = [endpoint.apiKey, ...Object.values(endpoint.headers ?? {})].filter((secret) => secret !== undefined)
   const redact = (text: string) => secrets.reduce((left, secret) => left.replaceAll(secret, '***'), text)
   const provider = { ...adapted, priceOf, redact }
-  // An owner who describes the models of an endpoint has listed them all.
+  // If the owner describes models of an endpoint, these are all that it has.
   const created = endpoint.models?.length || !listModels ? provider : { ...provider, listModels }
   return endpoint.maxConcurrency === undefined ? created : limitConcurrency(created, endpoint.maxConcurrency)
 }

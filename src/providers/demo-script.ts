@@ -12,7 +12,7 @@ export const demoFailures = [
 ] as const
 export type DemoFailure = (typeof demoFailures)[number]
 
-/** What the scripted model is to do for one answer, in this order. */
+/** What the scripted model does in one answer, in this order. */
 export interface DemoScript {
   readonly slowMs: number
   readonly reasoning: string
@@ -22,9 +22,9 @@ export interface DemoScript {
 }
 
 /**
- * Reads the script from the last user message, line by line; the rest of the message is answered with a sentence that
- * repeats it. A script is followed once: after tool returns the model says what each tool returned, and what the server
- * says after that it only notes.
+ * Reads the script from the last user message, line by line. The rest of the message is answered with a sentence that
+ * repeats it. A script is followed once: after tool returns, the model says what each tool returned, and it only
+ * acknowledges what the server says after that.
  */
 export function readScript(messages: readonly ModelMessage[]): DemoScript {
   const last = messages.findLastIndex(({ role }) => role !== 'system')
@@ -34,7 +34,7 @@ export function readScript(messages: readonly ModelMessage[]): DemoScript {
   return text === undefined ? script : { slowMs: script.slowMs, reasoning: '', text, failure: null, calls: [] }
 }
 
-/** What to say where the script of the last user message has been followed already. */
+/** What to say if the script of the last user message has already been followed. */
 function answerAfter(last: ModelMessage | undefined, told: readonly ModelMessage[]): string | undefined {
   if (last?.role === 'tool') {
     return last.returns

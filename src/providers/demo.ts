@@ -12,7 +12,7 @@ const handle = 'demo/scripted'
 export const demoProvider: Provider = {
   name: 'demo',
   models: () => [{ handle, provider: 'demo', contextWindow: 32_000, capabilities: ['TOOLS', 'REASONING'] }],
-  // Nothing is sent anywhere. This is the input that the script is read from.
+  // Nothing is sent anywhere. This is what the script is read from.
   requestBody,
   stream: streamScript,
 }
@@ -28,7 +28,7 @@ async function* streamScript(request: ModelRequest, signal: AbortSignal): AsyncG
   let outputTokens = 0
   let isCut = false
 
-  /** Waits before each token, and says whether to go on. */
+  /** Waits before each token, and returns whether to continue. */
   async function pace(): Promise<boolean> {
     isCut = outputTokens >= mostTokens
     if (isCut) return false
@@ -71,7 +71,7 @@ async function* streamScript(request: ModelRequest, signal: AbortSignal): AsyncG
   yield { type: 'finish', reason: isCut ? 'length' : 'end', usage }
 }
 
-/** Words with the white space before them. Joined, they are the text. */
+/** Words with the white space before them. Joined, they give the text again. */
 function tokensOf(text: string): string[] {
   return text.match(/\s*\S+|\s+/g) ?? []
 }

@@ -1,10 +1,10 @@
-/** Where a provider is reached, with which key, and how. Undefined means the SDK's default, or no key. */
+/** The address of a provider, its key and its options. Undefined means the SDK's default, or no key. */
 export interface Endpoint {
   /** The part of handles before the slash. Defaults to the name of the adapter. */
   readonly name?: string
   readonly apiKey: string | undefined
   readonly baseUrl: string | undefined
-  /** What an error message names as missing if there is no key. Undefined if the endpoint needs no key. */
+  /** What an error message names as missing if there is no key. Undefined if the endpoint needs none. */
   readonly missingKey?: string | undefined
   readonly headers?: Readonly<Record<string, string>>
   readonly timeoutMs?: number | undefined
@@ -18,7 +18,7 @@ export interface Endpoint {
   readonly models?: readonly { readonly name: string; readonly contextWindow: number | undefined }[]
 }
 
-/** The options of an SDK's client that an endpoint decides. */
+/** The options of an SDK's client that depend on the endpoint. */
 export function clientOptions({ headers, timeoutMs }: Endpoint) {
   return {
     ...(headers && { defaultHeaders: { ...headers } }),

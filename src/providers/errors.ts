@@ -21,7 +21,11 @@ type Kind =
 const kinds: Record<Kind, { readonly type: RunErrorType; readonly message: string; readonly retryable: boolean }> = {
   context: { type: 'LLM_CONTEXT_WINDOW', message: 'The context is too long for the model.', retryable: false },
   authentication: { type: 'LLM_AUTHENTICATION', message: 'The model provider refused the key.', retryable: false },
-  credit: { type: 'LLM_RATE_LIMIT', message: 'The account at the model provider is used up.', retryable: false },
+  credit: {
+    type: 'LLM_RATE_LIMIT',
+    message: 'The account at the model provider has no credit left.',
+    retryable: false,
+  },
   'rate limit': {
     type: 'LLM_RATE_LIMIT',
     message: 'The model provider is receiving too many requests.',
@@ -30,7 +34,7 @@ const kinds: Record<Kind, { readonly type: RunErrorType; readonly message: strin
   timeout: { type: 'LLM_TIMEOUT', message: 'The model did not answer in time.', retryable: true },
   'unknown model': {
     type: 'LLM_BAD_REQUEST',
-    message: 'The model provider does not know the model, or not at this address.',
+    message: 'The model provider does not know the model, at least not at this address.',
     retryable: false,
   },
   'bad request': { type: 'LLM_BAD_REQUEST', message: 'The model provider refused the request.', retryable: false },
@@ -49,14 +53,14 @@ export function failureOf(error: unknown, { secret }: { readonly secret: string 
   const tooLarge = causeOf(error, ResponseTooLargeError)
   if (tooLarge) return unusable("The model provider's response is too large.", tooLarge.message)
   if (error instanceof UnfitPieceError || isReadingError(error)) {
-    return unusable('The model provider sent pieces that make no answer.', null)
+    return unusable('The model provider sent parts that do not form an answer.', null)
   }
   if (error instanceof MissingPackageError) {
     return { type: 'failure', error: { ...kinds['bad request'], message: error.message, detail: null } }
   }
   const facts = factsOf(error)
   const kind = kindOf(facts)
-  // A provider's message about a key may contain parts of the key. One about a permission names the model or the
+  // A provider's message about a key may contain parts of the key. A message about a permission names the model or the
   // region.
   const isAboutKey = kind === 'authentication' && (facts.status === 401 || facts.code.includes('api_key'))
   const said = isAboutKey ? '' : facts.message
@@ -64,7 +68,7 @@ export function failureOf(error: unknown, { secret }: { readonly secret: string 
   return { type: 'failure', error: { ...kinds[kind], detail: withoutSecrets(detail, secret) || null } }
 }
 
-/** An answer arrived that cannot be used. */
+/** An answer arrived but cannot be used. */
 export function unusable(message: string, detail: string | null, { retryable = true } = {}): Failure {
   return {
     type: 'failure',
@@ -82,14 +86,12 @@ export function missingKey(missing: string, handle: string): Failure {
 
 interface Facts {
   readonly status: number | undefined
-  /** A code such as rate_limit_error; the more specific one if there are two. */
+  /** A code such as rate_limit_error. If there are two, the more specific one. */
   readonly code: string
   readonly message: string
 }
 
-/**
- * OpenAI's errors are `{ code, type, message }`; Anthropic's have that in an `error` inside. Either may have a status.
- */
+/** OpenAI's errors are `{ code, type, message }`; Anthropic's have that inside `error`. Either may have a status. */
 function factsOf(error: unknown): Facts {
   const thrown = typeof error === 'object' && error !== null ? (error as Record<string, unknown>) : {}
   const body = isJsonObject(thrown['error']) ? thrown['error'] : thrown
@@ -105,13 +107,14 @@ function factsOf(error: unknown): Facts {
 }
 
 /**
- * A value of the wrong shape that an SDK tripped over. When a connection breaks, fetch throws a TypeError with a cause.
+ * A value of the wrong shape made an SDK throw. A broken connection is different: there fetch throws a TypeError with a
+ * cause.
  */
 function isReadingError(error: unknown): boolean {
   return error instanceof TypeError && error.cause === undefined
 }
 
-/** Amazon's client has no type for it. */
+/** Amazon's client has no type for this error. */
 function isUnparsedChunk(error: unknown): boolean {
   return error instanceof Error && error.message.startsWith('Could not parse a Bedrock chunk')
 }
@@ -133,10 +136,10 @@ const tooLong =
   /(prompt|input) is too long|context[ _](window|length|limit|size)|maximum context|exceeds? the (model's )?(maximum|available|context|configured limit)|too many (input )?tokens|reduce the length of the/i
 
 function kindOf({ status, code: given, message }: Facts): Kind {
-  // Amazon's codes are such as throttlingException.
+  // Amazon's codes look like throttlingException.
   const code = given.toLowerCase()
   if (/insufficient_quota|billing|credit/.test(code) || status === 402) return 'credit'
-  // Anthropic has no code for it.
+  // Anthropic has no code for this.
   if (/credit balance is too low/i.test(message)) return 'credit'
   if (status === 429 || /^rate_limit|throttling|resource_exhausted/.test(code)) return 'rate limit'
   if (status === 401 || status === 403 || /authentication|permission|invalid_api_key|accessdenied/.test(code)) {

@@ -6,7 +6,7 @@ export function geminiVersion(name: string): number {
   return Number(version ?? 0)
 }
 
-/** As it is on the wire: the SDK has an enum for the level. */
+/** The wire format. The SDK has an enum for the level. */
 export interface GeminiThinking {
   readonly includeThoughts: boolean
   readonly thinkingBudget?: number
@@ -15,7 +15,7 @@ export interface GeminiThinking {
 
 const budgets: Record<ReasoningEffort, number> = { MINIMAL: 512, LOW: 2048, MEDIUM: 8192, HIGH: 24_576 }
 
-/** What a model thinks is shown. Gemini 3 takes a level, the models before it a number of tokens. */
+/** Thinking is shown. Gemini 3 takes a level, earlier models a number of tokens. */
 export function thinkingOf(
   name: string,
   { reasoningEffort, reasoningBudget }: Pick<ModelSettings, 'reasoningEffort' | 'reasoningBudget'>,
@@ -31,7 +31,7 @@ export function thinkingOf(
   }
 }
 
-/** Pro models know fewer levels. */
+/** Pro models have fewer levels. */
 function levelOf(effort: ReasoningEffort, name: string): string {
   return effort === 'MINIMAL' && name.includes('pro') ? 'LOW' : effort
 }

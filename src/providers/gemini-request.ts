@@ -12,7 +12,7 @@ interface ToolConfig {
   readonly functionCallingConfig: { readonly allowedFunctionNames?: string[]; readonly mode: 'AUTO' | 'ANY' }
 }
 
-/** As it is on the wire: the SDK has enums for some of the words. */
+/** The wire format. The SDK has enums for some of the values. */
 export interface GeminiBody {
   readonly contents: Content[]
   readonly systemInstruction?: Content
@@ -21,14 +21,14 @@ export interface GeminiBody {
   readonly generationConfig: Omit<GenerationConfig, 'thinkingConfig'> & { readonly thinkingConfig?: GeminiThinking }
 }
 
-/** Gemini 3 refuses a call without a signature, and takes this word for one where another model made the call. */
+/** Gemini 3 refuses a call without a signature, and accepts this text instead if another model made the call. */
 const noSignature = 'skip_thought_signature_validator'
 
-/** The body of a request, its keys in the order in which the SDK writes them. */
+/** The body of a request, with its keys in the order in which the SDK writes them. */
 export function geminiBody(request: ModelRequest): GeminiBody {
   const { settings, tools } = request
   const name = modelName(request.model)
-  // Older models take either tools or a schema of the answer.
+  // Older models accept either tools or a response schema.
   const isNative = isJsonObject(settings.responseSchema) && (tools.length === 0 || geminiVersion(name) >= 3)
   const prompt = settings.responseSchema !== null && !isNative ? promptWithSchema(request) : request.systemPrompt
   const thinkingConfig = thinkingOf(name, settings)
@@ -62,7 +62,7 @@ function toolConfigOf({ toolChoice = 'auto' }: ModelRequest): ToolConfig {
   return { functionCallingConfig: { ...only, mode } }
 }
 
-/** Turns alternate and begin with the user; the returns are in the turn right after their calls. */
+/** Turns alternate and begin with the user. Returns are in the turn right after their calls. */
 function contentsOf(request: ModelRequest): Content[] {
   const contents: (Content & { readonly parts: Part[] })[] = []
   for (const message of withWireIds(request.messages, 64)) {
@@ -95,7 +95,7 @@ function partsOf(message: ModelMessage, request: ModelRequest): Part[] {
             response: { [one.failed ? 'error' : 'output']: returnText(one) },
           },
         })),
-        // The responses are JSON. What else the tools returned follows them.
+        // The responses are JSON. Other content that the tools returned follows them.
         ...returnedMedia(message.returns).map(contentOf),
       ]
     default:
@@ -110,7 +110,7 @@ function contentOf(part: ModelContent): Part {
   return { inlineData: { data: media.base64, mimeType: media.mediaType } }
 }
 
-/** A call's signature was stored with what came before the call: see `readContent`. */
+/** A call's signature is stored with what came before the call: see `readContent`. */
 function modelParts(parts: readonly AssistantPart[], request: ModelRequest): Part[] {
   const needsSignature = geminiVersion(modelName(request.model)) >= 3
   const signatures = new Map<number, string>()
@@ -126,7 +126,7 @@ function modelParts(parts: readonly AssistantPart[], request: ModelRequest): Par
     const { signature, call, callSignature } = data ?? {}
     if (typeof call === 'number' && typeof callSignature === 'string') signatures.set(call, callSignature)
     if (part.type === 'text') return part.text === '' ? [] : [{ text: part.text, ...withSignature(signature) }]
-    // A thought that its model can't recognise is of no use to it.
+    // A thought without a signature is useless to its model.
     return typeof signature === 'string' ? [{ text: part.text, thought: true, ...withSignature(signature) }] : []
   })
 }

@@ -7,8 +7,9 @@ import { unusable } from './errors.ts'
 import { readEvents } from './read-events.ts'
 
 /**
- * Parts have no ids: text follows text of the same kind until something else comes. A call comes whole. The signature
- * of a call is kept with the thought or the text before it, because calls have no place for a provider's data.
+ * Parts have no ids: text continues the previous text of the same kind until something else comes. A call arrives
+ * complete. The signature of a call is kept with the thought or the text before it, because calls have no place for
+ * provider data.
  */
 export async function* readContent(
   events: AsyncIterable<GenerateContentResponse>,
@@ -56,7 +57,7 @@ class ContentReader {
     if (functionCall) return yield* this.#readCall(functionCall, signature)
     if (part.text === undefined) return
     const type = part.thought ? 'reasoning' : 'text'
-    // A signature may come alone, behind the text that it belongs to.
+    // A signature may come alone, after the text that it belongs to.
     if (part.text !== '' && this.#open?.type !== type) {
       yield* this.close()
       this.#open = { type, item: this.#nextItem() }

@@ -14,7 +14,7 @@ import { loadOptional } from './optional-package.ts'
 import type { Provider } from './provider.ts'
 import { openWithReasoning } from './reasoning.ts'
 
-/** The Gemini API of Google, by its own SDK. */
+/** The Gemini API of Google, through its own SDK. */
 export function createGemini(endpoint: Endpoint): Provider {
   const name = endpoint.name ?? 'gemini'
   const models = knownModels(name, geminiFamily, endpoint.models)
@@ -79,7 +79,7 @@ async function* readableErrors(parts: AsyncIterable<ModelPart>): AsyncGenerator<
   }
 }
 
-/** The SDK's errors have the body of the response, as JSON, inside their message. */
+/** The SDK's errors contain the body of the response as JSON in their message. */
 function readable(thrown: unknown): unknown {
   if (!(thrown instanceof Error) || !('status' in thrown)) return thrown
   const body = parsed(thrown.message.slice(thrown.message.indexOf('{')))

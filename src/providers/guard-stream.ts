@@ -3,7 +3,8 @@ import type { TokenCounts } from '../domain/run.ts'
 import { failureOf, UnfitPieceError, unusable } from './errors.ts'
 
 /**
- * Keeps the promises of a provider: pieces that fit, sensible counts, one end, no exception, nothing after an abort.
+ * Enforces the contract of a provider's stream: consistent pieces, sensible counts, one end, no exception, nothing
+ * after an abort.
  */
 export async function* guardStream(
   parts: AsyncIterable<ModelPart>,
@@ -29,7 +30,8 @@ export async function* guardStream(
 type ItemKind = 'text' | 'reasoning' | 'call'
 
 /**
- * An item has one kind from its first piece to its last, arguments belong to a call that has begun, and text is text.
+ * An item keeps its kind from its first piece to its last, arguments belong to a call that has begun, and text is a
+ * string.
  */
 function checkItem(part: ModelPart, kinds: Map<string, ItemKind>): void {
   if (!('item' in part) || part.type === 'done') return
@@ -41,7 +43,7 @@ function checkItem(part: ModelPart, kinds: Map<string, ItemKind>): void {
   if (part.type !== 'arguments') kinds.set(part.item, part.type)
 }
 
-/** Far above every context window, and far below the largest integer of the database. */
+/** Far above every context window, and far below the database's largest integer. */
 const mostTokens = 20_000_000
 
 /** A value that is not a token count becomes 0: usage is informational, and must not make the answer fail. */

@@ -1,7 +1,7 @@
 import type { Provider, ProviderModel } from './provider.ts'
 
 const freshMs = 5 * 60_000
-/** A provider that did not answer is asked again sooner. */
+/** How soon a provider that did not answer is asked again. */
 const retryMs = 30_000
 const timeoutMs = 3_000
 
@@ -11,17 +11,20 @@ interface Listing {
   readonly askAgainAt: number
 }
 
-/** What each provider lists, asked when somebody wants to know and remembered for a while. */
+/**
+ * The models that each provider lists. A provider is asked when somebody wants to know, and its answer is cached for a
+ * while.
+ */
 export class ListedModels {
   readonly #listings = new Map<Provider, Listing>()
   readonly #asking = new Map<Provider, Promise<void>>()
 
-  /** Undefined where the provider has not answered yet: then what is known of it without asking is all there is. */
+  /** Undefined if the provider has not answered yet. Then only the models known without asking are available. */
   of(provider: Provider): readonly ProviderModel[] | undefined {
     return this.#listings.get(provider)?.models
   }
 
-  /** Never throws: a provider that does not answer leaves the last answer, or the models that are known. */
+  /** Never throws. If a provider does not answer, its last answer, or else the known models, are used. */
   async refresh(providers: readonly Provider[]): Promise<void> {
     const now = Date.now()
     const due = providers.filter(

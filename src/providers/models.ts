@@ -5,7 +5,7 @@ import { geminiVersion } from './gemini-model.ts'
 import { isOpenaiModel, isReasoningModel } from './openai-model.ts'
 import type { ProviderModel } from './provider.ts'
 
-/** The most tokens that a request to each may hold, newest first: what is left of the window beside the answer. */
+/** The largest request of each model in tokens, newest first: the context window minus the longest answer. */
 const openaiModels: Readonly<Record<string, number>> = {
   'gpt-6.1-sol': 922_000,
   'gpt-6-astra': 922_000,
@@ -47,10 +47,10 @@ const anthropicModels: Readonly<Record<string, number>> = {
   'claude-haiku-4-5': 200_000,
 }
 
-/** Models of a provider that are known without asking it. If a window is wrong, set it on the agent. */
+/** Models of a provider that are known without asking it. If a window here is wrong, set it on the agent. */
 export interface KnownModels {
   readonly list: readonly ProviderModel[]
-  /** A model by any name. For a name that is not known, the window is too small rather than too large. */
+  /** A model by any name. For an unknown name, the assumed window is too small rather than too large. */
   find(handle: string): ProviderModel | undefined
 }
 
@@ -63,12 +63,12 @@ const geminiModels: Readonly<Record<string, number>> = {
 }
 
 export interface ModelFamily {
-  /** Whether the models with a known window are listed. */
+  /** Whether models with a known window are listed. */
   readonly lists?: boolean
   readonly windows: Readonly<Record<string, number>>
   readonly fallbackWindow: number
   readonly capabilitiesOf: (name: string) => readonly ModelCapability[]
-  /** Whether a name says nothing about the model. */
+  /** Whether a name tells nothing about the model. */
   readonly isUnknown?: (name: string) => boolean
 }
 
@@ -95,7 +95,7 @@ export const anthropicFamily: ModelFamily = {
   ],
 }
 
-/** Claude at Amazon or Google, where the account decides which models there are. */
+/** Claude at Amazon or Google, where the account decides which models are available. */
 export const hostedClaudeFamily: ModelFamily = { ...anthropicFamily, lists: false }
 
 export const geminiFamily: ModelFamily = {
@@ -107,7 +107,7 @@ export const geminiFamily: ModelFamily = {
   ],
 }
 
-/** `described` are the models that the owner of an endpoint has described, which are then all that is listed. */
+/** `described` are the models that the owner of an endpoint has described. If there are any, only these are listed. */
 export function knownModels(
   provider: string,
   { windows, fallbackWindow, capabilitiesOf, isUnknown = () => false, lists = true }: ModelFamily,
@@ -136,7 +136,7 @@ function familyName(name: string): string {
   return plainClaudeName(name).replace(/[-@]\d{4}-?\d{2}-?\d{2}$/, '')
 }
 
-/** The name that the provider itself uses: what follows the first slash. */
+/** The provider's own name for the model: what follows the first slash. */
 export function modelName(handle: string): string {
   return handle.slice(handle.indexOf('/') + 1)
 }

@@ -23,7 +23,7 @@ import {
   withWireIds,
 } from './wire.ts'
 
-/** Sends only the settings that were set: a compatible server may not know the others. */
+/** Sends only the settings that were set, because a compatible server may not know the others. */
 export function chatBody(request: ModelRequest): ChatCompletionCreateParamsStreaming {
   const { settings, tools } = request
   const model = modelName(request.model)
@@ -42,7 +42,7 @@ export function chatBody(request: ModelRequest): ChatCompletionCreateParamsStrea
       ...(!request.parallelToolCalls && takesParallelSwitch(model) && { parallel_tool_calls: false }),
     }),
     ...(settings.maxOutputTokens !== null && {
-      // The first name is the only one that OpenAI's reasoning models take, the second the one that all servers know.
+      // OpenAI's reasoning models accept only the first name. The second is the one that all servers know.
       [reasons ? 'max_completion_tokens' : 'max_tokens']: settings.maxOutputTokens,
     }),
     ...(settings.temperature !== null && !reasons && { temperature: settings.temperature }),
@@ -61,7 +61,7 @@ function toolChoice(choice: ToolChoice) {
   return typeof choice === 'string' ? choice : { type: 'function' as const, function: { name: choice.tool } }
 }
 
-/** What the server says at the very beginning joins the prompt: templates of open models take one system message. */
+/** System messages at the very beginning are added to the prompt, because templates of open models accept only one. */
 function messagesOf(request: ModelRequest): ChatCompletionMessageParam[] {
   const messages = withWireIds(request.messages, 40)
   const first = messages.findIndex(({ role }) => role !== 'system')
@@ -78,7 +78,7 @@ function messagesOf(request: ModelRequest): ChatCompletionMessageParam[] {
   ]
 }
 
-/** Servers of open models hold a model to the schema, if they do, without telling it what the schema is. */
+/** Servers of open models may enforce the schema, but do not show it to the model. */
 function systemPromptOf(request: ModelRequest): string {
   const { responseSchema } = request.settings
   const isTold = responseSchema === null || (isObjectSchema(responseSchema) && isOpenaiModel(modelName(request.model)))
@@ -113,7 +113,7 @@ function messageOf(
 
 const shownBelow = 'The result is shown in the next message.'
 
-/** In this format a tool returns nothing but text. What else it returned follows in a message of its own. */
+/** In this format a tool can only return text. Other content follows in a message of its own. */
 function messageOfMedia(returns: readonly ModelToolReturn[]): ChatCompletionMessageParam[] {
   const content = returnedMedia(returns)
   return content.length > 0 ? [{ role: 'user', content: content.map(partOf) }] : []
@@ -127,7 +127,7 @@ function contentOf(content: readonly ModelContent[]): string | ChatCompletionCon
 function partOf(part: ModelContent): ChatCompletionContentPart {
   if ('text' in part) return { type: 'text', text: part.text }
   if ('image' in part) return { type: 'image_url', image_url: { url: mediaUrl(part.image) } }
-  // The format has no place for the address of a document.
+  // The format has no field for the URL of a document.
   if ('url' in part.document) return { type: 'text', text: `[document at ${part.document.url}]` }
   return { type: 'file', file: { filename: fileName(part.document), file_data: mediaUrl(part.document) } }
 }
@@ -140,7 +140,7 @@ function assistantOf(
   const text = parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n')
   const calls = parts.flatMap((part) => (part.type === 'call' ? [part] : []))
   if (text === '' && calls.length === 0) return []
-  // Servers that have this field want it back while the calls that came of it are being answered, and only then.
+  // Servers that have this field want it back while the calls of that answer are being answered, and only then.
   const thought = parts.flatMap((part) =>
     part.type === 'reasoning' && ownData(part, request)?.['field'] === 'reasoning_content' ? [part.text] : [],
   )

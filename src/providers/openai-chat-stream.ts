@@ -6,10 +6,10 @@ import { isJsonObject } from '../util/json.ts'
 import { unusable } from './errors.ts'
 import { readEvents } from './read-events.ts'
 
-/** A delta as servers really send it: compatible servers differ from OpenAI in names and types. */
+/** A delta as servers actually send it: compatible servers differ from OpenAI in names and types. */
 type Delta = Omit<ChatCompletionChunk.Choice.Delta, 'content'> & {
   readonly content?: string | readonly ContentPart[] | null
-  /** Two names under which servers send what a model thinks. */
+  /** The two names that servers use for a model's reasoning. */
   readonly reasoning_content?: string | null
   readonly reasoning?: string | null
 }
@@ -20,7 +20,7 @@ interface ContentPart {
   readonly thinking?: string | readonly ContentPart[]
 }
 
-/** The format has no items, so text, reasoning and calls are separated here by their order. */
+/** The format has no items, so text, reasoning and calls are told apart here by their order. */
 export async function* readChat(
   chunks: AsyncIterable<ChatCompletionChunk>,
   request: Pick<ModelRequest, 'model' | 'exchange'>,
@@ -31,7 +31,7 @@ export async function* readChat(
   let usage: TokenCounts = noUsage
 
   yield* readEvents(chunks, request, ({ choices, usage: counted }) => {
-    // The counts come last, in a chunk of their own, after the finish reason. Some servers send them with every chunk.
+    // The counts arrive last, in a separate chunk after the finish reason. Some servers send them with every chunk.
     if (counted) usage = usageOf(counted)
     const [choice] = choices ?? []
     finishReason ??= choice?.finish_reason ?? null
@@ -79,7 +79,7 @@ class ChatAnswer {
     }
   }
 
-  /** Calls may be interleaved to the last, so none of them is done before. */
+  /** Calls may be interleaved to the end, so none of them is complete before. */
   *end(): Generator<ModelPart, void> {
     yield* this.#close()
     for (const item of this.#callItems) yield { type: 'done', item }
@@ -107,7 +107,7 @@ class ChatAnswer {
     const index = piece.index ?? 0
     const name = piece.function?.name
     let call = this.#calls.get(index)
-    // Some servers give every call the same index and tell them apart by id alone.
+    // Some servers give every call the same index and distinguish them only by id.
     if (!call || (name && piece.id && piece.id !== call.givenId)) {
       yield* this.#close()
       call = { item: this.#newItem(), givenId: piece.id ?? '' }
@@ -116,7 +116,7 @@ class ChatAnswer {
       yield { type: 'call', item: call.item, callId: this.#newCallId(piece.id), name: name ?? '' }
     }
     const given: unknown = piece.function?.arguments
-    // Some servers send them as an object, whole.
+    // Some servers send the arguments as a complete object.
     const text = isJsonObject(given) ? JSON.stringify(given) : (given as string | null | undefined)
     if (text) yield { type: 'arguments', item: call.item, text }
   }
@@ -125,7 +125,7 @@ class ChatAnswer {
     return String(this.#items++)
   }
 
-  /** A server may send none, or the same one twice. */
+  /** A server may send no id, or the same one twice. */
   #newCallId(given: string | undefined): string {
     const callId = given && !this.#callIds.has(given) ? given : `call_${this.#callIds.size}`
     this.#callIds.add(callId)

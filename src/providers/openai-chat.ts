@@ -14,14 +14,14 @@ import { lazyOpenAI } from './openai-client.ts'
 import { isOpenAI, listOpenAIModels } from './openai-list.ts'
 import type { Provider } from './provider.ts'
 
-/** `openai-chat/…`: Chat Completions, which many servers speak. One on this machine may need no key. */
+/** `openai-chat/…`: Chat Completions, which many servers support. A server on this machine may need no key. */
 export function createOpenAIChat(endpoint: Endpoint): Provider {
   return createChat({ name: 'openai-chat', ...endpoint }, lazyOpenAI(endpoint))
 }
 
 export function createChat(endpoint: Endpoint & { readonly name: string }, client: () => Promise<OpenAI>): Provider {
   const { name, apiKey, baseUrl } = endpoint
-  // The models of another server are known to that server alone.
+  // Only another server itself knows its models.
   const family = isOpenAI(endpoint) ? openaiFamily : { ...openaiFamily, windows: {} }
   const models = knownModels(name, family, endpoint.models)
   const missing = missingOf(endpoint)

@@ -4,7 +4,7 @@ import type { Endpoint } from './endpoint.ts'
 
 const maxListed = 1_000
 
-/** The names that the endpoint lists. OpenAI itself also lists models that don't chat: those are left out. */
+/** The names that the endpoint lists. OpenAI also lists models that are not for chat; these are left out. */
 export async function listOpenAIModels(client: OpenAI, endpoint: Endpoint, signal: AbortSignal): Promise<string[]> {
   const { data } = await client.models.list({ signal, maxRetries: 0 })
   const names = data.map(({ id }) => id).filter((id) => typeof id === 'string')

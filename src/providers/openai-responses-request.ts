@@ -102,7 +102,8 @@ function itemOf(part: AssistantPart, rest: readonly AssistantPart[], request: Mo
     const { callId, name } = part
     return [{ type: 'function_call', call_id: callId, name, arguments: argumentsText(part.argumentsText) }]
   }
-  // Reasoning is refused without what it led to, and without its encrypted text it would be looked up and not found.
+  // Reasoning is refused without the output that followed it. Without its encrypted text it would be looked up and not
+  // found.
   const followed = rest.some(({ type }) => type !== 'reasoning')
   return followed && data?.['encrypted_content'] ? [reasoningItem(data)] : []
 }

@@ -18,9 +18,12 @@ export async function* readResponse(
 ): AsyncGenerator<ModelPart, void> {
   const { model } = request
   const begun = new Set<string>()
-  /** Calls whose arguments were streamed. A compatible server may send them, or the whole call, only at the end. */
+  /**
+   * Calls whose arguments were streamed. A compatible server may send the arguments, or the whole call, only at the
+   * end.
+   */
   const written = new Set<string>()
-  /** Summaries of one reasoning item come in several pieces of text; a blank line stands between them. */
+  /** The summary of one reasoning item comes in several texts, which are joined by blank lines. */
   const summaries = new Map<string, number>()
 
   yield* readEvents(events, request, function* (event): Generator<ModelPart, void> {
@@ -70,7 +73,7 @@ function* done(
 ): Generator<ModelPart, void> {
   if (item.type === 'reasoning') {
     const redacted = !begun.has(key)
-    // Neither readable nor of use to the provider: nothing was thought that anyone could be shown.
+    // Neither readable nor useful to the provider, so the item is dropped.
     if (redacted && !item.encrypted_content) return
     yield { type: 'done', item: key, redacted, provider: { model, data: reasoningData(item) } }
   } else if (item.type === 'message' && item.phase) {
@@ -88,7 +91,7 @@ function reasoningData({ id, summary, encrypted_content }: ResponseReasoningItem
   return { id, summary: summary.map(({ text }) => text), encrypted_content: encrypted_content ?? null }
 }
 
-/** Compatible servers may end with "completed" and say in the response that it is not. */
+/** Compatible servers may end with "completed" although the response says that it is not. */
 function endOf(response: ModelResponse, type: 'response.completed' | 'response.incomplete' | 'response.failed') {
   if (type === 'response.failed' || response.status === 'failed') {
     throw failureOf(response)
@@ -114,7 +117,7 @@ function usageOf({ usage }: ModelResponse): TokenCounts {
   }
 }
 
-/** With the provider's code, by which the failure is classified. */
+/** Includes the provider's code, which classifies the failure. */
 function failureOf({ error }: { readonly error: ResponseError | null }): Error {
   return error
     ? Object.assign(new Error(error.message), { code: error.code })

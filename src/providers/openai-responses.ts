@@ -13,7 +13,7 @@ import { readResponse } from './openai-responses-stream.ts'
 import type { Provider } from './provider.ts'
 import { openWithReasoning } from './reasoning.ts'
 
-/** `openai/…`: the Responses API. Nothing is kept at the provider: the exchange is sent whole each time. */
+/** `openai/…`: the Responses API. Nothing is stored at the provider: the whole exchange is sent each time. */
 export function createOpenAIResponses(endpoint: Endpoint): Provider {
   const name = endpoint.name ?? 'openai'
   const models = knownModels(name, openaiFamily, endpoint.models)

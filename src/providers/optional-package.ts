@@ -1,4 +1,4 @@
-/** A package that only some installations have was not found. The message says what to install. */
+/** A package that only some installations have is missing. The message says what to install. */
 export class MissingPackageError extends Error {
   constructor(name: string, options: ErrorOptions) {
     super(`The package ${name} is not installed. Run: npm install ${name}`, options)
@@ -6,7 +6,7 @@ export class MissingPackageError extends Error {
   }
 }
 
-/** SDKs that few installations need, and that are large, are not installed with the server. */
+/** Large SDKs that few installations need are not installed with the server. */
 export async function loadOptional<Module>(name: string, load: () => Promise<Module>): Promise<Module> {
   try {
     return await load()

@@ -3,7 +3,7 @@ import type { Model } from '../domain/model.ts'
 import type { ModelPrice } from '../domain/price.ts'
 import type { JsonObject } from '../util/json.ts'
 
-/** A model as a provider describes it. What it can do may be unknown. */
+/** A model as its provider describes it. What it can do may be unknown. */
 export type ProviderModel = Pick<Model, 'handle' | 'provider' | 'contextWindow'> &
   Partial<Pick<Model, 'capabilities'>> & {
     /** The server has no information about the model. */
@@ -17,19 +17,22 @@ export type ProviderModel = Pick<Model, 'handle' | 'provider' | 'contextWindow'>
 export interface Provider {
   /** The part of a handle before the slash. */
   readonly name: string
-  /** What has to be set before the provider can be called, as the beginning of a sentence. Undefined if nothing has. */
+  /**
+   * What has to be set before the provider can be called, as the beginning of a sentence. Undefined if nothing is
+   * missing.
+   */
   readonly missing?: string | undefined
   /** The models that are known without asking the provider. */
   models(): readonly ProviderModel[]
   /** The names of the models that the provider itself lists. */
   listModels?(signal: AbortSignal): Promise<readonly string[]>
-  /** For providers that accept names beyond those listed: a compatible server has models that nobody here knows. */
+  /** Describes a model by a name that is not listed: compatible servers have models that are not known here. */
   find?(handle: string): ProviderModel | undefined
   /** Undefined if the price of the model is not configured. */
   priceOf?(handle: string): ModelPrice | undefined
   /** The text without the provider's key. */
   redact?(text: string): string
-  /** Exactly what `stream` sends. Some SDKs move the model and the version of the API to other places. */
+  /** Exactly what `stream` sends. Some SDKs put the model and the API version elsewhere. */
   requestBody(request: ModelRequest): JsonObject
   stream(request: ModelRequest, signal: AbortSignal): AsyncIterable<ModelPart>
 }

@@ -1,15 +1,15 @@
 import type { AssistantPart, ModelMessage, ModelRequest } from '../domain/model-request.ts'
 import { isJsonObject, type JsonObject } from '../util/json.ts'
 
-/** The provider's data of a part, if the model that is asked now is the one that gave it. */
+/** The provider data of a part, if the model that is asked now is the one that produced it. */
 export function ownData(part: AssistantPart, request: Pick<ModelRequest, 'model'>): JsonObject | undefined {
   if (part.type === 'call' || part.provider?.model !== request.model) return undefined
   return isJsonObject(part.provider.data) ? part.provider.data : undefined
 }
 
 /**
- * Opens a stream, and opens it once more without what the model thought before where the provider no longer takes
- * that back: a key of another account, a signature that has expired. It would refuse every later message too.
+ * Opens a stream. If the provider refuses the model's earlier reasoning (a key of another account, an expired
+ * signature), opens it once more without that reasoning, because every later request would be refused too.
  */
 export async function openWithReasoning<T>(request: ModelRequest, open: (request: ModelRequest) => Promise<T>) {
   try {

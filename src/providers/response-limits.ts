@@ -1,25 +1,25 @@
-/** A provider's response was cut off because it passed a limit. The message is for the run's owner. */
+/** A provider's response was cut off because it exceeded a limit. The message is for the run's owner. */
 export class ResponseTooLargeError extends Error {}
 
 const megabyte = 1024 ** 2
-/** All of a response once unpacked. A long answer takes a few hundred bytes for every token. */
+/** The whole response after decompression. A long answer takes a few hundred bytes per token. */
 const maxBytes = 128 * megabyte
-/** One event of a stream, or a body that is none. The last event of a response may repeat the whole answer. */
+/** One event of a stream, or a body without events. The last event of a response may repeat the whole answer. */
 const maxEventBytes = 16 * megabyte
 const maxErrorBytes = megabyte
 const newline = 10
 const carriageReturn = 13
 
 /**
- * The response with a limited body. A stream of events is passed on in whole events: an SDK may copy an event that is
- * not complete with every chunk that is added to it.
+ * The response with a limited body. A stream of events is passed on in complete events: an SDK may copy an incomplete
+ * event with every chunk that is added to it.
  */
 export function limitResponse(response: Response): Response {
   if (!response.body) return response
   const { status, statusText } = response
   const body = response.body.pipeThrough(limitOf(response))
   const headers = new Headers(response.headers)
-  // fetch has unpacked the body: it is neither packed nor of that length any more.
+  // fetch has decompressed the body, so these headers no longer apply.
   headers.delete('content-encoding')
   headers.delete('content-length')
   return new Response(body, { status, statusText, headers })
@@ -27,7 +27,7 @@ export function limitResponse(response: Response): Response {
 
 function limitOf({ ok, headers }: Response): TransformStream<Uint8Array, Uint8Array> {
   if (!ok) return atMost(maxErrorBytes, 'an error response')
-  // Amazon's events are binary and tell their length.
+  // Amazon's events are binary and contain their length.
   const isBinary = headers.get('content-type')?.includes('amazon.eventstream')
   return isBinary ? atMost(maxBytes, 'a response') : wholeEvents()
 }
@@ -67,7 +67,7 @@ function wholeEvents(): TransformStream<Uint8Array, Uint8Array> {
 class EventBoundary {
   #lineIsEmpty = true
 
-  /** Where the last event that this chunk completes ends, behind its blank line; 0 if it completes none. */
+  /** The end of the last event that this chunk completes, including its blank line. 0 if it completes none. */
   endIn(chunk: Uint8Array): number {
     let end = 0
     let start = 0
@@ -85,7 +85,9 @@ function isBlank(chunk: Uint8Array, start: number, end: number): boolean {
   return start === end || (start + 1 === end && chunk[start] === carriageReturn)
 }
 
-/** Bytes that wait for the rest of their event. Doubles its room, so that adding takes linear time in all. */
+/**
+ * Bytes of an event that is not complete yet. The buffer doubles its size, so that adding takes linear time in total.
+ */
 class PendingBytes {
   #room = Buffer.alloc(0)
   length = 0

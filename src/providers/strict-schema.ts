@@ -1,8 +1,9 @@
 import { isJsonObject, type Json } from '../util/json.ts'
 
 /**
- * Whether a provider can hold a model to the schema as it is: every object closed, every property required, and nothing
- * but the keywords that all of them take. A schema is never bent to fit: its owner's arguments would change with it.
+ * Whether a provider can enforce this schema unchanged: every object is closed, every property required, and it uses
+ * only keywords that all providers accept. A schema is never changed to fit, because the tool's arguments would change
+ * with it.
  */
 export function isStrictSchema(schema: Json): boolean {
   return isJsonObject(schema) && schema['type'] === 'object' && fits(schema, 0)

@@ -8,8 +8,8 @@ import { loadOptional } from './optional-package.ts'
 import type { Provider } from './provider.ts'
 
 /**
- * Claude at Google's Vertex AI. Requests carry the access token that the endpoint has, or one that Google's library
- * gets from the credentials of the machine.
+ * Claude at Google's Vertex AI. Requests carry the endpoint's access token, or one that Google's library gets from the
+ * machine's credentials.
  */
 export function createVertex(endpoint: Endpoint): Provider {
   let created: Promise<AnthropicVertex> | undefined
@@ -35,7 +35,7 @@ async function createClient(endpoint: Endpoint): Promise<AnthropicVertex> {
 
 type AuthClient = NonNullable<NonNullable<ConstructorParameters<typeof AnthropicVertex>[0]>['authClient']>
 
-/** The SDK asks its client of Google's library for these headers and for nothing else. */
+/** The SDK uses its client of Google's library only for these headers. */
 function withToken(accessToken: string): AuthClient {
   const headers = async () => new Headers({ authorization: `Bearer ${accessToken}` })
   return { getRequestHeaders: headers } as unknown as AuthClient

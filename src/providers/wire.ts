@@ -6,12 +6,15 @@ import type { AssistantPart, ModelMessage, ModelRequest, ModelToolReturn } from 
 import { isJsonObject, storableJson, type Json, type JsonObject } from '../util/json.ts'
 
 /**
- * The exchange with ids and names that a provider takes. Ids come from whichever model made the call: another provider
- * may refuse their letters or their length, and models repeat them. The same exchange gives the same ids every time.
+ * The exchange with ids and names that a provider accepts. Ids come from the model that made the call: another provider
+ * may refuse their characters or their length, and models repeat them. The same exchange always gets the same ids.
  */
 export function withWireIds(messages: readonly ModelMessage[], maxLength: number): ModelMessage[] {
   const used = new Map<string, number>()
-  /** The ids of the last assistant turn's calls, by the ids they had: several where the model repeated itself. */
+  /**
+   * The new ids of the last assistant turn's calls, by their original ids. There are several if the model repeated an
+   * id.
+   */
   let turn = new Map<string, string[]>()
 
   const newId = (id: string): string => {
@@ -48,7 +51,7 @@ export function withWireIds(messages: readonly ModelMessage[], maxLength: number
   })
 }
 
-/** No format has a place for the time of a message, so it is written in front of it. */
+/** No format has a field for the time of a message, so it is written in front of the text. */
 function timeLine(at: string | undefined): string[] {
   return at === undefined ? [] : [`[${at}]`]
 }
@@ -66,8 +69,8 @@ function wireName(name: string): string {
 }
 
 /**
- * The arguments as an object: broken ones are shown as they came, so that the model sees what its error is about. So
- * are arguments that are nested too deeply to be serialized as JSON again.
+ * The arguments as an object. Arguments that are not valid JSON, or nested too deeply to be serialized again, are sent
+ * as text, so that the model sees what its error is about.
  */
 export function argumentsObject(text: string): JsonObject {
   if (text.trim() === '') return {}
@@ -75,7 +78,7 @@ export function argumentsObject(text: string): JsonObject {
     const value = storableJson(JSON.parse(text) as Json)
     if (isJsonObject(value)) return value
   } catch {
-    // Told below.
+    // Handled below.
   }
   return { unparsable: text }
 }
@@ -87,29 +90,27 @@ export function argumentsText(text: string): string {
 }
 
 /**
- * Whether a provider can be given the schema of the answer beside the prompt. OpenAI and the servers that follow it
- * take objects only.
+ * Whether the response schema can be given to a provider as a parameter. OpenAI and compatible servers accept only
+ * objects.
  */
 export function isObjectSchema(schema: Json): schema is JsonObject {
   return isJsonObject(schema) && schema['type'] === 'object'
 }
 
-/** The system prompt with the schema of the answer, for models that cannot be held to it in another way. */
+/** The system prompt with the response schema, for models on which it cannot be enforced otherwise. */
 export function promptWithSchema({ systemPrompt, settings: { responseSchema } }: ModelRequest): string {
   const schema = `<response_schema>\nYour final answer must be one JSON value that satisfies this JSON Schema, with no other text before or after it:\n${JSON.stringify(responseSchema)}\n</response_schema>`
   return [systemPrompt, schema].filter((text) => text !== '').join('\n\n')
 }
 
-/**
- * A return as text, with its time and the notes about its call in front of it: no format has a place of their own for
- * them.
- */
+/** A return as text, with its time and the notes about its call in front, because no format has fields for them. */
 export function returnText({ output, content, notes = [], at }: ModelToolReturn): string {
   return [...timeLine(at), ...notes.map(noteLine), content ? textOf(content) : output].join('\n')
 }
 
 /**
- * A return that has more than text, by its parts, with the time and the notes in front. Undefined if it is all text.
+ * The parts of a return that contains more than text, with the time and the notes in front. Undefined if it is all
+ * text.
  */
 export function returnContent({ content, notes = [], at }: ModelToolReturn): ModelContent[] | undefined {
   if (!content?.some((part) => !('text' in part))) return undefined
@@ -117,8 +118,8 @@ export function returnContent({ content, notes = [], at }: ModelToolReturn): Mod
 }
 
 /**
- * What tools returned beside text, each after a line that names its tool: for formats whose returns have no place for
- * it.
+ * Content other than text that tools returned, each after a line that names its tool, for formats whose returns can
+ * only be text.
  */
 export function returnedMedia(returns: readonly ModelToolReturn[]): ModelContent[] {
   return returns.flatMap((one) => {
@@ -131,19 +132,19 @@ function noteLine(note: string): string {
   return `[Note: ${note}]`
 }
 
-/** Content as its provider gets it: at an address, or as bytes in base64. */
+/** Content as a provider gets it: a URL, or bytes in base64. */
 export function loadedMedia(media: Media): Exclude<Media, { readonly file: unknown }> {
   if ('file' in media) throw new Error(`The file ${media.file.key} was not loaded before the request was made.`)
   return media
 }
 
-/** The address of the content, or a data URL. */
+/** The URL of the content, or a data URL. */
 export function mediaUrl(media: Media): string {
   const loaded = loadedMedia(media)
   return 'url' in loaded ? loaded.url : `data:${loaded.mediaType};base64,${loaded.base64}`
 }
 
-/** Some formats demand a file name. */
+/** Some formats require a file name. */
 export function fileName(media: Media): string {
   return ('name' in media ? media.name : null) ?? 'document.pdf'
 }

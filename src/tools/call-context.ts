@@ -4,9 +4,9 @@ import { encodeId } from '../domain/ids.ts'
 import type { JsonObject } from '../util/json.ts'
 import type { Execution } from './execution.ts'
 
-/** On whose behalf a tool acts. Tools of every kind outside the sandbox get it, in this form. */
+/** On whose behalf a tool acts. Every tool outside the sandbox gets it in this form. */
 export interface CallContext {
-  /** Id of the tool call: the same for every attempt at one call, and for no other call. */
+  /** Id of the tool call. Every attempt at the call has the same id. */
   readonly callId: string
   readonly runId: string
   readonly agentId: string

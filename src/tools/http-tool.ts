@@ -32,7 +32,8 @@ export async function callHttpTool(
   call: HttpCall,
 ): Promise<ToolOutput> {
   const body = JSON.stringify(call.args)
-  if (Buffer.byteLength(body) > maxRequestBytes) throw new Error('The arguments are more than 1 MB: too much to send.')
+  if (Buffer.byteLength(body) > maxRequestBytes)
+    throw new Error('The arguments are larger than 1 MB, the most that can be sent.')
   const response = await follow(network, new URL(tool.url), {
     method: 'POST',
     body,
@@ -69,14 +70,14 @@ function ownHeaders(body: string, { secret, context, traceparent }: HttpCall): R
   }
 }
 
-/** Many servers take 8 KB of headers at most, so large metadata is left out, and `metadata` is null then. */
+/** Many servers accept at most 8 KB of headers, so large metadata is omitted: `metadata` is null then. */
 function encodeContext(context: CallContext): string {
   const encoded = Buffer.from(JSON.stringify(context)).toString('base64url')
   if (encoded.length <= maxContextCharacters) return encoded
   return Buffer.from(JSON.stringify({ ...context, metadata: null })).toString('base64url')
 }
 
-/** What tells of the client's own affairs stays with the tool's own origin. */
+/** These headers describe the client, so they are sent only to the tool's own origin. */
 function withoutContext(own: Hop['own']): Hop['own'] {
   return Object.fromEntries(Object.entries(own).filter(([name]) => !name.startsWith('holdpoint-context')))
 }
@@ -84,7 +85,7 @@ function withoutContext(own: Hop['own']): Hop['own'] {
 interface Hop {
   readonly method: 'POST' | 'GET'
   readonly body: string | null
-  /** Headers that the tool's owner set. They may be secrets, so no other origin is sent them. */
+  /** Headers that the tool's owner set. They may be secrets, so they are sent to no other origin. */
   readonly headers: Headers
   readonly own: Readonly<Record<string, string>>
   readonly signal: AbortSignal
@@ -107,7 +108,7 @@ async function follow(network: GuardedNetwork, first: URL, given: Hop): Promise<
       const headers = new Headers({ 'content-type': 'application/json' })
       hop = { ...hop, headers, own: withoutContext(hop.own) }
     }
-    // Like browsers: only 307 and 308 repeat a POST.
+    // Like browsers, repeats a POST only for 307 and 308.
     if (response.status !== 307 && response.status !== 308) hop = { ...hop, method: 'GET', body: null }
     url = next
   }
@@ -124,7 +125,7 @@ async function readBody(response: Response): Promise<Buffer> {
   return Buffer.concat(chunks)
 }
 
-/** Images, PDFs, audio and video are files, and so is any other content that is not text. */
+/** Images, PDFs, audio and video are files, and so is all other content that is not text. */
 function toOutput(headers: Headers, bytes: Buffer): ToolOutput {
   const mediaType = mediaTypeOf(headers.get('content-type') ?? '')
   const isMedia = /^(image|audio|video)\//.test(mediaType) || isPdf(mediaType)

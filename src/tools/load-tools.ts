@@ -17,7 +17,7 @@ export async function loadTools(path: string): Promise<ToolDefinition[]> {
   return tools.flat()
 }
 
-/** Makes a tool that could not be called fail the start instead of its first call. */
+/** Checks tools at the start, so that one that could not be called fails here and not at its first call. */
 export function checkTools(tools: readonly ToolDefinition[]): void {
   const names = new Set<string>(builtinTools.map((tool) => tool.name))
   for (const tool of tools) {
@@ -62,7 +62,7 @@ async function loadModule(file: string): Promise<ToolDefinition[]> {
   } catch (error) {
     throw new StartError(`The tools in ${file} cannot be loaded: ${(error as Error).message}`, { cause: error })
   }
-  // A tool may be exported under a name and as the default.
+  // A tool may be exported both under a name and as the default.
   const tools = [...new Set(Object.values(exported).flat())].filter(isTool)
   if (tools.length === 0)
     throw new StartError(`${file} exports no tool: an object with name, description, parameters and run.`)

@@ -20,7 +20,7 @@ const connectMs = 10_000
 const maxPages = 20
 const maxAnswerBytes = 20 * 1024 ** 2
 
-/** The key of `_meta` under which a server is told on whose behalf a tool is called. */
+/** The key of `_meta` that tells a server on whose behalf a tool is called. */
 const contextKey = 'holdpoint/context'
 
 export interface McpCall {
@@ -33,9 +33,9 @@ export interface McpCall {
   readonly timeoutMs: number
 }
 
-/** A call that waits for its answer, for the stream that would bring it. */
+/** A call that waits for its answer, for the stream that would deliver it. */
 interface WaitingCall {
-  /** The answer will not come any more. */
+  /** The answer can no longer arrive. */
   readonly fail: (error: Error) => void
 }
 
@@ -55,14 +55,14 @@ class ConnectionLostError extends Error {
   }
 }
 
-/** A stream that ends without an error may still hold the answer: it is read a moment later. */
+/** A stream that ends without an error may still hold the answer, which is read a moment later. */
 const answerGraceMs = 1_000
 
-/** How a server is reached: an address, or a program to start. */
+/** How to reach a server: a URL, or a program to start. */
 export type McpAddress = Pick<ConfiguredMcpServer, 'url' | 'headers'> &
   Partial<Pick<ConfiguredMcpServer, 'launch' | 'oauth'>>
 
-/** A conversation with one Model Context Protocol server: over streamable HTTP, or with a program that was started. */
+/** A connection to one Model Context Protocol server: over streamable HTTP, or to a program that was started. */
 export class McpClient {
   readonly #client = new Client({ name: 'holdpoint', version: '1' })
   readonly #transport: StreamableHTTPClientTransport | StdioClientTransport
@@ -71,7 +71,7 @@ export class McpClient {
   readonly #call = new AsyncLocalStorage<WaitingCall>()
 
   private constructor(network: GuardedNetwork, { url, headers, launch, oauth }: McpAddress) {
-    // A program gets the variables that every program needs, and those of the file: not the server's own secrets.
+    // A program gets the variables that every program needs and those of the file, but not the server's own secrets.
     this.#transport = launch
       ? new StdioClientTransport({ ...launch, args: [...launch.args], env: { ...launch.env }, stderr: 'ignore' })
       : new StreamableHTTPClientTransport(new URL(url), {
@@ -79,7 +79,7 @@ export class McpClient {
           fetch: async (target, init) => this.#watched(await network.fetch(target, init)),
           ...(oauth && { authProvider: authProviderOf(oauth) }),
         })
-    // The SDK reconnects to streams that can be resumed, and says nothing to the calls that wait once it gives up.
+    // The SDK reconnects to streams that can be resumed, but does not tell the waiting calls when it gives up.
     const onerror = (error: Error) => {
       if (!error.message.includes('Maximum reconnection attempts')) return
       for (const { fail } of this.#waiting) fail(new ConnectionLostError(error.message))
@@ -98,7 +98,7 @@ export class McpClient {
     }
   }
 
-  /** The response with a limited body. The SDK would let a call wait for its whole time once this stream has broken. */
+  /** The response with a limited body. Once this stream has broken, the SDK would let a call wait until its timeout. */
   #watched(response: Response): Response {
     const call = this.#call.getStore()
     const { body, status, statusText, headers } = response
@@ -131,7 +131,7 @@ export class McpClient {
     for (let page = 0; page < maxPages; page += 1) {
       const answer = await this.#client.listTools(cursor === undefined ? {} : { cursor }, { timeout: connectMs })
       for (const { name, description, inputSchema, execution } of answer.tools) {
-        // A tool that runs only as a task can't be called and answered in one go.
+        // A tool that runs only as a task cannot be called with a single request.
         if (execution?.taskSupport === 'required') continue
         tools.push({ name, description: description ?? '', parameters: inputSchema as JsonObject })
       }
@@ -199,7 +199,7 @@ function isLostSession(error: Error): boolean {
   return error.code === 404 || (error.code === 400 && /session|initiali[sz]ed/i.test(error.message))
 }
 
-/** Text, images, audio and embedded resources, and the structured result beside them. */
+/** Text, images, audio and embedded resources, and the structured result. */
 function toOutput({ content, structuredContent, isError }: CallToolResult): ToolOutput {
   const parts = content.map(toPart)
   const json = isJsonObject(structuredContent) ? structuredContent : undefined
@@ -238,7 +238,7 @@ function ofBase64(base64: string, mediaType: string, name: string | null): Retur
   return bytes.length === 0 ? { text: `[empty file of type ${mediaType}]` } : { bytes, mediaType, name }
 }
 
-/** The last part of the path that a resource's address has. */
+/** The last part of the path in a resource's address. */
 function nameOf(uri: string): string | null {
   return uri.split(/[?#]/)[0]!.split('/').at(-1) || null
 }

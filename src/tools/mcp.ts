@@ -16,11 +16,11 @@ interface Connection {
   /** Address and credentials. If they change, a new connection is made. */
   readonly address: string
   readonly client: Promise<McpClient>
-  /** True for a local program: it would have to be started again, and would lose its state. */
+  /** True for a local program, which would lose its state if it were started again. */
   readonly staysOpen: boolean
   /** How many calls are running on it. It is not closed while there are any, unless it is broken. */
   calls: number
-  /** Closes the connection when nobody has used it for a while. */
+  /** Closes the connection when it has not been used for a while. */
   idle: NodeJS.Timeout | undefined
 }
 
@@ -37,7 +37,7 @@ export class McpConnections {
     this.#idleMs = idleMs
   }
 
-  /** On a connection of its own, which is not kept. */
+  /** Uses a separate connection, which is not kept. */
   async listTools(server: McpAddress): Promise<ListedTool[]> {
     const client = await connect(this.#network, server)
     try {

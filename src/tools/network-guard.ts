@@ -25,7 +25,7 @@ const closedRanges = {
     '224.0.0.0/4',
     '240.0.0.0/4',
   ],
-  // Ranges that carry an IPv4 address inside (translated, 6to4, Teredo) are closed completely.
+  // Ranges that contain an IPv4 address (translated, 6to4, Teredo) are blocked completely.
   ipv6: [
     '::/96',
     '::ffff:0:0:0/96',
@@ -61,7 +61,7 @@ export function isPublicAddress(address: string): boolean {
 
 export class PrivateAddressError extends Error {
   constructor(host: string) {
-    super(`${host} is not an address of the public internet, and this server reaches no other.`)
+    super(`${host} is not an address of the public internet, and this server connects to no other.`)
     this.name = 'PrivateAddressError'
   }
 }

@@ -8,11 +8,11 @@ export interface ToolContext extends Omit<CallContext, 'callId'> {
   readonly idempotencyKey: string
   /** Aborted when the run is cancelled, the time is up or the server stops. */
   readonly signal: AbortSignal
-  /** Header for requests of the tool's own, so that they join the run's trace. Null if the run is not traced. */
+  /** Header for the tool's own requests, so that they join the run's trace. Null if the run is not traced. */
   readonly traceparent: string | null
 }
 
-/** A returned string is the output as it is, any other value becomes JSON. The model reads the message of an error. */
+/** A returned string is the output itself. Any other value becomes JSON. The model reads the message of an error. */
 export type ToolFunction<Arguments = JsonObject> = (args: Arguments, context: ToolContext) => unknown
 
 /** A tool whose function is part of the server's own code. */

@@ -4,18 +4,18 @@ import { fileOfUrl, maxInlineUrl, newFile, referenceTo, type NewFile } from '../
 import { mediaTypeOf } from '../domain/media-type.ts'
 import { isJsonObject, storableText, type Json } from '../util/json.ts'
 
-/** A part of what a tool returned: text, the URL of an image or document, or its bytes. */
+/** A part of a tool's result: text, the URL of an image or document, or its bytes. */
 export type ReturnedPart =
   | { readonly text: string }
   | { readonly imageUrl: string; readonly name?: string | undefined }
   | { readonly documentUrl: string; readonly name?: string | undefined }
   | { readonly bytes: Buffer; readonly mediaType: string; readonly name: string | null }
 
-/** The parts as they are stored, and the files that they refer to. */
+/** The parts to store, and the files that they refer to. */
 export interface KeptContent {
   readonly content: readonly ContentPart[]
   readonly files: readonly NewFile[]
-  /** Whether something was too large to be kept. */
+  /** Whether something was too large to keep. */
   readonly truncated: boolean
 }
 
@@ -23,8 +23,8 @@ const maxParts = 50
 const maxName = 200
 
 /**
- * Makes files of large content. What is too large is replaced by words, because the tool has run and the model must
- * know what came of it.
+ * Turns large content into files. Content that is too large is replaced by a description, because the tool has run and
+ * the model must know the result.
  */
 export function keepContent(parts: readonly ReturnedPart[], maxFileBytes: number): KeptContent {
   const files: NewFile[] = []
@@ -46,7 +46,7 @@ export function keepContent(parts: readonly ReturnedPart[], maxFileBytes: number
 
 type UrlPart = Exclude<ReturnedPart, { readonly text: string } | { readonly bytes: Buffer }>
 
-/** Undefined for a URL that is kept as it is. */
+/** Undefined for a URL that is kept unchanged. */
 function fileOf(part: Exclude<ReturnedPart, { readonly text: string }>): NewFile | undefined {
   const name = part.name === undefined || part.name === null ? null : storableText(part.name).slice(0, maxName)
   if (!('bytes' in part)) return fileOfUrl(urlOf(part), name)
@@ -63,8 +63,8 @@ function urlOf(part: UrlPart): string {
 }
 
 /**
- * Content that the function of a tool returned: an object with `content`, a list of parts of which one at least is no
- * text, and optionally `json`. Undefined for any other value, which is the result itself.
+ * Content that a tool's function returned: an object with `content`, a list of parts of which at least one is not text,
+ * and optionally `json`. Undefined for any other value, which is then the result itself.
  */
 export function contentOfValue(
   value: unknown,

@@ -3,7 +3,7 @@ import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/sp
 import { isJsonObject, type JsonObject } from '../util/json.ts'
 
 /**
- * A schema of zod, valibot, arktype or another library that follows standardschema.dev and can say itself as JSON
+ * A schema of zod, valibot, arktype or another library that follows standardschema.dev and can be converted to JSON
  * Schema.
  */
 export interface StandardSchema<Input = unknown, Output = Input> {
@@ -16,16 +16,17 @@ export function isStandardSchema(value: unknown): value is StandardSchema {
   return (typeof value === 'object' || typeof value === 'function') && value !== null && '~standard' in value
 }
 
-/** The schema as models are sent it. */
+/** The JSON Schema that models are sent. */
 export function toJsonSchema(schema: StandardSchema): JsonObject {
   const { jsonSchema, vendor } = schema['~standard']
-  if (!jsonSchema) throw new Error(`This version of ${vendor} can't say its schemas as JSON Schema. Give one instead.`)
+  if (!jsonSchema)
+    throw new Error(`This version of ${vendor} cannot convert its schemas to JSON Schema. Pass a JSON Schema instead.`)
   const { $schema: _draft, ...converted } = jsonSchema.input({ target: 'draft-2020-12' })
-  if (!isJsonObject(converted)) throw new Error(`${vendor} gave no JSON Schema.`)
+  if (!isJsonObject(converted)) throw new Error(`${vendor} returned no JSON Schema.`)
   return converted
 }
 
-/** The value that the schema parses. Throws an error that lists every problem with its path. */
+/** Parses a value with the schema. Throws an error that lists every problem with its path. */
 export async function parseWith(schema: StandardSchema, value: unknown): Promise<unknown> {
   const result = await schema['~standard'].validate(value)
   if (!result.issues) return result.value

@@ -32,7 +32,7 @@ import type { Log } from '../util/log.ts'
 import type { SecretBox } from '../util/secret-box.ts'
 import { formatTraceparent } from '../util/trace-context.ts'
 
-/** A script's time limit starts when it gets a thread, and it waits for a thread at most that long again. */
+/** A script's time limit starts when it gets a thread, for which it waits at most as long again. */
 const sandboxGraceMs = 3_000
 const loadMs = 2_000
 /** Maximum length of a failed tool's message in the log. */
@@ -55,7 +55,7 @@ export interface ToolboxOptions {
   readonly log: Log
   /** Whether this process records traces. Defaults to false. */
   readonly traces?: boolean
-  /** The size of the largest file that a result may have. */
+  /** The largest file size in a result. */
   readonly maxFileBytes: number
   /** The MCP servers of the configuration file. */
   readonly mcpServers?: readonly ConfiguredMcpServer[]
@@ -125,7 +125,7 @@ export class Toolbox implements ToolAccess {
       return output
     } catch (error) {
       const output = errorMessage(error)
-      // The stack shows where the code of the server's owner failed. For other tools it would show our own.
+      // The stack shows where the owner's code failed. For other tools it would only show our own code.
       this.#logFailure(
         execution,
         tool,
@@ -165,24 +165,24 @@ export class Toolbox implements ToolAccess {
     }
   }
 
-  /** With its headers decrypted. */
+  /** Decrypts its headers. */
   #opened<Owner extends { readonly tenantId: string; readonly headers: SealedHeaders }>(owner: Owner): Owner {
     return { ...owner, headers: openHeaders(this.#options.secrets, owner.headers, owner.tenantId) }
   }
 
-  /** The span of the call, for requests that the tool makes. */
+  /** The span of the call, for requests made by the tool. */
   #traceparentOf({ run, call }: Execution): string | null {
     if (run.traceparent === null && !this.#options.traces) return null
     return formatTraceparent({ ...traceOfRun(run), spanId: callSpanId(call.id) })
   }
 
-  /** A server of the configuration file is reached as the file says: the database knows only its name. */
+  /** How to reach a server of the configuration file is only in the file. The database knows its name. */
   #addressOf(server: Pick<McpServer, 'name' | 'url' | 'headers' | 'tenantId' | 'configured'>): McpAddress {
     if (!server.configured) return this.#opened(server)
     const configured = this.#options.mcpServers?.find(({ name }) => name === server.name)
     if (configured) return configured
     throw new McpUnreachableError(
-      'It comes from the file HOLDPOINT_MCP, and the file of this process does not have it.',
+      'It comes from the file HOLDPOINT_MCP, but the file of this process does not have it.',
     )
   }
 
@@ -191,7 +191,7 @@ export class Toolbox implements ToolAccess {
     if (isMemoryTool(name)) return runMemoryTool(db, name, args, execution)
     if (name === 'conversation_search') return searchConversation(db, args, execution)
     const run = registry.get(name)
-    if (!run) throw new Error(`This server has no function for ${name} any more.`)
+    if (!run) throw new Error(`This server no longer has a function for ${name}.`)
     const { callId: idempotencyKey, ...context } = callContextOf(execution)
     const traceparent = this.#traceparentOf(execution)
     const value = await run(args, { ...context, idempotencyKey, traceparent, signal })

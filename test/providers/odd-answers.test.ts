@@ -84,7 +84,7 @@ test.each([
 const noAnswer = {
   type: 'failure',
   stopReason: 'INVALID_LLM_RESPONSE',
-  error: { type: 'LLM_ERROR', message: 'The model provider sent pieces that make no answer.' },
+  error: { type: 'LLM_ERROR', message: 'The model provider sent parts that do not form an answer.' },
 }
 
 const delta = (value: unknown) => ({ choices: [{ index: 0, delta: value }] })

@@ -110,7 +110,7 @@ test('[LOG3] a request to a model that is made again is a line with the ids of i
   call.say('hello')
   call.finish()
   await talk.settled(run)
-  const retries = lines().filter(({ msg }) => msg === 'a request to a model failed and is made again')
+  const retries = lines().filter(({ msg }) => msg === 'a request to a model failed and is retried')
   expect(retries).toMatchObject([{ level: 40, ...ids(run, agent), retry: 1 }])
 })
 

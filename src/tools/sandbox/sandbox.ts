@@ -10,9 +10,13 @@ const maxThreads = 8
 const maxThreadsPerTenant = 4
 /** Idle threads that are kept: starting a thread takes longer than most scripts. */
 const maxIdle = 2
-/** How long a thread may take to start. On a busy machine this is long, because script threads have a low priority. */
+/**
+ * How long a thread may take to start. This can be long on a busy machine, because script threads have a low priority.
+ */
 const startMs = 60_000
-/** A script stops itself when its time is up. One that is stuck inside the engine is killed after this. */
+/**
+ * A script stops itself when its time is up. If it is stuck inside the engine, its thread is killed after this time.
+ */
 const graceMs = 2_000
 
 export interface ScriptOptions {
@@ -97,7 +101,7 @@ export class Sandbox {
   #start(tenantId: string): Thread {
     const worker = startThread()
     const thread = { worker, ready: once(worker, 'message'), tenantId }
-    // Whoever waits for an outcome gets this error. Without a waiter it must not end the process.
+    // Anyone waiting for an outcome gets this error. If nobody waits, it must not end the process.
     thread.ready.catch(() => undefined)
     worker.on('error', () => undefined)
     // A thread that dies while idle must not be handed out again.
@@ -113,7 +117,7 @@ export class Sandbox {
     if (this.#idle.length > maxIdle) void this.#idle.shift()!.worker.terminate()
   }
 
-  /** Gives a thread to the longest waiting script whose tenant may have one. */
+  /** Gives a thread to the script that has waited longest and whose tenant may have one. */
   #next(): void {
     const index = this.#queue.findIndex((waiting) => this.#hasRoom(waiting.tenantId))
     const [waiting] = index >= 0 && !this.#closed ? this.#queue.splice(index, 1) : []

@@ -20,14 +20,16 @@ export interface ScriptJob {
   readonly limitMs: number
   /** Longer outputs are cut. */
   readonly charLimit: number
-  /** The most characters of a result that has images or documents, as JSON. A longer one is cut like any other.
-   * Defaults to 0. */
+  /**
+   * The longest result with images or documents, in characters of JSON. A longer one is cut like any other. Defaults to
+   * 0.
+   */
   readonly contentLimit?: number
 }
 
 export interface ScriptOutcome {
   readonly ok: boolean
-  /** The returned text, or why there is none. */
+  /** The returned text, or the reason why there is none. */
   readonly output: string
   /** Whether the output is the JSON of content: text, images and documents. */
   readonly isContent: boolean
@@ -37,12 +39,12 @@ export interface ScriptOutcome {
   readonly printedMore: boolean
   /** Whether the script was stopped because its time was up. */
   readonly late: boolean
-  /** False if the engine may be damaged: then its thread is not used again. */
+  /** False if the engine may be damaged. Then its thread is not used again. */
   readonly clean: boolean
 }
 
 const pageBytes = 64 * 1024
-/** The minimum that the engine needs to start. */
+/** The minimum that the engine needs in order to start. */
 const initialPages = 256
 /** A hard limit on memory. The engine's own limit is lower but can be exceeded. */
 const maxPages = 1024
@@ -52,7 +54,7 @@ const stackBytes = 128 * 1024
 const maxMegabytes = (maxPages * pageBytes) / 1024 ** 2
 const jobsPerTurn = 1_000
 
-/** One engine per thread: its memory is freed only when the thread ends. */
+/** One engine per thread, because its memory is freed only when the thread ends. */
 export const engine = readFile(createRequire(import.meta.url).resolve('@jitl/quickjs-ng-wasmfile-release-sync/wasm'))
   .then((bytes) => WebAssembly.compile(bytes))
   .then((wasmModule) => {
@@ -143,14 +145,14 @@ function execute(scope: Scope, context: QuickJSContext, job: ScriptJob, printed:
 
 type ScriptResult = Pick<ScriptOutcome, 'output' | 'isContent'>
 
-/** Text crosses the border of the sandbox as JSON: as a C string it would end at its first NUL. */
+/** Text enters and leaves the sandbox as JSON, because a C string would end at its first NUL. */
 function jsonText(context: QuickJSContext, handle: QuickJSHandle): string {
   return JSON.parse(context.getString(handle)) as string
 }
 
 /**
- * Makes `console`, and returns the function that calls the tool's own: arguments go in as JSON, and the result, or what
- * was thrown, comes out as JSON. It takes what it needs before the script can change it.
+ * Defines `console`, and returns the function that calls the tool's function: arguments go in as JSON, and the result
+ * or the error comes out as JSON. It saves the built-ins that it needs before the script can change them.
  */
 const prelude = `(print, limit, contentLimit) => {
   const { parse, stringify } = JSON
@@ -197,11 +199,11 @@ function settle(runtime: QuickJSRuntime, context: QuickJSContext, handle: QuickJ
     if (state.type === 'rejected') throw state.error.consume((error) => thrown(context, error))
     const jobs = runtime.executePendingJobs(jobsPerTurn)
     if (jobs.error) throw jobs.error.consume((error) => thrown(context, error))
-    if (jobs.value === 0) throw new ScriptError('It waits for a promise that nothing will ever settle.')
+    if (jobs.value === 0) throw new ScriptError('It waits for a promise that never settles.')
   }
 }
 
-/** What a script threw: an error, or some other value as text. */
+/** What a script threw: an error, or another value as text. */
 interface ThrownValue {
   readonly name?: unknown
   readonly message?: unknown
@@ -233,7 +235,7 @@ class Printed {
   add(stream: number, text: string): void {
     this.#more ||= text.length > this.#left
     if (this.#left < 0) return
-    // Keeps one character more than the limit, which shows that something was cut.
+    // Keeps one character more than the limit, to show that something was cut.
     this.#streams[stream === 0 ? 0 : 1].push(text.slice(0, this.#left + 1))
     this.#left -= text.length + 1
   }

@@ -9,7 +9,7 @@ import { engine, runScript, type ScriptJob } from './script.ts'
 yieldToServer()
 await engine
 parentPort!.postMessage('ready')
-// A job that breaks the engine ends the thread, which is how the pool learns of it.
+// A job that breaks the engine ends the thread, and so the pool notices it.
 parentPort!.on('message', (job: ScriptJob) => void runScript(job).then((outcome) => parentPort!.postMessage(outcome)))
 
 /** Lowers the priority of this thread below the server's threads. Only Linux has thread priorities. */
