@@ -60,10 +60,10 @@ import { RunWorker } from './worker/run-worker.ts'
 
 export interface AppOptions {
   readonly config: Config
-  /** Open and migrated. Whoever opened it closes it. */
+  /** Open and migrated. Its opener closes it. */
   readonly database: OpenDatabase
   readonly log: Log
-  /** A `worker` has no API. */
+  /** The role `worker` has no API. */
   readonly role: 'serve' | 'worker'
   /** Tools of the program that embeds the server. */
   readonly tools?: readonly ToolDefinition[]
@@ -173,7 +173,7 @@ export async function createApp(options: AppOptions): Promise<App> {
   const metricsPage = {
     contentType: prometheusType,
     text: async () => toPrometheus(await metrics.collect()),
-    // They tell of all tenants, as `workers` does.
+    // They concern all tenants, like `workers`.
     check(viewer: Viewer) {
       requireScope(viewer, ['MANAGE'], 'Reading /metrics')
       requireBreadth(viewer, 'tenant', 'Reading /metrics')
@@ -206,7 +206,7 @@ export async function createApp(options: AppOptions): Promise<App> {
   let mcpSync: Promise<void> | undefined
   let stopProcessMetrics: (() => void) | undefined
   const ready = async () => {
-    // A process that drains accepts no more work: a load balancer should use another.
+    // A process that drains accepts no more work, so a load balancer should use another one.
     if (stopping !== undefined || !(await isWritable(database.pool))) return false
     return worker.isServed()
   }
@@ -250,7 +250,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     await relay.start()
     await worker.start()
     const mcpServers = await storeMcpServers(commands, config.mcpServers, tenantId)
-    // Not awaited: a server that does not answer must not keep this one from starting.
+    // Not awaited, because an MCP server that does not answer must not delay the start.
     mcpSync = listMcpServers(commands, mcpServers, log)
   }
 
@@ -290,7 +290,7 @@ export async function createApp(options: AppOptions): Promise<App> {
   }
 }
 
-/** Requests that wait for a connection to the database. Beyond this, new ones are refused at once. */
+/** Requests that wait for a database connection. Beyond this number, new ones are refused at once. */
 const overloadedAt = 1_000
 
 /** Loaded only if it is configured. */

@@ -6,10 +6,10 @@ import type * as Yaml from 'yaml'
 import type { Json } from './util/json.ts'
 import { StartError } from './util/start-error.ts'
 
-/** The content of a JSON or YAML file that a variable names. */
+/** The content of a JSON or YAML file that an environment variable names. */
 export function readConfigFile(variable: string, path: string): Json {
   try {
-    // Loaded only if there is a file: most servers have none. JSON is YAML too.
+    // Loaded only if there is a file, which most servers do not have. JSON is valid YAML.
     const { parse } = createRequire(import.meta.url)('yaml') as typeof Yaml
     return parse(readFileSync(path, 'utf8')) as Json
   } catch (error) {

@@ -10,9 +10,7 @@ import { readSettings, settings, type GivenSettings, type SettingValues } from '
 import type { LogLevel } from './util/log.ts'
 import { StartError } from './util/start-error.ts'
 
-/**
- * Everything that the environment decides, read once and never changed. `settings.ts` says what each variable means.
- */
+/** Everything that the environment decides, read once and never changed. `settings.ts` describes each variable. */
 export interface Config {
   readonly host: string
   /** 0 means any free port. */
@@ -23,13 +21,13 @@ export interface Config {
   readonly redisUrl: string | undefined
   readonly preparedStatements: boolean
   readonly workers: number
-  /** Undefined: a worker has no health port. */
+  /** Undefined if a worker has no health port. */
   readonly healthPort: number | undefined
-  /** Null: no limit. */
+  /** Null means no limit. */
   readonly tenantRuns: number | null
   readonly agentRuns: number | null
   readonly apiKey: string | undefined
-  /** The first one encrypts stored secrets, all of them decrypt. Empty: secrets are stored as they are. */
+  /** The first one encrypts stored secrets, all of them decrypt. If empty, secrets are stored unencrypted. */
   readonly secretKeys: readonly string[]
   /** How tokens of the application's own identity provider are verified. */
   readonly tokenTrust: {
@@ -40,11 +38,11 @@ export interface Config {
     readonly audience: string | undefined
   }
   readonly allowedOrigins: readonly string[]
-  /** Per process. 0: no limit. */
+  /** Per process. 0 means no limit. */
   readonly keyRequests: number
   readonly keySockets: number
   readonly keySubscriptions: number
-  /** Per process. 0: no limit. */
+  /** Per process. 0 means no limit. */
   readonly tenantRequests: number
   readonly maxBodyBytes: number
   readonly maxFileBytes: number
@@ -60,7 +58,7 @@ export interface Config {
   readonly console: boolean
   readonly toolsPath: string | undefined
   readonly logLevel: LogLevel
-  /** Where traces and metrics are sent. Undefined: nowhere. */
+  /** Where traces and metrics are sent. Undefined means nowhere. */
   readonly otlp:
     | {
         readonly endpoint: string
@@ -73,7 +71,7 @@ export interface Config {
   readonly toolGraceMs: number
   readonly drainMs: number
   readonly modelIdleMs: number
-  /** 0: requests to models are not kept. */
+  /** 0 means that requests to models are not kept. */
   readonly keepRequestsMs: number
   readonly retention: RetentionRules
   /** True if npm started this process. An npm that is killed does not forward the signal. */
@@ -131,7 +129,7 @@ export function readConfig(env: Environment = process.env): Config {
   return Object.freeze(config)
 }
 
-/** The settings of a program that embeds the server. What is missing comes from the environment. */
+/** The settings from a program that embeds the server. Missing ones come from the environment. */
 export function readGivenConfig(given: GivenSettings): Config {
   const unknown = Object.keys(given).find((name) => !(name in settings))
   if (unknown !== undefined)
@@ -162,7 +160,7 @@ function otlpOf(values: SettingValues): Config['otlp'] {
   })
 }
 
-/** The providers file may say more about a built-in provider, whose key and address are variables. */
+/** The providers file may add options to a built-in provider, whose key and address come from variables. */
 function endpointsOf(values: SettingValues, env: Environment): readonly EndpointConfig[] {
   const described = values.HOLDPOINT_PROVIDERS ? readProvidersFile(values.HOLDPOINT_PROVIDERS, env) : []
   const builtin = {

@@ -24,20 +24,20 @@ export interface AppOptions {
   readonly role?: 'serve' | 'worker'
 }
 
-/** A whole server inside a program. The program decides about signals: nothing here listens for them. */
+/** A whole server inside a program. The program handles signals: nothing here listens for them. */
 export interface App {
   /** Drives runs and listens on `HOST` and `PORT`. `url` is the address of the API, null for a worker. */
   start(): Promise<{ readonly url: string | null }>
-  /** Drives runs, and gives the handlers for an HTTP server of the program. Use it instead of `start`. */
+  /** Drives runs, and returns the handlers for the program's own HTTP server. Use it instead of `start`. */
   attach(): Promise<Handlers>
   /**
-   * Lets running steps finish, hands back the rest, and closes everything that the app has opened, the embedded
-   * Postgres too. May be called twice, and at any time.
+   * Lets running steps finish, hands back the rest, and closes everything that the app has opened, including the
+   * embedded Postgres. May be called twice, and at any time.
    */
   stop(): Promise<void>
 }
 
-/** Opens the database and updates its tables. Throws an error that says what is wrong if it cannot. */
+/** Opens the database and updates its tables. If that fails, throws an error that says what is wrong. */
 export async function createApp({ tools = [], settings = {}, role = 'serve' }: AppOptions = {}): Promise<App> {
   const config = readGivenConfig(settings)
   const log = createLog(config.logLevel)

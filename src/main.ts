@@ -42,7 +42,7 @@ async function main(args: readonly string[]): Promise<void> {
       const { manageKeys } = await import('./manage-keys.ts')
       return withDatabase(async ({ database, config, log }) => {
         const lines = await manageKeys(database, command)
-        // A tenant that was just created has a signing secret.
+        // A tenant that was just created has a new signing secret, which may have to be encrypted.
         await protectSecrets(database.db, createSecretBox(config.secretKeys), log)
         for (const line of lines) print(line)
       })
@@ -70,15 +70,13 @@ interface Parts {
 }
 
 interface DatabaseOptions {
-  /** What the work will wait for, begun while Postgres starts. Its failure is the work's to report. */
+  /** Work that can begin while Postgres starts. If it fails, the work that needs it reports the failure. */
   readonly prepare?: () => Promise<unknown>
   /** Defaults to true. */
   readonly migrates?: boolean
 }
 
-/**
- * Opens and migrates the database, does the work, and closes everything, also if the process is asked to stop early.
- */
+/** Opens and migrates the database, does the work and closes everything, even if the process is asked to stop early. */
 async function withDatabase(
   work: (parts: Parts, closers: Closers) => Promise<void> | void,
   { prepare, migrates = true }: DatabaseOptions = {},
@@ -114,7 +112,7 @@ async function startDatabase({ dataDir }: Config, log: Log, closers: Closers): P
   return postgres.url
 }
 
-/** Loading the whole server takes longer than any other command, so only the commands that serve do it. */
+/** Loading the whole server takes longer than any other command, so only the commands that need it do so. */
 function loadServer() {
   return import('./app.ts')
 }
@@ -135,7 +133,7 @@ async function serve(
   await stop.asked
 }
 
-/** For a deployment that asks before it starts the new version. */
+/** For a deployment that checks before it starts the new version. */
 async function checkMigrations({ db }: OpenDatabase): Promise<void> {
   const { pending } = await refuseNewer(db)
   if (pending.length === 0) return print('up to date')
@@ -180,7 +178,7 @@ function explainListening(error: unknown, { host, healthPort }: Config): unknown
   }
 }
 
-/** The process ends by itself once nothing is open. If something stays open by a bug, it ends all the same. */
+/** The process ends by itself once nothing is open. If a bug leaves something open, it ends all the same. */
 function exitDespite(log: Log): void {
   log.warn({ open: process.getActiveResourcesInfo() }, 'something is still open after the shutdown')
   process.exit()

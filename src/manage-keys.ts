@@ -21,7 +21,7 @@ export async function manageKeys({ db }: OpenDatabase, command: KeysCommand): Pr
   const defaultId = await ensureDefaultTenant(db, context)
   const tenantId = command.tenant === undefined ? defaultId : await ensureTenant(db, command.tenant, context)
   await upsertBuiltinTools(db, defaultId, builtinTools, context)
-  // This process has no tools in code. Servers have stored theirs for every tenant that there was at their start.
+  // This process has no tools in code. Servers have stored theirs for every tenant that existed when they started.
   if (tenantId !== defaultId) await upsertBuiltinTools(db, tenantId, await listCodeTools(db, defaultId), context)
   try {
     switch (command.action) {

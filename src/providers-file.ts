@@ -7,7 +7,7 @@ import { StartError } from './util/start-error.ts'
 export const adapters = ['openai', 'openai-chat', 'anthropic', 'azure-openai', 'bedrock', 'vertex', 'gemini'] as const
 export type Adapter = (typeof adapters)[number]
 
-/** A model that the endpoint has, as its owner describes it. */
+/** A model of the endpoint, as its owner describes it. */
 export interface DescribedModel {
   readonly name: string
   readonly contextWindow: number | undefined
@@ -37,10 +37,10 @@ export interface EndpointConfig {
   readonly prices: Prices
 }
 
-/** By the model's name; `*` is for the models without an entry of their own. */
+/** By the model's name. `*` applies to models without an entry of their own. */
 export type Prices = Readonly<Record<string, ModelPrice>>
 
-/** An endpoint of which nothing was said. */
+/** The defaults of an endpoint. */
 export function plainEndpoint(name: Adapter): EndpointConfig {
   const place = { baseUrl: undefined, apiVersion: undefined, region: undefined, project: undefined }
   const nothing = { ...place, apiKey: undefined, missingKey: undefined }
@@ -50,7 +50,7 @@ export function plainEndpoint(name: Adapter): EndpointConfig {
 
 interface Preset {
   readonly adapter: Adapter
-  /** Undefined means the SDK's. */
+  /** Undefined means the SDK's default. */
   readonly baseUrl?: string
   readonly apiKeyVariable?: string
 }
@@ -78,15 +78,15 @@ const fields = [
   ...['preset', 'adapter', 'baseUrl', 'apiKey', 'apiKeyVariable', 'headers', 'timeoutMs', 'maxConcurrency'],
   ...['apiVersion', 'region', 'project', 'models', 'prices'],
 ]
-/** What an entry may say about a built-in provider: its key and address come from the environment. */
+/** What an entry may contain for a built-in provider, whose key and address come from the environment. */
 const builtinFields = ['headers', 'timeoutMs', 'maxConcurrency', 'models', 'prices']
-/** A local server may need no key, and the clouds have credentials of their own. */
+/** A local server may need no key, and cloud providers have credentials of their own. */
 const keyless: readonly Adapter[] = ['openai-chat', 'bedrock', 'vertex']
 const builtinNames = ['openai', 'openai-chat', 'anthropic']
 
 /**
- * The endpoints in a providers file: JSON or YAML, an object with one entry per name under `providers`. `variables` are
- * the environment, for keys that the file names and does not contain.
+ * The endpoints in a providers file: JSON or YAML, an object with one entry per name under `providers`. `variables` is
+ * the environment, for keys that the file names but does not contain.
  */
 export function readProvidersFile(
   path: string,

@@ -9,7 +9,7 @@ export interface Setting<Value> {
   readonly meaning: string
   /** The default as `--help` and the README show it. */
   readonly shownDefault: string
-  /** `given` is undefined if the variable is unset or empty. Throws a StartError if the value is bad. */
+  /** `given` is undefined if the variable is unset or empty. Throws a StartError if the value is invalid. */
   readonly read: (given: string | undefined, name: string) => Value
 }
 
@@ -97,10 +97,14 @@ export const settings = {
   HOLDPOINT_MCP: path('a JSON or YAML file with MCP servers, including programs on this machine'),
   HOLDPOINT_ALLOW_PRIVATE_NETWORK: choice('1 lets HTTP and MCP tools reach private addresses', ['0', '1'], '0'),
   HOLDPOINT_GRAPHIQL: choice('0 turns GraphiQL off', ['0', '1'], '1'),
-  HOLDPOINT_INTROSPECTION: choice('0 keeps the schema from clients', ['0', '1'], '1'),
+  HOLDPOINT_INTROSPECTION: choice('0 hides the schema from clients', ['0', '1'], '1'),
   HOLDPOINT_CONSOLE: choice('0 turns the web console off', ['0', '1'], '1'),
   HOLDPOINT_TOOLS: path('a module, or a folder of modules, with tools in code'),
-  HOLDPOINT_TOOL_GRACE_MS: integer('how long a cancelled tool may go on', { default: 5_000, least: 0, most: hourMs }),
+  HOLDPOINT_TOOL_GRACE_MS: integer('how long a cancelled tool may keep running', {
+    default: 5_000,
+    least: 0,
+    most: hourMs,
+  }),
   HOLDPOINT_MODEL_IDLE_MS: integer('how long a model may send nothing', { default: 600_000, least: 1, most: hourMs }),
   HOLDPOINT_KEEP_LOGS: kept('how long the streams of ended runs can be replayed'),
   HOLDPOINT_KEEP_RUNS: kept('how long ended runs and their messages are kept once they have left the context'),
@@ -114,7 +118,7 @@ export const settings = {
       most: '3650d',
     },
   ),
-  HOLDPOINT_DRAIN_MS: integer('how long running steps may go on at a stop', {
+  HOLDPOINT_DRAIN_MS: integer('how long running steps may take to finish at a shutdown', {
     default: 60_000,
     least: 0,
     most: hourMs,
@@ -188,7 +192,7 @@ function duration(meaning: string, range: { default: string; most: string }): Se
   }
 }
 
-/** Undefined: for ever. */
+/** Undefined means forever. */
 function kept(meaning: string): Setting<number | undefined> {
   return { ...optional(duration(meaning, { default: '0', most: '3650d' })), shownDefault: 'forever' }
 }
@@ -258,7 +262,7 @@ function secret(meaning: string, shownDefault = 'none'): Setting<string | undefi
   }
 }
 
-/** No message shows the value. The keys are random, so a plain derivation is enough; short ones could be guessed. */
+/** No message shows the value. The keys are random, so a plain derivation is enough. Short ones could be guessed. */
 function secretKeys(meaning: string): Setting<readonly string[]> {
   return {
     meaning,

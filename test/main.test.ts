@@ -238,11 +238,11 @@ describe('serve', () => {
     const url = await server.ready()
     server.child.kill('SIGUSR2')
     await expect.poll(server.stderr, { timeout: 10_000 }).toContain('forgotten')
-    expect(server.stderr()).toMatch(/"errorId":"[\w-]{36}".*"a promise was rejected and nothing handled it"/)
+    expect(server.stderr()).toMatch(/"errorId":"[\w-]{36}".*"a promise was rejected and not handled"/)
     expect(await alive(url)).toBe(true)
     server.child.kill('SIGPIPE')
     expect(await server.ended).toEqual({ code: 1, signal: null })
-    expect(server.stderr()).toMatch(/"errorId":"[\w-]{36}".*"an exception was thrown and nothing caught it"/)
+    expect(server.stderr()).toMatch(/"errorId":"[\w-]{36}".*"an exception was thrown and not caught"/)
     expect(await postmaster()).toBeUndefined()
   })
 

@@ -33,7 +33,7 @@ export function createAuthenticate(db: Kysely<Database>, options: AuthenticateOp
   return async function authenticate(authorization: string | null): Promise<Viewer> {
     if (authorization === null) {
       if (isOpen) return open
-      throw unauthenticated('This server needs a key.')
+      throw unauthenticated('This server requires a key.')
     }
     const [, secret] = /^Bearer (\S+)$/i.exec(authorization) ?? []
     if (secret === undefined) throw unauthenticated('The Authorization header must be `Bearer` and a key or token.')

@@ -15,25 +15,26 @@ import { readClaims, writeClaims, type TokenClaims } from './token-claims.ts'
 import { unauthenticated } from './unauthenticated.ts'
 import { verifyToken } from './verify-token.ts'
 
-/** Makes and verifies the tokens of `createToken`. */
+/** Creates and verifies the tokens of `createToken`. */
 export interface OwnTokens {
   /** A token of the viewer's tenant. */
   sign(viewer: Viewer, claims: Omit<TokenClaims, 'tenant'>): Promise<string>
-  /** `keyId` is the header of the token that names what it is signed with. Undefined: it is not one of ours. */
+  /** `keyId` is the token's header that names the secret that it is signed with. Undefined if it is not one of ours. */
   verify(token: string, keyId: string): Promise<(TokenClaims & Issuer) | undefined>
 }
 
-/** What a token is signed for: a tenant, and the key behind whoever asked for the token. */
+/** What a token is bound to: a tenant, and the API key of whoever asked for the token. */
 type Issuer = Pick<Viewer, 'tenantId' | 'keyId'>
 
 const algorithm = 'HS256'
 const issuer = 'holdpoint'
-/** How long a process may go on accepting the tokens of a key that was revoked. Every open socket is checked often. */
+/** How long a process may still accept tokens of a revoked key. Open sockets are checked at the same interval. */
 const secretMs = 1_000
 
 /**
  * Tokens are signed with a secret of the tenant, which is in the database, so that every process accepts them. A token
- * ends together with the key that made it: a stored key is looked up, and HOLDPOINT_API_KEY is part of the signature.
+ * ends together with the key that created it: a stored key is looked up, and HOLDPOINT_API_KEY is part of the
+ * signature.
  */
 export function createOwnTokens(
   db: Kysely<Database>,
@@ -74,7 +75,7 @@ export function createOwnTokens(
       const from = readIssuer(header)
       if (!from) return undefined
       const secret = await findSecret(from)
-      if (!secret) throw unauthenticated('The key that made the token is no longer valid.')
+      if (!secret) throw unauthenticated('The key that created the token is no longer valid.')
       const options = { issuer, algorithms: [algorithm], currentDate: clock.now() }
       return { ...readClaims(await verifyToken(token, secret, options)), ...from }
     },

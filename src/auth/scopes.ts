@@ -1,6 +1,6 @@
 import type { ApiScope } from '../domain/viewer.ts'
 
-/** One of these scopes is enough. An empty list lets every authenticated client in. */
+/** One of these scopes is enough. An empty list admits every authenticated client. */
 export type RequiredScopes = readonly ApiScope[]
 
 const read: RequiredScopes = ['READ']
@@ -80,12 +80,12 @@ export const operationScopes: Readonly<Record<string, Readonly<Record<string, Re
   Subscription: { approvalInbox: read, conversationEvents: read, runChanges: read, runEvents: read },
 }
 
-/** How far an operation or a field sees. A viewer who is limited to less may not use it. */
+/** How much of the tenant an operation or a field covers. A viewer who is limited to less may not use it. */
 export type Breadth = 'conversation' | 'agent' | 'tenant'
 
 /**
- * Operations for viewers who are limited to conversations or agents. What they find and change is within the viewer's
- * reach. An operation that is not here needs a viewer of the whole tenant.
+ * Operations for viewers who are limited to conversations or agents. They find and change only what is within the
+ * viewer's reach. Any other operation needs a viewer of the whole tenant.
  */
 const limitedOperations: Readonly<Record<Exclude<Breadth, 'tenant'>, readonly string[]>> = {
   conversation: [
@@ -107,7 +107,7 @@ const limitedOperations: Readonly<Record<Exclude<Breadth, 'tenant'>, readonly st
   ],
 }
 
-/** Fields that show what an agent is told in all of its conversations. */
+/** Fields that show what an agent is told in all its conversations. */
 const agentFields: ReadonlySet<string> = new Set([
   'Agent.export',
   'Agent.instructions',
@@ -116,7 +116,7 @@ const agentFields: ReadonlySet<string> = new Set([
   'Step.response',
 ])
 
-/** `name` is that of an operation or another field, such as `Mutation.sendMessage`. */
+/** `name` is an operation or another field, such as `Mutation.sendMessage`. */
 export function breadthOf(name: string): Breadth {
   if (/^(Query|Mutation|Subscription)\./.test(name)) {
     if (limitedOperations.conversation.includes(name)) return 'conversation'
@@ -134,7 +134,7 @@ export const typeScopes: Readonly<Record<string, RequiredScopes>> = {
 }
 
 /**
- * A mutation answers with the object that it changed, whatever the scopes. From there on, fields that lead to other
- * objects need READ. These do not: whoever sends a message must see which calls wait for it.
+ * A mutation returns the object that it changed, whatever the viewer's scopes. From there on, fields that lead to other
+ * objects need READ, except these: whoever sends a message must see which calls it waits for.
  */
 export const linksWithoutRead: ReadonlySet<string> = new Set(['Run.pendingToolCalls'])

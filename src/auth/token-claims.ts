@@ -19,7 +19,7 @@ const maxLength = 200
 
 /**
  * Reads the claims of a token whose signature and expiry were verified. docs/access.md lists them. A claim that cannot
- * be understood makes the whole token invalid: ignoring it might give its holder more than was meant.
+ * be understood makes the whole token invalid: ignoring it might grant more than was intended.
  */
 export function readClaims(payload: JWTPayload): TokenClaims {
   const subject = textClaim(payload, 'sub')
@@ -56,7 +56,7 @@ function textClaim(payload: JWTPayload, claim: string): string | null {
   throw unauthenticated(`The token's claim \`${claim}\` must be a text of 1 to ${maxLength} characters.`)
 }
 
-/** A list, or a text with spaces between the scopes, as OAuth has it. Scopes of other services are ignored. */
+/** A list, or a text with spaces between the scopes, as in OAuth. Scopes of other services are ignored. */
 function scopesOf(value: unknown): readonly ApiScope[] {
   const given = typeof value === 'string' ? value.split(' ') : (value ?? [])
   if (!Array.isArray(given)) throw unauthenticated("The token's claim `scopes` must be a list of texts.")

@@ -22,14 +22,14 @@ export interface TokenTrust {
   readonly audience: string | undefined
 }
 
-/** Each way of verifying has algorithms of its own, so that a public key is never used as a shared secret. */
+/** Each way of verifying has its own algorithms, so that a public key is never used as a shared secret. */
 const secretAlgorithms = ['HS256', 'HS384', 'HS512']
 const keyAlgorithms = [
   ...['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],
   ...['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'],
 ]
 
-/** Whether people can get in with tokens of an identity provider. */
+/** Whether people can authenticate with tokens of an identity provider. */
 export function trustsTokens({ secret, publicKey, jwksUrl }: TokenTrust): boolean {
   return secret !== undefined || publicKey !== undefined || jwksUrl !== undefined
 }
@@ -37,7 +37,8 @@ export function trustsTokens({ secret, publicKey, jwksUrl }: TokenTrust): boolea
 type Verify = (token: string, algorithm: string, now: Date) => Promise<JWTPayload>
 
 /**
- * Undefined if nothing is configured. The returned function throws UNAUTHENTICATED, or UNAVAILABLE without the keys.
+ * Undefined if nothing is configured. The returned function throws UNAUTHENTICATED, or UNAVAILABLE if the keys cannot
+ * be loaded.
  */
 export function createTokenVerifier(trust: TokenTrust): Verify | undefined {
   const { secret, publicKey, jwksUrl, issuer, audience } = trust
@@ -65,7 +66,7 @@ export function createTokenVerifier(trust: TokenTrust): Verify | undefined {
   }
 }
 
-/** Verifies the signature, the expiry and whatever else the options ask for. */
+/** Verifies the signature, the expiry and whatever else is configured. */
 export async function verifyToken(
   token: string,
   key: Uint8Array | KeyObject | JWTVerifyGetKey,
@@ -82,7 +83,7 @@ export async function verifyToken(
 /** Undefined if the text is not a token at all. */
 export function readHeader(token: string): { readonly algorithm: string; readonly keyId: string } | undefined {
   try {
-    // Whoever made the token may have put anything there.
+    // The token's issuer may have put anything there.
     const { alg, kid }: Record<string, unknown> = { ...decodeProtectedHeader(token) }
     return { algorithm: typeof alg === 'string' ? alg : '', keyId: typeof kid === 'string' ? kid : '' }
   } catch {

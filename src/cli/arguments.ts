@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util'
 
 export type Command =
   | { readonly name: 'serve' | 'worker' | 'help' | 'version' }
-  /** `check`: only say what would be done. */
+  /** `check` only reports what would be done. */
   | { readonly name: 'migrate'; readonly check: boolean }
   /** `tenant` is undefined for the default tenant. */
   | { readonly name: 'signing-secret'; readonly tenant: string | undefined }
@@ -50,7 +50,7 @@ export function parseCommand(args: readonly string[]): Command {
     if (version) return { name: 'version' }
     return toCommand(positionals, flags)
   } catch (error) {
-    // parseArgs explains itself in several sentences. The first one says what is wrong.
+    // The messages of parseArgs have several sentences. The first one says what is wrong.
     return wrong((error as Error).message.split('. ')[0] ?? '')
   }
 }

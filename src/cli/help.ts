@@ -1,8 +1,8 @@
 const commands = [
   ['serve', 'API and workers in one process (the default)'],
-  ['worker', 'workers alone, on the database of a server'],
+  ['worker', 'workers only, on the database of a server'],
   ['migrate', 'update the tables of the database, then exit'],
-  ['migrate --check', 'list the updates that the tables need, change nothing; status 1 if there are any'],
+  ['migrate --check', 'list the updates that the tables need without making them; exits with 1 if there are any'],
   ['init [FOLDER]', 'write a project with a tool, an agent and a script; defaults to the folder agents'],
   ['keys create', 'create an API key and print its secret: --name NAME --scopes READ,RUN,APPROVE,MANAGE'],
   ['', '[--expires 2027-01-31T00:00:00Z] [--tenant NAME]'],
@@ -38,8 +38,8 @@ Examples
   npx holdpoint
   PORT=8080 npx holdpoint
   DATABASE_URL=postgres://user:password@db.example.com/holdpoint npx holdpoint migrate
-  HOLDPOINT_WORKERS=0 npx holdpoint      the API alone
-  npx holdpoint worker                   workers for it, in as many processes as you like
+  HOLDPOINT_WORKERS=0 npx holdpoint      the API only
+  npx holdpoint worker                   workers for that API, in as many processes as you like
 
 The server prints one line when it is ready: ready http://HOST:PORT/graphql
 SIGTERM and SIGINT let running steps finish, then stop the server and the embedded Postgres.`

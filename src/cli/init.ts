@@ -14,7 +14,7 @@ export async function writeProject(folder: string, { version }: { readonly versi
     throw new StartError(`${target} is not empty: name another folder, such as "holdpoint init my-agents".`)
   await mkdir(target, { recursive: true })
   await cp(template, target, { recursive: true })
-  // npm leaves files of this name out of a package.
+  // npm excludes files of this name from packages.
   await rename(join(target, 'gitignore'), join(target, '.gitignore'))
   const manifest = join(target, 'package.json')
   const { dependencies, ...rest } = JSON.parse(await readFile(manifest, 'utf8')) as { dependencies: object }

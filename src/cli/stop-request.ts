@@ -10,14 +10,14 @@ export interface StopRequest {
   readonly asked: Promise<void>
 }
 
-// One Ctrl-C sends two signals: one from the terminal, and one from npm, which forwards its own.
+// One Ctrl-C sends two signals: one from the terminal, and one that npm forwards.
 const sameRequestMs = 1_000
 const parentCheckMs = 500
 
 /**
- * SIGINT and SIGTERM ask the process to stop in order. A second signal, from someone who does not want to wait, ends it
- * at once. An npm that was killed forwards no signal, so with `watchParent` the end of the parent process counts as a
- * request to stop. (`npm start` uses `exec`, so that there is no shell between npm and this process.)
+ * SIGINT and SIGTERM ask the process to shut down. A second signal, from someone who does not want to wait, ends it at
+ * once. A killed npm forwards no signal, so with `watchParent` the end of the parent process counts as a request to
+ * stop. (`npm start` uses `exec`, so that there is no shell between npm and this process.)
  */
 export function watchForStop({ log, watchParent }: { log: Log; watchParent: boolean }): StopRequest {
   const controller = new AbortController()
@@ -31,7 +31,7 @@ export function watchForStop({ log, watchParent }: { log: Log; watchParent: bool
     controller.abort()
     asked.resolve()
   }
-  watchForBugs({ log, stop: () => ask('an exception that nothing caught') })
+  watchForBugs({ log, stop: () => ask('an uncaught exception') })
   for (const name of ['SIGINT', 'SIGTERM'] as const) {
     process.on(name, () => {
       if (askedAt !== undefined && performance.now() - askedAt > sameRequestMs) process.exit(1)
@@ -43,21 +43,21 @@ export function watchForStop({ log, watchParent }: { log: Log; watchParent: bool
 }
 
 /**
- * A rejected promise that nobody listens to is a bug of one request or run: it is logged, and the others go on. After
- * an exception that nothing caught, the state of the process is unknown: it stops in order and exits with status 1.
+ * A rejected promise that nobody handles is a bug in one request or run: it is logged, and the others continue. After
+ * an uncaught exception, the state of the process is unknown: it shuts down and exits with status 1.
  */
 function watchForBugs({ log, stop }: { log: Log; stop: () => void }): void {
   process.on('unhandledRejection', (reason) => {
-    log.error({ errorId: randomUUID(), err: asError(reason) }, 'a promise was rejected and nothing handled it')
+    log.error({ errorId: randomUUID(), err: asError(reason) }, 'a promise was rejected and not handled')
   })
   process.on('uncaughtException', (error) => {
-    log.fatal({ errorId: randomUUID(), err: asError(error) }, 'an exception was thrown and nothing caught it')
+    log.fatal({ errorId: randomUUID(), err: asError(error) }, 'an exception was thrown and not caught')
     process.exitCode = 1
     stop()
   })
 }
 
-/** Anything can be thrown. */
+/** Not everything that is thrown is an Error. */
 function asError(thrown: unknown): Error {
   return thrown instanceof Error ? thrown : new Error(`not an Error: ${inspect(thrown)}`)
 }

@@ -13,7 +13,7 @@ import { requireUuid } from './node.ts'
 import { deletedPayloadType, payloadType } from './payload.ts'
 import { ToolRuleInput } from './tool-rule.ts'
 
-/** Of a new agent. */
+/** Descriptions for a new agent. */
 const descriptions = {
   name: 'Display name, 1 to 200 characters. Need not be unique.',
   description: 'Description for people, at most 10,000 characters.',
@@ -33,7 +33,7 @@ const descriptions = {
     'Whether the model is told when messages and tool returns happened, in the time zone of `timezone`. Defaults to false.',
 }
 
-/** Of a change: the same fields, where null and the list as a whole mean something. */
+/** Descriptions for a change: the same fields, but null has a meaning, and lists are replaced as a whole. */
 const changes: typeof descriptions = {
   name: 'Display name, 1 to 200 characters. Must not be null.',
   description: 'Description for people, at most 10,000 characters. Null removes it.',
@@ -123,7 +123,7 @@ const DeleteAgentInput = builder.inputType('DeleteAgentInput', {
   fields: (t) => ({ id: t.id({ required: true, description: 'Id of the agent.' }) }),
 })
 
-/** Internal ids in place of public ones, in lists that may be omitted. */
+/** Replaces public ids by internal ones, in lists that may be omitted. */
 function partsOf(input: {
   tools?: readonly { toolId: string; approvalOverride?: boolean | null | undefined }[] | null | undefined
   blockIds?: readonly string[] | null | undefined
@@ -134,7 +134,7 @@ function partsOf(input: {
   }
 }
 
-/** An update tells null from an omitted list. */
+/** An update distinguishes null from an omitted list. */
 function nullish(value: unknown): null | undefined {
   return value === null ? null : undefined
 }

@@ -9,7 +9,7 @@ import { ModelSettings } from './model-settings.ts'
 import { Node, registerNode, uuidOf } from './node.ts'
 import { ToolRule } from './tool-rule.ts'
 
-/** The modules of tools, blocks, conversations and runs add the fields for them. */
+/** Tools, blocks, conversations and runs add their own fields to the agent in their modules. */
 export const Agent = builder.objectRef<AgentShape>('Agent')
 Agent.implement({
   description: 'A model with instructions, memory blocks and tools. All of its state is stored in the database.',
@@ -81,7 +81,7 @@ const AgentFilter = builder.inputType('AgentFilter', {
   description: 'Which agents to list. Omitted fields do not filter; all given fields must match.',
   fields: (t) => ({
     nameContains: t.string({ description: 'Part of the name, ignoring case.' }),
-    tags: t.stringList({ description: 'Tags that the agent must have, all of them.' }),
+    tags: t.stringList({ description: 'Tags that the agent must all have.' }),
     key: t.string({ description: "The client's own key, as given to `upsertAgent`." }),
   }),
 })

@@ -53,7 +53,7 @@ builder.queryField('apiKeys', (t) =>
   t.field({
     type: [ApiKey],
     description:
-      'API keys of the tenant, oldest first, including revoked ones. At most 1,000: of more, revoked ones are left out first, then the oldest.',
+      'API keys of the tenant, oldest first, including revoked ones. At most 1,000: beyond that, revoked ones are left out first, then the oldest.',
     resolve: (_root, _args, { db, viewer }) => listSomeApiKeys(db, viewer),
   }),
 )

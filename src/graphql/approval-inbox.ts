@@ -7,7 +7,7 @@ import { ToolCallNeed } from './tool-call.ts'
 const InboxSnapshot = builder.objectRef<Extract<InboxEvent, { type: 'InboxSnapshot' }>>('InboxSnapshot')
 InboxSnapshot.implement({
   description:
-    'The calls that wait now. It is the first event after every connect, even if no call waits. Replace everything that you had.',
+    'The calls that wait now. This is the first event after every connect, even if no call waits. Replace everything that you have.',
   fields: (t) => ({
     toolCalls: t.field({
       type: [ToolCall],

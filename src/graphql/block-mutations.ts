@@ -112,7 +112,7 @@ builder.mutationFields((t) => ({
       const { outcome, block } = await updateBlock(context, context.viewer, { ...input, id })
       if (outcome === 'updated') return { block }
       return {
-        message: `The block has version ${block.version}, not ${input.expectedVersion}. Look at what it holds now, and try again.`,
+        message: `The block has version ${block.version}, not ${input.expectedVersion}. Read its current value and try again.`,
         block,
       }
     },

@@ -159,7 +159,7 @@ builder.mutationFields((t) => ({
     type: SelectBranchResult,
     nullable: true,
     description:
-      'Makes the branch with a given run current. Of later turns with several versions, the one last current is chosen.',
+      'Makes the branch with a given run current. Where later turns have several versions, the one that was current last is chosen.',
     args: { input: t.arg({ type: SelectBranchInput, required: true, description: 'The branch to make current.' }) },
     resolve: async (_root, { input }, context) => {
       const outcome = await selectBranch(context, context.viewer, { runId: requireUuid('Run', input.runId) })

@@ -5,8 +5,8 @@ import type { Json } from '../util/json.ts'
 import type { Context } from './context.ts'
 
 /**
- * The one builder of the schema. Every module of this room adds its types to it. Fields are non-null by default.
- * Mutations are nullable, so that one that fails does not hide that another mutation of the document took effect.
+ * The only schema builder. Every module of this room adds its types to it. Fields are non-null by default. Mutations
+ * are nullable, so that a failing one does not hide that another mutation of the document took effect.
  */
 export interface SchemaTypes {
   Context: Context
@@ -25,12 +25,12 @@ export const builder = new SchemaBuilder<SchemaTypes>({
   complexity: { defaultComplexity: 1, defaultListMultiplier: 10 },
 })
 
-/** The types of the builder, for functions that take refs. */
+/** The builder's type parameter, for functions that take refs. */
 export type BuilderTypes = typeof builder extends PothosSchemaTypes.SchemaBuilder<infer Types> ? Types : never
 
 builder.queryType({ description: 'All queries.' })
 builder.mutationType({
   description:
-    'All mutations. Their results are nullable, so that one that fails does not hide that another mutation of the document took effect.',
+    'All mutations. Their results are nullable, so that a failing one does not hide that another mutation of the document took effect.',
 })
 builder.subscriptionType({ description: 'All subscriptions.' })

@@ -59,10 +59,10 @@ async function cancel(context: Context, command: CancelRunCommand) {
       return {
         type: 'RunFinishedRefusal' as const,
         runId: outcome.runId,
-        message: 'The run has ended: there is nothing left to cancel.',
+        message: 'The run has already ended, so there is nothing to cancel.',
       }
     case 'nothing to cancel':
-      return { type: 'NothingToCancelRefusal' as const, message: 'No run is active: there is nothing to cancel.' }
+      return { type: 'NothingToCancelRefusal' as const, message: 'No run is active, so there is nothing to cancel.' }
     default:
       return outcome satisfies never
   }

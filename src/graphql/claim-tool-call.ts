@@ -69,7 +69,7 @@ builder.mutationField('claimToolCall', (t) =>
     type: ClaimToolCallResult,
     nullable: true,
     description:
-      'Claims a client tool call, so that of several open clients only one runs it. Claiming is optional: `submitApprovals` accepts the first result from any client.',
+      'Claims a client tool call, so that only one of several open clients runs it. Claiming is optional: `submitApprovals` accepts the first result from any client.',
     args: { input: t.arg({ type: ClaimToolCallInput, required: true, description: 'A client tool call to claim.' }) },
     resolve: async (_root, { input }, context) => {
       const claimantId = checkedToken('input.claimantId', input.claimantId)

@@ -14,7 +14,7 @@ const CompactConversationInput = builder.inputType('CompactConversationInput', {
     conversationId: t.id({ required: true, description: 'Id of the conversation.' }),
     compaction: t.field({
       type: CompactionSettingsInput,
-      description: "Settings for this compaction only. Omitted settings are the agent's.",
+      description: "Settings for this compaction only. Omitted settings default to the agent's.",
     }),
     whenBusy: t.field({
       type: WhenBusy,

@@ -14,14 +14,14 @@ import { listConversations, listMainConversations } from '../store/conversations
 import { listTools } from '../store/tools.ts'
 import { listWorkers } from '../store/workers.ts'
 
-/** What is configured, by id and by whose it is. One statement for all that a tick asks for. */
+/** Configured objects, by id and by owner. Everything that is asked for in one tick is read with one statement. */
 export interface ConfigurationLoaders {
   readonly agents: DataLoader<string, Agent | undefined>
   readonly agentTools: DataLoader<string, AgentTool | undefined>
   readonly blocks: DataLoader<string, Block | undefined>
   readonly conversations: DataLoader<string, Conversation | undefined>
   readonly tools: DataLoader<string, Tool | undefined>
-  /** Of no tenant: every process drives the runs of all of them. */
+  /** Workers belong to no tenant: every process drives the runs of all tenants. */
   readonly workers: DataLoader<string, Worker | undefined>
   readonly toolsOfAgent: DataLoader<string, readonly AgentTool[]>
   readonly blocksOfAgent: DataLoader<string, readonly Block[]>
@@ -72,7 +72,7 @@ export function loaderBy<Node>(list: (keys: readonly string[]) => Promise<Node[]
   })
 }
 
-/** Several for each key, in the order in which `list` has them. */
+/** Several objects for each key, in the order of `list`. */
 export function loaderByOwner<Row, Node>(
   list: (owners: readonly string[]) => Promise<Row[]>,
   split: (row: Row) => readonly [owner: string, node: Node],

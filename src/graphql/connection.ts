@@ -47,7 +47,7 @@ function edgeType<Node>(name: string, node: NodeRef<Node>) {
   return Edge
 }
 
-/** `NameConnection` and `NameEdge`, as the contract has them. An item costs what the field that pages it multiplies. */
+/** Makes `NameConnection` and `NameEdge`. An item's cost is counted by the field that returns the connection. */
 export function connectionType<Node>(name: string, node: NodeRef<Node>) {
   const Edge = edgeType(name, node)
   const Connection = builder.objectRef<CountedPage<Node>>(`${name}Connection`)
@@ -93,7 +93,7 @@ export const pageArguments = builder.args((t) => ({
   before: t.string({ description: 'List only items before this cursor.' }),
 }))
 
-/** What a connection field costs: itself, and its selection once for each item that it may return. */
+/** The cost of a connection field: itself, and its selection once for each item that it may return. */
 export function pageComplexity(page: PageArguments) {
   return { field: 1, multiplier: Math.min(page.first ?? page.last ?? defaultPageSize, maxPageSize) }
 }

@@ -22,7 +22,7 @@ export function shownParts(content: readonly DomainContentPart[], conversationId
   return content.map((part) => ({ part, conversationId }))
 }
 
-/** The URL that was given, or that of the file. */
+/** The URL that the client gave, or that of the file. */
 function urlOf({ part, conversationId }: ShownPart): string {
   if ('imageUrl' in part) return part.imageUrl
   if ('documentUrl' in part) return part.documentUrl

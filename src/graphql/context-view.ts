@@ -66,15 +66,15 @@ ContextType.implement({
   }),
 })
 
-/** Stands for the content of files, which can be large. */
+/** Replaces the content of files, which can be large. */
 const elided = () => 'Y29udGVudCBvZiB0aGUgZmlsZQ=='
 
-/** Made by the functions that the engine uses, from what is stored: it cannot say anything else than what is sent. */
+/** Made from what is stored by the same functions that the engine uses, so it cannot differ from what is sent. */
 export async function viewContext(context: Context, conversationId: string): Promise<ContextView> {
   const snapshot = await loadContextSnapshot(context.db, context.viewer, conversationId)
   if (!snapshot) throw notFound('conversation', encodeId('Conversation', conversationId))
   const { state, blocks } = snapshot
-  // A step whose calls have no return yet is not told to a model.
+  // A step whose calls have no return yet is not sent to a model.
   const messages = withoutOpenCalls(snapshot.messages)
   const window = contextWindowOf(state.agent, context.models)
   const now = context.clock.now()

@@ -2,7 +2,7 @@ import { builder } from './builder.ts'
 import { Conversation } from './conversation.ts'
 import { loadExisting } from './load-existing.ts'
 
-/** What the mutations of conversations answer with. `type` is the name of the GraphQL type. */
+/** The outcomes of mutations on conversations. `type` is the name of the GraphQL type. */
 export interface ConversationSuccess<Name extends string> {
   readonly type: Name
   readonly conversationId: string

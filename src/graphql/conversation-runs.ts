@@ -13,8 +13,8 @@ import { RunConnection, RunFilter, runsPage } from './run-queries.ts'
 import { Run } from './run-refs.ts'
 
 /**
- * Whatever a conversation shows of its runs is read after its head, from which `lastCursor` comes: an event that a
- * field beside it does not show yet must lie beyond the cursor, or a client that follows from there would miss it.
+ * Everything that a conversation shows of its runs is read after its head, which `lastCursor` comes from. An event that
+ * these fields do not show yet must lie after the cursor, or a client that follows from there would miss it.
  */
 function headOf(conversation: DomainConversation, context: Context): Promise<ConversationHead> {
   return loadExisting(context.loaders.conversationHeads, 'Conversation', conversation.id)
@@ -82,7 +82,7 @@ builder.objectFields(Conversation, (t) => ({
   context: t.field({
     type: ContextType,
     description: 'What the model would be sent now.',
-    // All of it is read and weighed.
+    // Reads the whole context and counts its tokens.
     complexity: 20,
     resolve: async (conversation, _args, context) => {
       await headOf(conversation, context)

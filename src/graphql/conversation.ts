@@ -20,7 +20,7 @@ import { loadExisting } from './load-existing.ts'
 import { Node, registerNode, requireUuid, uuidOf, uuidsOfFilter } from './node.ts'
 import { deletedPayloadType, payloadType } from './payload.ts'
 
-/** The modules of messages, runs and streams add the fields for them. */
+/** Messages, runs and streams add their own fields to the conversation in their modules. */
 export const Conversation = builder.objectRef<ConversationShape>('Conversation')
 Conversation.implement({
   description: [
@@ -105,7 +105,7 @@ const listArguments = {
   })),
 }
 
-/** A page of the tenant's conversations, or of those of the agent whose field it is. */
+/** A page of the tenant's conversations, or of one agent's if it is a field of that agent. */
 async function conversationsPage(
   { db, viewer }: Context,
   options: {

@@ -4,7 +4,7 @@ import { hasEnded, type Run } from '../domain/run.ts'
 import type { ConversationStart } from '../live/follow-conversation.ts'
 import type { ConversationHead } from '../store/conversation-heads.ts'
 
-/** The last stored entry, as of the row: what is read beside it is read later, and so never older. */
+/** The last stored entry, taken from the row. Other fields are read after it, so they are never older. */
 export function lastCursorOf(run: {
   readonly id: string
   readonly conversationId: string
@@ -26,13 +26,13 @@ export function lastCursorOfConversation(head: ConversationHead): string {
   return encodeCursor(conversationId, { ...lastEntry, item: 0, offset: 0 }, { tip, queue })
 }
 
-/** Names no entry: the place before a conversation's first run, told by the conversation's own id. */
+/** Names no entry but the conversation itself: the place before its first run. */
 function beginningOf(conversationId: string): RunCursor {
   return { runId: conversationId, seq: 0, item: 0, offset: 0 }
 }
 
 /**
- * A cursor that a client gave for this run. A cursor past the end of an ended run is valid: nothing follows it.
+ * Decodes a cursor that a client gave for this run. A cursor at the end of an ended run is valid: nothing follows it.
  */
 export function requireCursor(run: Run, text: string): RunCursor {
   return inRun(run, requireDecoded(text))
@@ -40,16 +40,16 @@ export function requireCursor(run: Run, text: string): RunCursor {
 
 function inRun(run: Run, cursor: DecodedCursor): RunCursor {
   if (cursor.runId !== run.id || cursor.conversationTag !== conversationTag(run.conversationId)) {
-    throw badCursor('The cursor belongs to another run. Pass one that this run gave.')
+    throw badCursor('The cursor belongs to another run. Pass a cursor of this run.')
   }
   if (cursor.seq >= run.nextSeq && !hasEnded(run.status)) {
-    throw badCursor('The cursor lies beyond what has happened in this run. Pass one that this run gave.')
+    throw badCursor('The cursor is beyond the last event of this run. Pass a cursor of this run.')
   }
   const { runId, seq, item, offset } = cursor
   return { runId, seq, item, offset }
 }
 
-/** Where a cursor that a client gave for this conversation lies in its stream. */
+/** Where a client's cursor is in the stream of this conversation. */
 export async function requireConversationCursor(
   conversation: { readonly id: string },
   text: string,
@@ -64,12 +64,12 @@ export async function requireConversationCursor(
     (run && run.conversationId !== conversation.id) ||
     (decoded.runId === conversation.id && decoded.seq > 0)
   ) {
-    throw badCursor('The cursor belongs to another conversation. Pass one that this conversation gave.')
+    throw badCursor('The cursor belongs to another conversation. Pass a cursor of this conversation.')
   }
-  // The conversation was cleared since: all its runs are newer than the cursor.
+  // The conversation was cleared since, so all its runs are newer than the cursor.
   if (!run) return beginning
   if (run.hold === null) {
-    throw badCursor("The cursor's run has not had its turn in the conversation. Pass the conversation's lastCursor.")
+    throw badCursor("The cursor's run has not held the conversation yet. Pass the conversation's lastCursor.")
   }
   const cursor = inRun(run, decoded)
   const { resumed } = run

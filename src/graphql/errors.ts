@@ -22,7 +22,7 @@ const statusByCode: Readonly<Record<ClientErrorCode, number>> = {
   OPERATION_RESOLUTION_FAILURE: 400,
   OPERATION_TOO_COMPLEX: 400,
   BAD_REQUEST: 400,
-  // Not a failure for those who ask: they send the whole query next.
+  // Part of normal use: the client sends the whole query next.
   PERSISTED_QUERY_NOT_SUPPORTED: 200,
   BAD_USER_INPUT: 400,
   BAD_CURSOR: 400,
@@ -58,7 +58,7 @@ interface HttpHint {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** An error that a client may see. It has a code of the contract and reveals nothing about the server. */
+/** An error that clients may see. It has a code of the contract and reveals nothing about the server. */
 export class ClientError extends GraphQLError {
   readonly code: ClientErrorCode
 
@@ -71,7 +71,7 @@ export class ClientError extends GraphQLError {
       extensions: { code, ...extensions },
     })
     this.code = code
-    // Yoga reads the status from here. It is not enumerable, so that no transport serialises it.
+    // Yoga reads the status from here. The property is not enumerable, so that no transport serialises it.
     if (this.path === undefined || http !== undefined) {
       const value = {
         status: statusByCode[code],
@@ -85,8 +85,8 @@ export class ClientError extends GraphQLError {
 }
 
 /**
- * The one place where errors become what clients see, on every transport. Domain errors keep their code. A database
- * that fails for a transient reason is UNAVAILABLE. Anything else is a bug: it is logged whole, and the client gets its
+ * The only place where errors are converted for clients, on every transport. Domain errors keep their code. A transient
+ * failure of the database becomes UNAVAILABLE. Anything else is a bug: it is logged in full, and the client gets its
  * id.
  */
 export function toClientError(error: unknown, log: Log): ClientError {
@@ -117,7 +117,7 @@ export function isTransientError(error: unknown): boolean {
   return isTransientFailure(rootCause(error))
 }
 
-/** For a variable whose value does not fit its type. `field` is the path to it, such as `input.blocks[0].label`. */
+/** For a variable whose value does not match its type. `field` is its path, such as `input.blocks[0].label`. */
 export function toVariableError(error: GraphQLError): ClientError {
   const variable = /^Variable "\$(\w+)"/.exec(error.message)?.[1]
   const path = / at "([^"]+)"; /.exec(error.message)?.[1]
@@ -143,7 +143,10 @@ function rootCause(error: unknown): unknown {
   return cause
 }
 
-/** For errors of yoga and of the executor. Errors without a code come from results that do not fit the schema: bugs. */
+/**
+ * For errors of yoga and of the executor. Errors without a code come from results that do not match the schema, which
+ * are bugs.
+ */
 function fromGraphQLError(error: GraphQLError, at: GraphQLError | undefined): ClientError | undefined {
   const { code, http } = error.extensions as { code?: unknown; http?: HttpHint }
   if (code === 'INTERNAL_SERVER_ERROR') return undefined

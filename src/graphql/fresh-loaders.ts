@@ -6,10 +6,10 @@ import { clearLoaders } from './loaders.ts'
 type Resolver = GraphQLFieldResolver<unknown, Context>
 
 /**
- * Loaders remember, and what they remember must not outlive what was true. The mutations of one document share its
- * loaders, and each changes what they hold: whatever a mutation's answer asks for is read after the mutation, whoever
- * wrote it. A subscription keeps its loaders for as long as it lasts: each event is shown as things are then.
- * Fields of either root run one after another: none is loading meanwhile.
+ * Loaders cache, and the cache must not outlive the truth. The mutations of one document share its loaders, and each
+ * may change what they hold, so everything that a mutation's result asks for is read after the mutation. A subscription
+ * keeps its loaders as long as it lasts, so they are cleared before each event. Fields of these two roots run one after
+ * another, so nothing is being loaded at that moment.
  */
 export function readFresh(schema: GraphQLSchema): GraphQLSchema {
   for (const field of Object.values(schema.getMutationType()?.getFields() ?? {})) {

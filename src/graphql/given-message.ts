@@ -11,7 +11,7 @@ const MessageRole = builder.enumType('MessageRole', {
   } as const,
 })
 
-/** Of a run in the given conversation. */
+/** A message of a run in the given conversation. */
 export const GivenMessage = builder.objectRef<DomainGivenMessage & { readonly conversationId: string }>('GivenMessage')
 GivenMessage.implement({
   description: 'A message as the client sent it.',

@@ -45,7 +45,7 @@ function toImportedTool(schema: GraphQLSchema, field: string, tool: DocumentTool
   return { ...tool, definition: read }
 }
 
-/** Reads a part of the document as GraphQL reads a variable of this type, so that both take the same. */
+/** Reads a part of the document as GraphQL reads a variable of this type, so that both accept the same. */
 function coerced(schema: GraphQLSchema, typeName: string, field: string, value: Json): unknown {
   const type = schema.getType(typeName)
   if (!isInputType(type)) throw new Error(`${typeName} is not an input type of the schema.`)

@@ -14,7 +14,7 @@ import {
   type SelectionSetNode,
 } from 'graphql'
 
-/** What the introspection fields of an operation cost, and how much one operation may ask for. */
+/** What the introspection fields of an operation cost, and how much one operation may cost. */
 export interface IntrospectionCost {
   readonly cost: number
   readonly limit: number
@@ -22,14 +22,14 @@ export interface IntrospectionCost {
 
 /** How many items an introspection list has. */
 interface ListSizes {
-  /** For the parts of all types, below `__schema.types`: the average. */
+  /** For the parts of all types, below `__schema.types`, this is the average. */
   readonly average: Readonly<Record<string, number>>
-  /** Anywhere else, where the client chooses the type: the largest number. */
+  /** Anywhere else the client chooses the type, so this is the largest number. */
   readonly largest: Readonly<Record<string, number>>
 }
 
 /**
- * Counts the fields that introspection would answer with. An operation may ask for twice as many as the full query of
+ * Counts the fields that introspection would return. An operation may ask for twice as many as the full query of
  * GraphiQL and of code generators, whatever the size of the schema.
  */
 export function introspectionCost(
@@ -65,7 +65,10 @@ function costOfFullQuery(sizes: ListSizes): number {
   return costOf(getOperationAST(document)!, document, sizes)
 }
 
-/** Fragments are counted once and remembered: a few that spread each other twice would otherwise take forever. */
+/**
+ * Fragments are counted once and remembered, because a few that spread each other twice would otherwise take
+ * exponential time.
+ */
 function costOf(operation: OperationDefinitionNode, document: DocumentNode, sizes: ListSizes): number {
   const fragments = new Map(
     document.definitions

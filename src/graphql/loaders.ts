@@ -5,12 +5,15 @@ import type { Database } from '../store/schema.ts'
 import { createConfigurationLoaders, type ConfigurationLoaders } from './configuration-loaders.ts'
 import { createRunLoaders, type RunLoaders } from './run-loaders.ts'
 
-/** Batches what a list would otherwise ask row by row. Filtered by tenant: what another tenant has is not there. */
+/**
+ * Batches what a list would otherwise query row by row. Everything is filtered by tenant, so objects of other tenants
+ * do not exist here.
+ */
 export type Loaders = ConfigurationLoaders & RunLoaders
 
 const forget = Symbol('forget')
 
-/** Made when one is first asked for: there are many of them, and a subscription that waits needs none. */
+/** Each is made when it is first used: there are many, and a waiting subscription needs none. */
 export function createLoaders(db: Kysely<Database>, reach: Reach): Loaders {
   let made: Loaders | undefined
   const handler: ProxyHandler<Loaders> = {
@@ -23,7 +26,7 @@ export function createLoaders(db: Kysely<Database>, reach: Reach): Loaders {
   return new Proxy({} as Loaders, handler)
 }
 
-/** What was loaded may have changed: whatever is asked for from here on is read again. */
+/** What was loaded may have changed, so everything is read again from here on. */
 export function clearLoaders(loaders: Loaders): void {
   ;(loaders as Loaders & { readonly [forget]: () => void })[forget]()
 }

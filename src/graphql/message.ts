@@ -75,7 +75,7 @@ Message.implement({
 })
 
 async function isInContext(message: MessageOutline, _args: object, context: Context): Promise<boolean> {
-  // A return that is excluded is still sent, because its call is, but without its output.
+  // An excluded return is still sent, because its call is, but without its output.
   if (message.excluded && message.type !== 'TOOL_RETURN') return false
   const head = await loadExisting(context.loaders.conversationHeads, 'Conversation', message.conversationId)
   if (message.type === 'SUMMARY') return message.position === head.summaryPosition
@@ -100,7 +100,7 @@ async function contentOf<Type extends DomainMessageType>(
   message: MessageOf<Type>,
   context: Context,
 ): Promise<ShownContent<Type>> {
-  // What is stored under a type was written as that type's content.
+  // The content of a stored message always has the shape of its type.
   return (await loadExisting(context.loaders.contentOfMessage, 'Message', message.id)) as ShownContent<Type>
 }
 
@@ -110,7 +110,7 @@ async function callsOf(message: MessageOutline, context: Context): Promise<reado
   return callsOfMessage(message.type, calls)
 }
 
-// Node first: of two interfaces that have a field, the later one's resolver counts.
+// Node comes first: if two interfaces have the same field, the resolver of the later one is used.
 const interfaces = [Node, Message]
 
 messageRef('SYSTEM').implement({

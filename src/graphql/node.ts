@@ -22,7 +22,7 @@ const maxNodes = 100
 export const Node = builder.interfaceRef<object>('Node')
 Node.implement({
   description:
-    'Everything with an id. Ids are globally unique and say what they are: agent_…, run_…, msg_…, tool_…, call_…',
+    'Everything with an id. Ids are globally unique, and their prefix names the type: agent_…, run_…, msg_…, tool_…, call_…',
   fields: (t) => ({ id: t.id({ description: 'Globally unique. It never changes.', resolve: () => '' }) }),
 })
 
@@ -32,11 +32,10 @@ type DecodedIdOf<Kind extends NodeKind> = Kind extends 'Step' | 'File'
 
 export interface NodeSource<Kind extends NodeKind> {
   /**
-   * Uses a loader, so that `nodes` costs one statement per kind. Gives nothing if the viewer's tenant has no such
-   * object.
+   * Uses a loader, so that `nodes` costs one statement per kind. Undefined if the viewer's tenant has no such object.
    */
   readonly load: (context: Context, id: DecodedIdOf<Kind>) => Promise<object | null | undefined>
-  /** For kinds of ids that stand for several types. */
+  /** For kinds of ids that are shared by several types. */
   readonly typeName?: (node: never) => string
 }
 
@@ -89,7 +88,7 @@ export function requireUuid(kind: UuidKind, id: string): string {
   return uuid
 }
 
-/** Like `requireUuid`, for queries by id, which give null for an unknown id. */
+/** Like `requireUuid`, for queries by id, which return null for an unknown id. */
 export function uuidOf(kind: UuidKind, id: string): string | undefined {
   const decoded = decodeId(id)
   return decoded?.kind === kind ? (decoded as { uuid: string }).uuid : undefined

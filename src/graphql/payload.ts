@@ -2,7 +2,7 @@ import type { ImplementableObjectRef, ObjectRef } from '@pothos/core'
 
 import { builder, type BuilderTypes } from './builder.ts'
 
-/** The result of a mutation that leaves one object behind: the object, under its name. */
+/** The result of a mutation that returns one object, under its name. */
 export function payloadType<Node>(
   name: string,
   field: string,
@@ -23,7 +23,7 @@ export function payloadType<Node>(
   return Payload
 }
 
-/** The result of a mutation that deletes an object: the id that it had. */
+/** The result of a mutation that deletes an object: the object's id. */
 export function deletedPayloadType(name: string, description: string) {
   const Payload = builder.objectRef<string>(name)
   Payload.implement({

@@ -5,7 +5,7 @@ export function printedSchema(schema: GraphQLSchema): string {
   return `${printSchema(lexicographicSortSchema(schema))}\n`
 }
 
-/** The members of each interface and union, in the form that Apollo Client's cache takes: `possible-types.json`. */
+/** The members of each interface and union, in the form that Apollo Client's cache expects: `possible-types.json`. */
 export function printedPossibleTypes(schema: GraphQLSchema): string {
   const sorted = lexicographicSortSchema(schema)
   const members = Object.values(sorted.getTypeMap())

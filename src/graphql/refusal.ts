@@ -1,6 +1,6 @@
 import { builder } from './builder.ts'
 
-/** Implemented by every type that tells, as data, that something was not done. */
+/** Implemented by every type that reports a refusal as data. */
 export const Refusal = builder.interfaceRef<{ readonly message: string }>('Refusal')
 Refusal.implement({
   description:

@@ -287,7 +287,7 @@ builder.objectRef<Extract<DomainConversationEvent, { readonly type: 'branch' }>>
       type: Message,
       nullable: true,
       description: 'Last message that stays on the current branch. Null means that none does.',
-      // A message that is gone by now, because the conversation was cleared, stays on no branch.
+      // A message that has been deleted by now, because the conversation was cleared, is on no branch.
       resolve: ({ lastSharedMessageId: id }, _args, { loaders }) => (id === null ? null : loaders.messages.load(id)),
     }),
   }),

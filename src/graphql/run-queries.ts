@@ -32,7 +32,7 @@ export const RunFilter = builder.inputType('RunFilter', {
 
 type GivenFilter = typeof RunFilter.$inferInput
 
-/** A page of the tenant's runs, or of the one agent's or conversation's whose field it is. */
+/** A page of the tenant's runs, or of one agent's or conversation's if it is a field of that. */
 export async function runsPage(
   { db, viewer }: Context,
   options: {

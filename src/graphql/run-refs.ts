@@ -9,9 +9,9 @@ import type { ToolCallOutline } from '../domain/tool-call.ts'
 import { builder } from './builder.ts'
 
 /**
- * Runs, steps, messages and tool calls refer to each other. The refs stand here so that their modules don't import each
- * other in a circle; each type is described in its own module. Runs, messages and tool calls are without their
- * large parts: a field that shows one asks a loader for it.
+ * Runs, steps, messages and tool calls refer to each other. Their refs are here so that the modules don't import each
+ * other in a circle; each module describes its own type. Runs, messages and tool calls are without their large parts,
+ * which fields get from a loader.
  */
 export const Run = builder.objectRef<DomainRun>('Run')
 export const Step = builder.objectRef<DomainStep>('Step')

@@ -7,7 +7,7 @@ import { loadExisting } from './load-existing.ts'
 import { Refusal } from './refusal.ts'
 import { Run, ToolCall } from './run-refs.ts'
 
-/** What the mutations of runs answer with. `type` is the name of the GraphQL type; the run is shown as it is now. */
+/** The outcomes of mutations on runs. `type` is the name of the GraphQL type. The run is shown in its current state. */
 export interface RunSuccess<Name extends string> {
   readonly type: Name
   readonly runId: string
@@ -47,7 +47,8 @@ export function runRefusalType<Name extends string>(
 }
 
 export const PendingApprovalRefusal = runRefusalType('PendingApprovalRefusal', {
-  description: 'A tool call of the conversation waits for a decision. Approve or deny it before you send more.',
+  description:
+    'A tool call of the conversation waits for a decision. Approve or deny it before you send more messages.',
   run: 'Run that waits.',
 })
 
@@ -80,12 +81,12 @@ export function conversationBusy(runId: string): RunRefusal<'ConversationBusyRef
   }
 }
 
-/** Of a command that needs the conversation while a run holds it. */
+/** For a command that needs the conversation while a run holds it. */
 export function heldRefusal({ outcome, runId }: HeldRefusal) {
   return outcome === 'pending approval' ? pendingApproval(runId) : conversationBusy(runId)
 }
 
-/** Of a run that was to be admitted to its conversation. */
+/** For a run that was to be admitted to its conversation. */
 export function admissionResult<Name extends string>(result: AdmissionOutcome, success: Name) {
   return result.outcome === 'accepted'
     ? { type: success, runId: result.runId }

@@ -36,8 +36,8 @@ const maxJsonDepth = 100
 const maxJsonValues = 200_000
 
 /**
- * Functions that walk a value are recursive, and a value that is nested too deeply would overflow the stack later. One
- * with a million keys would keep the process busy for seconds.
+ * Functions that walk a value are recursive, so a value that is nested too deeply would overflow the stack later. A
+ * value with a million keys would block the process for seconds.
  */
 function withinLimits(value: Json): Json {
   let level: readonly Json[] = [value]

@@ -19,7 +19,7 @@ export function argumentsOf(call: ToolCallOutline, context: Context): Promise<To
   return loadExisting(context.loaders.argumentsOfCall, 'ToolCall', call.id)
 }
 
-/** Only of a call that shows an approval: arguments that were edited after the call was read are not shown with it. */
+/** Null unless the call, as it was read, has an approval: arguments that were edited after that must not be shown. */
 export async function editedArgumentsOf(call: ToolCallOutline, _args: object, context: Context): Promise<Json> {
   return approvalsOf(call).length > 0 ? (await argumentsOf(call, context)).editedArguments : null
 }
@@ -57,13 +57,13 @@ const ApprovalDecisionKind = builder.enumType('ApprovalDecisionKind', {
   } satisfies Record<Decision['kind'], { description: string }>,
 })
 
-/** A decision as it is shown: the one that settled a call, or one of the approvals before it. */
+/** A decision to show: the one that decided a call, or one of the approvals before it. */
 interface ShownDecision extends Pick<Decision, 'kind' | 'reason' | 'note' | 'scope' | 'actor'> {
   readonly call: ToolCallOutline
   readonly decidedAt: Date
 }
 
-/** The decision that settled a call. Null until then. */
+/** The decision about a call. Null until it is decided. */
 export function decisionOf(call: ToolCallOutline): ShownDecision | null {
   const { decision, decidedAt } = call
   return decision && decidedAt && { ...decision, call, decidedAt }
@@ -138,7 +138,7 @@ async function clientResult({ kind, call }: ShownDecision, context: Context): Pr
   return kind === 'CLIENT_RETURN' ? resultOf(call, context) : null
 }
 
-/** Of a call that has a result. */
+/** The result of a call that has one. */
 export const ToolReturn = builder.objectRef<ToolCallOutline>('ToolReturn')
 ToolReturn.implement({
   description: 'The result of a tool call.',

@@ -129,7 +129,7 @@ builder.mutationFields((t) => ({
     resolve: (_root, { input }, context) =>
       upsertTool(context, context.viewer, {
         ...input,
-        // Exactly one of them is there: GraphQL has seen to it.
+        // GraphQL has checked that exactly one of them is given.
         implementation: input.implementation,
       }),
   }),

@@ -6,16 +6,18 @@ import { ClientError } from '../graphql/errors.ts'
 import type { Client, ClientLimits } from './client-limits.ts'
 import type { Origins } from './origin.ts'
 
-/** Finds out who sends a request by its `Authorization` header (null: there is none). Throws UNAUTHENTICATED. */
+/**
+ * Finds out who sends a request by its `Authorization` header, which is null if there is none. Throws UNAUTHENTICATED.
+ */
 export type Authenticate<Viewer> = (authorization: string | null) => Promise<Viewer>
 
 /** The counters that a viewer's requests count towards. */
 export type ClientOf<Viewer> = (viewer: Viewer) => Client
 
-/** `Authenticate` for clients: `host` is the header that the client sent. */
+/** `Authenticate` for HTTP clients. `host` is the header that the client sent. */
 export type Identify<Viewer> = (authorization: string | null, host: string | undefined) => Promise<Viewer>
 
-/** What yoga's hooks find on an HTTP request. A WebSocket operation has the viewer alone. */
+/** What yoga's hooks find on an HTTP request. A WebSocket operation has only the viewer. */
 export interface ServerContext<Viewer> {
   req: IncomingMessage
   res: ServerResponse
@@ -39,9 +41,9 @@ export function useAuthentication<Viewer>(
 }
 
 /**
- * A server without keys is open to every program on its machine. A web page must not use that by way of a name that its
- * owner points to this server, so a client without a key must use an IP address, `localhost` or a configured name. A
- * server with keys refuses such clients anyway.
+ * A server without keys is open to every program on its machine. A web page could exploit that through a host name that
+ * its owner points to this server, so a client without a key must use an IP address, `localhost` or a configured name.
+ * A server with keys refuses such clients anyway.
  */
 export function createIdentify<Viewer>(authenticate: Authenticate<Viewer>, origins: Origins): Identify<Viewer> {
   return async (authorization, host) => {

@@ -10,14 +10,14 @@ export interface Client {
   readonly tenantId: string
 }
 
-/** Limits per key and per tenant, the same on every transport. They are counted in this process alone. */
+/** Limits per key and per tenant, the same on every transport. Each process counts for itself. */
 export interface ClientLimits {
   /**
-   * Counts a request before its key is looked up, so that a refusal costs next to nothing. `authorization` is what the
+   * Counts a request before its key is looked up, so that a refusal costs almost nothing. `authorization` is what the
    * client sent, null without a key. Throws RATE_LIMITED, or UNAVAILABLE while the server is overloaded.
    */
   takeRequest(authorization: string | null): void
-  /** Counts a request of a client that is known. Throws RATE_LIMITED. */
+  /** Counts a request of a known client. Throws RATE_LIMITED. */
   takeRequestOfTenant(client: Client): void
   /** Throws TOO_MANY_OPERATIONS. Call the returned function once, when the socket has closed. */
   openSocket(client: Client): () => void
@@ -36,7 +36,7 @@ export function createClientLimits(limits: Limited, isOverloaded: () => boolean)
     takeRequest(authorization) {
       if (!ofKey.take(authorization ?? '')) throw rateLimited('This key sends', limits.keyRequests)
       if (isOverloaded()) {
-        const message = 'The server has too much to do at the moment. Try again.'
+        const message = 'The server is overloaded at the moment. Try again.'
         throw new ClientError('UNAVAILABLE', message, { http: { status: 503, headers: retryAfter } })
       }
     },
@@ -55,10 +55,13 @@ function rateLimited(who: string, perSecond: number): ClientError {
   return new ClientError('RATE_LIMITED', message, { http: { status: 429, headers: retryAfter } })
 }
 
-/** Nobody has more keys than this in use at the same moment. Whoever is forgotten starts with a full bucket. */
+/** More keys than are ever in use at the same moment. A key that is forgotten starts again with a full bucket. */
 const rememberedKeys = 10_000
 
-/** A token bucket for each name. It holds what two seconds allow, so that a page may load all at once. 0: no limit. */
+/**
+ * A token bucket for each name. It holds what two seconds allow, so that a page may load everything at once. 0 means no
+ * limit.
+ */
 function createRate(perSecond: number) {
   const capacity = 2 * perSecond
   const buckets = new LRUCache<string, { tokens: number; at: number }>({ max: rememberedKeys })

@@ -21,7 +21,7 @@ const types: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 }
 
-/** The console runs its own scripts and styles and talks to this server, nothing else. */
+/** The console may run its own scripts and styles and call this server, nothing else. */
 const policy = contentSecurityPolicy([
   "script-src 'self'",
   "style-src 'self'",
@@ -39,7 +39,7 @@ interface File {
 }
 
 export interface Console {
-  /** False if the console has nothing at this path, or was never built. */
+  /** False if the console has nothing at this path, or was not built. */
   send(path: string, request: IncomingMessage, response: ServerResponse): Promise<boolean>
 }
 
@@ -63,7 +63,7 @@ export function createConsole(folder: string = consoleFolder): Console {
   }
 }
 
-/** The documentation's pages are addressed without their ending. */
+/** Paths of documentation pages have no file extension. */
 function fileOf(path: string): string {
   if (path === '/docs' || path === '/docs/') return '/docs/index.html'
   return path.startsWith('/docs/') && !path.includes('.') ? `${path}.html` : path

@@ -7,7 +7,7 @@ import { contentSecurityPolicy, isRead, sendJson } from './pages.ts'
 
 /** A file that the client may read. */
 interface OpenedFile {
-  /** Names the content: another content has another key. */
+  /** Identifies the content: other content has another key. */
   readonly key: string
   readonly name: string | null
   readonly mediaType: string
@@ -33,8 +33,8 @@ interface FileEndpoint<Viewer> {
 }
 
 /**
- * Sends stored files, which clients and tools made: whatever a file contains, a browser neither runs it nor guesses at
- * its type. Caches must ask again every time, so that a file that was deleted, or a key that was revoked, is gone.
+ * Sends stored files, which come from clients and tools: whatever a file contains, a browser neither runs it nor
+ * guesses its type. Caches must ask again every time, so that a deleted file or a revoked key takes effect.
  */
 export function createFiles<Viewer>({ identify, openFile, log }: FileEndpoint<Viewer>) {
   return async (request: IncomingMessage, response: ServerResponse, path: string): Promise<void> => {
@@ -83,7 +83,7 @@ function typeOf({ mediaType }: OpenedFile): string {
   return mediaType.startsWith('text/') ? `${mediaType}; charset=utf-8` : mediaType
 }
 
-/** A name may contain anything: programs that do not know `filename*` get it in plain letters. */
+/** A name may contain anything. Programs that do not know `filename*` get it in plain ASCII. */
 function disposition({ name, mediaType }: OpenedFile): string {
   const kind = shownTypes.has(mediaType) ? 'inline' : 'attachment'
   if (name === null) return kind

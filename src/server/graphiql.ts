@@ -18,7 +18,7 @@ interface GraphiQLPage {
   readonly policy: string
 }
 
-/** Serves GraphiQL, which loads nothing from other hosts. The page is made at the first request, then kept. */
+/** Serves GraphiQL, which loads nothing from other hosts. The page is built at the first request and then cached. */
 export function createGraphiQL(): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
   let page: Promise<GraphiQLPage> | undefined
   return async (request, response) => {

@@ -18,7 +18,7 @@ export interface HealthServerOptions {
   readonly log: Log
 }
 
-/** `/healthz`, `/readyz` and `/metrics` on a port of their own, without a key: for whoever watches the process. */
+/** `/healthz`, `/readyz` and `/metrics` on a separate port, without a key, for monitoring. */
 export function createHealthServer({ ready, metrics, log }: HealthServerOptions): HealthServer {
   const sendReadiness = createReadiness(ready, { log })
 

@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http'
 import type { Log } from '../util/log.ts'
 import { sendJson } from './pages.ts'
 
-/** Whether the process can do its work. A text says why it cannot. */
+/** Whether the process can do its work. A text is the reason why it cannot. */
 export type Ready = () => Promise<boolean | string>
 
 /** The process answers. */
@@ -11,7 +11,7 @@ export function sendLiveness(response: ServerResponse): void {
   sendJson(response, 200, { status: 'ok' })
 }
 
-/** Tells a load balancer whether this process can do its work. However many ask at once, one check is made. */
+/** Tells a load balancer whether this process can do its work. Simultaneous requests share one check. */
 export function createReadiness(
   ready: Ready,
   { log }: { readonly log: Log },

@@ -1,9 +1,7 @@
 import { NoSchemaIntrospectionCustomRule } from 'graphql'
 import type { Plugin } from 'graphql-yoga'
 
-/**
- * Refuses introspection, and hides suggestions such as "Did you mean …?", which would give the schema away by and by.
- */
+/** Refuses introspection, and hides suggestions such as "Did you mean …?", which would reveal the schema bit by bit. */
 export function useHiddenSchema(): Plugin {
   return {
     onValidate({ validateFn, setValidationFn, addValidationRule }) {

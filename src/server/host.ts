@@ -21,7 +21,7 @@ export function parseHost(header: string): Host | undefined {
 
 const label = /^[a-z\d_]([a-z\d_-]{0,61}[a-z\d_])?$/i
 
-/** A name whose last label is a number is an IPv4 address to every URL parser, so it must be a whole one. */
+/** A name whose last label is a number is an IPv4 address to every URL parser, so it must be a complete one. */
 function isHostName(text: string): boolean {
   const labels = text.replace(/\.$/, '').split('.')
   if (text.length > 253 || !labels.every((one) => label.test(one))) return false

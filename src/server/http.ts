@@ -48,21 +48,21 @@ export interface HttpServerOptions<Viewer> {
   /** Origins of other sites whose pages may use the API. Defaults to none. */
   readonly allowedOrigins?: readonly string[]
   readonly ready: Ready
-  /** Called for every query and mutation. Undefined: operations have no spans. */
+  /** Called for every query and mutation. Without it, operations have no spans. */
   readonly observeOperation?: OperationObserver | undefined
-  /** What `/metrics` shows to viewers that `check` lets pass. `check` throws FORBIDDEN for the others. */
+  /** What `/metrics` shows to viewers that pass `check`. `check` throws FORBIDDEN for all others. */
   readonly metrics?: MetricsPage & { readonly check: (viewer: Viewer) => void }
 }
 
 export interface HttpServer {
   /** Port 0 takes a free port. Rejects with Node's own error if the address is not available. */
   listen(host: string, port: number): Promise<Listening>
-  /** For a server of someone else's that listens in place of this one. */
+  /** For another server that listens instead of this one. */
   readonly handle: RequestHandler
   readonly upgrade: UpgradeHandler
   /**
    * Accepts nothing new, tells WebSocket clients to reconnect (1012), cuts event streams (without a `complete`, which
-   * would say that they had ended), waits a little for open requests, then cuts those too. May be called twice.
+   * would mean that they had ended), waits briefly for open requests, then cuts those too. May be called twice.
    */
   close(): Promise<void>
 }
@@ -125,7 +125,7 @@ export function createHttpServer<Viewer>(options: HttpServerOptions<Viewer>): Ht
     return sendHomePage(response)
   }
 
-  /** A browser must be told by CORS headers that a page of an allowed origin may read the answer. */
+  /** A page of an allowed origin can read the answer only with CORS headers. */
   async function guarded(
     request: IncomingMessage,
     response: ServerResponse,
@@ -152,7 +152,7 @@ export function createHttpServer<Viewer>(options: HttpServerOptions<Viewer>): Ht
     answering.add(request.socket)
     response.once('close', () => {
       answering.delete(request.socket)
-      // A connection that is kept alive would hold the closing server open.
+      // A keep-alive connection would keep the closing server open.
       if (closing) server.closeIdleConnections()
     })
     const requestId = requestIdOf(request)
@@ -168,8 +168,8 @@ export function createHttpServer<Viewer>(options: HttpServerOptions<Viewer>): Ht
 
   /** Connections whose request has no complete response yet. */
   const answering = new WeakSet<Socket>()
-  // Nothing moved on a connection for this long. A connection whose response is still being made is kept; one that
-  // the client does not read is.
+  // Nothing was transferred on a connection for this long. It is kept only if its response is still being made and the
+  // client has read everything so far.
   server.setTimeout(limits.stalledSocketMs, (socket) => {
     if (answering.has(socket) && socket.writableLength === 0) return
     if (answering.has(socket)) log.debug('closed a connection whose client did not read its response')

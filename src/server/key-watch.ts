@@ -3,8 +3,8 @@ import type { Log } from '../util/log.ts'
 import type { Authenticate } from './authentication.ts'
 
 /**
- * Closes sockets and event streams whose key or token is no longer valid: revoked or expired. It checks every key and
- * token in use at intervals.
+ * Closes sockets and event streams whose key or token was revoked or has expired. Every key and token in use is checked
+ * at intervals.
  */
 export interface KeyWatch {
   /** Calls `close` once the key is no longer valid, with the reason. Call the returned function to stop watching. */
@@ -23,7 +23,7 @@ export function createKeyWatch(
       await authenticate(authorization)
     } catch (error) {
       const { code, message } = toClientError(error, log)
-      // A database that cannot be reached says nothing about the key.
+      // A database that cannot be reached tells nothing about the key.
       if (code !== 'UNAUTHENTICATED' && code !== 'FORBIDDEN') return
       for (const close of users.get(authorization) ?? []) close(message)
     }

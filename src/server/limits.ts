@@ -15,11 +15,11 @@ import { ClientError, toVariableError } from '../graphql/errors.ts'
 import { introspectionCost } from '../graphql/introspection-cost.ts'
 import { operationCost } from '../graphql/operation-cost.ts'
 
-/** The same limits hold for HTTP, server-sent events and WebSockets. */
+/** The same limits apply to HTTP, server-sent events and WebSockets. */
 export interface Limits {
   /** Levels of fields. Fragments do not count as levels. */
   readonly depth: number
-  /** Fields that a result, or one event of a subscription, may have if every list is full. */
+  /** The most fields in a result, or in one event of a subscription, if every list is full. */
   readonly cost: number
   readonly aliases: number
   readonly directives: number
@@ -27,32 +27,32 @@ export interface Limits {
   /** The size of an HTTP body or a WebSocket frame. */
   readonly requestBytes: number
   readonly operationsPerSocket: number
-  /** Requests per second of one key, and operations on its sockets. 0: no limit. */
+  /** Requests per second of one key, including operations on its sockets. 0 means no limit. */
   readonly keyRequests: number
   readonly keySockets: number
-  /** Open subscriptions of one key, over sockets and event streams together. */
+  /** Open subscriptions of one key, on sockets and event streams together. */
   readonly keySubscriptions: number
-  /** Requests per second of all keys of one tenant together. 0: no limit. */
+  /** Requests per second of all keys of one tenant together. 0 means no limit. */
   readonly tenantRequests: number
   /** How long a connection may take to send the head of its first or next request. */
   readonly requestHeadMs: number
-  /** How long a client may read nothing of what it is sent. */
+  /** How long a client may leave what it is sent unread. */
   readonly stalledSocketMs: number
   /** How long a stream waits for a database that is unavailable, before it ends with UNAVAILABLE. */
   readonly unavailableMs: number
   /** How long sockets and event streams may stay open after their key was revoked. */
   readonly keyCheckMs: number
-  /** How long a query or mutation may take. `waitMs` alone may take five minutes. */
+  /** How long a query or mutation may take. `waitMs` alone allows five minutes. */
   readonly executionMs: number
   /** Whether clients may ask for the schema. */
   readonly introspection: boolean
-  /** The memory for documents that were parsed and validated. */
+  /** The memory for parsed and validated documents. */
   readonly documentCacheBytes: number
 }
 
 /**
- * About the cost: a page of 200 messages with the fields of every kind of message costs 30,000 (all kinds are counted,
- * though a message is of one kind). 200 agents with their tools and blocks cost 11,000. Agents with runs with agents
+ * Costs, for comparison: a page of 200 messages with the fields of every kind of message costs 30,000 (all kinds are
+ * counted, though a message has one). 200 agents with their tools and blocks cost 11,000. Agents with runs with agents
  * with runs, 50 per page, cost 130,000. 50,000 plain fields keep the process busy for about a tenth of a second (20,000
  * took 15 to 50 ms on 2 cores).
  */
@@ -77,7 +77,7 @@ export const defaultLimits: Limits = {
   documentCacheBytes: 48 * 1024 * 1024,
 }
 
-/** A body or frame that is larger than `requestBytes`. The same words on every transport. */
+/** The error for a body or frame that is larger than `requestBytes`, the same on every transport. */
 export function tooLarge({ requestBytes }: Pick<Limits, 'requestBytes'>): ClientError {
   const message = `The request is larger than ${requestBytes} bytes, the limit that HOLDPOINT_MAX_BODY sets.`
   return new ClientError('BAD_REQUEST', message, { http: { status: 413 } })
@@ -158,7 +158,7 @@ export function unknownOperation(): ClientError {
   )
 }
 
-/** Answers in time. It does not undo anything: a mutation that has started may still take effect. */
+/** Answers in time, but undoes nothing: a mutation that has started may still take effect. */
 export function useExecutionTimeout(limits: Limits): Plugin {
   return {
     onExecute({ executeFn, setExecuteFn }) {

@@ -5,9 +5,9 @@ import { sendError } from './pages.ts'
 import { refuse } from './websocket.ts'
 
 const refusal =
-  'This server has no API key, so it answers programs on its own machine alone. Set HOLDPOINT_API_KEY or create a key.'
+  'This server has no API key, so it answers only programs on its own machine. Set HOLDPOINT_API_KEY or create a key.'
 
-/** For a server without keys that listens where it is not known who can reach it. */
+/** For a server without keys on an address whose reach is unknown. */
 export function loopbackOnly({
   handle,
   upgrade,

@@ -18,8 +18,8 @@ export async function sendMetrics(response: ServerResponse, { contentType, text 
 }
 
 /**
- * Metrics beside the API. They tell of all tenants, so the client must pass `check`, which throws what the client is
- * answered.
+ * Serves metrics next to the API. They concern all tenants, so the client must pass `check`, whose error becomes the
+ * answer.
  */
 export function createMetricsEndpoint<Viewer>(
   page: MetricsPage,

@@ -6,7 +6,7 @@ import { currentTrace, newTrace, withTrace, type TraceContext } from '../util/tr
 /** A query or mutation that was executed. */
 export interface ExecutedOperation {
   readonly type: string
-  /** The name that the client gave it. Undefined if it has none. */
+  /** The name that the client gave. Undefined if there is none. */
   readonly name: string | undefined
   readonly trace: TraceContext
   readonly parent: TraceContext | undefined

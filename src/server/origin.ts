@@ -3,13 +3,13 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:
 import { isAddress, parseHost } from './host.ts'
 
 /**
- * Which web pages may use the API. A browser lets any page send requests to any server, and says where the page came
- * from. Clients that are not browsers send neither `Origin` nor `Sec-Fetch-Site`.
+ * Decides which web pages may use the API. A browser lets any page send requests to any server, and tells where the
+ * page came from. Clients that are not browsers send neither `Origin` nor `Sec-Fetch-Site`.
  */
 export interface Origins {
   /** Why the request is refused, or undefined if its page may use the API. */
   refusalOf(headers: IncomingHttpHeaders): string | undefined
-  /** Adds the CORS headers if the page is of an allowed origin. True if this answered a preflight request. */
+  /** Adds the CORS headers if the page has an allowed origin. Returns true if this answered a preflight request. */
   answerCors(request: IncomingMessage, response: ServerResponse): boolean
   /** Whether the client reached the server by a name that nobody else controls. */
   isTrustedHost(header: string | undefined): boolean
@@ -22,7 +22,7 @@ export function createOrigins(allowed: readonly string[]): Origins {
 
   function refusalOf(headers: IncomingHttpHeaders): string | undefined {
     const { origin, 'sec-fetch-site': site } = headers
-    // No page can set this header itself. It holds behind proxies that change `Host`, too.
+    // No page can set this header itself. It is correct even behind proxies that change `Host`.
     if (site === 'same-origin') return undefined
     if (origin === undefined) {
       if (site === undefined || site === 'none') return undefined
@@ -56,7 +56,7 @@ export function createOrigins(allowed: readonly string[]): Origins {
   return { refusalOf, answerCors, isTrustedHost }
 }
 
-/** The scheme is not compared: behind a proxy that ends TLS, the server does not know its own. */
+/** The scheme is not compared, because behind a proxy that ends TLS the server does not know its own. */
 function isOwn(origin: string, host: string | undefined): boolean {
   return URL.canParse(origin) && new URL(origin).host === host?.toLowerCase()
 }

@@ -4,7 +4,7 @@ import type { WebSocket } from 'ws'
 
 /** How many bytes may be buffered for a socket before its streams have to wait. */
 const waitingBytes = 64 * 1024
-/** Messages that follow another one on the same socket within this time are sent together. */
+/** Messages to the same socket within this time are sent together. */
 const gatherMs = 1
 
 /** Where the streams of one socket write. */
@@ -13,13 +13,13 @@ export interface Outlet {
    * Returns a promise to wait for if the socket does not keep up, so that a slow reader delays only its own streams.
    */
   write(text: string): Promise<void> | undefined
-  /** False once nothing that is written can arrive. */
+  /** False once nothing written can arrive any more. */
   readonly open: boolean
 }
 
 /**
- * Corks connections until the scheduled flush, and then uncorks all of them in a row: each connection takes one system
- * call, however many messages were written to it.
+ * Corks connections until the scheduled flush and then uncorks all of them in a row, so that each connection takes one
+ * system call, however many messages were written to it.
  */
 function createGathering(schedule: (flush: () => void) => unknown): (connection: Socket) => void {
   let gathered: Socket[] = []
@@ -64,8 +64,9 @@ export function createOutlet(socket: WebSocket, connection: Socket): Outlet {
 }
 
 /**
- * Resolves once the data has left, so that a slow reader slows its own streams, and at once if the socket is closed. It
- * never rejects: a client that has left is not an error, and the socket's `close` event does the rest.
+ * Resolves once the data has been sent, so that a slow reader slows down only its own streams, and at once if the
+ * socket is closed. It never rejects: a client that has left is not an error, and the socket's `close` event does the
+ * rest.
  */
 export function send(socket: WebSocket, data: string): Promise<void> {
   return new Promise((resolve) => {

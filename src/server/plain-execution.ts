@@ -39,8 +39,8 @@ interface PlannedField {
 
 /**
  * Executes events of `plain` types, whose fields are all scalars that are read from the event alone. There is one such
- * event for every few words of every model, and graphql-js takes several times as long for it as its fields do. Which
- * fields an operation asks for is worked out once per type.
+ * event for every few words of every model, and graphql-js takes several times as long for one as reading its fields
+ * does. The fields of an operation are worked out once per type.
  */
 export function preparePlainExecution(args: ExecutionArgs): ExecutePlain {
   const root = rootOf(args)
@@ -104,7 +104,7 @@ interface Collecting {
   readonly fragments: ReadonlyMap<string, FragmentDefinitionNode>
 }
 
-/** False if the selection has something that a plan cannot express. */
+/** False if the selection contains something that a plan cannot express. */
 function collect(selectionSet: SelectionSetNode, into: Collecting): boolean {
   return selectionSet.selections.every((selection) => {
     if (hasDirectives(selection)) return false

@@ -6,7 +6,7 @@ import { isJsonObject } from '../util/json.ts'
 
 /**
  * Requests are JSON, answers are JSON or events. Anything else is refused before the body is read, so that no mutation
- * takes effect whose answer cannot be sent. A page of any site can post a form or plain text without asking, so both
+ * takes effect whose answer cannot be sent. Any site's page can post a form or plain text without permission, so both
  * are refused.
  */
 export function useContentTypes(): Plugin {
@@ -52,12 +52,12 @@ export function accepts(request: Request, type: (typeof answerTypes)[number]): b
 export function useKnownParameters(): Plugin {
   return {
     onParams({ params, setParams }) {
-      // As the client sent it: yoga has not checked it yet.
+      // Unchanged from the client: yoga has not checked it yet.
       const given: unknown = params
       if (!isJsonObject(given)) return
       const { query, variables, operationName, extensions } = params
       if (query === undefined && isJsonObject(given['extensions']) && given['extensions']['persistedQuery']) {
-        // The message is the one that the links of Apollo and urql look for: they then send the query itself.
+        // Apollo's and urql's links look for this message, and then send the query itself.
         throw new ClientError('PERSISTED_QUERY_NOT_SUPPORTED', 'PersistedQueryNotSupported')
       }
       setParams({

@@ -15,7 +15,7 @@ export function isSchemaFile(path: string | undefined): path is SchemaFile {
   return path !== undefined && Object.hasOwn(files, path)
 }
 
-/** Sends what client tools need of the schema. Each file is printed when it is first asked for, and kept. */
+/** Sends the schema in the forms that client tools need. Each file is printed at the first request and cached. */
 export function createSchemaFiles(schema: GraphQLSchema): (response: ServerResponse, path: SchemaFile) => void {
   const printed = new Map<SchemaFile, Buffer>()
   return (response, path) => {

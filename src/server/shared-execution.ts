@@ -16,9 +16,9 @@ import { retryTransient } from '../util/retry.ts'
 import { preparePlainExecution } from './plain-execution.ts'
 
 /**
- * The results of a subscription: as objects, or one by one as JSON. An event whose execution finds the database
- * unavailable is executed again; when patience runs out, the stream fails. No event is ever skipped, so a client that
- * resumes at the cursor of the last event that it got misses nothing.
+ * The results of a subscription: as objects, or one by one as JSON. If the database is unavailable while an event is
+ * executed, the event is executed again; when patience runs out, the stream fails. No event is ever skipped, so a
+ * client that resumes at the cursor of its last event misses nothing.
  */
 export class SharedStream implements AsyncIterableIterator<ExecutionResult> {
   readonly #events: AsyncIterator<unknown>
@@ -50,7 +50,7 @@ export class SharedStream implements AsyncIterableIterator<ExecutionResult> {
   }
 
   async next(): Promise<IteratorResult<ExecutionResult, undefined>> {
-    // yoga asks again after a failure: what follows the event that failed must not be delivered.
+    // Yoga asks again after a failure, but what follows the failed event must not be delivered.
     if (this.#closing.signal.aborted) return { done: true, value: undefined }
     const { done, value } = await this.#events.next()
     if (done) {
@@ -75,7 +75,7 @@ export class SharedStream implements AsyncIterableIterator<ExecutionResult> {
     return this
   }
 
-  /** Waits for the first execution, and executes the event again for as long as the database is unavailable. */
+  /** Waits for the first execution, and repeats it as long as the database is unavailable. */
   async #retry(event: unknown, first: Executed | Promise<Executed>): Promise<Executed> {
     let attempt: Executed | Promise<Executed> | undefined = first
     const work = async (): Promise<Executed> => {
@@ -103,7 +103,7 @@ export class SharedStream implements AsyncIterableIterator<ExecutionResult> {
 /** The result of one event for one operation. */
 class Executed {
   readonly result: ExecutionResult
-  /** Set when the database was unavailable: the result may not be delivered, and the event is executed again. */
+  /** Set if the database was unavailable: the result must not be delivered, and the event is executed again. */
   readonly failure: GraphQLError | undefined
   readonly at = performance.now()
   #text: string | undefined
@@ -115,20 +115,20 @@ class Executed {
       : result
   }
 
-  /** The result as JSON, written when it is first asked for. */
+  /** The result as JSON, serialised when it is first needed. */
   get text(): string {
     return (this.#text ??= JSON.stringify(this.result))
   }
 }
 
-/** Events show entities as they are now, so a result that is older than this is not shared. */
+/** Events show the current state of objects, so a result older than this is not shared. */
 const freshMs = 50
 /** How many events to remember. A WeakMap with an entry for every event would keep the garbage collector busy. */
 const keptEvents = 256
 
 interface SharedExecutionOptions {
   readonly patienceMs: number
-  /** Counts a subscription. Throws if the client has too many. Returns what to call when it has ended. */
+  /** Counts a subscription. Throws if the client has too many. Returns the function to call when it has ended. */
   readonly openSubscription: (context: { readonly viewer?: unknown }) => () => void
 }
 
@@ -143,9 +143,8 @@ function once(call: () => void): () => void {
 }
 
 /**
- * Subscribers that get the same event, ask for the same fields and have the same rights share one execution of it.
- * The arguments of the subscription itself make no difference: they decide which events there are, and every
- * subscriber has its own cursor.
+ * Subscribers that get the same event, ask for the same fields and have the same rights share one execution of it. The
+ * arguments of the subscription itself do not matter: they select the events, and every subscriber has its own cursor.
  */
 export function createSharedExecution(log: Log, options: SharedExecutionOptions) {
   const streams = new WeakMap<object, SharedStream>()
@@ -208,7 +207,7 @@ export function createSharedExecution(log: Log, options: SharedExecutionOptions)
   function keyOf({ document, operationName, variableValues, contextValue }: ExecutionArgs): string {
     const known = documents.get(document) ?? { number: (documentCount += 1), variables: inner(document, operationName) }
     documents.set(document, known)
-    // With their names: a variable that is omitted takes its default, and null does not.
+    // Includes the names: an omitted variable takes its default, and null does not.
     const values = known.variables.map((name) => ({ [name]: variableValues?.[name] }))
     return JSON.stringify([known.number, operationName, values, (contextValue as { viewer?: unknown }).viewer])
   }
@@ -216,7 +215,7 @@ export function createSharedExecution(log: Log, options: SharedExecutionOptions)
   const plugin: Plugin = { onSubscribe: ({ setSubscribeFn }) => setSubscribeFn(subscribe) }
   return {
     plugin,
-    /** The stream that was opened in this context, without the wrappers that plugins put around it. */
+    /** The stream that was opened in this context, without the wrappers that plugins added. */
     streamOf: (context: unknown): SharedStream | undefined => streams.get(context as object),
   }
 }

@@ -54,7 +54,7 @@ interface Connection<Viewer> {
   readonly request: IncomingMessage
   readonly socket: WebSocket
   readonly outlet: Outlet
-  /** What the client sent as its key. Null without one. */
+  /** The key that the client sent. Null if there is none. */
   key?: string | null
   viewer?: Viewer
 }
@@ -66,7 +66,7 @@ interface ExecutedArgs extends ExecutionArgs {
 
 type Result = ExecutionResult | AsyncIterable<ExecutionResult>
 
-/** Close codes of the registry of RFC 6455, after which clients reconnect by themselves. */
+/** Close codes from the registry of RFC 6455, after which clients reconnect by themselves. */
 const closeCodes = { tooLarge: 1009, restarting: 1012, tryAgainLater: 1013 } as const
 
 /**
@@ -109,8 +109,8 @@ export function createWebSocketEndpoint<Viewer>(options: WebSocketOptions<Viewer
       context.subscriptions[id] = mark
       const answer = await answerTo(context, { id, payload })
       if (context.subscriptions[id] === mark) return answer
-      // The client has completed the operation, or the socket is closed. The library knows operations by their ids
-      // alone, and the client may use this id again: the library would take this answer for the new operation's.
+      // The client has completed the operation, or the socket is closed. The library identifies operations only by
+      // their ids, and the client may use this id again: the library would send this answer as the new operation's.
       if ('result' in answer) await release(answer.result)
       return neverAnswered()
     },
@@ -168,7 +168,7 @@ export function createWebSocketEndpoint<Viewer>(options: WebSocketOptions<Viewer
   }
 
   function serve(socket: WebSocket, request: IncomingMessage): void {
-    // By then ws has closed the socket with the right code. Without a listener the process would end.
+    // By then ws has closed the socket with the right code. Without a listener, the error would end the process.
     socket.on('error', (error) => log.debug({ err: error }, 'a WebSocket failed'))
     const ids = { requestId: requestIdOf(request) }
     const stopHeartbeat = startHeartbeat(socket, request.socket, { stalledMs: limits.stalledSocketMs })
@@ -249,7 +249,7 @@ async function release(result: Result): Promise<void> {
   if (Symbol.asyncIterator in result) await result[Symbol.asyncIterator]().return?.()
 }
 
-/** A close reason has at most 123 bytes. Messages are longer, and their first sentence says what is wrong. */
+/** A close reason has at most 123 bytes. Messages can be longer, and their first sentence says what is wrong. */
 function closeReason(message: string): string {
   return Buffer.from(/^.*?[.!](?= |$)/.exec(message)?.[0] ?? message)
     .subarray(0, 120)

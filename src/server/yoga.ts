@@ -31,7 +31,7 @@ interface YogaOptions<Viewer> {
   readonly eventStreams: Set<ServerResponse>
   readonly sharedExecution: SharedExecution
   readonly keyWatch: KeyWatch
-  /** Undefined: operations have no spans. */
+  /** Undefined if operations have no spans. */
   readonly observeOperation?: OperationObserver | undefined
 }
 
@@ -66,9 +66,9 @@ export function createGraphQLServer<Viewer>(options: YogaOptions<Viewer>): Yoga<
     },
     maxRequestBodySize: limits.requestBytes,
     graphqlEndpoint: '/graphql',
-    // `origin.ts` answers for CORS. Yoga's default would allow every origin, with credentials.
+    // `origin.ts` handles CORS. Yoga's default would allow every origin, with credentials.
     cors: false,
-    // `useDocumentCache` does it. Yoga's own cache counts entries, whatever their size.
+    // `useDocumentCache` does this. Yoga's own cache counts entries, whatever their size.
     parserAndValidationCache: false,
     batching: false,
     multipart: false,

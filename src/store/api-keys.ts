@@ -31,7 +31,7 @@ export async function listApiKeys(db: Kysely<Database>, reach: Reach): Promise<A
   return rows.map(toApiKey)
 }
 
-/** Like `listApiKeys`, cut to the size of one answer: revoked keys are dropped first, then the newest ones. */
+/** Like `listApiKeys`, cut to the size of one answer: revoked keys are left out first, then the oldest. */
 export async function listSomeApiKeys(db: Kysely<Database>, reach: Reach): Promise<ApiKey[]> {
   const rows = await keysOfTenant(db, reach)
     .orderBy(sql`revoked_at is not null`)

@@ -1,8 +1,8 @@
 export type Labels = Readonly<Record<string, string>>
 
 /**
- * What a metric is. The name follows OpenTelemetry: words with dots, without the unit. Units are `s`, `By`, `USD`, or
- * what is counted in braces, such as `{run}`.
+ * A metric's description. The name follows OpenTelemetry: words with dots, without the unit. Units are `s`, `By`,
+ * `USD`, or what is counted in braces, such as `{run}`.
  */
 export interface MetricAbout {
   readonly name: string
@@ -17,7 +17,7 @@ export interface NumberPoint {
 
 export interface HistogramPoint {
   readonly labels: Labels
-  /** One for each bound, and one for what is above the last. Not cumulative. */
+  /** One count per bound, and one for values above the last. Not cumulative. */
   readonly counts: readonly number[]
   readonly sum: number
   readonly count: number
@@ -33,13 +33,16 @@ export type MetricFamily = MetricAbout &
 type Read = () => number | readonly NumberPoint[]
 
 /**
- * Names of models and tools are labels, and clients choose them. A metric with more label values than this counts
- * further ones together, so that no client can fill the memory.
+ * Names of models and tools are labels, and clients choose them. If a metric has more label values than this, further
+ * ones are counted together, so that no client can fill the memory.
  */
 const seriesPerMetric = 1_000
 const otherLabel = 'other'
 
-/** The metrics of one process. Values only grow or are read when they are collected, so any number may collect. */
+/**
+ * The metrics of one process. Values only grow, or are read when they are collected, so there can be any number of
+ * collectors.
+ */
 export class Metrics {
   readonly startedAt = new Date()
   readonly #families: (() => MetricFamily)[] = []

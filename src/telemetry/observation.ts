@@ -5,23 +5,23 @@ import type { StoredRunStatus, Usage } from '../domain/run.ts'
 import type { Step } from '../domain/step.ts'
 import type { ToolCall, ToolCallStatus } from '../domain/tool-call.ts'
 
-/** Something that a stored checkpoint tells of a run: what its readers are sent, with the objects that it is about. */
+/** What a stored checkpoint says about a run: the entries that readers get, with the objects that they are about. */
 export type Observation =
   | { readonly type: 'status'; readonly status: StoredRunStatus; readonly previous: StoredRunStatus }
   | { readonly type: 'stepStarted' | 'stepRestarted' | 'stepFinished'; readonly step: Step }
   | { readonly type: 'call'; readonly status: ToolCallStatus; readonly call: ToolCall }
 
 export interface ObservedRun {
-  /** As the checkpoint stored it. */
+  /** The state that the checkpoint stored. */
   readonly run: DrivenRun
   readonly at: Date
-  /** The model of the step that the checkpoint is about. Undefined if it is about none. */
+  /** The model of the step that the checkpoint is about. Undefined if it is about no step. */
   readonly model: string | undefined
-  /** The step whose model answered, failed or was stopped. Null if the checkpoint stores no such thing. */
+  /** The step whose model answered, failed or was stopped. Null for any other checkpoint. */
   readonly asked: Step | null
   /** What requests to models used since the run's last checkpoint. */
   readonly spent: Usage
-  /** What was added to the conversation. */
+  /** Messages that were added to the conversation. */
   readonly messages: readonly NewMessage[]
   readonly observations: readonly Observation[]
 }
@@ -77,7 +77,7 @@ function usageBetween(before: Usage, after: Usage): Usage {
   }
 }
 
-/** Whether the checkpoint of this time decided the call: a person, a client or the expiry of its approval. */
+/** Whether the checkpoint of this time decided the call: a person did, a client did, or its approval expired. */
 export function isDecidedNow(call: ToolCall, at: Date): boolean {
   return call.decision !== null && call.decidedAt?.getTime() === at.getTime()
 }

@@ -1,7 +1,7 @@
 import type { TraceContext } from '../util/trace-context.ts'
 import type { EmitSpan } from './span.ts'
 
-/** A query or mutation that was executed, as the server tells it. */
+/** A query or mutation that was executed, as the server reports it. */
 export interface ObservedOperation {
   readonly type: string
   readonly name: string | undefined

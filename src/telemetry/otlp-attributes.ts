@@ -1,6 +1,6 @@
 import type { AttributeValue } from './span.ts'
 
-/** Attributes as OTLP writes them in JSON. */
+/** Attributes in the JSON form of OTLP. */
 export function toOtlpAttributes(attributes: Readonly<Record<string, AttributeValue | undefined>>) {
   return Object.entries(attributes).flatMap(([key, value]) =>
     value === undefined ? [] : [{ key, value: toOtlpValue(value) }],
@@ -18,5 +18,5 @@ export function toNanoseconds(time: Date): string {
   return `${time.getTime()}000000`
 }
 
-/** Where spans and metrics come from. */
+/** The origin of spans and metrics. */
 export const scope = { name: 'holdpoint' }

@@ -15,17 +15,17 @@ export interface OtlpOptions {
 }
 
 const spansAtOnce = 512
-/** More spans than this wait only if the receiver does not keep up. The oldest are dropped then. */
+/** The most spans that wait while the receiver does not keep up. Beyond that, the oldest are dropped. */
 const maxWaiting = 8_192
 const spansEveryMs = 2_000
 const metricsEveryMs = 30_000
 const requestMs = 10_000
-/** The receiver asks to be sent the same again. */
+/** Statuses after which a receiver wants the same request again. */
 const retried = [429, 502, 503, 504]
 
 /**
- * Sends spans and metrics by OTLP over HTTP, as JSON. Nothing waits for it: what a receiver does not take in time is
- * dropped, and the log says so once.
+ * Sends spans and metrics by OTLP over HTTP, as JSON. Nothing waits for it: what a receiver does not accept in time is
+ * dropped, and this is logged once.
  */
 export class OtlpExporter {
   readonly #options: OtlpOptions

@@ -4,7 +4,7 @@ export const prometheusType = 'text/plain; version=0.0.4; charset=utf-8'
 
 const unitNames: Readonly<Record<string, string>> = { s: '_seconds', By: '_bytes', USD: '_usd' }
 
-/** The name that OpenTelemetry's rules give a metric in Prometheus, so both ways of reading metrics agree. */
+/** The name that OpenTelemetry's rules give a metric in Prometheus, so that both ways of reading metrics agree. */
 function nameOf({ name, unit, kind }: MetricFamily): string {
   const suffix = `${unitNames[unit] ?? ''}${kind === 'counter' ? '_total' : ''}`
   return `${name.replaceAll(/\W/g, '_')}${suffix}`

@@ -3,9 +3,7 @@ import { hasEnded } from '../domain/run.ts'
 import type { Log } from '../util/log.ts'
 import { isDecidedNow, type Observation, type ObservedRun, type RunObserver } from './observation.ts'
 
-/**
- * Writes one line for the end of a run and for each failed step; with `LOG_LEVEL=debug` also each step and decision.
- */
+/** Logs the end of each run and each failed step. With `LOG_LEVEL=debug`, also logs each step and decision. */
 export function createRunLog(log: Log): RunObserver {
   return (observed) => {
     if (!log.isLevelEnabled('warn')) return

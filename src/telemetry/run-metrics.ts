@@ -8,7 +8,7 @@ const workBounds = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 12
 /** People decide in seconds or in days. */
 const waitBounds = [1, 5, 15, 60, 300, 900, 3_600, 14_400, 86_400, 604_800]
 
-/** Counts what this process stored of runs. */
+/** Counts what this process stored about runs. */
 export function createRunMetrics(metrics: Metrics): RunObserver {
   const meters = createMeters(metrics)
   return (observed) => {

@@ -14,8 +14,8 @@ export interface SpanOptions {
 
 /**
  * Writes a span for each run, step, model request, tool call and wait, when the checkpoint that ends it is stored.
- * Times and ids come from the record, so nothing is held in memory, and a crash between the beginning and the end of a
- * span does not matter.
+ * Times and ids come from the record, so nothing is kept in memory, and a crash between the start and the end of a span
+ * does not matter.
  */
 export function createRunSpans(emit: EmitSpan, options: SpanOptions): RunObserver {
   return (observed) => {
@@ -146,7 +146,7 @@ function waitSpan({ run, at }: ObservedRun, call: ToolCall): OwnSpan {
   }
 }
 
-/** Decided now, or given up without a decision. */
+/** Decided now, or abandoned without a decision. */
 function hasWaited(call: ToolCall, at: Date): boolean {
   if (call.needs === 'NOTHING') return false
   return isDecidedNow(call, at) || (call.decision === null && isSettled(call))

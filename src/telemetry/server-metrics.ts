@@ -11,7 +11,7 @@ export interface ServerSources {
   readonly log: Log
 }
 
-/** However often metrics are collected, the database is asked once in this time. */
+/** The database is queried at most once in this time, however often metrics are collected. */
 const keptMs = 1_000
 
 /** Gauges that are read when the metrics are collected. */

@@ -1,7 +1,7 @@
 import { textOf } from '../domain/content.ts'
 import type { GivenMessage, NewMessage } from '../domain/message.ts'
 
-/** What a client sent, in the form of the GenAI conventions. */
+/** What a client sent, in the format of the GenAI conventions. */
 export function inputOf(messages: readonly GivenMessage[]): string {
   return JSON.stringify(
     messages.map(({ role, content }) => ({
@@ -11,7 +11,7 @@ export function inputOf(messages: readonly GivenMessage[]): string {
   )
 }
 
-/** What a model wrote, in the form of the GenAI conventions. Its tool calls have spans of their own. */
+/** What a model wrote, in the format of the GenAI conventions. Its tool calls have spans of their own. */
 export function answerOf(messages: readonly NewMessage[]): string {
   const parts = messages.flatMap(({ type, content }) => {
     if (type === 'ASSISTANT') return [{ type: 'text', content: content.text }]

@@ -7,7 +7,7 @@ export interface Span {
   readonly kind: 'INTERNAL' | 'SERVER' | 'CLIENT'
   readonly start: Date
   readonly end: Date
-  /** Undefined values are left out. */
+  /** Undefined values are omitted. */
   readonly attributes: Readonly<Record<string, AttributeValue | undefined>>
   /** Why it failed. Null if it did not. */
   readonly error: string | null

@@ -13,7 +13,8 @@ export interface Telemetry {
 }
 
 /**
- * Tells logs, metrics and traces what this process stored. They cannot disagree with the record: they are made of it.
+ * Reports to logs, metrics and traces what this process stored. They cannot disagree with the record, because they are
+ * made from it.
  */
 export function createTelemetry(log: Log, metrics: Metrics, spans?: RunObserver): Telemetry {
   const observers: readonly RunObserver[] = [createRunLog(log), createRunMetrics(metrics), ...(spans ? [spans] : [])]
@@ -23,7 +24,7 @@ export function createTelemetry(log: Log, metrics: Metrics, spans?: RunObserver)
       for (const tell of observers) tell(observed)
     },
     announced({ runId, conversationId, tenantId, status }) {
-      // News of no run: another branch of the conversation is current.
+      // Not about a run: another branch of the conversation became current.
       if (runId === null) return
       const ids = { runId: encodeId('Run', runId), conversationId: encodeId('Conversation', conversationId) }
       log.debug(

@@ -3,7 +3,7 @@ export interface ImageSize {
   readonly height: number
 }
 
-/** The size that the header of a PNG, GIF, WebP or JPEG image names. Undefined if it cannot be read. */
+/** The size in the header of a PNG, GIF, WebP or JPEG image. Undefined if it cannot be read. */
 export function imageSize(bytes: Buffer): ImageSize | undefined {
   try {
     return pngSize(bytes) ?? gifSize(bytes) ?? webpSize(bytes) ?? jpegSize(bytes)
@@ -33,7 +33,7 @@ function webpSize(bytes: Buffer): ImageSize | undefined {
   return { width: (bits & 0x3fff) + 1, height: ((bits >> 14) & 0x3fff) + 1 }
 }
 
-/** Segments follow each other; the one that begins a frame has the size. */
+/** Segments follow each other. The one that starts a frame has the size. */
 function jpegSize(bytes: Buffer): ImageSize | undefined {
   if (bytes.readUInt16BE(0) !== 0xffd8) return undefined
   for (let at = 2; at < bytes.length; at += 2 + bytes.readUInt16BE(at + 2)) {

@@ -20,7 +20,7 @@ export type CompiledSchema =
   /** The schema itself is invalid. */
   | { readonly ok: false; readonly problem: SchemaProblem }
 
-/** Both read the same options. They are loaded when first needed: a hundred modules that a start can do without. */
+/** Both use the same options. They are loaded when first needed: a hundred modules that would slow down the start. */
 interface Validators {
   readonly latest: Ajv
   readonly draft7: Ajv

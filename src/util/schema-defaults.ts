@@ -1,8 +1,8 @@
 import { isJsonObject, type Json } from './json.ts'
 
 /**
- * The value with the defaults of its JSON Schema for properties that it lacks, also in nested objects and lists. Only
- * `properties` and `items` are looked at: which branch of an `anyOf` applies is for a validator to say.
+ * Adds the defaults of a JSON Schema for properties that the value lacks, also in nested objects and lists. Only
+ * `properties` and `items` are used: which branch of an `anyOf` applies only a validator can tell.
  */
 export function withDefaults(schema: Json | undefined, value: Json): Json {
   if (!isJsonObject(schema)) return value

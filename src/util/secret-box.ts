@@ -1,8 +1,8 @@
 import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto'
 
-/** Encrypts the secrets that are stored, if there is a key. Stored text without the mark is plain. */
+/** Encrypts stored secrets, if there is a key. Stored text without the prefix is not encrypted. */
 export interface SecretBox {
-  /** `owner` is bound into the result: only `open` with the same owner gives the text back. */
+  /** `owner` is bound into the result: only `open` with the same owner returns the text. */
   seal(text: string, owner: string): string
   /** Throws a SecretKeyError if none of the keys fits. */
   open(stored: string, owner: string): string
@@ -10,7 +10,7 @@ export interface SecretBox {
    * Prefix of everything that `seal` returns. Undefined if there is no key; texts are then stored unencrypted.
    */
   readonly mark: string | undefined
-  /** The marks of every key that `open` knows. */
+  /** The prefixes of all keys that `open` knows. */
   readonly knownMarks: readonly string[]
 }
 

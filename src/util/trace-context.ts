@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { createHash, randomBytes } from 'node:crypto'
 
-/** A span that others refer to, as the header `traceparent` names it (W3C Trace Context). */
+/** A span that others refer to, in the form of the `traceparent` header (W3C Trace Context). */
 export interface TraceContext {
   /** 32 hex digits. */
   readonly traceId: string
@@ -11,7 +11,7 @@ export interface TraceContext {
   readonly sampled: boolean
 }
 
-/** Undefined for anything that is not a traceparent: then a new trace begins. */
+/** Undefined for anything that is not a traceparent. A new trace begins then. */
 export function parseTraceparent(text: unknown): TraceContext | undefined {
   if (typeof text !== 'string') return undefined
   const [, version, traceId, spanId, flags, rest] =
@@ -31,14 +31,14 @@ export function newTrace(parent: TraceContext | undefined): TraceContext {
   return parent ? { ...parent, spanId } : { traceId: randomBytes(16).toString('hex'), spanId, sampled: true }
 }
 
-/** A span id that every process derives alike from what is stored. */
+/** A span id that every process derives in the same way from what is stored. */
 export function derivedSpanId(...parts: readonly (string | number)[]): string {
   return createHash('sha256').update(parts.join(' ')).digest('hex').slice(0, 16)
 }
 
 const storage = new AsyncLocalStorage<TraceContext | undefined>()
 
-/** Everything that is asked for during the work belongs to this span. */
+/** Everything requested during the work belongs to this span. */
 export function withTrace<Result>(trace: TraceContext | undefined, work: () => Result): Result {
   return storage.run(trace, work)
 }
