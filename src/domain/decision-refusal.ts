@@ -148,7 +148,7 @@ function clientMustReturn(state: RunState, ofClient: readonly ToolCall[]): Decis
     outcome: 'invalid ids',
     message: `Invalid tool call IDs: ${ids.join(', ')}. The client runs ${names} itself: send the result as \`toolReturn\`, or \`deny\` the call.`,
     invalidIds: ids,
-    expectedIds: state.calls.filter((call) => call.status === 'PENDING' && !isOfClient(call)).map(publicId),
+    expectedIds: state.calls.filter((call) => call.status === 'PENDING').map(publicId),
   }
 }
 
