@@ -27,9 +27,9 @@ export class KeptExchange implements Exchange {
   }
 
   received(event: object): void {
-    const text = JSON.stringify(event)
-    this.#characters += text.length
-    if (this.#characters > maxResponseCharacters) this.#omitted += 1
+    const text = written(event)
+    this.#characters += text?.length ?? 0
+    if (text === undefined || this.#characters > maxResponseCharacters) this.#omitted += 1
     else this.#events.push(text)
   }
 
@@ -48,6 +48,15 @@ export class KeptExchange implements Exchange {
     } catch (error) {
       log.warn({ err: error, runId: step.runId }, 'a request to a model could not be kept')
     }
+  }
+}
+
+/** Undefined for an event that is nested too deeply to be written as JSON again. */
+function written(event: object): string | undefined {
+  try {
+    return JSON.stringify(event)
+  } catch {
+    return undefined
   }
 }
 

@@ -9,6 +9,7 @@ import type { ModelPart, ModelRequest } from '../domain/model-request.ts'
 import type { TokenCounts } from '../domain/run.ts'
 import { UnfitPieceError, unusable } from './errors.ts'
 import { readEvents } from './read-events.ts'
+import { writtenArguments } from './wire.ts'
 import { ResponseTooLargeError } from './response-limits.ts'
 
 interface Counts {
@@ -102,7 +103,7 @@ class OpenBlock {
     } else {
       // A compatible server may send the whole input with the start.
       if (block.type === 'tool_use' && !this.#written && hasKeys(block.input)) {
-        yield { type: 'arguments', item, text: JSON.stringify(block.input) }
+        yield { type: 'arguments', item, text: writtenArguments(block.input) }
       }
       yield { type: 'done', item }
     }

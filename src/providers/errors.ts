@@ -133,7 +133,7 @@ function causesOf(error: unknown, depth = 0): string[] {
 }
 
 const tooLong =
-  /(prompt|input) is too long|context[ _](window|length|limit|size)|maximum context|exceeds? the (model's )?(maximum|available|context|configured limit)|too many (input )?tokens|reduce the length of the/i
+  /(prompt|input) is too long|context[ _](window|length|limit|size)|maximum context|exceeds? the (model's )?(maximum|available|context|configured limit)|too many (input )?tokens|reduce the length of the|payload size exceeds/i
 
 function kindOf({ status, code: given, message }: Facts): Kind {
   // Amazon's codes look like throttlingException.

@@ -5,6 +5,7 @@ import type { TokenCounts } from '../domain/run.ts'
 import type { JsonObject } from '../util/json.ts'
 import { unusable } from './errors.ts'
 import { readEvents } from './read-events.ts'
+import { writtenArguments } from './wire.ts'
 
 /**
  * Parts have no ids: text continues the previous text of the same kind until something else comes. A call arrives
@@ -85,7 +86,7 @@ class ContentReader {
     }
     const item = this.#nextItem()
     yield { type: 'call', item, callId: call.id ?? `call_${place}`, name: call.name as string }
-    yield { type: 'arguments', item, text: JSON.stringify(call.args ?? {}) }
+    yield { type: 'arguments', item, text: writtenArguments(call.args) }
     yield { type: 'done', item }
   }
 

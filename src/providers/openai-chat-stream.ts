@@ -5,6 +5,7 @@ import { noUsage, type TokenCounts } from '../domain/run.ts'
 import { isJsonObject } from '../util/json.ts'
 import { unusable } from './errors.ts'
 import { readEvents } from './read-events.ts'
+import { writtenArguments } from './wire.ts'
 
 /** A delta as servers actually send it: compatible servers differ from OpenAI in names and types. */
 type Delta = Omit<ChatCompletionChunk.Choice.Delta, 'content'> & {
@@ -117,7 +118,7 @@ class ChatAnswer {
     }
     const given: unknown = piece.function?.arguments
     // Some servers send the arguments as a complete object.
-    const text = isJsonObject(given) ? JSON.stringify(given) : (given as string | null | undefined)
+    const text = isJsonObject(given) ? writtenArguments(given) : (given as string | null | undefined)
     if (text) yield { type: 'arguments', item: call.item, text }
   }
 

@@ -83,6 +83,18 @@ export function argumentsObject(text: string): JsonObject {
   return { unparsable: text }
 }
 
+/**
+ * Arguments that arrived as JSON and not as text. The model is told if they are nested too deeply to be written: the
+ * text is no JSON, so the call is answered with an error.
+ */
+export function writtenArguments(value: unknown): string {
+  try {
+    return JSON.stringify(value ?? {})
+  } catch {
+    return '(These arguments were nested too deeply.)'
+  }
+}
+
 /** The same as text. Valid arguments are passed on exactly as the model wrote them. */
 export function argumentsText(text: string): string {
   const value = argumentsObject(text)

@@ -57,6 +57,19 @@ const answers: Record<keyof typeof fakes, Json[]> = {
     { type: 'message_delta', delta: { stop_reason: 'tool_use' }, usage: { output_tokens: 1 } },
     { type: 'message_stop' },
   ],
+  gemini: [
+    { candidates: [{ content: { parts: [{ text: 'hm', thought: true }], role: 'model' }, index: 0 }] },
+    { candidates: [{ content: { parts: [{ text: 'hi', thoughtSignature: 'c2ln' }], role: 'model' }, index: 0 }] },
+    {
+      candidates: [
+        { content: { parts: [{ functionCall: { name: 'echo', args: {}, id: 'c' }, thoughtSignature: 'c2ln' }] } },
+      ],
+    },
+    {
+      candidates: [{ content: { parts: [{ text: '' }] }, finishReason: 'STOP' }],
+      usageMetadata: { promptTokenCount: 1, candidatesTokenCount: 1 },
+    },
+  ],
 }
 
 interface Mutation {

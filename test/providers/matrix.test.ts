@@ -41,8 +41,9 @@ const mute = defineTool({
   },
 })
 
-const createAgent = (name: keyof typeof fakes) =>
+const createAgent = (name: keyof typeof fakes, more: object = {}) =>
   talk.createAgent({
+    ...more,
     model: started[name].handle,
     instructions: 'Be brief.',
     tools: ['echo', { name: 'pay', approvalOverride: true }],
@@ -128,7 +129,8 @@ test.each(names)('[PRV26] broken arguments, a withheld answer and a refused key 
 
   const first = await talk.start(agent, 'call it badly')
   const one = await fake.nextCall()
-  one.call('echo', '{"text": "hal')
+  // Gemini sends arguments as JSON, so they can only be wrong.
+  one.call('echo', name === 'gemini' ? { wrong: 'half' } : '{"text": "hal')
   one.finish()
   const two = await fake.nextCall()
   two.say('Sorry.')
@@ -226,6 +228,19 @@ const returnsByCall: Record<keyof typeof fakes, (body: any) => string[][]> = {
       .filter(({ type }: any) => type === 'tool_use')
       .map(({ name, id }: any) => [name, blocks.find((block: any) => block.tool_use_id === id).content])
   },
+  gemini: ({ contents }) => {
+    const parts = contents.flatMap((content: any) => content.parts)
+    return parts
+      .flatMap(({ functionCall }: any) => functionCall ?? [])
+      .map(({ name, id }: any) => [
+        name,
+        outputOf(parts.find((part: any) => part.functionResponse?.id === id).functionResponse),
+      ])
+  },
+}
+
+function outputOf({ response }: any): string {
+  return response.output ?? response.error
 }
 
 test.each(names)('[PRV31] two calls under one id keep their own returns with %s', async (name) => {
@@ -251,7 +266,7 @@ test.each(names)(
   '[PRV32] arguments that no JSON could hold again do not spoil the conversation with %s',
   async (name) => {
     const fake = started[name]
-    const agent = await createAgent(name)
+    const agent = await createAgent(name, { keepRequests: true })
     const run = await talk.start(agent, 'go deep')
     const one = await fake.nextCall()
     one.call('echo', '{"a":'.repeat(20_000) + '1' + '}'.repeat(20_000))
@@ -329,7 +344,10 @@ function wireCalls(body: any): unknown[] {
       part.type === 'tool_use' ? [part.input] : [],
     ),
   ])
-  return [...inputs, ...messages].map((args) => (typeof args === 'string' ? JSON.parse(args) : args))
+  const parts = (body.contents ?? []).flatMap((content: any) =>
+    content.parts.flatMap(({ functionCall }: any) => (functionCall ? [functionCall.args] : [])),
+  )
+  return [...inputs, ...messages, ...parts].map((args) => (typeof args === 'string' ? JSON.parse(args) : args))
 }
 
 function wireReturns(body: any): unknown[] {
@@ -341,5 +359,8 @@ function wireReturns(body: any): unknown[] {
           part.type === 'tool_result' ? [part.content] : [],
         ),
   )
-  return [...inputs, ...messages]
+  const parts = (body.contents ?? []).flatMap((content: any) =>
+    content.parts.flatMap(({ functionResponse }: any) => (functionResponse ? [outputOf(functionResponse)] : [])),
+  )
+  return [...inputs, ...messages, ...parts]
 }

@@ -45,10 +45,24 @@ const hi: Record<Name, (usage?: object) => object[]> = {
     { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage },
     { type: 'message_stop' },
   ],
+  gemini: (usageMetadata) => [content([{ text: 'hi' }]), { ...content([{ text: '' }], 'STOP'), usageMetadata }],
+}
+
+function content(parts: unknown, finishReason?: string) {
+  return { candidates: [{ content: { parts, role: 'model' }, finishReason, index: 0 }] }
 }
 
 const noTokens = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0, reasoningTokens: 0 }
-const nonsense = { input_tokens: 1e15, output_tokens: 12.5, prompt_tokens: '12', completion_tokens: -1 }
+const nonsense = {
+  input_tokens: 1e15,
+  output_tokens: 12.5,
+  prompt_tokens: '12',
+  completion_tokens: -1,
+  promptTokenCount: '12',
+  candidatesTokenCount: -1,
+  thoughtsTokenCount: null,
+  cachedContentTokenCount: 1e15,
+}
 
 test.each(names)('[PRV28] %s may count nothing, or nonsense: the answer stands', async (name) => {
   for (const usage of [undefined, nonsense]) {
@@ -122,6 +136,12 @@ test.each<[Name, unknown]>([
   ['anthropic', start({ type: 'text', text: 5 })],
   ['anthropic', start({ type: 'tool_use', id: 'c', name: 5, input: {} })],
   ['anthropic', { type: 'message_delta', delta: null }],
+  ['gemini', content(5)],
+  ['gemini', content([null])],
+  ['gemini', content([{ text: 5 }])],
+  ['gemini', content([{ functionCall: { name: 5 } }])],
+  ['gemini', content([{ functionCall: { name: 'echo', args: {}, id: 5 } }])],
+  ['gemini', content([{ functionCall: { args: {} } }])],
 ])('[PRV38] a chunk of %s that has the wrong shape is not an answer: %j', async (name, event) => {
   const parts = await answer(name, ({ exchange }) => {
     exchange.send(event, (event as { type?: string } | null)?.type)
@@ -172,6 +192,7 @@ test('[PRV29] a call that comes whole with its end is a call', async () => {
 
 const openaiError = (message: string, more: object = {}) => ({ error: { message, param: null, code: null, ...more } })
 const anthropicError = (message: string) => ({ type: 'error', error: { type: 'invalid_request_error', message } })
+const geminiBodyOf = (message: string) => ({ error: { code: 400, message, status: 'INVALID_ARGUMENT' } })
 
 test.each([
   ['openai', 400, openaiError('Input tokens exceed the configured limit of 272000 tokens.')],
@@ -179,6 +200,12 @@ test.each([
   ['openai-chat', 400, openaiError("This model's maximum context length is 4096 tokens.")],
   ['openai-chat', 400, openaiError('Please reduce the length of the messages or completion.')],
   ['openai-chat', 500, openaiError('the request exceeds the available context size')],
+  [
+    'gemini',
+    400,
+    geminiBodyOf('The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).'),
+  ],
+  ['gemini', 400, geminiBodyOf('Request payload size exceeds the limit: 20971520 bytes.')],
   ['anthropic', 400, anthropicError('input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000')],
 ] as const)('[PRV30] "too long" is understood in the words of %s (%i)', async (name, status, body) => {
   const parts = collect(

@@ -31,6 +31,7 @@ export const fakes = {
   openai: startFakeResponses,
   'openai-chat': startFakeChat,
   anthropic: startFakeAnthropic,
+  gemini: startFakeGemini,
 } as const
 
 /** Claude where others serve it: another address and other frames around the same format. */
@@ -38,7 +39,7 @@ export const hostedFakes = { bedrock: startFakeBedrock, vertex: startFakeVertex 
 
 export const speakers: readonly { readonly name: string; readonly start: () => Promise<Speaker> }[] = [
   { name: 'demo', start: async () => demoSpeaker },
-  ...Object.entries({ ...fakes, ...hostedFakes, gemini: startFakeGemini }).map(([name, start]) => ({
+  ...Object.entries({ ...fakes, ...hostedFakes }).map(([name, start]) => ({
     name,
     start: async () => fakeSpeaker(await start()),
   })),

@@ -8,6 +8,7 @@ import { startTestApp, type TestApp } from '../support/app.ts'
 import { startFakeAnthropic } from '../support/fake-providers/anthropic.ts'
 import { startFakeChat } from '../support/fake-providers/chat.ts'
 import type { FakeProvider } from '../support/fake-providers/fake-model.ts'
+import { startFakeGemini } from '../support/fake-providers/gemini.ts'
 import { startFakeResponses } from '../support/fake-providers/responses.ts'
 import { talkTo, type Talk } from '../support/talk.ts'
 import { startMcpServer, type TestMcpServer } from './mcp-server.ts'
@@ -40,7 +41,8 @@ let mcp: TestMcpServer
 const fakes: FakeProvider[] = []
 
 beforeAll(async () => {
-  for (const start of [startFakeResponses, startFakeChat, startFakeAnthropic]) fakes.push(await start())
+  for (const start of [startFakeResponses, startFakeChat, startFakeAnthropic, startFakeGemini])
+    fakes.push(await start())
   http = createServer((request, response) => {
     const type = decodeURIComponent(request.url!.slice(1))
     response.writeHead(200, { 'content-type': type, 'content-disposition': 'attachment; filename="scan 1.png"' })
@@ -177,7 +179,7 @@ test('[RET4] a client returns a text or parts, and the same decision again chang
   expect(await talk.submit(run, other)).toMatchObject({ __typename: 'AlreadyDecidedRefusal' })
 })
 
-test.each([0, 1, 2])(
+test.each([0, 1, 2, 3])(
   '[RET5] images and documents reach a model that reads them, in every format (%i)',
   async (index) => {
     const fake = fakes[index]!

@@ -1,7 +1,11 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+
 import { createGemini } from '../../../src/providers/gemini.ts'
 import { secretKey, usage, type FailureKind, type FakeCall, type FakeProvider } from './fake-model.ts'
 import { startFakeServer, type Exchange, type Refusal } from './fake-server.ts'
 import { checkGemini, geminiError } from './gemini-check.ts'
+import { makeTemporaryFolder } from '../temporary-folder.ts'
 import { halves } from './responses.ts'
 
 /** A local server that speaks the Gemini API. Calls come whole, and thoughts leave signatures on what follows them. */
@@ -11,16 +15,23 @@ export async function startFakeGemini(): Promise<FakeProvider> {
     models: names.map((name) => ({ name: `models/${name}`, supportedGenerationMethods: ['generateContent'] })),
   })
   const server = await startFakeServer((request) => checkGemini(request, issued), list)
+  // It is not built in, so a file says where it is.
+  const folder = await makeTemporaryFolder()
+  const path = join(folder.path, 'providers.json')
+  await writeFile(path, JSON.stringify({ providers: { gemini: { baseUrl: server.url } } }))
   return {
     name: 'gemini',
     url: server.url,
     handle: 'gemini/gemini-3-pro-preview',
     provider: createGemini({ apiKey: secretKey, baseUrl: server.url }),
-    env: { GEMINI_API_KEY: secretKey, GEMINI_URL: server.url },
+    env: { GEMINI_API_KEY: secretKey, HOLDPOINT_PROVIDERS: path },
     usage,
     nextCall: async () => openCall(await server.next(), issued),
     refused: server.refused,
-    stop: server.stop,
+    async stop() {
+      await server.stop()
+      await folder.remove()
+    },
   }
 }
 
@@ -49,8 +60,13 @@ function openCall(exchange: Exchange, issued: Set<string>): FakeCall {
     signed = { thoughtSignature }
   }
   const call = (name: string, args: unknown, id: string) => {
-    const parsed = typeof args === 'string' ? JSON.parse(args) : args
-    send([{ functionCall: { name, args: parsed, id }, ...signed }])
+    // Arguments are part of the event, and a text of them may be nested deeper than JSON can be written again.
+    const text = typeof args === 'string' ? args : JSON.stringify(args)
+    const part = JSON.stringify({ functionCall: { name, id, args: 0 }, ...signed }).replace(
+      '"args":0',
+      `"args":${text}`,
+    )
+    exchange.raw(`data: {"candidates":[{"content":{"parts":[${part}],"role":"model"},"index":0}]}\n\n`)
     signed = undefined
     calls += 1
   }
