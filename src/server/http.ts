@@ -67,6 +67,12 @@ export interface HttpServer {
   close(): Promise<void>
 }
 
+/**
+ * How long a connection is kept for the next request. Longer than load balancers keep theirs (usually 60 s): whoever
+ * closes first must not be the one that the other is sending a request to.
+ */
+const keepAliveTimeout = 65_000
+
 /** How long an open request may take once the server closes. */
 const closeGraceMs = 2_000
 
@@ -143,7 +149,11 @@ export function createHttpServer<Viewer>(options: HttpServerOptions<Viewer>): Ht
   const shouldUpgradeCallback = ({ headers }: IncomingMessage): boolean =>
     headers.upgrade?.toLowerCase() === 'websocket'
 
-  const timeouts = { headersTimeout: limits.requestHeadMs, connectionsCheckingInterval: limits.requestHeadMs / 4 }
+  const timeouts = {
+    headersTimeout: limits.requestHeadMs,
+    connectionsCheckingInterval: limits.requestHeadMs / 4,
+    keepAliveTimeout,
+  }
   const server = createServer({ shouldUpgradeCallback, ...timeouts }, handle)
   server.on('upgrade', webSockets.upgrade)
 

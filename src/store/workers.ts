@@ -113,7 +113,12 @@ export async function holdWorkerLock(
   workerId: string,
   { onLost, onWork }: { onLost(): void; onWork(): void },
 ): Promise<WorkerConnection> {
-  const client = new pg.Client({ connectionString: databaseUrl, application_name: 'holdpoint worker', keepAlive: true })
+  const client = new pg.Client({
+    connectionString: databaseUrl,
+    application_name: 'holdpoint worker',
+    connectionTimeoutMillis: 10_000,
+    keepAlive: true,
+  })
   client.on('error', onLost)
   client.on('end', onLost)
   client.on('notification', onWork)

@@ -196,11 +196,16 @@ export class RunClaims {
       await withLogIds(log, shownRunIds(claimed.loaded.state.run), () => driveRun(engine, claimed, holder))
     } catch (error) {
       const isLost = error instanceof LeaseLostError
+      const isTransient = isTransientFailure(error)
       // This worker may have been declared dead. In that case it holds none of its runs any more.
       if (isLost) this.#onLeaseLost()
-      else log.error({ ...shownRunIds(claimed.loaded.state.run), err: error }, 'driving a run failed')
+      else
+        log[isTransient ? 'warn' : 'error'](
+          { ...shownRunIds(claimed.loaded.state.run), err: error },
+          'driving a run failed',
+        )
       // A database failure is not the run's fault. Any other error may happen again on every worker, so it counts.
-      await this.#letGo(runId, lease, { counts: !isLost && !isTransientFailure(error) })
+      await this.#letGo(runId, lease, { counts: !isLost && !isTransient })
     }
   }
 

@@ -3,7 +3,8 @@ import type { WorkerOptions } from './worker-options.ts'
 import { noWorker, WorkerPresence } from './worker-presence.ts'
 import { openSession, type WorkerSession } from './worker-session.ts'
 
-const reopenAfterMs = 1_000
+/** Less than the sweeps of other processes take to find the lost session dead. */
+const reopenAfterMs = 250
 
 /**
  * Claims runs and drives them as long as the process may. A session is one life of a worker: it holds a lock that
@@ -62,11 +63,17 @@ export class RunWorker {
     const lost = this.#session
     this.#session = undefined
     await lost?.abandon()
-    while (!this.#stopped) {
+    for (let attempt = 1; !this.#stopped; attempt += 1) {
       try {
+        // The database may have been away when the session was abandoned. An outage is not the death of a worker: the
+        // runs count a death if another process finds this worker's row first.
+        await lost?.handOver()
         return await this.#open()
       } catch (error) {
-        this.#options.log.warn({ err: error }, 'the worker could not start a new session; retrying')
+        this.#options.log[attempt === 1 ? 'warn' : 'debug'](
+          { err: error },
+          'the worker could not start a new session; retrying',
+        )
         await new Promise((resolve) => setTimeout(resolve, reopenAfterMs))
       }
     }

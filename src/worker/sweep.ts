@@ -29,6 +29,7 @@ interface Task {
 export class Sweep {
   readonly #options: WorkerOptions
   readonly #session: () => WorkerSession | undefined
+  readonly #drives: boolean
   readonly #tasks: readonly Task[]
   readonly #running = new Map<Task, Promise<void>>()
   readonly #retention: Retention
@@ -47,6 +48,7 @@ export class Sweep {
   ) {
     this.#options = options
     this.#session = session
+    this.#drives = others === undefined
     const { engine } = options
     const { db, clock } = engine
     this.#retention = new Retention({ db, clock, rules: options.retention, onDeleted: options.onDeleted })
@@ -104,6 +106,8 @@ export class Sweep {
 
   async #freeRunsOfDeadWorkers(): Promise<void> {
     const { db, work } = this.#options.engine
+    // This process has lost its own session. The database may have been away, and the others begin again too.
+    if (this.#drives && !this.#session()) return this.#silent.clear()
     const silent = await listSilentWorkers(db)
     const dead = silent.filter((worker) => worker.silent || this.#silent.has(worker.id))
     this.#silent = new Set(silent.map(({ id }) => id))

@@ -13,6 +13,8 @@ export interface WorkerSession {
   drain(graceMs: number): Promise<void>
   /** Ends immediately: the lock is gone, and others may already have taken the runs. */
   abandon(): Promise<void>
+  /** Stores that the worker holds nothing any more. Throws if the database is unavailable. May be repeated. */
+  handOver(): Promise<void>
 }
 
 export async function openSession(options: WorkerOptions, onLost: () => void): Promise<WorkerSession> {
@@ -54,10 +56,14 @@ export async function openSession(options: WorkerOptions, onLost: () => void): P
     over = true
     clearInterval(heartbeat)
     await closed
-    // A worker that stops in an orderly way has not died, so its runs must not count a death.
-    await clearLeasesOf(db, workerId).catch(() => undefined)
-    await deleteWorker(db, workerId).catch(() => undefined)
+    await handOver().catch(() => undefined)
     await lock.release()
+  }
+
+  async function handOver(): Promise<void> {
+    // A worker that stops in an orderly way has not died, so its runs must not count a death.
+    await clearLeasesOf(db, workerId)
+    await deleteWorker(db, workerId)
   }
 
   return {
@@ -65,5 +71,6 @@ export async function openSession(options: WorkerOptions, onLost: () => void): P
     claims,
     drain: (graceMs) => end(claims.close(graceMs)),
     abandon: () => end(claims.close(0)),
+    handOver,
   }
 }

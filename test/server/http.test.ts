@@ -371,6 +371,12 @@ describe('opening and closing', () => {
     expect((await answer).data).toEqual({ wait: 'done' })
   })
 
+  it('[SRV80] keeps an idle connection longer than a load balancer does', async () => {
+    const { client } = await startServer()
+    const { headers } = await client.request('{ hello }')
+    expect(headers.get('keep-alive')).toBe('timeout=65')
+  })
+
   it('[SRV13] waits for an open request, accepts no new one, and may be closed twice', async () => {
     const { server, client, ground } = await startServer()
     const answer = client.request('{ wait(gate: "a") }')
