@@ -12,12 +12,12 @@ import {
 import { runParts, type RunPart } from './run-parts.ts'
 
 /**
- * An AG-UI endpoint on top of Holdpoint, for the HTTP server of your application: `HttpAgent` and everything built on it
- * talks to this handler. The id of the thread is the id of a conversation. A call that needs approval ends the AG-UI run
- * with an interrupt; resume it with `{ approved: true }`, optionally with edited `arguments`, or `{ approved: false,
- * reason }`. A call of a frontend tool is answered by the tool message of the next run.
+ * An AG-UI endpoint on top of Holdpoint, for the HTTP server of your application: `HttpAgent` and everything built on
+ * it can call this handler. The id of the thread is the id of a conversation. A call that needs approval ends the AG-UI
+ * run with an interrupt; resume it with `{ approved: true }`, optionally with edited `arguments`, or `{ approved:
+ * false, reason }`. A call of a frontend tool is answered by the tool message of the next run.
  *
- * A client that disconnects does not cancel the run of the server.
+ * A client that disconnects does not cancel the run.
  */
 export function createAgUiHandler(client: Client): (request: Request) => Promise<Response> {
   return async (request) => {
@@ -61,7 +61,7 @@ interface Place {
   readonly after?: string
 }
 
-/** Starts a run with the new messages, or continues the run that waits for the answers. */
+/** Starts a run with the new messages, or continues the run that waits for these answers. */
 async function begin(client: Client, input: RunAgentInput): Promise<Place> {
   const decisions = decisionsOf(input)
   if (decisions.length > 0) return submit(client, input.threadId, decisions)
@@ -88,7 +88,7 @@ async function submit(client: Client, threadId: string, decisions: ApprovalDecis
   return { id: run.id, after: run.lastCursor }
 }
 
-/** Answers to interrupts, and the results of frontend tools after the last answer of the agent. */
+/** Answers to interrupts, and results of frontend tools after the agent's last answer. */
 function decisionsOf({ resume = [], messages }: RunAgentInput): ApprovalDecisionInput[] {
   const answers = resume.map(({ interruptId: toolCallId, status, payload }): ApprovalDecisionInput => {
     const { approved, arguments: edited, reason } = (payload ?? {}) as Answer
@@ -118,13 +118,13 @@ function textOf({ content }: Message): string {
   return content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n')
 }
 
-/** AG-UI cannot take back what was streamed, so a step that starts again is followed by all messages that are kept. */
+/** AG-UI cannot withdraw what was streamed, so after a step starts again all messages that remain are sent. */
 function createEventMaker({ threadId, runId, messages }: RunAgentInput): (part: RunPart) => AGUIEvent[] {
   const kept: Message[] = [...messages]
   const open = new Map<string, { readonly end: AGUIEvent; text: string }>()
   let inStep = false
 
-  /** A step that a pause or a failure interrupts has to be finished too. */
+  /** A step that is interrupted by a pause or a failure has to be finished too. */
   function endStep(): AGUIEvent[] {
     const wasInStep = inStep
     inStep = false

@@ -55,13 +55,13 @@ const Regenerate = `mutation ($input: RegenerateInput!) {
 >
 
 async function regenerate(client: Client, runId: string | undefined): Promise<Place> {
-  if (runId === undefined) throw new Error('There is no answer to make again.')
+  if (runId === undefined) throw new Error('There is no answer to regenerate.')
   const { regenerate: result } = await client.request(Regenerate, { input: { runId } })
   if (!result.run) throw refused(result)
   return { runId: result.run.id }
 }
 
-/** Sends what the person decided, and what client tools returned, about the calls of the answer. */
+/** Sends a person's decisions, and results of client tools, for the calls of the answer. */
 async function submit(client: Client, answer: UIMessage): Promise<Place> {
   const { run } = await client.request(RunSnapshot, { id: answer.id })
   if (!run) throw new Error(`There is no run ${answer.id}.`)
@@ -74,14 +74,14 @@ async function submit(client: Client, answer: UIMessage): Promise<Place> {
 
 type ToolPart = Extract<UIMessage['parts'][number], { readonly toolCallId: string }>
 
-/** Decisions that are stored already change nothing, so those of earlier steps need not be told apart. */
+/** Decisions that are already stored change nothing, so those of earlier steps may be sent again. */
 function decisionOf(part: ToolPart): ApprovalDecisionInput[] {
   const { toolCallId } = part
   if (part.state === 'approval-responded') {
     const { approved, reason } = part.approval
     return [approved ? { approve: { toolCallId } } : { deny: { toolCallId, reason } }]
   }
-  // A result that the server sent is marked as such.
+  // Results that came from the server are marked.
   if (part.providerExecuted) return []
   if (part.state === 'output-available')
     return [{ toolReturn: { toolCallId, status: 'SUCCESS', output: textOf(part.output) } }]
@@ -122,7 +122,7 @@ function toStream(
   })
 }
 
-/** The server executes a tool unless the client brought it: then the application may give its output. */
+/** The server executes a tool unless the client sent it. In that case the application may give its output. */
 function toChunks(part: RunPart): UIMessageChunk[] {
   switch (part.type) {
     case 'step-start':

@@ -9,7 +9,7 @@ import {
   type ToolCallFields,
 } from '../client/index.ts'
 
-/** What happens in a run, in the terms in which user interfaces build messages out of parts. */
+/** The events of a run as parts of messages, which is how user interfaces build them. */
 export type RunPart =
   | { readonly type: 'step-start' | 'step-end' }
   /** Everything since `step-start` that has no `text-end` or `call` is void. */
@@ -21,7 +21,7 @@ export type RunPart =
   /** The call is complete. */
   | { readonly type: 'call'; readonly call: ToolCallFields }
   | { readonly type: 'call-end'; readonly call: ToolCallFields }
-  /** The last part, if the run waits: for these calls. */
+  /** The last part, if the run waits for these calls. */
   | { readonly type: 'pause'; readonly calls: readonly ToolCallFields[] }
   /** The last part, if the run has ended. */
   | { readonly type: 'end'; readonly status: RunStatus; readonly message: string | undefined }
@@ -34,11 +34,11 @@ export interface RunPartsOptions {
   readonly signal?: AbortSignal | undefined
 }
 
-/** Follows a run until it waits for someone or has ended. Lost connections are not noticed. */
+/** Follows a run until it waits for someone or has ended, through lost connections. */
 export async function* runParts(client: Client, runId: string, options: RunPartsOptions = {}): AsyncGenerator<RunPart> {
   const waiting: RunPart[] = []
   let wake = Promise.withResolvers<void>()
-  /** Set once nothing more will come. */
+  /** Set once nothing more will arrive. */
   const ending: { over?: true; error?: Error | undefined } = {}
   const toParts = createPartMaker()
   const finish = (error?: Error): void => {
@@ -60,7 +60,7 @@ export async function* runParts(client: Client, runId: string, options: RunParts
     for (;;) {
       for (const part of waiting.splice(0)) {
         if (part.type !== 'pause') yield part
-        // A replay passes the pauses of the past.
+        // A replay continues past earlier pauses.
         else if (await isPaused(client, runId)) return yield { ...part, calls: follower.transcript.state.pendingCalls }
       }
       if (ending.error) throw ending.error
@@ -80,7 +80,7 @@ async function isPaused(client: Client, runId: string): Promise<boolean> {
   return run?.status === 'AWAITING_APPROVAL'
 }
 
-/** Remembers what has been sent of each text and call, so that nothing is sent twice or skipped. */
+/** Remembers how much of each text and call has been sent, so that nothing is sent twice or skipped. */
 function createPartMaker(): (event: RunEventFields) => RunPart[] {
   const sent = new Map<string, number>()
 

@@ -5,7 +5,7 @@ import type { TypedDocument } from './typed-document.ts'
 export interface ClientOptions {
   /** The address of the GraphQL endpoint, such as `https://agents.example.com/graphql`. */
   readonly url: string
-  /** An API key or access token, or a function that gives the current one. It is called for every request. */
+  /** An API key or access token, or a function that returns the current one. It is called for every request. */
   readonly key?: string | undefined | (() => string | undefined | Promise<string | undefined>)
   /** A `graphql-ws` client, made with `retryAttempts: 0`. Without one, subscriptions are event streams over HTTP. */
   readonly socket?: SocketClient
@@ -28,7 +28,8 @@ export interface SocketClient {
 export interface Sink<Data> {
   next(data: Data): void
   /**
-   * The subscription is over: a `HoldpointError` if the server refused it, anything else if the connection was lost.
+   * The subscription has failed: with a `HoldpointError` if the server refused it, with anything else if the connection
+   * was lost.
    */
   error(error: unknown): void
   complete(): void
@@ -58,7 +59,7 @@ interface GraphQLErrorShown {
   readonly extensions?: { readonly code?: string; readonly field?: string }
 }
 
-/** What the server answered instead of data. */
+/** The server's error instead of data. */
 export class HoldpointError extends Error {
   /** One of the codes of docs/clients.md, such as `NOT_FOUND`. */
   readonly code: string
@@ -78,7 +79,7 @@ interface Result<Data> {
   readonly errors?: readonly unknown[] | undefined
 }
 
-/** A result with any errors is a failure: none of the documents here has a use for half an answer. */
+/** A result with any error counts as a failure, because none of the documents here can use a partial answer. */
 function dataOf<Data>({ data, errors }: Result<Data>): Data {
   if (errors?.length || data === undefined || data === null)
     throw new HoldpointError((errors ?? []) as GraphQLErrorShown[])
@@ -157,11 +158,11 @@ export function createClient(options: ClientOptions): Client {
   }
 }
 
-/** What the server refused the subscription or the whole socket with. Undefined if the connection was lost. */
+/** The server's reason for refusing the subscription or the whole socket. Undefined if the connection was lost. */
 function refusalIn(error: unknown): HoldpointError | undefined {
   if (Array.isArray(error)) return new HoldpointError(error as GraphQLErrorShown[])
   const { code } = (error ?? {}) as { readonly code?: unknown }
-  // After 4403, a token that has expired, the next attempt has a new one. If it has not, it gets 4401.
+  // After 4403, an expired token, the next attempt uses a new one. If there is none, that attempt gets 4401.
   if (code !== 4401) return undefined
   return new HoldpointError([{ message: 'The key is not valid.', extensions: { code: 'UNAUTHENTICATED' } }])
 }

@@ -1,4 +1,4 @@
-/** The results in an event stream. Throws if the stream breaks off before the server has completed it. */
+/** The results in an event stream. Throws if the stream ends before the server has completed it. */
 export async function* readEventStream(response: Response): AsyncGenerator<unknown, void> {
   let buffered = ''
   const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader()

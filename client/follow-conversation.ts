@@ -5,10 +5,7 @@ import { keepSubscribed } from './keep-subscribed.ts'
 import { createTranscript, type TranscriptEvent } from './transcript.ts'
 
 export interface FollowConversationOptions extends FollowOptions {
-  /**
-   * How many of the newest messages to load, and how many more with each `loadOlder`. Defaults to 50, which is near the
-   * server's limit.
-   */
+  /** How many of the newest messages to load, and how many more with each `loadOlder`. Defaults to 50. */
   readonly pageSize?: number
 }
 
@@ -22,7 +19,7 @@ export interface ConversationFollower extends Follower {
 
 /**
  * Shows a conversation and everything that happens in it: the newest messages by a query, then the events after its
- * cursor. It starts over from a query when another branch becomes current, and when the server no longer knows its
+ * cursor. It starts over with a query when another branch becomes current, and when the server no longer accepts its
  * cursor.
  */
 export function followConversation(
@@ -98,7 +95,7 @@ export function followConversation(
       if (!older?.hasPreviousPage) return
       const before = older.startCursor
       const { conversation } = await client.request(ConversationOlder, { id: conversationId, last, before })
-      // A second call, or a change of branch, may have been quicker.
+      // A second call, or a change of branch, may have been faster.
       if (!conversation || isStopped || older.startCursor !== before) return
       older = conversation.messages.pageInfo
       transcript.addMessages(conversation.messages.nodes)

@@ -6,11 +6,9 @@ import type { ToolCallNeed } from './schema-types.ts'
 export interface InboxState {
   /** Calls that wait, oldest first. */
   readonly calls: readonly InboxCallFields[]
-  /**
-   * Calls that stopped waiting while this was followed, newest first, with the decision that settled them. At most 20.
-   */
+  /** Calls that stopped waiting since this started, newest first, with their decision. At most 20. */
   readonly settled: readonly InboxCallFields[]
-  /** How many wait in all. More than `calls` has if there are very many. */
+  /** How many calls wait in total. May be more than `calls` has. */
   readonly totalCount: number
   /** False until the first snapshot has arrived. */
   readonly isLoaded: boolean
@@ -67,7 +65,7 @@ function applyToInbox(state: InboxState, event: InboxEvent): InboxState {
   const isKnown = others.length < state.calls.length
   if (event.__typename === 'InboxRemoved') {
     const settled = [toolCall, ...state.settled.filter(({ id }) => id !== toolCall.id)].slice(0, 20)
-    // A call beyond the snapshot's list is counted too.
+    // A call that the snapshot did not list is counted too.
     return { ...state, calls: others, settled, totalCount: Math.max(others.length, state.totalCount - 1) }
   }
   const calls = [...others, toolCall].toSorted((a, b) => Date.parse(a.createdAt) - Date.parse(b.createdAt))

@@ -3,16 +3,16 @@ import type { TypedDocument } from './typed-document.ts'
 
 export interface KeepSubscribedOptions<Data, Variables> {
   readonly document: TypedDocument<Data, Variables>
-  /** Asked before every attempt, so that a new connection starts where the last one ended. */
+  /** Called before every attempt, so that a new connection starts where the last one ended. */
   readonly variables: () => Variables
   readonly next: (data: Data) => void
   /** The server has ended the stream. */
   readonly complete?: () => void
-  /** Called if the server refuses and would refuse again. A lost connection does not call it: attempts continue. */
+  /** Called if the server refuses and would refuse again. Not called for a lost connection: attempts continue then. */
   readonly refused: (error: HoldpointError) => void
 }
 
-/** Codes with which a server says that it may accept the same subscription later. */
+/** Codes after which the server may accept the same subscription later. */
 const passing = ['UNAVAILABLE', 'TIMEOUT', 'RATE_LIMITED', 'TOO_MANY_OPERATIONS', 'INTERNAL_SERVER_ERROR']
 
 /** Subscribes, and subscribes again whenever the connection is lost, until the returned function is called. */
@@ -46,7 +46,7 @@ export function keepSubscribed<Data, Variables>(
     end = client.subscribe(document, variables(), sink)
   }
 
-  /** Tries at once when a laptop wakes up or the network is back, instead of sitting out a long delay. */
+  /** Tries at once when a laptop wakes up or the network is back, instead of waiting for a long delay to pass. */
   function hurry(): void {
     if (timer === undefined) return
     clearTimeout(timer)
@@ -67,8 +67,8 @@ export function keepSubscribed<Data, Variables>(
 }
 
 /**
- * At once, then 0.25 s, doubling up to 5 s. Each is spread by half, so that a thousand clients do not come back
- * together.
+ * Immediately, then after 0.25 s, doubling up to 5 s. Each delay varies by half, so that a thousand clients do not
+ * return at the same moment.
  */
 function delayMs(failures: number): number {
   return failures === 0 ? 0 : Math.min(125 * 2 ** failures, 5_000) * (0.5 + Math.random() / 2)

@@ -8,7 +8,7 @@ export interface LiveItem {
   readonly runId: string
   readonly stepId: string
   readonly role: 'ASSISTANT' | 'REASONING' | 'TOOL_CALL'
-  /** The name of the tool; empty for text. */
+  /** The name of the tool. Empty for text. */
   readonly name: string
   /** What a tool call will wait for. Null for text, and while that depends on arguments that are not complete. */
   readonly needs: ToolCallNeed | null
@@ -19,11 +19,11 @@ export interface LiveItem {
 type Delta = Extract<RunEventFields, { readonly __typename: 'TextDelta' | 'ToolCallDelta' }>
 
 export interface LiveSteps {
-  /** False if the text is known already, or belongs to something that is stored by now. */
+  /** False if the text is already known, or belongs to something that is stored by now. */
   apply(delta: Delta, isStored: (id: string) => boolean): boolean
-  /** The message is stored: what was streamed of it has done its service. */
+  /** The message is stored, so its streamed text is no longer needed. */
   settle(runId: string, message: MessageFields): void
-  /** Whatever the run's step has streamed and not stored is void. */
+  /** Everything that the run's step has streamed and not stored is void. */
   clear(runId: string): void
   /** In the order in which they appeared, run by run. */
   items(): readonly LiveItem[]

@@ -20,11 +20,11 @@ export type TranscriptEvent = RunEventFields | QueueChangedEvent | BranchChanged
 
 type TextMessage = Extract<MessageFields, { readonly text: string }>
 
-/** One thing to show, in order. The same object as before while nothing about it changed. */
+/** One thing to show, in order. It stays the same object while nothing about it changes. */
 export type TranscriptEntry =
   /** A stored message with text. */
   | { readonly kind: 'message'; readonly id: string; readonly runId: string | null; readonly message: TextMessage }
-  /** A tool call. Its approval, result and changes of status arrive in `call`. */
+  /** A tool call. Its approval, its result and its status are updated in `call`. */
   | { readonly kind: 'call'; readonly id: string; readonly runId: string | null; readonly call: ToolCallFields }
   /** Text or arguments that the model is writing. They become void if their step starts again or its run fails. */
   | ({ readonly kind: 'live' } & LiveItem)
@@ -34,7 +34,7 @@ export interface TranscriptRun {
   readonly status: RunStatus
   readonly stopReason: RunFields['stopReason']
   readonly error: RunFields['error']
-  /** Null until the stream or a snapshot has told it. */
+  /** Null until the stream or a snapshot has it. */
   readonly usage: RunFields['usage'] | null
 }
 
@@ -42,9 +42,9 @@ export interface TranscriptState {
   readonly entries: readonly TranscriptEntry[]
   /** Calls that wait for a decision or a client's result, in order. */
   readonly pendingCalls: readonly ToolCallFields[]
-  /** Runs in the order in which they were first heard of. */
+  /** Runs in the order in which they first appeared. */
   readonly runs: readonly TranscriptRun[]
-  /** The run heard of last, which is the one that holds the conversation if any does. Undefined before the first. */
+  /** The run that appeared last, which is the one that holds the conversation, if any. Undefined before the first. */
   readonly latestRun: TranscriptRun | undefined
   /** Runs that wait behind the active one. Always empty for the stream of a run. */
   readonly queue: readonly QueuedRunFields[]
@@ -52,7 +52,7 @@ export interface TranscriptState {
   readonly cursor: string | undefined
 }
 
-/** What a query showed, to go on from. */
+/** The result of a query to continue from. */
 export interface TranscriptSnapshot {
   readonly messages?: readonly MessageFields[]
   readonly runs?: readonly TranscriptRun[]
@@ -65,7 +65,7 @@ export interface Transcript {
   readonly state: TranscriptState
   /** False for an event that changed nothing, such as one that is repeated after a reconnect. */
   apply(event: TranscriptEvent): boolean
-  /** Starts over from a snapshot. Live text is forgotten: the stream sends it again. */
+  /** Starts over from a snapshot. Live text is dropped, because the stream sends it again. */
   load(snapshot: TranscriptSnapshot): void
   /** Adds messages that are older or newer than the known ones. */
   addMessages(messages: readonly MessageFields[]): void
@@ -103,7 +103,7 @@ export function createTranscript(snapshot: TranscriptSnapshot = {}): Transcript 
     if ('toolCalls' in message) for (const call of message.toolCalls) setCall(call, statusOf(call))
   }
 
-  /** Where the message is, or belongs. New messages nearly always belong at the end. */
+  /** The index of the message, or where it belongs. New messages nearly always belong at the end. */
   function placeOf({ position }: MessageFields): number {
     let place = messages.length
     while (place > 0 && messages[place - 1]!.position >= position) place--
@@ -251,7 +251,7 @@ function firstStatus({ needs }: ToolCallFields): ToolCallStatus {
   return needs === 'NOTHING' ? 'READY' : 'PENDING'
 }
 
-/** The call as it was when it had this status, for an event that is older than what its fields show. */
+/** The call as it was when it had this status, for an event that is older than the call's fields. */
 function asOf(call: ToolCallFields, status: ToolCallStatus): ToolCallFields {
   const isOver = isCallOver(status)
   return {

@@ -1,5 +1,5 @@
 /**
- * The text of a GraphQL operation that carries the types of its result and variables. Any GraphQL client takes it as a
+ * The text of a GraphQL operation with the types of its result and variables. Any GraphQL client accepts it as a
  * string.
  */
 export type TypedDocument<Data, Variables> = string & {

@@ -8,7 +8,7 @@ import { InboxPage } from './pages/inbox-page.tsx'
 import { NotFoundPage } from './pages/not-found-page.tsx'
 import { Skeleton } from './parts/skeleton.tsx'
 
-// Pages that few visits start with are loaded when they are opened.
+// Pages that people seldom open first are loaded on demand.
 const AgentFormPage = lazy(async () => ({ default: (await import('./pages/agent-form-page.tsx')).AgentFormPage }))
 const RunsPage = lazy(async () => ({ default: (await import('./pages/runs-page.tsx')).RunsPage }))
 const RunPage = lazy(async () => ({ default: (await import('./pages/run-page.tsx')).RunPage }))

@@ -4,7 +4,7 @@ import type { Client } from '../client/client.ts'
 
 const ClientContext = createContext<Client | undefined>(undefined)
 
-/** Makes a client available to the hooks. All of them share its socket. */
+/** Makes a client available to the hooks, which all share its socket. */
 export function HoldpointProvider({
   client,
   children,

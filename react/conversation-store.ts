@@ -14,7 +14,7 @@ import { isRunOver, type TranscriptState } from '../client/transcript.ts'
 import { newKey } from './new-key.ts'
 import { createStore, type Store } from './store.ts'
 
-/** A message that was sent and is not part of the conversation yet. */
+/** A message that was sent but is not part of the conversation yet. */
 export interface Draft {
   readonly clientId: string
   readonly text: string
@@ -44,9 +44,9 @@ export interface ConversationState extends TranscriptState {
 export type SendOptions = Omit<SendMessageInput, 'to' | 'messages' | 'idempotencyKey' | 'waitMs'>
 
 export interface ConversationActions {
-  /** Never rejects because of a refusal: that is in the result. The text is shown as a draft at once. */
+  /** Does not reject on a refusal, which is in the result. The text is shown as a draft at once. */
   send(text: string, options?: SendOptions): Promise<NonNullable<SendMessageData['sendMessage']>>
-  /** Sends a draft that failed again, with the same key, so that it cannot arrive twice. */
+  /** Sends a failed draft again with the same key, so that it cannot arrive twice. */
   resend(clientId: string): Promise<void>
   discard(clientId: string): void
   cancel(): Promise<NonNullable<CancelRunData['cancelRun']>>
@@ -68,7 +68,7 @@ const empty: TranscriptState = {
   cursor: undefined,
 }
 
-/** What is shown on a server that renders, and before anything has arrived. */
+/** Shown by server-side rendering, and before anything has arrived. */
 export const emptyConversation: ConversationState = {
   ...empty,
   isLoaded: false,

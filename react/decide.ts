@@ -6,7 +6,7 @@ import { newKey } from './new-key.ts'
 /** `SubmitApprovalsSuccess`, or the refusal that says why nothing was changed. */
 export type DecideResult = NonNullable<SubmitApprovalsData['submitApprovals']>
 
-/** Decides about calls of one run. The key makes it safe that a request is sent again after a lost connection. */
+/** Decides about calls of one run. The key makes it safe to repeat a request after a lost connection. */
 export async function decide(
   client: Client,
   runId: string,

@@ -1,22 +1,23 @@
-/** A value that changes by itself, in the form that `useSyncExternalStore` takes. */
+/** A value that changes by itself, in the form that `useSyncExternalStore` needs. */
 export interface Store<State> {
   getState(): State
   /** The first subscriber starts the store. Some time after the last one has left, it stops. */
   subscribe(listener: () => void): () => void
 }
 
-/** How long a store without subscribers goes on: StrictMode and a change of page leave it for a moment. */
+/** How long a store without subscribers keeps running: StrictMode and a change of page leave it for a moment. */
 const lingerMs = 5_000
 
 /**
- * Changes that come within one frame are announced together: an answer may come in hundreds of pieces per second. Where
- * showing them takes long, the next announcement waits twice as long, so that the page has time for the person.
+ * Changes within one frame are announced together, because an answer may arrive in hundreds of pieces per second. If
+ * rendering them takes long, the next announcement waits twice as long, so that the page stays responsive.
  */
 const frameMs = 16
 const maxFrameMs = 250
 
 /**
- * `start` is given a function to call after each change of what `read` returns, and returns one that stops everything.
+ * `start` gets a function to call after each change of what `read` returns, and returns a function that stops
+ * everything.
  */
 export function createStore<State>(start: (changed: () => void) => () => void, read: () => State): Store<State> {
   const listeners = new Set<() => void>()
@@ -30,7 +31,7 @@ export function createStore<State>(start: (changed: () => void) => () => void, r
       frame = undefined
       const start = performance.now()
       for (const listener of [...listeners]) listener()
-      // What the listeners cause is rendered before the next task.
+      // The rendering that the listeners cause happens before the next task.
       setTimeout(() => (waitMs = Math.min(Math.max(frameMs, 2 * (performance.now() - start)), maxFrameMs)))
     }, waitMs)
   }
@@ -60,7 +61,8 @@ export function createStore<State>(start: (changed: () => void) => () => void, r
 const stores = new WeakMap<object, Map<string, unknown>>()
 
 /**
- * The same store for everyone who asks with this owner and key, until it calls `forget`, which it does when it stops.
+ * Returns the same store to every caller with this owner and key, until the store calls `forget`, which it does when it
+ * stops.
  */
 export function shareStore<S>(owner: object, key: string, create: (forget: () => void) => S): S {
   const known = stores.get(owner) ?? new Map<string, unknown>()

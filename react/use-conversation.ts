@@ -12,11 +12,11 @@ import { decide, type DecideResult } from './decide.ts'
 import { shareStore } from './store.ts'
 
 export interface Conversation extends ConversationState, ConversationActions {
-  /** Approves, denies or answers calls that wait in the current run. */
+  /** Approves, denies or answers waiting calls of the current run. */
   decide(...decisions: readonly ApprovalDecisionInput[]): Promise<DecideResult>
 }
 
-/** A conversation as it happens. Components that ask for the same one share one subscription. */
+/** A live conversation. Components that use the same one share one subscription. */
 export function useConversation(conversationId: string): Conversation {
   const client = useClient()
   const store = shareStore(client, `conversation ${conversationId}`, (forget) =>

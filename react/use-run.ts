@@ -46,7 +46,7 @@ function createRunStore(client: Client, runId: string, forget: () => void): Stor
   )
 }
 
-/** A run from its beginning, as it happens. */
+/** A live run, from its beginning. */
 export function useRun(runId: string): RunState {
   const client = useClient()
   const store = shareStore(client, `run ${runId}`, (forget) => createRunStore(client, runId, forget))

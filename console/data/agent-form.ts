@@ -22,7 +22,7 @@ export interface BlockDraft {
   readonly description: string
 }
 
-/** The fields of the form, as text where a person writes them. */
+/** The fields of the form, as text if a person types them. */
 export interface AgentForm {
   readonly name: string
   readonly description: string
@@ -67,7 +67,7 @@ export const emptyRule: RuleDraft = {
   prefilledArguments: '',
 }
 
-/** A value as a person writes it; empty if there is none. */
+/** A value as a person types it. Empty if there is none. */
 const text = (value: unknown): string => (value === null || value === undefined ? '' : pretty(value))
 
 export function formOf(agent: AgentSettings | undefined): AgentForm {
@@ -118,7 +118,7 @@ export function formOf(agent: AgentSettings | undefined): AgentForm {
   }
 }
 
-/** The part of the input that creating and changing an agent have in common. */
+/** The part of the input that is common to creating and changing an agent. */
 export function inputOf(form: AgentForm): Omit<CreateAgentInput, 'blocks' | 'blockIds' | 'includeBaseTools'> {
   return {
     name: form.name,

@@ -2,7 +2,7 @@ import type { Client } from '../../client/client.ts'
 import { CreateAgent, UpsertTool } from './documents.ts'
 
 /**
- * Makes an agent that works offline, with a tool that runs at once and one that needs approval. Gives its main
+ * Creates an agent that works offline, with a tool that runs at once and one that needs approval. Returns its main
  * conversation.
  */
 export async function createDemoAgent(client: Client): Promise<string> {

@@ -41,7 +41,7 @@ interface HastNode {
   readonly children?: readonly HastNode[]
 }
 
-/** Longer code is shown without colours: finding them would hold up the page. */
+/** Longer code is shown without colours, because finding them would block the page. */
 const longest = 50_000
 
 export function highlight(text: string, language: string): ReactNode {

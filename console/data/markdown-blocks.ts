@@ -1,11 +1,11 @@
 import { Lexer, type Token } from 'marked'
 
-/** How many blocks at the end may still change when more text follows: a list, the space after it, and the next one. */
+/** How many blocks at the end may still change when more text arrives: a list, the space after it, and the next one. */
 const open = 3
 
 /**
- * Reads the blocks of a text that grows. What is far enough from the end is not read again, so that the cost of a new
- * word does not grow with the length of an answer. The blocks that stay are the same objects.
+ * Parses the blocks of a growing text. Blocks far enough from the end are not parsed again, so that the cost of a new
+ * word does not grow with the length of an answer. Unchanged blocks stay the same objects.
  */
 export function createBlockReader(): (text: string) => readonly Token[] {
   let known = ''
@@ -13,7 +13,7 @@ export function createBlockReader(): (text: string) => readonly Token[] {
   return (text) => {
     const kept = text.startsWith(known) ? blocks.slice(0, -open) : []
     const length = kept.reduce((sum, { raw }) => sum + raw.length, 0)
-    // The lexer changes line ends and tabs: where its blocks no longer add up to the text, all of it is read again.
+    // The lexer changes line ends and tabs. If its blocks no longer add up to the text, all of it is parsed again.
     const isExact = kept.length === 0 || kept.map(({ raw }) => raw).join('') === text.slice(0, length)
     blocks = isExact ? [...kept, ...lex(text.slice(length))] : lex(text)
     known = text

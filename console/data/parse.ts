@@ -1,6 +1,6 @@
 import { Refused } from './use-action.ts'
 
-/** The JSON in a field of a form; null if it is empty. */
+/** The JSON in a form field. Null if it is empty. */
 export function jsonOf(text: string, name: string): unknown {
   if (text.trim() === '') return null
   try {
@@ -10,7 +10,7 @@ export function jsonOf(text: string, name: string): unknown {
   }
 }
 
-/** The number in a field of a form; null if it is empty. */
+/** The number in a form field. Null if it is empty. */
 export function numberOf(text: string, name: string): number | null {
   if (text.trim() === '') return null
   const value = Number(text)
@@ -18,7 +18,7 @@ export function numberOf(text: string, name: string): number | null {
   return value
 }
 
-/** The words in a field of a form, separated by commas. */
+/** The words in a form field, separated by commas. */
 export function listOf(text: string): string[] {
   return text
     .split(',')

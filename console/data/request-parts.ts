@@ -8,7 +8,7 @@ export interface RequestPart {
 const sizeOf = (value: unknown): number => (JSON.stringify(value) ?? '').length
 
 /**
- * What a kept request was made of. Each provider has its own names: instructions are `instructions`, `system`,
+ * The parts of a kept request. Each provider has its own names: instructions are `instructions`, `system`,
  * `systemPrompt` or messages with that role; messages are `messages` or `input`.
  */
 export function requestParts(request: unknown): RequestPart[] {

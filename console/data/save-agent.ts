@@ -17,7 +17,7 @@ const blockOf = ({ label, value, description }: AgentForm['newBlocks'][number]) 
   description: description || null,
 })
 
-/** Gives the id of the new agent. */
+/** Returns the id of the new agent. */
 export async function createAgent(client: Client, form: AgentForm): Promise<string> {
   const frequency = numberOf(form.frequency, 'frequency') ?? 1
   const result = await client.request(CreateAgent, {

@@ -11,7 +11,7 @@ export type Session =
   | {
       readonly phase: 'READY'
       readonly client: Client
-      /** Undefined if the server wants none. */
+      /** Undefined if the server requires none. */
       readonly key: string | undefined
       readonly viewer: ViewerData['viewer']
     }
@@ -58,7 +58,7 @@ export function signOut(notice?: string): void {
   set({ phase: 'SIGNED_OUT', notice })
 }
 
-/** With the key of an earlier visit, or without one. */
+/** Uses the key of an earlier visit, or none. */
 export async function resume(): Promise<void> {
   const key = localStorage.getItem(place) ?? undefined
   try {
@@ -83,7 +83,7 @@ export function useSession(): Session {
   )
 }
 
-/** How long the socket may be silent before it counts as dead, as after a laptop slept. */
+/** How long the socket may be silent before it counts as dead, for example after a laptop has slept. */
 const pongTimeoutMs = 5_000
 
 function createBrowserClient(key: string | undefined): { client: Client; end: () => void } {

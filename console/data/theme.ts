@@ -8,7 +8,7 @@ export function readTheme(): Theme {
   return themes.find((theme) => theme === stored) ?? 'system'
 }
 
-/** The styles follow `data-theme`; without it, they follow the system. */
+/** The styles follow `data-theme` or, without it, the system. */
 export function applyTheme(theme: Theme): void {
   localStorage.setItem(place, theme)
   if (theme === 'system') delete document.documentElement.dataset['theme']

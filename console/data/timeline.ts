@@ -1,9 +1,9 @@
 import type { StepRow } from './documents.ts'
 
-/** Who a stretch of time was spent on. */
+/** What a period of time was spent on. */
 export type BarKind = 'queue' | 'first' | 'model' | 'people' | 'client' | 'tools'
 
-/** A stretch of time in a run. */
+/** A period of time in a run. */
 export interface Bar {
   readonly kind: BarKind
   readonly label: string
@@ -16,7 +16,9 @@ export interface Lane {
   readonly bars: readonly Bar[]
 }
 
-/** Where the time of each step went: waiting for the first token, the model writing, people deciding, tools running. */
+/**
+ * How the time of each step was spent: waiting for the first token, the model writing, people deciding, tools running.
+ */
 export function lanesOf(steps: readonly StepRow[], now: number): Lane[] {
   return steps.map((step) => ({
     step,
@@ -52,7 +54,7 @@ function callBars(call: StepRow['toolCalls'][number], now: number): Bar[] {
   return bars
 }
 
-/** How long something of this kind was going on. Bars that overlap count once. */
+/** How long something of this kind went on. Overlapping bars count once. */
 export function timeOf(kind: BarKind, bars: readonly Bar[]): number {
   let sum = 0
   let reached = -Infinity

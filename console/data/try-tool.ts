@@ -2,7 +2,7 @@ import type { Client } from '../../client/client.ts'
 import { CreateAgent, DeleteAgent, TryTool, type ToolCallFields } from './documents.ts'
 import { Refused } from './use-action.ts'
 
-/** Runs a tool once: by an agent of the scripted demo model that exists for this call alone. */
+/** Runs a tool once, through an agent with the scripted demo model that exists only for this call. */
 export async function tryTool(
   client: Client,
   tool: { readonly id: string; readonly name: string },

@@ -4,13 +4,13 @@ import type { ConversationTurnsData } from './documents.ts'
 
 export type Turn = NonNullable<ConversationTurnsData['conversation']>['runs']['nodes'][number]
 
-/** What a conversation's entries can do with the turn that they belong to. */
+/** What the entries of a conversation can do with their turn. */
 export interface Turns {
   /** Undefined for a turn that is very old, or has just begun. */
   turnOf(runId: string | null): Turn | undefined
-  /** Whether a run holds the conversation: versions can be made and chosen only while none does. */
+  /** Whether a run holds the conversation. Versions can be created and selected only while none does. */
   readonly isActive: boolean
-  /** Each rejects with words for the person if the server refuses. */
+  /** Each of these rejects with a readable message if the server refuses. */
   edit(messageId: string, text: string): Promise<void>
   regenerate(runId: string): Promise<void>
   select(runId: string): Promise<void>
@@ -20,7 +20,7 @@ const TurnsContext = createContext<Turns | undefined>(undefined)
 
 export const TurnsProvider = TurnsContext.Provider
 
-/** Undefined where a conversation is only looked at, as in a replay. */
+/** Undefined if a conversation is only shown, as in a replay. */
 export function useTurns(): Turns | undefined {
   return useContext(TurnsContext)
 }

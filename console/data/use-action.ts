@@ -2,7 +2,7 @@ import { useCallback, useRef, useState } from 'react'
 
 export interface Action<Args extends readonly unknown[]> {
   readonly isBusy: boolean
-  /** Why the last attempt failed, in words. */
+  /** Why the last attempt failed, for the person to read. */
   readonly problem: string | undefined
   /** The input field that the server named. */
   readonly field: string | undefined
@@ -10,10 +10,10 @@ export interface Action<Args extends readonly unknown[]> {
   clear(): void
 }
 
-/** A refusal: part of normal use, told in words where it happened. */
+/** A refusal is part of normal use, and is shown where it happened. */
 export class Refused extends Error {}
 
-/** Something that a person does and that takes a moment. While it is under way, doing it again changes nothing. */
+/** An action of a person that takes a moment. Starting it again while it is in progress does nothing. */
 export function useAction<Args extends readonly unknown[]>(act: (...args: Args) => Promise<void>): Action<Args> {
   const [state, setState] = useState<{ isBusy: boolean; problem?: string; field?: string }>({ isBusy: false })
   const busy = useRef(false)

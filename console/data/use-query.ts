@@ -11,7 +11,7 @@ export interface QueryState<Data> {
 }
 
 export interface Query<Data> extends QueryState<Data> {
-  /** Asks again. What is known stays visible meanwhile. */
+  /** Queries again. The old result stays visible meanwhile. */
   refetch(): Promise<void>
 }
 

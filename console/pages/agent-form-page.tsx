@@ -69,7 +69,7 @@ function AgentFormBody({ agent }: { readonly agent: AgentSettings | undefined })
     await client.request(DeleteAgent, { input: { id: agent!.id } })
     navigate('/agents')
   })
-  // A rule's or a block's own field counts for the list that it is in.
+  // A problem with a field of a rule or block is shown at its list.
   const path = save.field?.split('.') ?? []
   const at =
     path.includes('outputMapping') || path.includes('maxCalls') || path.includes('prefilledArguments')

@@ -7,7 +7,7 @@ import { Problem } from '../parts/problem.tsx'
 import { Skeleton } from '../parts/skeleton.tsx'
 import { NotFoundPage } from './not-found-page.tsx'
 
-/** The address of an agent leads to its main conversation. */
+/** The address of an agent redirects to its main conversation. */
 export function AgentMainPage({ id }: { readonly id: string }): ReactNode {
   const { data, error } = useQuery(AgentMain, { id })
   if (error && !data) return <Problem>{error.message}</Problem>

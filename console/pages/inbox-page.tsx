@@ -34,7 +34,7 @@ export function InboxPage(): ReactNode {
       if (!item || !call) return
       const move = { j: 1, k: -1 }[event.key]
       if (move !== undefined) {
-        // The first key only shows where one is.
+        // The first press selects the first call instead of moving.
         const next = calls[currentId === undefined ? 0 : Math.min(calls.length - 1, Math.max(0, index + move))]!
         setCurrent(next.id)
         ;(list.current!.children[calls.indexOf(next)] as HTMLElement).focus()

@@ -29,7 +29,7 @@ export function RunPage({ id }: { readonly id: string }): ReactNode {
   const retry = useAction(async () => {
     const { retryRun } = await client.request(RetryRun, { input: { runId: id } })
     if (retryRun && 'message' in retryRun) throw new Refused(retryRun.message)
-    // The stream of a run ends with the run: it is opened again for the new attempt.
+    // The stream of a run ends with the run, so it is opened again after a retry.
     location.reload()
   })
   const cancel = useAction(async () => {

@@ -13,13 +13,13 @@ interface BlockEditorProps {
   readonly onSaved: () => void
 }
 
-/** The value of a block. If someone else changed it meanwhile, both versions are shown and the person decides. */
+/** Edits the value of a block. If someone else has changed it, both versions are shown and the person decides. */
 export function BlockEditor({ block, onSaved }: BlockEditorProps): ReactNode {
   const client = useClient()
   const [base, setBase] = useState(block)
   const [value, setValue] = useState(block.value)
   const [theirs, setTheirs] = useState<BlockFields>()
-  // An agent wrote to the block: follow it, unless the person has begun to write.
+  // An agent wrote to the block: show that, unless the person has started typing.
   if (block.version > base.version && value === base.value) {
     setBase(block)
     setValue(block.value)
@@ -58,7 +58,7 @@ export function BlockEditor({ block, onSaved }: BlockEditorProps): ReactNode {
       />
       {theirs && (
         <Problem>
-          <p>Someone else changed this block meanwhile. It now says:</p>
+          <p>Someone else has changed this block. It now says:</p>
           <pre className="plain-text">{theirs.value}</pre>
           <div className="row">
             <Button

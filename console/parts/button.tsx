@@ -5,7 +5,7 @@ import { Icon, type IconName } from './icon.tsx'
 interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
   readonly look?: 'primary' | 'plain' | 'quiet' | 'danger'
   readonly icon?: IconName
-  /** Something is under way: the button cannot be pressed again. */
+  /** An action is in progress, so the button cannot be pressed again. */
   readonly isBusy?: boolean
 }
 

@@ -59,7 +59,7 @@ export function CompactionFields({ form, set, problemOf }: CompactionFieldsProps
             checked={form.hasSleeptime}
             onChange={(event) => set({ hasSleeptime: event.target.checked })}
           />
-          <span>A background agent tends this agent's memory between turns</span>
+          <span>A background agent maintains this agent's memory between turns</span>
         </label>
         {form.hasSleeptime && (
           <Field

@@ -7,7 +7,7 @@ import { Problem } from './problem.tsx'
 
 interface ConfirmProps {
   readonly title: string
-  /** The word on the button that does it. */
+  /** The label of the button that does it. */
   readonly verb: string
   readonly action: Action<readonly []>
   readonly onClose: () => void

@@ -13,7 +13,7 @@ import { TokenBar } from './token-bar.tsx'
 
 interface ContextPanelProps {
   readonly conversationId: string
-  /** Changes whenever the context may have changed. Undefined until the messages are there, which come first. */
+  /** Changes whenever the context may have changed. Undefined until the messages have loaded, which come first. */
   readonly revision: string | undefined
   readonly onClose: () => void
 }

@@ -11,19 +11,22 @@ import { TurnEnd } from './turn-end.tsx'
 /** How near the end counts as the end, in pixels. */
 const nearEnd = 60
 
-/** How much beyond the view is in the document, in pixels: a short conversation is whole, for search and readers. */
+/**
+ * How far beyond the view entries are in the document, in pixels. A short conversation is complete, for the browser's
+ * search and screen readers.
+ */
 const aroundView = 3_000
 
 interface ConversationLogProps {
   readonly conversation: Conversation
   readonly empty: ReactNode
-  /** What follows the last entry: the error of a failed run. */
+  /** What comes after the last entry: the error of a failed run. */
   readonly tail: ReactNode
 }
 
 /**
- * The entries of a conversation. Only those in view are in the document. It opens at its end, stays there while new
- * text arrives as long as the reader is there too, and loads older messages when the reader scrolls up.
+ * The entries of a conversation. Only those in view are in the document. It opens at the end, stays there while new
+ * text arrives if the reader is there too, and loads older messages when the reader scrolls up.
  */
 export function ConversationLog({ conversation, empty, tail }: ConversationLogProps): ReactNode {
   const { entries, drafts, waiting, hasOlder, isLoaded, loadOlder } = conversation
@@ -32,7 +35,7 @@ export function ConversationLog({ conversation, empty, tail }: ConversationLogPr
   const isLoading = useRef(false)
   const firstId = entries[0]?.id
   const lastFirst = useRef(firstId)
-  // Older messages were put in front: the view must stay where it is.
+  // Older messages were added in front, so the scroll position must be adjusted.
   const isShift = lastFirst.current !== undefined && firstId !== lastFirst.current && isLoading.current
 
   useLayoutEffect(() => {
@@ -40,7 +43,7 @@ export function ConversationLog({ conversation, empty, tail }: ConversationLogPr
     if (!isShift && isAtEnd.current && scroller.current) scroller.current.scrollTop = scroller.current.scrollHeight
   })
 
-  // Heights become known after a frame, and Markdown may grow when its code is coloured.
+  // Heights are known only after a frame, and Markdown may grow when its code is highlighted.
   useLayoutEffect(() => {
     const box = scroller.current
     if (!box) return undefined

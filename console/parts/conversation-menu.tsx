@@ -24,7 +24,7 @@ interface ConversationMenuProps {
   readonly onChanged: () => void
 }
 
-/** What else can be done with a conversation. */
+/** Further actions for a conversation. */
 export function ConversationMenu({ id, agentId, isMain, isArchived, onChanged }: ConversationMenuProps): ReactNode {
   const client = useClient()
   const [, navigate] = useLocation()

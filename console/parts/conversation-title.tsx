@@ -13,7 +13,7 @@ interface ConversationTitleProps {
   readonly isMain: boolean
 }
 
-/** The title, which can be changed in place. */
+/** The title, which can be edited in place. */
 export function ConversationTitle({ id, title, isMain }: ConversationTitleProps): ReactNode {
   const client = useClient()
   const [shown, setShown] = useState(title)

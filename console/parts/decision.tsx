@@ -18,12 +18,12 @@ interface DecisionProps {
   readonly call: ToolCallFields
   /** Undefined until it is known. */
   readonly waiting: WaitingFields | undefined
-  /** Set by whoever wants to open one of the forms from outside, as the inbox does by keys. */
+  /** Opens one of the forms from outside, as the inbox does for its keyboard shortcuts. */
   readonly mode: DecisionMode
   readonly onMode: (mode: DecisionMode) => void
 }
 
-/** What a person can do about a call that waits: approve, deny, change its arguments, or return its result. */
+/** What a person can do with a waiting call: approve it, deny it, edit its arguments, or return its result. */
 export function Decision({ call, waiting, mode, onMode }: DecisionProps): ReactNode {
   const client = useClient()
   const [reason, setReason] = useState('')

@@ -4,7 +4,7 @@ import type { Draft } from '../../react/conversation-store.ts'
 import type { Conversation } from '../../react/use-conversation.ts'
 import { Button } from './button.tsx'
 
-/** A message that was sent and is not part of the conversation yet. */
+/** A message that was sent but is not part of the conversation yet. */
 export function DraftEntry({
   draft,
   conversation,

@@ -2,7 +2,7 @@ import type { ReactNode } from 'react'
 
 import { Icon, type IconName } from './icon.tsx'
 
-/** Nothing is here yet: what this place is for, and what to do. */
+/** Shown if there is nothing yet: what this place is for, and what to do. */
 export function Empty({
   icon,
   title,

@@ -11,7 +11,7 @@ interface Shared {
   readonly hint?: ReactNode
   /** What is wrong with the value. */
   readonly problem?: string | undefined
-  /** The label is read out and not shown. */
+  /** The label is read by screen readers but not shown. */
   readonly hideLabel?: boolean
 }
 

@@ -24,7 +24,7 @@ interface FrameProps {
   readonly children: ReactNode
 }
 
-/** What surrounds every page: navigation, connection, theme. */
+/** The frame of every page: navigation, connection, theme. */
 export function Frame({ viewer, isSignedIn, children }: FrameProps): ReactNode {
   const [path] = useLocation()
   const { totalCount } = useInbox()

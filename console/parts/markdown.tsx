@@ -7,8 +7,8 @@ import { MessageImage } from './message-image.tsx'
 import { SafeLink } from './safe-link.tsx'
 
 /**
- * Markdown as React elements. HTML in the text is shown as text, so nothing in an answer can become markup. Each block
- * is rendered again only when its own source changes: while an answer streams in, that is the last one.
+ * Markdown as React elements. HTML in the text is shown as text, so nothing in an answer can become markup. A block is
+ * rendered again only when its own source changes, which is the last one while an answer streams.
  */
 export const Markdown = memo(function Markdown({ text }: { readonly text: string }): ReactNode {
   const [read] = useState(createBlockReader)
@@ -38,7 +38,7 @@ function renderBlock(token: Token): ReactNode {
       return <hr />
     case 'heading': {
       const { depth, tokens } = token as Tokens.Heading
-      // The page's own headings come first.
+      // The page's own headings have the upper levels.
       const Heading = `h${Math.min(depth + 2, 6)}` as 'h3'
       return <Heading>{renderInline(tokens)}</Heading>
     }

@@ -8,7 +8,7 @@ interface MenuProps {
   readonly children: ReactNode
 }
 
-/** More that can be done, behind one button. Escape and a click elsewhere close it. */
+/** Further actions behind one button. Escape and a click elsewhere close it. */
 export function Menu({ label, children }: MenuProps): ReactNode {
   const id = useId()
   const list = useRef<HTMLDivElement>(null)

@@ -10,7 +10,7 @@ interface ModelSettingsFieldsProps {
   readonly problemOf: (name: string) => string | undefined
 }
 
-/** How the model is asked. Empty fields mean the model's own defaults. */
+/** The settings for model requests. Empty fields mean the model's defaults. */
 export function ModelSettingsFields({ form, set, problemOf }: ModelSettingsFieldsProps): ReactNode {
   return (
     <fieldset>

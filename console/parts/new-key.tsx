@@ -17,7 +17,7 @@ const scopes: readonly (readonly [ApiScope, string])[] = [
   ['MANAGE', 'Manage agents, tools, memory and keys'],
 ]
 
-/** Makes a key and shows its secret, once. */
+/** Creates a key and shows its secret, once. */
 export function NewKey({ onClose }: { readonly onClose: () => void }): ReactNode {
   const client = useClient()
   const [name, setName] = useState('')

@@ -5,7 +5,7 @@ import { Button } from './button.tsx'
 
 const shownAtFirst = 4_000
 
-/** Text as it is, cut where it is very long. */
+/** Plain text, cut if it is very long. */
 export function PlainText({ text, label }: { readonly text: string; readonly label: string }): ReactNode {
   const [isWhole, setWhole] = useState(false)
   const isCut = !isWhole && text.length > shownAtFirst

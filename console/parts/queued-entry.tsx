@@ -5,7 +5,7 @@ import { useClient } from '../../react/client-context.ts'
 import { Refused, useAction } from '../data/use-action.ts'
 import { Button } from './button.tsx'
 
-/** A message that waits for the runs before it. */
+/** A message whose run waits in the queue. */
 export function QueuedEntry({ run }: { readonly run: QueuedRunFields }): ReactNode {
   const client = useClient()
   const remove = useAction(async () => {

@@ -7,7 +7,7 @@ import { Button } from './button.tsx'
 import { Entry } from './entry.tsx'
 import { Status } from './status.tsx'
 
-/** The run as a watcher saw it at any moment, made from its stored events alone. */
+/** The run as a reader saw it at any moment, made only from its stored events. */
 export function Replay({ events }: { readonly events: readonly RunEventFields[] }): ReactNode {
   const [chosen, setChosen] = useState<number>()
   const [isPlaying, setPlaying] = useState(false)
@@ -25,7 +25,7 @@ export function Replay({ events }: { readonly events: readonly RunEventFields[] 
     if (!isPlaying) return undefined
     if (position >= events.length) return setPlaying(false)
     const gap = current ? Date.parse(events[position]!.at) - Date.parse(current.at) : 0
-    // As it was, except that nobody wants to wait for long pauses again.
+    // In real time, except that long pauses are shortened.
     const timer = setTimeout(() => setChosen(position + 1), Math.min(Math.max(gap, 60), 900))
     return () => clearTimeout(timer)
   }, [isPlaying, position, events, current])
@@ -82,7 +82,7 @@ export function Replay({ events }: { readonly events: readonly RunEventFields[] 
   )
 }
 
-/** What an event says, in a few words. */
+/** An event in a few words. */
 export function describe(event: RunEventFields): string {
   switch (event.__typename) {
     case 'RunStatusChanged':

@@ -3,7 +3,7 @@ import type { ReactNode } from 'react'
 import { count } from '../data/format.ts'
 import type { RequestPart } from '../data/request-parts.ts'
 
-/** What the context of a request was made of. */
+/** The parts of a request's context. */
 export function RequestBar({ parts }: { readonly parts: readonly RequestPart[] }): ReactNode {
   const total = parts.reduce((sum, { size }) => sum + size, 0)
   const classOf = ({ kind }: RequestPart): string => `part-${kind === 'settings' ? 'summary' : kind}`

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react'
 
-/** Only addresses of the web and of mail become links. */
+/** Only web and mail addresses become links. */
 export function SafeLink({ href, children }: { readonly href: string; readonly children: ReactNode }): ReactNode {
   if (!/^(https?:|mailto:)/i.test(href)) return children
   return (

@@ -9,7 +9,7 @@ interface SuggestionsProps {
   readonly onChoose: (text: string) => void
 }
 
-/** An empty conversation. With the scripted demo model it offers messages that show what the server can do. */
+/** An empty conversation. With the scripted demo model, it suggests messages that show what the server can do. */
 export function Suggestions({ agent, onChoose }: SuggestionsProps): ReactNode {
   const isDemo = agent?.model === 'demo/scripted'
   const has = (name: string): boolean => agent?.tools.some(({ tool }) => tool.name === name) ?? false

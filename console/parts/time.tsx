@@ -3,7 +3,7 @@ import type { ReactNode } from 'react'
 import { clockTime, longTime, relativeTime } from '../data/format.ts'
 import { useNow } from '../data/use-now.ts'
 
-/** How long ago, or until when. The exact time is the tooltip. */
+/** How long ago, or in how long. The exact time is the tooltip. */
 export function Ago({ at }: { readonly at: string }): ReactNode {
   const now = useNow(15_000)
   return (

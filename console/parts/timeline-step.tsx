@@ -6,7 +6,7 @@ import { Status } from './status.tsx'
 import { StepDetails } from './step-details.tsx'
 import { Track, type Span } from './track.tsx'
 
-/** One step of a run: a line of the timeline, and behind it everything that is known about the step. */
+/** One step of a run: a line of the timeline that opens to show everything about the step. */
 export function TimelineStep({ lane, span }: { readonly lane: Lane; readonly span: Span }): ReactNode {
   const [isOpen, setOpen] = useState(false)
   const { step, bars } = lane

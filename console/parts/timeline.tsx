@@ -18,7 +18,7 @@ const legend = [
   ['tools', 'Tools running'],
 ] as const
 
-/** The steps of a run on one axis of time. Each opens to show what the model was sent and what came of it. */
+/** The steps of a run on one time axis. Each opens to show what the model was sent and what came back. */
 export function Timeline({ run }: { readonly run: Run }): ReactNode {
   const now = useNow(1_000)
   const start = Date.parse(run.createdAt)

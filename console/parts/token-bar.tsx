@@ -13,7 +13,7 @@ const parts = [
   ['messages', 'Messages'],
 ] as const
 
-/** What fills the model's window. Above 90 % the conversation is compacted. */
+/** What the model's window is filled with. Above 90 % the conversation is compacted. */
 export function TokenBar({ tokens }: { readonly tokens: Tokens }): ReactNode {
   const share = (value: number): string => `${((100 * value) / Math.max(tokens.window, tokens.total)).toFixed(2)}%`
   return (

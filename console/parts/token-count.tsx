@@ -4,7 +4,7 @@ import { count } from '../data/format.ts'
 
 interface TokenCountProps {
   readonly whole: number
-  /** How many of them were special, such as cached. Not shown if there are none. */
+  /** How many of them were special, for example cached. Not shown if there are none. */
   readonly part: number
   readonly name: string
 }

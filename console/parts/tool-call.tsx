@@ -51,7 +51,7 @@ export const ToolCall = memo(function ToolCall({
   )
 })
 
-/** One line that tells what was asked and what came of it. */
+/** One line that says what was asked and what the result was. */
 function summaryOf({ argumentsText, result }: ToolCallFields): string {
   const line = (text: string): string => (text.length > 80 ? `${text.slice(0, 80)}…` : text).replaceAll(/\s+/g, ' ')
   return result ? `${line(argumentsText)} → ${line(result.output) || '(empty)'}` : line(argumentsText)

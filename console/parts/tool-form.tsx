@@ -18,7 +18,7 @@ const firstSource = `export default ({ text }) => {
 const firstParameters = pretty({ type: 'object', properties: { text: { type: 'string' } }, required: ['text'] })
 
 interface ToolFormProps {
-  /** Undefined makes a new one. */
+  /** Undefined for a new tool. */
   readonly tool: ToolRow | undefined
   readonly onClose: () => void
   readonly onSaved: () => void
@@ -26,7 +26,7 @@ interface ToolFormProps {
 
 type OwnKind = 'JAVASCRIPT' | 'HTTP' | 'CLIENT'
 
-/** Makes or changes a tool. What a built-in or MCP tool does cannot be changed, only how it is used. */
+/** Creates or changes a tool. For a built-in or MCP tool, only how it is used can be changed, not what it does. */
 export function ToolForm({ tool, onClose, onSaved }: ToolFormProps): ReactNode {
   const client = useClient()
   const isOwn = !tool || tool.kind === 'JAVASCRIPT' || tool.kind === 'HTTP' || tool.kind === 'CLIENT'

@@ -8,7 +8,7 @@ export interface Span {
   readonly end: number
 }
 
-/** Bars on a stretch of time. */
+/** Bars on a time axis. */
 export function Track({ bars, span }: { readonly bars: readonly Bar[]; readonly span: Span }): ReactNode {
   const length = span.end - span.start
   return (

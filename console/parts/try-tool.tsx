@@ -12,7 +12,7 @@ import { Field } from './field.tsx'
 import { PlainText } from './plain-text.tsx'
 import { Status } from './status.tsx'
 
-/** Runs a JavaScript tool with arguments of one's own. */
+/** Runs a JavaScript tool with given arguments. */
 export function TryTool({ tool, onClose }: { readonly tool: ToolRow; readonly onClose: () => void }): ReactNode {
   const client = useClient()
   const [text, setText] = useState(() => pretty(exampleOf(tool.parameters)))

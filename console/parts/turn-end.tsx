@@ -7,7 +7,7 @@ import { useTurns } from '../data/turns.ts'
 import { useAction } from '../data/use-action.ts'
 import { Button } from './button.tsx'
 
-/** What a turn took, and a way to have it answered again. */
+/** The cost of a turn, and a button to answer it again. */
 export function TurnEnd({ runId }: { readonly runId: string | null }): ReactNode {
   const turns = useTurns()
   const again = useAction(async () => turns!.regenerate(runId!))

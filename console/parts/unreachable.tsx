@@ -4,7 +4,7 @@ import { resume } from '../data/session.ts'
 import { Button } from './button.tsx'
 import { Empty } from './empty.tsx'
 
-/** The server does not answer. Tried again by itself every few seconds. */
+/** The server does not answer. The page tries again every few seconds. */
 export function Unreachable({ problem }: { readonly problem: string }): ReactNode {
   useEffect(() => {
     const timer = setInterval(() => void resume(), 3_000)

@@ -13,7 +13,7 @@ import { Versions } from './versions.tsx'
 
 type UserMessage = Extract<MessageFields, { readonly __typename: 'UserMessage' }>
 
-/** What a person said. It can be edited, which makes another version of its turn. */
+/** A user's message. Editing it creates another version of its turn. */
 export function UserEntry({ message }: { readonly message: UserMessage }): ReactNode {
   const turns = useTurns()
   const [draft, setDraft] = useState<string>()
@@ -77,7 +77,7 @@ export function UserEntry({ message }: { readonly message: UserMessage }): React
   )
 }
 
-/** On an open server everybody is the same, so it is not worth saying. */
+/** On an open server everyone is the same actor, so the name is not shown. */
 function Sender({
   actor,
 }: {

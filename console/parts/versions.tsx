@@ -4,7 +4,7 @@ import { useTurns } from '../data/turns.ts'
 import { useAction } from '../data/use-action.ts'
 import { Button } from './button.tsx'
 
-/** Pages between the versions of a turn. Shows nothing if there is only one. */
+/** Switches between the versions of a turn. Shows nothing if there is only one. */
 export function Versions({ runId }: { readonly runId: string | null }): ReactNode {
   const turns = useTurns()
   const select = useAction(async (id: string) => turns!.select(id))

@@ -10,7 +10,7 @@ interface WhyItWaitsProps {
   readonly waiting: WaitingFields | undefined
 }
 
-/** Why a call waits, who may decide, how many have, and when it expires. */
+/** Why a call waits, who may decide, how many have decided, and when it expires. */
 export function WhyItWaits({ call, waiting }: WhyItWaitsProps): ReactNode {
   const session = useSession()
   const scope = call.needs === 'CLIENT_EXECUTION' ? 'RUN' : 'APPROVE'
