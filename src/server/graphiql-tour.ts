@@ -4,23 +4,33 @@ export interface TourTab {
   readonly variables?: string
 }
 
-/** A tour of the product. Each tab says where its ids come from. */
+/**
+ * A tour of the product. In variables, AGENT_ID, RUN_ID, TOOL_ID and CALL_ID stand for ids that earlier tabs answered:
+ * `graphiql-bar` puts them in. Comments are at most 36 characters wide, so that they fit a window of 1024 pixels.
+ */
 export const tour: readonly TourTab[] = [
   {
-    query: `# Welcome to Holdpoint. The tabs above are a tour:
-# create an agent, send it a message, watch its answer,
-# give it a tool that needs approval, approve the call,
-# cancel a run, list runs.
+    query: `# Welcome to Holdpoint. The tabs are
+# a tour: create an agent, send it a
+# message, watch its answer, give it
+# a tool that needs approval, approve
+# the call, cancel a run, list runs.
 #
-# Press Ctrl-Enter to run a tab. The tour uses the model
-# demo/scripted, which needs no key and no network.
+# Press Ctrl-Enter to run a tab.
+# There are no ids to copy: AGENT_ID,
+# RUN_ID, TOOL_ID and CALL_ID in the
+# variables stand for the ids that
+# earlier tabs got.
 #
-# If the server asks for a key, add it under "Headers":
-#   { "Authorization": "Bearer hp_..." }
+# If the server asks for an API key,
+# enter it at the top right, once
+# for all tabs.
 
 query Welcome {
   viewer {
-    keyName
+    actor {
+      name
+    }
     scopes
   }
   models {
@@ -39,9 +49,10 @@ query Welcome {
 `,
   },
   {
-    query: `# 1. Create an agent: a model with instructions, memory
-# and tools. Copy the id from the answer (agent_...) into
-# the variables of the next tabs.
+    query: `# 1. Create an agent: a model with
+# instructions, memory and tools.
+# demo/scripted is a model that needs
+# no key and no network.
 
 mutation CreateAgent($input: CreateAgentInput!) {
   createAgent(input: $input) {
@@ -68,20 +79,29 @@ mutation CreateAgent($input: CreateAgentInput!) {
     }),
   },
   {
-    query: `# 2. Send a message. It starts a run. The mutation answers
-# at once, while the run continues for a minute: copy the
-# run's id (run_...) into the next tab. A double-click on
-# AGENT_ID or another placeholder selects all of it.
+    query: `# 2. Send a message. It starts a run.
+# The mutation answers at once, and
+# the run goes on for minutes: watch
+# it in the next tab.
 #
-# demo/scripted does what each line of the message says:
-#   say <text>             answers
-#   think <text>           reasons
-#   slow <ms>              waits before each token
-#   call <tool> <json>     calls a tool
+# Each line of the text tells
+# demo/scripted what to do:
+#   say <text>    answer
+#   think <text>  reason
+#   slow <ms>     wait at each token
+#   call <tool> <json>
 # It repeats any other text.
 
-mutation SendMessage($agentId: ID!, $text: String!) {
-  sendMessage(input: { to: { agentId: $agentId }, messages: [{ text: $text }] }) {
+mutation SendMessage(
+  $agentId: ID!
+  $text: String!
+) {
+  sendMessage(
+    input: {
+      to: { agentId: $agentId }
+      messages: [{ text: $text }]
+    }
+  ) {
     __typename
     ... on SendMessageSuccess {
       run {
@@ -97,18 +117,32 @@ mutation SendMessage($agentId: ID!, $text: String!) {
 `,
     variables: json({
       agentId: 'AGENT_ID',
-      text: 'slow 1000\nthink They would like to see tokens arrive, and need a moment to copy the id of this run and to open the next tab.\nsay Every word of this answer arrives as the model writes it, one second after the other, so there is time to start watching in the middle. If you close the page and come back, the stream continues where you were. If the server is killed, another one continues the run.',
+      text: [
+        'slow 1500',
+        'think They would like to see tokens arrive, and need a moment to open the next tab.',
+        'say Every word of this answer arrives as the model writes it, one after the other, so there is time to start watching in the middle.',
+        'say If you close the page and come back, the stream continues where you were. If the server is killed, another one continues the run.',
+        'say Nothing of this is lost when nobody watches: the text is stored as it was streamed, and whoever asks for the messages later reads the same words.',
+        'say You can cancel me at any moment, and what I have said so far is kept.',
+      ].join('\n'),
     }),
   },
   {
-    query: `# 3. Watch the run. Its id is in the answer of SendMessage.
-# The stream starts at the beginning of the run, even if
-# you subscribe late, and ends with the run. GraphiQL
-# shows the latest event. To continue after an event,
-# pass its cursor as "after".
+    query: `# 3. Watch the run. The stream starts
+# at the beginning of the run, even
+# if you subscribe late, and ends
+# with the run. GraphiQL shows the
+# latest event. To continue after an
+# event, pass its cursor as "after".
 
-subscription WatchRun($runId: ID!, $after: EventCursor) {
-  runEvents(runId: $runId, after: $after) {
+subscription WatchRun(
+  $runId: ID!
+  $after: EventCursor
+) {
+  runEvents(
+    runId: $runId
+    after: $after
+  ) {
     __typename
     cursor
     ... on RunStatusChanged {
@@ -150,8 +184,8 @@ subscription WatchRun($runId: ID!, $after: EventCursor) {
     variables: json({ runId: 'RUN_ID' }),
   },
   {
-    query: `# 4. Create a tool whose calls need approval.
-# Copy its id (tool_...) into the next tab.
+    query: `# 4. Create a tool whose calls need
+# approval.
 
 mutation CreateTool($input: UpsertToolInput!) {
   upsertTool(input: $input) {
@@ -182,18 +216,36 @@ mutation CreateTool($input: UpsertToolInput!) {
     }),
   },
   {
-    query: `# 5. Attach the tool to the agent, and make the agent call
-# it. The run pauses at the call and waits for a decision,
-# however long it takes. Copy the ids of the run (run_...)
-# and of the pending call (call_...) into the next tab.
+    query: `# 5. Attach the tool to the agent,
+# and make the agent call it. The run
+# pauses and waits for a decision,
+# however long that takes. INTERRUPT
+# cancels the run of SendMessage, if
+# it still goes on.
 
-mutation AskForApproval($agentId: ID!, $toolId: ID!, $text: String!) {
-  attachTool(input: { agentId: $agentId, toolId: $toolId }) {
+mutation AskForApproval(
+  $agentId: ID!
+  $toolId: ID!
+  $text: String!
+) {
+  attachTool(
+    input: {
+      agentId: $agentId
+      toolId: $toolId
+    }
+  ) {
     agent {
       name
     }
   }
-  sendMessage(input: { to: { agentId: $agentId }, messages: [{ text: $text }], waitMs: 10000 }) {
+  sendMessage(
+    input: {
+      to: { agentId: $agentId }
+      messages: [{ text: $text }]
+      whenBusy: INTERRUPT
+      waitMs: 10000
+    }
+  ) {
     __typename
     ... on SendMessageSuccess {
       run {
@@ -219,14 +271,30 @@ mutation AskForApproval($agentId: ID!, $toolId: ID!, $text: String!) {
     }),
   },
   {
-    query: `# 6. Approve the call. The run continues, and the model
-# gets the result of the tool. To deny it instead, with a
-# reason for the model:
-#   deny: { toolCallId: $toolCallId, reason: "Too much." }
+    query: `# 6. Approve the call. The run goes
+# on, and the model gets the result
+# of the tool. To deny the call, with
+# a reason for the model, replace
+# "approve" by
+#   deny: { toolCallId: $toolCallId
+#     reason: "Too much." }
 
-mutation Approve($runId: ID!, $toolCallId: ID!) {
+mutation Approve(
+  $runId: ID!
+  $toolCallId: ID!
+) {
   submitApprovals(
-    input: { runId: $runId, decisions: [{ approve: { toolCallId: $toolCallId } }], waitMs: 10000 }
+    input: {
+      runId: $runId
+      decisions: [
+        {
+          approve: {
+            toolCallId: $toolCallId
+          }
+        }
+      ]
+      waitMs: 10000
+    }
   ) {
     __typename
     ... on SubmitApprovalsSuccess {
@@ -245,11 +313,11 @@ mutation Approve($runId: ID!, $toolCallId: ID!) {
     variables: json({ runId: 'RUN_ID', toolCallId: 'CALL_ID' }),
   },
   {
-    query: `# 7. Cancel a run. First start a slow one with SendMessage
-# (slow 2000). This cancels the agent's run. You can also
-# name the run: cancelRun(input: { runId: "run_..." }).
-# The text streamed so far is kept, and the agent accepts
-# the next message.
+    query: `# 7. Cancel what the agent is doing:
+# run SendMessage again first. You
+# can also name one run, by runId.
+# The text so far is kept, and the
+# agent accepts the next message.
 
 mutation Cancel($agentId: ID!) {
   cancelRun(input: { agentId: $agentId }) {
@@ -269,8 +337,9 @@ mutation Cancel($agentId: ID!) {
     variables: json({ agentId: 'AGENT_ID' }),
   },
   {
-    query: `# 8. List the runs, newest first. For the next page, pass
-# endCursor as "after".
+    query: `# 8. List the runs, newest first. For
+# the next page, pass endCursor as
+# "after".
 
 query ListRuns($after: String) {
   runs(first: 20, after: $after) {
@@ -298,8 +367,9 @@ query ListRuns($after: String) {
 `,
   },
   {
-    query: `# 9. List the calls that wait for approval, oldest first.
-# To watch them: subscription { approvalInbox { __typename } }
+    query: `# 9. List the calls that wait for
+# approval, oldest first. To watch
+# them, subscribe to approvalInbox.
 
 query Inbox {
   toolCalls(filter: { statuses: [PENDING] }) {

@@ -5,6 +5,7 @@ import { gzip } from 'node:zlib'
 
 import Negotiator from 'negotiator'
 
+import { barScript, barStyle, renderBar } from './graphiql-bar.ts'
 import { tour } from './graphiql-tour.ts'
 import { icon, iconUrl } from './icon.ts'
 import { contentSecurityPolicy } from './pages.ts'
@@ -19,10 +20,12 @@ interface GraphiQLPage {
 }
 
 /** Serves GraphiQL, which loads nothing from other hosts. The page is built at the first request and then cached. */
-export function createGraphiQL(): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
+export function createGraphiQL(options: {
+  readonly hasConsole: boolean
+}): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
   let page: Promise<GraphiQLPage> | undefined
   return async (request, response) => {
-    page ??= renderPage()
+    page ??= renderPage(options)
     const { html, gzipped, etag, policy } = await page
     response.setHeader('content-security-policy', policy)
     response.setHeader('etag', etag)
@@ -47,35 +50,34 @@ export function asksForPage(request: IncomingMessage): boolean {
   return isRead && new Negotiator(request).mediaType(['application/json', 'text/html']) === 'text/html'
 }
 
-/**
- * GraphiQL's tabs can be dragged, and each keeps the offset of an animation that never ran. Under the pointer the
- * offset takes effect: the tab jumps away, and the first click on it is lost (seen in Chromium 156 with GraphiQL 5).
- */
-const tabsStayInPlace = '<style>.graphiql-tab { transform: none !important }</style>'
-
-async function renderPage(): Promise<GraphiQLPage> {
+async function renderPage(options: { readonly hasConsole: boolean }): Promise<GraphiQLPage> {
   const { renderGraphiQL } = await import('@graphql-yoga/render-graphiql')
-  const text = renderGraphiQL({
+  const page = renderGraphiQL({
     title: 'Holdpoint',
     defaultTabs: tour.map((tab) => ({ query: tab.query, variables: tab.variables ?? null })),
     // GraphiQL sends the key of its header editor with every HTTP request, but not in the connection_init of a
     // WebSocket.
     subscriptionsProtocol: 'SSE',
+    // Subscriptions too: the bar's script reads and changes the bodies of requests.
+    method: 'POST',
     // Otherwise the browser's storage would keep keys.
     shouldPersistHeaders: false,
     logo: icon,
     favicon: iconUrl,
-  }).replace('</head>', `${tabsStayInPlace}</head>`)
+  })
+  const text = page
+    .replace('</head>', () => `${barStyle}</head>`)
+    .replace('<div id="root">', () => `${renderBar(options)}<script>${barScript}</script><div id="root">`)
   const html = Buffer.from(text)
   const gzipped = await promisify(gzip)(html)
-  return { html, gzipped, etag: `"${hash(text, 'base64url')}"`, policy: pagePolicy(text) }
+  return { html, gzipped, etag: `"${hash(text, 'base64url')}"`, policy: pagePolicy(page) }
 }
 
-/** The page may run its own script and the workers that the script makes, and may call this server. Nothing else. */
-function pagePolicy(html: string): string {
-  const script = html.slice(html.indexOf('<script>') + '<script>'.length, html.lastIndexOf('</script>'))
+/** The page may run its two scripts and the workers that they make, and may call this server. Nothing else. */
+function pagePolicy(graphiql: string): string {
+  const script = graphiql.slice(graphiql.indexOf('<script>') + '<script>'.length, graphiql.lastIndexOf('</script>'))
   return contentSecurityPolicy([
-    `script-src 'sha256-${hash(script, 'base64')}' blob:`,
+    `script-src ${[script, barScript].map((text) => `'sha256-${hash(text, 'base64')}'`).join(' ')} blob:`,
     'worker-src blob:',
     "style-src 'unsafe-inline'",
     'font-src data:',

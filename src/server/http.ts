@@ -99,7 +99,7 @@ export function createHttpServer<Viewer>(options: HttpServerOptions<Viewer>): Ht
   }
   const yoga = createGraphQLServer({ ...shared, schema, createContext, eventStreams, observeOperation })
   const webSockets = createWebSocketEndpoint({ ...shared, yoga, origins })
-  const sendGraphiQL = createGraphiQL()
+  const sendGraphiQL = createGraphiQL({ hasConsole: options.console ?? false })
   const sendFile = createFiles({ ...shared, openFile: options.openFile })
   const sendSchemaFile = createSchemaFiles(schema)
   const sendReadiness = createReadiness(ready, { log })

@@ -35,13 +35,14 @@ function createGround({ browser, close }: TestBrowser): Ground {
       contexts.push(context)
       const page = await context.newPage()
       page.setDefaultTimeout(30_000)
-      const { host } = new URL(url)
+      const { origin } = new URL(url)
       page.on('pageerror', (error) => faults.push(`${error.message} ${error.stack ?? ''}`))
       page.on('console', (message) => {
         if (message.type() === 'error' && !fromAServerThatWasKilled.test(message.text())) faults.push(message.text())
       })
       page.on('request', (request) => {
-        if (new URL(request.url()).host !== host) faults.push(`a request to ${request.url()}`)
+        // Of a worker that a page made itself (blob:), it is the page's.
+        if (new URL(request.url()).origin !== origin) faults.push(`a request to ${request.url()}`)
       })
       await page.goto(url)
       return page
