@@ -3,9 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
-/**
- * The files that take longest, by what they do: started last, one of them would keep a single worker busy at the end.
- */
+/** The files that take longest, in order. If one of them started last, a single worker would be busy at the end. */
 const slow = [
   'test/package/package.test.ts',
   'test/store/embedded.test.ts',
@@ -45,11 +43,12 @@ export default defineConfig({
     pool: 'forks',
     // Files that run in one process share what they import: loading the server again for each took a third of the time.
     isolate: false,
-    // Tests start dozens of servers as processes of their own: all but the first find the source compiled.
+    // Tests start dozens of servers as separate processes. All but the first find the source compiled.
     env: { NODE_COMPILE_CACHE: fileURLToPath(new URL('node_modules/.cache/compiled', import.meta.url)) },
-    // One more than the cores of a small machine: a third of the time is spent waiting for processes that start or die.
+    // One more than the cores of a small machine, because a third of the time is spent waiting for processes to start
+    // or die.
     maxWorkers: 3,
-    // Long enough for a busy machine: no test measures time by it.
+    // Long enough for a busy machine. No test measures time with it.
     testTimeout: 60_000,
     hookTimeout: 60_000,
     expect: { poll: { interval: 10, timeout: 30_000 } },

@@ -1,4 +1,4 @@
-/** Asks a server, and gives the data of its answer. */
+/** Sends an operation to a server and returns the data of its answer. */
 export async function ask(url: string, query: string, variables: object = {}): Promise<any> {
   const response = await fetch(url, {
     method: 'POST',

@@ -11,7 +11,7 @@ const warmUp = 20
 
 /**
  * From the mutation leaving the client to the provider seeing its socket closed, in the middle of an answer: with the
- * worker in the API's process, and in another one. Beside it, the same for a bare `fetch` that is aborted.
+ * worker in the API's process, and in another one. For comparison, the same for a bare `fetch` that is aborted.
  */
 export async function benchCancel(): Promise<void> {
   const provider = await startSilentProvider()
@@ -109,6 +109,6 @@ async function cancelRun(url: string, provider: SilentProvider): Promise<number>
   })
   const closed = await request.closed
   const { cancelRun } = await answer
-  if (cancelRun.__typename !== 'CancelRunSuccess') throw new Error(`The cancel came to ${cancelRun.__typename}.`)
+  if (cancelRun.__typename !== 'CancelRunSuccess') throw new Error(`The cancel returned ${cancelRun.__typename}.`)
   return closed - before
 }

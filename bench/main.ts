@@ -1,6 +1,6 @@
 /**
- * `npm run bench`, or `npm run bench -- cancel` for one of them. Each ends in one line of JSON. The comparison with
- * other libraries runs only by its name: it installs them first.
+ * `npm run bench`, or `npm run bench -- cancel` for one of them. Each prints one line of JSON at the end. The
+ * comparison with other libraries runs only if it is named, because it installs them first.
  */
 const benches: Readonly<Record<string, () => Promise<void>>> = {
   start: async () => (await import('./start.ts')).benchStart(),

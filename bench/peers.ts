@@ -23,12 +23,12 @@ const together = alone * 2
 
 const peers = ['hand-written', 'ai', 'openai-agents', 'langgraph', 'mastra', 'mastra-durable', 'holdpoint']
 
-/** Every turn goes to one of the conversations, by its number; resolves when the answer is stored. */
+/** Sends a turn to one of the conversations, by its number. Resolves when the answer is stored. */
 type TakeTurn = (conversation: number) => Promise<void>
 
 /**
- * The same turn (two model calls and one tool) through Holdpoint and through what else people use: each in a process of
- * its own, behind HTTP, with the same fake model and a new database on the same Postgres, one after the other.
+ * The same turn (two model calls and one tool) through Holdpoint and through other libraries: each in a separate
+ * process, behind HTTP, with the same fake model and a new database on the same Postgres, one after the other.
  */
 export async function benchPeers(): Promise<void> {
   await install()
@@ -55,7 +55,7 @@ export async function benchPeers(): Promise<void> {
   }
 }
 
-/** Only on request, and only once: the compared libraries are not part of the project. */
+/** Only on request and only once, because the compared libraries are not part of the project. */
 async function install(): Promise<void> {
   if (existsSync(join(folder, 'node_modules'))) return
   console.error('installing what Holdpoint is compared with into bench/peers/node_modules …')
@@ -66,7 +66,7 @@ async function install(): Promise<void> {
 
 async function startPostgres() {
   const dataDir = await mkdtemp(join(await realpath(tmpdir()), 'holdpoint-'))
-  // Every account may enter: Postgres does not run as root.
+  // Readable for every account, because Postgres does not run as root.
   await chmod(dataDir, 0o755)
   const settings = {
     max_connections: '200',
@@ -125,7 +125,7 @@ async function benchPeer(name: string, { modelUrl, observer, postgresUrl }: Grou
   }
 }
 
-/** So many turns, at most `atOnce` of them at a time, each conversation one after the other. */
+/** Runs this many turns, at most `atOnce` at a time, those of one conversation one after another. */
 async function takeTurns(turns: number, atOnce: number, takeTurn: TakeTurn): Promise<number[]> {
   const times: number[] = []
   let begun = 0
@@ -203,7 +203,7 @@ async function startHoldpoint(_name: string, { modelUrl, databaseUrl }: { modelU
 
 const question = 'What is the weather like in Reykjavik?'
 
-/** A process whose first line says where it can be reached. */
+/** A process whose first line of output is its address. */
 function spawnServer(file: string, env: Readonly<Record<string, string>>) {
   const child = spawn(process.execPath, [join(folder, file)], {
     cwd: folder,
@@ -233,7 +233,7 @@ async function walPosition(observer: pg.Client): Promise<number> {
   return Number(rows[0]!.bytes)
 }
 
-/** BEGIN and COMMIT included. */
+/** Includes BEGIN and COMMIT. */
 async function countStatements(observer: pg.Client, database: string): Promise<number> {
   const { rows } = await observer.query<{ calls: string }>(
     `select coalesce(sum(calls), 0) as calls from pg_stat_statements
@@ -243,7 +243,7 @@ async function countStatements(observer: pg.Client, database: string): Promise<n
   return Number(rows[0]!.calls)
 }
 
-/** What the process has used so far; only Linux tells. */
+/** The processor time that the process has used. Known only on Linux. */
 function cpuMs(pid: number): number {
   try {
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')

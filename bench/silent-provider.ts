@@ -2,14 +2,14 @@ import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
 export interface OpenRequest {
-  /** When the client let go of the connection, by `performance.now()`. */
+  /** When the client closed the connection, by `performance.now()`. */
   readonly closed: Promise<number>
 }
 
-/** A server that speaks Chat Completions, begins every answer and finishes none. */
+/** A server that speaks Chat Completions, starts every answer and finishes none. */
 export interface SilentProvider {
   readonly url: string
-  /** The next request, once the beginning of its answer was sent. */
+  /** Resolves with the next request once the beginning of its answer has been sent. */
   nextRequest(): Promise<OpenRequest>
   stop(): Promise<void>
 }

@@ -10,11 +10,11 @@ const program = fileURLToPath(new URL('../bin/holdpoint.mjs', import.meta.url))
 
 interface Start {
   readonly readyMs: number
-  /** Memory of the server's own process a few seconds later. Postgres is not counted. */
+  /** Memory of the server's own process a few seconds later, without Postgres. */
   readonly idleMb: number
 }
 
-/** How long `npm start` takes on a data folder that exists already, and what the idle server then weighs. */
+/** How long `npm start` takes on an existing data folder, and how much memory the idle server then uses. */
 export async function benchStart(): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'holdpoint-bench-'))
   try {

@@ -6,7 +6,10 @@ import type { WebSocket } from 'ws'
 import { follow, followRelay, openAll, quantiles, round, startBenchServer, type BenchServer } from './stream/clients.ts'
 import { agesOf, type Work } from './stream/messages.ts'
 
-/** How fast, to how many, at what price: each part ends in one line of JSON, and those in a ratio have run together. */
+/**
+ * Latency, fan-out, memory and many runs. Each part prints one line of JSON, and the two sides of a ratio run at the
+ * same time.
+ */
 export async function benchStream(): Promise<void> {
   const parts = { latency, fanOut, memory, manyRuns }
   const asked = process.env['BENCH_STREAM']?.split(',')
@@ -33,7 +36,7 @@ const newWork = (work: Partial<Work>): Work => ({
 const textOf = (frame: string) => /"text":"([^"]*)"/.exec(frame)?.[1]
 const isEnd = (frame: string) => frame.endsWith('"type":"complete"}')
 
-/** From a provider's chunk to the client's receipt, beside a bare relay of the chunks in between. */
+/** From a provider's chunk to its arrival at the client, compared with a bare relay of the same chunks. */
 async function latency(server: BenchServer): Promise<void> {
   const ours: number[] = []
   const bare: number[] = []
@@ -59,11 +62,13 @@ async function latency(server: BenchServer): Promise<void> {
   print({ bench: 'stream latency', unit: 'ms', chunks: ours.length, holdpoint, bareWs, ratio })
 }
 
-/** Events per second to so many subscribers of one run, beside a broadcast of the same JSON to as many bare sockets. */
+/**
+ * Events per second to many subscribers of one run, compared with a broadcast of the same JSON to as many bare sockets.
+ */
 async function fanOut(server: BenchServer): Promise<void> {
   for (const subscribers of [1, 100, 1_000]) {
     const chunks = Math.min(60_000, Math.ceil(300_000 / subscribers))
-    // The first round warms up, and of the others the one in the middle counts.
+    // The first round warms up. Of the others, the median counts.
     await fanOutTo(server, subscribers, Math.ceil(chunks / 2))
     const rounds = []
     for (let count = 0; count < 3; count += 1) rounds.push(await fanOutTo(server, subscribers, chunks))
@@ -115,12 +120,12 @@ async function fanOutTo(server: BenchServer, subscribers: number, chunks: number
   }
 }
 
-/** What a subscriber costs that waits for something to happen, beside a bare socket that does. */
+/** The memory of an idle subscriber, compared with an idle bare socket. */
 async function memory(server: BenchServer): Promise<void> {
   const subscribers = 2_000
   const work = newWork({})
   const run = await server.startRun(work)
-  // What the first ones make is there for all of them.
+  // Memory that is allocated once for all subscribers is not counted.
   const early = await openAll(50, () => follow(server.url, [run], () => {}))
   const before = await server.memory()
   const sockets = await openAll(subscribers, () => follow(server.url, [run], () => {}))
@@ -141,7 +146,7 @@ async function memory(server: BenchServer): Promise<void> {
   })
 }
 
-/** A thousand runs of fifty tokens a second, each with one reader. */
+/** A thousand runs of fifty tokens per second, each with one reader. */
 async function manyRuns(server: BenchServer): Promise<void> {
   const runs = 1_000
   const chunks = 500

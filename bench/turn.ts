@@ -5,7 +5,7 @@ import type { Provider } from '../src/providers/provider.ts'
 import { defineTool } from '../src/tools/registry.ts'
 import { ask } from './ask.ts'
 
-/** What one turn of two model calls and one tool costs, admission and queue included. */
+/** What one turn of two model calls and one tool costs, including admission and queue. */
 export interface TurnCost {
   readonly statements: number
   readonly walBytes: number
@@ -14,7 +14,7 @@ export interface TurnCost {
 
 export interface TurnOptions {
   readonly turns: number
-  /** Messages that the conversation has before it begins. */
+  /** The number of messages in the conversation before the turn. */
   readonly history: number
 }
 
@@ -25,7 +25,7 @@ export async function benchTurn(): Promise<void> {
   console.log(JSON.stringify({ bench: 'turn', turns, history10: short, history100000: long }))
 }
 
-/** On a database of its own, so that the log of the server tells what these turns wrote and nothing else. */
+/** Uses a separate database, so that the server's WAL contains nothing but these turns. */
 export async function measureTurns({ turns, history }: TurnOptions): Promise<TurnCost> {
   const server = await startThrowawayServer({ providers: [twoCalls], tools: [lookUp] })
   const observer = new pg.Client({ connectionString: server.databaseUrl, application_name: 'observer' })
@@ -97,7 +97,7 @@ async function createAgent(url: string): Promise<string> {
   return createAgent.agent.id
 }
 
-/** Who waits for the answer is not counted. */
+/** The statements that wait for the answer are not counted. */
 async function takeTurn(url: string, agent: string, observer: pg.Client): Promise<void> {
   await ask(
     url,
@@ -113,7 +113,10 @@ async function takeTurn(url: string, agent: string, observer: pg.Client): Promis
   }
 }
 
-/** As one long run would have left it, of which all but the end was compacted. What tidies up after it is done now. */
+/**
+ * As if one long run had been compacted except for its end. Vacuum runs now, so that it does not disturb the
+ * measurement.
+ */
 async function writeHistory(client: pg.Client, messages: number): Promise<void> {
   await client.query(
     `with r as (
@@ -134,7 +137,7 @@ async function writeHistory(client: pg.Client, messages: number): Promise<void> 
   await client.query('alter table messages set (autovacuum_enabled = false)')
 }
 
-/** No run is left. */
+/** Waits until no run is left. */
 async function atRest(client: pg.Client): Promise<void> {
   for (;;) {
     const { rows } = await client.query<{ runs: string }>('select count(*) as runs from runs where not ended')
@@ -143,9 +146,7 @@ async function atRest(client: pg.Client): Promise<void> {
   }
 }
 
-/**
- * Statements per millisecond of a server that has nothing to do: its sweeps are not a turn's, however long that takes.
- */
+/** Statements per millisecond of an idle server: its sweeps do not belong to a turn, however long that takes. */
 async function countIdleStatements(observer: pg.Client): Promise<number> {
   const counter = countStatements(observer)
   const startedAt = performance.now()
@@ -160,7 +161,7 @@ async function walPosition(client: pg.Client): Promise<number> {
   return Number(rows[0]!.bytes)
 }
 
-/** Every statement that this process sends, BEGIN and COMMIT and the queue's included, but for the observer's. */
+/** Counts every statement of this process, including BEGIN, COMMIT and the queue's, except the observer's. */
 function countStatements(observer: pg.Client): { stop(): number } {
   const prototype = pg.Client.prototype as unknown as { query: (...given: unknown[]) => unknown }
   const { query } = prototype

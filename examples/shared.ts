@@ -113,8 +113,8 @@ export const runEvents = /* GraphQL */ `
 `
 
 /**
- * What `runEvents` above sends: a delta, or an entry of the run's log, which has a `seq`. `conversationEvents` sends
- * the same events, of one run after another.
+ * The events of `runEvents` above: a delta, or an entry of the run's log, which has a `seq`. `conversationEvents` sends
+ * the same events for one run after another.
  */
 export type RunEvent = TextDelta | (RunEntry & EventBase & { readonly seq: number })
 
@@ -156,13 +156,13 @@ export interface Transcript {
 const endedStatuses = ['COMPLETED', 'FAILED', 'CANCELLED']
 
 /**
- * Events of several runs may be mixed, as long as each run's own events stay in order. Every run counts its entries
+ * Events of several runs may be mixed, as long as each run's own events stay in order. Every run numbers its entries
  * from 1, so a `seq` means nothing without its `runId`.
  */
 export function createTranscript(): Transcript {
   /** The assistant's messages, in the order in which they were begun. */
   const messages = new Map<string, { readonly runId: string; readonly text: string; readonly isStored: boolean }>()
-  /** Messages that were streamed and never stored. Their deltas may come again, and are ignored then. */
+  /** Messages that were streamed and never stored. Repeats of their deltas are ignored. */
   const voided = new Set<string>()
   const lastSeq = new Map<string, number>()
   let cursor: string | undefined
@@ -188,7 +188,7 @@ export function createTranscript(): Transcript {
     return true
   }
 
-  /** What the run has streamed and not stored by now will never be stored. */
+  /** What the run has streamed but not stored by now will never be stored. */
   function dropUnstored(runId: string): void {
     for (const [id, message] of messages) {
       if (message.runId !== runId || message.isStored) continue

@@ -8,7 +8,9 @@ import { build } from 'vite'
 
 import { buildDocs } from './build-docs.ts'
 
-/** Builds the console and the documentation, and packs each file with brotli and gzip so that the server need not. */
+/**
+ * Builds the console and the documentation, and compresses each file with brotli and gzip so that the server need not.
+ */
 const folder = fileURLToPath(new URL('../console/', import.meta.url))
 const output = join(folder, 'dist')
 

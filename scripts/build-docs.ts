@@ -27,7 +27,7 @@ interface Page {
 
 highlight.registerLanguage('graphql', graphqlLanguage)
 
-/** Writes docs/ as web pages that need no network: one file per page, a style sheet, and an index for the search. */
+/** Writes docs/ as web pages that work offline: one file per page, a style sheet, and an index for the search. */
 export async function buildDocs(output: string): Promise<void> {
   await mkdir(output, { recursive: true })
   const pages = await readPages()
@@ -45,7 +45,7 @@ export async function buildDocs(output: string): Promise<void> {
   for (const name of ['docs.css', 'search.js']) await copyFile(join(docs, 'site', name), join(output, name))
 }
 
-/** In the order in which the index names them, then the rest, then the reference. */
+/** In the order of the index page, then the rest, then the reference. */
 async function readPages(): Promise<Page[]> {
   const index = await readFile(join(docs, 'README.md'), 'utf8')
   const named = [...index.matchAll(/\]\(([a-z-]+)\.md\)/g)].map(([, name]) => name!)
@@ -91,7 +91,7 @@ function render(page: Page): { html: string; found: Section[]; images: string[] 
     },
   })
   const tokens = marked.lexer(page.markdown)
-  // One token at a time: the text belongs to the section whose heading was rendered last.
+  // One token at a time, because text belongs to the section whose heading was rendered last.
   let html = ''
   for (const token of tokens) {
     html += marked.parser([token])

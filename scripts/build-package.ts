@@ -7,8 +7,8 @@ import { promisify } from 'node:util'
 import { vendorPackages } from './vendor-packages.ts'
 
 /**
- * Compiles what an installed package runs into dist/, which has the same layout as the repository: Node does not strip
- * types below node_modules. Types are kept for the entry points and what they refer to.
+ * Compiles what an installed package runs into dist/, which has the layout of the repository, because Node does not
+ * strip types below node_modules. Types are kept for the entry points and what they refer to.
  */
 const root = fileURLToPath(new URL('../', import.meta.url))
 const output = join(root, 'dist')

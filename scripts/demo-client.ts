@@ -12,7 +12,7 @@ export interface DemoClient {
 }
 
 export interface ShowOptions {
-  /** Called with all that has been said. Stop watching by returning false. */
+  /** Called with everything said so far. Return false to stop watching. */
   readonly onText?: (said: string) => Promise<boolean | void>
 }
 
@@ -27,7 +27,7 @@ export const runFields = `id status stopReason answer pendingToolCalls { id name
 export function createDemoClient(url: string): DemoClient {
   const connect = () => createClient({ url: url.replace(/^http/, 'ws'), lazy: true })
   let socket = connect()
-  /** How far each run has been seen. */
+  /** The cursor of each run. */
   const seen = new Map<string, { cursor: string; said: string }>()
 
   const client: DemoClient = {

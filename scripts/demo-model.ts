@@ -5,7 +5,7 @@ import type { ModelMessage, ModelPart, ModelRequest, ModelToolReturn } from '../
 import type { Provider } from '../src/providers/provider.ts'
 import { defineTool } from '../src/tools/registry.ts'
 
-/** How the model of the tour answers one message of the user. */
+/** How the model of the tour answers a user's message. */
 interface Line {
   readonly say?: string
   readonly call?: { readonly name: string; readonly arguments: object }

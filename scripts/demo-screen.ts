@@ -14,7 +14,7 @@ export const cyan = paint(36)
 
 const indent = ' '.repeat(8)
 let scenes = 0
-/** What stands in the line that is being written. Empty between lines. */
+/** The content of the line that is being written. Empty between lines. */
 let written = ''
 
 export function print(text = ''): void {
@@ -22,7 +22,7 @@ export function print(text = ''): void {
   console.log(text)
 }
 
-/** `operations` are those of the API that the scene uses. */
+/** `operations` are the API operations that the scene uses. */
 export function title(text: string, operations: string): void {
   scenes += 1
   print(`\n${bold(`${scenes}. ${text}`)}  ${dim(operations)}`)
@@ -33,8 +33,8 @@ export function speak(name: string, text: string): void {
 }
 
 /**
- * Shows `text`, which begins at `offset` of what Ada is saying. What is on the screen already, because a step was
- * restarted and says the same again, is not written twice.
+ * Shows `text`, which begins at `offset` of what Ada is saying. What is already on the screen, because a restarted step
+ * says the same again, is not written twice.
  */
 export function type(text: string, offset: number): void {
   if (!(written + text).startsWith(written.slice(0, offset) + text.slice(0, written.length - offset))) endLine()
@@ -44,7 +44,7 @@ export function type(text: string, offset: number): void {
   stdout.write(news.replaceAll('\n', `\n${indent}`))
 }
 
-/** A remark in the middle of what is being said. */
+/** A remark in the middle of a text. */
 export function interject(text: string): void {
   stdout.write(text)
 }
@@ -54,7 +54,7 @@ export function endLine(): void {
   written = ''
 }
 
-/** Asks the person at the terminal. Without one, answers itself, and shows the answer. */
+/** Asks the person at the terminal. If there is none, it gives the answer itself and shows it. */
 export async function ask(question: string, automatic: string): Promise<string> {
   endLine()
   const prompt = indent + yellow(question) + ' '

@@ -6,7 +6,7 @@ import { tourProvider, tourTools } from './demo-model.ts'
 
 /**
  * A worker process of the tour. It loads everything, and drives runs as soon as its parent tells it to. It stops when
- * its parent disconnects, also because the parent was killed.
+ * its parent disconnects or is killed.
  */
 const log = createLog('fatal')
 const database = await openDatabase(process.argv[2]!, { log })

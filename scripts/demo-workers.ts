@@ -4,14 +4,14 @@ import { fileURLToPath } from 'node:url'
 
 export interface TourWorker {
   readonly pid: number
-  /** From then on it drives runs. */
+  /** Starts to drive runs. */
   start(): Promise<void>
-  /** kill -9. */
+  /** Kills it with SIGKILL. */
   kill(): Promise<void>
   stop(): Promise<void>
 }
 
-/** A worker as a process of its own, loaded, but not yet driving runs. */
+/** A worker in a separate process, which has loaded everything but does not drive runs yet. */
 export function forkWorker(databaseUrl: string): TourWorker {
   const child = fork(fileURLToPath(new URL('demo-worker.ts', import.meta.url)), [databaseUrl], { execArgv: [] })
   const ended = once(child, 'exit')

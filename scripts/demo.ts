@@ -22,7 +22,7 @@ const stop = () =>
     await Promise.all(workers.map((worker) => worker.stop()))
     await server.stop()
   })())
-// Nothing is left behind in the middle of the tour either.
+// Cleans up even if the tour is interrupted.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.on(signal, () => void stop().finally(() => process.exit(1)))
 }
@@ -32,7 +32,7 @@ try {
   const first = forkWorker(server.databaseUrl)
   workers.push(first)
   await first.start()
-  // Loads during the first scenes.
+  // Loads while the first scenes play.
   const second = forkWorker(server.databaseUrl)
   workers.push(second)
   const client = createDemoClient(server.url)
@@ -43,7 +43,7 @@ try {
   await client.disconnect()
   print(`\n${green('That was all.')} ${dim('Start a server that stays: npm start')}\n`)
 } catch (error) {
-  // A tour that was interrupted fails because its server is gone.
+  // An interrupted tour fails because its server is gone.
   if (stopping) await new Promise(() => undefined)
   throw error
 } finally {
@@ -144,7 +144,7 @@ async function killWorker(
   let killing: Promise<void> | undefined
   const run = await client.show(runId, {
     async onText(said) {
-      // The second worker drives runs from here on. Until now, the run could only be with the first.
+      // The second worker drives runs from here on. Until now, only the first could have the run.
       if (said.length < 30 || killing) return
       killing = second.start().then(async () => {
         interject(red(`⟨kill -9 ${first.pid}⟩`))

@@ -4,8 +4,8 @@ import { fileURLToPath } from 'node:url'
 import { createServer } from 'vite'
 
 /**
- * The server, restarted when its source changes, and the console beside it, which a browser updates without a reload.
- * The console passes everything else on to the server: for the browser, both are one origin.
+ * Starts the server, which restarts when its source changes, and the console, which the browser updates without a
+ * reload. The console forwards everything else to the server, so both have one origin for the browser.
  */
 const port = process.env['PORT'] ?? '4000'
 const source = fileURLToPath(new URL('../src/main.ts', import.meta.url))
@@ -13,7 +13,7 @@ const folder = fileURLToPath(new URL('../console/', import.meta.url))
 
 const server = spawn(process.execPath, ['--watch', '--watch-preserve-output', source, ...process.argv.slice(2)], {
   stdio: 'inherit',
-  // A restart is not to wait for the answers that are being written.
+  // A restart does not wait for answers that are being written.
   env: { HOLDPOINT_DRAIN_MS: '1000', ...process.env },
 })
 
@@ -29,5 +29,5 @@ pages.printUrls()
 server.on('exit', (code) => {
   void pages.close().finally(() => process.exit(code ?? 0))
 })
-// The terminal sends its signal to both; the server drains, and its end is the end of this.
+// The terminal sends its signal to both. The server drains, and when it ends, this ends too.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => server.kill(signal))

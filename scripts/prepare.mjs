@@ -1,5 +1,5 @@
-// Builds the console after `npm ci`. Plain JavaScript, and nothing happens where the tools for it are not installed: a
-// production install (`npm ci --omit=dev`) uses the console that came with the package, or serves without one.
+// Builds the console after `npm ci`. Plain JavaScript. Does nothing if the build tools are not installed: a production
+// install (`npm ci --omit=dev`) uses the console of the package, or serves without one.
 import { existsSync } from 'node:fs'
 
 const has = (name) => existsSync(new URL(`../node_modules/${name}/package.json`, import.meta.url))

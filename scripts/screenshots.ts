@@ -14,11 +14,11 @@ import { startThrowawayServer } from './throwaway-server.ts'
 const { values } = parseArgs({
   options: {
     folder: { type: 'string', default: 'screenshots' },
-    /** Only pages whose name contains this. */
+    /** Only the pages whose name contains this. */
     only: { type: 'string', default: '' },
     widths: { type: 'string', default: '1440,360' },
     themes: { type: 'string', default: 'light,dark' },
-    /** Before anything was made: every page with its empty state. */
+    /** Before anything is created, so that every page shows its empty state. */
     empty: { type: 'boolean', default: false },
   },
 })
@@ -45,7 +45,7 @@ const messages = [
 
 const server = await startThrowawayServer()
 const opened = await openBrowser()
-if (!opened) throw new Error('There is no browser to take pictures with.')
+if (!opened) throw new Error('There is no browser to take screenshots with.')
 try {
   const origin = new URL(server.url).origin
   const client = createClient({ url: `${origin}/graphql` })
@@ -83,9 +83,9 @@ try {
 async function show(page: Page, url: string): Promise<void> {
   await page.goto(url)
   await page.getByRole('status', { name: 'Connection' }).getByText('Connected').waitFor()
-  // What a page loads, it loads at once: when nothing is asked for any more, it is all there.
+  // A page loads everything at once, so when no request is open, it is complete.
   await page.waitForLoadState('networkidle')
-  // The run page is about its steps: one is shown open.
+  // The run page is about steps, so one of them is opened.
   if (!url.includes('/runs/')) return
   await page.getByRole('region', { name: 'Timeline' }).getByText('Step 1').click()
   await page.waitForLoadState('networkidle')

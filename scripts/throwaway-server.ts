@@ -12,11 +12,11 @@ import { createLog } from '../src/util/log.ts'
 export interface ThrowawayServer {
   readonly url: string
   readonly databaseUrl: string
-  /** Ends it and removes all that it left. May be called twice. */
+  /** Stops it and removes everything that it created. May be called twice. */
   stop(): Promise<void>
 }
 
-/** A whole server with its own database in a temporary folder. Nothing is left behind. */
+/** A whole server with its own database in a temporary folder, which is removed at the end. */
 export async function startThrowawayServer(
   options: Partial<Pick<AppOptions, 'tools' | 'providers'>> & { readonly env?: Readonly<Record<string, string>> } = {},
 ): Promise<ThrowawayServer> {
@@ -30,7 +30,7 @@ export async function startThrowawayServer(
     })())
   try {
     const folder = await mkdtemp(join(await realpath(tmpdir()), 'holdpoint-'))
-    // Every account may enter: Postgres does not run as root.
+    // Readable for every account, because Postgres does not run as root.
     await chmod(folder, 0o755)
     undo.push(() => rm(folder, { recursive: true, force: true }))
     const postgres = await startEmbeddedPostgres({ dataDir: folder, log })

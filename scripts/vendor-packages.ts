@@ -4,8 +4,8 @@ import { dirname, join, relative } from 'node:path'
 import { build, type Plugin } from 'vite'
 
 /**
- * Large packages of which the server uses a small part: 90 MB in node_modules, 3 MB as they are bundled here. An
- * installation gets them with the package itself.
+ * Large packages of which the server uses a small part: 90 MB in node_modules, 3 MB when they are bundled here. They
+ * are installed as part of the package itself.
  */
 const packages = [
   { name: 'openai', used: 'openai', exported: '{ OpenAI, AzureOpenAI }' },
@@ -13,7 +13,7 @@ const packages = [
   { name: 'gpt-tokenizer', used: 'gpt-tokenizer/encoding/o200k_base', exported: '{ countTokens, setMergeCacheSize }' },
 ] as const
 
-/** Bundles them into `output`/vendor, with their licences, and points the compiled server there. */
+/** Bundles them into `output`/vendor, with their licences, and makes the compiled server import them from there. */
 export async function vendorPackages({ root, output }: { readonly root: string; readonly output: string }) {
   const folder = join(output, 'vendor')
   await mkdir(folder, { recursive: true })
@@ -63,7 +63,9 @@ async function licenceOf(folder: string): Promise<string> {
   return `Licence: ${license}\n`
 }
 
-/** Only calls are found: types are gone, and none of these packages is imported when the server starts. */
+/**
+ * Only dynamic imports are found: type imports are gone, and none of these packages is imported when the server starts.
+ */
 async function redirectImports(output: string, folder: string): Promise<void> {
   const found = new Set<Entry>()
   for (const name of await readdir(join(output, 'src'), { recursive: true })) {

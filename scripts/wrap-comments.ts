@@ -1,8 +1,8 @@
 import { globSync, readFileSync, writeFileSync } from 'node:fs'
 
 /**
- * Wraps comments that are wider than the code may be: prettier leaves comments alone. With `--check`, it only lists
- * them. Comments that stand behind code on the same line are listed too, but have to be shortened by hand.
+ * Wraps comments that are wider than the code may be, because prettier leaves comments alone. With `--check`, it only
+ * lists them. Comments after code on the same line are listed too, but have to be shortened by hand.
  */
 const root = new URL('..', import.meta.url)
 const { printWidth: width } = JSON.parse(readFileSync(new URL('.prettierrc.json', root), 'utf8')) as {

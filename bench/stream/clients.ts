@@ -11,7 +11,7 @@ export interface BenchServer {
   readonly url: string
   readonly relayUrl: string
   tell(message: ToServer): void
-  /** Starts a run that waits for `go`, and gives its id. */
+  /** Starts a run that waits for `go`, and returns its id. */
   startRun(work: Work): Promise<string>
   memory(): Promise<number>
   stop(): Promise<void>
@@ -70,7 +70,7 @@ function nextMessage(child: ChildProcess, fits: (message: FromServer) => boolean
 const subscription = `subscription ($run: ID!) { runEvents(runId: $run) {
   __typename cursor ... on TextDelta { messageId offset text } } }`
 
-/** A socket that follows runs and gives every frame as it is, unread. Resolves when all of them stand. */
+/** A socket that follows runs and passes on every frame unparsed. Resolves when all subscriptions are established. */
 export async function follow(
   url: string,
   runs: readonly string[],
@@ -107,7 +107,7 @@ export async function followRelay(url: string, onFrame: (frame: string) => void)
   return socket
 }
 
-/** Many at a time, not all at once: a listen queue is short. */
+/** Opened in batches, because a listen queue is short. */
 export async function openAll<T>(count: number, open: (index: number) => Promise<T>): Promise<T[]> {
   const opened: T[] = []
   for (let from = 0; from < count; from += 50) {

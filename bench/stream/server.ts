@@ -1,4 +1,4 @@
-/** Run as a process of its own: a whole server with a model that its parent controls, and a bare WebSocket relay. */
+/** Runs as a separate process: a whole server with a model that its parent controls, and a bare WebSocket relay. */
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { setImmediate as nextTurn } from 'node:timers/promises'
@@ -26,7 +26,7 @@ async function* stream(request: ModelRequest): AsyncGenerator<ModelPart, void> {
     const due = startedAt + work.offsetMs + chunk * work.everyMs
     if (work.everyMs === 0) await nextTurn()
     else if (due > now) now = await sleepUntil(due)
-    // Every second chunk goes to the relay instead, so that neither has to wait for the other.
+    // Every second chunk goes to the relay instead, so that neither waits for the other.
     if (work.relayed && chunk % 2 === 1) for (const socket of bare) socket.send(bareFrame(stamp()))
     else yield { type: 'text', item: 'text', text: stamp() }
   }
@@ -39,8 +39,8 @@ function readWork(request: ModelRequest): Work {
 }
 
 /**
- * One timer for all runs: a thousand of their own would measure timers. A model does not wait for a server that is
- * late: what is due comes at once, as it would from a socket.
+ * One timer for all runs, because a thousand timers would be what is measured. A model does not wait for a slow server:
+ * overdue chunks come at once, as they would from a socket.
  */
 let sleepers: { readonly at: number; wake(now: number): void }[] = []
 setInterval(() => {
@@ -50,7 +50,7 @@ setInterval(() => {
   for (const { wake } of due) wake(now)
 }, 1).unref()
 
-/** Resolves with the time by which it woke. */
+/** Resolves with the time at which it woke. */
 function sleepUntil(at: number): Promise<number> {
   return new Promise((wake) => sleepers.push({ at, wake }))
 }

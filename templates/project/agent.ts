@@ -20,7 +20,7 @@ const UpsertAgent = `mutation ($input: UpsertAgentInput!) {
   { readonly input: { readonly key: string; readonly agent: CreateAgentInput } }
 >
 
-/** Creates the agent, or brings it up to date. `key` is what the program calls it. */
+/** Creates the agent or updates it. `key` is the program's own name for it. */
 export async function upsertSupportAgent(client: Client, toolNames: readonly string[]): Promise<string> {
   const { nodes } = (await client.request(ToolIds, {})).tools
   const tools = nodes.filter(({ name }) => toolNames.includes(name)).map(({ id }) => ({ toolId: id }))

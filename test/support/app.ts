@@ -8,18 +8,18 @@ import { createGraphQLClient, type GraphQLClient } from './graphql-client.ts'
 export interface TestApp extends GraphQLClient {
   readonly app: App
   readonly database: OpenDatabase
-  /** Stops the app, and removes the database where the app was not given one. */
+  /** Stops the app, and removes its database unless the app was given one. */
   stop(): Promise<void>
 }
 
 export interface TestAppOptions extends Partial<Omit<AppOptions, 'config' | 'database'>> {
-  /** Given where several apps share one: then it stays the test's to close. */
+  /** For several apps that share a database. The test closes it. */
   readonly database?: OpenDatabase
-  /** Variables of the environment, as `readConfig` takes them. */
+  /** Environment variables, as `readConfig` takes them. */
   readonly env?: Readonly<Record<string, string>>
 }
 
-/** A whole server in this process, on a free port and a database of its own, with a real client. */
+/** A whole server in this process, on a free port and a separate database, with a real client. */
 export async function startTestApp({ database: given, env, ...options }: TestAppOptions = {}): Promise<TestApp> {
   const database = given ?? (await createTestDatabase())
   const config = readConfig({ PORT: '0', HOLDPOINT_DRAIN_MS: '2000', ...env })

@@ -10,8 +10,8 @@ export interface TestBrowser {
 }
 
 /**
- * A real browser: on Linux the Chromium of an npm package, which needs nothing but glibc; elsewhere an installed
- * Chrome. Undefined if there is none, so that a test can say that it skips.
+ * A real browser: on Linux the Chromium of an npm package, which needs only glibc; elsewhere an installed Chrome.
+ * Undefined if there is none, so that a test can say that it skips.
  */
 export async function openBrowser(): Promise<TestBrowser | undefined> {
   const isLinux = process.platform === 'linux' && (process.arch === 'x64' || process.arch === 'arm64')
@@ -19,7 +19,7 @@ export async function openBrowser(): Promise<TestBrowser | undefined> {
 }
 
 async function openPackagedChromium(): Promise<TestBrowser | undefined> {
-  // It unpacks itself and its libraries into the temporary folder, readable by this user alone.
+  // It unpacks itself and its libraries into the temporary folder, readable only for this user.
   const folder = await mkdtemp(join(tmpdir(), 'holdpoint-browser-'))
   const remove = (): Promise<void> => rm(folder, { recursive: true, force: true })
   try {
@@ -31,7 +31,7 @@ async function openPackagedChromium(): Promise<TestBrowser | undefined> {
       FONTCONFIG_FILE: join(folder, 'fonts.conf'),
       HOME: folder,
     }
-    // Its own recommended arguments turn web security off, which a test must not.
+    // The package's recommended arguments turn off web security, which a test must not do.
     const browser = await chromium.launch({ executablePath, headless: true, args: ['--no-sandbox'], env })
     return {
       browser,
@@ -48,11 +48,12 @@ async function openPackagedChromium(): Promise<TestBrowser | undefined> {
 }
 
 /**
- * The package reads and changes this process's environment, which other tests pass on to their servers: it is put back.
+ * The package reads and changes this process's environment, which other tests pass on to their servers, so it is
+ * restored.
  */
 async function unpackChromium(folder: string): Promise<string> {
   const before = { ...process.env }
-  // Only where it believes to be on AWS does it unpack the NSS libraries that it brings along.
+  // It unpacks the NSS libraries that it contains only if it believes to be on AWS.
   Object.assign(process.env, { TMPDIR: folder, AWS_LAMBDA_JS_RUNTIME: 'nodejs22.x' })
   try {
     const { default: packaged } = await import('@sparticuz/chromium')
@@ -63,9 +64,7 @@ async function unpackChromium(folder: string): Promise<string> {
   }
 }
 
-/**
- * Chromium crashes if a family has no match at all: the packaged font stands in for every one that the machine lacks.
- */
+/** Chromium crashes if a font family has no match, so the packaged font replaces every missing one. */
 function fontsConf(folder: string): string {
   return `<?xml version="1.0"?>
 <!DOCTYPE fontconfig SYSTEM "fonts.dtd">

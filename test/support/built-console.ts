@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 
-/** Builds the console and the documentation if a source of it is newer than what was built last. */
+/** Builds the console and the documentation if one of their sources is newer than the last build. */
 export async function ensureConsole(): Promise<void> {
   const built = await changedAt(join(root, 'console/dist/index.html.br'))
   const sources = await Promise.all(

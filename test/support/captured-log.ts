@@ -8,7 +8,7 @@ export interface CapturedLog {
   readonly lines: readonly Record<string, any>[]
   /** The lines with this message. */
   with(message: string): Record<string, any>[]
-  /** Waits for a line with this message and these facts. */
+  /** Waits for a line with this message and these fields. */
   until(message: string, facts?: object): Promise<Record<string, any>>
 }
 

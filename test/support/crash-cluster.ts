@@ -11,7 +11,7 @@ import type { KillPoint } from './kill-points.ts'
 const serverFile = fileURLToPath(new URL('crash-server.ts', import.meta.url))
 
 interface Server {
-  /** The name under which it drives runs. */
+  /** Its name as a worker. */
   readonly workerId: string
   readonly child: ChildProcess
   readonly client: GraphQLClient
@@ -70,7 +70,7 @@ export class CrashCluster {
     this.#servers[name] = { child, client: createGraphQLClient(url), workerId, ended }
   }
 
-  /** A client of some server that lives; waits for one. */
+  /** A client of a server that is alive. Waits until there is one. */
   async client(choice: number): Promise<GraphQLClient> {
     for (;;) {
       const alive = this.#servers.filter((server) => server !== undefined)
@@ -79,7 +79,7 @@ export class CrashCluster {
     }
   }
 
-  /** An agent with all the tools of the servers. */
+  /** An agent with all tools of the servers. */
   async createAgent(): Promise<string> {
     return talkTo(await this.client(0)).createAgent({
       model: 'crash/scripted',
@@ -87,7 +87,7 @@ export class CrashCluster {
     })
   }
 
-  /** At once, or where it next gets to the point. Resolves with the moment of its death. */
+  /** Kills it at once, or when it next reaches the point. Resolves with the time of its death. */
   async kill(name: number, point: KillPoint | undefined): Promise<number> {
     const { child, ended } = this.#servers[name]!
     if (point === undefined) child.kill('SIGKILL')
@@ -96,14 +96,14 @@ export class CrashCluster {
     return performance.now()
   }
 
-  /** It dies where it next gets to the point, once this resolves. */
+  /** After this resolves, it dies when it next reaches the point. */
   async arm(name: number, point: KillPoint): Promise<void> {
     const { child, ended } = this.#servers[name]!
     child.stdin!.write(`${point}\n`)
     await Promise.race([once(child.stdout!, 'data'), ended])
   }
 
-  /** Asks it to stop in order. */
+  /** Asks it to shut down. */
   async drain(name: number): Promise<void> {
     const { child, ended } = this.#servers[name]!
     this.#servers[name] = undefined

@@ -4,11 +4,11 @@ import type { CrashCluster } from './crash-cluster.ts'
 
 export interface Conversation {
   readonly agentId: string
-  /** What was sent and accepted: the text, and the run that it became. */
+  /** A message that was accepted: its text, and the run that it became. */
   readonly accepted: { readonly text: string; readonly runId: string }[]
 }
 
-/** Clients that send one message after another, and again under the same key where a server died under them. */
+/** Clients that send one message after another, and repeat it with the same key if a server died. */
 export class CrashLoad {
   readonly conversations: Conversation[] = []
   readonly #cluster: CrashCluster
@@ -46,7 +46,7 @@ export class CrashLoad {
               messages: [{ text }],
               idempotencyKey: key,
               whenBusy: 'ENQUEUE',
-              // Some are waited for, and some pile up.
+              // Some are waited for, and some queue up.
               waitMs: accepted.length % 4 === 0 ? 0 : 2_000,
             },
           },
@@ -67,7 +67,7 @@ export class CrashLoad {
       try {
         return await ask(server)
       } catch (error) {
-        // The connection broke: nobody knows what became of it. Anything else is an answer.
+        // The connection broke, so the outcome is unknown. Anything else is an answer.
         if (!(error instanceof TypeError)) throw error
         await new Promise((resolve) => setTimeout(resolve, 20))
       }

@@ -1,7 +1,7 @@
 import type { CrashCluster } from './crash-cluster.ts'
 import type { CrashLoad } from './crash-load.ts'
 
-/** What became of all that was accepted, as the API tells it. */
+/** The outcome of everything that was accepted, according to the API. */
 export interface CrashOutcome {
   readonly runs: number
   readonly lost: readonly string[]
@@ -9,7 +9,7 @@ export interface CrashOutcome {
   readonly malformed: readonly string[]
 }
 
-/** Waits until every accepted run has ended, and retries those that were given up. */
+/** Waits until every accepted run has ended, and retries those that were failed as poison. */
 export async function settle(
   cluster: CrashCluster,
   load: CrashLoad,
@@ -18,7 +18,7 @@ export async function settle(
   let stuck = 0
   let givenUp = 0
   for (const { accepted } of load.conversations) {
-    // Runs of a conversation end one after another: once the last has ended, all have.
+    // Runs of a conversation end in order, so once the last has ended, all have.
     const last = accepted.at(-1)!.runId
     for (;;) {
       const { run } = await client.data(
@@ -60,7 +60,7 @@ export async function readOutcome(cluster: CrashCluster, load: CrashLoad): Promi
       cluster,
       accepted.map(({ runId }) => runId),
     )
-    // A run that was given up has no answer, or ends with a return; every other run has the last word.
+    // A run that was failed as poison has no answer, or ends with a return. Every other run ends with an answer.
     const unanswered = (course.match(/[ur](?=u|$)/g) ?? []).length
     const failed = runs.filter(({ status }) => status === 'FAILED').length
     if (!/^(u(ac+r)*a?)*$/.test(course) || unanswered !== failed) malformed.push(`${course} (${failed} failed)`)

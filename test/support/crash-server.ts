@@ -1,7 +1,7 @@
 /**
- * Run as a process of its own: a server that kills itself, as kill -9 would, at a point that its input names. Its model
- * says a few words, as slowly as it is told to, calls a tool, the one that it is told to if any, and says a few words
- * more; its tools write down that they ran.
+ * Runs as a separate process: a server that kills itself, like kill -9, at a point that its input names. Its model says
+ * a few words as slowly as it is told to, calls a tool if it is told to, and says a few words more. Its tools record
+ * that they ran.
  */
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -31,7 +31,7 @@ const db = hookDatabase(database.pool, {
     if (statement.includes('insert into workers')) workerId = parameters?.[0]
     if (statement.includes('release_conversation')) reach('before the end')
     if (statement.includes('insert into tool_calls') && armed === 'before the answer is stored') {
-      // Long enough for a tool that was started too early to leave its mark.
+      // Long enough for a tool that was started too early to record its effect.
       await sleep(50)
       reach('before the answer is stored')
     }

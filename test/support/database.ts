@@ -7,14 +7,14 @@ import { openDatabase, type OpenDatabase } from '../../src/store/open-database.t
 import { createLog } from '../../src/util/log.ts'
 
 /**
- * A migrated database of the calling test's own. It goes with the whole cluster at the end: dropping one makes a
- * checkpoint of all of them, and waits for every connection there is.
+ * A migrated database for the calling test. It is removed with the whole cluster at the end: dropping a single one
+ * makes a checkpoint of all of them, and waits for every connection.
  */
 export async function createTestDatabase(): Promise<OpenDatabase> {
   return cloneDatabase(inject('postgres').template)
 }
 
-/** A database with nothing in it, for tests of what the migrations do. */
+/** An empty database, for tests of the migrations. */
 export async function createEmptyDatabase(): Promise<OpenDatabase> {
   return cloneDatabase('template0')
 }

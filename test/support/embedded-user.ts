@@ -1,4 +1,4 @@
-/** Run as a process of its own: uses the embedded Postgres of the folder it is given until its input ends. */
+/** Runs as a separate process: uses the embedded Postgres of the given folder until its input ends. */
 import { startEmbeddedPostgres } from '../../src/store/embedded/launch.ts'
 import { createLog } from '../../src/util/log.ts'
 

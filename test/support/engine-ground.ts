@@ -27,13 +27,13 @@ import { createTestDatabase } from './database.ts'
 
 const maxFileBytes = 10 * 1024 ** 2
 
-/** Commands and engine on a database of their own, without servers, queues or timers: nothing moves by itself. */
+/** Commands and engine on a separate database, without servers, queues or timers: nothing happens by itself. */
 export interface EngineGround {
   readonly database: OpenDatabase
   readonly viewer: Viewer
-  /** As one process has it, with a hub of its own. */
+  /** The context of one process, with its own hub. */
   process(db?: Kysely<Database>, tools?: readonly ToolDefinition[]): EngineContext & CommandContext
-  /** An agent with all the tools, and its main conversation. */
+  /** An agent with all tools, and its main conversation. */
   createAgent(): Promise<{ readonly agentId: string; readonly conversationId: string }>
   close(): Promise<void>
 }

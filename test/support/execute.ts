@@ -39,20 +39,20 @@ export interface Execution {
   /** Whatever the document asks for. */
   readonly data: any
   readonly errors: readonly { readonly code: unknown; readonly field: unknown; readonly message: string }[]
-  /** How many SQL statements it took, but for those that begin and end transactions. */
+  /** How many SQL statements it took, without those that begin and end transactions. */
   readonly statements: number
 }
 
-/** The schema on a database of its own, without a transport: errors are as a client would see them. */
+/** The schema on a separate database, without a transport. Errors are as a client would see them. */
 export interface Ground extends OpenDatabase {
   readonly viewer: Viewer
-  /** Of another tenant. */
+  /** The same for another tenant. */
   readonly stranger: Viewer
   readonly context: Omit<Context, 'viewer' | 'loaders'>
   execute(document: string, variables?: Record<string, unknown>, viewer?: Viewer): Promise<Execution>
-  /** The data; throws where there is an error. */
+  /** Returns the data. Throws if there is an error. */
   run(document: string, variables?: Record<string, unknown>, viewer?: Viewer): Promise<any>
-  /** Runs a mutation that must fail, and gives its one error. */
+  /** Runs a mutation that must fail, and returns its only error. */
   refusal(document: string, input: Record<string, unknown>, viewer?: Viewer): Promise<Execution['errors'][number]>
 }
 

@@ -7,11 +7,11 @@ export interface Statement {
 
 /** What Postgres did to execute a statement. */
 export interface Explanation {
-  /** Tables that it read from end to end. */
+  /** Tables that it read completely. */
   readonly scanned: readonly string[]
-  /** Rows that it looked at, whether they matched or not. */
+  /** Rows that it read, whether or not they matched. */
   readonly visited: number
-  /** Pages that it looked at. */
+  /** Pages that it read. */
   readonly blocks: number
   readonly plan: string
 }
@@ -29,7 +29,7 @@ interface PlanNode {
   readonly Plans?: readonly PlanNode[]
 }
 
-/** Executes a statement and undoes what it changed. */
+/** Executes a statement and rolls it back. */
 export async function explain(pool: pg.Pool, { sql, parameters }: Statement): Promise<Explanation> {
   const client = await pool.connect()
   try {

@@ -5,7 +5,7 @@ import { hookDatabase } from './gated-database.ts'
 export interface FailingDatabase extends OpenDatabase {
   /** The next `statements` statements fail. */
   failNext(statements: number): void
-  /** From now on every statement fails the first time that it is seen, and succeeds after that. */
+  /** From now on, every statement fails the first time it is executed and succeeds after that. */
   failEachOnce(): void
   /** Every statement succeeds again. */
   recover(): void
@@ -21,7 +21,7 @@ const failures: readonly (() => Error)[] = [
   () => Object.assign(new Error('sorry, too many clients already'), { code: '53300' }),
 ]
 
-/** `canFail` limits the failures to some statements, given their SQL. */
+/** `canFail` limits the failures to some statements, by their SQL. */
 export function createFailingDatabase(
   database: OpenDatabase,
   canFail: (statement: string) => boolean = () => true,

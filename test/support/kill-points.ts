@@ -1,4 +1,4 @@
-/** Where a server can be told to die. */
+/** Points at which a server can be told to die. */
 export const killPoints = [
   'after admission',
   'mid-stream',
@@ -8,5 +8,5 @@ export const killPoints = [
   'before the end',
   'after the end',
 ] as const
-/** Where only one that is storing files gets to: within the transaction, and once it is committed. */
+/** Points that only a server that stores files reaches: within the transaction, and after its commit. */
 export type KillPoint = (typeof killPoints)[number] | 'files written' | 'files committed'

@@ -3,7 +3,7 @@ import type pg from 'pg'
 import { createTestDatabase } from './database.ts'
 import type { OpenDatabase } from '../../src/store/open-database.ts'
 
-/** One tenant with much of everything, and the ids of what lists are filtered by. */
+/** One tenant with a lot of everything, and the ids that lists are filtered by. */
 export interface LargeDatabase extends OpenDatabase {
   readonly tenantId: string
   /** Has most of the runs. */
@@ -16,18 +16,18 @@ export interface LargeDatabase extends OpenDatabase {
 
 const counts = { conversations: 500, runs: 20_000 }
 
-/** When the first run was made; each further one is made a second later. */
+/** When the first run was accepted. Each further one follows a second later. */
 export const firstRunAt = new Date('2026-01-01T00:00:00.000Z')
 
 /**
- * A database as after months of use, made in seconds. Most runs have completed; of every 5,000 there is one of each
- * rare kind, and one in ten waits for approval. The rows refer to each other, but only as much as lists look at.
+ * A database as after months of use, generated in seconds. Most runs have completed; one of every 5,000 is of each rare
+ * kind, and one in ten waits for approval. Rows refer to each other only as far as lists need it.
  */
 export async function createLargeDatabase(): Promise<LargeDatabase> {
   const database = await createTestDatabase()
   const client = await database.pool.connect()
   try {
-    // Checks of foreign keys take most of the time, and the rows refer to each other by construction.
+    // Foreign key checks take most of the time, and the rows are consistent by construction.
     await client.query(`set session_replication_role = replica`)
     const ids = await fill(client)
     await client.query('reset session_replication_role')
@@ -39,7 +39,7 @@ export async function createLargeDatabase(): Promise<LargeDatabase> {
 }
 
 async function fill(client: pg.PoolClient) {
-  // The nth id of a kind, made so many seconds after the first run. Ids increase with n.
+  // The nth id of a kind, made this many seconds after the first run. Ids increase with n.
   await client.query(
     `
     create function pg_temp.nth_id(kind integer, n integer) returns uuid language sql immutable as $$
@@ -53,7 +53,7 @@ async function fill(client: pg.PoolClient) {
   const { tenant, agent, quiet, long } = rows[0]!
   const at = (n: string) => `('${firstRunAt.toISOString()}'::timestamptz + ${n} * interval '1 second')`
 
-  // The conversation of the nth run, and the position of its first message. Those of the long one have no gaps.
+  // The conversation of the nth run, and the position of its first message. The long conversation has no gaps.
   const place = `(select case when n % 10 = 0 then 0 when n in (1, 2, 3) then 1 else 2 + n % ${counts.conversations - 2} end as c,
     case when n % 10 = 0 then n / 5 + 1 else n * 2 + 1 end as position)`
 
@@ -72,7 +72,7 @@ async function fill(client: pg.PoolClient) {
      from generate_series(0, ${counts.conversations - 1}) n`,
     [tenant, agent, quiet],
   )
-  // Every tenth run is in the long conversation; the quiet agent's are among the first.
+  // Every tenth run is in the long conversation. Those of the quiet agent are among the first.
   await client.query(
     `insert into runs (id, tenant_id, agent_id, conversation_id, number, hold, previous_hold, kind, urgent, max_steps, created_at, request,
        metadata, status, stop_reason, next_seq, first_position, next_position, updated_at, started_at, finished_at)
@@ -96,7 +96,7 @@ async function fill(client: pg.PoolClient) {
   await client.query(
     `insert into run_log (run_id, first_seq, at, entries) select id, 2, created_at, '[["s","RUNNING"],["b",0]]' from runs`,
   )
-  // Every message holds the word "common", one in 5,000 the word "rare".
+  // Every message contains the word "common", one in 5,000 the word "rare".
   await client.query(
     `insert into messages (id, conversation_id, position, run_number, step_index, type, created_at, content)
      select pg_temp.nth_id(5 + part, n), pg_temp.nth_id(3, c), position + part, n + 1, case part when 1 then 0 end,

@@ -1,18 +1,18 @@
 import type { GraphQLClient } from './graphql-client.ts'
 
-/** One conversation that goes on and on, as a client that may lose its server at any moment keeps it up. */
+/** One long conversation, kept up by a client that may lose its server at any moment. */
 export interface LongHaul {
   readonly agent: string
-  /** Sends the turn until it is accepted, once, and waits until its run has ended. */
+  /** Sends the turn until it is accepted once, and waits until its run has ended. */
   turn(number: number): Promise<{ readonly status: string; readonly ms: number }>
-  /** What is wrong with what the model would be sent now; undefined where nothing is. */
+  /** What is wrong with the model's next request. Undefined if nothing is. */
   faultOfContext(): Promise<string | undefined>
 }
 
 export interface LongHaulOptions {
   readonly model: string
   readonly window: number
-  /** Who to ask now: after a kill, another process. */
+  /** The process to ask now: after a kill, another one. */
   readonly client: () => Promise<GraphQLClient>
 }
 
@@ -38,7 +38,7 @@ export async function startLongHaul({ model, window, client }: LongHaulOptions):
     },
   )
 
-  /** Tries again, wherever the server is then: each request may be made twice and does one thing. */
+  /** Tries again, wherever the server is by then. Each request may be repeated without a second effect. */
   async function insist<Data>(ask: (api: GraphQLClient) => Promise<Data>): Promise<Data> {
     for (let attempt = 0; ; attempt += 1) {
       try {
@@ -93,7 +93,7 @@ export async function startLongHaul({ model, window, client }: LongHaulOptions):
   }
 }
 
-/** As the scripted model reads it: plain talk, tools that work and fail, a model that fails. */
+/** Messages for the scripted model: plain talk, tools that work and fail, a model that fails. */
 function scriptOf(number: number): string {
   const talk = `turn ${number}: ${'we talked about this and that. '.repeat(3 + (number % 7))}`
   if (number % 29 === 0) return `fail error\n${talk}`

@@ -1,11 +1,11 @@
 import type { Bus, BusReceiver } from '../../src/live/bus.ts'
 import { unpackMessages, type RelayMessage } from '../../src/live/relay-messages.ts'
 
-/** A network of buses in one process, on which a test loses the messages that it chooses. */
+/** A network of buses in one process, which loses the messages that a test chooses. */
 export interface MemoryNetwork {
   /** A bus with an address of its own. */
   createBus(): Bus
-  /** Decides whether a message is lost. Set it at any time. */
+  /** Decides whether a message is lost. Can be set at any time. */
   isLost: (message: RelayMessage) => boolean
 }
 

@@ -26,17 +26,17 @@ export interface ReceivedMetric {
 export interface OtlpReceiver {
   readonly url: string
   readonly spans: ReceivedSpan[]
-  /** As they were sent last. */
+  /** The metrics as last received. */
   readonly metrics: Map<string, ReceivedMetric>
   readonly headers: Record<string, unknown>[]
-  /** The status of the next answers. 200 takes what is sent. */
+  /** The status of the next answers. With 200, what was sent is accepted. */
   status: number
   /** Waits for a span with this name. */
   span(name: string, trace?: string): Promise<ReceivedSpan>
   stop(): Promise<void>
 }
 
-/** A receiver of OTLP over HTTP that takes JSON, and refuses whatever the protocol does not have. */
+/** A receiver of OTLP over HTTP with JSON, which refuses everything that is not in the protocol. */
 export async function startOtlpReceiver(): Promise<OtlpReceiver> {
   const receiver = { spans: [], metrics: new Map(), headers: [], status: 200 } as unknown as OtlpReceiver
   const take = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
@@ -78,7 +78,7 @@ export async function startOtlpReceiver(): Promise<OtlpReceiver> {
   })
 }
 
-/** Throws where an object has other keys than these. */
+/** Throws if an object has keys other than these. */
 function only(value: Record<string, any>, ...keys: string[]): Record<string, any> {
   const strange = Object.keys(value).find((key) => !keys.includes(key))
   if (strange !== undefined) throw new Error(`unknown field ${strange}`)

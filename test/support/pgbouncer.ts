@@ -9,10 +9,10 @@ import { inject, onTestFinished } from 'vitest'
 
 const program = '/usr/sbin/pgbouncer'
 
-/** The tests with a real PgBouncer run where it is installed, as `apt-get install pgbouncer` does. */
+/** The tests with a real PgBouncer run if it is installed, for example with `apt-get install pgbouncer`. */
 export const havePgBouncer = existsSync(program)
 
-/** Starts a PgBouncer before the Postgres of the tests, until the test has finished. Resolves with its address. */
+/** Starts a PgBouncer in front of the tests' Postgres, until the test has finished. Resolves with its address. */
 export async function startPgBouncer(mode: 'session' | 'transaction' | 'statement'): Promise<string> {
   const { hostname, port, username, password, pathname } = new URL(inject('postgres').url)
   const folder = await mkdtemp(join(tmpdir(), 'pgbouncer-'))

@@ -1,9 +1,9 @@
 import { once } from 'node:events'
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 
-/** Stands between servers and their Postgres, so that a test can take the database away from them. */
+/** A proxy between servers and their Postgres, so that a test can make the database unavailable. */
 export interface PostgresProxy {
-  /** The database's address by way of the proxy. */
+  /** The database's address through the proxy. */
   readonly url: string
   /** Breaks every connection, and every new one, until `restore`. */
   cut(): void
@@ -15,7 +15,7 @@ export async function startPostgresProxy(databaseUrl: string): Promise<PostgresP
   const target = new URL(databaseUrl)
   const pairs = new Set<readonly [Socket, Socket]>()
   let isCut = false
-  // It goes on listening: another program could take the port meanwhile.
+  // It keeps listening, because another program could take the port meanwhile.
   const server = createServer((client) => {
     client.on('error', () => {})
     if (isCut) return client.destroy()

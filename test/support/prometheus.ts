@@ -1,4 +1,4 @@
-/** A strict reader of Prometheus' text format. Throws on anything that a scraper could trip over. */
+/** A strict parser of Prometheus' text format. Throws on anything that a scraper might not accept. */
 export interface Sample {
   readonly name: string
   readonly labels: Readonly<Record<string, string>>
@@ -54,7 +54,7 @@ function parseSample(line: string): Sample {
   return { name, labels: Object.fromEntries(pairs), value: Number(value) }
 }
 
-/** Buckets grow, end with +Inf, and the last one is the count. */
+/** Buckets increase, end with +Inf, and the last one equals the count. */
 function checkHistogram(name: string, { samples }: Family): void {
   const groups = Map.groupBy(samples, ({ labels: { le: _le, ...labels } }) => JSON.stringify(labels))
   for (const group of groups.values()) {

@@ -7,7 +7,7 @@ import { listLogEntries } from '../../src/store/run-log.ts'
 import type { Database } from '../../src/store/schema.ts'
 import type { Sent } from './world.ts'
 
-/** What clients were told and tools did, to be compared with what is stored. */
+/** What clients were told and tools did, for comparison with what is stored. */
 export interface Told {
   readonly conversationId: string
   readonly sent: readonly Sent[]
@@ -17,7 +17,7 @@ export interface Told {
 
 type Row<Table extends keyof Database> = Selectable<Database[Table]>
 
-/** Which of the promises a conversation that has come to rest does not keep. */
+/** Which of the promises a conversation does not keep once nothing happens in it any more. */
 export async function brokenPromises(db: Kysely<Database>, told: Told): Promise<string[]> {
   const { conversationId } = told
   const conversation = await db
@@ -55,7 +55,7 @@ function faultsOfRest(conversation: Row<'conversations'>, runs: readonly Row<'ru
   return conversation.active_run_id === null ? faults : [...faults, 'the conversation is still held']
 }
 
-/** What was accepted made one run and is stored once; what was refused did nothing. */
+/** A message that was accepted made one run and is stored once. A message that was refused had no effect. */
 function faultsOfInput(runs: readonly Row<'runs'>[], messages: readonly Row<'messages'>[], told: Told): string[] {
   const faults: string[] = []
   const stored = messages.flatMap((message) => (message.type === 'USER' ? [firstText(message.content)] : []))
@@ -82,7 +82,7 @@ function firstText(message: unknown): string | undefined {
   return (message as { content?: { text?: string }[] } | undefined)?.content?.[0]?.text
 }
 
-/** Messages are one unbroken sequence, and each run's are a range of it. */
+/** Messages are one sequence without gaps, and each run's messages are a range of it. */
 function faultsOfPositions(
   conversation: Row<'conversations'>,
   runs: readonly Row<'runs'>[],
@@ -102,7 +102,7 @@ function faultsOfPositions(
   return faults
 }
 
-/** The log is numbered without gaps, tells each message once, and a course of statuses that is possible. */
+/** The log is numbered without gaps, has each message once, and follows a possible sequence of statuses. */
 async function faultsOfLog(db: Kysely<Database>, run: Row<'runs'>, own: readonly Row<'messages'>[]): Promise<string[]> {
   const faults: string[] = []
   const entries = await listLogEntries(db, run.id, { after: 0, checkpoints: 10_000 })
@@ -152,7 +152,7 @@ async function faultsOfCalls(
     const returned = own.filter((message) => message.type === 'TOOL_RETURN' && message.step_index === index).length
     if (returned !== expected) faults.push(`step ${index} has ${returned} messages of returns`)
   }
-  // Requests that failed and requests for summaries are counted too.
+  // Failed requests and requests for summaries count too.
   const asked = steps.filter((step) => step.model_ms !== null).length
   if (run.steps < asked) faults.push(`${asked} requests were made for steps, and ${run.steps} counted`)
   return faults

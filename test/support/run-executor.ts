@@ -5,15 +5,15 @@ import { createLoaders } from '../../src/graphql/loaders.ts'
 import { schema } from '../../src/graphql/schema.ts'
 import type { Execution, Ground } from './execute.ts'
 
-/** The schema, asked by one tenant. Each operation has a context of its own. */
+/** The schema as one tenant uses it. Each operation has its own context. */
 export interface Executor {
-  /** The data; throws where there is an error. */
+  /** Returns the data. Throws if there is an error. */
   data(document: string, variables?: Record<string, unknown>): Promise<any>
-  /** The one error of an operation that must fail. */
+  /** Returns the only error of an operation that must fail. */
   error(document: string, variables?: Record<string, unknown>): Promise<Execution['errors'][number]>
   /** How many statements the operation takes. */
   statements(document: string, variables?: Record<string, unknown>): Promise<number>
-  /** The events, or what came instead of them. */
+  /** The events, or the errors instead of them. */
   subscribe(
     document: string,
     variables?: Record<string, unknown>,

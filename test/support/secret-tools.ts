@@ -1,6 +1,6 @@
 import { defineTool, type ToolDefinition } from '../../src/tools/registry.ts'
 
-/** Every execution, in the order in which they began. */
+/** Every execution, in the order in which they started. */
 export const executions: string[] = []
 
 /** The tools of the seed suite. Agents of the tests let `get_secret_code` wait for approval. */

@@ -9,13 +9,13 @@ export interface ServerProcess {
   /** Everything written so far. */
   readonly stdout: () => string
   readonly stderr: () => string
-  /** The address it is ready at; throws what it complained of if it ends instead. */
+  /** The address at which it is ready. Throws its error output if it ends instead. */
   ready(): Promise<string>
-  /** Settles when it has ended and nothing holds its output any more. */
+  /** Settles when it has ended and its output is closed. */
   readonly ended: Promise<{ code: number | null; signal: NodeJS.Signals | null }>
 }
 
-/** `node src/main.ts` as a process of its own, with nothing of our environment but what is given. */
+/** Runs `node src/main.ts` as a separate process, with none of our environment except what is given. */
 export function spawnMain(
   args: readonly string[],
   env: Readonly<Record<string, string>>,

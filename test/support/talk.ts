@@ -1,23 +1,23 @@
 import { gatedHandle } from './gated-model.ts'
 import type { GraphQLClient } from './graphql-client.ts'
 
-/** A client of one server that sends, decides, cancels and watches. Results are whatever the server answers. */
+/** A client of one server that sends, decides, cancels and watches. Results are whatever the server returns. */
 export interface Talk {
   createAgent(
     options?: { readonly tools?: readonly (string | AgentToolGiven)[] } & Record<string, unknown>,
   ): Promise<string>
-  /** `to` is an agent's or a conversation's id. */
+  /** `to` is the id of an agent or a conversation. */
   send(to: string, text: string, options?: object): Promise<any>
-  /** Sends what must be accepted, and gives the run's id. */
+  /** Sends a message that must be accepted, and returns the run's id. */
   start(to: string, text: string, options?: object): Promise<string>
   submit(runId: string, decisions: readonly object[], options?: Record<string, unknown>): Promise<any>
   cancel(input: Record<string, unknown>): Promise<any>
   run(id: string, waitMs?: number): Promise<any>
-  /** The run once it has paused or ended; throws where it does neither. */
+  /** Returns the run once it has paused or ended. Throws if it does neither. */
   settled(id: string): Promise<any>
   /** The calls that a run waits for, once it does. */
   pending(runId: string): Promise<any[]>
-  /** The messages of the run, each by its type and what is in it. */
+  /** The messages of the run, each by its type and content. */
   messages(runId: string): Promise<any[]>
   /** The run's whole log, each entry in one line. */
   log(runId: string): Promise<string[]>
@@ -31,16 +31,16 @@ export interface AgentToolGiven {
   readonly approvalOverride?: boolean
 }
 
-/** A subscriber, and what it has. */
+/** A subscriber, and what it has received. */
 export interface Watch {
   readonly lines: string[]
-  /** What its deltas built, by message or call. */
+  /** The text that its deltas add up to, by message or call. */
   readonly texts: Map<string, string>
   /** Messages that were announced, by id. */
   readonly messages: Map<string, any>
-  /** Resolves once a line that fits has come. */
+  /** Resolves once a matching line has arrived. */
   until(fits: (line: string) => boolean): Promise<void>
-  /** Resolves when the server ended the stream. */
+  /** Resolves when the server has ended the stream. */
   readonly ended: Promise<void>
   close(): Promise<void>
 }
@@ -193,7 +193,7 @@ function watchRun(client: GraphQLClient, runId: string): Watch {
       await socket.dispose()
     }
   })()
-  // Whoever waits for it gets the error; a server that stops during a watch is not an error here.
+  // Anyone waiting for it gets the error. A server that stops during a watch is not an error here.
   ended.catch(() => undefined)
   return {
     ...watch,

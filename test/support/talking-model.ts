@@ -20,9 +20,8 @@ export interface TalkingModel {
 }
 
 /**
- * Models that answer by a function of the request, each under `talk/<name>` with its window. As strict as a real one: a
- * request in which a call has no return, or that weighs more than the agent's window, is a failure that no test
- * expects.
+ * Models that answer with a function of the request, each under `talk/<name>` with its window. They are as strict as a
+ * real one: a request in which a call has no return, or that is larger than the agent's window, fails the test.
  */
 export function createTalkingModel(
   models: Readonly<Record<string, { readonly window: number; readonly answer: Answering }>>,

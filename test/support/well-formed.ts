@@ -1,6 +1,6 @@
 import type { ModelRequest } from '../../src/domain/model-request.ts'
 
-/** What a strict provider would refuse in a request; undefined where there is nothing. */
+/** What a strict provider would refuse in a request. Undefined if there is nothing. */
 export function faultOfRequest({ messages }: ModelRequest): string | undefined {
   let open: readonly string[] = []
   for (const [place, message] of messages.entries()) {

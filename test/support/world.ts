@@ -26,14 +26,16 @@ import { createGatedModel, gatedHandle, type GatedModel, type ModelCall } from '
 import { faultOfRequest } from './well-formed.ts'
 import { testWorker } from './worker-process.ts'
 
-/** A process that may be killed: from then on none of its statements is executed, and none of its answers is heard. */
+/**
+ * A process that may be killed. From then on, none of its statements is executed and none of its answers is received.
+ */
 export interface SmallProcess {
   readonly workerId: string
   readonly context: EngineContext & CommandContext
   readonly draining: AbortController
   readonly release: AbortController
   dead: boolean
-  /** The next statement is executed, and then the process dies before it hears of it. */
+  /** Executes the next statement, and kills the process before it gets the result. */
   diesAfterNext: boolean
 }
 
@@ -52,7 +54,7 @@ class Crash extends Error {}
 
 export interface Sent {
   readonly text: string
-  /** Undefined: the process died before the client had an answer. */
+  /** Undefined if the process died before the client had an answer. */
   outcome: AdmissionOutcome | undefined
 }
 
@@ -63,9 +65,9 @@ export type Answer =
   | { readonly type: 'answer'; readonly calls: readonly string[]; readonly thinks: boolean }
 
 /**
- * Processes, clients, a queue and a model in one place where nothing moves unless the test says so: every statement
- * of every process waits to be let through, every model call to be answered, every tool to be finished. Choices are
- * numbers: which of those that there are, counted around.
+ * Processes, clients, a queue and a model, of which nothing moves unless the test says so: every statement of every
+ * process waits to be let through, every model call to be answered, every tool to be finished. A choice is a number,
+ * taken modulo the number of possibilities.
  */
 export class World {
   readonly sent: Sent[] = []
@@ -73,7 +75,7 @@ export class World {
   readonly followUps: string[] = []
   /** How often each call was executed, by its idempotency key. */
   readonly executions = new Map<string, number>()
-  /** What went wrong that must never go wrong. */
+  /** Faults that must never happen. */
   readonly faults: string[] = []
   readonly #shared: SharedWorld
   readonly #processes: SmallProcess[] = []
@@ -100,11 +102,11 @@ export class World {
     for (let name = 0; name < processes; name++) await this.#startProcess(name)
   }
 
-  /** Kills everything that is left. */
+  /** Kills everything that is still running. */
   async close(): Promise<void> {
     for (const process of [...this.#processes, ...this.#stalled]) this.crash(process)
     await this.quiet()
-    // Other worlds share the queue: what is left here is not for them.
+    // Other worlds share the queue and must not find what is left here.
     const { db } = this.#shared.ground.database
     const ended = { status: 'CANCELLED', finished_at: new Date(), lease: null, worker_id: null } as const
     await db.updateTable('runs').set(ended).where('conversation_id', '=', this.conversationId).execute()
@@ -156,7 +158,9 @@ export class World {
     assertAlive(process)
   }
 
-  /** Waits until nothing moves by itself any more: what is executing waits for a lock that someone parked holds. */
+  /**
+   * Waits until nothing happens by itself any more: whatever is still executing waits for a lock of a parked statement.
+   */
   async quiet(): Promise<void> {
     const deadline = performance.now() + 10_000
     let idle = 0
@@ -197,7 +201,7 @@ export class World {
     this.#calls = this.#calls.filter((call) => !call.signal.aborted)
   }
 
-  /** A request to a process, which may die under it. */
+  /** A request to a process that may die meanwhile. */
   #act(process: SmallProcess, what: string, action: () => Promise<void>): void {
     this.#actors += 1
     void action()
@@ -210,7 +214,7 @@ export class World {
 
   // ── what clients do ──
 
-  /** A process that takes requests. */
+  /** A process that accepts requests. */
   alive(choice: number): SmallProcess | undefined {
     return among(
       this.#processes.filter((process) => !process.dead && !process.draining.signal.aborted),
@@ -236,26 +240,26 @@ export class World {
         maxTotalTokens: null,
         responseSchema: key === null ? responseSchema : null,
         whenBusy: key === null ? whenBusy : 'ENQUEUE',
-        // Keys are the tenant's, and worlds share one.
+        // Keys are unique in a tenant, and worlds share one.
         idempotencyKey: key && `${key} ${this.conversationId}`,
         metadata: {},
       })
     })
   }
 
-  /** Of the active run, or of any. */
+  /** The active run's, or any run's. */
   async cancel(process: SmallProcess, choice: number | null): Promise<void> {
     const run = choice === null ? undefined : among(await this.runs(), choice)
     const input = run ? { runId: run.id } : { conversationId: this.conversationId }
     this.#act(process, 'cancelRun', async () => {
       const cancelled = cancelRun(process.context, this.#shared.ground.viewer, input)
-      // It waits up to two seconds for the run, and nothing here waits for that.
+      // This waits up to two seconds for the run, but nothing here waits for it.
       this.#actors -= 1
       await cancelled.finally(() => (this.#actors += 1))
     })
   }
 
-  /** False where nothing waits. */
+  /** False if nothing waits. */
   async decide(
     process: SmallProcess,
     choice: number,
@@ -307,7 +311,7 @@ export class World {
 
   // ── what the rest of the world does ──
 
-  /** Claims a run and drives it. False where none can be claimed. */
+  /** Claims a run and drives it. False if none can be claimed. */
   async work(process: SmallProcess): Promise<boolean> {
     const waiting = (await this.runs()).filter(
       (run) => run.hold !== null && run.lease === null && ['QUEUED', 'RUNNING'].includes(run.status),
@@ -329,7 +333,7 @@ export class World {
     return true
   }
 
-  /** Lets one statement through. False where none waits. */
+  /** Lets one statement through. False if none waits. */
   step(choice: number): boolean {
     const parked = among(this.#parked, choice)
     if (!parked) return false
@@ -338,7 +342,7 @@ export class World {
     return true
   }
 
-  /** As `step`, and its process dies before it hears of it. */
+  /** Like `step`, but its process dies before it gets the result. */
   stepAndDie(choice: number): void {
     const parked = among(this.#parked, choice)
     if (parked) parked.process.diesAfterNext = true
@@ -383,7 +387,7 @@ export class World {
     process.release.abort()
   }
 
-  /** Others take it for dead, and it goes on: it was stopped for a while, or cut off. */
+  /** Others declare it dead, and it continues: it was paused for a while, or cut off. */
   async stall(process: SmallProcess): Promise<void> {
     await this.#giveUp(process)
     this.#stalled.push(process)
@@ -396,13 +400,13 @@ export class World {
     await freeRunsOfTheDead(db)
   }
 
-  /** First no new steps, and the second time no more of those that run. */
+  /** The first time it starts no new steps, the second time it lets go of those that are running. */
   drain(process: SmallProcess): void {
     if (process.draining.signal.aborted) process.release.abort()
     else process.draining.abort()
   }
 
-  /** The dead are found, and others take their place. */
+  /** Finds the dead workers and replaces them. */
   async sweep(): Promise<void> {
     for (const [name, process] of this.#processes.entries()) {
       if (!process.dead) continue
@@ -421,7 +425,7 @@ export class World {
       .execute()
   }
 
-  /** Everything goes on in order until nothing is left to do: models answer, tools finish, people say no. */
+  /** Everything continues in order until nothing is left to do: models answer, tools finish, people deny. */
   async settle(): Promise<void> {
     for (let round = 0; round < 500; round++) {
       await this.quiet()
@@ -454,11 +458,11 @@ const tools = [
   defineTool({ name: 'ask', description: '', parameters, requiresApproval: true, run: () => '' }),
 ]
 
-/** What worlds have in common. */
+/** What all worlds share. */
 export interface SharedWorld {
   readonly ground: EngineGround
   readonly model: GatedModel
-  /** Every statement that waits has a connection. */
+  /** Every waiting statement needs a connection. */
   readonly pool: pg.Pool
   readonly ids: { next(): string }
   close(): Promise<void>
@@ -468,9 +472,9 @@ export async function createSharedWorld(): Promise<SharedWorld> {
   const model = createGatedModel()
   const ground = await createEngineGround({ providers: [model.provider], model: gatedHandle, tools })
   const pool = new pg.Pool({ connectionString: ground.database.url, max: 40, idleTimeoutMillis: 0 })
-  // The database may be dropped before the last of them has closed.
+  // The database may be dropped before the last connection has closed.
   pool.on('connect', (client) => client.on('error', () => {}))
-  // All of them now: connecting takes a while that nobody here could see.
+  // All connections are opened now, because opening one takes a while that a world could not observe.
   const clients = await Promise.all(Array.from({ length: 40 }, () => pool.connect()))
   for (const client of clients) client.release()
   return {

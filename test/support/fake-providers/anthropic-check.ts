@@ -8,16 +8,16 @@ const fields = [
 ]
 
 export interface IssuedThinking {
-  /** What each signature was given for: the model and all that came before the block. */
+  /** What each signature was made for: the model and everything before the block. */
   readonly signatures: ReadonlyMap<string, { readonly model: string; readonly prefix: string }>
   readonly redacted: ReadonlySet<string>
 }
 
-/** As strict as the Messages API, for the generations of models that differ. */
+/** As strict as the Messages API, including how generations of models differ. */
 export function checkAnthropic(request: ReceivedRequest, issued: IssuedThinking): Refusal | undefined {
   const { path, headers, body } = request
   if (path !== '/v1/messages') return { status: 404, body: { error: { type: 'not_found_error', message: path } } }
-  // Both ways are taken; the SDK uses the second.
+  // Both are accepted. The SDK uses the second.
   const key = headers['x-api-key'] ?? headers.authorization?.replace(/^Bearer /, '')
   if (key !== secretKey) return anthropicError('authentication')
   if (!headers['anthropic-version']) return invalid('anthropic-version: header is required')
@@ -162,7 +162,7 @@ function badThinking(body: any, place: number, issued: IssuedThinking): string |
   return undefined
 }
 
-/** All that comes before a message, but for cache marks, which may move. */
+/** Everything before a message, except for cache marks, which may move. */
 export function prefixOf({ system, tools, messages }: any, end: number): string {
   return JSON.stringify({ system, tools, messages: messages.slice(0, end) }, (key, value) =>
     key === 'cache_control' ? undefined : value,

@@ -13,7 +13,7 @@ const messageFields: Record<string, string[]> = {
   tool: ['role', 'content', 'tool_call_id'],
 }
 
-/** As strict as Chat Completions, and as a server that wants its reasoning back while calls are being answered. */
+/** As strict as Chat Completions, and as a server that wants its reasoning back while its calls are being answered. */
 export function checkChat(request: ReceivedRequest): Refusal | undefined {
   const denied = openaiAccess(request, '/v1/chat/completions', secretKey)
   if (denied) return denied
@@ -83,7 +83,7 @@ function checkMessages(messages: readonly any[]): Refusal | undefined {
   return open.size > 0 ? badRequest('Tool calls without results at the end.') : undefined
 }
 
-/** Templates of open models parse them. */
+/** Templates of open models parse the arguments. */
 function isJson(text: string): boolean {
   try {
     return typeof JSON.parse(text) === 'object'
