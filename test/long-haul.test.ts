@@ -15,7 +15,7 @@ const isLong = process.env['HOLDPOINT_LONG'] === '1'
 const window = 3_000
 
 test.skipIf(isLong)(
-  '[LNG1] a conversation goes on in a small window, with a sleeptime agent beside it',
+  '[LNG1] a long conversation in a small window, with a sleeptime agent',
   { timeout: 60_000 },
   async () => {
     const app = await startTestApp()

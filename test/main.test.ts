@@ -172,7 +172,7 @@ describe('keys', () => {
 })
 
 describe('serve', () => {
-  test('[CLI5] prints one line when ready, and after SIGTERM ends by itself with status 0, and Postgres with it', async () => {
+  test('[CLI5] prints one line when ready, and after SIGTERM ends by itself with status 0, together with Postgres', async () => {
     const server = run([])
     expect(await alive(await server.ready())).toBe(true)
     expect(server.stdout()).toMatch(/^ready http:\/\/127\.0\.0\.1:\d+\/graphql\n$/)
@@ -226,7 +226,7 @@ describe('serve', () => {
     expect(await postmaster()).toBeUndefined()
   })
 
-  test('[CLI11] outlives a rejected promise that nothing handles, and stops in order after an uncaught exception', async () => {
+  test('[CLI11] outlives a rejected promise that nothing handles, and shuts down after an uncaught exception', async () => {
     const tools = join(folder.path, 'faulty.mjs')
     await writeFile(
       tools,

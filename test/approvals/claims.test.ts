@@ -65,7 +65,7 @@ async function claimOf({ app }: Ground, call: { readonly id: string }) {
 
 const granted = { __typename: 'ClaimToolCallSuccess' }
 
-test('[CLM1] of several clients one gets the claim, which it may extend; the others are refused with who has it', async () => {
+test('[CLM1] only one of several clients gets the claim and may extend it; the others are told who has it', async () => {
   const { runId, calls } = await ask()
   const ids = ['tab 1', 'tab 2', 'tab 3']
   const answers = await Promise.all(ids.map((id, index) => claim(index % 2 ? other : ground, calls[0], id)))
@@ -84,7 +84,7 @@ test('[CLM1] of several clients one gets the claim, which it may extend; the oth
   await talk.cancel({ runId })
 })
 
-test('[CLM2] a claim that has run out is gone, and another client may claim the call', async () => {
+test('[CLM2] an expired claim is void, and another client may claim the call', async () => {
   const { runId, calls } = await ask()
   expect(await claim(ground, calls[0], 'tab 1', 1_000)).toMatchObject(granted)
   expect(await claimOf(other, calls[0])).toEqual({ claimantId: 'tab 1' })
@@ -96,7 +96,7 @@ test('[CLM2] a claim that has run out is gone, and another client may claim the 
   await talk.cancel({ runId })
 })
 
-test('[CLM3] the first result counts, whoever has the claim; the stream and the inbox tell of the claim', async () => {
+test('[CLM3] the first result counts, whoever has the claim; the stream and the inbox show the claim', async () => {
   const { runId, calls } = await ask()
   const watch = talk.watch(runId)
   const socket = ground.app.webSocket()
@@ -151,7 +151,7 @@ test('[CLM4] a call that does not wait, or waits for approval, cannot be claimed
   }
 })
 
-test('[CLM5] a claim whose process dies is stored whole or not at all, and the call can be answered', async () => {
+test('[CLM5] a claim whose process dies is stored completely or not at all, and the call can still be answered', async () => {
   const statements: string[] = []
   let armed = false
   const attempt = async () => {

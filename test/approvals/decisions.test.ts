@@ -99,7 +99,7 @@ describe('requests', () => {
     await talk.cancel({ runId })
   })
 
-  test('[APR5] test_invoke_approval_request_stream: a pause does not end the stream, and the whole tells the order', async () => {
+  test('[APR5] test_invoke_approval_request_stream: a pause does not end the stream, which shows everything in order', async () => {
     const agent = await talk.createAgent(secretAgent)
     const runId = await talk.start(agent, 'call the tool')
     const watch = talk.watch(runId)
@@ -137,7 +137,7 @@ describe('requests', () => {
     ])
   })
 
-  test('[APR6] test_invoke_tool_after_turning_off_requires_approval: a call that waits goes on waiting, the next runs directly', async () => {
+  test('[APR6] test_invoke_tool_after_turning_off_requires_approval: a waiting call keeps waiting, the next one runs at once', async () => {
     const agent = await talk.createAgent(secretAgent)
     const { runId, calls } = await ground.ask(agent)
     await ground.app.data(
@@ -194,7 +194,7 @@ const kinds = [
 ]
 
 describe.each(kinds)('$kind', ({ suite, decide, decision, status, returned }) => {
-  test(`[APR7] test_${suite}_request, test_${suite}_cursor_fetch: it is stored with who and when, and the model reads the return`, async () => {
+  test(`[APR7] test_${suite}_request, test_${suite}_cursor_fetch: the decision is stored with who and when, and the model reads the return`, async () => {
     const agent = await talk.createAgent(secretAgent)
     executions.length = 0
     const { runId, calls } = await ground.ask(agent)
@@ -236,7 +236,7 @@ describe.each(kinds)('$kind', ({ suite, decide, decision, status, returned }) =>
     expect(await talk.settled(next)).toMatchObject({ status: 'COMPLETED', answer: 'you are welcome' })
   })
 
-  test(`[APR9] test_${suite}_and_follow_up_with_error: the model failing undoes neither decision nor return; retry and next message work`, async () => {
+  test(`[APR9] test_${suite}_and_follow_up_with_error: a failing model undoes neither decision nor return; retry and next message work`, async () => {
     const agent = await talk.createAgent(secretAgent)
     executions.length = 0
     const { runId, calls } = await ground.ask(agent)

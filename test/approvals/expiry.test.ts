@@ -50,7 +50,7 @@ test('[APR26] a call that nobody decided in time is denied, and the model reads 
   expect(executions).toEqual([])
 })
 
-test('[APR27] only what has a time and is undecided expires: the rest of the step waits on', async () => {
+test('[APR27] only undecided calls with a time limit expire: the rest of the step keeps waiting', async () => {
   const implementation = { client: true }
   const openDoor = { name: 'open_door', parameters: { type: 'object' }, implementation, approvalTimeoutMs: timeoutMs }
   await ground.app.data('mutation ($input: UpsertToolInput!) { upsertTool(input: $input) { tool { id } } }', {
@@ -109,7 +109,7 @@ test('[APR28] a decision at the moment of expiry either wins or is refused, neve
   expect(seen).not.toContain('after SubmitApprovalsSuccess')
 })
 
-test('[APR29] a run waits for days and across restarts; what expired while nobody was up is denied by whoever comes', async () => {
+test('[APR29] a run waits for days and across restarts; calls that expired while no process ran are denied by the next one', async () => {
   const database = await createTestDatabase()
   const first = await startGround({ database }, ground.model)
   await setTimeoutOf(first, 24 * 60 * 60 * 1_000)

@@ -56,7 +56,7 @@ test('[APR30] the last decisions, made at the same moment in two processes, cont
   }
 })
 
-test('[APR31] of two different decisions about one call at the same moment, one stands and the other is refused', async () => {
+test('[APR31] of two different decisions about one call at the same moment, one counts and the other is refused', async () => {
   for (let round = 0; round < 4; round += 1) {
     const agent = await talk.createAgent(secretAgent)
     executions.length = 0
@@ -74,7 +74,7 @@ test('[APR31] of two different decisions about one call at the same moment, one 
   }
 })
 
-test('[APR32] a decision whose process dies is stored whole or not at all, wherever it dies, and asked again it succeeds once', async () => {
+test('[APR32] a decision whose process dies is stored completely or not at all, wherever it dies, and succeeds once when repeated', async () => {
   const statements: string[] = []
   const decide = async (): Promise<void> => {
     const agent = await talk.createAgent(secretAgent)
@@ -124,7 +124,7 @@ function isOfDecision(statement: string): boolean {
   return !/from workers|pending and expires_at|next_seq" from "runs"/.test(statement)
 }
 
-test('[APR33] a pause outlives the process: another one goes on with the same run and the same stream', async () => {
+test('[APR33] a pause outlives the process: another one continues the same run and the same stream', async () => {
   const agent = await talk.createAgent(secretAgent)
   const third = await startGround({ database }, ground.model)
   const { runId, calls } = await third.ask(agent)

@@ -82,7 +82,7 @@ test('[APR19] a different decision is AlreadyDecidedRefusal with the decision, w
   expect(await talk.log(runId)).toEqual(log)
 })
 
-test('[APR37] where nothing waits, calls that never waited, expired or were cancelled are NoPendingApprovalRefusal', async () => {
+test('[APR37] if nothing waits, calls that never waited, expired or were cancelled are NoPendingApprovalRefusal', async () => {
   const nothing = { __typename: 'NoPendingApprovalRefusal', message: 'No tool call is currently awaiting approval.' }
   const agent = await talk.createAgent(secretAgent)
   const { runId, calls } = await ground.ask(agent, [...two, ['roll_dice', { sides: 6 }]])
@@ -98,7 +98,7 @@ test('[APR37] where nothing waits, calls that never waited, expired or were canc
   expect(await talk.submit(runId, [deny(calls[0])])).toMatchObject({ __typename: 'AlreadyDecidedRefusal' })
 })
 
-test('[APR20] the same decision again succeeds and changes nothing, while the run waits, goes on and has ended', async () => {
+test('[APR20] the same decision again succeeds and changes nothing, while the run waits, after it continued and after it ended', async () => {
   const agent = await talk.createAgent(secretAgent)
   executions.length = 0
   const { runId, calls } = await ground.ask(agent, two)
@@ -120,7 +120,7 @@ test('[APR20] the same decision again succeeds and changes nothing, while the ru
   expect(executions).toEqual(['get_secret_code edited'])
 })
 
-test('[APR21] with one idempotency key the whole mutation is one, its follow-up too; with other input it is a conflict', async () => {
+test('[APR21] with one idempotency key the whole mutation happens once, including its follow-up; other input is a conflict', async () => {
   const agent = await talk.createAgent(secretAgent)
   const { runId, calls } = await ground.ask(agent)
   const options = { idempotencyKey: `key of ${runId}`, followUp: [{ text: 'and then' }] }
@@ -139,7 +139,7 @@ test('[APR21] with one idempotency key the whole mutation is one, its follow-up 
   expect((await talk.messages(runId)).filter((message) => message.__typename === 'UserMessage')).toHaveLength(2)
 })
 
-test('[APR22] without a key, a follow-up that came with the same decision is not taken twice, and another one is refused, not lost', async () => {
+test('[APR22] without a key, a follow-up that came with the same decision is stored once, and another one is refused, not lost', async () => {
   const agent = await talk.createAgent(secretAgent)
   const { runId, calls } = await ground.ask(agent, two)
   const first = [approve(calls[0])]
@@ -167,7 +167,7 @@ test('[APR22] without a key, a follow-up that came with the same decision is not
   expect((await talk.messages(runId)).filter((message) => message.__typename === 'UserMessage')).toHaveLength(3)
 })
 
-test('[APR23] a follow-up stays in the conversation where the run ends instead: terminal tool, step limit, cancel', async () => {
+test('[APR23] if the run ends instead of continuing (terminal tool, step limit, cancel), a follow-up stays in the conversation', async () => {
   const toolRules = [{ kind: 'TERMINAL', tool: 'get_secret_code' }]
   const cases = [
     { agent: { ...secretAgent, toolRules }, options: {}, ends: { status: 'COMPLETED', stopReason: 'TOOL_RULE' } },
@@ -198,7 +198,7 @@ test('[APR23] a follow-up stays in the conversation where the run ends instead: 
   await ground.expectUsable(agent)
 })
 
-test('[APR24] a message while a run waits: queued behind it, or in its place once it is cancelled and what waited is denied', async () => {
+test('[APR24] a message while a run waits queues behind it, or replaces it: then the waiting calls are denied', async () => {
   const agent = await talk.createAgent(secretAgent)
   const { runId, calls } = await ground.ask(agent)
   const behind = await talk.start(agent, 'behind', { whenBusy: 'ENQUEUE' })

@@ -32,7 +32,7 @@ async function createPausedRun() {
 
 const submit = 'mutation ($input: SubmitApprovalsInput!) { submitApprovals(input: $input) { __typename } }'
 
-test('[APR34] deciding takes APPROVE, a client tool’s result RUN, scope AGENT also MANAGE; another key is FORBIDDEN', async () => {
+test('[APR34] deciding requires APPROVE, a client tool’s result RUN, scope AGENT also MANAGE; another key is FORBIDDEN', async () => {
   const followUp = [{ text: 'and then' }]
   type Case = [
     scopes: ApiScope[],

@@ -91,7 +91,7 @@ test('[APR39] a call waits until as many different actors as its tool requires h
   expect(await decide(as('bob'), runId, deny(call))).toMatchObject({ __typename: 'AlreadyDecidedRefusal' })
 })
 
-test('[APR39] one denial or client result settles a call that needs several approvals', async () => {
+test('[APR39] one denial or client result decides a call that needs several approvals', async () => {
   for (const settle of [deny, (call: { readonly id: string }) => giveReturn(call, 'paid by hand')]) {
     const { runId, call } = await createPausedRun({ required: 2 })
     await decide(as('ann'), runId, approve(call, { arguments: { sum: 5 } }))
@@ -121,7 +121,7 @@ test('[APR40] an approval counts for the arguments that it was given for, and th
 
 const uuidOf = (id: string) => id.slice(4).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
 
-test('[APR41] who started the run cannot approve a call whose tool excludes the sender, but can deny it', async () => {
+test('[APR41] whoever started the run cannot approve a call whose tool excludes the sender, but can deny it', async () => {
   const { runId, call } = await createPausedRun({ excludesSender: true })
   expect(await decide(as('sam'), runId, approve(call))).toEqual({
     __typename: 'SelfApprovalRefusal',

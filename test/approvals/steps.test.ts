@@ -21,7 +21,7 @@ const mixed = [
   ['get_secret_code', { text: 'three' }],
 ] as const
 
-test('[APR11] test_parallel_tool_calling: a mixed step holds everything back, and one message returns it all in call order', async () => {
+test('[APR11] test_parallel_tool_calling: if one call of a step waits, all wait, and one message returns them all in call order', async () => {
   const agent = await talk.createAgent(secretAgent)
   executions.length = 0
   const { runId, calls } = await ground.ask(agent, mixed)
@@ -62,7 +62,7 @@ test('[APR11] test_parallel_tool_calling: a mixed step holds everything back, an
   await ground.expectUsable(agent)
 })
 
-test('[APR12] decisions come one by one in any order: each is told at once, the rest waits, the last continues the run', async () => {
+test('[APR12] decisions come one by one in any order: each is announced at once, the rest wait, the last continues the run', async () => {
   const agent = await talk.createAgent(secretAgent)
   const { runId, calls } = await ground.ask(agent, mixed)
   const watch = talk.watch(runId)
@@ -90,7 +90,7 @@ test('[APR12] decisions come one by one in any order: each is told at once, the 
   expect(response.decisions.map((decision: any) => decision.kind)).toEqual(['APPROVED', 'DENIED', 'APPROVED'])
 })
 
-test('[APR13] edited arguments are what the tool runs with; those that do not fit are refused with each place', async () => {
+test('[APR13] a tool runs with the edited arguments; arguments that do not match are refused with each problem', async () => {
   const agent = await talk.createAgent(secretAgent)
   const { runId, calls } = await ground.ask(agent, [
     ['get_secret_code', hello],
@@ -120,7 +120,7 @@ test('[APR13] edited arguments are what the tool runs with; those that do not fi
   expect(await talk.submit(runId, edit)).toMatchObject({ __typename: 'SubmitApprovalsSuccess' })
 })
 
-test('[APR14] scope RUN reaches the later calls of the tool in this run, scope AGENT every later run', async () => {
+test('[APR14] scope RUN covers later calls of the tool in this run, scope AGENT those of every later run', async () => {
   const agent = await talk.createAgent(secretAgent)
   const { runId, calls } = await ground.ask(agent)
   await talk.submit(runId, [approve(calls[0], { scope: 'RUN' })])
@@ -180,7 +180,7 @@ test('[APR15] a rule, the agent’s setting, the tool’s condition and `require
   await setTool({ requiresApproval: false })
 })
 
-test('[APR16] a client tool of the request waits for its result alone, and hides the server’s tool of its name', async () => {
+test('[APR16] a client tool of the request waits only for its result, and hides the server’s tool of the same name', async () => {
   const agent = await talk.createAgent(secretAgent)
   executions.length = 0
   const clientTools = [
@@ -240,7 +240,7 @@ test('[APR16] a client tool of the request waits for its result alone, and hides
   await ground.expectUsable(agent)
 })
 
-test('[APR17] a client result is cut to the tool’s limit, and is the same again only if it was sent the same', async () => {
+test('[APR17] a client result is cut to the tool’s limit, and compared with an earlier one by what was sent', async () => {
   const agent = await talk.createAgent(secretAgent)
   const tool = await talk.toolId('get_secret_code')
   const limit = (returnCharLimit: number | null) =>

@@ -58,7 +58,7 @@ test('[ACT1] a message, a follow-up and a decision each name the person they cam
   expect(run.steps[0].toolCalls[0].decision).toEqual({ decidedBy: 'GRACE', actor: actor('grace') })
 })
 
-test('[ACT1] another version of a turn was started by whoever asked for it; its message keeps its sender', async () => {
+test('[ACT1] whoever asks for another version of a turn has started it; its message keeps its sender', async () => {
   const [ada, grace] = [await person('ada'), await person('grace')]
   const agent = await admin.createAgent(secretAgent)
   const first = await ada.start(agent, 'a question')

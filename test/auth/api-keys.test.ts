@@ -66,7 +66,7 @@ describe('API keys', () => {
     expect(node).toEqual({ id })
   })
 
-  it('[KEY2] the first use of a key is noted', async () => {
+  it('[KEY2] the first use of a key is recorded', async () => {
     const key = await createKey({ scopes: ['READ'] })
     const usedAt = async () => {
       const { node } = await admin.data('query ($id: ID!) { node(id: $id) { ... on ApiKey { lastUsedAt } } }', {
@@ -119,7 +119,7 @@ describe('API keys', () => {
   })
 
   it.each(['Bearer hp_nonsense', 'Bearer nonsense', 'Basic aHA6', ''])(
-    '[KEY6] a wrong key is told at once, over HTTP by 401 and to a WebSocket client with default settings by 4401: %j',
+    '[KEY6] a wrong key is reported at once, over HTTP with 401 and to a WebSocket client with default settings with 4401: %j',
     async (authorization) => {
       const client = createGraphQLClient(one.url)
       const { status } = await client.request(who, {}, { headers: { authorization } })

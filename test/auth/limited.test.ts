@@ -234,7 +234,7 @@ describe('a token that is limited to a conversation', () => {
     expect(types.at(-1)).toBe('RunStatusChanged')
   })
 
-  test('[REA6] `lastStopReason` of an agent tells of the reached conversations alone', async () => {
+  test('[REA6] `lastStopReason` of an agent covers only conversations within reach', async () => {
     const client = await tokenFor({ allowedConversationIds: [grace.conversationId] })
     const query = 'query ($id: ID!) { agent(id: $id) { lastStopReason } }'
     expect((await client.data(query, { id: ada.agentId })).agent.lastStopReason).toBe('REQUIRES_APPROVAL')

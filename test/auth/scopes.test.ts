@@ -72,7 +72,7 @@ describe('keys with few scopes', () => {
     expect(codes(await ask(runner, { query: 'subscription { approvalInbox { __typename } }' }))).toEqual(['FORBIDDEN'])
   })
 
-  it('[SCP2] see what their own mutation changed, and need READ for what leads away from it', async () => {
+  it('[SCP2] see what their own mutation changed, and need READ for links to other objects', async () => {
     const send = (more: string) =>
       `mutation ($id: ID!) { sendMessage(input: { to: { agentId: $id }, messages: [{ text: "say hi" }], whenBusy: ENQUEUE, waitMs: 10000 }) {
         ... on SendMessageSuccess { run { id status answer pendingToolCalls { id } ${more} } } } }`

@@ -52,7 +52,7 @@ beforeAll(async () => {
 })
 afterAll(() => app.stop())
 
-test('[TEN6] a tenant that is made while a server runs has the tools in code, as the code has them', async () => {
+test('[TEN6] a tenant that is created while a server runs has the tools in code, as the code defines them', async () => {
   const { tools } = await stranger.data('{ tools(first: 100) { nodes { name requiresApproval isAvailable } } }')
   expect(tools.nodes).toContainEqual({ name: 'in_code', requiresApproval: true, isAvailable: true })
   expect(tools.nodes).toContainEqual({ name: 'memory_insert', requiresApproval: false, isAvailable: true })

@@ -119,7 +119,7 @@ describe('createToken', () => {
     })
   })
 
-  it('[TOK4] a token ends with the key that made it, also in sockets and other processes', async () => {
+  it('[TOK4] a token ends with the key that created it, also on sockets and in other processes', async () => {
     const key = await createKey(['MANAGE', 'READ'])
     const token = await createToken({}, clientOf(key.secret))
     const nested = await createToken(

@@ -11,7 +11,7 @@ beforeAll(async () => {
 })
 afterAll(() => ground.close())
 
-test('[CAN24] a child run is cancelled by itself, not with its parent', async () => {
+test('[CAN24] a child run is cancelled separately, not together with its parent', async () => {
   const make = createFixtures(ground.db)
   const tenant = { tenant_id: ground.viewer.tenantId }
   const start = async (given: object) => {

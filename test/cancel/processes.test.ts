@@ -31,7 +31,7 @@ const cancelled = { __typename: 'CancelRunSuccess', run: { status: 'CANCELLED', 
 const startWorker = (env: Record<string, string> = {}) =>
   startGround({ database, role: 'worker', tools: [stubborn.definition], env }, model)
 
-test('[CAN16] with no worker at all, a queued run is wound down by the command itself', async () => {
+test('[CAN16] if there is no worker, the command ends a queued run itself', async () => {
   const agent = await talk.createAgent(secretAgent)
   const runId = await talk.start(agent, 'hi')
   expect(await talk.cancel({ agentId: agent })).toMatchObject({
@@ -54,7 +54,7 @@ test('[CAN17] a cancel reaches the worker of another process, and what it stream
   await worker.app.stop()
 })
 
-test('[CAN18] news that is lost is found by looking: the flag alone is enough', async () => {
+test('[CAN18] a cancel whose stop request was lost is found by the sweep: the stored flag is enough', async () => {
   const worker = await startWorker()
   const agent = await talk.createAgent(secretAgent)
   const runId = await talk.start(agent, 'tell me')
@@ -66,7 +66,7 @@ test('[CAN18] news that is lost is found by looking: the flag alone is enough', 
   await worker.app.stop()
 })
 
-test('[CAN19] where winding down takes longer than two seconds, the mutation answers with CANCELLING', async () => {
+test('[CAN19] if a worker needs more than two seconds to stop, the mutation returns CANCELLING', async () => {
   const worker = await startWorker({ HOLDPOINT_TOOL_GRACE_MS: '2600' })
   const agent = await talk.createAgent({ tools: ['stubborn'] })
   const runId = await talk.start(agent, 'work')
@@ -85,7 +85,7 @@ test('[CAN19] where winding down takes longer than two seconds, the mutation ans
   await worker.app.stop()
 })
 
-test('[CAN20] a server that stops does not cancel: the run is handed back, goes on elsewhere, and can be cancelled there', async () => {
+test('[CAN20] a server that stops does not cancel: the run is handed back, continues elsewhere, and can be cancelled there', async () => {
   const agent = await talk.createAgent(secretAgent)
   const first = await startWorker({ HOLDPOINT_DRAIN_MS: '0' })
   const runId = await talk.start(agent, 'tell me')
@@ -111,7 +111,7 @@ test('[CAN20] a server that stops does not cancel: the run is handed back, goes 
   await third.app.stop()
 })
 
-test('[CAN21] the run of a worker that was killed ends CANCELLED without another model call', async () => {
+test('[CAN21] a cancelled run whose worker is killed ends CANCELLED without another model call', async () => {
   const worker = spawnMain(['worker'], { DATABASE_URL: database.url, LOG_LEVEL: 'fatal' })
   const agent = await talk.createAgent({ model: 'demo/scripted' })
   const text = 'slow 60000\nsay never'
@@ -140,7 +140,7 @@ test('[CAN21] the run of a worker that was killed ends CANCELLED without another
   await second.watch.ended
 }, 60_000)
 
-test('[CAN22] of a cancel and an end that wait for the same lock, the first to come stands', async () => {
+test('[CAN22] if a cancel and an end wait for the same lock, the first one counts', async () => {
   const worker = await startWorker()
   const locker = await database.pool.connect()
   /** How many others wait for a lock. */

@@ -165,7 +165,7 @@ describe.each(['one process', 'two processes'])('%s', (processes) => {
     return run.status
   }
 
-  test('[CAN23] a cancel at any named point of a run ends it once, and the conversation goes on', async () => {
+  test('[CAN23] a cancel at any named point of a run ends it once, and the conversation continues to work', async () => {
     const agent = await talk.createAgent(secretAgent)
     counts = { before: 0, after: 0 }
     seen = []

@@ -27,7 +27,7 @@ async function expectOneEnd(runId: string, status = 'CANCELLED'): Promise<void> 
 }
 
 describe('queued', () => {
-  test('[CAN1] a queued run ends, keeps its input and leaves the conversation as it was; the run before it goes on', async () => {
+  test('[CAN1] a queued run ends, keeps its input and does not change the conversation; the run before it continues', async () => {
     const agent = await talk.createAgent(secretAgent)
     const first = await talk.start(agent, 'first')
     const call = await ground.model.nextCall()
@@ -167,7 +167,7 @@ describe('model streaming', () => {
 describe('tools running', () => {
   const agentOf = () => talk.createAgent({ tools: ['stubborn', 'roll_dice', 'get_secret_code'] })
 
-  test('[CAN6] test_cancellation_during_tool_execution: what finishes in the grace period keeps its result, the rest says cancelled, nothing new starts', async () => {
+  test('[CAN6] test_cancellation_during_tool_execution: a tool that finishes in the grace period keeps its result, the others return that they were cancelled, nothing new starts', async () => {
     const agent = await agentOf()
     executions.length = 0
     const runId = await talk.start(agent, 'work')
@@ -210,7 +210,7 @@ describe('tools running', () => {
 })
 
 describe('waiting for approval', () => {
-  test('[CAN8] test_parallel_tool_calling_cancellation_with_denials: every call gets a return: the client’s where it was given, else that the user cancelled', async () => {
+  test('[CAN8] test_parallel_tool_calling_cancellation_with_denials: every call gets a return: the client’s result if there is one, otherwise that the user cancelled', async () => {
     const agent = await talk.createAgent(secretAgent)
     executions.length = 0
     const { runId, calls } = await ground.ask(agent, [
@@ -323,7 +323,7 @@ describe('ended', () => {
     await ground.expectUsable(agent)
   })
 
-  test('[CAN13] a run in one conversation is not touched by a cancel in another', async () => {
+  test('[CAN13] a cancel in one conversation does not affect a run in another', async () => {
     const agent = await talk.createAgent(secretAgent)
     const { createConversation } = await ground.app.data(
       'mutation ($agent: ID!) { createConversation(input: { agentId: $agent }) { conversation { id } } }',
@@ -345,7 +345,7 @@ describe('ended', () => {
     expect(await talk.settled(again.runId)).toMatchObject({ status: 'COMPLETED' })
   })
 
-  test('[CAN14] INTERRUPT cancels what streams, stores what it said, and goes next', async () => {
+  test('[CAN14] INTERRUPT cancels a streaming run, stores its text so far, and goes next', async () => {
     const agent = await talk.createAgent(secretAgent)
     const runId = await talk.start(agent, 'tell me')
     const call = await ground.model.nextCall()
@@ -369,7 +369,7 @@ describe('ended', () => {
   })
 })
 
-test('[CAN15] test_error_data_stored: a failure is typed, stored with the run, told in the stream, and no cancel', async () => {
+test('[CAN15] test_error_data_stored: a failure is typed, stored with the run, sent in the stream, and not a cancel', async () => {
   const agent = await talk.createAgent(secretAgent)
   const types = ['LLM_ERROR', 'LLM_TIMEOUT', 'LLM_RATE_LIMIT', 'LLM_AUTHENTICATION', 'LLM_BAD_REQUEST'] as const
   for (const type of types) {

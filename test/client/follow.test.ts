@@ -52,7 +52,7 @@ describe.each([
     return agent.mainConversation.id
   }
 
-  test('[LIB7] a run goes on after a cut connection where it was, without a gap or a repeat', async () => {
+  test('[LIB7] after a cut connection a run continues where it was, without a gap or a repeat', async () => {
     const conversation = await startConversation()
     const run = await send(conversation, 'go')
     const call = await model.nextCall()
@@ -111,7 +111,7 @@ describe.each([
     follower.stop()
   })
 
-  test('[LIB9] the inbox shows what waits, and a decision reaches everyone who follows', async () => {
+  test('[LIB9] the inbox shows what waits, and a decision reaches every follower', async () => {
     const { createAgent, start } = talkTo(server)
     const name = 'sign'
     const implementation = { javascript: { source: "export default () => 'signed'" } }
@@ -140,7 +140,7 @@ describe.each([
     follower.stop()
   })
 
-  test('[LIB10] a refusal of the server ends the following with its code; it is not tried again', async () => {
+  test('[LIB10] if the server refuses, following ends with its code and is not retried', async () => {
     const refused = Promise.withResolvers<Error>()
     followRun(opened.client, 'run_00000000000000000000000000', { onError: refused.resolve })
     expect(await refused.promise).toBeInstanceOf(HoldpointError)
@@ -157,7 +157,7 @@ describe('a server that is killed', () => {
   })
   afterAll(async () => database.close())
 
-  test('[LIB11] is followed through its death in mid-answer: the answer is made again, and is whole', async () => {
+  test('[LIB11] is followed through its death in mid-answer: the answer is written again, and complete', async () => {
     const env = { DATABASE_URL: database.url, LOG_LEVEL: 'fatal' }
     const first = spawnMain([], env)
     const url = await first.ready()

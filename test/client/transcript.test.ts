@@ -37,7 +37,7 @@ function storedView(events: readonly RunEventFields[]): unknown[] {
     })
 }
 
-test('[LIB1] any mix of runs ends as the stored messages, whatever is repeated on the way', () => {
+test('[LIB1] any mix of runs ends with the stored messages, whatever is repeated on the way', () => {
   fc.assert(
     fc.property(interleavedRuns, fc.array(fc.nat(19), { size: 'medium' }), (events, rewinds) => {
       const once = createTranscript()

@@ -80,7 +80,7 @@ describe.skipIf(!ground)('the console in a browser', () => {
     await expect.poll(() => page.getByRole('link', { name: 'Demo agent', exact: true }).count()).toBe(0)
   })
 
-  test('[CON5] an answer appears as it is written, goes on after a reload, and is cut short by a cancel', async () => {
+  test('[CON5] an answer appears as it is written, continues after a reload, and is cut short by a cancel', async () => {
     const agent = await talk.createAgent({ model: gatedHandle })
     const page = await open(`${origin}/agents/${agent}`)
     await send(page, 'go')
@@ -209,7 +209,7 @@ describe.skipIf(!ground)('the console in a browser', () => {
     await second.locator('.hljs-keyword').waitFor()
   })
 
-  test('[CON9] a block that someone else changed meanwhile is not overwritten unasked', async () => {
+  test('[CON9] a block that someone else has changed is not overwritten without asking', async () => {
     const { createBlock } = await server.data(
       'mutation { createBlock(input: { label: "shared", value: "one" }) { block { id } } }',
     )

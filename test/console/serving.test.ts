@@ -34,7 +34,7 @@ function get(url: string, headers: Record<string, string> = {}, method = 'GET'):
   })
 }
 
-test('[CON1] the console is at / and at all its addresses, packed, cached, and under a policy without inline scripts', async () => {
+test('[CON1] the console is at / and at all its addresses, compressed, cached, and under a policy without inline scripts', async () => {
   const server = await startTestApp()
   const { origin } = new URL(server.url)
   const page = await get(`${origin}/`)
@@ -127,7 +127,7 @@ test('[CON3] it can be turned off, and a server without a built console shows th
   await server.stop()
 })
 
-test('[CON3] a folder without a console, or with files that are not packed, is served as far as it goes', async () => {
+test('[CON3] a folder without a console, or with files that are not compressed, is served as far as possible', async () => {
   const temporary = await makeTemporaryFolder()
   const folder = temporary.path
   await mkdir(join(folder, 'bare/assets'), { recursive: true })

@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => cluster.stop())
 
 test(
-  '[BRA9] servers that are killed under edits, regenerations, selections and forks lose and double no version, and leave no half of a fork',
+  '[BRA9] servers that are killed during edits, regenerations, selections and forks neither lose nor duplicate a version, and leave no incomplete fork',
   { timeout: 120_000 },
   async () => {
     const load = new CrashLoad(cluster)

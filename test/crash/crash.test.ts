@@ -16,7 +16,7 @@ beforeAll(async () => {
 afterAll(() => cluster.stop())
 
 test(
-  '[ENG12] processes that are killed at random times and at named points lose, double and wedge nothing',
+  '[ENG12] if processes are killed at random times and at named points, nothing is lost, doubled or stuck',
   { timeout: 60_000 + kills * 10_000 },
   async () => {
     const load = new CrashLoad(cluster)

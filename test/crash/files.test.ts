@@ -62,7 +62,7 @@ async function filesOf(runId: string): Promise<{ run: any; urls: string[] }> {
   return { run, urls: parts.flatMap((part: any) => (part.file ? [part.file.url] : [])) }
 }
 
-test('[FIL11] a server that is killed while or after it stores an upload or a message loses and doubles no file', async () => {
+test('[FIL11] a server that is killed while or after it stores an upload or a message neither loses nor doubles a file', async () => {
   await cluster.arm(0, 'files committed')
   const { uploadFile } = await ask(
     'mutation ($input: UploadFileInput!) { uploadFile(input: $input) { file { id } } }',
@@ -88,7 +88,7 @@ test('[FIL11] a server that is killed while or after it stores an upload or a me
   expect(rows).toHaveLength(points.length)
 })
 
-test('[FIL11] a worker that is killed while or after it stores a result with files loses and doubles none', async () => {
+test('[FIL11] a worker that is killed while or after it stores a result with files neither loses nor doubles one', async () => {
   for (const point of points) {
     await cluster.startServer(0)
     const runId = await startOnFirst()

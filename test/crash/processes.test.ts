@@ -40,7 +40,7 @@ async function startOnFirst(text: string): Promise<string> {
   }
 }
 
-test('[ENG27] a tool that was running when its worker died runs again if it is idempotent; else its outcome is unknown', async () => {
+test('[ENG27] a tool that was running when its worker died runs again if it is idempotent; otherwise its outcome is unknown', async () => {
   for (const [tool, outcome] of [
     ['once', { status: 'FAILED', result: { output: expect.stringContaining('unknown') } }],
     ['repeatable', { status: 'SUCCEEDED', result: { output: 'written down' } }],
@@ -77,7 +77,7 @@ test('[ENG51] a tool whose answer was not stored before the process died has not
   await cluster.startServer(0)
 })
 
-test('[ENG28] the first process dies after it committed, and the same key finds the run in another', async () => {
+test('[ENG28] if the first process dies after the commit, the same key finds the run in another', async () => {
   const first = talkTo(await cluster.client(0))
   const input = { idempotencyKey: 'died', whenBusy: 'ENQUEUE' } as const
   const death = cluster.kill(0, 'after admission')
@@ -91,7 +91,7 @@ test('[ENG28] the first process dies after it committed, and the same key finds 
 })
 
 test(
-  '[ENG29] a worker that was stopped and comes back writes nothing, and its successor keeps the run',
+  '[ENG29] a worker that was suspended and resumes writes nothing, and its successor keeps the run',
   { timeout: 40_000 },
   async () => {
     const run = await startOnFirst('slow 700')
@@ -121,7 +121,7 @@ test(
 )
 
 test(
-  '[ENG30] a run that killed three workers is given up, and its neighbours are not',
+  '[ENG30] a run that killed three workers is failed as poison, and runs beside it are not',
   { timeout: 60_000 },
   async () => {
     const api = await survivor()

@@ -36,7 +36,7 @@ test('[PRV40] only a change of value is a change, whatever the order of keys and
   )
 })
 
-test('[PRV40] what the approver says is told with the return', () => {
+test('[PRV40] the approver’s note is sent with the return', () => {
   const decision = { ...written.decision!, note: 'only this once' }
   expect(notesOf({ ...written, decision })).toEqual(['The person who approved this call says: only this once'])
 })

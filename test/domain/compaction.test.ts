@@ -84,7 +84,7 @@ const task = fc.record({
 })
 
 describe('where a context is cut', () => {
-  test('[CMP1] messages stay in order, and all of a step stays together', () => {
+  test('[CMP1] messages stay in order, and the messages of a step stay together', () => {
     fc.assert(
       fc.property(conversation, (given) => {
         const context = build(given)
@@ -100,7 +100,7 @@ describe('where a context is cut', () => {
     )
   })
 
-  test('[CMP2] what is kept is an exchange that a model can be sent, with all that it has not answered', () => {
+  test('[CMP2] what is kept is a valid exchange that includes everything the model has not answered', () => {
     fc.assert(
       fc.property(conversation, task, (given, { weights, mode, keepRatio, ...size }) => {
         const context = build(given)
@@ -123,7 +123,7 @@ describe('where a context is cut', () => {
     )
   })
 
-  test('[CMP3] a plan fits: what stays, the summary and what cannot be helped are within the window', () => {
+  test('[CMP3] a plan fits: the rest, the summary and what cannot be compacted are within the window', () => {
     fc.assert(
       fc.property(conversation, task, (given, { weights, mode, keepRatio, fixed, window }) => {
         const units = unitsOf(build(given)).map((unit, index) => ({ messages: unit.length, weight: weights[index]! }))
@@ -145,7 +145,7 @@ describe('where a context is cut', () => {
     )
   })
 
-  test('[CMP3] a sliding window keeps the share that it was told to, where that fits', () => {
+  test('[CMP3] a sliding window keeps the configured share if that fits', () => {
     const units = Array.from({ length: 10 }, () => ({ messages: 1, weight: 10 }))
     const sliding = { units, firstToStay: 9, fixed: 0, window: 10_000 }
     const evicted = (keepRatio: number) =>

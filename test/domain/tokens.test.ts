@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import type { ModelRequest } from '../../src/domain/model-request.ts'
 import { countTokens, weighRequest, type CountTokens } from '../../src/domain/tokens.ts'
 
-test('[CTX5] a long text, which is weighed by some of its pieces, weighs about what all of them do', () => {
+test('[CTX5] the token count of a long text, estimated from samples, is close to the full count', () => {
   const kinds = [
     'It was said that nobody would ever come back to this place, and yet they came. ',
     '漢字仮名交じり文を書いている。',

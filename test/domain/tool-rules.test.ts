@@ -25,7 +25,7 @@ const ran = (...names: string[]): PastCall[] => names.map((name) => ({ name, out
 const returned = (name: string, output: string): PastCall[] => [{ name, output }]
 
 describe('the solver', () => {
-  test('[RUL1] it allows what a naive reading of each rule by itself allows, for any rules and history', () => {
+  test('[RUL1] it allows exactly what each rule by itself allows, for any rules and history', () => {
     const name = fc.constantFrom(...tools)
     const names = fc.uniqueArray(name, { minLength: 1 })
     const anyRule = fc
@@ -113,7 +113,7 @@ describe('the solver', () => {
     for (const output of ['no', 'false', '6', '[]', '', 'null']) expect(after(output)).toEqual([])
   })
 
-  test('[RUL4] CONDITIONAL without a match follows its default, anything, or nothing where a match is required', () => {
+  test('[RUL4] CONDITIONAL without a match allows its default, any tool, or none if a match is required', () => {
     const conditional = (given: Partial<ToolRuleInput>) => [
       rule('CONDITIONAL', 'z', { outputMapping: { ok: 'a' }, ...given }),
     ]
@@ -130,7 +130,7 @@ describe('the solver', () => {
     expect(allowedTools(rules, ran('a', 'c'), tools)).toEqual(['a', 'c', 'd'])
   })
 
-  test('[RUL6] a call is forced where a rule says what must be called now, and only there', () => {
+  test('[RUL6] a call is forced exactly if a rule says what must be called now', () => {
     expect(forcesCall([rule('RUN_FIRST', 'a')], [])).toBe(true)
     expect(forcesCall([rule('RUN_FIRST', 'a')], ran('a'))).toBe(false)
     expect(forcesCall([rule('CHILDREN', 'a', { children: ['b'] })], ran('a'))).toBe(true)
@@ -142,7 +142,7 @@ describe('the solver', () => {
     expect(forcesCall([rule('MAX_CALLS', 'a', { maxCalls: 1 })], ran('a'))).toBe(false)
   })
 
-  test('[RUL7] prefilled arguments are those of the rules that let the tool be called now; the later rule wins', () => {
+  test('[RUL7] prefilled arguments come from the rules that allow the tool now; the later rule wins', () => {
     const rules = [
       rule('RUN_FIRST', 'a', { prefilledArguments: { x: 1 } }),
       rule('CHILDREN', 'a', { children: ['b', 'c'], prefilledArguments: { x: 2, y: 2 } }),
@@ -157,7 +157,7 @@ describe('the solver', () => {
     expect(prefilledArguments(rules, returned('b', 'no'), 'c')).toBeUndefined()
   })
 
-  test('[RUL8] required tools are missing until each was called once', () => {
+  test('[RUL8] a required tool counts as missing until it has been called once', () => {
     const rules = [rule('REQUIRED_BEFORE_EXIT', 'a'), rule('REQUIRED_BEFORE_EXIT', 'b')]
     expect(uncalledTools(rules, [])).toEqual(['a', 'b'])
     expect(uncalledTools(rules, ran('b', 'c'))).toEqual(['a'])
@@ -212,7 +212,7 @@ test('[RUL3] of several calls of one step, MAX_CALLS lets exactly as many throug
   expect(calls.map((call) => faultOfCall(state, call) === undefined)).toEqual([true, true, false])
 })
 
-test('[RUL10] every rule that binds the model is told in words', () => {
+test('[RUL10] every rule that limits the model is described in the prompt', () => {
   expect(
     describeToolRules([
       rule('RUN_FIRST', 'a'),

@@ -121,7 +121,7 @@ test('[CMP4] a context above nine tenths of the window is compacted before the m
   )
 })
 
-test('[CMP5] a call is never parted from its return, and the returns that a step waits for stay', async () => {
+test('[CMP5] a call is never separated from its return, and returns that a step waits for stay', async () => {
   const agent = await createAgent()
   answers = (request) => {
     if (isSummary(request)) return { text: 'It looked things up.' }
@@ -137,7 +137,7 @@ test('[CMP5] a call is never parted from its return, and the returns that a step
   expect(last.messages.at(-1)).toMatchObject({ role: 'tool' })
 })
 
-test('[CMP6] a provider that says "too long" is believed: compact and ask again, at most three times', async () => {
+test('[CMP6] if a provider says "too long", the context is compacted and the model asked again, at most three times', async () => {
   const agent = await createAgent()
   for (let turn = 0; turn < 3; turn += 1) await say(agent, `turn ${turn}: ${words(100)}`)
   let refused = 0
@@ -163,7 +163,7 @@ test('[CMP6] a provider that says "too long" is believed: compact and ask again,
   expect(await say(agent, 'still there?')).toMatchObject({ status: 'COMPLETED' })
 })
 
-test('[CMP7] a summary that fails is tried once more, of everything and by the agent itself; then the run fails', async () => {
+test('[CMP7] a failed summary is retried once, over everything and by the agent’s own model; then the run fails', async () => {
   const agent = await createAgent({ compaction: { model: 'talk/other' } })
   for (let turn = 0; turn < 4; turn += 1) await say(agent, `turn ${turn}: ${words(400)}`)
   answers = (request) => {
@@ -184,7 +184,7 @@ test('[CMP7] a summary that fails is tried once more, of everything and by the a
   expect(await say(agent, 'a short one')).toMatchObject({ status: 'COMPLETED' })
 })
 
-test('[CMP8] a message that cannot fit, and a system prompt that cannot, end the run with how large each part is', async () => {
+test('[CMP8] a message that cannot fit, and a system prompt that cannot, end the run with an error that says how large each part is', async () => {
   const agent = await createAgent()
   await say(agent, 'hello')
   const tooLong = await say(agent, words(2_500))
@@ -215,7 +215,7 @@ test('[CMP8] a message that cannot fit, and a system prompt that cannot, end the
   expect(models.requests).toHaveLength(0)
 })
 
-test('[CMP9] a summary that goes on and on is cut, so that it helps', async () => {
+test('[CMP9] a summary that is too long is cut', async () => {
   const agent = await createAgent()
   answers = (request) => (isSummary(request) ? { text: `Begin ${words(1_500)}` } : undefined)
   for (let turn = 0; turn < 12; turn += 1) {
@@ -226,7 +226,7 @@ test('[CMP9] a summary that goes on and on is cut, so that it helps', async () =
   expect(countTokens(context.messages[0].text)).toBeLessThanOrEqual(210)
 })
 
-test('[CMP10] compactConversation is a run without input, with settings for this once', async () => {
+test('[CMP10] compactConversation is a run without input, with settings for one time', async () => {
   const agent = await createAgent({ compaction: { prompt: 'keep the memory of a long conversation' } })
   for (let turn = 0; turn < 5; turn += 1) await say(agent, `turn ${turn}`)
   const { id } = await contextOf(agent)
@@ -282,7 +282,7 @@ test('[CMP14] a worker that has the context in memory sees what another process 
   expect(sent).not.toContain('turn 0')
 })
 
-test('[CMP11] compactConversation waits its turn, and is refused while a call waits', async () => {
+test('[CMP11] compactConversation waits in the queue, and is refused while a call waits', async () => {
   const { tools } = await app.data('{ tools(filter: { nameContains: "lookup" }) { nodes { id } } }')
   const agent = await createAgent({ tools: [{ toolId: tools.nodes[0].id, approvalOverride: true }] })
   await say(agent, 'hello')
@@ -311,7 +311,7 @@ test('[CMP11] compactConversation waits its turn, and is refused while a call wa
     expect(transcript).toContain(entry)
 })
 
-test('[CMP12] a cancel while the summary is written leaves the context as it was', async () => {
+test('[CMP12] a cancel while the summary is written leaves the context unchanged', async () => {
   const agent = await createAgent()
   for (let turn = 0; turn < 3; turn += 1) await say(agent, `turn ${turn}`)
   const before = (await contextOf(agent)).context.messages
@@ -330,7 +330,7 @@ test('[CMP12] a cancel while the summary is written leaves the context as it was
   expect(await say(agent, 'go on')).toMatchObject({ status: 'COMPLETED' })
 })
 
-test('[CMP13] a server that stops in the middle of it leaves the old context, and the next one goes on', async () => {
+test('[CMP13] a server that stops during a compaction leaves the old context, and the next one continues', async () => {
   const database = await createTestDatabase()
   let hang: Deferred<void> | undefined = deferred()
   const stuck = createTalkingModel({

@@ -52,7 +52,7 @@ async function contextOf(agent: string) {
   return { ...shown.mainConversation.context, blocks: shown.blocks }
 }
 
-test('[CTX1] the context shows what the model is sent, before, while and after it is asked', async () => {
+test('[CTX1] the context shows what the model is sent, before, during and after a request', async () => {
   const agent = await createAgent()
   const idle = await contextOf(agent)
   expect(idle.messages).toEqual([])
@@ -108,7 +108,7 @@ test('[CTX2] while a call waits, its step is not in the context: the exchange is
   await talk.settled(run)
 })
 
-test('[CTX3] the parts weigh what the whole weighs, against the window that holds', async () => {
+test('[CTX3] the token counts of the parts add up to the total, and the window is the one that applies', async () => {
   const agent = await createAgent({ modelSettings: { contextWindow: 5_000 } })
   const run = await talk.start(agent, 'hello '.repeat(50))
   const call = await model.nextCall()
@@ -123,7 +123,7 @@ test('[CTX3] the parts weigh what the whole weighs, against the window that hold
   await talk.settled(run)
 })
 
-test('[SHR1] a block that is edited meanwhile is in the next step, with its size and limit', async () => {
+test('[SHR1] a block that is edited during a run is part of the next step, with its size and limit', async () => {
   const agent = await createAgent({
     tools: [],
     blocks: [{ label: 'human', value: 'Likes tea.', charLimit: 500 }],
@@ -156,7 +156,7 @@ test('[SHR2] a block that two agents share is edited for both', async () => {
   expect((await contextOf(two)).systemPrompt).toContain('Moved to Lund.')
 })
 
-test('[SHR3] an edit from an old version is refused with the block as it is', async () => {
+test('[SHR3] an edit of an old version is refused with the current block', async () => {
   const agent = await createAgent()
   const { blocks } = await contextOf(agent)
   const update = `mutation ($id: ID!, $value: String!) {
@@ -172,7 +172,7 @@ test('[SHR3] an edit from an old version is refused with the block as it is', as
   })
 })
 
-test('[SHR4] deleting an agent ends its runs, conversations and messages with it; its blocks and tools stay', async () => {
+test('[SHR4] deleting an agent deletes its runs, conversations and messages; its blocks and tools stay', async () => {
   const agent = await createAgent()
   const { blocks } = await contextOf(agent)
   const run = await talk.start(agent, 'hello')

@@ -5,7 +5,7 @@ import { measureTurns } from '../../bench/turn.ts'
 const turns = 100
 
 test(
-  '[ENG14] a turn of two model calls and one tool costs what it may, whatever the history',
+  '[ENG14] a turn of two model calls and one tool stays within its cost, whatever the history',
   { timeout: 120_000 },
   async () => {
     const short = await measureTurns({ turns, history: 10 })

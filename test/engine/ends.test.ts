@@ -33,7 +33,7 @@ const retry = async (run: string) =>
     )
   ).retryRun
 
-test('[ENG1] a failed model call ends the run, stores nothing of what was said, and takes its input out of the context', async () => {
+test('[ENG1] a failed model call ends the run, stores nothing of the answer, and takes its input out of the context', async () => {
   const agent = await talk.createAgent()
   const run = await talk.start(agent, 'refused')
   const call = await model.nextCall()
@@ -62,7 +62,7 @@ test('[ENG1] a failed model call ends the run, stores nothing of what was said, 
   expect(await talk.settled(next)).toMatchObject({ status: 'COMPLETED', stopReason: 'END_TURN' })
 })
 
-test('[ENG2] retryRun goes on from the last stored step, with the input back in the context', async () => {
+test('[ENG2] retryRun continues from the last stored step, with the input back in the context', async () => {
   const agent = await talk.createAgent({ tools: ['echo'] })
   const run = await talk.start(agent, 'go')
   const first = await model.nextCall()
@@ -96,7 +96,7 @@ test('[ENG2] retryRun goes on from the last stored step, with the input back in 
   expect(await retry(run)).toMatchObject({ __typename: 'RunNotRetryableRefusal' })
 })
 
-test('[ENG3] a run is not retried once later messages are stored, also where it is the latest by number', async () => {
+test('[ENG3] a run cannot be retried once later messages are stored, even if it is the latest by number', async () => {
   const agent = await talk.createAgent()
   const first = await talk.start(agent, 'one')
   const held = await model.nextCall()
@@ -136,7 +136,7 @@ test('[ENG4] a run ends at its step limit, counted over the whole run, and its c
   await talk.settled(next)
 })
 
-test('[ENG5] a run ends when its tokens are spent, and when an answer is cut', async () => {
+test('[ENG5] a run ends when its token budget is used up, and when an answer is cut off', async () => {
   const agent = await talk.createAgent({ tools: ['echo'] })
   const spent = await talk.start(agent, 'go', { maxTotalTokens: 100 })
   const call = await model.nextCall()
@@ -158,7 +158,7 @@ test('[ENG5] a run ends when its tokens are spent, and when an answer is cut', a
   })
 })
 
-test('[ENG6] what Postgres refuses in a model’s arguments brings no run down', async () => {
+test('[ENG6] characters in a model’s arguments that Postgres refuses do not fail a run', async () => {
   const agent = await talk.createAgent({ tools: ['echo'] })
   const run = await talk.start(agent, 'go')
   const call = await model.nextCall()
@@ -177,7 +177,7 @@ test('[ENG6] what Postgres refuses in a model’s arguments brings no run down',
   expect(await talk.settled(run)).toMatchObject({ status: 'COMPLETED', attempts: 1 })
 })
 
-test('[ENG32] returns that a provider refused are withheld from then on, and told again by a retry', async () => {
+test('[ENG32] returns that a provider refused are withheld from then on, and sent again by a retry', async () => {
   const agent = await talk.createAgent({ tools: ['echo'] })
   const run = await talk.start(agent, 'go')
   const first = await model.nextCall()
@@ -208,7 +208,7 @@ test('[ENG32] returns that a provider refused are withheld from then on, and tol
   expect(toolCalls[0]).toMatchObject({ status: 'SUCCEEDED', result: { output: 'echo: unspeakable' } })
 })
 
-test('[ENG33] a run that is given up leaves nothing in the context that would kill the next one', async () => {
+test('[ENG33] a run that is failed as poison leaves nothing in the context that would kill the next one', async () => {
   const agent = await talk.createAgent()
   const run = await talk.start(agent, 'deadly')
   const held = await model.nextCall()

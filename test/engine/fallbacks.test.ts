@@ -35,7 +35,7 @@ const steps = async (id: string) => {
   return run
 }
 
-test('[FBK1] the next model is asked when one is not available, and the step says who answered and why', async () => {
+test('[FBK1] the next model is asked if one is not available, and the step says which one answered and why', async () => {
   const agent = await withFallbacks('spare/model', gatedHandle)
   const run = await talk.start(agent, 'hello')
   ;(await first.nextCall()).fail({ type: 'LLM_RATE_LIMIT', message: 'Too many requests.' })
@@ -102,7 +102,7 @@ test('[FBK4] a cancel while a fallback answers keeps what it had said', async ()
   ])
 })
 
-test('[FBK5] fallbacks must be models that can be called, ten at most', async () => {
+test('[FBK5] fallbacks must be models that can be called, at most ten', async () => {
   const create = (fallbacks: readonly string[]) =>
     app.request(
       `mutation ($fallbacks: [String!]) { createAgent(input: { name: "a", model: "${gatedHandle}",
@@ -116,7 +116,7 @@ test('[FBK5] fallbacks must be models that can be called, ten at most', async ()
   expect(data!.createAgent.agent.modelSettings).toEqual({ fallbacks: ['spare/model'] })
 })
 
-test('[CST1] cost is what was used at the price of each model, and null where a price is not known', async () => {
+test('[CST1] cost is what was used at the price of each model, and null if a price is unknown', async () => {
   const priced = await talk.createAgent({ model: 'spare/model' })
   const run = await talk.start(priced, 'hello')
   const call = await spare.nextCall()

@@ -77,7 +77,7 @@ async function failInserts({ pool }: OpenDatabase, codes: readonly string[]): Pr
   await pool.query('create or replace trigger failing before insert on run_log execute function fail_insert()')
 }
 
-test('[ENG41] a checkpoint whose connection broke after it was committed is not made again', async () => {
+test('[ENG41] a checkpoint whose connection broke after the commit is not repeated', async () => {
   const database = await openDatabase()
   let lost = 0
   const db = hookDatabase(database.pool, {
@@ -105,7 +105,7 @@ test('[ENG41] a checkpoint whose connection broke after it was committed is not 
   expect(ended.messages.nodes).toHaveLength(4)
 })
 
-test('[ENG42] a server whose own clock is two days ahead goes by the time of the database', async () => {
+test('[ENG42] a server whose clock is two days ahead uses the time of the database', async () => {
   vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 2 * 24 * 60 * 60 * 1_000 })
   const database = await openDatabase()
   const api = talkTo(await start(database))
@@ -123,7 +123,7 @@ test('[ENG42] a server whose own clock is two days ahead goes by the time of the
   expect((await api.send(agent, 'hello', { idempotencyKey: 'key' })).run).toMatchObject({ id: first })
 })
 
-test('[ENG43] idempotency keys are deleted once they are free again', async () => {
+test('[ENG43] idempotency keys are deleted once they can be used again', async () => {
   const database = await openDatabase()
   const api = talkTo(await start(database))
   const agent = await api.createAgent()
@@ -141,7 +141,7 @@ test('[ENG43] idempotency keys are deleted once they are free again', async () =
   expect((await database.pool.query('select key from idempotency_keys')).rows).toEqual([{ key: 'young' }])
 })
 
-test('[ENG44] a death counts for every run of the worker, but only for the suspect where one was among them', async () => {
+test('[ENG44] a death counts for every run of the worker, or only for the suspect if one was among them', async () => {
   const database = await openDatabase()
   const api = talkTo(await start(database))
   for (let count = 0; count < 5; count += 1) await api.start(await api.createAgent(), 'hello')

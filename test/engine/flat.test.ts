@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { talkTo } from '../support/talk.ts'
 
-test('[ENG34] a turn looks at as much of the database with thousands of runs behind it and waiting as with a few', async () => {
+test('[ENG34] a turn reads as much of the database with thousands of earlier and waiting runs as with a few', async () => {
   const app = await startTestApp()
   await app.database.pool.query('create extension pg_stat_statements')
   const client = talkTo(app)

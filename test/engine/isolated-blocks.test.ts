@@ -122,7 +122,7 @@ test('[BLK7] a label that the agent does not have is an error that names it', as
   })
 })
 
-test('[SLP12] a sleeptime agent works for each conversation with isolated blocks apart, and sees nothing of the others', async () => {
+test('[SLP12] a sleeptime agent works separately for each conversation with isolated blocks, and sees nothing of the others', async () => {
   const agent = await newAgent()
   const conversations = [await newConversation(agent), await newConversation(agent), await newConversation(agent, [])]
   await app.data(

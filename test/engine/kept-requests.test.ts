@@ -42,7 +42,7 @@ test.each(names)('[KEP1] the request to %s and its answer are kept as they were,
   expect(JSON.stringify([request, response])).not.toContain(secretKey)
 })
 
-test.each(names)('[KEP1] what %s refused is kept with what it said', async (name) => {
+test.each(names)('[KEP1] a request that %s refused is kept with the error', async (name) => {
   const { handle, nextCall } = started[name]
   const run = await talk.start(await talk.createAgent({ model: handle, keepRequests: true }), 'hello')
   ;(await nextCall()).refuse('bad request')
@@ -56,7 +56,7 @@ test.each(names)('[KEP1] what %s refused is kept with what it said', async (name
   ])
 })
 
-test('[KEP2] nothing is kept unless the agent says so; the setting can be read and changed', async () => {
+test('[KEP2] nothing is kept unless the agent is set to; the setting can be read and changed', async () => {
   const agent = await demoAgent({})
   expect(await stepsOf((await talk.settled(await talk.start(agent, 'say hi'))).id)).toEqual([
     { request: null, response: null },

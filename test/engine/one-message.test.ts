@@ -38,7 +38,7 @@ const send = `mutation ($agent: ID!, $text: String!, $waitMs: Int! = 0) {
   }
 }`
 
-test('[RUN1] a message goes through a tool to an answer, and the stream tells it in order', async () => {
+test('[RUN1] a message goes through a tool to an answer, and the stream shows it in order', async () => {
   const agent = await createAgent()
   const { sendMessage } = await app.data(send, { agent, text: 'hello' })
   const events = app.webSocket()

@@ -68,7 +68,7 @@ test('[ENG45] runs are claimed in order of arrival, urgent ones first', async ()
   expect(await claim(1)).toEqual([])
 })
 
-test('[ENG46] a tenant with thousands of waiting runs keeps no other tenant waiting, with one place or with many', async () => {
+test('[ENG46] a tenant with thousands of waiting runs does not delay other tenants, with one free place or with many', async () => {
   const [one, other] = [await addTenant('one'), await addTenant('other')]
   await addRuns(999)
   await addRuns(999, { tenantId: one })
@@ -85,7 +85,7 @@ test('[ENG46] a tenant with thousands of waiting runs keeps no other tenant wait
   expect(await claim(4)).toContain(late)
 })
 
-test('[ENG47] limits of runs at a time hold per tenant and per agent, also for two workers at once', async () => {
+test('[ENG47] limits of simultaneous runs hold per tenant and per agent, even if two workers claim at once', async () => {
   await addRuns(6)
   await addRuns(6)
   const second = randomUUID()
@@ -173,7 +173,7 @@ async function admit(worker: string) {
   return { isClaimed: admitted!.claimed !== undefined, row: rows[0] }
 }
 
-test('[ENG58] a worker that was given up gets no run that is accepted', async () => {
+test('[ENG58] a worker that was given up gets no accepted run', async () => {
   const gone = randomUUID()
   expect(await admit(gone)).toEqual({ isClaimed: false, row: { worker_id: null, claimable: true, attempts: 0 } })
   expect(await admit(workerId)).toEqual({
@@ -218,7 +218,7 @@ test('[ENG58] a worker that stops waits for runs that are just being accepted fo
   expect(await closed).toBe(true)
 })
 
-test('[ENG50] a suspect is claimed only by whom may drive it; poison, which is only ended, by anyone', async () => {
+test('[ENG50] a suspect is claimed only by a worker that may drive it; poison, which is only failed, by any worker', async () => {
   const [suspect, poison] = await addRuns(2)
   const { pool, db } = ground.database
   await pool.query('update runs set deaths = case when id = $1 then 2 else 3 end', [suspect])

@@ -56,7 +56,7 @@ test('[ENG21] a run whose announcement was lost is claimed by the poll', async (
   expect(await api.settled(run)).toMatchObject({ status: 'COMPLETED', attempts: 1 })
 })
 
-test('[ENG22] a run that an unknown worker holds is freed', async () => {
+test('[ENG22] a run whose worker is unknown is freed', async () => {
   const database = await openDatabase()
   const api = talkTo(await start(database, apiOnly))
   const run = await api.start(await api.createAgent(), 'hello')
@@ -66,7 +66,7 @@ test('[ENG22] a run that an unknown worker holds is freed', async () => {
   expect(await api.settled(run)).toMatchObject({ status: 'COMPLETED' })
 })
 
-test('[ENG23] a process whose slots are all taken leaves runs to the others', async () => {
+test('[ENG23] a process without a free place leaves runs to the others', async () => {
   const database = await openDatabase()
   const busy = talkTo(await start(database, { HOLDPOINT_WORKERS: '1' }))
   const agents = [await busy.createAgent(), await busy.createAgent(), await busy.createAgent()]
@@ -81,7 +81,7 @@ test('[ENG23] a process whose slots are all taken leaves runs to the others', as
   for (const run of runs) expect(await busy.settled(run)).toMatchObject({ status: 'COMPLETED', attempts: 1 })
 })
 
-test('[ENG37] a server that drains is alive and not ready', async () => {
+test('[ENG37] a server that drains is alive but not ready', async () => {
   const app = await start(await openDatabase())
   const talk = talkTo(app)
   const at = (path: string) => fetch(new URL(path, app.url)).then(({ status }) => status)
@@ -136,7 +136,7 @@ async function toolRuns(database: OpenDatabase): Promise<void> {
   }
 }
 
-test('[ENG25] a worker that loses its lock lets go of its runs, and begins anew', async () => {
+test('[ENG25] a worker that loses its lock lets go of its runs, and starts a new session', async () => {
   const database = await openDatabase()
   const app = await start(database)
   const api = talkTo(app)
@@ -157,7 +157,7 @@ test('[ENG25] a worker that loses its lock lets go of its runs, and begins anew'
   expect(after).not.toEqual(before)
 })
 
-test('[ENG26] connections that break under a checkpoint, again and again, cost time and nothing else', async () => {
+test('[ENG26] connections that repeatedly break during a checkpoint cost only time', async () => {
   const database = await openDatabase()
   const api = talkTo(await start(database))
   const run = await api.start(await api.createAgent(), 'hello')
@@ -173,7 +173,7 @@ test('[ENG26] connections that break under a checkpoint, again and again, cost t
   expect(ended.messages.nodes).toHaveLength(2)
 })
 
-test('[ENG35] a claim whose answer was lost with its connection keeps no run from going on', async () => {
+test('[ENG35] a claim whose result was lost with its connection does not block the run', async () => {
   const database = await openDatabase()
   let lost = 0
   const db = hookDatabase(database.pool, {
@@ -211,7 +211,7 @@ test('[ENG57] a run is stored as claimed by the worker of its process, which dri
   expect(await api.settled(run)).toMatchObject({ status: 'COMPLETED', attempts: 1 })
 })
 
-test('[ENG57] an accepted run whose answer was lost with its connection goes on', async () => {
+test('[ENG57] a run is driven even if the result of accepting it was lost with the connection', async () => {
   const database = await openDatabase()
   let lost = 0
   const db = hookDatabase(database.pool, {
@@ -238,7 +238,7 @@ test('[ENG57] an accepted run whose answer was lost with its connection goes on'
   expect(lost).toBe(1)
 })
 
-test('[ENG39] a lease that this worker does not know of is cleared, and the runs that it drives are left alone', async () => {
+test('[ENG39] a stored lease that its worker does not know of is cleared, and runs that the worker drives are left alone', async () => {
   const database = await openDatabase()
   const api = talkTo(await start(database, { HOLDPOINT_WORKERS: '1' }))
   const runs = [await api.start(await api.createAgent(), 'one')]

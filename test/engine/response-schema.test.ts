@@ -43,7 +43,7 @@ async function ended(id: string) {
   return run
 }
 
-test('[CNT1] an answer that does not satisfy the schema goes back to the model, twice at most', async () => {
+test('[CNT1] an answer that does not satisfy the schema goes back to the model, at most twice', async () => {
   const agent = await talk.createAgent({ modelSettings: { responseSchema } })
   const run = await talk.start(agent, 'where?')
   const first = await answer('In Paris.')
@@ -73,7 +73,7 @@ test('[CNT1] an answer that does not satisfy the schema goes back to the model, 
   expect((await ended(run)).output).toEqual({ city: 'Paris' })
 })
 
-test('[CNT1][CNT2] a run whose model cannot do it fails, takes the next message, and can be retried', async () => {
+test('[CNT1][CNT2] a run whose model cannot do it fails, accepts the next message, and can be retried', async () => {
   const agent = await talk.createAgent({ modelSettings: { responseSchema } })
   const run = await talk.start(agent, 'where?')
   await answer('Paris')

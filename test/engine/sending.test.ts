@@ -44,7 +44,7 @@ async function latestRun(agent: string): Promise<string> {
   return runs.nodes[0].id
 }
 
-test('[ENG15] the same key and input give the same run, one after another and all at once, in two processes', async () => {
+test('[ENG15] the same key and input give the same run, one after another or simultaneously, in two processes', async () => {
   const agent = await talk.createAgent()
   const asked = { idempotencyKey: 'one', whenBusy: 'ENQUEUE' } as const
   const sends = Array.from({ length: 20 }, (_, index) => (index % 2 ? talk : elsewhere).send(agent, 'hello', asked))
@@ -56,7 +56,7 @@ test('[ENG15] the same key and input give the same run, one after another and al
   expect((await elsewhere.send(agent, 'hello', asked)).run).toMatchObject({ id: run, status: 'COMPLETED' })
 })
 
-test('[ENG16] the same key with other input is an error, and after a day the key is free', async () => {
+test('[ENG16] the same key with other input is an error, and after a day the key can be used again', async () => {
   const agent = await talk.createAgent()
   const first = await talk.start(agent, 'hello', { idempotencyKey: 'two' })
   await answer()
@@ -87,7 +87,7 @@ test('[ENG17] fifty simultaneous sends give one run and forty-nine refusals that
   expect(await talk.settled(run)).toMatchObject({ status: 'COMPLETED', messages: { nodes: [{}, {}] } })
 })
 
-test('[ENG18] what is enqueued goes in the order in which it was accepted, across processes; an INTERRUPT goes first', async () => {
+test('[ENG18] queued runs start in the order in which they were accepted, across processes; an INTERRUPT goes first', async () => {
   const agent = await talk.createAgent()
   const first = await talk.start(agent, 'first')
   const held = await model.nextCall()
@@ -106,7 +106,7 @@ test('[ENG18] what is enqueued goes in the order in which it was accepted, acros
   for (const run of [urgent, ...waiting]) expect(await talk.settled(run)).toMatchObject({ status: 'COMPLETED' })
 })
 
-test('[ENG36] an agent and a conversation show why the run that stopped last did, whatever the order in which runs came', async () => {
+test('[ENG36] an agent and a conversation show the stop reason of the run that stopped last, whatever the order of runs', async () => {
   const agent = await talk.createAgent()
   const stopReasons = async () => {
     const shown = await there.data(
@@ -128,7 +128,7 @@ test('[ENG36] an agent and a conversation show why the run that stopped last did
   expect(await stopReasons()).toEqual(['LLM_API_ERROR', 'LLM_API_ERROR'])
 })
 
-test('[ENG19] waitMs answers when the run ends, also in another process, and at the latest after that time', async () => {
+test('[ENG19] waitMs returns when the run ends, also in another process, and at the latest after that time', async () => {
   const agent = await talk.createAgent()
   const begun = performance.now()
   const waiting = elsewhere.send(agent, 'hello', { waitMs: 20_000 })
@@ -140,7 +140,7 @@ test('[ENG19] waitMs answers when the run ends, also in another process, and at 
   expect(performance.now() - begun).toBeLessThan(10_000)
 })
 
-test('[ENG20] a client that goes away while it waits changes nothing for the run', async () => {
+test('[ENG20] a client that leaves while it waits does not affect the run', async () => {
   const agent = await talk.createAgent()
   const abort = new AbortController()
   const gone = here.request(

@@ -139,7 +139,7 @@ test('[SLP1] an agent is made that shares the blocks, has the memory tools, a pe
   expect(sleeptimeAgents[0].blocks.map((block: any) => block.label)).toEqual(['memory_persona', 'human', 'facts'])
 })
 
-test('[SLP2] after a turn the sleeptime agent reads all that was said and done, and the next step sees its edits', async () => {
+test('[SLP2] after a turn the sleeptime agent reads everything that was said and done, and the next step sees its edits', async () => {
   const agent = await createAgent({ tools: [{ toolId: weatherId, approvalOverride: true }] })
   await createGroup(agent)
   foreground = ({ messages }) =>
@@ -183,7 +183,7 @@ test('[SLP2] after a turn the sleeptime agent reads all that was said and done, 
   expect(last.systemPrompt).toContain('Lives in Lund.')
 })
 
-test('[SLP3] every so many turns, counted in the database, the material since the last time goes in one run', async () => {
+test('[SLP3] after every few turns, counted in the database, one run reads everything since the last time', async () => {
   const agent = await createAgent()
   const { id } = await createGroup(agent, { frequency: 2 })
   const children: number[] = []
@@ -243,7 +243,7 @@ test('[SLP4] turns that fail or are cancelled count if they added messages, and 
   expect(material).toContain('assistant:\n> Understood.')
 })
 
-test('[SLP5] one background run at a time: what comes meanwhile goes into the next, whichever turn made it', async () => {
+test('[SLP5] there is one background run at a time: turns that end meanwhile are read by the next', async () => {
   const agent = await createAgent()
   await createGroup(agent)
   const asked = deferred()
@@ -269,7 +269,7 @@ test('[SLP5] one background run at a time: what comes meanwhile goes into the ne
   expect(materials).toEqual([['turn 1'], ['turn 2', 'turn 3']])
 })
 
-test('[SLP6] what a failed background run missed is in the next', async () => {
+test('[SLP6] the next background run reads what a failed one should have read', async () => {
   const agent = await createAgent()
   await createGroup(agent)
   background = () => ({ failure: { type: 'LLM_ERROR' } })
@@ -283,7 +283,7 @@ test('[SLP6] what a failed background run missed is in the next', async () => {
   expect((await groupOf(agent)).lastProcessedMessage).toEqual({ position: 4 })
 })
 
-test('[SLP7] all conversations of the agent are read, each from where it was left', async () => {
+test('[SLP7] all conversations of the agent are read, each from where the last run stopped', async () => {
   const agent = await createAgent()
   await createGroup(agent, { frequency: 2 })
   const { createConversation } = await app.data(
@@ -304,7 +304,7 @@ test('[SLP7] all conversations of the agent are read, each from where it was lef
   expect(next).toContain('> again')
 })
 
-test('[SLP8] tools that may wait are refused for sleeptime agents, when the group is made and later', async () => {
+test('[SLP8] tools that may wait are refused for sleeptime agents, when the group is created and later', async () => {
   const agent = await createAgent()
   const waits = await createAgent({ name: 'waits', tools: [{ toolId: weatherId, approvalOverride: true }] })
   const create = `mutation ($agent: ID!, $ids: [ID!]) {
@@ -335,7 +335,7 @@ test('[SLP8] tools that may wait are refused for sleeptime agents, when the grou
   expect(after.toolRules).toEqual([])
 })
 
-test('[SLP9] a call that would wait in a background run all the same is denied at once', async () => {
+test('[SLP9] a call in a background run that would wait nevertheless is denied at once', async () => {
   const agent = await createAgent()
   const helper = await createAgent({ name: 'helper', tools: [{ toolId: weatherId, approvalOverride: null }] })
   await createGroup(agent, { sleeptimeAgentIds: [helper] })
@@ -384,7 +384,7 @@ test('[SLP10] deleting the foreground agent, or the group, removes the group and
   expect(await say(second.agent, 'still there?')).toMatchObject({ status: 'COMPLETED', children: [] })
 })
 
-test('[SLP11] agents that work for each other do not lock each other out', async () => {
+test('[SLP11] agents that work for each other do not deadlock', async () => {
   const one = await createAgent({ name: 'one' })
   const two = await createAgent({ name: 'two' })
   await createGroup(one, { sleeptimeAgentIds: [two] })

@@ -76,7 +76,7 @@ test('[ENG51] no tool starts before the answer that calls it is stored', async (
   expect(executions).toBe(1)
 })
 
-test('[ENG52] a tool return that kills workers leaves the context when its run is given up', async () => {
+test('[ENG52] a tool return that kills workers leaves the context when its run is failed as poison', async () => {
   const database = await openDatabase()
   const api = talkTo(await start({ database, tools: [fetchIt] }))
   const agent = await api.createAgent({ tools: ['fetch_it'] })
@@ -98,7 +98,7 @@ test('[ENG52] a tool return that kills workers leaves the context when its run i
   next.finish()
 })
 
-test('[ENG53] a run that is handed back has lost no worker, however often that happens', async () => {
+test('[ENG53] handing back a run never counts as a death, however often it happens', async () => {
   const database = await openDatabase()
   const api = talkTo(await start({ database, env: { HOLDPOINT_WORKERS: '0' } }))
   const run = await api.start(await api.createAgent(), 'hello')
@@ -227,7 +227,7 @@ test('[ENG55] approvals expire while someone holds the lock of another conversat
   expect((await api.settled(runs[0]!)).status).toBe('COMPLETED')
 })
 
-test('[ENG56] creating conversations, changing their agent and sending to them never wait for one another', async () => {
+test('[ENG56] creating conversations, changing their agent and sending messages to them never wait for each other', async () => {
   const database = await openDatabase()
   const app = await start({ database })
   const api = talkTo(app)

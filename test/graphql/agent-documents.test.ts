@@ -135,7 +135,7 @@ describe('upsertAgent', () => {
   const upserted = async (key: string, agent: object) =>
     (await ground.run(upsert, { input: { key, agent: { ...base, ...agent } } })).upsertAgent.agent
 
-  it('[UPS1] creates the agent once, however often and at once it is asked', async () => {
+  it('[UPS1] creates the agent once, even if it is called repeatedly and simultaneously', async () => {
     const agents = await Promise.all([1, 2, 3, 4].map(() => upserted('once', { blocks: [{ label: 'a', value: '1' }] })))
     expect(new Set(agents.map((agent) => agent.id)).size).toBe(1)
     const { agents: found } = await ground.run(

@@ -45,7 +45,7 @@ async function createBlock(label: string) {
 }
 
 describe('createAgent', () => {
-  it('[AGT1] makes an agent with defaults, its main conversation and the memory tools', async () => {
+  it('[AGT1] creates an agent with defaults, its main conversation and the memory tools', async () => {
     const agent = await createAgent({ name: '  Ada  ' })
     expect(agent).toMatchObject({
       id: expect.stringMatching(/^agent_[0-9a-f]{32}$/),
@@ -80,7 +80,7 @@ describe('createAgent', () => {
     expect(found).toEqual(agent)
   })
 
-  it('[AGT2] makes blocks for it, attaches blocks and tools that exist, and keeps their order', async () => {
+  it('[AGT2] creates blocks, attaches existing blocks and tools, and keeps their order', async () => {
     const shared = await createBlock('shared')
     const [one, two] = [await createTool(), await createTool({ requiresApproval: true })]
     const agent = await createAgent({
@@ -120,7 +120,7 @@ describe('createAgent', () => {
     ])
   })
 
-  it('[AGT4] a bad value gets BAD_USER_INPUT with the path of the field, its fault and what it takes', async () => {
+  it('[AGT4] a bad value gets BAD_USER_INPUT with the path of the field, what is wrong and what is expected', async () => {
     const tool = await createTool()
     const cases: [input: Record<string, unknown>, field: string, message: RegExp][] = [
       [{ name: ' \n ' }, 'input.name', /empty.*1 to 200/],
@@ -171,7 +171,7 @@ describe('createAgent', () => {
     expect(agents.totalCount).toBe(0)
   })
 
-  it('[AGT5] an id that names nothing is NOT_FOUND, and nothing is made', async () => {
+  it('[AGT5] an unknown id is NOT_FOUND, and nothing is created', async () => {
     const nobody = `tool_${'0'.repeat(32)}`
     const cases: [Record<string, unknown>, string][] = [
       [{ tools: [{ toolId: nobody }] }, nobody],
@@ -194,7 +194,7 @@ describe('createAgent', () => {
     expect([agents.totalCount, blocks.nodes]).toEqual([0, []])
   })
 
-  it('[AGT6] text that Postgres would refuse is stored without what it refuses', async () => {
+  it('[AGT6] characters that Postgres cannot store are removed from text', async () => {
     const agent = await createAgent({
       name: 'nul\u0000',
       instructions: 'half \ud83d',
@@ -206,7 +206,7 @@ describe('createAgent', () => {
 })
 
 describe('tool rules', () => {
-  it('[AGT7] take exactly the fields of their kind, and name only tools that the agent has', async () => {
+  it('[AGT7] have exactly the fields of their kind, and name only tools of the agent', async () => {
     const [one, two] = [await createTool(), await createTool()]
     const rule = (kind: string, rest: Record<string, unknown> = {}) => ({ kind, tool: one.name, ...rest })
     const good = [
@@ -250,7 +250,7 @@ describe('tool rules', () => {
     expect(await refused(create, twice)).toMatchObject({ field: 'input.toolRules.1' })
   })
 
-  it('[AGT8] keep the tools that they name: attached, and undeleted', async () => {
+  it('[AGT8] keep the tools that they name from being detached and deleted', async () => {
     const [one, two] = [await createTool(), await createTool()]
     const agent = await createAgent({
       tools: [{ toolId: one.id }, { toolId: two.id }],
@@ -272,7 +272,7 @@ describe('tool rules', () => {
 })
 
 describe('updateAgent', () => {
-  it('[AGT9] leaves what is left out, also inside nested settings; null clears; lists replace', async () => {
+  it('[AGT9] keeps omitted values, also inside nested settings; null resets a value, and lists are replaced', async () => {
     const [one, two] = [await createTool(), await createTool()]
     const [blockOne, blockTwo] = [await createBlock('one'), await createBlock('two')]
     const agent = await createAgent({
@@ -340,7 +340,7 @@ describe('updateAgent', () => {
     })
   })
 
-  it('[AGT10] refuses null where an agent must have a value, and changes nothing where anything is wrong', async () => {
+  it('[AGT10] refuses null for a required value, and a refused update changes nothing', async () => {
     const agent = await createAgent()
     for (const field of ['name', 'model']) {
       const error = await refused(update, { id: agent.id, description: 'changed', [field]: null })
@@ -392,7 +392,7 @@ describe('agents', () => {
 })
 
 describe('deleteAgent', () => {
-  it('[AGT12] deletes its conversations with it, and leaves its blocks and tools', async () => {
+  it('[AGT12] deletes its conversations, and keeps its blocks and tools', async () => {
     const tool = await createTool()
     const agent = await createAgent({ blocks: [{ label: 'kept', value: '' }], tools: [{ toolId: tool.id }] })
     const remove = 'mutation ($input: DeleteAgentInput!) { deleteAgent(input: $input) { deletedId } }'

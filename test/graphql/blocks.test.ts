@@ -62,7 +62,7 @@ describe('a block', () => {
     expect(await ground.refusal(update, { id: block.id, label: null })).toMatchObject({ field: 'input.label' })
   })
 
-  it('[BLK2] counts the changes of its value, and is not changed from an old version', async () => {
+  it('[BLK2] has a version that counts changes of its value, and an update of an old version is refused', async () => {
     const { id } = await createBlock({ label: 'notes', value: 'one', description: 'd' })
     expect(await updateBlock({ id, value: 'two', expectedVersion: 1 })).toMatchObject({
       __typename: 'UpdateBlockSuccess',
@@ -98,7 +98,7 @@ describe('a block', () => {
     expect((await updateBlock({ id, value: 'two', readOnly: false })).block).toMatchObject({ value: 'two', version: 2 })
   })
 
-  it('[BLK3] may be shared, and an agent has each label once', async () => {
+  it('[BLK3] can be shared, and no agent has two blocks with the same label', async () => {
     const shared = await createBlock({ label: 'shared' })
     const rival = await createBlock({ label: 'shared' })
     const one = await createAgent({ blockIds: [shared.id] })

@@ -82,7 +82,7 @@ const regenerate = (runId: string, more: object = {}) => mutate('regenerate', { 
 const select = (runId: string) => mutate('selectBranch', { runId })
 const send = (id: string, text: string) => talk.send(id, text, { waitMs })
 
-test('[BRA1] an edited message starts another version of its turn, which the model alone sees', async () => {
+test('[BRA1] an edited message starts another version of its turn, and the model sees only that one', async () => {
   const id = await newConversation()
   await send(id, 'one')
   const two = await send(id, 'two')
@@ -155,7 +155,7 @@ test('[BRA2] regenerate repeats the input with the settings of the original run,
   expect(model.requests.at(-1)!.messages).toHaveLength(2)
 })
 
-test('[BRA3] while a run holds the conversation, branches stay as they are; what cannot be edited is named', async () => {
+test('[BRA3] while a run holds the conversation, branches do not change; input that cannot be edited is named', async () => {
   const id = await newConversation()
   const one = await send(id, 'one')
   const [question, answer] = (await show(id)).messages.nodes

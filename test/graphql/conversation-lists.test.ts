@@ -108,7 +108,7 @@ describe('conversations', () => {
     expect(await show()).toMatchObject({ lastActivityAt: shown(11) })
   })
 
-  it('[CNV6] can be archived twice and taken out of the archive', async () => {
+  it('[CNV6] can be archived twice and restored', async () => {
     const { api, third } = await createTenant()
     const change = async (mutation: string) => {
       const field = `${mutation}Conversation`

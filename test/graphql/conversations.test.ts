@@ -22,7 +22,7 @@ async function createAgent() {
 }
 
 describe('conversations', () => {
-  it('[CNV1] are made beside the main one, listed oldest first, changed and deleted', async () => {
+  it('[CNV1] are created, listed oldest first, changed and deleted', async () => {
     const agent = await createAgent()
     const { createConversation: bare } = await ground.run(create, { input: { agentId: agent.id } })
     expect(bare.conversation).toMatchObject({ title: null, metadata: {}, agent: { id: agent.id } })
@@ -57,7 +57,7 @@ describe('conversations', () => {
     expect(await ground.refusal(create, { agentId: agent.id, metadata: 1 })).toMatchObject({ field: 'input.metadata' })
   })
 
-  it('[CNV2] of which the main one goes with its agent alone', async () => {
+  it('[CNV2] of which the main one cannot be deleted without its agent', async () => {
     const agent = await createAgent()
     const error = await ground.refusal(remove, { id: agent.mainConversation.id })
     expect(error).toMatchObject({ code: 'BAD_USER_INPUT', field: 'input.id' })
@@ -102,7 +102,7 @@ describe('deleting what a run holds', () => {
   }
 
   it.each(['conversation', 'agent'] as const)(
-    '[AGT13] a busy %s is deleted: it waits for a checkpoint under way, and wakes who drives or watches it',
+    '[AGT13] deleting a busy %s waits for a checkpoint in progress, and wakes its driver and watchers',
     async (what) => {
       const busy = await createBusyConversation()
       const told: string[] = []

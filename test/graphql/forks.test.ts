@@ -52,7 +52,7 @@ async function fork(messageId: string, more: object = {}): Promise<any> {
 
 const withoutIds = (messages: any[]) => messages.map(({ id: _id, ...message }) => message)
 
-test('[BRA7] a fork has the turns up to that of the message, with new ids and without usage, and goes on by itself', async () => {
+test('[BRA7] a fork has the turns up to that of the message, with new ids and without usage, and continues independently', async () => {
   const agent = await talk.createAgent({ tools: ['look'], blocks: [{ label: 'human', value: 'Ann' }] })
   const { createConversation } = await app.data(
     `mutation ($input: CreateConversationInput!) { createConversation(input: $input) { conversation { id } } }`,

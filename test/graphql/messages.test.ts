@@ -172,7 +172,7 @@ describe('messages', () => {
     ).toEqual(nodes.map((node: { __typename: string; position: number }) => [node.__typename, node.position]))
   })
 
-  it('[MSG2] the model sees what is not excluded and lies in the context, and of summaries the current one', async () => {
+  it('[MSG2] the model sees the messages in the context that are not excluded, and the current summary', async () => {
     const { api, conversation } = await createTenant()
     const run = await make.run(conversation)
     await make.message(run, 'USER', { content: [{ text: 'compacted' }] })

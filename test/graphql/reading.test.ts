@@ -39,7 +39,7 @@ const everyId = (agent: any): string[] => [
 ]
 
 describe('node and nodes', () => {
-  it('[NOD1] find whatever has an id, in order, null where there is nothing, 100 at the most', async () => {
+  it('[NOD1] find everything that has an id, in order, with null for unknown ids, at most 100', async () => {
     const agent = await createAgent('found')
     const ids = everyId(agent)
     const nodes = 'query ($ids: [ID!]!) { nodes(ids: $ids) { __typename id ... on Agent { name } } }'
@@ -73,7 +73,7 @@ describe('node and nodes', () => {
 })
 
 describe('loading', () => {
-  it('[LOD1] a list of 50 agents with all that they have costs as many statements as a list of one', async () => {
+  it('[LOD1] a list of 50 agents with everything attached costs as many statements as a list of one', async () => {
     for (let index = 0; index < 50; index += 1) await createAgent(`many ${index}`)
     const list = `query ($first: Int!) {
       agents(first: $first, filter: { nameContains: "many" }) {
@@ -185,7 +185,7 @@ describe('another tenant', () => {
 })
 
 describe('viewer and models', () => {
-  it('[VIW1] tell who asks, and what the server can reach', async () => {
+  it('[VIW1] show who is asking, and which models the server can reach', async () => {
     const data = await ground.run(
       '{ viewer { tenantId actor { kind id name } keyName scopes } models { handle provider contextWindow } }',
     )

@@ -51,7 +51,7 @@ const cursor = (run: { readonly id: string; readonly conversation_id: string }, 
   encodeCursor(run.conversation_id, { runId: run.id, seq, item: 0, offset: 0 })
 
 describe('runEvents', () => {
-  it('[EVT1] every entry of the log becomes the event it tells of, and the stream ends with the run', async () => {
+  it('[EVT1] every entry of the log becomes one event, and the stream ends with the run', async () => {
     const { api, conversation, tenantId, agent } = await createTenant()
     const run = await make.run(conversation, { status: 'COMPLETED', stop_reason: 'END_TURN' })
     const other = await make.conversation({ tenant_id: tenantId, agent_id: agent.id })

@@ -132,7 +132,7 @@ describe('what is refused before it reaches a command', () => {
     for (const [document, input] of cases) expect((await api.error(document, { input })).code).toBe('NOT_FOUND')
   })
 
-  it('[RIN3] decisions that say nothing are named by their field', async () => {
+  it('[RIN3] empty decisions are refused with their field', async () => {
     const { api, conversation } = await createTenant()
     const { run } = await createPausedRun(conversation)
     const runId = shownRun(run)
@@ -194,7 +194,7 @@ describe('what the commands came to', () => {
     expect((await answer).sendMessage.run).toMatchObject({ id: shownRun(run!), status: 'CANCELLED' })
   })
 
-  it('[RIN6] while a run waits for approval, sending is refused with what it waits for', async () => {
+  it('[RIN6] while a run waits for approval, sending is refused with the waiting calls', async () => {
     const { api, to, conversation } = await createTenant()
     const { run, calls } = await createPausedRun(conversation)
     const { sendMessage } = await api.data(send, { input: { to, messages: [{ text: 'hi' }] } })
@@ -228,7 +228,7 @@ describe('what the commands came to', () => {
     })
   })
 
-  it('[RIN8] a decision is stored, the rest still waits, and another one about the same call is refused', async () => {
+  it('[RIN8] a decision is stored, the other calls still wait, and a different decision about the same call is refused', async () => {
     const { api, conversation } = await createTenant()
     const { run, calls } = await createPausedRun(conversation)
     const runId = shownRun(run)
@@ -246,7 +246,7 @@ describe('what the commands came to', () => {
     })
   })
 
-  it('[RIN9] cancelRun and retryRun answer with the run, or say why not', async () => {
+  it('[RIN9] cancelRun and retryRun return the run, or a refusal', async () => {
     const { api, to, conversation } = await createTenant()
     expect(await api.data(cancel, { input: to })).toMatchObject({ cancelRun: { __typename: 'NothingToCancelRefusal' } })
 

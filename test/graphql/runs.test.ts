@@ -167,7 +167,7 @@ describe('one run', () => {
     })
   })
 
-  it('[RUN3] a run that was never taken up has its input and no messages', async () => {
+  it('[RUN3] a run that never started has its input and no messages', async () => {
     const { api, conversation } = await createTenant()
     const request = { messages: [{ role: 'USER', content: [{ text: 'hi' }], clientId: null }], clientTools: [] }
     const run = await make.run(conversation, { status: 'QUEUED', request: JSON.stringify(request) })
@@ -239,7 +239,7 @@ describe('waiting for a run', () => {
     expect(ground.context.hub.runsWithReaders()).toEqual([])
   })
 
-  it('[RUN7] a negative wait, and a cursor that this run cannot have given, are refused', async () => {
+  it('[RUN7] a negative wait, and a cursor that is not from the run, are refused', async () => {
     const { api, conversation } = await createTenant()
     const run = await make.run(conversation, { next_seq: 3 })
     const other = await make.run(conversation, { next_seq: 3 })
@@ -363,7 +363,7 @@ describe('lists of runs', () => {
     expect(data).toEqual({ all: { totalCount: 0, nodes: [] }, theirs: { totalCount: 0 } })
   })
 
-  it('[RUN11] a list of runs with everything that leads from them costs the same however long it is', async () => {
+  it('[RUN11] a list of runs with everything below them costs the same however long it is', async () => {
     const { api, conversation } = await createTenant()
     const addRun = async () => {
       const run = await make.run(conversation, { status: 'AWAITING_APPROVAL', stop_reason: 'REQUIRES_APPROVAL' })
@@ -386,7 +386,7 @@ describe('a conversation and its runs', () => {
   const query = `query ($id: ID!) { conversation(id: $id) {
     activeRun { id } queue { id } lastCursor lastStopReason agent { lastStopReason } } }`
 
-  it('[RUN12] shows who holds it, who waits in which order, where its stream stands and why it last stopped', async () => {
+  it('[RUN12] shows its active run, its queue in order, its last cursor and why it last stopped', async () => {
     const { api, conversation } = await createTenant()
     const id = encodeId('Conversation', conversation.id)
     const show = async () => (await api.data(query, { id })).conversation
@@ -419,7 +419,7 @@ describe('a conversation and its runs', () => {
 })
 
 describe('why a conversation and an agent last stopped', () => {
-  it('[RUN15] is told of the run that stopped last, however many newer runs stopped before it', async () => {
+  it('[RUN15] is that of the run that stopped last, however many newer runs stopped before it', async () => {
     const { api, agent, conversation } = await createTenant()
     const other = await make.conversation({ tenant_id: agent.tenant_id, agent_id: agent.id })
     const query = `{ agent(id: "${encodeId('Agent', agent.id)}") { lastStopReason mainConversation { lastStopReason } } }`
@@ -461,7 +461,7 @@ describe('why a conversation and an agent last stopped', () => {
 })
 
 describe('sums of tokens', () => {
-  it('[RUN16] that no integer holds stop at the largest one, and the list is shown', async () => {
+  it('[RUN16] that exceed an integer stop at the largest one, and the list is shown', async () => {
     const { api, conversation } = await createTenant()
     const most = 2 ** 31 - 1
     await make.run(conversation, { status: 'COMPLETED', input_tokens: most, output_tokens: most })

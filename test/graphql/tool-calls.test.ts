@@ -28,7 +28,7 @@ const grace = { kind: 'PERSON', id: 'grace', name: 'Grace' }
 const shownCall = (call: { readonly id: string }) => encodeId('ToolCall', call.id)
 
 describe('tool calls', () => {
-  it('[CALL1] a call shows its arguments, decision, result and whose it is', async () => {
+  it('[CALL1] a call shows its arguments, decision, result, run and agent', async () => {
     const { api, tenantId, agent, conversation } = await createTenant()
     const tool = await make.tool({ tenant_id: tenantId, name: 'pay' })
     const run = await make.run(conversation)
@@ -91,7 +91,7 @@ describe('tool calls', () => {
     })
   })
 
-  it('[CALL2] has no tool where the run brought its own of that name, or where there is none', async () => {
+  it('[CALL2] has no tool if it came with the request, or does not exist', async () => {
     const { api, tenantId, conversation } = await createTenant()
     await make.tool({ tenant_id: tenantId, name: 'pay' })
     const brought = { name: 'pay', description: '', parameters: { type: 'object' } }

@@ -36,7 +36,7 @@ async function builtin(name: string) {
 }
 
 describe('upsertTool', () => {
-  it('[TOL1] makes a tool with defaults, and replaces one of the same name whole, with its id and agents kept', async () => {
+  it('[TOL1] creates a tool with defaults, and completely replaces one of the same name, which keeps its id and agents', async () => {
     const made = await upsertTool({ name: 'lookup', implementation: { client: true } })
     expect(made).toMatchObject({
       id: expect.stringMatching(/^tool_[0-9a-f]{32}$/),
@@ -136,7 +136,7 @@ describe('upsertTool', () => {
 })
 
 describe('updateTool', () => {
-  it('[TOL3] keeps stored headers that it leaves out, and never shows their values', async () => {
+  it('[TOL3] keeps stored headers that are omitted, and never shows their values', async () => {
     const tool = await upsertTool({
       name: 'posting',
       implementation: { http: { url: 'https://example.org/1', headers: { 'X-Key': 'top secret' } } },
@@ -155,7 +155,7 @@ describe('updateTool', () => {
     expect(client).toMatchObject({ kind: 'CLIENT', url: null, headerNames: null })
   })
 
-  it('[TOL4] leaves what is left out; null goes back to the default', async () => {
+  it('[TOL4] keeps omitted values; null restores the default', async () => {
     const tool = await upsertTool({
       name: 'changing',
       description: 'd',
@@ -200,7 +200,7 @@ describe('updateTool', () => {
     expect(await ground.refusal(update, { id: `tool_${'0'.repeat(32)}` })).toMatchObject({ code: 'NOT_FOUND' })
   })
 
-  it('[TOL5] changes approval, limits and tags of a built-in tool and nothing else of it', async () => {
+  it('[TOL5] changes only approval, limits and tags of a built-in tool', async () => {
     const tool = await builtin('memory_rethink')
     const settings = {
       requiresApproval: true,
@@ -246,7 +246,7 @@ describe('tools', () => {
     expect((await ground.run(list, { filter: { kinds: [] } })).tools.nodes).toEqual([])
   })
 
-  it('[TOL7] are attached, detached and set to need approval by one agent, as often as one likes', async () => {
+  it('[TOL7] are attached, detached and set to need approval by one agent, any number of times', async () => {
     const tool = await upsertTool({ name: 'wipe', requiresApproval: true, implementation: { client: true } })
     const agentId = await createAgent()
     const attach = `mutation ($input: AttachToolInput!) { attachTool(input: $input) { ${agentTools} } }`
@@ -284,7 +284,7 @@ describe('tools', () => {
     expect(await ground.refusal(attach, { ...both, agentId: tool.id })).toMatchObject({ code: 'NOT_FOUND' })
   })
 
-  it('[TOL8] that are built in become what the code says at the next start, and keep what was set on them', async () => {
+  it('[TOL8] that are built in follow the code at the next start, and keep what clients set on them', async () => {
     const { clock, ids } = ground.context
     const { tenantId } = ground.viewer
     const before = await builtin('memory_insert')

@@ -134,7 +134,7 @@ test('[CEV4] a message that waits, starts or is cancelled changes the queue, whi
   }
 })
 
-test('[CEV5] a change of branch is told once, with the last message that stays, and before the events of the new branch', async () => {
+test('[CEV5] a change of branch is sent once, with the last message that stays, and before the events of the new branch', async () => {
   const id = await newConversation()
   await answered(id, 'one')
   const two = await answered(id, 'two')
@@ -178,7 +178,7 @@ test('[CEV5] a change of branch is told once, with the last message that stays, 
   await Promise.all([stream, late, later, undone, whole].map((reader) => reader.close()))
 })
 
-test('[CEV6] after a clear, every cursor of the conversation is still good: all messages are dropped, and new runs follow', async () => {
+test('[CEV6] after a clear, every cursor of the conversation is still valid: all messages are dropped, and new runs follow', async () => {
   const id = await newConversation()
   const empty = (await show(id)).lastCursor
   await answered(id, 'one')
@@ -207,7 +207,7 @@ test('[CEV6] after a clear, every cursor of the conversation is still good: all 
   await Promise.all([stream.close(), other.close()])
 })
 
-test('[CEV7] `types` sends events of those types alone, in both streams, and `deltas` excludes deltas all the same', async () => {
+test('[CEV7] `types` sends only events of those types, in both streams, and `deltas` still excludes deltas', async () => {
   const id = await newConversation()
   const { lastCursor } = await show(id)
   const stream = follow(id, lastCursor, ', types: [MESSAGE_ADDED, TEXT_DELTA, BRANCH_CHANGED]')

@@ -75,7 +75,7 @@ test('[BUS12] a stop request that its own process can answer is not sent to othe
   await expect.poll(() => sent.filter((type) => type === 'stop').length).toBe(1)
 })
 
-test('[BUS13] that entries were stored reaches the processes that have readers of the run', async () => {
+test('[BUS13] processes that have readers of the run are told that entries were stored', async () => {
   const wakeUps = collect<WakeUp>()
   reading.listen('run', wakeUps.listener)
   // The second look, which makes up for entries that were stored before others knew of this reader.

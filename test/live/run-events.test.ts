@@ -76,7 +76,7 @@ test('[STR3] a reader whose cursor is inside a stored message gets the rest of i
   await without.close()
 })
 
-test('[STR4] a pause does not end the stream, and without deltas the stream has the stored entries alone', async () => {
+test('[STR4] a pause does not end the stream, and without deltas the stream has only the stored entries', async () => {
   const agent = await talk.createAgent({ tools: [{ name: 'echo', approvalOverride: true }] })
   const run = await talk.start(agent, 'hi')
   const stream = openRunEvents(app, { run, deltas: false })

@@ -138,7 +138,7 @@ function openChanges(app: TestApp, variables: Record<string, unknown>) {
   }
 }
 
-test('[CHG1] the runs that changed since come as they are now, then each run when it changes, whichever process changed it', async () => {
+test('[CHG1] the runs that changed since then are sent in their current state, then each run when it changes, in any process', async () => {
   const agent = await newAgent()
   const before = await talk.start(agent, 'before')
   ;(await model.nextCall()).finish()

@@ -57,7 +57,7 @@ afterAll(async () => {
   await folder.remove()
 })
 
-test.each(names)('[PRV51] %s answers, calls tools, is given back what it thought, and is cancelled', async (name) => {
+test.each(names)('[PRV51] %s answers, calls tools, gets its reasoning back, and is cancelled', async (name) => {
   const { handle, nextCall, refused } = started[name]
   const agent = await talk.createAgent({ model: handle, tools: ['echo'], keepRequests: true })
   const run = await talk.start(agent, 'hello')

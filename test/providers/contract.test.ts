@@ -10,7 +10,7 @@ describe.each(speakers)('$name', ({ start }) => {
   })
   afterAll(() => speaker.stop())
 
-  test('[PRV1] reasoning, text and calls come as items in their order, each complete, with one end', async () => {
+  test('[PRV1] reasoning, text and calls arrive as items in order, each complete, with one end', async () => {
     const parts = await collect(
       speaker.ask({
         think: 'let me see',
@@ -33,7 +33,7 @@ describe.each(speakers)('$name', ({ start }) => {
     expect(parts.filter(({ type }) => type === 'finish' || type === 'failure')).toEqual([parts.at(-1)])
   })
 
-  test('[PRV2] the end says why and what was used', async () => {
+  test('[PRV2] the end says why it ended and what was used', async () => {
     const end = (await collect(speaker.ask({ think: 'well', say: 'done' }))).at(-1)!
     expect(end).toMatchObject({ type: 'finish', reason: 'end' })
     const { usage } = end as Extract<ModelPart, { type: 'finish' }>
@@ -66,7 +66,7 @@ describe.each(speakers)('$name', ({ start }) => {
     expect(said.at(-1)!.type).toBe('text')
   })
 
-  test('[PRV4] a request that was aborted before is not made', async () => {
+  test('[PRV4] a request that was aborted before it was sent is not sent', async () => {
     const { provider, handle } = speaker
     expect(await collect(provider.stream(aRequest(handle, 'say hello'), AbortSignal.abort()))).toEqual([])
   })

@@ -135,7 +135,7 @@ test('[PRV47] Azure is called at the address of the deployment, with its key and
   expect(itemsOf(await parts)).toMatchObject([{ type: 'text', text: 'hi' }])
 })
 
-test('[PRV48] an endpoint gets as many requests at a time as it may, the others wait or leave', async () => {
+test('[PRV48] an endpoint gets at most that many requests at a time, and the others wait or are cancelled', async () => {
   const provider = createProvider({
     ...endpoint,
     name: 'narrow',

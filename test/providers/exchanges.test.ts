@@ -58,7 +58,7 @@ const effort = (fake: FakeProvider, messages: readonly ModelMessage[], model = f
   return { ...request, settings: { ...request.settings, reasoningEffort: 'HIGH' as const } }
 }
 
-test.each(names)('[PRV14] %s gets back what it thought, exactly, between the calls and after', async (name) => {
+test.each(names)('[PRV14] %s gets its reasoning back exactly, between the calls and after', async (name) => {
   const fake = started[name]
   const first = await turn(fake, effort(fake, [user('look it up')]), (call) => {
     call.think('first this\n\nthen that')
@@ -91,7 +91,7 @@ test.each(names)('[PRV14] %s gets back what it thought, exactly, between the cal
   await turn(fake, effort(fake, [...third.messages, user('thanks')]), (call) => call.finish())
 })
 
-test.each(names)('[PRV15] an exchange begun with another provider goes on with %s', async (name) => {
+test.each(names)('[PRV15] an exchange that began with another provider continues with %s', async (name) => {
   const fake = started[name]
   const others = names.filter((other) => other !== name)
   let messages: ModelMessage[] = [user('hello')]
@@ -117,7 +117,7 @@ test.each(names)('[PRV15] an exchange begun with another provider goes on with %
   await turn(fake, effort(fake, [...after, user('go on')]), (call) => call.finish())
 })
 
-test.each(names)('[PRV15] %s takes what no provider would have made', async (name) => {
+test.each(names)('[PRV15] %s accepts an exchange that no provider would have produced', async (name) => {
   const fake = started[name]
   const callId = `call|${'9'.repeat(90)}`
   const messages: ModelMessage[] = [
@@ -152,7 +152,7 @@ test.each(names)('[PRV15] %s takes what no provider would have made', async (nam
 })
 
 test.each(['openai', 'anthropic'] as const)(
-  '[PRV16] where %s takes its reasoning back no longer, it is asked without it',
+  '[PRV16] if %s no longer accepts its reasoning, it is asked without it',
   async (name) => {
     const fake = started[name]
     const data = { id: 'rs_old', summary: [], encrypted_content: 'enc_of_another_account', signature: 'sig_old' }
@@ -174,7 +174,7 @@ test.each(['openai', 'anthropic'] as const)(
   },
 )
 
-test('[PRV14] a prompt that changed does not make Claude refuse what it thought under the old one', async () => {
+test('[PRV14] a changed prompt does not make Claude refuse its earlier reasoning', async () => {
   const fake = started.anthropic
   const first = await turn(fake, effort(fake, [user('hello')]), (call) => {
     call.think('hm')
@@ -186,7 +186,7 @@ test('[PRV14] a prompt that changed does not make Claude refuse what it thought 
   expect(JSON.stringify(body)).toContain('"signature":"sig_')
 })
 
-test('[PRV14] a model that thinks by a budget ends a turn without thinking that began without', async () => {
+test('[PRV14] a model with a thinking budget finishes a turn without thinking if it began without', async () => {
   const fake = started.anthropic
   const model = 'anthropic/claude-haiku-4-5'
   const request = { ...effort(fake, [user('hello')], model), settings: aRequest(model, '').settings }
@@ -203,7 +203,7 @@ test('[PRV14] a model that thinks by a budget ends a turn without thinking that 
   expect(third.body.thinking).toEqual({ type: 'enabled', budget_tokens: 16_384 })
 })
 
-test.each(names)('[PRV17] what %s was sent before is the beginning of what it is sent next', async (name) => {
+test.each(names)('[PRV17] each request to %s begins with the previous one', async (name) => {
   const { provider, handle } = started[name]
   const body = (messages: readonly ModelMessage[]) => {
     // Gemini's SDK writes the contents before the prompt. The order of keys means nothing to its cache.

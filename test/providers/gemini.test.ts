@@ -82,7 +82,7 @@ test('[PRV50] the signature of a call, of a text and of a thought goes back wher
   ])
 })
 
-test('[PRV50] a conversation of another model goes on with Gemini, and a signature that it refuses is left out', async () => {
+test('[PRV50] a conversation of another model continues with Gemini, and a signature that it refuses is left out', async () => {
   const provider = { model: fake.handle, data: { callSignature: 'b2xk', call: 0 } }
   const messages: ModelMessage[] = [
     { role: 'assistant', parts: [{ type: 'text', text: 'Hello!', provider: null }] },

@@ -102,7 +102,7 @@ describe.each(Object.entries(fakes))('limits on an answer of %s', (name, start) 
     expect(outcome).toMatchObject({ error: { detail: 'The limit for an event is 16 MB.' } })
   })
 
-  test('[PRV36] a compressed response is cut off by its unpacked size', async () => {
+  test('[PRV36] a compressed response is cut off by its decompressed size', async () => {
     // One member of a gzip file may follow another: a kilobyte on the wire for each megabyte.
     const member = gzipSync(`: ${'x'.repeat(1024 ** 2)}\n\n`)
     const outcome = await answer(({ exchange }) => writeEndlessly(exchange, member, { 'content-encoding': 'gzip' }))

@@ -151,7 +151,7 @@ test.each(names)('[PRV26] broken arguments, a withheld answer and a refused key 
   expect(fake.refused).toEqual([])
 })
 
-test('[PRV26] a model that goes silent is hung up on', async () => {
+test('[PRV26] a model that goes silent is disconnected', async () => {
   const impatient = await startTestApp({ env: { ...env, HOLDPOINT_MODEL_IDLE_MS: '300' } })
   const hasty = talkTo(impatient)
   await Promise.all(
@@ -166,7 +166,7 @@ test('[PRV26] a model that goes silent is hung up on', async () => {
   await impatient.stop()
 })
 
-test('[PRV27] an agent goes on with another provider in the middle of its conversation', async () => {
+test('[PRV27] an agent switches to another provider in the middle of its conversation', async () => {
   const agent = await createAgent('openai')
   for (const name of [...names, ...names]) {
     const fake = started[name]
@@ -263,7 +263,7 @@ test.each(names)('[PRV31] two calls under one id keep their own returns with %s'
 })
 
 test.each(names)(
-  '[PRV32] arguments that no JSON could hold again do not spoil the conversation with %s',
+  '[PRV32] arguments that cannot be serialized as JSON again do not break the conversation with %s',
   async (name) => {
     const fake = started[name]
     const agent = await createAgent(name, { keepRequests: true })
@@ -283,7 +283,7 @@ test.each(names)(
   },
 )
 
-test.each(names)('[PRV33] a tool that fails without a word is told to %s as a failure', async (name) => {
+test.each(names)('[PRV33] a tool that fails without a message is reported to %s as failed', async (name) => {
   const fake = started[name]
   const run = await talk.start(await talk.createAgent({ model: fake.handle, tools: ['mute'] }), 'go')
   const one = await fake.nextCall()

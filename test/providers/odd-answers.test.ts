@@ -64,7 +64,7 @@ const nonsense = {
   cachedContentTokenCount: 1e15,
 }
 
-test.each(names)('[PRV28] %s may count nothing, or nonsense: the answer stands', async (name) => {
+test.each(names)('[PRV28] %s may report no token counts or nonsense: the answer is still valid', async (name) => {
   for (const usage of [undefined, nonsense]) {
     const parts = await answer(name, sendAll(hi[name](usage)))
     expect(itemsOf(parts)).toMatchObject([{ type: 'text', text: 'hi' }])
@@ -181,7 +181,7 @@ test.each([
   expect((await answer('openai', sendAll([hi.openai()[0]!, completed]))).at(-1)).toMatchObject(expected)
 })
 
-test('[PRV29] a call that comes whole with its end is a call', async () => {
+test('[PRV29] a call that arrives complete with its end is a call', async () => {
   const item = { type: 'function_call', call_id: 'c', name: 'echo', arguments: '{"text":"x"}' }
   const done = { type: 'response.output_item.done', output_index: 1, item }
   expect(itemsOf(await answer('openai', sendAll([done, ...hi.openai()])))).toMatchObject([
@@ -218,7 +218,7 @@ test.each([
   expect(await parts).toMatchObject([{ type: 'failure', error: { type: 'LLM_CONTEXT_WINDOW' } }])
 })
 
-test('[PRV30] "too long" is understood inside a stream, and an empty account is not a bad request', async () => {
+test('[PRV30] "too long" is recognised inside a stream, and an account without credit is not a bad request', async () => {
   const inside = openaiError('Too large.', { type: 'exceed_context_size_error', code: 400 })
   expect((await answer('openai-chat', sendAll([inside]))).at(-1)).toMatchObject({
     error: { type: 'LLM_CONTEXT_WINDOW' },

@@ -136,7 +136,7 @@ describe('[PRV18] settings reach each provider in its own words', () => {
   })
 })
 
-test('[PRV19] a tool may be forced, and calls be made one at a time', () => {
+test('[PRV19] a tool call can be forced, and calls can be limited to one at a time', () => {
   const one = { toolChoice: { tool: 'echo' }, parallelToolCalls: false }
   expect(openai.requestBody(withSettings('openai/gpt-5', {}, one))).toMatchObject({
     tool_choice: { type: 'function', name: 'echo' },
@@ -168,7 +168,7 @@ test('[PRV19] a tool may be forced, and calls be made one at a time', () => {
   }
 })
 
-test('[PRV20] a tool is strict where its schema is closed, and its schema is never changed', () => {
+test('[PRV20] a tool is strict if its schema is closed, and its schema is never changed', () => {
   const closed = { ...echoTool, name: 'closed', parameters: schema }
   const tools = [echoTool, closed]
   expect(openai.requestBody(withSettings('openai/gpt-5', {}, { tools }))['tools']).toMatchObject([
@@ -183,7 +183,7 @@ test('[PRV20] a tool is strict where its schema is closed, and its schema is nev
   expect(claude[1].input_schema).toEqual(schema)
 })
 
-test('[PRV21] images are passed on by their address or with their bytes; nobody here fetches them', () => {
+test('[PRV21] images are passed on by address or as bytes; the server does not fetch them', () => {
   const messages = [
     {
       role: 'user' as const,

@@ -23,7 +23,7 @@ describe.each(Object.entries({ ...fakes, ...hostedFakes }))('%s over HTTP', (nam
     return parts
   }
 
-  test('[PRV6] calls whose arguments arrive in turns are told apart', async () => {
+  test('[PRV6] calls whose arguments arrive interleaved are told apart', async () => {
     const calls = [
       { name: 'echo', args: '{"text":"first"}', callId: 'call_a' },
       { name: 'echo', args: '{"text":"second"}', callId: 'call_b' },
@@ -49,7 +49,7 @@ describe.each(Object.entries({ ...fakes, ...hostedFakes }))('%s over HTTP', (nam
     expect(parts.at(-1)).toEqual({ type: 'finish', reason: 'end', usage: fake.usage })
   })
 
-  test('[PRV7] an answer at the limit of its length ends with it; an empty one just ends', async () => {
+  test('[PRV7] an answer that reaches its maximum length ends with that reason; an empty one just ends', async () => {
     const cut = await answer((call) => {
       call.say('as long as')
       call.finish({ reason: 'length' })
@@ -70,7 +70,7 @@ describe.each(Object.entries({ ...fakes, ...hostedFakes }))('%s over HTTP', (nam
     })
   })
 
-  test('[PRV8] a connection that breaks, before or after the first word, is a failure that may pass', async () => {
+  test('[PRV8] a connection that breaks, before or after the first token, is a temporary failure', async () => {
     const late = await answer((call) => {
       call.say('once upon')
       call.exchange.cut()
@@ -104,7 +104,7 @@ describe.each(Object.entries({ ...fakes, ...hostedFakes }))('%s over HTTP', (nam
     expect(parts.at(-1)).not.toHaveProperty('stopReason')
   })
 
-  test('[PRV9] what may pass is tried again before the first word, as soon as the provider allows', async () => {
+  test('[PRV9] temporary failures are retried before the first token, as soon as the provider allows', async () => {
     const parts = collect(fake.provider.stream(aRequest(fake.handle, 'hello'), new AbortController().signal))
     ;(await fake.nextCall()).refuse('rate limit', { 'retry-after-ms': '1' })
     ;(await fake.nextCall()).refuse('overload', { 'retry-after-ms': '1' })
@@ -114,12 +114,12 @@ describe.each(Object.entries({ ...fakes, ...hostedFakes }))('%s over HTTP', (nam
     expect(itemsOf(await parts)).toMatchObject([{ type: 'text', text: 'at last' }])
   })
 
-  test('[PRV9] a wait of an hour is not waited for', async () => {
+  test('[PRV9] a provider that asks for an hour is not waited for', async () => {
     const parts = await answer((call) => call.refuse('rate limit', { 'retry-after': '3600' }))
     expect(parts).toMatchObject([{ type: 'failure', error: { type: 'LLM_RATE_LIMIT', retryable: true } }])
   })
 
-  test('[PRV10] an abort closes the connection, also before the first word and between two tries', async () => {
+  test('[PRV10] an abort closes the connection, also before the first token and between two attempts', async () => {
     for (const say of [true, false]) {
       const abort = new AbortController()
       const parts = collect(fake.provider.stream(aRequest(fake.handle, 'hello'), abort.signal))
@@ -136,7 +136,7 @@ describe.each(Object.entries({ ...fakes, ...hostedFakes }))('%s over HTTP', (nam
     expect(await parts).toEqual([])
   })
 
-  test('[PRV11] no key is in any failure', async () => {
+  test('[PRV11] no failure contains a key', async () => {
     const failures = [
       await answer((call) => call.refuse('authentication')),
       await answer((call) =>
@@ -185,7 +185,7 @@ test.each([
   expect(provider.missing).toContain(variable)
 })
 
-test('[PRV7] the scripted model keeps to the limit of its length too', async () => {
+test('[PRV7] the scripted model obeys the maximum length too', async () => {
   const request = (maxOutputTokens: number) =>
     aRequest('demo/scripted', 'think a b\nsay c d\ncall echo {}', {
       settings: { ...defaultModelSettings, maxOutputTokens },

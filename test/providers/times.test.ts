@@ -53,7 +53,7 @@ test.each(names)('[TIM1] %s is told when messages and returns happened, the same
   expect(timesOf(third.body)).toHaveLength(3)
 })
 
-test('[TIM1] an agent that did not ask for it is told no times; the words of the conversation stay as they are', async () => {
+test('[TIM1] an agent without the setting is told no times; stored messages do not change', async () => {
   const { handle, nextCall } = started['openai-chat']
   const run = await talk.start(await talk.createAgent({ model: handle, timezone: 'Asia/Kathmandu' }), 'hello')
   const call = await nextCall()

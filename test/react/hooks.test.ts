@@ -39,7 +39,7 @@ test('[HOK2] without a provider the hooks say what is missing', () => {
   expect(() => renderToString(createElement(Lost))).toThrow('HoldpointProvider')
 })
 
-test('[HOK3] a store starts once for all its listeners, also where StrictMode leaves and comes back', () => {
+test('[HOK3] a store starts once for all its listeners, even if StrictMode leaves and comes back', () => {
   let starts = 0
   let stops = 0
   const owner = {}

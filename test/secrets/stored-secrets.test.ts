@@ -83,7 +83,7 @@ async function storedText(): Promise<string> {
   return rows.map(({ row }) => row).join('\n')
 }
 
-test('[SEC1] without a key secrets are stored as they are, and a start with a key encrypts them', async () => {
+test('[SEC1] without a key secrets are stored unencrypted, and a start with a key encrypts them', async () => {
   await withServer(undefined, async (ground) => {
     await ground.app.data(upsert, { input: toolInput() })
     await ground.app.data('mutation ($input: AddMcpServerInput!) { addMcpServer(input: $input) { server { id } } }', {
@@ -98,7 +98,7 @@ test('[SEC1] without a key secrets are stored as they are, and a start with a ke
   expect(stored).not.toContain('hps_')
 })
 
-test('[SEC1] what is set under a key is never stored as it is; the same value again changes nothing', async () => {
+test('[SEC1] with a key, a secret is never stored unencrypted; setting the same value again changes nothing', async () => {
   await withServer(keyA, async (ground) => {
     const { app } = ground
     const { upsertTool } = await app.data(upsert, { input: { ...toolInput(), name: 'web2' } })
@@ -117,7 +117,7 @@ test('[SEC1] what is set under a key is never stored as it is; the same value ag
   })
 })
 
-test('[SEC2] a key is replaced by starting with the new one in front', async () => {
+test('[SEC2] a key is replaced by a start with the new one first', async () => {
   const markOf = (key: string) => createSecretBox([key]).mark!
   expect(await storedText()).toContain(markOf(keyA))
   await withServer(`${keyB},${keyA}`, expectUsable)
@@ -148,7 +148,7 @@ test('[SEC3] an encrypted secret cannot be changed or moved to another tenant', 
   }
 })
 
-test('[SEC3] a plain text that looks encrypted is kept as it is', () => {
+test('[SEC3] a plain text that looks encrypted is kept unchanged', () => {
   const [none, box] = [createSecretBox([]), createSecretBox([keyA])]
   for (const text of ['sealed:1:x:y', 'sealed:plain:x', 'sealed:', '']) {
     const plain = none.seal(text, 'tenant')

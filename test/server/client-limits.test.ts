@@ -14,7 +14,7 @@ function atOnce<Answer>(ask: () => Promise<Answer>): Promise<Answer[]> {
 }
 
 describe.each(['HTTP', 'SSE'] as const)('requests per second over %s', (transport) => {
-  it('[QUO1] a key that sends too many is refused with RATE_LIMITED, and others are not', async () => {
+  it('[QUO1] a key that sends too many requests is refused with RATE_LIMITED, and others are not', async () => {
     const ask = transports[transport]
     const { client } = await startServer({ clientOf, limits: { keyRequests: 1 } })
     const other = createGraphQLClient(client.url, { authorization: 'Bearer good' })
@@ -41,7 +41,7 @@ describe.each(transportNames)('requests per second of a tenant over %s', (transp
 })
 
 describe('a socket whose operations are refused', () => {
-  it('[QUO1] stays open, and its streams go on', async () => {
+  it('[QUO1] stays open, and its streams continue', async () => {
     const { client, ground } = await startServer({ clientOf, limits: { keyRequests: 2 } })
     const socket = client.webSocket()
     const stream = socket.stream('subscription { ticks }')

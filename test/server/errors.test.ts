@@ -135,7 +135,7 @@ it.each(['HTTP', 'WebSocket'] as const)('[SRV4] masks a result that JSON cannot 
 })
 
 describe.each(['SSE', 'WebSocket'] as const)('errors in the middle of a stream over %s', (transport) => {
-  it('[SRV6] codes and masks an error of one event, and goes on', async () => {
+  it('[SRV6] codes and masks an error of one event, and continues', async () => {
     const { client, ground } = await startServer()
     const socket = client.webSocket()
     const query = 'subscription { ticks(each: "bug") }'
@@ -152,7 +152,7 @@ describe.each(['SSE', 'WebSocket'] as const)('errors in the middle of a stream o
     await socket.dispose()
   })
 
-  it('[SRV6] codes and masks an error of the source, and ends that stream alone', async () => {
+  it('[SRV6] codes and masks an error of the source, and ends only that stream', async () => {
     const { client, ground } = await startServer()
     const socket = client.webSocket()
     const stream =

@@ -76,7 +76,7 @@ test.each(hostile)('[SRV39] $what: refused over HTTP and WebSocket, and the serv
   expect(await app.data('{ __typename }')).toEqual({ __typename: 'Query' })
 })
 
-test('[SRV39] values that nobody asked for are not looked at', async () => {
+test('[SRV39] values that no operation uses are not inspected', async () => {
   const text = body('{}', `,"extensions":{"a":${nested('[', ']')}}`)
   expect((await overHttp(text)).errors).toBeUndefined()
   expect((await overWebSocket(text)).errors).toBeUndefined()

@@ -87,7 +87,7 @@ describe('streams of a socket', () => {
     await expect.poll(() => ground.sources.size).toBe(0)
   })
 
-  it('[SRV20] release their source when the socket breaks that has stopped reading', async () => {
+  it('[SRV20] release their source when a socket that has stopped reading breaks', async () => {
     const server = await startServer()
     const { socket, subscribe } = await openSocket(server)
     // A long name makes long messages.

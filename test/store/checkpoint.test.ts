@@ -69,7 +69,7 @@ async function load(runId: string): Promise<RunState> {
   return (await loadRun(ground.database.db, runId))!.state
 }
 
-test('[ENG7] a status changes only as the table of transitions says, tried for all pairs', async () => {
+test('[ENG7] a status changes only as the table of transitions allows, tested for all pairs', async () => {
   const state = await load(await admit())
   for (const from of storedRunStatuses) {
     for (const to of storedRunStatuses) {
@@ -82,7 +82,7 @@ test('[ENG7] a status changes only as the table of transitions says, tried for a
   }
 })
 
-test('[ENG8] a checkpoint of a run that is found otherwise than it was loaded writes nothing, tried for all pairs', async () => {
+test('[ENG8] a checkpoint writes nothing if the run has changed since it was loaded, tested for all pairs', async () => {
   const { db } = ground.database
   const runId = await admit()
   const loaded = await load(runId)
@@ -161,7 +161,7 @@ const happening: fc.Arbitrary<Happening> = fc.oneof(
 )
 
 test(
-  '[ENG9] the state after a checkpoint is the state that a reload gives, whatever happened',
+  '[ENG9] the state after a checkpoint equals the state after a reload, whatever happened',
   { timeout: 60_000 },
   async () => {
     await fc.assert(

@@ -91,7 +91,7 @@ describe('on one data folder', () => {
   afterEach(stopAll)
   afterAll(removeFolder)
 
-  test('[EMB1] the first start makes the database, the next finds what was stored, and a stop leaves no server', async () => {
+  test('[EMB1] the first start creates the database, the next finds the stored data, and a stop leaves no server', async () => {
     const first = await start()
     await query(first.url, 'create table kept as select 42 as answer')
     await first.stop()
@@ -131,7 +131,7 @@ describe('on one data folder', () => {
     expect(await postmaster()).toBeUndefined()
   })
 
-  test('[EMB6] whoever comes while another leaves has a server for as long as it stays', async () => {
+  test('[EMB6] a process that starts while another stops has a server for as long as it runs', async () => {
     await (await start()).stop()
     const comeAndGo = async (user: number) => {
       for (let round = 0; round < 3; round++) {
@@ -154,7 +154,7 @@ describe('on one data folder', () => {
     expect((await postmaster())?.pid).not.toBe(dead.pid)
   })
 
-  test('[EMB8] a postmaster.pid whose number belongs to another program by now does not keep the server down', async () => {
+  test('[EMB8] a postmaster.pid whose process id now belongs to another program does not prevent the start', async () => {
     const first = await start()
     const file = join(first.folder, 'postmaster.pid')
     const content = await readFile(file, 'utf8')
@@ -164,7 +164,7 @@ describe('on one data folder', () => {
     expect(await query(second.url, 'select 1 as one')).toEqual([{ one: 1 }])
   })
 
-  test('[EMB9] Postgres runs in a session of its own, which Ctrl-C does not reach', async () => {
+  test('[EMB9] Postgres runs in its own session, which Ctrl-C does not reach', async () => {
     await start()
     const { pid } = (await postmaster())!
     const groupOf = (process: number) =>
@@ -182,7 +182,7 @@ describe('on a fresh data folder', () => {
     await removeFolder()
   })
 
-  test('[EMB5] processes that start at once on an empty folder share one server, and the last to leave stops it', async () => {
+  test('[EMB5] processes that start at once on an empty folder share one server, and the last one to stop stops it', async () => {
     const users = await Promise.all([startInOtherProcess(), startInOtherProcess(), startInOtherProcess()])
     expect(new Set(users.map((user) => user.url)).size).toBe(1)
     const server = await postmaster()

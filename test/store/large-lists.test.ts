@@ -162,13 +162,13 @@ it('[LARGE4] a page of messages is read by index, of whatever type', async () =>
     await expectSmall(await statementsOf(query(args)))
 })
 
-it('[LARGE5] what leads from a run costs no more in a large database', async () => {
+it('[LARGE5] the fields below a run cost no more in a large database', async () => {
   const all = `{ runs(first: 20) { nodes { id status answer canRetry usage { steps } steps { id messages { id } toolCalls { id } }
     messages { nodes { id } } children { id } parent { id } pendingToolCalls { id } agent { lastStopReason } } } }`
   await expectSmall(await statementsOf(all))
 })
 
-it('[LARGE6] subscriptions to changes look at what changed', async () => {
+it('[LARGE6] subscriptions to changes read only what changed', async () => {
   const documents = [
     'subscription ($late: DateTime!) { runChanges(since: $late) { id } }',
     `subscription { runChanges(since: "${new Date(Date.now() - 60_000).toISOString()}") { id } }`,

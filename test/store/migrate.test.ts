@@ -65,7 +65,7 @@ test('[MIG2] processes that migrate an empty database at once all succeed, from 
   expect(await prepareDatabase(database, { log })).toEqual([])
 })
 
-test('[MIG3] a migration that fails is named in one line and leaves the database as it was', async () => {
+test('[MIG3] a migration that fails is named in one line and leaves the database unchanged', async () => {
   const files = {
     '0001_good.ts': creating('good'),
     '0002_bad.ts': "export async function up() { throw new Error('no\\nway') }",
@@ -89,7 +89,7 @@ test('[MIG4] a database that a newer version has migrated is refused in one line
   )
 })
 
-test('[MIG5] a migration that cannot lock a table stops waiting, so that others go on, and is tried again', async () => {
+test('[MIG5] a migration that cannot lock a table stops waiting, so that others can continue, and is tried again', async () => {
   await migrateWith({ '0001_old.ts': creating('busy') })
   const client = await database.pool.connect()
   await client.query('begin; lock table busy in access share mode')

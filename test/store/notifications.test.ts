@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 
 import { openListener } from '../../src/store/notifications.ts'
 
-test('[BUS11] an attempt to listen that fails is told once, so that it is followed by one other', async () => {
+test('[BUS11] a failed attempt to listen is reported once, so that exactly one other follows', async () => {
   const server = createServer((socket) => socket.destroy()).listen(0, '127.0.0.1')
   await once(server, 'listening')
   let lost = 0

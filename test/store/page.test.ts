@@ -58,7 +58,7 @@ describe('a page', () => {
     expect(await refusal(list.read({ first: 1, last: 1 }))).toMatch(/BAD_USER_INPUT last: /)
   })
 
-  it('[PAGE2] says what lies on either side of it, and has no cursors where it is empty', async () => {
+  it('[PAGE2] says whether items precede or follow it, and has no cursors if it is empty', async () => {
     const list = await createList(5)
     expect(await list.read({ first: 0 })).toEqual({ nodes: [], cursors: [], hasNextPage: true, hasPreviousPage: false })
     const first = await list.read({ first: 2 })
@@ -77,7 +77,7 @@ describe('a page', () => {
     expect(between.nodes).toEqual(list.ids.slice(1, 4))
   })
 
-  it('[PAGE3] lists newest first where the list says so, with cursors that mean the same', async () => {
+  it('[PAGE3] may list the newest first, with cursors that follow that order', async () => {
     const list = await createList(5)
     const newest = list.ids.toReversed()
     const first = await list.read({ first: 2 }, 'newest first')
@@ -88,7 +88,7 @@ describe('a page', () => {
     expect(back).toMatchObject({ nodes: newest.slice(1, 2), hasNextPage: true, hasPreviousPage: true })
   })
 
-  it('[PAGE4] refuses a cursor that no list of this kind gave, before it reaches the database', async () => {
+  it('[PAGE4] refuses a cursor of another list before it reaches the database', async () => {
     const list = await createList(1)
     const id = list.ids[0]!
     const encoded = (text: string) => Buffer.from(text).toString('base64url')
@@ -130,7 +130,7 @@ describe('a page', () => {
     )
   })
 
-  it('[PAGE6] shows each row that was there from the start exactly once, whatever is inserted or deleted meanwhile', async () => {
+  it('[PAGE6] shows each row that exists throughout exactly once, whatever is inserted or deleted meanwhile', async () => {
     const step = fc.record({
       insert: fc.array(fc.constantFrom('end' as const, 'early' as const), { maxLength: 3 }),
       remove: fc.option(fc.nat({ max: 20 }), { nil: undefined }),

@@ -102,7 +102,7 @@ test('[LOG2] a failed step, the end of its run and a failed tool are one line ea
   expect(warnings[0]!.err.stack).toContain('logs.test.ts')
 })
 
-test('[LOG3] a request to a model that is made again is a line with the ids of its run', async () => {
+test('[LOG3] a retried request to a model is one line with the ids of its run', async () => {
   const agent = await talk.createAgent({ model: fake.handle })
   const run = await talk.start(agent, 'hello')
   ;(await fake.nextCall()).exchange.refuse({ status: 503, body: {}, headers: { 'retry-after-ms': '1' } })
@@ -114,7 +114,7 @@ test('[LOG3] a request to a model that is made again is a line with the ids of i
   expect(retries).toMatchObject([{ level: 40, ...ids(run, agent), retry: 1 }])
 })
 
-test('[LOG4] a run that is taken over from a dead worker is a line', async () => {
+test('[LOG4] a run that is taken over from a dead worker is one line', async () => {
   const agent = await talk.createAgent()
   const run = await talk.start(agent, 'hello')
   const lost = await model.nextCall()
@@ -151,7 +151,7 @@ test('[LOG6] the lines of a request have its id, which the response has too', as
   expect(lines().map(({ requestId }) => requestId)).toEqual(['from-the-proxy', own])
 })
 
-test('[LOG7] in a terminal a line is time, level, message and facts, with the stack of an error below', () => {
+test('[LOG7] in a terminal a line is time, level, message and fields, with the stack of an error below', () => {
   const written: string[] = []
   const log = createLog('debug', createPrettyStream({ write: (text) => void written.push(text) }))
   log.info({ runId: 'run_1', why: 'two words' }, 'run ended')

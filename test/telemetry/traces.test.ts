@@ -231,7 +231,7 @@ test('[TRC5] the metrics of /metrics are sent by OTLP too', async () => {
     expect([...metrics.keys()]).toContain(name)
 })
 
-test('[TRC6] a run without a client that traces has a trace of its own, and a traceparent is read as W3C says', async () => {
+test('[TRC6] a run whose client does not trace has its own trace, and a traceparent is read as W3C Trace Context says', async () => {
   const app = await start()
   const talk = talkTo(app)
   const agent = await talk.createAgent()

@@ -49,7 +49,7 @@ const remove = (id: string) =>
 const first = { requiresApproval: true, timeoutMs: 5_000, tags: ['money'] }
 const condition = { properties: { sum: { minimum: 100 } } }
 
-test('[COD4] what the code says of a tool takes effect at the next start, until a client has changed it', async () => {
+test('[COD4] settings of a tool in code take effect at the next start, unless a client has changed them', async () => {
   await start([pay(first)])
   expect(await stored()).toMatchObject({ ...first, isAvailable: true, approvalCondition: null })
   await app.stop()

@@ -119,7 +119,7 @@ describe('execution', () => {
     }
   })
 
-  test('[EXE2] a tool that takes too long is stopped and returns an error, and the run goes on', async () => {
+  test('[EXE2] a tool that takes too long is stopped and returns an error, and the run continues', async () => {
     expect((await callOne('stuck', {})).call).toMatchObject({
       status: 'FAILED',
       result: { output: 'stuck did not finish within 50 ms.' },
@@ -194,7 +194,7 @@ describe('execution', () => {
 })
 
 describe('tools in code', () => {
-  test('[COD1] those of the folder that is configured are there, with what they say of themselves', async () => {
+  test('[COD1] are loaded from the configured folder, with their settings', async () => {
     const { tools } = await ground.app.data(
       '{ tools(first: 50) { nodes { name kind parallel requiresApproval timeoutMs parameters } } }',
     )
@@ -212,7 +212,7 @@ describe('tools in code', () => {
     expect(named('shout')).toMatchObject({ requiresApproval: true, timeoutMs: 60_000 })
   })
 
-  test('[COD2] a Standard Schema checks the arguments, and gives the function what it makes of them', async () => {
+  test('[COD2] a Standard Schema checks the arguments, and the function gets the parsed value', async () => {
     expect((await callOne('weather', { city: ' Ulm ' })).call.result.output).toBe(
       '{"city":"Ulm","days":1,"sky":"grey"}',
     )
@@ -221,7 +221,7 @@ describe('tools in code', () => {
     expect((await callOne('weather', { city: '  ' })).call.result.output).toMatch(/^The arguments don't fit: \/city /)
   })
 
-  test('[COD3] what cannot be loaded or registered is told in one line', async () => {
+  test('[COD3] a tool that cannot be loaded or registered stops the start with one line', async () => {
     const folder = await makeTemporaryFolder()
     const module = async (text: string) => {
       const file = join(folder.path, `${Math.random()}.mjs`)

@@ -107,7 +107,7 @@ describe('an HTTP tool', () => {
     expect(run.status).toBe('COMPLETED')
   })
 
-  test('[HTL2] that nobody answers, too late or not at all, returns an error', async () => {
+  test('[HTL2] that is answered too late or not at all returns an error', async () => {
     handler = () => undefined
     expect((await call('/', { timeoutMs: 100 })).call.result.output).toBe('web did not finish within 100 ms.')
     handler = (_received, response) => void response.destroy()
@@ -124,7 +124,7 @@ describe('an HTTP tool', () => {
     expect((await call('/')).call.result.output).toBe("The tool's server answered with more than 10 MB.")
   })
 
-  test('[HTL4] follows redirects, but shows its secrets to its own origin alone', async () => {
+  test('[HTL4] follows redirects, but sends its secrets only to its own origin', async () => {
     const other = createServer((request, response) => response.end(`secret: ${request.headers['x-api-key']}`))
     await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
     const elsewhere = `http://127.0.0.1:${(other.address() as AddressInfo).port}/`
@@ -200,7 +200,7 @@ describe('the network', () => {
     guard.close()
   })
 
-  test('[NET3] what a name stands for is asked once, and the address that was looked at is the one connected to', async () => {
+  test('[NET3] a name is resolved once, and the connection goes to the address that was checked', async () => {
     handler = (_received, response) => void response.end('reached')
     const answers = ['93.184.216.34', '127.0.0.1']
     const asked: string[] = []
@@ -219,7 +219,7 @@ describe('the network', () => {
     guard.close()
   })
 
-  test('[NET4] without leave an HTTP tool reaches no private address', async () => {
+  test('[NET4] unless it is allowed, an HTTP tool reaches no private address', async () => {
     const guarded = await startGround()
     await guarded.app.data(upsert, { input: { name: 'web', implementation: { http: { url: `${origin}/` } } } })
     const agent = await guarded.talk.createAgent({ tools: ['web'] })

@@ -66,7 +66,7 @@ async function call(name: string, args: object) {
 
 let id: string
 
-test('[MCP1] a server is added with its tools; one whose name is taken gets the server’s name before it', async () => {
+test('[MCP1] a server is added with its tools; a tool whose name is taken gets the server’s name as a prefix', async () => {
   const { data, errors } = await add({ name: 'Calc', url: server.url, headers: { Authorization: 'Bearer hush' } })
   expect(errors).toBeUndefined()
   const added = data.addMcpServer.server
@@ -109,12 +109,12 @@ test('[MCP3] a call is told to stop when its run is cancelled or its time is up'
   await aborted.promise
 })
 
-test('[MCP4] a server that forgot the session is connected to anew, and the call is made once', async () => {
+test('[MCP4] if a server has lost the session, a new one is opened and the call is made once', async () => {
   server.forgetSessions()
   expect(await call('add', { a: 1, b: 1 })).toMatchObject({ result: { output: '2' } })
 })
 
-test('[MCP5] a server that is down gives error returns, its error is kept, and it is found again when it is up', async () => {
+test('[MCP5] a server that is down gives error returns and sets its lastError, and is used again when it is back', async () => {
   const { port } = new URL(server.url)
   await server.stop()
   const down = await call('add', { a: 1, b: 1 })
@@ -170,7 +170,7 @@ test('[MCP6] a refresh keeps what is still there, with its settings, and drops w
   await old.stop()
 })
 
-test('[MCP7] a server that cannot be reached, or a name that is taken, adds nothing', async () => {
+test('[MCP7] a server that cannot be reached, or whose name is taken, is not added', async () => {
   const codes = async (input: object) => (await add(input)).errors?.map(({ extensions }) => extensions['field'])
   expect(await codes({ name: 'x', url: 'http://127.0.0.1:9/' })).toEqual(['input.url'])
   expect(await codes({ name: 'x', url: 'ftp://x' })).toEqual(['input.url'])

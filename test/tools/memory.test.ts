@@ -29,7 +29,7 @@ describe('an edit', () => {
     return result.ok ? (result.write?.value ?? result.output) : result.output
   }
 
-  test('[MEM1] memory_insert puts lines where it is told, at the end by default', () => {
+  test('[MEM1] memory_insert inserts lines at the given place, by default at the end', () => {
     expect(edit('memory_insert', { new_string: 'four' })).toBe('one\ntwo\nthree\nfour')
     expect(edit('memory_insert', { new_string: 'zero', insert_line: 0 })).toBe('zero\none\ntwo\nthree')
     expect(edit('memory_insert', { new_string: 'a\nb', insert_line: 2 })).toBe('one\ntwo\na\nb\nthree')
@@ -39,7 +39,7 @@ describe('an edit', () => {
     )
   })
 
-  test('[MEM2] memory_replace takes what occurs exactly once, to the letter', () => {
+  test('[MEM2] memory_replace replaces text that occurs exactly once', () => {
     expect(edit('memory_replace', { old_string: 'two', new_string: '$& $1' })).toBe('one\n$& $1\nthree')
     expect(edit('memory_replace', { old_string: 'two\n', new_string: '' })).toBe('one\nthree')
     expect(edit('memory_replace', { old_string: 'Two', new_string: 'x' })).toMatch(/does not occur/)
@@ -49,7 +49,7 @@ describe('an edit', () => {
     expect(edit('memory_replace', { old_string: 'aa', new_string: 'x' }, { value: 'aaa' })).toMatch(/occurs 2 times/)
   })
 
-  test('[MEM3] memory_rethink writes the whole block, unless it is no longer what the model saw', () => {
+  test('[MEM3] memory_rethink replaces the whole block, unless it has changed since the model saw it', () => {
     expect(edit('memory_rethink', { new_memory: 'all new' })).toBe('all new')
     expect(edit('memory_rethink', { new_memory: 'all new' }, {}, false)).toMatch(
       /was changed by someone else meanwhile, and nothing was written\. It now holds:\none\ntwo\nthree$/,
@@ -57,7 +57,7 @@ describe('an edit', () => {
     expect(edit('memory_finish_edits', {})).toBe('The edits are finished.')
   })
 
-  test('[MEM4] limits, read-only blocks and unknown labels are refused with what would be taken', () => {
+  test('[MEM4] limits, read-only blocks and unknown labels are refused with what would be accepted', () => {
     expect(edit('memory_rethink', { new_memory: '👍'.repeat(100) })).toBe('👍'.repeat(100))
     expect(edit('memory_rethink', { new_memory: 'x'.repeat(120) })).toMatch(
       /120 characters, and at most 100 .* leave out 20/,
@@ -125,7 +125,7 @@ describe('memory in a run', () => {
     expect(await blocksOf(agent)).toMatchObject([{ value: 'Ada\nlikes coffee', version: 3 }])
   })
 
-  test('[MEM6] an edit that meets another one is made on what that left; none is lost', async () => {
+  test('[MEM6] of two concurrent edits, the second is applied to the result of the first; none is lost', async () => {
     const agent = await agentWith('Ada')
     const [{ id }] = await blocksOf(agent)
     const runId = await talk.start(agent, 'go')
@@ -137,7 +137,7 @@ describe('memory in a run', () => {
     expect(await blocksOf(agent)).toMatchObject([{ value: 'Ada\nby hand\nby tool', version: 3 }])
   })
 
-  test('[MEM7] what someone wrote since the model looked is not overwritten, whoever drives the run', async () => {
+  test('[MEM7] an edit that someone made after the model saw the block is not overwritten, whoever drives the run', async () => {
     const agent = await agentWith('Ada', { toolRules: [{ kind: 'REQUIRES_APPROVAL', tool: 'memory_rethink' }] })
     const [{ id }] = await blocksOf(agent)
     const runId = await talk.start(agent, 'go')
@@ -170,7 +170,7 @@ describe('memory in a run', () => {
     expect(await blocksOf(agent)).toMatchObject([{ value: 'Ada', version: 1 }])
   })
 
-  test('[MEM8] a run that was taken away writes nothing', async () => {
+  test('[MEM8] a worker that has lost its run writes nothing', async () => {
     const agent = await agentWith('Ada')
     const runId = await talk.start(agent, 'go')
     meanwhile = async () => {
@@ -227,7 +227,7 @@ describe('conversation_search', () => {
     return output.startsWith('[') ? JSON.parse(output).map((message: any) => message.text) : [output]
   }
 
-  test('[SEA1] finds messages by their words, the best first, and not the turn that asks', async () => {
+  test('[SEA1] finds messages by their words, best match first, without the current turn', async () => {
     expect(await search({ query: 'waldemar', end_date: '2026-05-01' })).toEqual(['My dog is called Waldemar.'])
     expect(await search({ query: 'göttingen SPRING', end_date: '2026-05-01' })).toEqual([
       'I moved to Göttingen in spring.',
@@ -238,7 +238,7 @@ describe('conversation_search', () => {
     ])
   })
 
-  test('[SEA2] where no message has all the words, those that have some of them, or their beginnings, are found', async () => {
+  test('[SEA2] if no message has all the words, messages with some of them, or with words that begin like them, are found', async () => {
     const found = await search({ query: 'where does the walde family live', end_date: '2026-05-01' })
     expect(found).toContain('My dog is called Waldemar.')
     expect(await search({ query: 'xylophone' })).toEqual(['No message was found.'])
@@ -261,7 +261,7 @@ describe('conversation_search', () => {
     expect(await search({ start_date: 'last week' })).toEqual([expect.stringMatching(/^start_date takes a day/)])
   })
 
-  test('[SEA4] is served by the index, and a message that is longer than a tsvector can be stored', async () => {
+  test('[SEA4] uses the index, and a message that is longer than a tsvector can still be stored', async () => {
     const { pool } = ground.app.database
     const client = await pool.connect()
     try {

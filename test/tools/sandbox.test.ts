@@ -178,7 +178,7 @@ describe('a hostile script', () => {
     })
   })
 
-  test('[JST7] is killed when its call is cancelled, also inside the engine, and leaves its place to the next', async () => {
+  test('[JST7] is killed when its call is cancelled, also inside the engine, and its thread is free for the next', async () => {
     const controller = new AbortController()
     const running = Array.from({ length: 6 }, () =>
       run('export default () => { for (;;); }', {}, { limitMs: 60_000, signal: controller.signal }),
@@ -191,7 +191,7 @@ describe('a hostile script', () => {
   })
 })
 
-test('[JST8] a tenant that keeps every thread it may have busy holds up no other', async () => {
+test('[JST8] a tenant that keeps all its threads busy does not delay other tenants', async () => {
   const controller = new AbortController()
   const busy = Promise.allSettled(
     Array.from({ length: 20 }, () =>
@@ -203,7 +203,7 @@ test('[JST8] a tenant that keeps every thread it may have busy holds up no other
   await busy
 })
 
-test('[JST9] a source that cannot be called is told with its place', async () => {
+test('[JST9] source that cannot be called is reported with the place of the fault', async () => {
   const load = (source: string) =>
     sandbox.run(
       { source, argumentsText: null, limitMs: 1_000, charLimit: 1_000 },
@@ -220,7 +220,7 @@ test('[JST9] a source that cannot be called is told with its place', async () =>
   })
 })
 
-test('[JST10] when the sandbox closes, what runs and what waits for a thread is told so', async () => {
+test('[JST10] when the sandbox closes, running and waiting scripts end with an error that says so', async () => {
   const closing = new Sandbox()
   const job = { source: 'export default () => { for (;;); }', argumentsText: '{}', limitMs: 60_000, charLimit: 100 }
   const { signal } = new AbortController()

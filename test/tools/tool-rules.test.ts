@@ -39,7 +39,7 @@ const outputs = async (runId: string) =>
   (await talk.run(runId)).steps.flatMap((step: any) => step.toolCalls.map((call: any) => call.result.output))
 
 describe('what may be called', () => {
-  test('[RUL11] only what the rules allow is sent to the model, which is forced where a rule demands a call', async () => {
+  test('[RUL11] only tools that the rules allow are sent to the model, which is forced to call one if a rule requires it', async () => {
     const agent = await agentWith([
       { kind: 'RUN_FIRST', tool: 'first' },
       { kind: 'CHILDREN', tool: 'first', children: ['second', 'third'] },
@@ -60,7 +60,7 @@ describe('what may be called', () => {
     expect(await talk.settled(run)).toMatchObject({ status: 'COMPLETED', stopReason: 'END_TURN' })
   })
 
-  test('[RUL12] a call against the rules is not run, offered to nobody, and its return names what is allowed', async () => {
+  test('[RUL12] a call against the rules is not run and not offered to anyone, and its return names what is allowed', async () => {
     const agent = await agentWith([
       { kind: 'RUN_FIRST', tool: 'first' },
       { kind: 'REQUIRES_APPROVAL', tool: 'second' },
@@ -76,7 +76,7 @@ describe('what may be called', () => {
     expect(ran).toEqual([])
   })
 
-  test('[RUL12] an unknown tool and arguments that do not fit are errors that let the model do better, and count as no call', async () => {
+  test('[RUL12] an unknown tool and invalid arguments are errors that tell the model what to do instead, and do not count as calls', async () => {
     const agent = await agentWith([{ kind: 'MAX_CALLS', tool: 'first', maxCalls: 1 }])
     const run = await talk.start(agent, 'go')
     await ground.call(['nothing_of_the_kind', {}])
@@ -96,7 +96,7 @@ describe('what may be called', () => {
     expect(ran).toHaveLength(1)
   })
 
-  test('[RUL13] nothing may be called where the rules leave nothing, and the model is sent no tools', async () => {
+  test('[RUL13] if the rules allow no tool, the model is sent none', async () => {
     const agent = await agentWith([
       { kind: 'CHILDREN', tool: 'first', children: ['second'] },
       { kind: 'PARENT', tool: 'third', children: ['second'] },
@@ -112,7 +112,7 @@ describe('what may be called', () => {
     )
   })
 
-  test('[RUL14] counts, order and what was required hold across a pause, and a denied call counts as none', async () => {
+  test('[RUL14] counts, order and requirements hold across a pause, and a denied call does not count', async () => {
     const agent = await agentWith([
       { kind: 'MAX_CALLS', tool: 'first', maxCalls: 2 },
       { kind: 'REQUIRES_APPROVAL', tool: 'second' },
@@ -130,7 +130,7 @@ describe('what may be called', () => {
     expect(ran.map(([name]) => name)).toEqual(['first', 'second', 'first'])
   })
 
-  test('[RUL15] what a tool returned decides what follows', async () => {
+  test('[RUL15] the output of a tool decides which tool may follow', async () => {
     const rule = { kind: 'CONDITIONAL', tool: 'first', outputMapping: { true: 'second', '5': 'third' } }
     const agent = await agentWith([{ ...rule, requireMapping: true }])
     for (const [say, expected] of [
@@ -184,7 +184,7 @@ describe('when a run may end', () => {
     ])
   })
 
-  test('[RUL17] a terminal tool ends the run, but not before every required one was called', async () => {
+  test('[RUL17] a terminal tool ends the run, but not before every required one has been called', async () => {
     const agent = await agentWith([
       { kind: 'TERMINAL', tool: 'first' },
       { kind: 'REQUIRED_BEFORE_EXIT', tool: 'second' },
@@ -212,7 +212,7 @@ describe('prefilled arguments', () => {
     { kind: 'CHILDREN', tool: 'first', children: ['second'], prefilledArguments: { say: 'fixed' } },
   ]
 
-  test('[RUL18] they win over the model’s, show in the call, and are gone when their time is over', async () => {
+  test('[RUL18] they override the model’s, are visible in the call, and end with their rule', async () => {
     const agent = await agentWith(rules)
     const run = await talk.start(agent, 'go')
     await ground.call(['first', { count: 1, say: 'mine' }])
@@ -250,7 +250,7 @@ describe('prefilled arguments', () => {
     ])
   })
 
-  test('[RUL19] where they do not fit, the call returns an error and the run fails with INVALID_TOOL_CALL', async () => {
+  test('[RUL19] if they do not fit, the call returns an error and the run fails with INVALID_TOOL_CALL', async () => {
     const agent = await agentWith([{ kind: 'RUN_FIRST', tool: 'first', prefilledArguments: { count: 'seven' } }])
     const run = await talk.start(agent, 'go')
     await ground.call(['first', {}])
@@ -269,7 +269,7 @@ describe('prefilled arguments', () => {
   })
 })
 
-test('[RUL9] rules that lead in a circle are refused when they are set, with the place', async () => {
+test('[RUL9] rules that form a circle are refused when they are set, with the place', async () => {
   const circle = [
     { kind: 'CHILDREN', tool: 'first', children: ['second'] },
     { kind: 'CHILDREN', tool: 'second', children: ['first'] },

@@ -9,7 +9,7 @@ const problemOf = (schema: Json) => {
 }
 
 describe('a JSON Schema', () => {
-  it('[JSN1] that is none is told with the place of its fault', () => {
+  it('[JSN1] that is invalid is refused with the place of the fault', () => {
     expect(problemOf({ type: 'object', properties: { a: { type: 'text' } } })).toMatchObject({
       path: '/properties/a/type',
     })
@@ -38,7 +38,7 @@ describe('a JSON Schema', () => {
     expect([matchesSchema({ type: 'object' }, {}), matchesSchema({ type: 'object' }, 1)]).toEqual([true, false])
   })
 
-  it('[JSN2] says what is wrong with a value, and changes nothing of it', () => {
+  it('[JSN2] reports what is wrong with a value, and never changes it', () => {
     const schema = {
       type: 'object',
       properties: { count: { type: 'integer' }, kind: { enum: ['a', 'b'] } },
@@ -57,13 +57,13 @@ describe('a JSON Schema', () => {
     expect(checkSchema(false, 1)).toHaveLength(1)
   })
 
-  it('[JSN3] is read as draft 2020-12, or as draft 7 where it says so', () => {
+  it('[JSN3] is read as draft 2020-12, or as draft 7 if it says so', () => {
     expect(checkSchema({ prefixItems: [{ type: 'string' }] }, [1])).toMatchObject([{ path: '/0' }])
     const draft7 = { $schema: 'http://json-schema.org/draft-07/schema#', items: [{ type: 'string' }] }
     expect(checkSchema(draft7, [1])).toMatchObject([{ path: '/0' }])
   })
 
-  it('[JSN4] cannot take the place of another by its $id', () => {
+  it('[JSN4] cannot replace another one by its $id', () => {
     const standard = 'https://json-schema.org/draft/2020-12/schema'
     expect(checkSchema({ $id: standard, type: 'string' }, 'text')).toEqual([])
     expect(problemOf({ type: 'text' })).toMatchObject({ path: '/type' })

@@ -98,7 +98,7 @@ test('[OPS2] without any worker the server is not ready and says why, and says i
   expect(await readiness(api)).toMatchObject({ code: 200 })
 })
 
-test('[OPS3] a run is left to a worker that has its provider and its code tools, and that counts as no attempt', async () => {
+test('[OPS3] a run is left to a worker that has its provider and its tools in code, which does not count as an attempt', async () => {
   const lacking = await start({ providers: [] })
   const api = talkTo(await start({ env: apiOnly, tools: [pay] }))
   const agent = await api.createAgent({ tools: ['pay'] })
@@ -135,7 +135,7 @@ test('[OPS5] a worker without a tool in its code leaves the tool available while
   expect(await available()).toBe(true)
 })
 
-test('[OPS6] a worker answers health checks on a port of its own', async () => {
+test('[OPS6] a worker answers health checks on a separate port', async () => {
   const captured = captureLog()
   const env = { HOLDPOINT_HEALTH_PORT: '0' }
   const worker = await start({ role: 'worker', env, log: captured.log })
