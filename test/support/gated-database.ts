@@ -4,18 +4,18 @@ import type pg from 'pg'
 import type { Database } from '../../src/store/schema.ts'
 
 /**
- * Called around every statement, those that begin and commit transactions included. What it throws, the statement
+ * Called around every statement, including those that begin and commit transactions. If it throws, the statement
  * throws.
  */
 export interface StatementHooks {
   before?(statement: string, parameters?: readonly unknown[]): Promise<void> | void
-  /** The statement was executed: what is thrown here is the loss of its answer. */
+  /** The statement was executed. An error thrown here means that its result was lost. */
   after?(statement: string): Promise<void> | void
   /** The database refused it. */
   failed?(statement: string): void
 }
 
-/** A database whose every statement passes through hooks, on a pool that stays its owner's. */
+/** A database whose statements all pass through hooks, on a pool that its owner closes. */
 export function hookDatabase(pool: pg.Pool, hooks: StatementHooks): Kysely<Database> {
   return new Kysely<Database>({ dialect: new HookedDialect(pool, hooks) })
 }
@@ -88,7 +88,7 @@ class HookedConnection implements DatabaseConnection {
     try {
       await this.#hooks.after?.(query.sql)
     } catch (error) {
-      // Kysely rolls back what it knows to have begun; the connection goes back to the pool either way.
+      // Kysely rolls back a transaction that it knows to have begun. The connection returns to the pool either way.
       if (query.sql === 'begin') await this.inner.executeQuery(CompiledQuery.raw('rollback'))
       throw error
     }

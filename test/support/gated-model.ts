@@ -3,25 +3,25 @@ import { noUsage, type RunError, type TokenCounts } from '../../src/domain/run.t
 import type { Provider } from '../../src/providers/provider.ts'
 import { deferred, type Deferred } from '../../src/util/deferred.ts'
 
-/** A model whose every word a test speaks: nothing happens until the test says so. */
+/** A model that a test controls word by word: nothing happens until the test says so. */
 export interface GatedModel {
-  /** Hand it to `startTestApp`; agents use the handle `test/gated`. */
+  /** Pass it to `startTestApp`. Agents use the handle `test/gated`. */
   readonly provider: Provider
-  /** The next request that a run makes; waits for it. Every request must be taken. */
+  /** Waits for the next request of a run. Every request must be taken. */
   nextCall(): Promise<ModelCall>
-  /** The requests that were made and not taken, for tests that do not know when one is made. */
+  /** The requests that were not taken, for tests that do not know when one is made. */
   takeCalls(): ModelCall[]
   /** How many requests were made so far. */
   readonly requests: readonly ModelRequest[]
   /** How many requests wait to be taken. */
   untaken(): number
-  /** Throws where a request was made that no test took. */
+  /** Throws if there is a request that no test took. */
   assertAllTaken(): void
 }
 
 export interface ModelCall {
   readonly request: ModelRequest
-  /** Aborted when the engine let go of the request. */
+  /** Aborted when the engine abandons the request. */
   readonly signal: AbortSignal
   readonly aborted: Promise<void>
   think(text: string): void
@@ -30,7 +30,7 @@ export interface ModelCall {
   part(part: ModelPart): void
   finish(options?: { readonly reason?: 'end' | 'length'; readonly usage?: Partial<TokenCounts> }): void
   fail(error?: Partial<RunError>): void
-  /** Ends the stream without saying why. */
+  /** Ends the stream without a finish reason. */
   breakOff(): void
 }
 

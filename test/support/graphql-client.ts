@@ -1,11 +1,11 @@
 import { createClient, type Client, type SubscribePayload } from 'graphql-ws'
 import { WebSocket } from 'ws'
 
-/** A real client on real sockets: queries by `fetch`, streams by server-sent events and by WebSocket. */
+/** A real client on real sockets: queries with `fetch`, streams with server-sent events and WebSockets. */
 export interface GraphQLClient {
   readonly url: string
   request<Data = any>(query: string, variables?: object, init?: RequestInit): Promise<GraphQLAnswer<Data>>
-  /** The data, or an error that shows what came instead. */
+  /** Returns the data, or throws an error that shows what came instead. */
   data<Data = any>(query: string, variables?: object): Promise<Data>
   events<Data = any>(query: string, variables?: object, operationName?: string): Promise<EventStream<Data>>
   webSocket(options?: WebSocketOptions): WebSocketClient
@@ -27,7 +27,7 @@ export interface GraphQLAnswer<Data = any> extends GraphQLResult<Data> {
   readonly headers: Headers
 }
 
-/** Ends at `event: complete`; throws where the connection breaks before it. `close` is the client going away. */
+/** Ends at `event: complete`. Throws if the connection breaks before that. `close` disconnects the client. */
 export interface EventStream<Data = any> extends AsyncIterable<GraphQLResult<Data>> {
   readonly status: number
   readonly headers: Headers
@@ -43,10 +43,10 @@ export interface WebSocketOptions {
 
 export interface WebSocketClient {
   readonly client: Client
-  /** Resolves with the code and reason with which the socket was closed. */
+  /** Resolves with the close code and reason of the socket. */
   readonly closed: Promise<{ code: number; reason: string }>
   stream<Data = any>(query: string, variables?: Record<string, unknown>): WebSocketStream<Data>
-  /** The only result; errors that came as an `error` message are in `errors`. */
+  /** Returns the only result. Errors from an `error` message are in `errors`. */
   request<Data = any>(
     query: string,
     variables?: Record<string, unknown>,
@@ -154,7 +154,7 @@ function openWebSocket(url: string, { authorization, headers, retryAttempts = 0 
     closed: closed.promise,
     stream(query, variables) {
       const results = client.iterate<any>({ query, variables: variables ?? null })
-      // graphql-ws forgets an error that comes before the first result is asked for, so it is asked for at once.
+      // graphql-ws loses an error that arrives before the first result is requested, so the first is requested at once.
       let first: Promise<IteratorResult<unknown>> | undefined = results.next()
       first.catch(() => {})
       const next = (): Promise<IteratorResult<GraphQLResult>> => {

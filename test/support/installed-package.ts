@@ -18,20 +18,20 @@ export interface Package {
   readonly files: readonly PackedFile[]
 }
 
-/** Builds the package and packs it, as `npm pack` does before it is published. */
+/** Builds the package and packs it, as `npm pack` does. */
 export async function packPackage(folder: string): Promise<Package> {
   await run(process.execPath, [join(root, 'scripts/build-package.ts')])
   const options = ['--json', '--ignore-scripts', '--silent', '--pack-destination', folder]
   const { stdout } = await run('npm', ['pack', ...options], { cwd: root })
-  // A list, or since npm 12 an object by name.
+  // A list or, since npm 12, an object by name.
   const [packed] = Object.values(JSON.parse(stdout) as Record<string, Package & { readonly filename: string }>)
   return { tarball: join(folder, packed!.filename), size: packed!.size, files: packed!.files }
 }
 
 /**
- * What `npm install holdpoint` leaves in an empty folder, made without a network: the package from its tarball, and
- * beside it the packages of this clone that it depends on, and no others. Node must be told to keep symbolic links
- * (`installedOptions`), or a package would find all that the clone has.
+ * The result of `npm install holdpoint` in an empty folder, made offline: the package from its tarball, and next to it
+ * exactly the packages of this clone that it depends on. Node must be told to keep symbolic links (`installedOptions`),
+ * or a package would find everything in the clone.
  */
 export async function installPackage(tarball: string, folder: string): Promise<void> {
   const target = join(folder, 'node_modules/holdpoint')
@@ -40,7 +40,7 @@ export async function installPackage(tarball: string, folder: string): Promise<v
   for (const name of await productionPackages()) await linkPackage(name, folder)
 }
 
-/** Something that the project needs beside Holdpoint. */
+/** A package that the project needs besides Holdpoint. */
 export async function linkPackage(name: string, folder: string): Promise<void> {
   const link = join(folder, 'node_modules', name)
   await mkdir(dirname(link), { recursive: true })
@@ -68,7 +68,7 @@ interface Lock {
   >
 }
 
-/** The space that the installation takes on a disk with blocks of 4 KB. */
+/** The size of the installation on a disk with blocks of 4 KB. */
 export async function installedBytes(folder: string): Promise<number> {
   const modules = join(folder, 'node_modules')
   const names = (await readdir(modules)).map(async (name) =>

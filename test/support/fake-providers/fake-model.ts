@@ -2,21 +2,21 @@ import type { TokenCounts } from '../../../src/domain/run.ts'
 import type { Provider } from '../../../src/providers/provider.ts'
 import type { Exchange } from './fake-server.ts'
 
-/** The failures that every format has words for. */
+/** The failures that every format can express. */
 export type FailureKind =
   'rate limit' | 'authentication' | 'bad request' | 'context' | 'overload' | 'server' | 'unknown model'
 
-/** One request to a fake model, in words that don't depend on its wire format. */
+/** One request to a fake model, independent of its wire format. */
 export interface FakeCall {
   readonly exchange: Exchange
   readonly body: any
   think(text: string): void
-  /** Reasoning that nobody may read. */
+  /** Reasoning that is not readable. */
   thinkInSecret(): void
   say(text: string): void
-  /** `args`: a string is sent as it is. */
+  /** If `args` is a string, it is sent unchanged. */
   call(name: string, args: unknown, options?: { readonly callId?: string }): void
-  /** Two calls whose arguments arrive in turns. */
+  /** Two calls whose arguments arrive interleaved. */
   callInterleaved(calls: readonly { readonly name: string; readonly args: string; readonly callId: string }[]): void
   finish(options?: { readonly reason?: 'end' | 'length' | 'filter' }): void
   /** An answer that is an HTTP error. */
@@ -27,22 +27,22 @@ export interface FakeCall {
 
 export interface FakeProvider {
   readonly name: string
-  /** A model of it that thinks. */
+  /** Its model that reasons. */
   readonly handle: string
-  /** The real provider, by its SDK, with this server as its address. */
+  /** The real provider with its SDK, using this server's address. */
   readonly provider: Provider
   /** The variables that make a server use it. */
   readonly env: Readonly<Record<string, string>>
   /** Where the server listens. */
   readonly url: string
-  /** What it counts for each of its answers. */
+  /** The token counts of each of its answers. */
   readonly usage: TokenCounts
   nextCall(): Promise<FakeCall>
   readonly refused: string[]
   stop(): Promise<void>
 }
 
-/** Never to be seen anywhere but in the header that carries it. */
+/** Must never appear anywhere but in its header. */
 export const secretKey = 'sk-test-9f8e7d6c5b4a-not-to-be-seen'
 
 export const usage = { inputTokens: 100, outputTokens: 20, cachedInputTokens: 40, reasoningTokens: 5 }
@@ -52,7 +52,7 @@ export function unknownField(value: object, known: readonly string[]): string | 
   return Object.keys(value).find((key) => !known.includes(key))
 }
 
-/** An address, or bytes of a type that models see. */
+/** A URL, or bytes of a type that models can see. */
 export function isImageUrl(url: unknown): boolean {
   return typeof url === 'string' && /^(https?:\/\/|data:image\/(png|jpeg|gif|webp);base64,[\w+/]+={0,2}$)/.test(url)
 }
@@ -61,7 +61,7 @@ export function isPdfUrl(url: unknown): boolean {
   return typeof url === 'string' && /^data:application\/pdf;base64,[\w+/]+={0,2}$/.test(url)
 }
 
-/** What `strict: true` asks of a schema. */
+/** What `strict: true` requires of a schema. */
 export function isClosed(schema: any): boolean {
   if (schema?.type === 'array') return isClosed(schema.items)
   if (schema?.type !== 'object') return true

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 
 import { deferred, type Deferred } from '../../../src/util/deferred.ts'
 
-/** A request that a provider's original would not take. */
+/** A request that the real provider would refuse. */
 export interface Refusal {
   readonly status: number
   readonly body: unknown
@@ -21,15 +21,15 @@ export interface ReceivedRequest {
 /** The models that every fake server lists. */
 const listedModels = ['local-model', 'gpt-5-mini', 'claude-opus-5-5']
 
-/** One request that waits for the test's answer. */
+/** A request that waits for the test to answer it. */
 export interface Exchange extends ReceivedRequest {
-  /** Resolves when the client has closed the connection before the answer was over. */
+  /** Resolves when the client has closed the connection before the answer was complete. */
   readonly closed: Promise<void>
   /** One server-sent event. */
   send(data: unknown, event?: string): void
   raw(text: string): void
   end(): void
-  /** The connection breaks. */
+  /** Breaks the connection. */
   cut(): void
   refuse(refusal: Refusal): void
   /** For answers that no real provider would give. */
@@ -38,14 +38,14 @@ export interface Exchange extends ReceivedRequest {
 
 export interface FakeServer {
   readonly url: string
-  /** The next request that was good; waits for it. Every one must be taken. */
+  /** Waits for the next valid request. Every request must be taken. */
   next(): Promise<Exchange>
   /** What was wrong with the requests that were refused. */
   readonly refused: string[]
   stop(): Promise<void>
 }
 
-/** A server that takes what `check` lets through and says nothing by itself. */
+/** A server that accepts what `check` lets through and answers only when told to. */
 export async function startFakeServer(
   check: (request: ReceivedRequest) => Refusal | undefined,
   list: (names: readonly string[]) => object = bothLists,
@@ -120,7 +120,7 @@ function openExchange(request: ReceivedRequest, response: ServerResponse): Excha
       response.end()
     },
     cut() {
-      // What was written must be on its way before the connection breaks.
+      // What was written must be sent before the connection breaks.
       setImmediate(() => response.socket?.destroy())
     },
     refuse({ status, body, headers }) {
@@ -130,7 +130,7 @@ function openExchange(request: ReceivedRequest, response: ServerResponse): Excha
   }
 }
 
-/** OpenAI and Anthropic list models alike. */
+/** OpenAI and Anthropic list models in the same way. */
 function bothLists(names: readonly string[]): object {
   return { object: 'list', data: names.map((id) => ({ id })) }
 }

@@ -12,7 +12,7 @@ function invalid(message: string): Refusal {
   return geminiError(400, 'INVALID_ARGUMENT', message)
 }
 
-/** As strict as the Gemini API. `issued` are the signatures that the model gave. */
+/** As strict as the Gemini API. `issued` are the signatures that the model has given. */
 export function checkGemini(request: ReceivedRequest, issued: ReadonlySet<string>): Refusal | undefined {
   const { path, headers, body } = request
   const [, model] = /^\/v1beta\/models\/([\w.-]+):streamGenerateContent\?alt=sse$/.exec(path) ?? []

@@ -8,14 +8,16 @@ import { checkGemini, geminiError } from './gemini-check.ts'
 import { makeTemporaryFolder } from '../temporary-folder.ts'
 import { halves } from './responses.ts'
 
-/** A local server that speaks the Gemini API. Calls come whole, and thoughts leave signatures on what follows them. */
+/**
+ * A local server that speaks the Gemini API. Calls arrive complete, and thoughts leave signatures on what follows them.
+ */
 export async function startFakeGemini(): Promise<FakeProvider> {
   const issued = new Set<string>()
   const list = (names: readonly string[]) => ({
     models: names.map((name) => ({ name: `models/${name}`, supportedGenerationMethods: ['generateContent'] })),
   })
   const server = await startFakeServer((request) => checkGemini(request, issued), list)
-  // It is not built in, so a file says where it is.
+  // It is not built in, so a providers file names its address.
   const folder = await makeTemporaryFolder()
   const path = join(folder.path, 'providers.json')
   await writeFile(path, JSON.stringify({ providers: { gemini: { baseUrl: server.url } } }))
@@ -60,7 +62,7 @@ function openCall(exchange: Exchange, issued: Set<string>): FakeCall {
     signed = { thoughtSignature }
   }
   const call = (name: string, args: unknown, id: string) => {
-    // Arguments are part of the event, and a text of them may be nested deeper than JSON can be written again.
+    // Arguments are part of the event, and may be nested more deeply than JSON can be serialized again.
     const text = typeof args === 'string' ? args : JSON.stringify(args)
     const part = JSON.stringify({ functionCall: { name, id, args: 0 }, ...signed }).replace(
       '"args":0',

@@ -11,7 +11,7 @@ const bedrockModel = 'us.anthropic.claude-opus-5-5-20260801-v1:0'
 const vertexModel = 'claude-opus-5-5@20260801'
 const vertexPath = `/v1/projects/my-project/locations/europe-west1/publishers/anthropic/models/${vertexModel}:streamRawPredict`
 
-/** A local server that speaks as Amazon Bedrock does: the model in the address, binary events. */
+/** A local server that speaks like Amazon Bedrock: the model in the address, binary events. */
 export async function startFakeBedrock(): Promise<FakeProvider> {
   const issued: Issued = { signatures: new Map(), redacted: new Set() }
   const path = `/model/${encodeURIComponent(bedrockModel)}/invoke-with-response-stream`
@@ -33,7 +33,7 @@ export async function startFakeBedrock(): Promise<FakeProvider> {
   }
 }
 
-/** A local server that speaks as Vertex AI does: project, region and model in the address, a token of Google. */
+/** A local server that speaks like Vertex AI: project, region and model in the address, a token of Google. */
 export async function startFakeVertex(): Promise<FakeProvider> {
   const issued: Issued = { signatures: new Map(), redacted: new Set() }
   const server = await startFakeServer((request) => {
@@ -56,7 +56,7 @@ export async function startFakeVertex(): Promise<FakeProvider> {
 
 const unknownField: Refusal = { status: 400, body: { message: 'Extra inputs are not permitted' } }
 
-/** Both take the API's version from the body, and refuse what Messages refuses. */
+/** Both take the API version from the body, and refuse what Messages refuses. */
 function checkHosted(
   request: ReceivedRequest,
   { path, issued }: { path: string; issued: Issued },

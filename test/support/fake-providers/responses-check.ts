@@ -13,7 +13,7 @@ const itemFields: Record<string, string[]> = {
   function_call_output: ['type', 'call_id', 'output'],
 }
 
-/** As strict as the Responses API. `issued` is the encrypted reasoning that this server gave out. */
+/** As strict as the Responses API. `issued` is the encrypted reasoning that this server has given. */
 export function checkResponses(request: ReceivedRequest, issued: ReadonlySet<string>): Refusal | undefined {
   const denied = openaiAccess(request, '/v1/responses', secretKey)
   if (denied) return denied
@@ -81,7 +81,7 @@ function badMessage({ role, content }: any): string | undefined {
   return typeof content === 'string' ? undefined : badContent(content)
 }
 
-/** A tool may return what a user may say. */
+/** A tool may return whatever a user may send. */
 function badContent(content: any): string | undefined {
   if (!Array.isArray(content) || content.length === 0) return 'Invalid type for content: expected an array.'
   for (const part of content) {

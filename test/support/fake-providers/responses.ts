@@ -37,7 +37,7 @@ function openCall(exchange: Exchange, issued: Set<string>): FakeCall {
   const response = (status: string, more: object = {}) => ({
     response: { id: 'resp_1', object: 'response', status, error: null, incomplete_details: null, ...more },
   })
-  /** Begins before the first event, so that a request can still be refused. */
+  /** Starts before the first event, so that a request can still be refused. */
   const begin = () => {
     if (sequence > 0) return
     send('response.created', response('in_progress'))
