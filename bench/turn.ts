@@ -128,7 +128,7 @@ async function writeHistory(client: pg.Client, messages: number): Promise<void> 
     ), c as (
       update conversations set next_run_number = 2, next_hold = 2, next_position = $1 + 1, context_from = greatest(1, $1 - 8)
     )
-    insert into messages (id, conversation_id, position, run_number, type, created_at, content)
+    insert into messages (id, conversation_id, position, run_hold, type, created_at, content)
     select gen_random_uuid(), conversation_id, position, 1, 'USER', now(), '{"content":[{"text":"something was said"}]}'
     from r, generate_series(1, $1::integer) position`,
     [messages],

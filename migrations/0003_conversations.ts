@@ -19,12 +19,7 @@ export async function up(db: Kysely<never>): Promise<void> {
       title text,
       metadata jsonb not null,
       created_at timestamptz(3) not null,
-      updated_at timestamptz(3) not null,
       archived_at timestamptz(3),
-      next_run_number integer not null default 1,
-      next_position integer not null default 1,
-      -- The place that the next run to hold the conversation gets (runs.hold).
-      next_hold integer not null default 1,
       -- The context begins here; a summary, where there is one, stands for all that came before.
       context_from integer not null default 1,
       summary_position integer,
@@ -33,6 +28,12 @@ export async function up(db: Kysely<never>): Promise<void> {
       -- Which of the runs that held the conversation are not on its current branch, by their \`hold\`. Empty for a
       -- conversation without branches. The last run that is on it is its tip (branch_tip).
       off_branch int4multirange not null default '{}',
+      -- From here on, what changes with every turn.
+      next_run_number integer not null default 1,
+      -- The place that the next run to hold the conversation gets (runs.hold).
+      next_hold integer not null default 1,
+      next_position integer not null default 1,
+      updated_at timestamptz(3) not null,
       active_run_id uuid
     )`.execute(db)
   await sql`create index conversations_tenant on conversations (tenant_id, id)`.execute(db)
@@ -46,7 +47,8 @@ export async function up(db: Kysely<never>): Promise<void> {
       id uuid primary key,
       conversation_id uuid not null,
       position integer not null,
-      run_number integer not null,
+      -- The run that added it, by that run's \`hold\`.
+      run_hold integer not null,
       step_index integer,
       type text not null check (type in ('SYSTEM', 'USER', 'REASONING', 'ASSISTANT', 'TOOL_CALL', 'TOOL_RETURN',
         'APPROVAL_REQUEST', 'APPROVAL_RESPONSE', 'SUMMARY')),
@@ -67,7 +69,8 @@ export async function up(db: Kysely<never>): Promise<void> {
       -- The conversation's: it is what refers to the tenant and the agent.
       tenant_id uuid not null,
       agent_id uuid not null,
-      conversation_id uuid not null references conversations on delete cascade,
+      conversation_id uuid not null,
+      -- The order of arrival in its conversation.
       number integer not null,
       -- The run's place among those that held the conversation; null while it waits behind another. It differs from the
       -- order of the numbers: an INTERRUPT goes first, and a run that is cancelled while it waits never holds it.
@@ -91,7 +94,28 @@ export async function up(db: Kysely<never>): Promise<void> {
       -- What the client gave: messages and client tools. Never changed.
       request jsonb not null,
       metadata jsonb not null,
-      -- From here on, what changes as the run goes on.
+      -- What asked for the run. Null if nothing said so: then the trace has the run's own id.
+      traceparent text,
+      -- From here on, what changes as the run goes on. What changes least comes first: Postgres logs an updated row from
+      -- its first changed column to its last.
+      cancel_requested_at timestamptz(3),
+      -- The actor who cancelled it, or sent the message that interrupted it.
+      cancelled_by jsonb,
+      -- Messages to hand to the model after the returns of the step that waits.
+      follow_ups jsonb not null default '[]',
+      -- Tools that a person approved for the rest of the run.
+      approved_tools text[] not null default '{}',
+      -- SLEEPTIME: up to which position of each of the foreground agent's conversations the run reads, by their ids. Set
+      -- when the run begins; becomes the sleeptime agent's progress when it completes.
+      reading jsonb,
+      error jsonb,
+      -- The last answer satisfies the response schema.
+      has_output boolean not null default false,
+      attempts integer not null default 0,
+      -- Workers that died while they drove the run, since its last checkpoint. Three make it poison.
+      deaths integer not null default 0,
+      first_position integer,
+      started_at timestamptz(3),
       status text not null
         check (status in ('QUEUED', 'RUNNING', 'AWAITING_APPROVAL', 'COMPLETED', 'FAILED', 'CANCELLED')),
       ended boolean not null generated always as (status in ('COMPLETED', 'FAILED', 'CANCELLED')) stored,
@@ -102,42 +126,24 @@ export async function up(db: Kysely<never>): Promise<void> {
         'MAX_TOKENS_EXCEEDED', 'TOOL_RULE', 'INVALID_TOOL_CALL', 'INVALID_LLM_RESPONSE', 'RESPONSE_SCHEMA_NOT_SATISFIED',
         'LLM_API_ERROR', 'CONTEXT_WINDOW_OVERFLOW_IN_SYSTEM_PROMPT', 'CONTEXT_WINDOW_OVERFLOW_IN_INPUT',
         'BUDGET_EXCEEDED', 'ERROR')),
-      -- The last answer satisfies the response schema.
-      has_output boolean not null default false,
-      next_seq integer not null,
-      first_position integer,
-      next_position integer,
-      attempts integer not null default 0,
-      -- Workers that died while they drove the run, since its last checkpoint. Three make it poison.
-      deaths integer not null default 0,
       lease uuid,
       worker_id uuid,
       -- Any worker may claim the run: it holds its conversation, nobody drives it and it waits for nobody. Suspects, which
       -- two workers died of, are claimed apart from the rest.
       claimable boolean not null generated always as (
         hold is not null and lease is null and deaths < 2 and status in ('QUEUED', 'RUNNING')) stored,
-      cancel_requested_at timestamptz(3),
-      -- The actor who cancelled it, or sent the message that interrupted it.
-      cancelled_by jsonb,
-      updated_at timestamptz(3) not null,
-      started_at timestamptz(3),
       finished_at timestamptz(3),
-      steps integer not null default 0,
-      input_tokens integer not null default 0,
-      output_tokens integer not null default 0,
       cached_input_tokens integer not null default 0,
       reasoning_tokens integer not null default 0,
       -- Null while nothing was used, and where a price is not known.
       cost_usd double precision,
-      -- Messages to hand to the model after the returns of the step that waits.
-      follow_ups jsonb not null default '[]',
-      -- Tools that a person approved for the rest of the run.
-      approved_tools text[] not null default '{}',
-      -- SLEEPTIME: up to which position of each of the foreground agent's conversations the run reads, by their ids. Set
-      -- when the run begins; becomes the sleeptime agent's progress when it completes.
-      reading jsonb,
-      error jsonb,
-      unique (conversation_id, number),
+      input_tokens integer not null default 0,
+      output_tokens integer not null default 0,
+      steps integer not null default 0,
+      next_seq integer not null,
+      next_position integer,
+      updated_at timestamptz(3) not null,
+      unique (conversation_id, hold),
       check ((lease is null) = (worker_id is null)),
       check (finished_at is not null or status not in ('COMPLETED', 'FAILED', 'CANCELLED'))
     ) with (fillfactor = 70)`.execute(db)
@@ -150,7 +156,6 @@ export async function up(db: Kysely<never>): Promise<void> {
     where outcome <> 'ACTIVE'`.execute(db)
   await sql`create index runs_background on runs (tenant_id, id) where kind = 'SLEEPTIME'`.execute(db)
   await sql`create index runs_parent on runs (parent_id) where parent_id is not null`.execute(db)
-  await sql`create unique index runs_hold on runs (conversation_id, hold) where hold is not null`.execute(db)
   // Runs that another branch begins with. In a conversation without branches every run follows the one before it.
   await sql`create index runs_branch on runs (conversation_id, previous_hold)
     where previous_hold <> hold - 1`.execute(db)
@@ -164,8 +169,6 @@ export async function up(db: Kysely<never>): Promise<void> {
   // The runs that a worker drives now: never more than the workers have places.
   await sql`create index runs_driven on runs (worker_id) where worker_id is not null`.execute(db)
 
-  await sql`alter table conversations add foreign key (active_run_id) references runs on delete set null`.execute(db)
-
   await sql`
     create table steps (
       run_id uuid not null,
@@ -175,25 +178,25 @@ export async function up(db: Kysely<never>): Promise<void> {
       -- Models that were not available before this one was asked; null for none.
       failed_models jsonb,
       created_at timestamptz(3) not null,
-      status text not null check (status in ('RUNNING', 'PAUSED', 'COMPLETED', 'FAILED', 'CANCELLED')),
-      stop_reason text,
-      input_tokens integer not null default 0,
-      output_tokens integer not null default 0,
       cached_input_tokens integer not null default 0,
       reasoning_tokens integer not null default 0,
       -- Null while nothing was used, and where a price is not known.
       cost_usd double precision,
+      input_tokens integer not null default 0,
+      output_tokens integer not null default 0,
       time_to_first_token_ms real,
       model_ms real,
       tools_ms real,
       finished_at timestamptz(3),
+      status text not null check (status in ('RUNNING', 'PAUSED', 'COMPLETED', 'FAILED', 'CANCELLED')),
+      stop_reason text,
       error jsonb,
       primary key (run_id, index)
     ) with (fillfactor = 80)`.execute(db)
 
   await sql`
     create table tool_calls (
-      id uuid primary key,
+      id uuid not null,
       -- The run's: it is what refers to the tenant.
       tenant_id uuid not null,
       run_id uuid not null,
@@ -207,11 +210,11 @@ export async function up(db: Kysely<never>): Promise<void> {
       needs text not null check (needs in ('NOTHING', 'APPROVAL', 'CLIENT_EXECUTION')),
       created_at timestamptz(3) not null,
       expires_at timestamptz(3),
+      started_at timestamptz(3),
       status text not null
         check (status in ('PENDING', 'READY', 'RUNNING', 'SUCCEEDED', 'FAILED', 'DENIED', 'CANCELLED')),
       -- Null for the usual course of a call, so that its updates stay HOT.
       exception text generated always as (case when status not in ('RUNNING', 'SUCCEEDED') then status end) stored,
-      started_at timestamptz(3),
       finished_at timestamptz(3),
       edited_arguments json,
       -- What it needs beyond one approval by anybody, with the approvals so far.
@@ -224,9 +227,9 @@ export async function up(db: Kysely<never>): Promise<void> {
       decided_at timestamptz(3),
       result jsonb,
       check ((decision is null) = (decided_at is null)),
+      primary key (tenant_id, id),
       unique (run_id, step_index, ordinal)
     ) with (fillfactor = 80)`.execute(db)
-  await sql`create index tool_calls_tenant on tool_calls (tenant_id, id)`.execute(db)
   await sql`create index tool_calls_name on tool_calls (tenant_id, name, id)`.execute(db)
   await sql`create index tool_calls_exception on tool_calls (tenant_id, exception, id)
     where exception is not null`.execute(db)
@@ -246,13 +249,22 @@ export async function up(db: Kysely<never>): Promise<void> {
       primary key (run_id, first_seq)
     )`.execute(db)
 
-  // What belongs to a run goes with it. Checkpoints write these rows in the statement that updates the run's row, so a
-  // foreign key would add nothing but a lock of that row, and its WAL, to each of them.
+  // What belongs to a conversation or a run goes with it. Admission and checkpoints write these rows in the statement
+  // that updates the row they belong to, so a foreign key would add nothing but a lock of that row, and its WAL, to
+  // each of them.
+  await sql`
+    create function delete_runs_of_conversations() returns trigger language plpgsql as $$
+    begin
+      delete from runs using deleted_conversations conversation where runs.conversation_id = conversation.id;
+      return null;
+    end $$`.execute(db)
+  await sql`create trigger delete_runs after delete on conversations referencing old table as deleted_conversations
+    for each statement execute function delete_runs_of_conversations()`.execute(db)
   await sql`
     create function delete_rows_of_runs() returns trigger language plpgsql as $$
     begin
       delete from messages using deleted_runs run
-        where messages.conversation_id = run.conversation_id and messages.run_number = run.number
+        where messages.conversation_id = run.conversation_id and messages.run_hold = run.hold
           and messages.position >= run.first_position and messages.position < run.next_position;
       delete from run_log using deleted_runs run where run_log.run_id = run.id;
       delete from tool_calls using deleted_runs run where tool_calls.run_id = run.id;

@@ -145,7 +145,7 @@ async function expectWhole({ db }: OpenDatabase, { agent }: LongHaul, count: num
   expect(readTo).toBeGreaterThan(count)
   const { rows: material } = await sql<{ text: string }>`
     select messages.content #>> '{content,0,text}' as text
-    from messages join runs on runs.conversation_id = messages.conversation_id and runs.number = messages.run_number
+    from messages join runs on runs.conversation_id = messages.conversation_id and runs.hold = messages.run_hold
     where runs.kind = 'SLEEPTIME' and runs.status = 'COMPLETED' and messages.type = 'USER'
     order by messages.created_at, messages.position`.execute(db)
   // Only what the user said: tools return what they find of it, too.

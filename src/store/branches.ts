@@ -19,14 +19,9 @@ export function isOnBranch(conversationId?: string): RawBuilder<SqlBool> {
   return sql<SqlBool>`not ${offBranch(conversationId)} @> runs.hold`
 }
 
-/**
- * The same for statements that read only `messages`. In a conversation without branches it costs one lookup of the
- * conversation.
- */
+/** The same for statements that read only `messages`. */
 export function isMessageOnBranch(conversationId?: string): RawBuilder<SqlBool> {
-  return sql<SqlBool>`case when isempty(${offBranch(conversationId)}) then true
-    else (select ${isOnBranch(conversationId)} from runs
-      where runs.conversation_id = messages.conversation_id and runs.number = messages.run_number) end`
+  return sql<SqlBool>`not ${offBranch(conversationId)} @> messages.run_hold`
 }
 
 function offBranch(conversationId: string | undefined): RawBuilder<unknown> {
@@ -75,9 +70,9 @@ export async function switchBranch(
     with recursive branch as (${branchUpTo(conversationId, hold)}),
     summary as (
       select messages.position, (content ->> 'contextFrom')::integer as context_from
-      from messages join runs on runs.conversation_id = messages.conversation_id and runs.number = messages.run_number
+      from messages
       where messages.conversation_id = ${conversationId} and messages.type = 'SUMMARY'
-        and runs.hold in (select hold from branch)
+        and messages.run_hold in (select hold from branch)
       order by messages.position desc limit 1
     ),
     left_run as (
@@ -191,18 +186,18 @@ export async function findLastSharedMessage(
       from meeting where one <> other
     ),
     branch as (
-      select runs.hold, previous_hold, number, first_position, next_position
+      select runs.hold, previous_hold, first_position, next_position
       from meeting join runs on runs.conversation_id = ${conversationId} and runs.hold = meeting.one
       where one = other
       union all
-      select runs.hold, runs.previous_hold, runs.number, runs.first_position, runs.next_position
+      select runs.hold, runs.previous_hold, runs.first_position, runs.next_position
       from branch join runs on runs.conversation_id = ${conversationId} and runs.hold = branch.previous_hold
       -- A run that ended before it began has no messages.
       where branch.first_position is null
     )
     select messages.id from branch join messages on messages.conversation_id = ${conversationId}
       and messages.position >= branch.first_position and messages.position < branch.next_position
-      and messages.run_number = branch.number
+      and messages.run_hold = branch.hold
     order by messages.position desc limit 1`.execute(db)
   return rows[0]?.id ?? null
 }

@@ -4,6 +4,7 @@ import type { BlockWrite } from '../domain/block.ts'
 import type { Checkpoint, PositionedMessage } from '../domain/draft.ts'
 import type { Step } from '../domain/step.ts'
 import type { ToolCall } from '../domain/tool-call.ts'
+import { storedResult } from './tool-calls.ts'
 import { storedCost } from './usage.ts'
 import { givenRows, listColumns, setColumns } from './record-rows.ts'
 
@@ -53,8 +54,8 @@ export function addMessages(messages: readonly PositionedMessage[], at: Date) {
     content: message.content,
   }))
   return sql`
-    insert into messages (conversation_id, run_number, created_at, ${listColumns(messageColumns)})
-    select run.conversation_id, run.number, ${at}, ${listColumns(messageColumns, 'given.')}
+    insert into messages (conversation_id, run_hold, created_at, ${listColumns(messageColumns)})
+    select run.conversation_id, run.hold, ${at}, ${listColumns(messageColumns, 'given.')}
     from run, ${givenRows(messageColumns, rows)}`
 }
 
@@ -182,6 +183,6 @@ function changingCallRow(call: ToolCall) {
     decision: call.decision,
     decided_by: call.decision?.actor?.id ?? null,
     decided_at: call.decidedAt,
-    result: call.result,
+    result: call.result && storedResult(call.result),
   }
 }

@@ -64,7 +64,7 @@ async function write(
       update runs set ${changesOf(after, at)} where ${isAsFound(before)}
         ${writesBlocks ? sql`and (select count(*) from locked_blocks) = ${blocks.length}` : sql``}
         ${takesLocks ? sql`and exists (select from locked_conversation) and not ${hasSleeptime(after)}` : sql``}
-      returning id, conversation_id, number, next_position)`,
+      returning id, conversation_id, hold, next_position)`,
     writesBlocks && sql`changed_blocks as (${changeBlocks(blocks, at)})`,
     entries.length > 0 &&
       sql`logged as (

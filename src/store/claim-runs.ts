@@ -139,11 +139,11 @@ export async function claimSuspect(
 const isFree = sql`runs.lease is null and runs.hold is not null and runs.status in ('QUEUED', 'RUNNING')`
 
 /**
- * A worker that has been given up may not know it yet, and must claim nothing. If it is being given up right now, wait
- * for that.
+ * A worker that has been given up may not know it yet, and must claim nothing. If it is being given up right now, the
+ * sweep finds what it claimed (`freeRunsOfTheDead`). So the row needs no lock, which all claims would share.
  */
 export function livingWorker(workerId: string): RawBuilder<unknown> {
-  return sql`select from workers where id = ${workerId} for key share`
+  return sql`select from workers where id = ${workerId}`
 }
 
 async function claimCandidates(

@@ -64,7 +64,7 @@ export async function findConversationHeads(
       left join runs active on active.id = active_run_id
       -- A step of the run has open calls if the run's last message is not their return.
       left join messages open on open.conversation_id = conversations.id and open.position = active.next_position - 1
-        and open.run_number = active.number
+        and open.run_hold = active.hold
         and open.type in ('TOOL_CALL', 'APPROVAL_REQUEST', 'APPROVAL_RESPONSE')
     where ${ofTenant('conversations', reach)} and conversations.id = any(${conversationIds}::uuid[])`.execute(db)
   return rows.map((row) => ({

@@ -67,7 +67,7 @@ export async function forkConversation(db: Kysely<Database>, fork: Fork): Promis
     ),
     old_messages as materialized (
       select messages.*, old_runs.place as run_place, (row_number() over (order by position))::integer as place
-      from messages join old_runs on old_runs.number = messages.run_number where messages.conversation_id = ${source}
+      from messages join old_runs on old_runs.hold = messages.run_hold where messages.conversation_id = ${source}
     ),
     old_steps as materialized (
       select steps.*, old_runs.place as run_place,
@@ -109,7 +109,7 @@ export async function forkConversation(db: Kysely<Database>, fork: Fork): Promis
       select ${newId(ids.runs, sql`run_place`)}, 2, ${now}::timestamptz, log.entries::text from conversation, log
     ),
     new_messages as (
-      insert into messages (id, conversation_id, position, run_number, content, ${columns(copiedColumns.messages)})
+      insert into messages (id, conversation_id, position, run_hold, content, ${columns(copiedColumns.messages)})
       select ${newId(ids.messages)}, conversation.id, place, run_place,
         case when type = 'SUMMARY' then jsonb_set(content, '{contextFrom}',
           to_jsonb(${placeOf(sql`(old_messages.content ->> 'contextFrom')::integer`)})) else content end,

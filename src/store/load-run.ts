@@ -184,7 +184,7 @@ export async function listContextMessages(db: Kysely<Database>, which: RawBuilde
       case when messages.type in ('TOOL_CALL', 'TOOL_RETURN', 'APPROVAL_REQUEST', 'APPROVAL_RESPONSE') then (
         select json_agg(to_json(tool_calls) order by ordinal) from tool_calls
         where tool_calls.run_id = runs.id and tool_calls.step_index = messages.step_index) end as call_rows
-    from messages join runs on runs.conversation_id = messages.conversation_id and runs.number = messages.run_number
+    from messages join runs on runs.conversation_id = messages.conversation_id and runs.hold = messages.run_hold
     ${which}`,
   )
   return rows.map((row) => ({

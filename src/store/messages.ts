@@ -9,7 +9,7 @@ import type { Database } from './schema.ts'
 import { isOneOfSteps, type StepKey } from './steps.ts'
 import { ofTenant } from './tenant-scope.ts'
 
-type MessageRow = Omit<Selectable<Database['messages']>, 'run_number'> & { readonly run_id: string }
+type MessageRow = Omit<Selectable<Database['messages']>, 'run_hold'> & { readonly run_id: string }
 
 export function toMessage(row: MessageRow): Message {
   // The content of a stored message always has the shape of its type.
@@ -33,7 +33,7 @@ function toMessageOutline(row: Omit<MessageRow, 'content'>): MessageOutline {
 /** The messages on a conversation's current branch, or those of one of its runs. */
 export interface MessageList {
   readonly conversationId: string
-  readonly run?: Pick<Run, 'number' | 'firstPosition' | 'nextPosition'> | undefined
+  readonly run?: Pick<Run, 'hold' | 'firstPosition' | 'nextPosition'> | undefined
   /** A filter that is omitted filters nothing; an empty list matches nothing. */
   readonly types?: readonly MessageType[] | null | undefined
 }
@@ -91,7 +91,7 @@ function listedMessages(db: Kysely<Database>, reach: Reach, list: MessageList) {
   if (list.run) {
     // The range is there for the index. A retried run may have messages of other branches between its own.
     query = query
-      .where('messages.run_number', '=', list.run.number)
+      .where('messages.run_hold', '=', list.run.hold)
       .where('messages.position', '>=', list.run.firstPosition ?? 0)
       .where('messages.position', '<', list.run.nextPosition ?? 0)
   } else query = query.where(isOnBranch(list.conversationId))
@@ -107,9 +107,7 @@ export async function listMessagesOfSteps(
   const rows = await db
     .selectFrom('runs')
     .innerJoin('messages', (join) =>
-      join
-        .onRef('messages.conversation_id', '=', 'runs.conversation_id')
-        .onRef('messages.run_number', '=', 'runs.number'),
+      join.onRef('messages.conversation_id', '=', 'runs.conversation_id').onRef('messages.run_hold', '=', 'runs.hold'),
     )
     .where(ofTenant('runs', reach))
     .where(sql<boolean>`runs.id = any(${keys.map((key) => key.runId)}::uuid[])`)
@@ -134,7 +132,7 @@ export async function findAnswers(
     select runs.id as run_id, latest.content ->> 'text' as answer
     from runs cross join lateral (
       select content from messages
-      where messages.conversation_id = runs.conversation_id and run_number = runs.number and type = 'ASSISTANT'
+      where messages.conversation_id = runs.conversation_id and run_hold = runs.hold and type = 'ASSISTANT'
         and position >= runs.first_position and position < runs.next_position
       order by position desc limit 1
     ) latest
@@ -155,7 +153,7 @@ function messagesOfTenant(db: Kysely<Database>, reach: Reach) {
         from
           .selectFrom('runs')
           .whereRef('runs.conversation_id', '=', 'messages.conversation_id')
-          .whereRef('runs.number', '=', 'messages.run_number')
+          .whereRef('runs.hold', '=', 'messages.run_hold')
           .select(['runs.id', 'runs.tenant_id', 'runs.agent_id', 'runs.conversation_id', 'runs.hold'])
           .limit(1)
           .as('runs'),

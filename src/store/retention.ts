@@ -109,7 +109,7 @@ export async function deleteFromArchive(
   const deleted = await deleteRuns(
     trx,
     sql`select id from runs
-      where conversation_id = ${conversation.id} and ended order by number limit ${limit} for update`,
+      where conversation_id = ${conversation.id} and ended order by hold limit ${limit} for update`,
   )
   if (deleted > 0) return deleted
   await sql`delete from messages where conversation_id = ${conversation.id}`.execute(trx)

@@ -27,7 +27,7 @@ export async function getRetryConversation(trx: Transaction<Database>, id: strin
 export async function reopenRun(trx: Transaction<Database>, runId: string): Promise<void> {
   await sql`
     with run as (
-      select runs.id, conversation_id, number, hold, hold < next_hold - 1 as moves, next_hold
+      select runs.id, conversation_id, hold, hold < next_hold - 1 as moves, next_hold, first_position, runs.next_position
       from runs join conversations on conversations.id = conversation_id where runs.id = ${runId}),
     conversation as (
       update conversations set active_run_id = run.id, context_version = context_version + 1,
@@ -38,7 +38,8 @@ export async function reopenRun(trx: Transaction<Database>, runId: string): Prom
         'holds', coalesce(runs.resumed -> 'holds', '[]') || to_jsonb(run.hold),
         'seq', coalesce(runs.resumed -> 'seq', to_jsonb(next_seq)))
       from run where runs.id = run.id and moves)
-    update messages set excluded = false from run
-    where messages.conversation_id = run.conversation_id and messages.run_number = run.number
-      and messages.excluded`.execute(trx)
+    update messages set excluded = false, run_hold = case when moves then run.next_hold else run.hold end from run
+    where messages.conversation_id = run.conversation_id and messages.run_hold = run.hold
+      and messages.position >= run.first_position and messages.position < run.next_position
+      and (messages.excluded or moves)`.execute(trx)
 }

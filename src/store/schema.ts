@@ -175,7 +175,7 @@ export interface Database {
     id: string
     conversation_id: string
     position: number
-    run_number: number
+    run_hold: number
     step_index: number | null
     type: MessageType
     excluded: Generated<boolean>
@@ -282,7 +282,7 @@ export interface Database {
     decision: NullableJsonb<Decision>
     decided_by: string | null
     decided_at: Date | null
-    result: NullableJsonb<ToolResult>
+    result: NullableJsonb<Pick<ToolResult, 'output'> & Partial<ToolResult>>
   }
   file_contents: { tenant_id: string; hash: Buffer; bytes: Buffer }
   files: {

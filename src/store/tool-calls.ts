@@ -11,7 +11,27 @@ import { toTool } from './tools.ts'
 type ToolCallRow = Selectable<Database['tool_calls']>
 
 export function toToolCall(row: ToolCallRow): ToolCall {
-  return { ...toParts(row), ...toArguments(row), result: row.result }
+  return { ...toParts(row), ...toArguments(row), result: row.result && toResult(row.result) }
+}
+
+type StoredResult = NonNullable<ToolCallRow['result']>
+
+/** Every turn with a tool writes a result, so what is usual of it is not stored. */
+export function storedResult({ status, stdout, stderr, truncated, durationMs, ...rest }: ToolResult): StoredResult {
+  return {
+    ...rest,
+    ...(status !== usualResult.status && { status }),
+    ...(stdout.length > 0 && { stdout }),
+    ...(stderr.length > 0 && { stderr }),
+    ...(truncated && { truncated }),
+    ...(durationMs !== null && { durationMs }),
+  }
+}
+
+const usualResult = { status: 'SUCCESS', stdout: [], stderr: [], truncated: false, durationMs: null } as const
+
+function toResult(stored: StoredResult): ToolResult {
+  return { ...usualResult, ...stored }
 }
 
 export function toOutline(row: PartsRow & { readonly has_result: boolean }): ToolCallOutline {
@@ -104,7 +124,7 @@ export async function findToolResults(
     .where(sql<boolean>`tool_calls.id = any(${ids}::uuid[])`)
     .select(['id', 'result'])
     .execute()
-  return new Map(rows.flatMap((row) => (row.result ? [[row.id, row.result]] : [])))
+  return new Map(rows.flatMap((row) => (row.result ? [[row.id, toResult(row.result)]] : [])))
 }
 
 /** All calls of these steps, in the order in which the model made them. */

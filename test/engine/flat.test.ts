@@ -48,10 +48,10 @@ async function addHistory({ database: { pool } }: TestApp, agent: string, count:
         '{"messages":[],"clientTools":[]}', '{}', 'COMPLETED', 2, next_position - 2 * n, next_position - 2 * n + 2,
         now(), now(), now()
       from c, generate_series($2::integer, 1, -1) n
-      returning conversation_id, number, first_position
+      returning conversation_id, hold, first_position
     )
-    insert into messages (id, conversation_id, position, run_number, type, created_at, content)
-    select gen_random_uuid(), conversation_id, first_position + n, number, 'USER', now(), '{"content":[{"text":"hello"}]}'
+    insert into messages (id, conversation_id, position, run_hold, type, created_at, content)
+    select gen_random_uuid(), conversation_id, first_position + n, hold, 'USER', now(), '{"content":[{"text":"hello"}]}'
     from r, generate_series(0, 1) n`,
     [agent.slice('agent_'.length), count],
   )

@@ -126,7 +126,7 @@ describe('deleting what a run holds', () => {
             id: ground.context.ids.next(),
             conversation_id: busy.conversationId,
             position: 1,
-            run_number: 1,
+            run_hold: 1,
             type: 'USER',
             created_at: new Date(),
             content: '{}',

@@ -117,7 +117,7 @@ test('[BRA8] a fork decides about every column of what it copies', async () => {
       ...['steps', 'input_tokens', 'output_tokens', 'cached_input_tokens', 'reasoning_tokens', 'cost_usd'],
       ...['follow_ups', 'reading', 'traceparent'],
     ],
-    messages: ['id', 'conversation_id', 'position', 'run_number', 'content'],
+    messages: ['id', 'conversation_id', 'position', 'run_hold', 'content'],
     steps: [...['run_id', 'input_tokens', 'output_tokens', 'cached_input_tokens', 'reasoning_tokens', 'cost_usd']],
     tool_calls: ['id', 'run_id', 'claim'],
     blocks: ['id', 'conversation_id', 'version', 'created_at', 'updated_at'],

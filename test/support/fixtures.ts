@@ -175,7 +175,7 @@ export function createFixtures(db: Kysely<Database>): Fixtures {
         id: ids.next(),
         conversation_id: run.conversation_id,
         position,
-        run_number: run.number,
+        run_hold: run.hold!,
         type,
         content: JSON.stringify(content),
         created_at: now(),

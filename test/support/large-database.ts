@@ -98,7 +98,7 @@ async function fill(client: pg.PoolClient) {
   )
   // Every message contains the word "common", one in 5,000 the word "rare".
   await client.query(
-    `insert into messages (id, conversation_id, position, run_number, step_index, type, created_at, content)
+    `insert into messages (id, conversation_id, position, run_hold, step_index, type, created_at, content)
      select pg_temp.nth_id(5 + part, n), pg_temp.nth_id(3, c), position + part, n + 1, case part when 1 then 0 end,
        case when n % 5000 = 10 and part = 1 then 'SUMMARY' when part = 0 then 'USER' else 'ASSISTANT' end, ${at('n')},
        case part when 0 then jsonb_build_object('content', jsonb_build_array(jsonb_build_object('text', words)))

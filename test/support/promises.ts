@@ -40,7 +40,7 @@ export async function brokenPromises(db: Kysely<Database>, told: Told): Promise<
   const faults = [...faultsOfRest(conversation, runs), ...faultsOfInput(runs, messages, told)]
   faults.push(...faultsOfPositions(conversation, runs, messages))
   for (const run of runs) {
-    const own = messages.filter((message) => message.run_number === run.number)
+    const own = messages.filter((message) => message.run_hold === run.hold)
     const ofRun = [...(await faultsOfLog(db, run, own)), ...(await faultsOfCalls(db, run, own, told))]
     faults.push(...ofRun.map((fault) => `run ${run.number}: ${fault}`))
   }
@@ -94,8 +94,8 @@ function faultsOfPositions(
   if (conversation.next_position !== messages.length + 1) {
     faults.push(`the conversation goes on at ${conversation.next_position} after ${messages.length} messages`)
   }
-  for (const { number, first_position: first, next_position: next } of runs) {
-    const own = messages.filter((message) => message.run_number === number).map((message) => message.position)
+  for (const { number, hold, first_position: first, next_position: next } of runs) {
+    const own = messages.filter((message) => message.run_hold === hold).map((message) => message.position)
     const range = Array.from({ length: (next ?? 0) - (first ?? 0) }, (_, place) => first! + place)
     if (own.join() !== range.join()) faults.push(`run ${number} has the messages ${own} and should have ${range}`)
   }

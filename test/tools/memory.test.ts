@@ -207,10 +207,7 @@ describe('conversation_search', () => {
     }
     const days = ['2026-01-01T10:00:00Z', '2026-02-01T10:00:00Z', '2026-03-01T23:30:00Z']
     for (const [index, day] of days.entries()) {
-      await ground.app.database.pool.query('update messages set created_at = $1 where run_number = $2', [
-        day,
-        index + 1,
-      ])
+      await ground.app.database.pool.query('update messages set created_at = $1 where run_hold = $2', [day, index + 1])
     }
   })
   afterEach(() => ground.check())
@@ -222,7 +219,7 @@ describe('conversation_search', () => {
     await ground.call(['conversation_search', args])
     await ground.answer('found')
     const run = await talk.settled(runId)
-    await ground.app.database.pool.query("update messages set created_at = '2026-06-01' where run_number > 3")
+    await ground.app.database.pool.query("update messages set created_at = '2026-06-01' where run_hold > 3")
     const { output } = run.steps[0].toolCalls[0].result
     return output.startsWith('[') ? JSON.parse(output).map((message: any) => message.text) : [output]
   }
@@ -277,7 +274,7 @@ describe('conversation_search', () => {
     }
     const text = Array.from({ length: 300_000 }, (_, index) => `w${index}`).join(' ')
     const { rowCount } = await pool.query(
-      "update messages set content = jsonb_build_object('text', $1::text) where type = 'ASSISTANT' and run_number = 3",
+      "update messages set content = jsonb_build_object('text', $1::text) where type = 'ASSISTANT' and run_hold = 3",
       [text],
     )
     expect(rowCount).toBe(1)

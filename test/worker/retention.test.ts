@@ -114,7 +114,7 @@ test('[OLD2] an ended run is deleted with its messages once it has left the cont
   expect(
     await count(
       'messages',
-      'not exists (select from runs where runs.conversation_id = messages.conversation_id and runs.number = run_number)',
+      'not exists (select from runs where runs.conversation_id = messages.conversation_id and runs.hold = run_hold)',
     ),
   ).toBe(0)
   await turn(agent, 'three')
@@ -236,7 +236,7 @@ test(
     expect(
       (
         await large.pool.query(
-          'select count(*)::integer as n from messages where not exists (select from runs where runs.conversation_id = messages.conversation_id and runs.number = run_number)',
+          'select count(*)::integer as n from messages where not exists (select from runs where runs.conversation_id = messages.conversation_id and runs.hold = run_hold)',
         )
       ).rows[0].n,
     ).toBe(0)
