@@ -4,7 +4,6 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { CrashCluster } from '../support/crash-cluster.ts'
 import { CrashLoad } from '../support/crash-load.ts'
-import { talkTo } from '../support/talk.ts'
 
 let cluster: CrashCluster
 let load: CrashLoad
@@ -91,34 +90,17 @@ test('[FIL11] a server that is killed while or after it stores an upload or a me
 test('[FIL11] a worker that is killed while or after it stores a result with files neither loses nor doubles one', async () => {
   for (const point of points) {
     await cluster.startServer(0)
-    const runId = await startOnFirst()
     const before = await stored()
-    await cluster.kill(0, point)
-    const { run, urls } = await filesOf(runId)
+    const runs = await cluster.killByRun(0, point, 'slow 150 picture')
+    const { run, urls } = await filesOf(runs.at(-1)!)
     expect(run).toMatchObject({ status: 'COMPLETED', attempts: 2 })
     expect(urls).toHaveLength(1)
     const [{ id }] = run.steps[0].toolCalls
     expect(await download(urls[0]!)).toBe(id.repeat(500))
-    expect(await stored()).toEqual({ files: before.files + 1, kept: before.kept + 1, contents: before.contents + 1 })
+    const { files, kept, contents } = before
+    const count = runs.length
+    expect(await stored()).toEqual({ files: files + count, kept: kept + count, contents: contents + count })
     const { rows } = await cluster.database.pool.query('select from effects where key = $1', [id])
     expect(rows).toHaveLength(point === 'files written' ? 2 : 1)
   }
 })
-
-/** Starts a run that the first server drives: sent there, it is claimed there, unless the other one looks first. */
-async function startOnFirst(): Promise<string> {
-  for (;;) {
-    const talk = talkTo(await cluster.client(0))
-    const run = await talk.start(await cluster.createAgent(), 'slow 150 picture')
-    for (;;) {
-      const { rows } = await cluster.database.pool.query('select worker_id from runs where id = $1', [
-        run.slice('run_'.length),
-      ])
-      if (rows[0].worker_id === cluster.workerId(0)) return run
-      if (rows[0].worker_id) break
-      await new Promise((resolve) => setTimeout(resolve, 5))
-    }
-    // Its picture is not to be counted.
-    await talk.settled(run)
-  }
-}

@@ -45,9 +45,9 @@ test('[ENG27] a tool that was running when its worker died runs again if it is i
     ['once', { status: 'FAILED', result: { output: expect.stringContaining('unknown') } }],
     ['repeatable', { status: 'SUCCEEDED', result: { output: 'written down' } }],
   ] as const) {
-    const run = await startOnFirst(`slow 100 use ${tool}`)
-    const diedAt = await cluster.kill(0, 'mid-tool')
-    const ended = await (await survivor()).settled(run)
+    const runs = await cluster.killByRun(0, 'mid-tool', `slow 100 use ${tool}`)
+    const diedAt = performance.now()
+    const ended = await (await survivor()).settled(runs.at(-1)!)
     // By its lock: a heart's silence would take half a minute.
     expect(performance.now() - diedAt).toBeLessThan(20_000)
     expect(ended).toMatchObject({ status: 'COMPLETED', attempts: 2, steps: [{ toolCalls: [outcome] }, {}] })
@@ -60,15 +60,14 @@ test('[ENG27] a tool that was running when its worker died runs again if it is i
 })
 
 test('[ENG51] a tool whose answer was not stored before the process died has not run', async () => {
-  const run = await startOnFirst('slow 100 use once')
-  await cluster.kill(0, 'before the answer is stored')
+  const runs = await cluster.killByRun(0, 'before the answer is stored', 'slow 100 use once')
   // The call that died with the process has an id that nobody stored: an effect of it would belong to no call.
   const { rows: orphans } = await cluster.database.pool.query(
     `select key from effects
      where not exists (select from tool_calls where 'call_' || replace(tool_calls.id::text, '-', '') = effects.key)`,
   )
   expect(orphans).toEqual([])
-  const ended = await (await survivor()).settled(run)
+  const ended = await (await survivor()).settled(runs.at(-1)!)
   expect(ended).toMatchObject({ status: 'COMPLETED', attempts: 2 })
   const { rows } = await cluster.database.pool.query('select from effects where key = $1', [
     ended.steps[0]!.toolCalls[0]!.id,

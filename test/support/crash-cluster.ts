@@ -1,14 +1,13 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
+
+import { inject } from 'vitest'
 
 import type { OpenDatabase } from '../../src/store/open-database.ts'
 import { talkTo } from './talk.ts'
 import { createTestDatabase } from './database.ts'
 import { createGraphQLClient, type GraphQLClient } from './graphql-client.ts'
 import type { KillPoint } from './kill-points.ts'
-
-const serverFile = fileURLToPath(new URL('crash-server.ts', import.meta.url))
 
 interface Server {
   /** Its name as a worker. */
@@ -52,7 +51,7 @@ export class CrashCluster {
   }
 
   async startServer(name: number): Promise<void> {
-    const child = spawn(process.execPath, [serverFile, JSON.stringify(this.#options)], {
+    const child = spawn(process.execPath, [inject('programs').crashServer, JSON.stringify(this.#options)], {
       env: {
         PATH: process.env['PATH'],
         NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
@@ -94,6 +93,22 @@ export class CrashCluster {
     else await this.arm(name, point)
     await ended
     return performance.now()
+  }
+
+  /**
+   * Starts runs, one after another, until the server dies at the point while it drives one: a run may be claimed by
+   * another server. Resolves with all of them; the server died driving the last.
+   */
+  async killByRun(name: number, point: KillPoint, text: string): Promise<string[]> {
+    await this.arm(name, point)
+    const died = this.death(name).then(() => true)
+    const survivor = this.#servers.findIndex((server, other) => server !== undefined && other !== name)
+    const runs: string[] = []
+    for (;;) {
+      runs.push(await talkTo(this.#servers[name]!.client).start(await this.createAgent(), text))
+      const settled = talkTo(this.#servers[survivor]!.client).settled(runs.at(-1)!)
+      if (await Promise.race([died, settled.then(() => false)])) return runs
+    }
   }
 
   /** After this resolves, it dies when it next reaches the point. */

@@ -4,20 +4,22 @@ import { prepareDatabase } from '../../src/prepare-database.ts'
 import { startEmbeddedPostgres } from '../../src/store/embedded/launch.ts'
 import { openDatabase } from '../../src/store/open-database.ts'
 import { createLog } from '../../src/util/log.ts'
+import { buildPrograms, type Programs } from './programs.ts'
 import { makeTemporaryFolder } from './temporary-folder.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
     /** The test run's Postgres, and the migrated database in it that test files clone. */
     postgres: { readonly url: string; readonly template: string }
+    programs: Programs
   }
 }
 
 const template = 'test_template'
+const log = createLog('warn')
 
 /** One Postgres for the whole test run, thrown away at its end. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const log = createLog('warn')
   const folder = await makeTemporaryFolder()
   const postgres = await startEmbeddedPostgres({
     dataDir: folder.path,
@@ -35,16 +37,21 @@ export default async function setup(project: TestProject): Promise<() => Promise
     await folder.remove()
   }
   try {
-    const maintenance = await openDatabase(postgres.url, { log, poolSize: 1 })
-    await maintenance.pool.query(`create database ${template}`)
-    await maintenance.close()
-    const database = await openDatabase(postgres.url.replace(/[^/]+$/, template), { log })
-    await prepareDatabase(database, { log })
-    await database.close()
+    const [programs] = await Promise.all([buildPrograms(), createTemplate(postgres.url)])
+    project.provide('programs', programs)
   } catch (error) {
     await teardown()
     throw error
   }
   project.provide('postgres', { url: postgres.url, template })
   return teardown
+}
+
+async function createTemplate(url: string): Promise<void> {
+  const maintenance = await openDatabase(url, { log, poolSize: 1 })
+  await maintenance.pool.query(`create database ${template}`)
+  await maintenance.close()
+  const database = await openDatabase(url.replace(/[^/]+$/, template), { log })
+  await prepareDatabase(database, { log })
+  await database.close()
 }

@@ -1,8 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
 
-const mainFile = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
+import { inject } from 'vitest'
 
 export interface ServerProcess {
   readonly child: ChildProcess
@@ -15,12 +14,13 @@ export interface ServerProcess {
   readonly ended: Promise<{ code: number | null; signal: NodeJS.Signals | null }>
 }
 
-/** Runs `node src/main.ts` as a separate process, with none of our environment except what is given. */
+/** Runs the program of `npm start` as a separate process, with none of our environment except what is given. */
 export function spawnMain(
   args: readonly string[],
   env: Readonly<Record<string, string>>,
   options: { shell?: string; detached?: boolean } = {},
 ): ServerProcess {
+  const mainFile = inject('programs').main
   const command = options.shell === undefined ? [process.execPath, mainFile, ...args] : ['/bin/sh', '-c', options.shell]
   const child = spawn(command[0]!, command.slice(1), {
     env: {
