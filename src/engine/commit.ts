@@ -14,9 +14,9 @@ import { findRunHold } from '../store/runs.ts'
 import type { Database } from '../store/schema.ts'
 import { transact, type AfterCommit } from '../store/transact.ts'
 import type { EngineContext } from './engine-context.ts'
-import { whileHeld } from './while-held.ts'
+import { whileDriving } from './while-driving.ts'
 
-/** Another worker holds the run, or the run was deleted. Whatever this worker has not stored is discarded. */
+/** Another worker drives the run, or the run was deleted. Whatever this worker has not stored is discarded. */
 export class LeaseLostError extends Error {
   constructor(runId: string) {
     super(`This worker no longer holds the lease of run ${runId}.`)
@@ -39,15 +39,15 @@ export interface Committed {
 }
 
 /**
- * Stores a change to a run that this worker holds, together with everything that follows from it without asking a model
- * or running a tool. If a cancel was stored in the meantime, the fence refuses the checkpoint: the change is then
- * computed again with the cancel in mind. Transient database failures are retried until `release` is aborted.
+ * Stores a change to a run that this worker drives, together with everything that follows from it without asking a
+ * model or running a tool. If a cancel was stored in the meantime, the fence refuses the checkpoint: the change is then
+ * computed again with the cancel in mind. Transient database failures are retried until `letGo` is aborted.
  */
 export async function commit(
   context: EngineContext,
   state: RunState,
   change: (draft: Draft) => void,
-  { release }: { readonly release: AbortSignal },
+  { letGo }: { readonly letGo: AbortSignal },
 ): Promise<Committed> {
   for (;;) {
     const draft = new Draft(state, context)
@@ -56,10 +56,10 @@ export async function commit(
     change(draft)
     const effect = advance(draft)
     const checkpoint = draft.checkpoint()
-    if (await storeHeld(context, checkpoint, release)) return { state: draft.state, effect, checkpoint }
+    if (await storeWhileDriving(context, checkpoint, letGo)) return { state: draft.state, effect, checkpoint }
     const known = state.run.cancelRequestedAt
     const current = state
-    state = await whileHeld(release, () => refreshCancel(context, current))
+    state = await whileDriving(letGo, () => refreshCancel(context, current))
     const isNew = (known === null) !== (state.run.cancelRequestedAt === null)
     if (!isNew && checkpoint.blocks.length > 0) throw new BlockChangedError(state.run.id)
   }
@@ -69,9 +69,13 @@ export async function commit(
  * Stores a checkpoint, retrying transient failures. A statement whose connection broke may have been committed
  * nevertheless, so the next attempt checks that first.
  */
-export function storeHeld(context: EngineContext, checkpoint: Checkpoint, release: AbortSignal): Promise<boolean> {
+export function storeWhileDriving(
+  context: EngineContext,
+  checkpoint: Checkpoint,
+  letGo: AbortSignal,
+): Promise<boolean> {
   let isInDoubt = false
-  return whileHeld(release, async () => {
+  return whileDriving(letGo, async () => {
     if (isInDoubt && (await isCheckpointStored(context.db, checkpoint))) {
       // If this run ended, the answer that names the next run was lost with the connection.
       announceCheckpoint(context, checkpoint, { mayHaveFreed: true })
@@ -143,7 +147,7 @@ export interface LockingTransaction {
   readonly locked: LockedRun
 }
 
-/** Like `store`, inside a transaction that already holds the run's locks. Throws if the checkpoint is refused. */
+/** Like `store`, inside a transaction that already has the run's locks. Throws if the checkpoint is refused. */
 export async function storeIn(
   context: StoreContext,
   { trx, afterCommit, locked }: LockingTransaction,

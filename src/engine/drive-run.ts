@@ -25,11 +25,11 @@ import { compact } from './compact.ts'
 import { BlockChangedError, commit, handBack, LeaseLostError, type Committed } from './commit.ts'
 import { isCurrent, type CachedContext } from './context-cache.ts'
 import type { EngineContext } from './engine-context.ts'
-import type { Holder } from './holder.ts'
+import type { DrivingWorker } from './driving-worker.ts'
 import { KeptExchange } from './kept-exchange.ts'
 import { RunningTools, type FinishedCall } from './run-tools.ts'
 import { takeUpRun, type TakenRun } from './take-up-run.ts'
-import { whileHeld } from './while-held.ts'
+import { whileDriving } from './while-driving.ts'
 
 /** How often one step's context is compacted before the run fails. */
 const maxCompactions = 3
@@ -39,9 +39,9 @@ const maxCompactions = 3
  * store the result. It knows only what is stored, so any worker can continue where another one stopped. Throws
  * LeaseLostError if another worker has the run.
  */
-export async function driveRun(context: EngineContext, claimed: ClaimedRun, holder: Holder): Promise<void> {
-  const taken = await takeUpRun(context, claimed, holder)
-  const driver = new RunDriver(context, taken, holder)
+export async function driveRun(context: EngineContext, claimed: ClaimedRun, worker: DrivingWorker): Promise<void> {
+  const taken = await takeUpRun(context, claimed, worker)
+  const driver = new RunDriver(context, taken, worker)
   try {
     await driver.drive()
     driver.keepContext()
@@ -53,12 +53,12 @@ export async function driveRun(context: EngineContext, claimed: ClaimedRun, hold
 class RunDriver {
   readonly #context: EngineContext
   readonly #runId: string
-  readonly #holder: Holder
+  readonly #worker: DrivingWorker
   /** Aborted when the run must stop: a cancel was stored, the worker lets go of it, or it has ended. */
   readonly #stop = new AbortController()
   /** Resolves when the worker lets go of whatever is still running. */
-  readonly #released = deferred<undefined>()
-  readonly #stopAwaitingRelease: () => void
+  readonly #hasLetGo = deferred<undefined>()
+  readonly #stopAwaitingLetGo: () => void
   readonly #stopListening: () => void
   readonly #tools: RunningTools
   #committed: Committed
@@ -78,7 +78,7 @@ class RunDriver {
   /** How often the context was compacted for the current step. */
   #compactions = { step: -1, count: 0 }
 
-  constructor(context: EngineContext, { committed, loaded }: TakenRun, holder: Holder) {
+  constructor(context: EngineContext, { committed, loaded }: TakenRun, worker: DrivingWorker) {
     this.#context = context
     this.#committed = committed
     this.#bounds = loaded.bounds
@@ -86,13 +86,13 @@ class RunDriver {
     const { agent, tools, run } = committed.state
     // Not used if a tool runs first, because the tool may change the configuration.
     this.#fresh = committed.effect.type === 'call model' ? { agent, tools, blocks: loaded.blocks } : undefined
-    this.#holder = holder
+    this.#worker = worker
     this.#runId = run.id
     this.#useCached(loaded)
     this.#stopListening = context.hub.onStopRequest(this.#runId, () => this.#stop.abort())
-    this.#stopAwaitingRelease = onAbort(holder.release, () => {
+    this.#stopAwaitingLetGo = onAbort(worker.letGo, () => {
       this.#stop.abort()
-      this.#released.resolve(undefined)
+      this.#hasLetGo.resolve(undefined)
     })
     this.#tools = new RunningTools(context, this.#stop.signal)
   }
@@ -110,7 +110,7 @@ class RunDriver {
 
   close(): void {
     this.#stopListening()
-    this.#stopAwaitingRelease()
+    this.#stopAwaitingLetGo()
     if (this.#live) this.#context.hub.endLiveStep(this.#runId, this.#live)
     // Stops tools that are still running.
     this.#stop.abort()
@@ -141,7 +141,7 @@ class RunDriver {
       const { effect } = this.#committed
       if (effect.type === 'stop') return
       const asksModel = effect.type === 'call model' || effect.type === 'compact'
-      if (this.#holder.release.aborted || (this.#holder.draining.aborted && asksModel)) {
+      if (this.#worker.letGo.aborted || (this.#worker.draining.aborted && asksModel)) {
         return handBack(this.#context, this.#state, effect.type === 'run tools' ? effect.calls : [])
       }
       if (effect.type === 'call model') await this.#callModel()
@@ -176,7 +176,7 @@ class RunDriver {
     const exchange = state.agent.keepRequests && this.#context.keepsRequests ? new KeptExchange() : undefined
     const asked = { ...loaded, ...(exchange && { exchange }) }
     const outcome = await callWithFallbacks(this.#context, this.#runId, asked, live, this.#stop.signal, needOf)
-    if (outcome.outcome === 'aborted' && this.#holder.release.aborted) return
+    if (outcome.outcome === 'aborted' && this.#worker.letGo.aborted) return
     if (exchange && outcome.outcome === 'failure') exchange.failed(outcome.error)
     await exchange?.keep(this.#context, step)
     if (outcome.outcome === 'failure') {
@@ -203,16 +203,16 @@ class RunDriver {
   /** Builds the model request from what is stored now. */
   async #prepare() {
     const { db, catalog, clock } = this.#context
-    const { release } = this.#holder
+    const { letGo } = this.#worker
     const { agent, run } = this.#state
     const configuration =
-      this.#fresh ?? (await whileHeld(release, () => loadConfiguration(db, agent.id, run.memoryConversationId)))
+      this.#fresh ?? (await whileDriving(letGo, () => loadConfiguration(db, agent.id, run.memoryConversationId)))
     this.#fresh = undefined
     if (!configuration) throw new LeaseLostError(this.#runId)
     const { blocks, ...current } = configuration
     for (const { id, version } of blocks) this.#seenBlocks.set(id, version)
     this.#committed = { ...this.#committed, state: { ...this.#state, ...current } }
-    this.#history ??= await whileHeld(release, () => this.#loadHistory())
+    this.#history ??= await whileDriving(letGo, () => this.#loadHistory())
     const window = contextWindowOf(this.#state.agent, catalog)
     const request = buildModelRequest(this.#state, blocks, this.#history, { window, now: clock.now() })
     return { blocks, window, request }
@@ -227,7 +227,7 @@ class RunDriver {
       models.flatMap((model) => catalog.capabilitiesOf(model)),
     )
     const places = filesToLoad(readable)
-    const base64Of = await whileHeld(this.#holder.release, () => files.load(db, places))
+    const base64Of = await whileDriving(this.#worker.letGo, () => files.load(db, places))
     return withFileContent(readable, base64Of)
   }
 
@@ -288,7 +288,7 @@ class RunDriver {
     if (outcome.outcome === 'nothing to do') return { moved: false }
     if (outcome.outcome === 'failure') return { moved: false, failure: outcome }
     if (outcome.outcome === 'aborted') {
-      if (!this.#holder.release.aborted) await this.#commit(() => {})
+      if (!this.#worker.letGo.aborted) await this.#commit(() => {})
       return { moved: true }
     }
     await this.#commit((draft) => {
@@ -306,7 +306,7 @@ class RunDriver {
     this.#committed = { ...this.#committed, effect: { type: 'wait for tools' } }
     // When the worker lets go of the run, it lets go of its tools too. They count as lost, and the next worker settles
     // them.
-    const finished = await Promise.race([this.#tools.nextFinished(), this.#released.promise])
+    const finished = await Promise.race([this.#tools.nextFinished(), this.#hasLetGo.promise])
     if (!finished) return
     await this.#storeResult(finished)
   }
@@ -333,9 +333,9 @@ class RunDriver {
       for (const measured of spent) draft.addUsage(measured)
       change(draft)
     }
-    this.#committed = await commit(this.#context, this.#state, counted, this.#holder)
+    this.#committed = await commit(this.#context, this.#state, counted, this.#worker)
     this.#spent = this.#spent.slice(spent.length)
-    this.#holder.onProgress?.()
+    this.#worker.onProgress?.()
     this.#history?.push(...newMessages(this.#state, this.#committed.checkpoint))
   }
 }

@@ -16,10 +16,10 @@ import { lockRun } from '../store/lock-run.ts'
 import type { Database } from '../store/schema.ts'
 import { listUnreadConversations } from '../store/sleeptime-material.ts'
 import { transact } from '../store/transact.ts'
-import { falseIfRefused, LeaseLostError, storeHeld, storeIn, type Committed } from './commit.ts'
+import { falseIfRefused, LeaseLostError, storeWhileDriving, storeIn, type Committed } from './commit.ts'
 import type { EngineContext } from './engine-context.ts'
-import type { Holder } from './holder.ts'
-import { whileHeld } from './while-held.ts'
+import type { DrivingWorker } from './driving-worker.ts'
+import { whileDriving } from './while-driving.ts'
 
 export interface TakenRun {
   readonly committed: Committed
@@ -28,14 +28,18 @@ export interface TakenRun {
 }
 
 /** Stores the first checkpoint of a claimed run: that it is running, its input, and its first action. */
-export async function takeUpRun(context: EngineContext, claimed: ClaimedRun, { release }: Holder): Promise<TakenRun> {
+export async function takeUpRun(
+  context: EngineContext,
+  claimed: ClaimedRun,
+  { letGo }: DrivingWorker,
+): Promise<TakenRun> {
   const { id, lease } = claimed.loaded.state.run
-  const reload = () => whileHeld(release, () => loadRun(context.db, id))
+  const reload = () => whileDriving(letGo, () => loadRun(context.db, id))
   for (let loaded = claimed.stale ? await reload() : claimed.loaded; ; loaded = await reload()) {
     if (loaded?.state.run.lease !== lease) throw new LeaseLostError(id)
     const taken = isUnreadSleeptime(loaded.state.run)
-      ? await whileHeld(release, () => takeUpSleeptimeRun(context, loaded.state.run))
-      : await takeUpLoadedRun(context, loaded, release)
+      ? await whileDriving(letGo, () => takeUpSleeptimeRun(context, loaded.state.run))
+      : await takeUpLoadedRun(context, loaded, letGo)
     if (taken) return taken
     // The checkpoint was refused because a cancel was stored or the lease is gone. Load the run again.
   }
@@ -44,18 +48,18 @@ export async function takeUpRun(context: EngineContext, claimed: ClaimedRun, { r
 async function takeUpLoadedRun(
   context: EngineContext,
   loaded: LoadedRun,
-  release: AbortSignal,
+  letGo: AbortSignal,
 ): Promise<TakenRun | undefined> {
   const { run } = loaded.state
   const draft = new Draft(loaded.state, context)
   if (isPoison(run) && !run.cancelRequestedAt) {
-    const history = await whileHeld(release, () => loadContext(context.db, run.conversationId, loaded.bounds))
+    const history = await whileDriving(letGo, () => loadContext(context.db, run.conversationId, loaded.bounds))
     // The input that killed the workers, including tool returns, must not be sent again by the next run.
     failPoisonedRun(draft, { unanswered: unansweredInput(history, run.id, { withReturns: true }) })
   } else takeUp(draft)
   const effect = advance(draft)
   const checkpoint = draft.checkpoint()
-  const stored = await storeHeld(context, checkpoint, release)
+  const stored = await storeWhileDriving(context, checkpoint, letGo)
   return stored ? { committed: { state: draft.state, effect, checkpoint }, loaded } : undefined
 }
 

@@ -47,7 +47,7 @@ export function followRun(context: FollowContext, run: FollowedRun, options: Fol
  * Each time it is asked for an event, a follower does the first of these that is possible:
  *
  * 1. Deliver the next entry that it has read, and move the cursor to it.
- * 2. Deliver text, if the cursor is in the live step and the step has more. At most once per turn of the event loop.
+ * 2. Deliver text, if the cursor is in the live step and the step has more. At most once per tick of the event loop.
  * 3. End, if what it has read was the last of a run that has ended.
  * 4. Take the entries after the cursor from the tail, if the tail has them.
  * 5. Read the database, if entries are known to follow that the tail no longer has, or if they may follow: something
@@ -75,8 +75,8 @@ export class RunFollower extends PulledIterator<RunEvent> {
   /** The number of announcements when this follower last read, or found that it need not read. */
   #checked = -1
   #finished = false
-  /** The turn of the event loop in which text was last delivered. */
-  #textTurn = -1
+  /** The tick of the event loop in which text was last delivered. */
+  #textTick = -1
 
   constructor(context: FollowContext, { id: runId, conversationId }: FollowedRun, options: FollowOptions) {
     super()
@@ -178,10 +178,10 @@ export class RunFollower extends PulledIterator<RunEvent> {
     if (!this.#deltas || step?.seq !== this.#cursor.seq) return undefined
     const piece = pieceBeyond(step.items, this.#cursor)
     if (!piece) return undefined
-    const { turns } = this.#context.hub
-    if (this.#textTurn === turns.current) return turns.passed()
-    this.#textTurn = turns.current
-    void turns.passed()
+    const { ticks } = this.#context.hub
+    if (this.#textTick === ticks.current) return ticks.passed()
+    this.#textTick = ticks.current
+    void ticks.passed()
     const { item, offset } = piece
     const event = this.#tail.delta(step.seq, item, offset, () => this.#delta(piece, step.stepIndex))
     this.#cursor = { runId: this.#runId, seq: step.seq, item: piece.item, offset: endOf(event) }

@@ -2,7 +2,7 @@ import type { Checkpoint } from '../domain/draft.ts'
 import type { ShownStep } from '../domain/live-step.ts'
 import { toEntryEvents } from '../domain/run-event.ts'
 import { newsOf, type RunNews } from '../domain/run-news.ts'
-import { createTurns, type Turns } from '../util/turns.ts'
+import { createTicks, type Ticks } from '../util/ticks.ts'
 import { Listeners } from './listeners.ts'
 import { LiveSteps } from './live-steps.ts'
 import { RunTail } from './run-tail.ts'
@@ -33,8 +33,8 @@ export interface Hub {
   endLiveStep(runId: string, step: ShownStep): void
   /** Text was added to the run's live step. */
   textWritten(runId: string): void
-  /** Readers send text at most once per turn of the event loop: the busier the process, the more text per event. */
-  readonly turns: Turns
+  /** Readers send text at most once per tick of the event loop: the busier the process, the more text per event. */
+  readonly ticks: Ticks
 
   /** Calls `listener` for every wake-up of the run's readers, until the returned function is called. */
   listen(runId: string, listener: (wakeUp: WakeUp) => void): () => void
@@ -177,7 +177,7 @@ export function createHub(observer?: HubObserver): Hub {
       link?.textWritten(runId)
       readers.call(runId, 'live')
     },
-    turns: createTurns(),
+    ticks: createTicks(),
 
     listen: (runId, listener) => readers.add(runId, listener),
     runsWithReaders: () => readers.keys(),

@@ -54,8 +54,8 @@ class ChangeFeed {
   #stopWatching: (() => void) | undefined
   #timer: NodeJS.Timeout | undefined
   #polling: Promise<void> | undefined
-  /** The status of recently changed runs, as subscribers were last told. */
-  #told = new Map<string, string>()
+  /** The status of recently changed runs, as subscribers last learned it. */
+  #known = new Map<string, string>()
   /** When the last successful poll began. */
   #polledAt: Date
 
@@ -69,7 +69,7 @@ class ChangeFeed {
     return this.#listeners.size === 0
   }
 
-  /** After this, a database read is at least as new as what the feed considers told. */
+  /** After this, a database read is at least as new as what the feed considers known. */
   async ready(): Promise<void> {
     await this.#polling
   }
@@ -87,7 +87,7 @@ class ChangeFeed {
     this.#stopWatching = this.#context.hub.watchTenant(this.tenantId, (news) => {
       if (!news) return this.#tell(undefined)
       if (news.status === null || news.runId === null) return
-      this.#told.set(news.runId, news.status)
+      this.#known.set(news.runId, news.status)
       this.#tell(news.runId)
     })
     this.#timer = setInterval(() => this.#poll((runId) => this.#tell(runId)), pollMs)
@@ -98,7 +98,7 @@ class ChangeFeed {
   #close(): void {
     this.#stopWatching?.()
     clearInterval(this.#timer)
-    this.#told.clear()
+    this.#known.clear()
   }
 
   #tell(runId: string | undefined): void {
@@ -112,17 +112,17 @@ class ChangeFeed {
   async #pollNow(onChange: (runId: string) => void): Promise<void> {
     try {
       const { db, clock } = this.#context
-      const before = new Map(this.#told)
+      const before = new Map(this.#known)
       const startedAt = clock.now()
       // Starts at the last successful poll: other processes may have changed runs while the database was unavailable.
       const since = new Date(this.#polledAt.getTime() - slackMs)
       const recent = await listRecentStatuses(db, this, since)
       this.#polledAt = startedAt
       // News that arrived during the read is newer than its result.
-      const meanwhile = [...this.#told].filter(([runId, status]) => before.get(runId) !== status)
-      this.#told = new Map([...recent, ...meanwhile])
+      const meanwhile = [...this.#known].filter(([runId, status]) => before.get(runId) !== status)
+      this.#known = new Map([...recent, ...meanwhile])
       for (const [runId, status] of recent) {
-        if (before.get(runId) !== status && this.#told.get(runId) === status) onChange(runId)
+        if (before.get(runId) !== status && this.#known.get(runId) === status) onChange(runId)
       }
     } catch {
       // The database is unavailable. The next poll looks equally far back.

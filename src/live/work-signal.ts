@@ -5,8 +5,8 @@ import type { Database } from '../store/schema.ts'
 import { notifyWorkers } from '../store/workers.ts'
 
 /**
- * Tells workers that a run can be claimed. This is only a hint: the runs table is the truth, and every worker looks at
- * it twice a second, so a lost or repeated hint does no harm. Call it after the commit.
+ * Tells workers that a run can be claimed. The signal may be lost: the runs table is the truth, and every worker looks
+ * at it twice a second, so a lost or repeated signal does no harm. Call it after the commit.
  */
 export interface WorkSignal {
   announce(): void

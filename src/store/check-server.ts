@@ -87,40 +87,40 @@ function transactionPooling({ address }: Place): StartError {
 function explain(error: unknown, { address, user, database }: Place): StartError {
   const code = errorCode(error)
   const message = errorMessage(error)
-  const told = (line: string) => new StartError(line, { cause: error })
+  const failed = (line: string) => new StartError(line, { cause: error })
   switch (code) {
     case '28P01':
     case '28000':
-      return told(
+      return failed(
         `Postgres at ${address} refused the user "${user}" (${message}): correct the user or the password in DATABASE_URL.`,
       )
     case '3D000':
-      return told(
+      return failed(
         `Postgres at ${address} has no database "${database}": create it, or correct the name in DATABASE_URL.`,
       )
     case '42501':
-      return told(
+      return failed(
         `Postgres at ${address} does not let "${user}" use the database "${database}" (${message}): grant it, or correct DATABASE_URL.`,
       )
     case '53300':
-      return told(
+      return failed(
         `Postgres at ${address} has no connection left (${message}): raise its max_connections, or close other clients.`,
       )
     case '08P01':
       // PgBouncer's words for settings and statements that its mode does not support.
       if (/startup parameter|statement pooling/.test(message))
-        return told(
+        return failed(
           `At ${address} there is a connection pooler (${message}), and Holdpoint needs a session for each connection: set DATABASE_URL to Postgres itself, or set pool_mode = session and ignore_startup_parameters = idle_in_transaction_session_timeout in PgBouncer.`,
         )
       break
     case '57P03':
-      return told(`Postgres at ${address} is not ready (${message}): try again in a moment.`)
+      return failed(`Postgres at ${address} is not ready (${message}): try again in a moment.`)
     default:
   }
   // pg itself reports that the server asks for a password and the URL has none.
   if (message.includes('password must be a')) {
-    return told(`Postgres at ${address} asks for a password for "${user}": add it to DATABASE_URL.`)
+    return failed(`Postgres at ${address} asks for a password for "${user}": add it to DATABASE_URL.`)
   }
   const reason = code ?? message
-  return told(`No Postgres can be reached at ${address} (${reason}): start it, or correct DATABASE_URL.`)
+  return failed(`No Postgres can be reached at ${address} (${reason}): start it, or correct DATABASE_URL.`)
 }

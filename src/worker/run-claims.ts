@@ -21,7 +21,7 @@ const firstTenant = '00000000-0000-0000-0000-000000000000'
 /**
  * The runs that one worker claims and drives. It looks for runs when it is told that some may be waiting, and when a
  * place becomes free after a claim that filled all places. At most one claim is in progress. Requests that arrive
- * during it are served together by the next claim, so many hints cost few statements.
+ * during it are served together by the next claim, so many signals cost few statements.
  */
 export class RunClaims {
   readonly #options: WorkerOptions
@@ -29,7 +29,7 @@ export class RunClaims {
   readonly #onLeaseLost: () => void
   readonly #able: AbleWorkers
   readonly #draining = new AbortController()
-  readonly #release = new AbortController()
+  readonly #lettingGo = new AbortController()
   /**
    * Every run that is driven here, by its lease and not by its id: a run that was let go may be claimed again before
    * its former driver has finished.
@@ -126,8 +126,8 @@ export class RunClaims {
    */
   async close(graceMs: number): Promise<void> {
     this.#draining.abort()
-    if (graceMs === 0) this.#release.abort()
-    const timer = setTimeout(() => this.#release.abort(), graceMs)
+    if (graceMs === 0) this.#lettingGo.abort()
+    const timer = setTimeout(() => this.#lettingGo.abort(), graceMs)
     await this.#asking
     await Promise.allSettled(this.#offered.values())
     while (this.#driven.size > 0) await Promise.all([...this.#driven.values()].map(({ done }) => done))
@@ -186,18 +186,18 @@ export class RunClaims {
     const { engine, log } = this.#options
     try {
       if (await this.#leave(claimed)) return
-      const holder = {
+      const worker = {
         draining: this.#draining.signal,
-        release: this.#release.signal,
+        letGo: this.#lettingGo.signal,
         onProgress: () => {
           if (this.#suspect === lease) this.#suspect = undefined
         },
       }
-      await withLogIds(log, shownRunIds(claimed.loaded.state.run), () => driveRun(engine, claimed, holder))
+      await withLogIds(log, shownRunIds(claimed.loaded.state.run), () => driveRun(engine, claimed, worker))
     } catch (error) {
       const isLost = error instanceof LeaseLostError
       const isTransient = isTransientFailure(error)
-      // This worker may have been declared dead. In that case it holds none of its runs any more.
+      // This worker may have been declared dead. In that case none of its runs belongs to it any more.
       if (isLost) this.#onLeaseLost()
       else
         log[isTransient ? 'warn' : 'error'](

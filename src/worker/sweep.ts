@@ -23,8 +23,8 @@ interface Task {
 
 /**
  * Does what no other part does, in every process and twice a second: it frees the runs of dead workers, finds runs
- * whose hint was lost, ends cancelled runs that have no worker, and expires approvals. The tasks are independent: one
- * that fails or waits for a lock does not delay the others.
+ * whose work signal was lost, ends cancelled runs that have no worker, and expires approvals. The tasks are
+ * independent: one that fails or waits for a lock does not delay the others.
  */
 export class Sweep {
   readonly #options: WorkerOptions
@@ -125,7 +125,7 @@ export class Sweep {
     if (freed.length > 0) work.announce()
   }
 
-  /** Finds runs whose hint was lost. */
+  /** Finds runs whose work signal was lost. */
   #lookForRuns(): void {
     const claims = this.#session()?.claims
     claims?.tend()

@@ -83,7 +83,7 @@ async function work(): Promise<void> {
   const claim = { workerId, places: 1, lastTenantId: workerId }
   const [claimed] = await claimRuns(context.db, claim, { perTenant: null, perAgent: null })
   const { signal } = new AbortController()
-  if (claimed) await driveRun(context, claimed, { draining: signal, release: signal })
+  if (claimed) await driveRun(context, claimed, { draining: signal, letGo: signal })
 }
 
 /** How many runs wait for a worker. */

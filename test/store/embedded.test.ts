@@ -238,7 +238,7 @@ describe('on a fresh data folder', () => {
     test('a folder that holds something else', async () => {
       await mkdir(join(folder.path, 'postgres'))
       await writeFile(join(folder.path, 'postgres', 'letter.txt'), 'Dear …')
-      expect(await startError()).toContain('is there something else in it?')
+      expect(await startError()).toContain('Is there something else in that folder?')
     })
 
     test('a cluster that Postgres refuses', async () => {

@@ -73,16 +73,16 @@ export function createGatedModel(): GatedModel {
 
 function openCall(request: ModelRequest, signal: AbortSignal) {
   const queue: (ModelPart | 'end')[] = []
-  let poke: Deferred<void> = deferred()
+  let changed: Deferred<void> = deferred()
   let calls = 0
   const push = (part: ModelPart | 'end') => {
     queue.push(part)
-    poke.resolve()
+    changed.resolve()
   }
   const aborted = deferred()
   signal.addEventListener('abort', () => {
     aborted.resolve()
-    poke.resolve()
+    changed.resolve()
   })
 
   async function* parts(): AsyncGenerator<ModelPart, void> {
@@ -93,8 +93,8 @@ function openCall(request: ModelRequest, signal: AbortSignal) {
         yield part
         if (part.type === 'finish' || part.type === 'failure') return
       } else {
-        poke = deferred()
-        await poke.promise
+        changed = deferred()
+        await changed.promise
       }
     }
   }

@@ -159,7 +159,7 @@ function watchRun(client: GraphQLClient, runId: string): Watch {
     { run: runId },
   )
   const watch = { lines: [] as string[], texts: new Map<string, string>(), messages: new Map<string, any>() }
-  let poked = Promise.withResolvers<void>()
+  let changed = Promise.withResolvers<void>()
   let over = false
   let seq = 0
 
@@ -179,7 +179,7 @@ function watchRun(client: GraphQLClient, runId: string): Watch {
       watch.messages.set(event.message.id, event.message)
     }
     watch.lines.push(lineOf(event))
-    poked.resolve()
+    changed.resolve()
   }
   const ended = (async () => {
     try {
@@ -189,7 +189,7 @@ function watchRun(client: GraphQLClient, runId: string): Watch {
       }
     } finally {
       over = true
-      poked.resolve()
+      changed.resolve()
       await socket.dispose()
     }
   })()
@@ -204,8 +204,8 @@ function watchRun(client: GraphQLClient, runId: string): Watch {
           await ended
           throw new Error(`the stream ended without it:\n${watch.lines.join('\n')}`)
         }
-        poked = Promise.withResolvers()
-        await poked.promise
+        changed = Promise.withResolvers()
+        await changed.promise
       }
     },
     async close() {

@@ -33,7 +33,7 @@ export interface SmallProcess {
   readonly workerId: string
   readonly context: EngineContext & CommandContext
   readonly draining: AbortController
-  readonly release: AbortController
+  readonly letGo: AbortController
   dead: boolean
   /** Executes the next statement, and kills the process before it gets the result. */
   diesAfterNext: boolean
@@ -117,7 +117,7 @@ export class World {
     const process = {
       workerId: ids.next(),
       draining: new AbortController(),
-      release: new AbortController(),
+      letGo: new AbortController(),
       dead: false,
       diesAfterNext: false,
     } as { -readonly [Key in keyof SmallProcess]: SmallProcess[Key] }
@@ -317,7 +317,7 @@ export class World {
       (run) => run.hold !== null && run.lease === null && ['QUEUED', 'RUNNING'].includes(run.status),
     )
     if (waiting.length === 0 || process.draining.signal.aborted) return false
-    const { workerId, draining, release } = process
+    const { workerId, draining, letGo } = process
     const { db } = process.context
     this.#act(process, 'driveRun', async () => {
       const claim = { workerId, places: 1, lastTenantId: workerId }
@@ -325,7 +325,7 @@ export class World {
       const claimed = normal ?? (await claimSuspect(db, { workerId, mayDrive: true }))
       if (!claimed) return
       try {
-        await driveRun(process.context, claimed, { draining: draining.signal, release: release.signal })
+        await driveRun(process.context, claimed, { draining: draining.signal, letGo: letGo.signal })
       } catch (error) {
         if (!(error instanceof LeaseLostError) || process.dead) throw error
       }
@@ -384,7 +384,7 @@ export class World {
     this.#parked = this.#parked.filter((parked) => parked.process !== process)
     for (const { gate } of waiting) gate.resolve()
     this.#tools = this.#tools.filter((tool) => tool.process !== process)
-    process.release.abort()
+    process.letGo.abort()
   }
 
   /** Others declare it dead, and it continues: it was paused for a while, or cut off. */
@@ -402,7 +402,7 @@ export class World {
 
   /** The first time it starts no new steps, the second time it lets go of those that are running. */
   drain(process: SmallProcess): void {
-    if (process.draining.signal.aborted) process.release.abort()
+    if (process.draining.signal.aborted) process.letGo.abort()
     else process.draining.abort()
   }
 
@@ -430,7 +430,7 @@ export class World {
     for (let round = 0; round < 500; round++) {
       await this.quiet()
       for (const process of this.#processes.filter((process) => process.draining.signal.aborted)) {
-        process.release.abort()
+        process.letGo.abort()
         await this.quiet()
         if (!this.#parked.some((parked) => parked.process === process)) this.crash(process)
       }

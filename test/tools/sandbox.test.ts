@@ -95,7 +95,7 @@ const hostile: readonly (readonly [what: string, source: string, expected: RegEx
   ['a loop that catches everything', 'export default () => { for (;;) try { for (;;); } catch {} }', /in time/],
   ['an endless chain of promises', 'export default async () => { for (;;) await null }', /in time/],
   ['promises that make promises', 'const f = () => Promise.resolve().then(f); export default f', /in time/],
-  ['a promise that never settles', 'export default () => new Promise(() => {})', /nothing will ever settle/],
+  ['a promise that never settles', 'export default () => new Promise(() => {})', /never settles/],
   ['a regular expression bomb', 'export default () => /^(a+)+$/.test("a".repeat(40) + "!")', /in time/],
   ['arrays without end', 'export default () => { const a = []; for (;;) a.push(new Array(1e5).fill(7)) }', /64 MB/],
   ['buffers without end', 'export default () => { const a = []; for (;;) a.push(new Uint8Array(1e6)) }', /64 MB/],

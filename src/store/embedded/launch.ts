@@ -6,7 +6,7 @@ import type { Log } from '../../util/log.ts'
 import { StartError, errorCode } from '../../util/start-error.ts'
 import { chooseBinaries } from './binaries.ts'
 import { createCluster, openDataFolder, readMajor, superuser } from './data-folder.ts'
-import { takeLease, type Lease } from './lease.ts'
+import { takeUseLock, type UseLock } from './use-lock.ts'
 import { readPassword, setPassword } from './password.ts'
 import { findPostmaster } from './postmaster-file.ts'
 import { findFreePort, launchPostmaster, stopPostmaster, type Cluster, type LaunchedPostmaster } from './postmaster.ts'
@@ -44,21 +44,21 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   let stopping: Promise<void> | undefined
   const isStopping = () => stopping !== undefined
   try {
-    await createDatabase(held.lease)
+    await createDatabase(held.useLock)
   } catch (error) {
-    await leaveServer(cluster, held.lease)
+    await leaveServer(cluster, held.useLock)
     throw error
   }
   const keeping = keepServer()
 
   async function keepServer(): Promise<void> {
     while (!isStopping()) {
-      await held.lease.lost
+      await held.useLock.lost
       if (isStopping()) return
       log.warn('the embedded Postgres has ended; starting it again')
       try {
         held = await useServer(cluster, held.port)
-        if (isStopping()) await leaveServer(cluster, held.lease)
+        if (isStopping()) await leaveServer(cluster, held.useLock)
       } catch (error) {
         log.error({ err: error }, 'the embedded Postgres cannot be started again')
         await sleep(1_000)
@@ -70,7 +70,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
     url,
     folder: cluster.folder,
     stop() {
-      stopping ??= leaveServer(cluster, held.lease).then(() => keeping)
+      stopping ??= leaveServer(cluster, held.useLock).then(() => keeping)
       return stopping
     },
   }
@@ -91,12 +91,12 @@ async function openCluster(options: EmbeddedPostgresOptions): Promise<Cluster> {
 }
 
 interface Held {
-  readonly lease: Lease
+  readonly useLock: UseLock
   readonly port: number
   readonly password: string
 }
 
-/** Checks the current state and takes the next missing step, until this process has a lease. */
+/** Checks the current state and takes the next missing step, until this process has a use lock. */
 async function useServer(cluster: Cluster, preferredPort: number): Promise<Held> {
   const deadline = Date.now() + startDeadlineMs
   let port = preferredPort
@@ -116,10 +116,12 @@ async function useServer(cluster: Cluster, preferredPort: number): Promise<Held>
       launched = await launchPostmaster(cluster, port)
     } else if (running.port !== undefined) {
       if (password === undefined) throw foreignServer(cluster, running.pid)
-      const lease = await takeLease(addressOf({ port: running.port, password }, 'postgres')).catch((error: unknown) => {
-        throw errorCode(error) === '28P01' ? foreignServer(cluster, running.pid) : error
-      })
-      if (lease !== undefined) return { lease, port: running.port, password }
+      const useLock = await takeUseLock(addressOf({ port: running.port, password }, 'postgres')).catch(
+        (error: unknown) => {
+          throw errorCode(error) === '28P01' ? foreignServer(cluster, running.pid) : error
+        },
+      )
+      if (useLock !== undefined) return { useLock, port: running.port, password }
     }
   }
   throw new StartError(
@@ -146,12 +148,12 @@ function foreignServer(cluster: Cluster, pid: number): StartError {
   )
 }
 
-async function leaveServer(cluster: Cluster, lease: Lease): Promise<void> {
-  if (await lease.leave()) await stopPostmaster(cluster)
-  await lease.close()
+async function leaveServer(cluster: Cluster, useLock: UseLock): Promise<void> {
+  if (await useLock.leave()) await stopPostmaster(cluster)
+  await useLock.close()
 }
 
-async function createDatabase({ client }: Lease): Promise<void> {
+async function createDatabase({ client }: UseLock): Promise<void> {
   const { rowCount } = await client.query('select from pg_database where datname = $1', [database])
   if (rowCount !== 0) return
   await client.query(`create database ${database}`).catch((error: unknown) => {

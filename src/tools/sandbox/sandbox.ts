@@ -135,7 +135,7 @@ function remove<Item>(list: Item[], item: Item): void {
 }
 
 function startThread(): Worker {
-  return new Worker(new URL(`./worker${extname(import.meta.url)}`, import.meta.url), {
+  return new Worker(new URL(`./thread${extname(import.meta.url)}`, import.meta.url), {
     env: {},
     execArgv: [],
     // Captures what the engine itself prints, so that it does not reach the server's output.

@@ -1,14 +1,14 @@
 import { deferred, type Deferred } from './deferred.ts'
 
-/** Counts turns of the event loop, for work that is done at most once per turn. */
-export interface Turns {
-  /** The number of the current turn. Only turns that someone waited for are counted. */
+/** Counts ticks of the event loop, for work that is done at most once per tick. */
+export interface Ticks {
+  /** The number of the current tick. Only ticks that someone waited for are counted. */
   readonly current: number
-  /** Resolves in the next turn. */
+  /** Resolves in the next tick. */
   passed(): Promise<void>
 }
 
-export function createTurns(): Turns {
+export function createTicks(): Ticks {
   let current = 0
   let passing: Deferred<void> | undefined
   return {

@@ -5,14 +5,14 @@ import { errorCode } from '../../util/start-error.ts'
 /**
  * The mark that one process uses the embedded Postgres: a shared advisory lock of a session, which ends with the
  * process, however it ends. A process that leaves tries to get the exclusive lock. Only the last one can get it, and
- * while it holds the lock and stops the server, nobody else can take a lease. So a newcomer either comes first, and the
- * server keeps running, or finds the lock taken and starts the server again once it has stopped.
+ * while it holds the lock and stops the server, nobody else can take a shared one. So a newcomer either comes first,
+ * and the server keeps running, or finds the lock taken and starts the server again once it has stopped.
  */
-export interface Lease {
+export interface UseLock {
   readonly client: pg.Client
   /** Resolves when the server is gone or has ended the session. Never rejects. */
   readonly lost: Promise<void>
-  /** True if this was the last user. Then no other process can take a lease until the server has stopped. */
+  /** True if this was the last user. Then no other process can take such a lock until the server has stopped. */
   leave(): Promise<boolean>
   close(): Promise<void>
 }
@@ -21,10 +21,10 @@ export interface Lease {
 const lock = [0x686f6c64, 1].join()
 
 /** Undefined if the server is starting, stopping or gone. Try again then. */
-export async function takeLease(url: string): Promise<Lease | undefined> {
+export async function takeUseLock(url: string): Promise<UseLock | undefined> {
   const client = new pg.Client({
     connectionString: url,
-    application_name: 'holdpoint lease',
+    application_name: 'holdpoint embedded',
     connectionTimeoutMillis: 5_000,
   })
   const lost = new Promise<void>((resolve) => client.once('end', resolve))
