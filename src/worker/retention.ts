@@ -1,6 +1,12 @@
 import type { Kysely } from 'kysely'
 
-import { retentionScopes, type RetainedKind, type RetentionRules, type RetentionScope } from '../domain/retention.ts'
+import {
+  retainedKinds,
+  retentionScopes,
+  type RetainedKind,
+  type RetentionRules,
+  type RetentionScope,
+} from '../domain/retention.ts'
 import {
   deleteAuditEntries,
   deleteBatch,
@@ -48,7 +54,7 @@ export class Retention {
   async tidy(signal?: AbortSignal): Promise<void> {
     const { db, clock, rules } = this.#options
     const tenants = await listTenants(db)
-    for (const kind of ['logs', 'runs', 'archived', 'audit'] as const) {
+    for (const kind of retainedKinds) {
       for (const scope of retentionScopes(rules, kind, tenants, clock.now())) {
         for (let batch = 0; batch < batchesInTurn && !signal?.aborted; batch += 1) {
           if (!(await this.#delete(kind, scope))) break
