@@ -1,0 +1,115 @@
+import { execFile } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { existsSync, readdirSync } from 'node:fs'
+import { chmod, mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+
+import pg from 'pg'
+
+import { prepareDatabase } from '../../src/prepare-database.ts'
+import { isRoot } from '../../src/store/embedded/account.ts'
+import { openDatabase } from '../../src/store/open-database.ts'
+import { createLog } from '../../src/util/log.ts'
+
+const run = promisify(execFile)
+
+/** Both are given the URL of a database, and a folder of the test's own. */
+export interface DumpTool {
+  readonly name: string
+  dump(url: string, folder: string): Promise<void>
+  /** Into a database with nothing in it. */
+  restore(url: string, folder: string): Promise<void>
+}
+
+const listTables = `select relname as name from pg_class
+  where relnamespace = 'public'::regnamespace and relkind = 'r' order by relname`
+
+const listSequences = `select sequencename as name, last_value as value from pg_sequences where schemaname = 'public'`
+
+/**
+ * What pg_dump and pg_restore do with the rows, for machines that have neither: all tables are copied as one snapshot
+ * shows them, by the server itself, and loaded without triggers. The tables come from the migrations.
+ */
+export const copyTool: DumpTool = {
+  name: 'COPY of one snapshot',
+  async dump(url, folder) {
+    await mkdir(join(folder, 'copy'))
+    await chmod(join(folder, 'copy'), 0o777)
+    await withClient(url, async (client) => {
+      await client.query('begin isolation level repeatable read read only')
+      for (const { name } of (await client.query(listTables)).rows)
+        await client.query(`copy ${name} to '${join(folder, 'copy', name)}'`)
+      await client.query('commit')
+    })
+  },
+  async restore(url, folder) {
+    const log = createLog('error')
+    const database = await openDatabase(url, { log, poolSize: 2 })
+    await prepareDatabase(database, { log })
+    await database.close()
+    await withClient(url, async (client) => {
+      await client.query('set session_replication_role = replica')
+      await client.query('truncate kysely_migration, kysely_migration_lock')
+      for (const { name } of (await client.query(listTables)).rows)
+        await client.query(`copy ${name} from '${join(folder, 'copy', name)}'`)
+      for (const { name } of (await client.query(listSequences)).rows) {
+        const table = /^(.+)_ordinal_seq$/.exec(name)![1]!
+        await client.query(`select setval('${name}', coalesce(max(ordinal), 0) + 1) from ${table}`)
+      }
+    })
+  },
+}
+
+/**
+ * An installed Postgres with its programs; undefined if there is none. Programs of one version read its own servers.
+ */
+export const installedBinaries = findInstalled()
+
+export const dumpTool: DumpTool = {
+  name: 'pg_dump and pg_restore',
+  async dump(url, folder) {
+    await run(join(installedBinaries!, 'pg_dump'), ['--format=custom', `--file=${folder}/dump`, url])
+  },
+  async restore(url, folder) {
+    await run(join(installedBinaries!, 'pg_restore'), ['--no-owner', '--exit-on-error', '-d', url, `${folder}/dump`])
+  },
+}
+
+function findInstalled(): string | undefined {
+  const parent = '/usr/lib/postgresql'
+  const folders = existsSync(parent) ? readdirSync(parent).map((major) => join(parent, major, 'bin')) : []
+  return folders.find((folder) =>
+    ['postgres', 'initdb', 'pg_dump', 'pg_restore'].every((file) => existsSync(join(folder, file))),
+  )
+}
+
+/** A cluster of the installed version, which the launcher then serves with that version's binaries. */
+export async function initCluster(folder: string): Promise<string> {
+  const cluster = join(folder, 'installed')
+  await mkdir(cluster)
+  const owner = isRoot() ? { uid: 65534, gid: 65534 } : {}
+  if (isRoot()) await run('chown', ['65534:65534', cluster])
+  await run(join(installedBinaries!, 'initdb'), ['-D', cluster, '-N', '-E', 'UTF8', '--locale=C'], {
+    ...owner,
+    cwd: '/',
+  })
+  return cluster
+}
+
+/** The URL of a database with nothing in it, on the same server. */
+export async function createEmptyBeside(url: string): Promise<string> {
+  const name = `beside_${randomUUID().replaceAll('-', '')}`
+  await withClient(url, (client) => client.query(`create database ${name} template template0`))
+  return url.replace(/[^/]+$/, name)
+}
+
+async function withClient<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    return await work(client)
+  } finally {
+    await client.end()
+  }
+}
