@@ -15,7 +15,7 @@ export async function clearConversation(
   { id }: { readonly id: string },
 ): Promise<ClearOutcome> {
   return transact(context, async (trx, afterCommit): Promise<ClearOutcome> => {
-    const { conversations } = await lockConversationsToDelete(trx, viewer, { id })
+    const conversations = await lockConversationsToDelete(trx, viewer, { id })
     const { activeRunId } = found(
       'Conversation',
       id,

@@ -2,9 +2,10 @@ import type { Transaction } from 'kysely'
 
 import { personaLabel } from '../domain/sleeptime-agent.ts'
 import type { Reach, Viewer } from '../domain/viewer.ts'
-import { deleteAgent as deleteAgentRow, lockAgent, lockAgents } from '../store/agents.ts'
+import { lockAgent, lockAgents } from '../store/agents.ts'
 import { deleteOwnBlocks } from '../store/blocks.ts'
 import { lockConversationsToDelete } from '../store/conversations.ts'
+import { markAgentDeleted } from '../store/deletions.ts'
 import type { Database } from '../store/schema.ts'
 import { listMadeAgentIds } from '../store/sleeptime-groups.ts'
 import { transact } from '../store/transact.ts'
@@ -15,17 +16,19 @@ import { recordChange } from './record-change.ts'
 /**
  * Deletes the agent with its conversations, their runs and messages, and the agents that were made to work for it.
  * Blocks and tools stay. A worker that drives one of the runs finds the row gone at its next checkpoint, and stops.
+ * Other rows are deleted in the background.
  */
 export async function deleteAgent(context: CommandContext, viewer: Viewer, input: { id: string }): Promise<void> {
   const runIds = await transact(context, async (trx) => {
     const agent = found('Agent', input.id, await lockAgent(trx, viewer, input.id))
     // Its own conversations first, the order in which the end of a turn locks them.
-    const { unfinishedRunIds } = await lockConversationsToDelete(trx, viewer, { agentId: input.id })
-    const ofMade = await removeAgents(trx, { tenantId: viewer.tenantId }, await listMadeAgentIds(trx, [input.id]))
-    await deleteAgentRow(trx, viewer, input.id)
+    await lockConversationsToDelete(trx, viewer, { agentId: input.id })
+    const reach = { tenantId: viewer.tenantId }
+    const ofMade = await removeAgents(context, trx, reach, await listMadeAgentIds(trx, [input.id]))
+    const own = await markAgentDeleted(trx, input.id, context.clock.now())
     const change = { before: agent, after: null }
     await recordChange(context, trx, viewer, { action: 'deleteAgent', subject: ['Agent', agent.id], ...change })
-    return [...unfinishedRunIds, ...ofMade]
+    return [...own, ...ofMade]
   })
   stopRemovedRuns(context, runIds)
 }
@@ -35,6 +38,7 @@ export async function deleteAgent(context: CommandContext, viewer: Viewer, input
  * ended.
  */
 export async function removeAgents(
+  { clock }: CommandContext,
   trx: Transaction<Database>,
   reach: Reach,
   ids: readonly string[],
@@ -42,10 +46,9 @@ export async function removeAgents(
   await lockAgents(trx, reach, ids)
   const runIds: string[] = []
   for (const agentId of ids) {
-    const { unfinishedRunIds } = await lockConversationsToDelete(trx, reach, { agentId })
-    runIds.push(...unfinishedRunIds)
+    await lockConversationsToDelete(trx, reach, { agentId })
     await deleteOwnBlocks(trx, agentId, personaLabel)
-    await deleteAgentRow(trx, reach, agentId)
+    runIds.push(...(await markAgentDeleted(trx, agentId, clock.now())))
   }
   return runIds
 }

@@ -25,10 +25,11 @@ export async function deleteSleeptimeGroup(
     const [group] = await findSleeptimeGroups(trx, viewer, [input.id])
     const before = found('SleeptimeGroup', input.id, group)
     const { agentId } = before
+    const { tenantId } = viewer
     await lockAgents(trx, viewer, [agentId])
     // The group before its agents' conversations, the order in which the end of a turn locks them.
     found('SleeptimeGroup', input.id, await lockSleeptimeGroup(trx, viewer, input.id))
-    const removed = await removeAgents(trx, { tenantId: viewer.tenantId }, await listMadeAgentIds(trx, [agentId]))
+    const removed = await removeAgents(context, trx, { tenantId }, await listMadeAgentIds(trx, [agentId]))
     await deleteGroupRow(trx, input.id)
     await recordGroup(context, trx, viewer, 'deleteSleeptimeGroup', { before, after: null })
     return removed

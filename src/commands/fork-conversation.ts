@@ -38,7 +38,7 @@ export async function forkConversation(
     }
     const id = ids.next()
     const forked = await transact(context, async (trx) => {
-      await lockConversationToCopy(trx, conversationId)
+      if (!(await lockConversationToCopy(trx, conversationId))) return false
       return forkConversationRows(trx, {
         conversationId,
         // A run with messages has held the conversation.

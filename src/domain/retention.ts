@@ -2,6 +2,9 @@ export const retainedKinds = ['logs', 'runs', 'archived', 'audit'] as const
 /** What may be deleted when it is old: run logs, ended runs, archived conversations, audit entries. */
 export type RetainedKind = (typeof retainedKinds)[number]
 
+/** What the background deletes: what is old, and the rows of what a client deleted. */
+export type DeletedKind = RetainedKind | 'deleted'
+
 /**
  * How long each kind is kept, in milliseconds. Null means forever. If a kind is absent, the next wider rule applies.
  */

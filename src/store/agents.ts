@@ -155,20 +155,6 @@ export async function setAgent(trx: Kysely<Database>, agent: Agent): Promise<voi
 }
 
 /**
- * Deletes the agent with its conversations, runs and messages (messages first, as in `deleteConversation`). Blocks and
- * tools stay.
- */
-export async function deleteAgent(trx: Kysely<Database>, reach: Reach, id: string): Promise<void> {
-  await trx
-    .deleteFrom('messages')
-    .using('conversations')
-    .whereRef('messages.conversation_id', '=', 'conversations.id')
-    .where('conversations.agent_id', '=', id)
-    .execute()
-  await trx.deleteFrom('agents').where(ofTenant('agents', reach)).where('id', '=', id).execute()
-}
-
-/**
  * Finds the agent with this key and locks it like `lockAgent`. Whether or not it exists, nobody else can read or create
  * an agent under this key until the transaction ends.
  */

@@ -91,7 +91,7 @@ export async function listConversationPlaces(
     select conversations.id, concat_ws(' ', next_hold, ${tipHold}, coalesce(last_run.next_seq, 0), ${queueTag}) as place
     from conversations left join runs last_run
       on last_run.conversation_id = conversations.id and last_run.hold = next_hold - 1
-    where conversations.id = any(${conversationIds}::uuid[])`.execute(db)
+    where conversations.id = any(${conversationIds}::uuid[]) and conversations.deleted_at is null`.execute(db)
   return new Map(rows.map((row) => [row.id, row.place]))
 }
 
@@ -138,7 +138,7 @@ export async function findConversationPlace(
         select id, hold, previous_hold, resumed, created_at from runs
         where conversation_id = conversations.id and hold > ${hold} order by hold limit 1
       ) next on true
-    where conversations.id = ${conversationId}`.execute(db)
+    where conversations.id = ${conversationId} and conversations.deleted_at is null`.execute(db)
   const row = rows[0]
   if (!row) return undefined
   const { next_id: runId, next_hold: nextHold, previous_hold: previousHold, resumed, created_at: createdAt } = row

@@ -163,9 +163,16 @@ export async function lockConversationKey(
     .executeTakeFirst()
 }
 
-/** Keeps a conversation from being changed, cleared or deleted until the transaction ends. */
-export async function lockConversationToCopy(trx: Kysely<Database>, id: string): Promise<void> {
-  await trx.selectFrom('conversations').select('id').where('id', '=', id).forShare().execute()
+/** Keeps a conversation from being changed, cleared or deleted until the transaction ends. False if it is deleted. */
+export async function lockConversationToCopy(trx: Kysely<Database>, id: string): Promise<boolean> {
+  const rows = await trx
+    .selectFrom('conversations')
+    .select('id')
+    .where('id', '=', id)
+    .where('deleted_at', 'is', null)
+    .forShare()
+    .execute()
+  return rows.length > 0
 }
 
 /**
@@ -177,7 +184,7 @@ export async function lockConversationsToDelete(
   trx: Kysely<Database>,
   reach: Reach,
   which: { readonly agentId: string } | { readonly id: string },
-): Promise<{ conversations: Conversation[]; unfinishedRunIds: string[] }> {
+): Promise<Conversation[]> {
   const query = trx.selectFrom('conversations').selectAll().where(ofTenant('conversations', reach))
   const rows = await (
     'id' in which
@@ -188,32 +195,14 @@ export async function lockConversationsToDelete(
     .orderBy('id')
     .forNoKeyUpdate()
     .execute()
-  if (rows.length === 0) return { conversations: [], unfinishedRunIds: [] }
   const ids = rows.map((row) => row.id)
-  const runs = await trx
+  await trx
     .selectFrom('runs')
     .select('id')
-    .where('conversation_id', 'in', ids)
+    .where(sql<boolean>`conversation_id = any(${ids}::uuid[])`)
     .where('ended', '=', false)
     .orderBy('id')
     .forUpdate()
     .execute()
-  return { conversations: rows.map(toConversation), unfinishedRunIds: runs.map((run) => run.id) }
-}
-
-/**
- * Deletes the conversation with its runs and messages. Messages are deleted first, by range, because through the runs
- * they would be looked up run by run.
- */
-export async function deleteConversation(trx: Kysely<Database>, reach: Reach, id: string): Promise<void> {
-  await trx
-    .deleteFrom('messages')
-    .where('conversation_id', 'in', (eb) =>
-      eb
-        .selectFrom('conversations')
-        .select('id')
-        .where((or) => or.or([or('id', '=', id), or('for_conversation', '=', id)])),
-    )
-    .execute()
-  await trx.deleteFrom('conversations').where(ofTenant('conversations', reach)).where('id', '=', id).execute()
+  return rows.map(toConversation)
 }

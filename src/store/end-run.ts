@@ -147,11 +147,11 @@ async function lockSleeptimeConversations(
 ): Promise<string[]> {
   const { rows: read } = await sql<{ of: string | null }>`
     select distinct case when ${hasOwnBlocks} then conversations.id end as of from conversations
-    where conversations.id = ${run.conversationId} or conversations.id in (
+    where conversations.deleted_at is null and (conversations.id = ${run.conversationId} or conversations.id in (
       select conversation_id from (
         select conversation_id, kind from runs where agent_id = ${run.agentId} and ended
         order by finished_at desc limit ${Math.min(turns, maxTurns)}) recent
-      where kind = 'TURN')`.execute(trx)
+      where kind = 'TURN'))`.execute(trx)
   for (const { of } of read) {
     if (of === null) continue
     for (const agentId of agentIds) {
@@ -164,7 +164,7 @@ async function lockSleeptimeConversations(
   const isolated = read.flatMap(({ of }) => (of === null ? [] : [of]))
   const { rows } = await sql<{ id: string; agent_id: string }>`
     select id, agent_id from conversations
-    where agent_id = any(${agentIds}::uuid[])
+    where agent_id = any(${agentIds}::uuid[]) and deleted_at is null
       and ((is_main and ${isolated.length < read.length}) or for_conversation = any(${isolated}::uuid[]))
     order by id for no key update`.execute(trx)
   return agentIds.flatMap((agentId) => rows.filter((row) => row.agent_id === agentId).map((row) => row.id))

@@ -1,6 +1,7 @@
-import { sql, type Kysely, type Transaction } from 'kysely'
+import { sql, type Kysely, type SqlBool, type Transaction } from 'kysely'
 
 import type { Database } from './schema.ts'
+import { isInConversation } from './tenant-scope.ts'
 
 /** A client's idempotency key. Repeating the request has no further effect. */
 export interface IdempotencyKey {
@@ -11,7 +12,10 @@ export interface IdempotencyKey {
 
 const keptMs = 24 * 60 * 60 * 1_000
 
-/** A key older than a day can be used again. */
+const namesExistingRun = sql<SqlBool>`exists (
+  select from runs where runs.id = idempotency_keys.run_id and ${isInConversation('runs.conversation_id')})`
+
+/** A key can be used again after a day, or once its conversation was deleted. */
 export async function findIdempotencyKey(
   trx: Transaction<Database>,
   { tenantId, operation, key }: IdempotencyKey,
@@ -23,6 +27,7 @@ export async function findIdempotencyKey(
     .where('operation', '=', operation)
     .where('key', '=', key)
     .where('created_at', '>', expiredBefore(now))
+    .where(namesExistingRun)
     .select(['input_hash', 'run_id'])
     .executeTakeFirst()
   return row && { inputHash: row.input_hash, runId: row.run_id }
@@ -39,7 +44,7 @@ export async function insertIdempotencyKey(
     values (${tenantId}, ${operation}, ${key}, ${taken.inputHash}, ${taken.runId}, ${taken.now})
     on conflict (tenant_id, operation, key) do update
       set input_hash = excluded.input_hash, run_id = excluded.run_id, created_at = excluded.created_at
-      where idempotency_keys.created_at <= ${expiredBefore(taken.now)}
+      where idempotency_keys.created_at <= ${expiredBefore(taken.now)} or not ${namesExistingRun}
     returning run_id`.execute(trx)
   return rows.length > 0
 }

@@ -7,7 +7,7 @@ import { tipHold } from './branches.ts'
 import { tellsStatus } from './log-entries.ts'
 import { idSlackMs } from './runs.ts'
 import type { Database } from './schema.ts'
-import { ofTenant } from './tenant-scope.ts'
+import { ofTenant, ofTenantAtWork } from './tenant-scope.ts'
 
 /**
  * Why a run of each agent most recently paused or ended, by agent. Runs don't stop in the order of their ids: one may
@@ -32,7 +32,7 @@ export async function findLastStopReasonsOfAgents(
       ${ended.map(({ since }) => firstIdAt(new Date(since.getTime() - idSlackMs)))}::uuid[]) as agent (id, since, first_id)
     where exists (
       select from tool_calls join runs on runs.id = tool_calls.run_id
-      where ${ofTenant('tool_calls', reach)} and tool_calls.needs in ('APPROVAL', 'CLIENT_EXECUTION')
+      where ${ofTenantAtWork('tool_calls', reach)} and tool_calls.needs in ('APPROVAL', 'CLIENT_EXECUTION')
         and tool_calls.id >= agent.first_id and tool_calls.created_at >= agent.since
         and runs.agent_id = agent.id and not runs.ended and runs.stop_reason = 'REQUIRES_APPROVAL')`.execute(db)
   const waiting = new Set(paused.rows.map((row) => row.id))

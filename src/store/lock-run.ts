@@ -25,7 +25,7 @@ export async function lockRun(
   const { rows } = await sql<{ has_sleeptime: boolean }>`
     with conversation as materialized (
       select conversations.id from conversations join runs on runs.conversation_id = conversations.id
-      where runs.id = ${runId} for no key update of conversations ${otherwise})
+      where runs.id = ${runId} and conversations.deleted_at is null for no key update of conversations ${otherwise})
     select exists (select from sleeptime_groups where sleeptime_groups.agent_id = runs.agent_id) as has_sleeptime
     from runs, conversation where runs.id = ${runId} for no key update of runs ${otherwise}`.execute(trx)
   return rows[0] && { hasSleeptime: rows[0].has_sleeptime }

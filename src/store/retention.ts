@@ -83,7 +83,7 @@ export async function deleteOldRuns(trx: Transaction<Database>, runIds: readonly
 }
 
 /** What belongs to a run goes with it. */
-async function deleteRuns(trx: Transaction<Database>, which: RawBuilder<unknown>): Promise<number> {
+export async function deleteRuns(trx: Transaction<Database>, which: RawBuilder<unknown>): Promise<number> {
   const { numAffectedRows } = await sql`
     with doomed as materialized (${which})
     delete from runs using doomed where runs.id = doomed.id`.execute(trx)

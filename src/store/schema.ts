@@ -76,6 +76,7 @@ export interface Database {
     tell_times: Generated<boolean>
     created_at: Date
     updated_at: Date
+    deleted_at: Generated<Date | null>
   }
   blocks: {
     id: string
@@ -161,6 +162,7 @@ export interface Database {
     created_at: Date
     updated_at: Date
     archived_at: Date | null
+    deleted_at: Generated<Date | null>
     next_run_number: Generated<number>
     next_position: Generated<number>
     next_hold: Generated<number>

@@ -40,7 +40,7 @@ export async function listUnreadConversations(
           and ${isMessageOnBranch()}
         order by position limit 1
       ) first_unread
-    where conversations.agent_id = ${agentId} and ${of === null ? sql`not ${hasOwnBlocks}` : sql`conversations.id = ${of}`}
+    where conversations.agent_id = ${agentId} and conversations.deleted_at is null and ${of === null ? sql`not ${hasOwnBlocks}` : sql`conversations.id = ${of}`}
       and exists (
       select from sleeptime_groups join sleeptime_group_agents on group_id = sleeptime_groups.id
       where sleeptime_groups.agent_id = ${agentId} and sleeptime_group_agents.agent_id = ${sleeptimeAgentId})

@@ -11,12 +11,38 @@ type Condition = RawBuilder<SqlBool>
 
 /**
  * The only place that filters by tenant, and by the agents and conversations that a viewer is limited to:
- * `where(ofTenant('agents', viewer))`.
+ * `where(ofTenant('agents', viewer))`. Rows of a deleted agent or conversation that still exist belong to nobody.
  */
 export function ofTenant(table: TenantTable, reach: Reach): Condition {
+  const isKept = notDeleted[table]
+  const isOwned = ofTenantAtWork(table, reach)
+  return isKept ? sql<SqlBool>`${isOwned} and ${isKept}` : isOwned
+}
+
+/** The same for what belongs to unfinished runs: such rows are deleted at once. */
+export function ofTenantAtWork(table: TenantTable, reach: Reach): Condition {
   const ofWholeTenant = sql<SqlBool>`${sql.ref(`${table}.tenant_id`)} = ${reach.tenantId}::uuid`
   if (!isLimited(reach)) return ofWholeTenant
   return sql<SqlBool>`${ofWholeTenant} and ${limitsOf[table](reach)}`
+}
+
+/** Mostly empty: then Postgres looks once into an empty index. */
+const deletedConversations = sql`(select deleted.id from conversations deleted where deleted.deleted_at is not null)`
+
+/** Whether the conversation that the column names was not deleted. */
+export function isInConversation(column: string): Condition {
+  return sql<SqlBool>`${sql.ref(column)} not in ${deletedConversations}`
+}
+
+/** See store/deletions.ts. */
+const notDeleted: Partial<Record<TenantTable, Condition>> = {
+  agents: sql`agents.deleted_at is null`,
+  conversations: sql`conversations.deleted_at is null`,
+  runs: isInConversation('runs.conversation_id'),
+  // A scalar subquery: with `exists` Postgres would consider reading all runs.
+  tool_calls: sql`(not exists ${deletedConversations} or
+    (select owner.conversation_id from runs owner where owner.id = tool_calls.run_id) not in ${deletedConversations})`,
+  files: isInConversation('files.conversation_id'),
 }
 
 /** What a limited viewer may see in each table. */

@@ -3,10 +3,12 @@ import type { Kysely } from 'kysely'
 import {
   retainedKinds,
   retentionScopes,
+  type DeletedKind,
   type RetainedKind,
   type RetentionRules,
   type RetentionScope,
 } from '../domain/retention.ts'
+import { deleteMarked } from '../store/deletions.ts'
 import {
   deleteAuditEntries,
   deleteBatch,
@@ -25,13 +27,15 @@ export interface RetentionOptions {
   readonly clock: Clock
   readonly rules: RetentionRules
   /** Called with the number of deleted rows. */
-  readonly onDeleted: (rows: number, kind: RetainedKind) => void
+  readonly onDeleted: (rows: number, kind: DeletedKind) => void
 }
 
 const runsAtOnce = 200
 const entriesAtOnce = 1_000
 /** How many batches one scope gets before the others have their turn. */
 const batchesInTurn = 20
+/** Batches of what clients deleted. */
+const markedBatchesInTurn = 100
 /** A run whose messages are still in the context is checked again after this time. */
 const passEveryMs = 3_600_000
 
@@ -42,7 +46,10 @@ interface Pass {
   dueAt: number
 }
 
-/** Deletes what is older than the rules say, a little at a time. Processes take turns: each batch is done by one. */
+/**
+ * Deletes the rows of what clients deleted, and what is older than the rules say, a little at a time. Processes take
+ * turns: each batch is done by one.
+ */
 export class Retention {
   readonly #options: RetentionOptions
   readonly #passes = new Map<string, Pass>()
@@ -53,6 +60,9 @@ export class Retention {
 
   async tidy(signal?: AbortSignal): Promise<void> {
     const { db, clock, rules } = this.#options
+    for (let batch = 0; batch < markedBatchesInTurn && !signal?.aborted; batch += 1) {
+      if ((await this.#batch('deleted', (trx) => deleteMarked(trx, runsAtOnce))) === 0) break
+    }
     const tenants = await listTenants(db)
     for (const kind of retainedKinds) {
       for (const scope of retentionScopes(rules, kind, tenants, clock.now())) {
@@ -93,7 +103,7 @@ export class Retention {
     return next !== undefined
   }
 
-  async #batch(kind: RetainedKind, batch: Parameters<typeof deleteBatch>[1]): Promise<number> {
+  async #batch(kind: DeletedKind, batch: Parameters<typeof deleteBatch>[1]): Promise<number> {
     const rows = await deleteBatch(this.#options.db, batch)
     if (rows > 0) this.#options.onDeleted(rows, kind)
     return rows

@@ -1,5 +1,5 @@
 import type { EngineContext } from '../engine/engine-context.ts'
-import type { RetainedKind, RetentionRules } from '../domain/retention.ts'
+import type { DeletedKind, RetentionRules } from '../domain/retention.ts'
 import type { WorkerProcess } from '../domain/worker.ts'
 import type { ProcessWorkSignal } from '../live/work-signal.ts'
 import type { ClaimLimits } from '../store/claim-runs.ts'
@@ -19,8 +19,8 @@ export interface WorkerOptions {
   /** How long requests to models are kept, for agents that ask for it. */
   readonly keepRequestsMs: number
   readonly retention: RetentionRules
-  /** Called with the number of rows that retention deleted. */
-  readonly onDeleted: (rows: number, kind: RetainedKind) => void
+  /** Called with the number of rows that the background deleted. */
+  readonly onDeleted: (rows: number, kind: DeletedKind) => void
   /**
    * How long a worker must have lived before it drives a suspect. A server that something else kills every few seconds
    * never lives that long, so its runs are not blamed.

@@ -8,7 +8,7 @@ import { talkTo } from '../support/talk.ts'
 
 let database: OpenDatabase
 let app: TestApp
-/** Called before the commit of a transaction that deleted messages. */
+/** Called once, before the commit of a transaction that deleted messages or a conversation. */
 let beforeCommit: (() => Promise<void>) | undefined
 
 beforeAll(async () => {
@@ -16,10 +16,12 @@ beforeAll(async () => {
   let hasDeleted = false
   const db = hookDatabase(database.pool, {
     async before(statement) {
-      if (statement.startsWith('delete from "messages"')) hasDeleted = true
+      if (/^delete from "messages"|^update conversations set deleted_at/.test(statement)) hasDeleted = true
       if (statement !== 'commit' || !hasDeleted) return
       hasDeleted = false
-      await beforeCommit?.()
+      const hook = beforeCommit
+      beforeCommit = undefined
+      await hook?.()
     },
   })
   app = await startTestApp({ database: { ...database, db } })
@@ -68,7 +70,7 @@ test.for([
     }
     await app.data(document, { id })
     expect(await forked).toMatchObject({ errors: [{ extensions: { code: 'NOT_FOUND' } }] })
-    const { rows } = await database.pool.query('select from file_contents')
-    expect(rows).toHaveLength(0)
+    const stored = async () => (await database.pool.query('select from file_contents')).rowCount
+    await expect.poll(stored).toBe(0)
   },
 )

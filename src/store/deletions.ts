@@ -1,0 +1,108 @@
+import { sql, type RawBuilder, type Transaction } from 'kysely'
+
+import { deleteRuns } from './retention.ts'
+import type { Database } from './schema.ts'
+
+/**
+ * An agent or conversation may have a million rows. Deleting it marks it and removes what is small or at work; from
+ * then on nobody sees it (see `ofTenant`). Its rows are deleted later, a batch at a time, by whichever process has
+ * time.
+ */
+
+/**
+ * Deletes conversations for their users, with the unfinished runs in them. Returns the ids of those runs. The caller
+ * has locked the conversations that it knows of: one that somebody has added since then is locked here.
+ */
+export async function markConversationsDeleted(
+  trx: Transaction<Database>,
+  which: { readonly agentId: string } | { readonly id: string },
+  now: Date,
+): Promise<string[]> {
+  const isNamed = 'id' in which ? sql`id = ${which.id}` : sql`agent_id = ${which.agentId}`
+  // The lock waits for those who add something to the conversation.
+  const { rows } = await sql<{ id: string }>`
+    select id from conversations
+    where deleted_at is null and (${isNamed} or for_conversation in (select id from conversations where ${isNamed}))
+    order by id for update`.execute(trx)
+  const ids = rows.map(({ id }) => id)
+  if (ids.length === 0) return []
+  await sql`update conversations set deleted_at = ${now}, active_run_id = null where id = any(${ids}::uuid[])`.execute(
+    trx,
+  )
+  await sql`delete from blocks where conversation_id = any(${ids}::uuid[])`.execute(trx)
+  const { rows: runs } = await sql<{ id: string }>`
+    delete from runs where conversation_id = any(${ids}::uuid[]) and not ended returning id`.execute(trx)
+  return runs.map(({ id }) => id)
+}
+
+/**
+ * Deletes an agent for its users, with its conversations. Its blocks and tools stay, and its key is free. Returns the
+ * ids of the unfinished runs.
+ */
+export async function markAgentDeleted(trx: Transaction<Database>, id: string, now: Date): Promise<string[]> {
+  // The lock waits for those who add a conversation to the agent.
+  await sql`select from agents where id = ${id} for update`.execute(trx)
+  await sql`update agents set deleted_at = ${now}, key = null where id = ${id}`.execute(trx)
+  for (const table of ['agent_tools', 'agent_blocks', 'sleeptime_groups', 'sleeptime_group_agents'])
+    await sql`delete from ${sql.table(table)} where agent_id = ${id}`.execute(trx)
+  return markConversationsDeleted(trx, { agentId: id }, now)
+}
+
+/** How many files are deleted at a time. Whoever stores a file with the same content waits for the batch. */
+const filesAtOnce = 20
+
+/**
+ * Deletes the next rows of something that was marked. It locks marked rows alone, which no turn uses. Returns the
+ * number of rows, 0 if there is nothing to do.
+ */
+export async function deleteMarked(trx: Transaction<Database>, limit: number): Promise<number> {
+  // Conversations that belong to another are deleted before it. Deleting a run changes its child runs, so it waits
+  // while a worker drives one of them.
+  const { rows } = await sql<{ id: string }>`
+    select id from conversations where deleted_at is not null and id not in (
+      select parent.conversation_id from runs child join runs parent on parent.id = child.parent_id
+      where child.worker_id is not null)
+    order by for_conversation is null, id limit 1 for update skip locked`.execute(trx)
+  const id = rows[0]?.id
+  if (id === undefined) return deleteEmptyAgents(trx)
+  const ofRuns = await deleteRuns(
+    trx,
+    sql`select id from runs where conversation_id = ${id} order by hold limit ${limit} for update`,
+  )
+  return (
+    ofRuns ||
+    (await deleteSome(trx, 'messages', { of: id, limit: limit * 5 })) ||
+    (await deleteSome(trx, 'files', { of: id, limit: filesAtOnce })) ||
+    affected(trx, sql`delete from conversations where id = ${id}`)
+  )
+}
+
+async function deleteSome(
+  trx: Transaction<Database>,
+  table: 'messages' | 'files',
+  { of, limit }: { readonly of: string; readonly limit: number },
+): Promise<number> {
+  const rows = sql.table(table)
+  return affected(
+    trx,
+    sql`delete from ${rows} where ctid = any(array(select ctid from ${rows} where conversation_id = ${of} limit ${limit}))`,
+  )
+}
+
+/** A conversation that was added while its agent was deleted is marked now. */
+async function deleteEmptyAgents(trx: Transaction<Database>): Promise<number> {
+  const { rows } = await sql<{ id: string; has_conversations: boolean }>`
+    select id, exists (select from conversations where agent_id = agents.id) as has_conversations
+    from agents where deleted_at is not null limit 1 for update skip locked`.execute(trx)
+  const agent = rows[0]
+  if (!agent) return 0
+  if (!agent.has_conversations) return affected(trx, sql`delete from agents where id = ${agent.id}`)
+  return affected(
+    trx,
+    sql`update conversations set deleted_at = now(), active_run_id = null where agent_id = ${agent.id} and deleted_at is null`,
+  )
+}
+
+async function affected(trx: Transaction<Database>, statement: RawBuilder<unknown>): Promise<number> {
+  return Number((await statement.execute(trx)).numAffectedRows)
+}

@@ -1,0 +1,216 @@
+import { afterAll, afterEach, beforeAll, expect, onTestFinished, test } from 'vitest'
+
+import { deleteMarked } from '../../src/store/deletions.ts'
+import { deleteBatch } from '../../src/store/retention.ts'
+import { systemClock } from '../../src/util/clock.ts'
+import { deferred } from '../../src/util/deferred.ts'
+import { Retention } from '../../src/worker/retention.ts'
+import { startTestApp, type TestApp } from '../support/app.ts'
+import { hookDatabase } from '../support/gated-database.ts'
+import { createGatedModel, gatedHandle } from '../support/gated-model.ts'
+import { addTurns } from '../support/many-turns.ts'
+import { talkTo, type Talk } from '../support/talk.ts'
+
+/** `HOLDPOINT_LONG=1`: a million messages. */
+const turns = process.env['HOLDPOINT_LONG'] === '1' ? 500_000 : 1_500
+
+const model = createGatedModel()
+let app: TestApp
+let talk: Talk
+
+beforeAll(async () => {
+  app = await startTestApp({ providers: [model.provider] })
+  talk = talkTo(app)
+})
+afterEach(() => model.assertAllTaken())
+afterAll(() => app.stop())
+
+const uuidOf = (id: string) => id.slice(id.indexOf('_') + 1)
+
+/** Does the turn of a batch, so that nobody else deletes, until the returned function is called. */
+async function holdDeletions(): Promise<() => Promise<void>> {
+  const release = deferred()
+  for (;;) {
+    const isHeld = deferred<boolean>()
+    const batch = deleteBatch(app.database.db, async () => {
+      isHeld.resolve(true)
+      await release.promise
+      return 0
+    })
+    void batch.then(() => isHeld.resolve(false))
+    if (await isHeld.promise)
+      return async () => {
+        release.resolve()
+        await batch
+      }
+  }
+}
+
+/** Deletes until nothing is left, and returns the sizes of the batches. */
+async function deleteAll(db = app.database.db): Promise<number[]> {
+  const sizes: number[] = []
+  const rules = { defaults: {}, tenants: {}, agents: {} }
+  const retention = new Retention({ db, clock: systemClock, rules, onDeleted: (rows) => void sizes.push(rows) })
+  const left = async () =>
+    (
+      await app.database.pool.query(
+        'select id from conversations where deleted_at is not null union select id from agents where deleted_at is not null',
+      )
+    ).rowCount
+  while ((await left())! > 0) await retention.tidy()
+  return sizes
+}
+
+async function mainOf(agent: string): Promise<string> {
+  const { agent: shown } = await app.data('query ($id: ID!) { agent(id: $id) { mainConversation { id } } }', {
+    id: agent,
+  })
+  return shown.mainConversation.id
+}
+
+async function createConversation(agent: string): Promise<string> {
+  const { createConversation: made } = await app.data(
+    'mutation ($id: ID!) { createConversation(input: { agentId: $id }) { conversation { id } } }',
+    { id: agent },
+  )
+  return made.conversation.id
+}
+
+async function turn(to: string, text: string, options = {}): Promise<string> {
+  const run = await talk.start(to, text, options)
+  const call = await model.nextCall()
+  call.say(`You said ${text}`)
+  call.finish()
+  await talk.settled(run)
+  return run
+}
+
+/** Rows of the conversations that are in the tables, whoever may see them. */
+async function countRows(conversationIds: readonly string[]): Promise<number> {
+  const { rows } = await app.database.pool.query(
+    `select (select count(*) from messages where conversation_id = any($1::uuid[]))
+       + (select count(*) from runs where conversation_id = any($1::uuid[]))
+       + (select count(*) from conversations where id = any($1::uuid[])) as n`,
+    [conversationIds.map(uuidOf)],
+  )
+  return Number(rows[0].n)
+}
+
+/** Rows that belong to no run. */
+async function countOrphans(): Promise<number> {
+  const { rows } = await app.database.pool.query(
+    `select (select count(*) from messages where conversation_id not in (select id from conversations))
+       + (select count(*) from run_log where run_id not in (select id from runs))
+       + (select count(*) from tool_calls where run_id not in (select id from runs))
+       + (select count(*) from steps where run_id not in (select id from runs)) as n`,
+  )
+  return Number(rows[0].n)
+}
+
+const overview = `query ($ids: [ID!]!, $agent: ID!) {
+  nodes(ids: $ids) { id }
+  agent(id: $agent) { id }
+  agents(first: 200) { totalCount nodes { id name } }
+  conversations(first: 200) { totalCount nodes { id agent { name } } }
+  runs(first: 200) { totalCount nodes { id agent { name } conversation { id } } }
+  toolCalls(first: 200) { nodes { id run { id agent { name } } } }
+  tools(first: 200) { nodes { name } }
+}`
+
+test(
+  '[OPS62] a deleted agent is gone at once, however many rows it has, and they are deleted in the background',
+  {
+    timeout: 1_800_000,
+  },
+  async () => {
+    const release = await holdDeletions()
+    onTestFinished(release)
+    const agent = await talk.createAgent({ name: 'doomed', tools: ['memory_insert'] })
+    await app.database.pool.query("update agents set key = 'the key' where id = $1", [uuidOf(agent)])
+    const conversations = [await mainOf(agent), await createConversation(agent)]
+    const runs = [await turn(conversations[0]!, 'one', { idempotencyKey: 'k' }), await turn(conversations[1]!, 'two')]
+    const { run } = await app.data('query ($id: ID!) { run(id: $id) { messages { nodes { id } } } }', { id: runs[0] })
+    const messages = run.messages.nodes.map(({ id }: { id: string }) => id)
+    await addTurns(app.database.pool, uuidOf(conversations[0]!), turns)
+    const before = await countRows(conversations)
+    const streamed = await app.events(
+      `subscription { conversationEvents(conversationId: "${conversations[1]}", after: "${await lastCursor(conversations[1]!)}") { __typename } }`,
+    )
+
+    // A turn that is going on ends with the agent.
+    const going = await talk.start(conversations[1]!, 'three')
+    const call = await model.nextCall()
+    await app.data('mutation ($id: ID!) { deleteAgent(input: { id: $id }) { __typename } }', { id: agent })
+    await call.aborted
+    for await (const _event of streamed);
+
+    expect(await countRows(conversations)).toBeGreaterThanOrEqual(before)
+    const ids = [agent, ...conversations, ...runs, ...messages, going]
+    const shown = await app.data(overview, { ids, agent })
+    expect(shown.nodes).toEqual(ids.map(() => null))
+    expect(shown.agent).toBeNull()
+    expect(JSON.stringify(shown)).not.toContain('doomed')
+    for (const id of ids) expect(JSON.stringify(shown)).not.toContain(id)
+    for (const list of ['agents', 'conversations', 'runs'])
+      expect(shown[list].totalCount).toBe(shown[list].nodes.length)
+    const refused = await app.request(
+      'mutation ($id: ID!) { sendMessage(input: { to: { conversationId: $id }, messages: [{ text: "x" }] }) { __typename } }',
+      { id: conversations[0] },
+    )
+    expect(refused.errors![0]!.extensions.code).toBe('NOT_FOUND')
+
+    // The key of the agent and the key of its message can be used again.
+    const { upsertAgent } = await app.data(
+      'mutation ($input: UpsertAgentInput!) { upsertAgent(input: $input) { agent { id } } }',
+      { input: { key: 'the key', agent: { name: 'heir', model: gatedHandle } } },
+    )
+    const heir = upsertAgent.agent.id
+    await turn(heir, 'one', { idempotencyKey: 'k' })
+
+    await release()
+    const sizes = await deleteAll()
+    expect(Math.max(...sizes)).toBeLessThanOrEqual(1_000)
+    expect(await countRows(conversations)).toBe(0)
+    expect(await countOrphans()).toBe(0)
+    expect(await talk.messages(await turn(heir, 'two'))).toHaveLength(2)
+  },
+)
+
+async function lastCursor(id: string): Promise<string> {
+  const { conversation } = await app.data('query ($id: ID!) { conversation(id: $id) { lastCursor } }', { id })
+  return conversation.lastCursor
+}
+
+test('[OPS63] no turn waits for a batch of a deleted conversation, and a process that dies in one leaves it to others', async () => {
+  const release = await holdDeletions()
+  onTestFinished(release)
+  const agent = await talk.createAgent()
+  const conversation = await createConversation(agent)
+  await addTurns(app.database.pool, uuidOf(conversation), 450)
+  await app.data('mutation ($id: ID!) { deleteConversation(input: { id: $id }) { __typename } }', { id: conversation })
+
+  // A process dies in the middle of a batch, with its locks held until then.
+  const reached = deferred()
+  const died = deferred()
+  const dying = hookDatabase(app.database.pool, {
+    async before(statement) {
+      if (statement !== 'commit') return
+      reached.resolve()
+      await died.promise
+      throw new Error('the process died')
+    },
+  })
+  const batch = dying.transaction().execute((trx) => deleteMarked(trx, 200))
+  batch.catch(() => undefined)
+  await reached.promise
+  await turn(agent, 'meanwhile')
+  died.resolve()
+  await expect(batch).rejects.toThrow('died')
+  expect(await countRows([conversation])).toBe(1 + 3 * 450)
+
+  await release()
+  await deleteAll()
+  expect(await countRows([conversation])).toBe(0)
+  expect(await countOrphans()).toBe(0)
+  await turn(agent, 'afterwards')
+})
