@@ -169,13 +169,13 @@ async function dumpAndRestore(database: OpenDatabase, { dump, restore }: DumpToo
 }
 
 describe('[OPS60] a dump taken under load restores to a server that continues what waited and what was under way', () => {
-  test(copyTool.name, { timeout: 120_000 }, async () => {
+  test('by COPY of one snapshot', { timeout: 120_000 }, async () => {
     const database = await createTestDatabase()
     onTestFinished(() => database.close())
     await dumpAndRestore(database, copyTool)
   })
 
-  test.runIf(installedBinaries)(dumpTool.name, { timeout: 120_000 }, async () => {
+  test.runIf(installedBinaries)('by pg_dump and pg_restore', { timeout: 120_000 }, async () => {
     const settings = { fsync: 'off' }
     const postgres = await startEmbeddedPostgres({ dataDir: await initCluster(folder.path), log, settings })
     onTestFinished(() => postgres.stop())

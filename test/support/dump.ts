@@ -16,7 +16,6 @@ const run = promisify(execFile)
 
 /** Both are given the URL of a database, and a folder of the test's own. */
 export interface DumpTool {
-  readonly name: string
   dump(url: string, folder: string): Promise<void>
   /** Into a database with nothing in it. */
   restore(url: string, folder: string): Promise<void>
@@ -32,7 +31,6 @@ const listSequences = `select sequencename as name, last_value as value from pg_
  * shows them, by the server itself, and loaded without triggers. The tables come from the migrations.
  */
 export const copyTool: DumpTool = {
-  name: 'COPY of one snapshot',
   async dump(url, folder) {
     await mkdir(join(folder, 'copy'))
     await chmod(join(folder, 'copy'), 0o777)
@@ -67,7 +65,6 @@ export const copyTool: DumpTool = {
 export const installedBinaries = findInstalled()
 
 export const dumpTool: DumpTool = {
-  name: 'pg_dump and pg_restore',
   async dump(url, folder) {
     await run(join(installedBinaries!, 'pg_dump'), ['--format=custom', `--file=${folder}/dump`, url])
   },
