@@ -132,6 +132,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     models: catalog,
     tools: toolbox,
     maxFileBytes,
+    tenantStorageBytes: config.tenantStorageBytes,
   }
   const engine = {
     db,
@@ -194,7 +195,7 @@ export async function createApp(options: AppOptions): Promise<App> {
       providers: providers.filter(({ missing }) => missing === undefined).map(({ name }) => name),
       tools: toolsInCode.map(({ name }) => name),
     },
-    limits: { perTenant: config.tenantRuns, perAgent: config.agentRuns },
+    limits: { perTenant: config.tenantRuns, perAgent: config.agentRuns, perKey: config.keyRuns },
     drainMs: config.drainMs,
     keepRequestsMs: config.keepRequestsMs,
     retention: config.retention,
@@ -254,6 +255,12 @@ export async function createApp(options: AppOptions): Promise<App> {
     mcpSync = listMcpServers(commands, mcpServers, log)
   }
 
+  function warn(): void {
+    if (isOpen) log.warn(openWarning)
+    const { secret } = tokenTrust
+    if (secret !== undefined && Buffer.byteLength(secret) < 32) log.warn(shortSecretWarning)
+  }
+
   return {
     async start() {
       await startWork()
@@ -261,13 +268,13 @@ export async function createApp(options: AppOptions): Promise<App> {
       if (healthUrl !== undefined) log.info({ url: `${healthUrl}/healthz` }, 'the health port is open')
       if (!server) return { url: null }
       const { port } = await server.listen(config.host, config.port)
-      if (isOpen) log.warn(openWarning)
+      warn()
       return { url: `${urlOf(config.host, port)}/graphql` }
     },
     async attach() {
       if (!server) throw new StartError('A worker has no API: call start(), or create the app with the role `serve`.')
       await startWork()
-      if (isOpen) log.warn(openWarning)
+      warn()
       const { handle, upgrade } = isOpen ? loopbackOnly(server) : server
       return { handler: handle, upgrade }
     },
@@ -302,6 +309,9 @@ async function createTracing(otlp: NonNullable<Config['otlp']>, metrics: Metrics
 
 const openWarning =
   'there is no API key: every program on this machine can do everything. Set HOLDPOINT_API_KEY, or run `keys create` and restart'
+
+const shortSecretWarning =
+  'HOLDPOINT_JWT_SECRET has fewer than 32 bytes: whoever has a token can guess it and sign others. Use the output of `openssl rand -base64 32`'
 
 function urlOf(host: string, port: number): string {
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`

@@ -26,6 +26,7 @@ export interface Config {
   /** Null means no limit. */
   readonly tenantRuns: number | null
   readonly agentRuns: number | null
+  readonly keyRuns: number | null
   readonly apiKey: string | undefined
   /** The first one encrypts stored secrets, all of them decrypt. If empty, secrets are stored unencrypted. */
   readonly secretKeys: readonly string[]
@@ -46,6 +47,8 @@ export interface Config {
   readonly tenantRequests: number
   readonly maxBodyBytes: number
   readonly maxFileBytes: number
+  /** Undefined: no limit. */
+  readonly tenantStorageBytes: number | undefined
   /** The built-in model providers and those of the providers file. */
   readonly endpoints: readonly EndpointConfig[]
   readonly mcpServers: readonly ConfiguredMcpServer[]
@@ -94,6 +97,7 @@ export function readConfig(env: Environment = process.env): Config {
     healthPort: values.HOLDPOINT_HEALTH_PORT,
     tenantRuns: values.HOLDPOINT_TENANT_RUNS || null,
     agentRuns: values.HOLDPOINT_AGENT_RUNS || null,
+    keyRuns: values.HOLDPOINT_KEY_RUNS || null,
     apiKey: values.HOLDPOINT_API_KEY,
     secretKeys: values.HOLDPOINT_SECRET_KEY,
     tokenTrust: {
@@ -110,6 +114,7 @@ export function readConfig(env: Environment = process.env): Config {
     tenantRequests: values.HOLDPOINT_TENANT_REQUESTS,
     maxBodyBytes: values.HOLDPOINT_MAX_BODY,
     maxFileBytes: values.HOLDPOINT_MAX_FILE,
+    tenantStorageBytes: values.HOLDPOINT_TENANT_STORAGE,
     endpoints: endpointsOf(values, env),
     mcpServers: values.HOLDPOINT_MCP ? readMcpFile(values.HOLDPOINT_MCP, env) : [],
     allowPrivateNetwork: values.HOLDPOINT_ALLOW_PRIVATE_NETWORK === '1',

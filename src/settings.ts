@@ -48,6 +48,11 @@ export const settings = {
     least: 0,
     most: 1_000_000,
   }),
+  HOLDPOINT_KEY_RUNS: integer('runs of one key or person driven at the same time by all processes; 0: no limit', {
+    default: 0,
+    least: 0,
+    most: 1_000_000,
+  }),
   HOLDPOINT_PREPARED_STATEMENTS: choice(
     '0 for a connection pooler that cannot keep prepared statements',
     ['0', '1'],
@@ -87,6 +92,12 @@ export const settings = {
   }),
   HOLDPOINT_MAX_BODY: bytes('largest request body and WebSocket frame', { default: '10mb', most: '100mb' }),
   HOLDPOINT_MAX_FILE: bytes('largest image or document that is stored', { default: '10mb', most: '100mb' }),
+  HOLDPOINT_TENANT_STORAGE: optional(
+    bytes('all images and documents that one tenant may store together, such as 20gb', {
+      default: '10mb',
+      most: '1000000gb',
+    }),
+  ),
   OPENAI_API_KEY: secret('key for the models openai/…'),
   OPENAI_BASE_URL: url('address of the Responses API', webProtocols, "the SDK's"),
   OPENAI_CHAT_API_KEY: secret('key for the models openai-chat/…', 'OPENAI_API_KEY'),
@@ -197,10 +208,10 @@ function kept(meaning: string): Setting<number | undefined> {
   return { ...optional(duration(meaning, { default: '0', most: '3650d' })), shownDefault: 'forever' }
 }
 
-const units: Readonly<Record<string, number>> = { '': 1, b: 1, kb: 1024, mb: 1024 ** 2 }
+const units: Readonly<Record<string, number>> = { '': 1, b: 1, kb: 1024, mb: 1024 ** 2, gb: 1024 ** 3 }
 
 function toBytes(given: string): number | undefined {
-  const [, digits, unit] = /^(\d{1,12})\s*(b|kb|mb|)$/i.exec(given) ?? []
+  const [, digits, unit] = /^(\d{1,12})\s*(b|kb|mb|gb|)$/i.exec(given) ?? []
   return digits === undefined ? undefined : Number(digits) * units[unit!.toLowerCase()]!
 }
 

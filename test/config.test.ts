@@ -21,6 +21,7 @@ describe('readConfig', () => {
       workers: 64,
       tenantRuns: null,
       agentRuns: null,
+      keyRuns: null,
       apiKey: undefined,
       secretKeys: [],
       tokenTrust: {},

@@ -98,7 +98,11 @@ async function admitInTransaction(
     const settled = found ? withMessages(run, settleMessages(content.messages, found)) : run
     const attempt = await tryToAdmit(trx, viewer, admission, { run: settled, workerId })
     if (!attempt.admitted) return attempt
-    if (content) await keepFiles(trx, { tenantId: run.tenantId, conversationId }, content.files, run.createdAt)
+    if (content)
+      await keepFiles(trx, { tenantId: run.tenantId, conversationId }, content.files, {
+        now: run.createdAt,
+        tenantStorageBytes: context.tenantStorageBytes,
+      })
     if (keyed) await rememberRun(trx, keyed, { runId: run.id, now: run.createdAt })
     if (whenBusy === 'INTERRUPT' && locked.activeRunId !== null) {
       await stopRun(

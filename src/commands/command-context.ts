@@ -22,6 +22,8 @@ export interface CommandContext {
   readonly tools: ToolAccess
   /** The largest file size that is accepted. */
   readonly maxFileBytes: number
+  /** How much all stored files of a tenant may have together. Undefined: no limit. */
+  readonly tenantStorageBytes?: number | undefined
 }
 
 /** What is needed to change runs, also without a viewer, as in the sweep. */

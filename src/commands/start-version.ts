@@ -73,7 +73,7 @@ export async function startVersion(
     if (!(await admitRun(trx, { conversationId }, run, { reach: viewer, mayWait: false, workerId: null }))) {
       throw new Error(`The conversation ${conversationId} changed under its lock.`)
     }
-    await keepFiles(trx, { tenantId, conversationId }, files, now)
+    await keepFiles(trx, { tenantId, conversationId }, files, { now, tenantStorageBytes: context.tenantStorageBytes })
     if (keyed) await rememberRun(trx, keyed, { runId: run.id, now })
     afterCommit(() => {
       context.hub.announce({ runId: run.id, tenantId, conversationId, status: 'QUEUED', calls: false })

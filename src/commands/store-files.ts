@@ -5,7 +5,7 @@ import { badUserInput, notFound, type HoldpointError } from '../domain/errors.ts
 import type { StoredFile } from '../domain/file.ts'
 import type { OfferedFiles, OfferedUpload } from '../domain/offered-content.ts'
 import type { Reach } from '../domain/viewer.ts'
-import { findFiles, insertFiles, lockFiles, setFilesUsed, type FileOwner } from '../store/files.ts'
+import { findFiles, insertFiles, lockFiles, setFilesUsed, sumFileBytes, type FileOwner } from '../store/files.ts'
 import type { Database } from '../store/schema.ts'
 import type { CommandContext } from './command-context.ts'
 
@@ -35,7 +35,7 @@ export async function keepFiles(
   trx: Transaction<Database>,
   owner: FileOwner,
   { named, brought }: OfferedFiles,
-  now: Date,
+  { now, tenantStorageBytes }: StorageLimit & { readonly now: Date },
 ): Promise<void> {
   await insertFiles(
     trx,
@@ -43,8 +43,25 @@ export async function keepFiles(
     brought.map(({ file }) => file),
     { now, expiresAt: null },
   )
+  const [first] = brought
+  if (first) await checkStorage(trx, { tenantId: owner.tenantId, field: first.field, tenantStorageBytes })
   const keys = named.map(({ file }) => file.key)
   if (keys.length > 0) await setFilesUsed(trx, owner.conversationId, keys)
+}
+
+type StorageLimit = Pick<CommandContext, 'tenantStorageBytes'>
+
+/**
+ * Refuses files that this transaction has stored if the tenant's files are too large with them. Transactions that
+ * commit at the same moment do not see each other's files, so together they may exceed the limit.
+ */
+export async function checkStorage(
+  trx: Transaction<Database>,
+  { tenantId, field, tenantStorageBytes: limit }: StorageLimit & { readonly tenantId: string; readonly field: string },
+): Promise<void> {
+  if (limit === undefined || (await sumFileBytes(trx, tenantId)) <= limit) return
+  const reason = `With this, the files of the tenant would have more than ${shownSize(limit)} together`
+  throw badUserInput(field, `${reason}, the limit that HOLDPOINT_TENANT_STORAGE sets. Delete conversations with files.`)
 }
 
 /** Refuses files that are larger than the server accepts. */

@@ -88,7 +88,10 @@ export async function submitApprovals(
     if (refusal && !expired) return refusal
     if (!refusal) {
       applyDecisions(draft, given, viewer.actor)
-      await keepFiles(trx, { tenantId, conversationId }, files, draft.at)
+      await keepFiles(trx, { tenantId, conversationId }, files, {
+        now: draft.at,
+        tenantStorageBytes: context.tenantStorageBytes,
+      })
       const ofAgent = toolsApprovedForAgent(loaded.state, draft.state)
       for (const agentToolId of ofAgent) await setApprovalOverride(trx, agentToolId, false)
       if (keyed) await rememberRun(trx, keyed, { runId, now: draft.at })

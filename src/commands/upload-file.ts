@@ -5,7 +5,7 @@ import { findFiles, insertFiles } from '../store/files.ts'
 import { transact } from '../store/transact.ts'
 import type { CommandContext } from './command-context.ts'
 import { found } from './found.ts'
-import { checkSizes } from './store-files.ts'
+import { checkSizes, checkStorage } from './store-files.ts'
 
 /** Stores a file that messages can name. It is deleted after a day unless a message names it. */
 export async function uploadFile(
@@ -20,6 +20,8 @@ export async function uploadFile(
     const now = context.clock.now()
     const expiresAt = new Date(now.getTime() + unusedFileMs)
     await insertFiles(trx, { tenantId, conversationId }, [file], { now, expiresAt })
+    const { tenantStorageBytes } = context
+    await checkStorage(trx, { tenantId, field: 'input.dataUrl', tenantStorageBytes })
     const [stored] = await findFiles(trx, viewer, [{ conversationId, key: file.key }])
     return stored!
   })

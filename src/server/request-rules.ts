@@ -3,6 +3,7 @@ import Negotiator from 'negotiator'
 
 import { ClientError } from '../graphql/errors.ts'
 import { isJsonObject } from '../util/json.ts'
+import { checkValueCount } from './value-count.ts'
 
 /**
  * Requests are JSON, answers are JSON or events. Anything else is refused before the body is read, so that no mutation
@@ -46,6 +47,22 @@ const answerTypes = ['application/json', 'application/graphql-response+json', 't
 export function accepts(request: Request, type: (typeof answerTypes)[number]): boolean {
   const accept = request.headers.get('accept') ?? undefined
   return new Negotiator({ headers: { accept } }).mediaTypes([type]).length > 0
+}
+
+/** Refuses a body with too many values before it is parsed. */
+export function useValueCount(): Plugin {
+  return {
+    onRequestParse({ request, requestParser, setRequestParser }) {
+      if (request.method !== 'POST' || !requestParser) return
+      const json = async (): Promise<unknown> => {
+        const text = await request.text()
+        checkValueCount(text)
+        return JSON.parse(text)
+      }
+      // Yoga's parser for JSON bodies reads nothing else of the request.
+      setRequestParser(() => requestParser({ json } as Request))
+    },
+  }
 }
 
 /** GraphQL over HTTP says that unknown keys of a request are ignored. Yoga would refuse them. */

@@ -29,6 +29,7 @@ import { createOutlet, send, type Outlet } from './outlet.ts'
 import { requestIdOf } from './request-id.ts'
 import type { SharedExecution } from './shared-execution.ts'
 import { neverAnswered, sendResults } from './socket-stream.ts'
+import { checkValueCount } from './value-count.ts'
 import type { Yoga } from './yoga.ts'
 
 interface WebSocketOptions<Viewer> {
@@ -65,6 +66,9 @@ interface ExecutedArgs extends ExecutionArgs {
 }
 
 type Result = ExecutionResult | AsyncIterable<ExecutionResult>
+
+/** Larger than any key or token, and far smaller than what takes time to parse. */
+const firstMessageBytes = 64 * 1024
 
 /** Close codes from the registry of RFC 6455, after which clients reconnect by themselves. */
 const closeCodes = { tooLarge: 1009, restarting: 1012, tryAgainLater: 1013 } as const
@@ -172,6 +176,7 @@ export function createWebSocketEndpoint<Viewer>(options: WebSocketOptions<Viewer
     socket.on('error', (error) => log.debug({ err: error }, 'a WebSocket failed'))
     const ids = { requestId: requestIdOf(request) }
     const stopHeartbeat = startHeartbeat(socket, request.socket, { stalledMs: limits.stalledSocketMs })
+    const connection: Connection<Viewer> = { request, socket, outlet: createOutlet(socket, request.socket) }
     const closed = protocol.opened(
       {
         protocol: socket.protocol,
@@ -179,13 +184,15 @@ export function createWebSocketEndpoint<Viewer>(options: WebSocketOptions<Viewer
         close: (code, reason) => socket.close(code, reason),
         onMessage: (handle) =>
           socket.on('message', (data) => {
+            const refusal = refusalOf(data, connection)
+            if (refusal) return socket.close(closeCodes.tooLarge, closeReason(refusal.message))
             const trace = parseTraceparent(request.headers['traceparent'])
             withLogIds(log, ids, () => withTrace(trace, () => handle(textOf(data)))).catch((error: unknown) =>
               fail(socket, data, error),
             )
           }),
       },
-      { request, socket, outlet: createOutlet(socket, request.socket) },
+      connection,
     )
     socket.once('close', (code, reason) => {
       stopHeartbeat()
@@ -197,6 +204,18 @@ export function createWebSocketEndpoint<Viewer>(options: WebSocketOptions<Viewer
 
   /** By default ws delivers a message as one Buffer. */
   const textOf = (data: RawData) => (data as Buffer).toString()
+
+  /** Why a message is not even parsed. A client that has shown no key yet has no reason to send a large one. */
+  function refusalOf(data: RawData, connection: Connection<Viewer>): Error | undefined {
+    if (!('viewer' in connection) && (data as Buffer).length > firstMessageBytes)
+      return new Error(`A message before connection_ack may have at most ${firstMessageBytes} bytes.`)
+    try {
+      checkValueCount(textOf(data))
+      return undefined
+    } catch (error) {
+      return error as Error
+    }
+  }
 
   /** Handles what graphql-ws cannot: a result that JSON cannot express, or a message that only servers send. */
   async function fail(socket: WebSocket, data: RawData, error: unknown): Promise<void> {
@@ -214,7 +233,8 @@ export function createWebSocketEndpoint<Viewer>(options: WebSocketOptions<Viewer
     // The library closes a socket whose frame is too large without a reason.
     WebSocket: class extends WebSocket {
       override close(code?: number, reason?: string | Buffer): void {
-        super.close(code, code === closeCodes.tooLarge ? closeReason(tooLarge(limits).message) : reason)
+        const isTooLarge = code === closeCodes.tooLarge && reason === undefined
+        super.close(code, isTooLarge ? closeReason(tooLarge(limits).message) : reason)
       }
     },
   })
@@ -249,8 +269,9 @@ async function release(result: Result): Promise<void> {
   if (Symbol.asyncIterator in result) await result[Symbol.asyncIterator]().return?.()
 }
 
-/** A close reason has at most 123 bytes. Messages can be longer, and their first sentence says what is wrong. */
+/** A close reason has at most 123 bytes. Of a longer message only the first sentence is sent: it says what is wrong. */
 function closeReason(message: string): string {
+  if (Buffer.byteLength(message) <= 123) return message
   return Buffer.from(/^.*?[.!](?= |$)/.exec(message)?.[0] ?? message)
     .subarray(0, 120)
     .toString()

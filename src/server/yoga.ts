@@ -15,7 +15,7 @@ import { useHiddenSchema } from './hidden-schema.ts'
 import type { KeyWatch } from './key-watch.ts'
 import { useOperationSpans, type OperationObserver } from './operation-spans.ts'
 import type { SharedExecution } from './shared-execution.ts'
-import { useContentTypes, useKnownParameters } from './request-rules.ts'
+import { useContentTypes, useKnownParameters, useValueCount } from './request-rules.ts'
 
 export type Yoga<Viewer> = YogaServerInstance<ServerContext<Viewer>, object>
 
@@ -36,7 +36,7 @@ interface YogaOptions<Viewer> {
 }
 
 /**
- * The GraphQL server as an ordered list of plugins. The first three are for HTTP requests and do not run on WebSockets.
+ * The GraphQL server as an ordered list of plugins. The first four are for HTTP requests and do not run on WebSockets.
  * The rest run on every transport, because the WebSocket endpoint takes parse, validate, execute and subscribe from
  * here.
  */
@@ -49,6 +49,7 @@ export function createGraphQLServer<Viewer>(options: YogaOptions<Viewer>): Yoga<
     plugins: [
       useContentTypes(),
       useAuthentication(identify, clients, clientOf),
+      useValueCount(),
       useKnownParameters(),
       useDocumentCache({ maxBytes: limits.documentCacheBytes }),
       ...documentLimits(limits),

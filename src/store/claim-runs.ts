@@ -20,10 +20,12 @@ export interface Claim {
   readonly leftAgentIds?: readonly string[]
 }
 
-/** How many runs of one tenant or agent all workers together may drive at a time. Null means no limit. */
+/** How many runs of one tenant, agent or sender all workers together may drive at a time. Null means no limit. */
 export interface ClaimLimits {
   readonly perTenant: number | null
   readonly perAgent: number | null
+  /** Of one key or person. Background runs have no sender and are not counted. */
+  readonly perKey: number | null
 }
 
 export interface ClaimedRun {
@@ -40,7 +42,8 @@ export interface ClaimedRun {
  * with the fewest runs under way goes first, and tenants with equally many take turns.
  */
 export async function claimRuns(db: Kysely<Database>, claim: Claim, limits: ClaimLimits): Promise<ClaimedRun[]> {
-  if (limits.perTenant === null && limits.perAgent === null) return claimCandidates(db, claim, waitingRuns(claim))
+  const isLimited = Object.values(limits).some((limit) => limit !== null)
+  if (!isLimited) return claimCandidates(db, claim, waitingRuns(claim))
   // Without this lock, two workers that count at the same moment would both find room for one more.
   return db.transaction().execute(async (trx) => {
     await sql`select pg_advisory_xact_lock(${limitsLock})`.execute(trx)
@@ -58,11 +61,19 @@ const tenantsAtOnce = 100
 const agentPlace = sql`row_number() over (partition by agent_id order by urgent desc, id)
   + (select count(*) from driven where driven.agent_id = runs.agent_id) as agent_place`
 
-const noLimits: ClaimLimits = { perTenant: null, perAgent: null }
+/** A key or person. The name is only for display. */
+const sender = sql`runs.sent_by - 'name'`
+
+/** The run's place among its sender's runs, counting those under way. Ids of people are unique within a tenant. */
+const senderPlace = sql`${sender} as sender, row_number() over (partition by ${sender} order by urgent desc, id)
+  + (select count(*) from driven where driven.tenant_id = runs.tenant_id and driven.sender = ${sender}) as sender_place`
+
+const noLimits: ClaimLimits = { perTenant: null, perAgent: null, perKey: null }
+const nothing = sql``
 
 function waitingRuns(
   { places, lastTenantId, leftAgentIds = [] }: Claim,
-  { perTenant, perAgent } = noLimits,
+  { perTenant, perAgent, perKey } = noLimits,
 ): RawBuilder<unknown> {
   const after = (tenantId: RawBuilder<unknown>) =>
     sql`select tenant_id from runs where claimable and tenant_id > ${tenantId} order by tenant_id limit 1`
@@ -85,23 +96,28 @@ function waitingRuns(
       union all
       (select tenant_id, 1 from tenants_before where tenant_id <= ${last} limit ${tenantsAtOnce})
     ),
-    driven as materialized (select tenant_id, agent_id from runs where worker_id is not null),
+    driven as materialized (
+      select tenant_id, agent_id ${perKey === null ? nothing : sql`, ${sender} as sender`}
+      from runs where worker_id is not null
+    ),
     candidates as materialized (
       select waiting.id, waiting.next_seq, waiting_tenants.round, waiting_tenants.tenant_id,
         row_number() over (partition by waiting_tenants.tenant_id order by waiting.urgent desc, waiting.id)
           + (select count(*) from driven where driven.tenant_id = waiting_tenants.tenant_id) as place
       from waiting_tenants cross join lateral (
-        select id, next_seq, urgent ${perAgent === null ? sql`` : sql`, ${agentPlace}`}
+        select id, next_seq, urgent ${perAgent === null ? nothing : sql`, ${agentPlace}`}
+          ${perKey === null ? nothing : sql`, ${senderPlace}`}
         from runs where claimable and runs.tenant_id = waiting_tenants.tenant_id
           and agent_id <> all (${leftAgentIds}::uuid[])
-        order by urgent desc, id ${perAgent === null ? sql`limit ${places * spare}` : sql``}
+        order by urgent desc, id ${perAgent === null && perKey === null ? sql`limit ${places * spare}` : nothing}
       ) waiting
-      ${perAgent === null ? sql`` : sql`where agent_place <= ${perAgent}`}
+      where true ${perAgent === null ? nothing : sql`and agent_place <= ${perAgent}`}
+        ${perKey === null ? nothing : sql`and (sender is null or sender_place <= ${perKey})`}
     ),
     chosen as materialized (
       select runs.id, candidates.next_seq as seen_seq from candidates join runs on runs.id = candidates.id
       where runs.claimable and exists (select from living)
-        ${perTenant === null ? sql`` : sql`and place <= ${perTenant}`}
+        ${perTenant === null ? nothing : sql`and place <= ${perTenant}`}
       order by place, round, candidates.tenant_id limit ${places} for no key update of runs skip locked
     )`
 }

@@ -121,6 +121,15 @@ export async function readFiles(
   return rows.map((row) => ({ conversationId: row.conversation_id, key: row.key, bytes: row.bytes }))
 }
 
+/** How much the files of a tenant take. Equal content counts once, as it is stored. */
+export async function sumFileBytes(db: Kysely<Database>, tenantId: string): Promise<number> {
+  // The length is known without reading the bytes.
+  const { rows } = await sql<{ bytes: number }>`
+    select coalesce(sum(octet_length(bytes)), 0)::bigint as bytes from file_contents
+    where tenant_id = ${tenantId}`.execute(db)
+  return rows[0]!.bytes
+}
+
 /** Deletes uploads that nothing refers to. */
 export async function deleteUnusedFiles(db: Kysely<Database>, now: Date): Promise<void> {
   await sql`

@@ -85,8 +85,8 @@ export class RunClaims {
     runId: string,
     store: (workerId: string) => Promise<Stored>,
   ): Promise<Stored> | undefined {
-    const { perTenant, perAgent } = this.#options.limits
-    if (this.#freePlaces() === 0 || this.#mayBeMore || perTenant !== null || perAgent !== null) return undefined
+    const isLimited = Object.values(this.#options.limits).some((limit) => limit !== null)
+    if (this.#freePlaces() === 0 || this.#mayBeMore || isLimited) return undefined
     const stored = this.#storeAndDrive(runId, store)
     this.#offered.set(runId, stored)
     return stored

@@ -28,7 +28,7 @@ beforeAll(async () => {
 afterEach(() => ground.database.pool.query('delete from conversations'))
 afterAll(() => ground.close())
 
-const noLimits: ClaimLimits = { perTenant: null, perAgent: null }
+const noLimits: ClaimLimits = { perTenant: null, perAgent: null, perKey: null }
 let lastTenantId: string = randomUUID()
 
 /** The ids of the runs that a claim gets. */
@@ -90,7 +90,7 @@ test('[ENG47] limits of simultaneous runs hold per tenant and per agent, even if
   await addRuns(6)
   const second = randomUUID()
   await insertWorker(ground.database.db, second, testWorker)
-  const perTenant = { perTenant: 3, perAgent: null }
+  const perTenant = { perTenant: 3, perAgent: null, perKey: null }
   // The first has counted and not committed yet: the second waits before it counts.
   const counted = deferred()
   const committing = deferred()
@@ -116,8 +116,8 @@ test('[ENG47] limits of simultaneous runs hold per tenant and per agent, even if
   expect([(await first).length, (await other).length]).toEqual([2, 1])
   await ground.database.pool.query('update runs set lease = null, worker_id = null')
   const claimed = await Promise.all([
-    claim(10, { perTenant: null, perAgent: 2 }),
-    claim(10, { perTenant: null, perAgent: 2 }, second),
+    claim(10, { perTenant: null, perAgent: 2, perKey: null }),
+    claim(10, { perTenant: null, perAgent: 2, perKey: null }, second),
   ])
   const { rows } = await ground.database.pool.query<{ count: number }>(
     'select count(*)::integer from runs where lease is not null group by agent_id',

@@ -81,7 +81,7 @@ function approve(runId: string, callId: string) {
 /** Claims the run that waits, if one does, and drives it as a worker would. */
 async function work(): Promise<void> {
   const claim = { workerId, places: 1, lastTenantId: workerId }
-  const [claimed] = await claimRuns(context.db, claim, { perTenant: null, perAgent: null })
+  const [claimed] = await claimRuns(context.db, claim, { perTenant: null, perAgent: null, perKey: null })
   const { signal } = new AbortController()
   if (claimed) await driveRun(context, claimed, { draining: signal, letGo: signal })
 }

@@ -43,6 +43,7 @@ export async function startServer(options: Partial<HttpServerOptions<TestViewer>
       if (authorization === null) return { keyName: 'open' }
       if (authorization === 'Bearer good') return { keyName: 'good' }
       if (authorization === 'Bearer database-down') throw Object.assign(new Error('connect'), { code: 'ECONNREFUSED' })
+      if (authorization === 'Bearer bug') throw new TypeError('a bug with secret facts')
       throw new HoldpointError('UNAUTHENTICATED', 'The key is not valid.')
     },
     createContext: (viewer) => {

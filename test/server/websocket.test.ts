@@ -107,6 +107,13 @@ describe('sockets', () => {
     expect((await client.webSocket({ authorization: 'Bearer database-down' }).closed).code).toBe(1013)
   })
 
+  it('[SRV81] are closed with the id under which a bug is logged, and with nothing else about it', async () => {
+    const { client, ground } = await startServer()
+    const { code, reason } = await client.webSocket({ authorization: 'Bearer bug' }).closed
+    const { errorId } = ground.logged.find(({ msg }) => msg === 'internal error')!
+    expect([code, reason]).toEqual([1013, `INTERNAL_SERVER_ERROR: Internal error. The server logged it as ${errorId}.`])
+  })
+
   it('[SRV17] are refused to pages of another origin, with the reason in the body and in the log', async () => {
     const { origin, ground } = await startServer({ allowedOrigins: ['https://app.example'] })
     const open = async (path: string, headers: Record<string, string>): Promise<{ status: number; body: string }> => {

@@ -321,7 +321,7 @@ export class World {
     const { db } = process.context
     this.#act(process, 'driveRun', async () => {
       const claim = { workerId, places: 1, lastTenantId: workerId }
-      const [normal] = await claimRuns(db, claim, { perTenant: null, perAgent: null })
+      const [normal] = await claimRuns(db, claim, { perTenant: null, perAgent: null, perKey: null })
       const claimed = normal ?? (await claimSuspect(db, { workerId, mayDrive: true }))
       if (!claimed) return
       try {
