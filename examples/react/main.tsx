@@ -1,0 +1,20 @@
+import { createClient as createSocket } from 'graphql-ws'
+import { StrictMode } from 'react'
+import { createRoot } from 'react-dom/client'
+
+import { createClient } from '../../client/index.ts' // In your app: 'holdpoint/client'
+import { HoldpointProvider } from '../../react/index.ts' // In your app: 'holdpoint/react'
+import { Chat } from './chat.tsx'
+
+// Vite passes /graphql on to the server: see vite.config.ts. One socket serves all hooks of the page.
+const url = new URL('/graphql', location.href).href
+const client = createClient({ url, socket: createSocket({ url: url.replace(/^http/, 'ws'), retryAttempts: 0 }) })
+
+// The id of a conversation stands in the address: http://localhost:5173/#conv_…
+createRoot(document.body).render(
+  <StrictMode>
+    <HoldpointProvider client={client}>
+      <Chat conversationId={location.hash.slice(1)} />
+    </HoldpointProvider>
+  </StrictMode>,
+)
