@@ -4,7 +4,10 @@ import { fileURLToPath } from 'node:url'
 
 import { expect, test } from 'vitest'
 
-/** Who may import whom; every room may import itself. Files beside the rooms are the entry and the composition root. */
+/**
+ * Which room may import which. Every room may import itself. Files outside of the rooms are the entry points and the
+ * composition root.
+ */
 const mayImport: Record<string, readonly string[]> = {
   util: [],
   domain: ['util'],
@@ -22,7 +25,9 @@ const mayImport: Record<string, readonly string[]> = {
   cli: ['util'],
 }
 
-/** Packages that only these rooms may use. The types of a database and a pool are not SQL: they may travel. */
+/**
+ * Packages that only these rooms may use. The types of a database and a pool are not SQL, so other rooms may use them.
+ */
 const owners: readonly (readonly [pattern: RegExp, rooms: readonly string[]])[] = [
   [/^(openai|@anthropic-ai\/|@google\/genai)/, ['providers']],
   [/^(kysely|pg)$/, ['store']],
@@ -42,7 +47,7 @@ interface Import {
   readonly file: string
   readonly room: string
   readonly target: string
-  /** Nothing of it is there when the program runs. */
+  /** Type imports do not exist at run time. */
   readonly typeOnly: boolean
 }
 

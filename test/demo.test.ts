@@ -46,7 +46,7 @@ test(
     expect(shown).toMatch(/\w⟨disconnected⟩⟨back⟩\w/)
     expect(shown).toMatch(/⟨kill -9 \d+⟩/)
 
-    // Without the remarks, each answer stands there once, as if nothing had happened.
+    // Without the remarks, each answer appears once, as if nothing had happened.
     const said = shown.replaceAll(/⟨.*?⟩/g, '').replaceAll(/\n {8}/g, '\n')
     expect(said).toContain(`${lines['What happens if my train enters a tunnel?'].say}\n✓ stored`)
     expect(said).toContain(`${lines['And if your worker process is killed?'].say}\n✓ stored`)

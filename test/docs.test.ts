@@ -39,7 +39,7 @@ async function blocksOf(page: string): Promise<Block[]> {
 
 let app: TestApp
 beforeAll(async () => {
-  // Keys, so that agents may name these models. Nothing listens at the addresses.
+  // Keys, so that agents can use these models. Nothing listens at the addresses.
   const nowhere = 'http://127.0.0.1:9'
   app = await startTestApp({
     env: {
@@ -52,10 +52,10 @@ beforeAll(async () => {
 })
 afterAll(() => app.stop())
 
-/** What a reader of the page has at hand: the newest id of each kind, by prefix. */
+/** The newest id of each kind, by prefix, as a reader of the page would have it. */
 type Known = Map<string, string>
 
-/** What the variables of the examples are, by their names. */
+/** The values of the examples' variables, by name. */
 const prefixes: Readonly<Record<string, string>> = {
   agent: 'agent',
   run: 'run',
@@ -98,7 +98,7 @@ function remember(known: Known, value: unknown): void {
   }
 }
 
-/** Every object says its type, so that a refusal can be told from a success. */
+/** Adds `__typename` to every object, so that a refusal can be told from a success. */
 function withTypenames(document: DocumentNode): DocumentNode {
   return visit(document, {
     SelectionSet: (set, _key, parent) => {
@@ -137,7 +137,7 @@ async function execute(block: Block, known: Known): Promise<void> {
   const source = print(withTypenames(document))
   if (operation.operation === 'subscription') {
     const events = await app.events(source, variables)
-    // A stream that begins at the end waits for what comes next.
+    // A stream that starts at the end waits for the next event.
     if (needsCursor)
       await app.data(fill('mutation { cancelRun(input: { conversationId: "conv_…" }) { __typename } }', known))
     const first = await events.next()
@@ -164,7 +164,7 @@ for (const page of pages) {
   })
 }
 
-/** Syntax for code, since it needs the reader's own surroundings; commands are run by README's test. */
+/** Code is only parsed, because it needs the reader's environment. Commands are run by the test of the README. */
 async function check(block: Block, known: Known): Promise<void> {
   switch (block.language) {
     case 'graphql':
@@ -183,7 +183,7 @@ async function check(block: Block, known: Known): Promise<void> {
 }
 
 function checkSyntax({ language, text }: Block): void {
-  // JSX is not JavaScript: Node cannot read it.
+  // Node cannot parse JSX.
   if (language.endsWith('x')) return
   const plain = language === 'ts' ? stripTypeScriptTypes(text) : text
   const body = plain

@@ -141,7 +141,7 @@ describe("the examples' transcript", () => {
     transcript.apply(entry(2, 'StepRestarted'))
     expect(transcript.text()).toBe('kept')
     expect(transcript.apply(delta('b', 0, 'void, and longer than what follows'))).toBe(false)
-    // A step that is made again uses new message ids.
+    // A repeated step uses new message ids.
     transcript.apply(delta('c', 0, 'again'))
     expect(transcript.text()).toBe('kept\nagain')
     transcript.apply(entry(3, 'StepFinished'))
@@ -166,7 +166,7 @@ describe("the examples' transcript", () => {
         const transcript = createTranscript()
         for (const [index, event] of events.entries()) {
           transcript.apply(event as RunEvent)
-          // A library resubscribed with an old cursor: everything from there on comes again.
+          // A library resubscribed with an old cursor, so everything after it is repeated.
           const from = Math.max(0, index - (rewinds[index] ?? 0))
           for (const again of events.slice(from, index + 1)) transcript.apply(again as RunEvent)
         }

@@ -10,7 +10,7 @@ import { createGraphQLClient, type GraphQLClient } from './support/graphql-clien
 import { startLongHaul, type LongHaul } from './support/long-haul.ts'
 import { spawnMain, type ServerProcess } from './support/server-process.ts'
 
-/** `npm run test:long`: thousands of turns, on a server that is killed again and again. */
+/** `npm run test:long`: thousands of turns on a server that is killed repeatedly. */
 const isLong = process.env['HOLDPOINT_LONG'] === '1'
 const window = 3_000
 
@@ -32,7 +32,7 @@ test.skipIf(isLong)(
 )
 
 const turns = Number(process.env['HOLDPOINT_LONG_TURNS'] ?? 5_000)
-/** After this many turns nobody kills the server any more: what it costs and holds is measured from then on. */
+/** After this many turns the server is no longer killed, and its cost and memory are measured. */
 const killed = Math.floor(turns * 0.6)
 const batch = Math.floor((turns - killed) / 4)
 let server: ServerProcess | undefined
@@ -45,13 +45,13 @@ test.runIf(isLong)(
     const database = await createTestDatabase()
     let ready: Promise<GraphQLClient>
     const start = async () => {
-      // A small heap, so that what is held shows soon: a leak would end the process.
+      // A small heap, so that a leak soon ends the process.
       const env = { DATABASE_URL: database.url, LOG_LEVEL: 'fatal', NODE_OPTIONS: '--max-old-space-size=256' }
       server = spawnMain([], env)
       return createGraphQLClient(await server.ready())
     }
     ready = start()
-    /** A server that ended by itself says why. */
+    /** If a server ends by itself, its output is shown. */
     const withWords = (error: unknown): never => {
       throw new Error(`the server said: ${server!.stderr().slice(-2_000)}`, { cause: error })
     }
@@ -60,7 +60,7 @@ test.runIf(isLong)(
     const kill = async () => {
       kills += 1
       const { child, ended } = server!
-      // From now on the client waits for the next one.
+      // From now on the client waits for the next server.
       ready = ended.then(start)
       child.kill('SIGKILL')
       await ready
@@ -74,7 +74,7 @@ test.runIf(isLong)(
       const killing = dies ? after(Math.random() * 30).then(kill) : undefined
       const { status, ms } = await haul.turn(number).catch(withWords)
       await killing
-      // A kill may come while a tool that is not safe to run again is running; no turn fails for it.
+      // A kill may happen while a tool that is not idempotent is running. No turn fails because of that.
       expect(status, `turn ${number}`).toBe(number % 29 === 0 ? 'FAILED' : 'COMPLETED')
       if (number % 50 === 0) expect(await haul.faultOfContext(), `after turn ${number}`).toBe(undefined)
       times.push(ms)
@@ -98,7 +98,7 @@ test.runIf(isLong)(
     await settle(database)
     await expectWhole(database, haul, turns)
     const [first, last] = [batches[0]!, batches.at(-1)!]
-    // Not by the clock: other work on the machine would be counted too.
+    // Not measured by the clock, because other work on the machine would count too.
     expect(last.cpuMs).toBeLessThan(first.cpuMs * 1.3)
     expect(last.blocks).toBeLessThan(first.blocks * 1.3)
     expect(last.walRecords).toBeLessThan(first.walRecords * 1.3)
@@ -109,7 +109,7 @@ test.runIf(isLong)(
   },
 )
 
-/** Until nothing moves any more, in the background either. */
+/** Waits until nothing happens any more, including background runs. */
 async function settle({ db }: OpenDatabase): Promise<void> {
   for (;;) {
     const { count } = await db
@@ -122,7 +122,7 @@ async function settle({ db }: OpenDatabase): Promise<void> {
   }
 }
 
-/** What the tables must say once it is over. */
+/** What the tables must contain at the end. */
 async function expectWhole({ db }: OpenDatabase, { agent }: LongHaul, count: number): Promise<void> {
   const agentId = agent.replace(/^agent_(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
   const one = async <Row>(query: ReturnType<typeof sql<Row>>) => (await query.execute(db)).rows[0]!
@@ -136,7 +136,7 @@ async function expectWhole({ db }: OpenDatabase, { agent }: LongHaul, count: num
         (select count(*)::integer from tool_calls where result is null) as open_calls
       from conversations where agent_id = ${agentId}`),
   ).toEqual({ turns: count, counted: count, asked: count, unbroken: true, open_calls: 0 })
-  // Everything was compacted again and again, and read in the background, in order and without a gap.
+  // Everything was compacted repeatedly, and read in the background, in order and without a gap.
   const { summaries, read_to: readTo } = await one(sql<{ summaries: number; read_to: number }>`
     select count(*)::integer as summaries, (select max(read_to) from sleeptime_progress) as read_to
     from messages join conversations on conversations.id = conversation_id
@@ -153,7 +153,7 @@ async function expectWhole({ db }: OpenDatabase, { agent }: LongHaul, count: num
     [...text.matchAll(/^user:\n(?:> (?:call|fail) .*\n)*> turn (\d+):/gm)].map(([, number]) => Number(number)),
   )
   const expected = Array.from({ length: count - (count % 3) }, (_, index) => index + 1)
-  // What a transcript had to leave out of its middle is missing here, and nothing is told twice.
+  // What a transcript left out of its middle is missing here, and nothing occurs twice.
   expect(new Set(told).size).toBe(told.length)
   expect(told).toEqual(told.toSorted((a, b) => a - b))
   expect(told.length).toBeGreaterThan(expected.length * 0.5)
@@ -168,14 +168,14 @@ interface Spent {
   readonly walRecords: number
 }
 
-/** Of one turn, but for what the process holds. */
+/** Per turn, except for the memory of the process. */
 interface Cost extends Spent {
   readonly ms: number
   readonly rss: number
 }
 
 async function spentSoFar({ db }: OpenDatabase, { child }: ServerProcess): Promise<Spent> {
-  // Sessions report what they did with a delay of a second or so, which is little beside hundreds of turns.
+  // Sessions report their statistics with a delay of about a second, which hardly matters for hundreds of turns.
   const { rows } = await sql<{ wal_records: string; blocks: string }>`
     select wal_records, blks_hit + blks_read as blocks
     from pg_stat_wal, pg_stat_database where datname = current_database()`.execute(db)

@@ -221,7 +221,7 @@ describe('serve', () => {
     const server = run([], { npm_lifecycle_event: 'start' }, { shell: '"$NODE" "$MAIN" & wait' })
     await server.ready()
     server.child.kill('SIGKILL')
-    // Settles when the server itself, which holds the other end of its output, has ended.
+    // Settles when the server itself, which has the other end of its output, has ended.
     await server.ended
     expect(await postmaster()).toBeUndefined()
   })

@@ -12,8 +12,8 @@ import { TurnEnd } from './turn-end.tsx'
 const nearEnd = 60
 
 /**
- * How far beyond the view entries are in the document, in pixels. A short conversation is complete, for the browser's
- * search and screen readers.
+ * How many pixels beyond the view are rendered. A short conversation is rendered completely, for the browser's search
+ * and for screen readers.
  */
 const aroundView = 3_000
 

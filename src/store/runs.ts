@@ -172,7 +172,7 @@ export async function listChildrenOfRuns(
   return rows.map((row) => ({ parentId: row.read_run_id, run: toRun(row) }))
 }
 
-/** The runs that wait for their conversation, in the order in which they will go, as many as one answer holds. */
+/** The runs that wait for their conversation, in the order in which they will start, as many as one answer holds. */
 export async function listQueuedRuns(
   db: Kysely<Database>,
   reach: Reach,

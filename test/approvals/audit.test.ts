@@ -13,7 +13,7 @@ beforeAll(async () => {
 })
 afterAll(() => ground.app.stop())
 
-/** What the audit log has about a run, oldest first. */
+/** The audit entries of a run, oldest first. */
 async function recorded(runId: string): Promise<any[]> {
   const { auditLog } = await ground.app.data(
     `query ($runId: ID!) { auditLog(filter: { subjectId: $runId }) { nodes {

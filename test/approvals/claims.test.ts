@@ -12,7 +12,7 @@ let ground: Ground
 let other: Ground
 let talk: Talk
 let hooks: StatementHooks = {}
-/** How far the clock of the other process is ahead. */
+/** How far the other process's clock is ahead. */
 let ahead = 0
 
 beforeAll(async () => {

@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterEach(() => ground.check())
 afterAll(() => ground.app.stop())
 
-/** What the model would be sent now: it can be shown at any time. */
+/** What the model would be sent now, which can be shown at any time. */
 async function contextOf(runId: string): Promise<string[]> {
   const { run } = await ground.app.data(
     'query ($id: ID!) { run(id: $id) { conversation { context { messages { __typename } request } } } }',
@@ -89,9 +89,9 @@ describe('requests', () => {
       { agent },
     )
     expect(toolCalls.nodes).toEqual([{ id: calls[0].id }])
-    // A step that waits is not in the context yet.
+    // A waiting step is not in the context yet.
     expect(await contextOf(runId)).toEqual(['UserMessage'])
-    // It holds no worker.
+    // It occupies no worker.
     const { rows } = await ground.app.database.pool.query(
       'select lease from runs where not ended and lease is not null',
     )
@@ -250,7 +250,7 @@ describe.each(kinds)('$kind', ({ suite, decide, decision, status, returned }) =>
       canRetry: true,
       steps: [{ toolCalls: [{ status, decision, result: returned }] }, { status: 'FAILED' }],
     })
-    // The same decision again is still no news.
+    // Repeating the decision still changes nothing.
     expect(await talk.submit(runId, [decide(calls[0])])).toMatchObject({ __typename: 'SubmitApprovalsSuccess' })
 
     await ground.app.data('mutation ($run: ID!) { retryRun(input: { runId: $run }) { __typename } }', { run: runId })

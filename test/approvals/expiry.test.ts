@@ -5,7 +5,7 @@ import { executions, secretAgent } from '../support/secret-tools.ts'
 import { approve, deny, type Talk } from '../support/talk.ts'
 import { hello, startGround, type Ground } from './ground.ts'
 
-/** A clock that a test sets forward. */
+/** A clock that a test can advance. */
 let ahead = 0
 const clock = { now: () => new Date(Date.now() + ahead) }
 const timeoutMs = 10_000
@@ -90,7 +90,7 @@ test('[APR28] a decision at the moment of expiry either wins or is refused, neve
     const agent = await talk.createAgent(secretAgent)
     executions.length = 0
     const { runId, calls } = await ground.ask(agent)
-    // Half the decisions come a moment before, half of them after the time, and the sweep when it does.
+    // Half of the decisions come just before the expiry, half just after it, and the sweep at that time.
     const deciding = round % 2 === 0 ? talk.submit(runId, [approve(calls[0])]) : undefined
     ahead += timeoutMs
     const { __typename } = await (deciding ?? talk.submit(runId, [approve(calls[0])]))
@@ -128,7 +128,7 @@ test('[APR29] a run waits for days and across restarts; calls that expired while
   const days = 3 * 24 * 60 * 60 * 1_000
   const later = { now: () => new Date(Date.now() + days) }
   const second = await startGround({ database, clock: later }, ground.model)
-  // Before any sweep could have come by, or after: the time is over.
+  // The time is over, whether or not a sweep has run since.
   expect(await second.talk.submit(runId, [approve(calls[0])])).toMatchObject({ __typename: 'AlreadyDecidedRefusal' })
   expect(await second.talk.run(runId)).toMatchObject({ id: runId, pendingToolCalls: [{ id: calls[1].id }] })
   await second.talk.submit(runId, [approve(calls[1])])

@@ -8,26 +8,26 @@ import { faultOfRequest } from '../support/well-formed.ts'
 
 export type AskedCall = readonly [name: string, args: unknown]
 
-/** A server with a model that the test speaks for, and a client. */
+/** A server with a model that the test controls, and a client. */
 export interface Ground {
   readonly app: TestApp
   readonly talk: Talk
   readonly model: GatedModel
   /** Sends a message that the model answers with calls, and waits until the run waits for some of them. */
   ask(to: string, calls?: readonly AskedCall[], options?: Record<string, unknown>): Promise<Asked>
-  /** The model says this, and no more. */
+  /** The model answers with just this. */
   answer(text: string): Promise<ModelCall>
   /** The model makes these calls. */
   call(...calls: readonly AskedCall[]): Promise<ModelCall>
-  /** Sends a message that the model answers: the conversation takes it. */
+  /** Sends a message that the model answers, to show that the conversation works. */
   expectUsable(to: string): Promise<void>
-  /** Every request was taken, and a strict provider would have taken it too. */
+  /** Checks that every request was taken, and that a strict provider would have accepted it. */
   check(): void
 }
 
 export interface Asked {
   readonly runId: string
-  /** The calls that wait. */
+  /** The waiting calls. */
   readonly calls: any[]
 }
 

@@ -12,7 +12,7 @@ let ground: Ground
 let other: Ground
 let talk: Talk
 
-/** What is done around every statement of the other process. */
+/** Called around every statement of the other process. */
 let hooks: StatementHooks = {}
 
 beforeAll(async () => {
@@ -109,7 +109,7 @@ test('[APR32] a decision whose process dies is stored completely or not at all, 
     const die = (statement: string): void => {
       if (armed && isOfDecision(statement) && seen++ === place) throw new Error('killed')
     }
-    // To die before a statement is to die after the one before it, but for what commits.
+    // Dying before a statement is the same as dying after the previous one, except for commits.
     hooks = { after: die }
     await decide()
     seen = 0
@@ -119,7 +119,7 @@ test('[APR32] a decision whose process dies is stored completely or not at all, 
   hooks = {}
 })
 
-/** The sweep goes on beside it. */
+/** The sweep runs at the same time. */
 function isOfDecision(statement: string): boolean {
   return !/from workers|pending and expires_at|next_seq" from "runs"/.test(statement)
 }

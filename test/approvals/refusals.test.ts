@@ -93,7 +93,7 @@ test('[APR37] if nothing waits, calls that never waited, expired or were cancell
     expect(await talk.submit(runId, [approve(call)])).toMatchObject(nothing)
     expect(await talk.submit(runId, [deny(call)])).toMatchObject(nothing)
   }
-  // A decision that was made before the cancel stands.
+  // A decision that was made before the cancel still counts.
   expect(await talk.submit(runId, [approve(calls[0])])).toMatchObject({ __typename: 'SubmitApprovalsSuccess' })
   expect(await talk.submit(runId, [deny(calls[0])])).toMatchObject({ __typename: 'AlreadyDecidedRefusal' })
 })
@@ -152,7 +152,7 @@ test('[APR22] without a key, a follow-up that came with the same decision is sto
     decisions: [{ toolCallId: calls[0].id, kind: 'APPROVED' }],
   }
   expect(await talk.submit(runId, first, { followUp: [{ text: 'what else' }] })).toMatchObject(refused)
-  // With a decision that is new, it has its place.
+  // Together with a new decision, it is accepted.
   await talk.submit(runId, [...first, approve(calls[1])], { followUp: [{ text: 'what else' }] })
   const next = await ground.model.nextCall()
   expect(next.request.messages.slice(-2)).toMatchObject([

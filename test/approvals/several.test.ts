@@ -19,7 +19,7 @@ afterAll(() => ground.close())
 const person = (id: string): Actor => ({ kind: 'PERSON', id, name: id })
 const as = (id: string): Viewer => ({ ...ground.viewer, actor: person(id) })
 
-/** A run of Sam's that waits for a call of `pay`, which needs approvals as the terms say. */
+/** A run of Sam's that waits for a call of `pay`, which needs approvals as given. */
 async function createPausedRun(terms: { readonly required?: number; readonly excludesSender?: boolean }) {
   const tenant = { tenant_id: ground.viewer.tenantId }
   const agent = await make.agent(tenant)
@@ -68,7 +68,7 @@ test('[APR39] a call waits until as many different actors as its tool requires h
   expect(await shown(call)).toMatchObject({ approvalsRequired: 3, approvals: [], decision: null })
   expect(await decide(as('ann'), runId, approve(call, { note: 'fine by me' }))).toMatchObject(waits)
   const { run: once } = await shown(call)
-  // The same actor counts once, and saying it again changes nothing.
+  // The same actor counts once, and repeating the approval changes nothing.
   expect(await decide(as('ann'), runId, approve(call, { note: 'fine by me' }))).toMatchObject(waits)
   expect((await shown(call)).run).toEqual(once)
   expect(await decide(as('ann'), runId, approve(call, { scope: 'RUN' }))).toMatchObject(waits)
@@ -129,7 +129,7 @@ test('[APR41] whoever started the run cannot approve a call whose tool excludes 
     toolCalls: [{ id: call.id }],
   })
   expect(await shown(call)).toMatchObject({ status: 'PENDING', approvals: [] })
-  // A key with the same id is somebody else.
+  // A key with the same id is another actor.
   const key = { ...ground.viewer, actor: { ...person('sam'), kind: 'KEY' as const } }
   expect(await decide(key, runId, approve(call))).toMatchObject(goesOn)
 

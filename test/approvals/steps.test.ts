@@ -161,10 +161,10 @@ test('[APR15] a rule, the agent’s setting, the tool’s condition and `require
     [{}, own(false), 100, false],
     [{}, own(true), 6, true],
     [{}, { ...own(false), toolRules }, 6, true],
-    // A condition demands approval by itself.
+    // A condition requires approval by itself.
     [{ requiresApproval: false }, plain, 100, true],
     [{}, plain, 6, false],
-    // A schema that refers to itself for ever cannot be evaluated.
+    // A schema that refers to itself endlessly cannot be evaluated.
     [{ approvalCondition: { $ref: '#/$defs/a', $defs: { a: { allOf: [{ $ref: '#/$defs/a' }] } } } }, plain, 6, true],
     [{ approvalCondition: null }, plain, 100, false],
     [{ requiresApproval: true }, plain, 6, true],
@@ -212,7 +212,7 @@ test('[APR16] a client tool of the request waits only for its result, and hides 
     giveReturn(calls[0], '4', { stdout: ['rolling'], stderr: ['careful'] }),
     giveReturn(calls[1], 'it is locked', { status: 'ERROR' }),
   ])
-  // What does not fit the client's parameters comes to nobody, least of all to the server's tool.
+  // Arguments that do not match the client tool's parameters reach nobody, least of all the server's tool.
   const next = await ground.call(['roll_dice', { sides: 6 }])
   expect(next.request.tools.filter((tool) => tool.name === 'roll_dice')).toMatchObject([{ description: 'mine' }])
   expect(next.request.messages.at(-1)).toMatchObject({
@@ -231,7 +231,7 @@ test('[APR16] a client tool of the request waits only for its result, and hides 
   ])
   expect(executions).toEqual([])
 
-  // For that run alone.
+  // Only for that run.
   const after = await talk.start(agent, 'roll')
   await ground.call(['roll_dice', { sides: 6 }])
   await ground.answer('done')
@@ -286,7 +286,7 @@ test('[APR36] the run, the list of calls and the inbox agree on what waits, from
     if (__typename === 'InboxAdded') shown.add(toolCall.id)
     if (__typename === 'InboxRemoved') shown.delete(toolCall.id)
   }
-  /** The inbox tells what comes after what it told before: it agrees once it has told it all. */
+  /** The inbox sends changes, so it agrees once all of them have arrived. */
   const expectWaiting = async (runId: string, calls: readonly { readonly id: string }[]): Promise<void> => {
     const ids = calls.map(({ id }) => ({ id }))
     expect((await talk.run(runId)).pendingToolCalls).toEqual(ids)

@@ -62,7 +62,7 @@ export async function createCustomer(admin: GraphQLClient, agentId: string, mark
   return { mark, agentId, conversationId, runIds }
 }
 
-/** All rows, but for the traces that authentication and time leave. */
+/** All rows, except for what authentication and time leave behind. */
 export async function fingerprint({ pool }: OpenDatabase): Promise<string> {
   const tables = ['agents', 'conversations', 'runs', 'messages', 'tool_calls', 'tools', 'blocks', 'agent_tools']
   const more = ['agent_blocks', 'sleeptime_groups', 'mcp_servers', 'tenants']

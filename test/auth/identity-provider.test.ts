@@ -111,7 +111,7 @@ describe('tokens that are signed with HOLDPOINT_JWT_SECRET', () => {
     },
   )
 
-  it('[JWT4] the claim `tenant` names the tenant by its name', async () => {
+  it('[JWT4] the claim `tenant` names the tenant', async () => {
     const ids = createIdSource(systemClock)
     const tenantId = await ensureTenant(app.database.db, 'acme', { clock: systemClock, ids })
     const client = createGraphQLClient(app.url, {
@@ -151,7 +151,7 @@ describe('tokens that are signed with a key pair', () => {
     const pem = await exportSPKI(publicKey)
     const app = await start({ HOLDPOINT_JWT_PUBLIC_KEY: pem.replaceAll('\n', '\\n') })
     expect((await ask(app, await sign({}, { algorithm, key: privateKey }))).data.viewer.actor.id).toBe('ada')
-    // The public key is not a secret: used as one, it would let everybody sign.
+    // The public key is not secret. If it were used as a shared secret, anyone could sign.
     const forged = await sign({}, { key: new TextEncoder().encode(pem) })
     expect((await ask(app, forged)).status).toBe(401)
     const { privateKey: strange } = await generateKeyPair(algorithm)

@@ -39,7 +39,7 @@ afterAll(async () => {
   await ground.close()
 })
 
-/** Every scope, so that nothing but the limit stands in the way. */
+/** Every scope, so that only the limit matters. */
 const limitedTo = (limits: Partial<Viewer>): Viewer => ({ ...ground.viewer, ...limits })
 const asking =
   (viewer: Viewer): Ask =>
@@ -110,7 +110,7 @@ describe.each(limits)('a viewer who is limited to %s', (_what, viewerOf, allowed
         for (const input of inputsWith(id, field.args[0]!.type)) {
           const document = `mutation ($input: ${String(field.args[0]!.type)}) { ${field.name}(input: $input) { __typename } }`
           const { data, errors } = await ground.execute(document, { input }, viewer)
-          // Its result has no id in it: a token with the same limits.
+          // Its result contains no id: it is a token with the same limits.
           if (field.name === 'createToken' && errors.length === 0) continue
           const told = `${field.name} ${JSON.stringify(input)}: ${JSON.stringify({ data, errors })}`
           expect(data?.[field.name] ?? null, told).toBeNull()
@@ -229,7 +229,7 @@ describe('a token that is limited to a conversation', () => {
       expect(event.errors).toBeUndefined()
       types.push(event.data.runEvents.__typename)
     }
-    // The turn started a background run, which is not its conversation's.
+    // The turn started a background run, which belongs to another conversation.
     expect(types).not.toContain('ChildRunStarted')
     expect(types.at(-1)).toBe('RunStatusChanged')
   })

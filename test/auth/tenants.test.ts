@@ -17,10 +17,10 @@ import { inputsWith, showNode, walk, type Ask, type Walk } from './walk.ts'
 
 let app: TestApp
 let theirs: Customer
-/** All that the one tenant has. */
+/** Everything that one tenant has. */
 let everything: Walk
 let cursor: string
-/** A client of the other tenant, with every scope. It has an agent and a conversation of its own. */
+/** A client of the other tenant, with every scope, an agent and a conversation. */
 let stranger: GraphQLClient
 let own: Customer
 
@@ -58,7 +58,7 @@ test('[TEN6] a tenant that is created while a server runs has the tools in code,
   expect(tools.nodes).toContainEqual({ name: 'memory_insert', requiresApproval: false, isAvailable: true })
 })
 
-/** Ways to ask that stay open from one question to the next. */
+/** Transports that stay open between operations. */
 const connections: Readonly<Record<string, () => { ask: Ask; close(): unknown }>> = {
   HTTP: () => ({ ask: (document, variables) => stranger.request(document, variables), close: () => {} }),
   SSE: () => ({ ask: overEvents, close: () => {} }),
@@ -87,7 +87,7 @@ interface Question {
   readonly variables: Record<string, unknown>
 }
 
-/** What one asks a field for, with this id in one of its arguments after another. */
+/** Operations on a field with this id, in one of its arguments after another. */
 function questionsWith(id: string, field: GraphQLField<unknown, unknown>, wrap: (call: string) => string): Question[] {
   return field.args.flatMap((arg) => {
     if (!takesId(arg.type)) return []
@@ -115,7 +115,7 @@ const queryFields = () => Object.values(schema.getQueryType()!.getFields())
 const typeFields = (name: string) => Object.values((schema.getType(name) as GraphQLObjectType).getFields())
 const everyId = () => [...everything.ids].map(([type, ids]) => [type, [...ids][0]!] as const)
 
-/** Nothing, or not found. */
+/** Null, or NOT_FOUND. */
 function isNothing(value: any): boolean {
   if (value === null || value === undefined) return true
   if (Array.isArray(value)) return value.every(isNothing)
@@ -189,7 +189,7 @@ describe.each(Object.keys(connections))('another tenant, over %s', (transport) =
       }
     }
     expect(await fingerprint(app.database)).toBe(before)
-    // With an id of the right kind, and every other input right.
+    // With an id of the right kind, and all other input valid.
     expect(unknown.size, [...unknown].join()).toBeGreaterThan(25)
   })
 })
@@ -229,7 +229,7 @@ describe.each(['SSE', 'WebSocket'] as const)('subscriptions of another tenant, o
     const { toolCalls } = (await inbox.next())!.data.approvalInbox
     expect(toolCalls).toEqual([{ arguments: { note: 'own-mark' } }])
     inbox.close()
-    // The other's runs are older, and would come first.
+    // The other tenant's runs are older, and would be listed first.
     const changes = await open('subscription { runChanges(since: "2020-01-01T00:00:00Z") { id } }')
     const ids = [await changes.next(), await changes.next()].map((result) => result!.data.runChanges.id)
     const { nodes } = await stranger.data('query ($ids: [ID!]!) { nodes(ids: $ids) { id } }', { ids })

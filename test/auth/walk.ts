@@ -16,7 +16,7 @@ import {
 
 import { schema } from '../../src/graphql/schema.ts'
 
-/** Executes a document as the viewer whose walk it is, without a transport or by one. */
+/** Executes a document as the viewer who walks, with or without a transport. */
 export type Ask = (
   document: string,
   variables?: Record<string, unknown>,
@@ -31,7 +31,7 @@ export const nodeTypes = Object.values(schema.getTypeMap()).filter(
   (type): type is GraphQLObjectType => isObjectType(type) && isNode(type),
 )
 
-/** All fields of a type that need no argument; other nodes by their ids alone. */
+/** All fields of a type that need no argument. Of other nodes only the ids. */
 function selectionOf(type: GraphQLNamedType, path: readonly string[] = []): string {
   if (isLeafType(type)) return ''
   if (isNode(type) && path.length > 0) return '{ __typename id }'
@@ -46,8 +46,8 @@ function selectionOf(type: GraphQLNamedType, path: readonly string[] = []): stri
 }
 
 /**
- * What a viewer is shown of the node with this id: the whole node with the ids of its neighbours. A field that is
- * refused takes nothing else with it: each field is asked for by itself. Null if there is no such node.
+ * Everything that a viewer sees of the node with this id, with the ids of its neighbours. Each field is queried
+ * separately, so that a refused field hides nothing else. Null if there is no such node.
  */
 export async function showNode(ask: Ask, id: string): Promise<any> {
   const show = (selection: string) => ask(`query ($id: ID!) { node(id: $id) ${selection} }`, { id })
@@ -66,14 +66,17 @@ export async function showNode(ask: Ask, id: string): Promise<any> {
 export interface Walk {
   /** The ids of all nodes that were found, by type. */
   readonly ids: ReadonlyMap<string, ReadonlySet<string>>
-  /** Everything that was answered, as text. */
+  /** All answers, as text. */
   readonly text: string
 }
 
 const idPattern =
   /"((?:agent|agenttool|key|block|conv|mcp|msg|run|group|step|tool|call|worker|audit|file)_[0-9a-f]{32}(?:_\d+)?)"/g
 
-/** Asks all queries that need no argument, and then for every node that an answer names, until nothing new is named. */
+/**
+ * Executes all queries that need no argument, and then queries every node that an answer names, until no new ones are
+ * named.
+ */
 export async function walk(ask: Ask): Promise<Walk> {
   const ids = new Map<string, Set<string>>()
   const asked = new Set<string>()
@@ -103,8 +106,8 @@ function showField(ask: Ask, field: GraphQLField<unknown, unknown>): ReturnType<
 }
 
 /**
- * Values for an argument that have this id wherever an id may stand, and the least that is required elsewhere. Several
- * if one of several fields must be given.
+ * Values for an argument with this id at every place where an id is possible, and otherwise only what is required.
+ * Several values if one of several fields must be given.
  */
 export function inputsWith(id: string, type: GraphQLInputType): unknown[] {
   if (isNonNullType(type)) return inputsWith(id, type.ofType)

@@ -12,7 +12,7 @@ import { createStubbornTool } from './stubborn-tool.ts'
 const model = createGatedModel()
 const stubborn = createStubbornTool('stubborn')
 let database: OpenDatabase
-/** An API without workers. */
+/** An API process without workers. */
 let ground: Ground
 let talk: Talk
 
@@ -76,7 +76,7 @@ test('[CAN19] if a worker needs more than two seconds to stop, the mutation retu
   expect(await talk.cancel({ runId })).toMatchObject({ __typename: 'CancelRunSuccess', run: { status: 'CANCELLING' } })
   expect(Date.now() - before).toBeGreaterThan(1_900)
   expect(await talk.settled(runId)).toMatchObject({ status: 'CANCELLED' })
-  // It was never told otherwise.
+  // It received no stop request.
   expect((await talk.log(runId)).filter((line) => line.startsWith('RunStatusChanged'))).toEqual([
     'RunStatusChanged QUEUED',
     'RunStatusChanged RUNNING',
@@ -104,7 +104,7 @@ test('[CAN20] a server that stops does not cancel: the run is handed back, conti
   const next = await talk.start(agent, 'and now')
   await model.nextCall()
   await second.app.stop()
-  // Between two workers it belongs to nobody, so the command ends it.
+  // Between two workers nobody drives it, so the command ends it.
   expect(await talk.cancel({ runId: next })).toMatchObject(cancelled)
   const third = await startWorker()
   await ground.expectUsable(agent)
@@ -124,7 +124,8 @@ test('[CAN21] a cancelled run whose worker is killed ends CANCELLED without anot
   const first = await started()
   worker.child.kill('SIGKILL')
   await worker.ended
-  // Its death is not known yet, so the flag is set. No other worker is there: whoever finds out ends the run.
+  // Its death is not known yet, so the cancel is stored. There is no other worker: whoever notices the death ends the
+  // run.
   expect(await talk.cancel({ runId: first.runId })).toMatchObject({ __typename: 'CancelRunSuccess' })
   await first.watch.ended
   expect(first.watch.lines.slice(-2)).toEqual(['StepFinished', 'RunStatusChanged CANCELLED'])
@@ -143,7 +144,7 @@ test('[CAN21] a cancelled run whose worker is killed ends CANCELLED without anot
 test('[CAN22] if a cancel and an end wait for the same lock, the first one counts', async () => {
   const worker = await startWorker()
   const locker = await database.pool.connect()
-  /** How many others wait for a lock. */
+  /** How many statements wait for a lock. */
   const waiting = async (count: number): Promise<void> => {
     for (;;) {
       const { rows } = await database.pool.query(
@@ -172,7 +173,7 @@ test('[CAN22] if a cancel and an end wait for the same lock, the first one count
       expect(answer).toMatchObject({ __typename: 'RunFinishedRefusal', run: { status: 'COMPLETED' } })
     } else {
       expect(answer).toMatchObject(cancelled)
-      // It was whole before the cancel was seen.
+      // It was complete before the cancel was noticed.
       expect(await talk.messages(runId)).toMatchObject([{}, { text: 'hello', interrupted: false }])
     }
     expect(run.answer).toBe('hello')

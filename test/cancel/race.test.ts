@@ -13,7 +13,7 @@ import { executions, secretAgent, secretTools } from '../support/secret-tools.ts
 import { approve, talkTo, type Talk } from '../support/talk.ts'
 import { faultOfRequest } from '../support/well-formed.ts'
 
-/** Calls two tools, one of which waits for approval; then says that it is done. */
+/** Calls two tools, one of which waits for approval, and then answers. */
 const requests: ModelRequest[] = []
 const provider: Provider = {
   name: 'test',
@@ -38,10 +38,10 @@ const provider: Provider = {
   },
 }
 
-/** What a statement of a run is called; undefined for those that look after other things. */
+/** The name of a run's statement. Undefined for statements that concern something else. */
 function nameOf(statement: string): string | undefined {
   if (/^(begin|commit)$/.test(statement)) return statement
-  // Workers also look for runs when there are none, and what follows a claim is the take-up's checkpoint.
+  // Workers also look for runs when there are none. After a claim comes the checkpoint of the take-up.
   if (statement.includes('claimed as')) return undefined
   if (statement.includes('insert into runs')) return 'admission'
   if (/update runs set\s+status/.test(statement)) return 'checkpoint'
@@ -52,7 +52,7 @@ function nameOf(statement: string): string | undefined {
   return undefined
 }
 
-/** A gate at one statement: whoever comes there waits until it is opened. */
+/** A gate at one statement: it waits there until the gate is opened. */
 interface Gate {
   readonly point: 'before' | 'after'
   readonly place: number
@@ -102,18 +102,18 @@ describe.each(['one process', 'two processes'])('%s', (processes) => {
     await database.close()
   })
 
-  /** A run from the message to the end, approved on the way. */
+  /** A whole run, from the message to its end, with an approval. */
   async function play(agent: string): Promise<string> {
     const runId = await talk.start(agent, 'go')
     const paused = await talk.settled(runId)
-    // What is shown may be a moment older than what is beside it: the cancel may have come in between.
+    // One field may be slightly older than another, because the cancel may have come in between.
     const call = paused.steps[0]?.toolCalls.find((each: any) => each.status === 'PENDING')
     if (call) await talk.submit(runId, [approve(call)])
     await talk.settled(runId)
     return runId
   }
 
-  /** The cancel is stored, or waits for whoever holds the lock, or there was nothing to cancel. */
+  /** The cancel is stored, or waits for a lock, or there was nothing to cancel. */
   async function underWay(cancelling: Promise<unknown>): Promise<void> {
     let answered = false as boolean
     void cancelling.then(() => (answered = true))
@@ -175,7 +175,7 @@ describe.each(['one process', 'two processes'])('%s', (processes) => {
 
     const ends = new Set<string>()
     for (const [place, name] of named.entries()) {
-      // Between a commit and its announcement, and where nothing is stored yet.
+      // Between a commit and its announcement, and before anything is stored.
       const points = ['checkpoint', 'commit', 'admission'].includes(name)
         ? (['before', 'after'] as const)
         : (['after'] as const)

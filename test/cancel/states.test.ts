@@ -192,7 +192,7 @@ describe('tools running', () => {
     expect(returns[0].toolReturns.map((entry: any) => entry.toolCallId)).toEqual(
       step.toolCalls.map((call: any) => call.id),
     )
-    // What it does later is discarded.
+    // Its later result is discarded.
     ends[2]!()
     await ground.expectUsable(agent)
     expect((await talk.run(runId)).steps).toEqual([step])
@@ -273,7 +273,7 @@ describe('waiting for approval', () => {
       await expectOneEnd(runId)
       const returns = (await talk.messages(runId)).filter((message) => message.__typename === 'ToolReturnMessage')
       expect(returns).toHaveLength(1)
-      // Where the run had come as far as the model, that request was let go of.
+      // If the run had already asked the model, that request was aborted.
       while (ground.model.untaken() > 0) await (await ground.model.nextCall()).aborted
       await ground.expectUsable(agent)
     }
@@ -312,7 +312,7 @@ describe('ended', () => {
         talk.cancel({ runId }),
       ])
       for (const answer of answers) {
-        // Whoever names the agent may come when its run is over already.
+        // A cancel by agent may arrive after the run has ended.
         if (answer.__typename !== 'NothingToCancelRefusal') expect(answer).toMatchObject(cancelled)
       }
       expect(answers[0]).toMatchObject(cancelled)
@@ -383,7 +383,7 @@ test('[CAN15] test_error_data_stored: a failure is typed, stored with the run, s
   }
   const runId = await talk.start(agent, 'hi')
   const call = await ground.model.nextCall()
-  // What no provider would send: a bug, as far as the engine can tell.
+  // No provider would send this, so the engine treats it as a bug.
   call.part({ type: 'arguments', item: 'nothing', text: 'x' })
   expect(await talk.settled(runId)).toMatchObject({ status: 'FAILED', error: { type: 'INTERNAL_ERROR' } })
   await ground.expectUsable(agent)

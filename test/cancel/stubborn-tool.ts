@@ -1,7 +1,7 @@
 import { defineTool } from '../../src/tools/registry.ts'
 import { deferred, type Deferred } from '../../src/util/deferred.ts'
 
-/** A tool that runs until the test says so, or until it is told to stop, as its argument `when` says. */
+/** A tool that runs until the test ends it, or until it is told to stop, depending on its argument `when`. */
 export function createStubbornTool(name: string) {
   const begun: Deferred<void>[] = []
   let waiting: Deferred<void> | undefined
@@ -29,7 +29,7 @@ export function createStubbornTool(name: string) {
   })
   return {
     definition,
-    /** Waits until so many calls run, and gives back how to end each. */
+    /** Waits until this many calls are running, and returns functions that end them. */
     async running(count: number): Promise<(() => void)[]> {
       while (begun.length < count) {
         waiting = deferred()

@@ -6,7 +6,7 @@ import { build } from 'vite'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 
-/** What a bundler makes of a module for browsers. */
+/** A module as bundled for browsers. */
 async function bundle(entry: string, external: string[]): Promise<{ code: string; imports: string[] }> {
   const result = await build({
     configFile: false,

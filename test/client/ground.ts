@@ -58,7 +58,7 @@ export function openEventClient(url: string, key?: string): TestClient {
   return { client: createClient({ url, key, fetch: cuttableFetch }), cut, close: async () => cut() }
 }
 
-/** Resolves when the condition holds, which is looked at after each call of `look`. */
+/** Resolves when the condition is true. It is checked after each call of `look`. */
 export function createWatch(): { look(): void; until(condition: () => boolean): Promise<void> } {
   const waiting = new Set<{ condition: () => boolean; resolve: () => void }>()
   return {

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import type { MessageFields, RunEventFields, ToolCallFields } from '../../client/documents.ts'
 import type { RunStatus, ToolCallStatus } from '../../client/schema-types.ts'
 
-/** One thing that happens in a run, as a test draws it. */
+/** A random event of a run. */
 type Action =
   | { readonly type: 'say' | 'think'; readonly pieces: readonly string[]; readonly isStored: boolean }
   | { readonly type: 'call'; readonly pieces: readonly string[]; readonly statuses: readonly ToolCallStatus[] }
@@ -32,7 +32,7 @@ const tokens = { inputTokens: 1, outputTokens: 1, totalTokens: 2, cachedInputTok
 const usage = { steps: 1, ...tokens, costUsd: null }
 const at = '2026-01-01T00:00:00.000Z'
 
-/** An event whose place in the conversation is known only when the runs are mixed. */
+/** An event whose position in the conversation is known only when the runs are mixed. */
 type Planned = (position: () => number) => RunEventFields
 
 /** The events of one run that does these things, each as a function of the conversation's next position. */
@@ -148,7 +148,7 @@ export const interleavedRuns: fc.Arbitrary<readonly RunEventFields[]> = fc
     })
   })
 
-/** As the server sends it: fields of the call may be newer than the event. */
+/** Like the server's: fields of the call may be newer than the event. */
 function toolCall(
   id: string,
   runId: string,

@@ -20,7 +20,7 @@ beforeAll(async () => {
 })
 afterAll(() => app.stop())
 
-/** What a product's backend does for its page: each token is valid for a few seconds only. */
+/** Like a product's backend: each token is valid for only a few seconds. */
 function createTokenSource() {
   const source = {
     count: 0,

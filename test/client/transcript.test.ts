@@ -48,7 +48,7 @@ test('[LIB1] any mix of runs ends with the stored messages, whatever is repeated
       for (let index = 0; index < events.length; index++) {
         often.apply(events[index]!)
         const back = rewinds[index] ?? 0
-        // A library resubscribed with an old cursor: everything from there on comes again.
+        // A library resubscribed with an old cursor, so everything after it is repeated.
         for (const again of events.slice(Math.max(0, index - back), index + 1)) often.apply(again)
       }
       expect(shown(often)).toEqual(shown(once))
@@ -78,7 +78,7 @@ test('[LIB2] live text only grows, except where its step starts again, and merge
   )
 })
 
-/** As a slow reader gets them: each delta holds the whole text so far. */
+/** Like a slow reader's: each delta has the whole text so far. */
 function mergeDeltas(events: readonly RunEventFields[]): RunEventFields[] {
   const texts = new Map<string, string>()
   return events.map((event) => {
@@ -163,7 +163,7 @@ test('[LIB5] a change of branch anywhere in any mix of runs leaves what is share
       const lastSharedMessage = shared ? { id: shared.id, position: shared.position } : null
       const change = { __typename: 'BranchChanged', cursor: 'branch', lastSharedMessage } as const
       transcript.apply(change)
-      // A library that resubscribes may repeat everything: what was dropped does not come back.
+      // A library that resubscribes may repeat everything, but dropped messages do not come back.
       for (const event of events.slice(0, cut)) transcript.apply(event)
       transcript.apply(change)
       for (const event of events.slice(cut)) transcript.apply(event)

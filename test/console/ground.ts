@@ -6,8 +6,8 @@ import { ensureConsole } from '../support/built-console.ts'
 import { openBrowser, type TestBrowser } from '../support/browser.ts'
 
 /**
- * What the browser itself logs while a server is killed and started again: a request may be refused, cut off before
- * its answer, or cut off within it.
+ * Errors that the browser logs while a server is killed and restarted: a request may be refused, or cut off before or
+ * during its answer.
  */
 const fromAServerThatWasKilled =
   /net::ERR_(CONNECTION|EMPTY_RESPONSE|INCOMPLETE_CHUNKED|CONTENT_LENGTH)|WebSocket connection|status of 401/
@@ -15,12 +15,12 @@ const fromAServerThatWasKilled =
 export interface Ground {
   /** A new browser window with its own storage, at this address. */
   open(url: string): Promise<Page>
-  /** Fails if any window logged an error, threw, or asked another origin for something. */
+  /** Fails if any window logged an error, threw an exception, or sent a request to another origin. */
   assertClean(): void
   close(): Promise<void>
 }
 
-/** Undefined where there is no browser. */
+/** Undefined if there is no browser. */
 export async function openGround(): Promise<Ground | undefined> {
   const [opened] = await Promise.all([openBrowser(), ensureConsole()])
   return opened && createGround(opened)
@@ -41,7 +41,7 @@ function createGround({ browser, close }: TestBrowser): Ground {
         if (message.type() === 'error' && !fromAServerThatWasKilled.test(message.text())) faults.push(message.text())
       })
       page.on('request', (request) => {
-        // Of a worker that a page made itself (blob:), it is the page's.
+        // A worker that a page creates from a blob: URL has the page's origin.
         if (new URL(request.url()).origin !== origin) faults.push(`a request to ${request.url()}`)
       })
       await page.goto(url)
@@ -55,7 +55,7 @@ function createGround({ browser, close }: TestBrowser): Ground {
   }
 }
 
-/** What axe finds serious, in a form that names the elements. */
+/** The serious problems that axe finds, with the elements. */
 export async function seriousFaults(page: Page): Promise<string[]> {
   await page.evaluate(axe.source)
   const { violations } = (await page.evaluate('axe.run()')) as axe.AxeResults

@@ -8,7 +8,7 @@ import { openGround, seriousFaults, type Ground } from './ground.ts'
 
 const ground = await openGround()
 
-// Where there is neither the packaged Chromium nor an installed Chrome, the reason was printed above.
+// If there is neither the packaged Chromium nor an installed Chrome, the reason was printed above.
 describe.skipIf(!ground)('the console in a browser', () => {
   const { open, assertClean } = ground as Ground
   let server: TestApp

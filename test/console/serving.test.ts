@@ -19,7 +19,7 @@ interface Answer {
   readonly body: Buffer
 }
 
-/** `fetch` unpacks what it gets; this shows it as it was sent. */
+/** `fetch` decompresses the body. This shows it as it was sent. */
 function get(url: string, headers: Record<string, string> = {}, method = 'GET'): Promise<Answer> {
   return new Promise((resolve, reject) => {
     request(url, { headers, method }, (response) => {
@@ -87,7 +87,7 @@ test('[DCS2] the documentation is at /docs, with every page, a reference and a s
     expect(page.headers['content-security-policy']).not.toContain('unsafe')
     anchors.set(path, page.body.toString())
   }
-  // Every link inside the documentation leads somewhere, and every image is there.
+  // Every link inside the documentation has a target, and every image exists.
   for (const [path, html] of anchors) {
     expect(html).not.toMatch(/<(?:script|img|link)[^>]+(?:src|href)="https?:/)
     for (const [, target, , anchor] of html.matchAll(/href="(\/docs[a-z/-]*)(#([^"]+))?"/g)) {

@@ -23,7 +23,7 @@ test(
       load.persist(0, (server) => server.data(document, variables))
     const mutate = async (name: string, input: object, success: string): Promise<any> => {
       const type = `${name[0]!.toUpperCase()}${name.slice(1)}`
-      // While the run of the version before goes on, the command is refused.
+      // While the run of the previous version is active, the command is refused.
       for (;;) {
         const data = await ask(
           `mutation ($input: ${type}Input!) { ${name}(input: $input) { __typename ... on ${type}Success { ${success} } } }`,

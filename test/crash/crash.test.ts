@@ -26,11 +26,11 @@ test(
     for (let kill = 0; kill < kills; kill++) {
       const name = kill % servers
       await started[name]
-      // Every third at a moment of nobody's choosing.
+      // Every third kill is at a random time.
       const point = kill % 3 === 2 ? undefined : killPoints[(kill - Math.floor(kill / 3)) % killPoints.length]
       if (point === undefined) await new Promise((resolve) => setTimeout(resolve, Math.random() * 100))
       const diedAt = await cluster.kill(name, point)
-      // Nobody has found out yet: the dead worker's runs are still its own.
+      // The death is not noticed yet: the dead worker still has its runs.
       takenOver.push(timeToGoOn(await heldRuns(), diedAt))
       started[name] = cluster.startServer(name)
     }
@@ -57,12 +57,12 @@ test(
     expect(stuck).toBe(0)
     expect(outcome).toMatchObject({ lost: [], doubled: [], malformed: [] })
     expect(runs).toBeGreaterThan(kills)
-    // How soon is printed, not tested; but a heart's silence would take half a minute.
+    // The time is printed, not tested. Noticing only the missing heartbeat would take half a minute.
     expect(at(0.5)).toBeLessThan(20_000)
   },
 )
 
-/** The runs that are driven now, by worker. */
+/** The runs that are being driven, by worker. */
 async function heldRuns(): Promise<Map<string, string[]>> {
   const { rows } = await cluster.database.pool.query<{ worker_id: string; ids: string[] }>(
     'select worker_id, array_agg(id) as ids from runs where worker_id is not null group by worker_id',
@@ -70,7 +70,7 @@ async function heldRuns(): Promise<Map<string, string[]>> {
   return new Map(rows.map((row) => [row.worker_id, row.ids]))
 }
 
-/** How long each run of the worker that died took to be taken up by another, or to be over. */
+/** How long it took until another worker took up each run of the dead worker, or until the run ended. */
 async function timeToGoOn(held: ReadonlyMap<string, readonly string[]>, diedAt: number): Promise<number[]> {
   const { pool } = cluster.database
   const times: number[] = []

@@ -22,14 +22,14 @@ afterAll(() => cluster.stop())
 const points = ['files written', 'files committed'] as const
 const dataUrl = (text: string) => `data:image/png;base64,${btoa(text.repeat(1_000))}`
 
-/** Asks the first server, which dies of it, and then the other one. */
+/** Asks the first server, which dies from it, and then the other one. */
 async function ask(document: string, variables: object): Promise<any> {
   const answer = await load.persist(0, (server) => server.data(document, variables))
   await cluster.death(0)
   return answer
 }
 
-/** What is stored: files, those that something refers to, and contents. */
+/** The numbers of stored files, of files that something refers to, and of contents. */
 async function stored(): Promise<{ files: number; kept: number; contents: number }> {
   const { rows } = await cluster.database.pool.query(
     `select count(*)::integer as files, count(*) filter (where expires_at is null)::integer as kept,
@@ -44,7 +44,7 @@ async function download(url: string): Promise<string> {
   return response.text()
 }
 
-/** Waits for the run, and gives the parts of its messages and returns that are files. */
+/** Waits for the run, and returns the file parts of its messages and returns. */
 async function filesOf(runId: string): Promise<{ run: any; urls: string[] }> {
   const { run } = await (
     await cluster.client(1)

@@ -9,18 +9,18 @@ let cluster: CrashCluster
 let agent: string
 
 beforeAll(async () => {
-  // A run that two workers died of waits for a process that has lived for a while: not ten seconds here.
+  // A suspect waits for a process that has lived for a while. Here that is less than ten seconds.
   cluster = await CrashCluster.start(2, { suspectAfterMs: 500 })
   agent = await cluster.createAgent()
 })
 afterAll(() => cluster.stop())
 
-/** A client of the server that is not to be killed. */
+/** A client of the server that will not be killed. */
 async function survivor(): Promise<Talk> {
   return talkTo(await cluster.client(1))
 }
 
-/** The worker that drives the run, once one does. */
+/** Waits for the worker that drives the run. */
 async function workerOf(run: string): Promise<string> {
   for (;;) {
     const { rows } = await cluster.database.pool.query<{ worker_id: string | null }>(
@@ -32,7 +32,10 @@ async function workerOf(run: string): Promise<string> {
   }
 }
 
-/** Starts a run that the first server drives: sent there, it is claimed there, unless the other one looks first. */
+/**
+ * Starts a run that the first server drives: the server that accepts it usually claims it, unless the other one looks
+ * first.
+ */
 async function startOnFirst(text: string): Promise<string> {
   for (;;) {
     const run = await talkTo(await cluster.client(0)).start(await cluster.createAgent(), text)
@@ -48,7 +51,7 @@ test('[ENG27] a tool that was running when its worker died runs again if it is i
     const runs = await cluster.killByRun(0, 'mid-tool', `slow 100 use ${tool}`)
     const diedAt = performance.now()
     const ended = await (await survivor()).settled(runs.at(-1)!)
-    // By its lock: a heart's silence would take half a minute.
+    // Noticed by its lock: a missing heartbeat would take half a minute.
     expect(performance.now() - diedAt).toBeLessThan(20_000)
     expect(ended).toMatchObject({ status: 'COMPLETED', attempts: 2, steps: [{ toolCalls: [outcome] }, {}] })
     const { rows } = await cluster.database.pool.query('select from effects where key = $1', [
@@ -61,7 +64,7 @@ test('[ENG27] a tool that was running when its worker died runs again if it is i
 
 test('[ENG51] a tool whose answer was not stored before the process died has not run', async () => {
   const runs = await cluster.killByRun(0, 'before the answer is stored', 'slow 100 use once')
-  // The call that died with the process has an id that nobody stored: an effect of it would belong to no call.
+  // The id of the call that died with the process was not stored, so an effect of it would belong to no call.
   const { rows: orphans } = await cluster.database.pool.query(
     `select key from effects
      where not exists (select from tool_calls where 'call_' || replace(tool_calls.id::text, '-', '') = effects.key)`,
@@ -101,7 +104,7 @@ test(
     ])
     while ((await workerOf(run)) === worker) await new Promise((resolve) => setTimeout(resolve, 20))
     cluster.signal(0, 'SIGCONT')
-    // It has noticed once its row is another one.
+    // It has noticed once it has a new row.
     for (;;) {
       const { rows } = await cluster.database.pool.query<{ id: string }>('select id from workers')
       if (rows.length === 2 && !rows.some(({ id }) => id === worker)) break
@@ -126,7 +129,7 @@ test(
     const api = await survivor()
     const neighbours: string[] = []
     for (let count = 0; count < 2; count++) neighbours.push(await api.start(await cluster.createAgent(), 'slow 700'))
-    // Slow enough for the answer to leave the process that the run kills.
+    // Slow enough for the answer to be sent before the run kills its process.
     const poisoned = await api.start(agent, 'slow 200 deadly')
     const restarts = [0, 1].map(async (name) => {
       for (;;) {
@@ -147,7 +150,7 @@ test(
     for (const run of neighbours) {
       expect(await client.run(run, 30_000)).toMatchObject({ status: 'COMPLETED' })
     }
-    // The conversation takes the next message.
+    // The conversation accepts the next message.
     expect(await client.settled(await client.start(agent, 'and now'))).toMatchObject({ status: 'COMPLETED' })
   },
 )

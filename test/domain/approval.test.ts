@@ -13,7 +13,7 @@ const args = { amount: 100 }
 const tool: Tool = { ...unsetTool, id: 'tool', tenantId: 'tenant', name: 'pay', createdAt: at, updatedAt: at }
 const rule: ToolRule = { kind: 'REQUIRES_APPROVAL', tool: 'pay' }
 
-/** Every value of each column of the table in docs/tools.md, by the word that stands for it there. */
+/** Every value of each column of the table in docs/tools.md, by its word there. */
 const columns = [
   { yes: [rule], no: [] },
   { unset: null, true: true, false: false },

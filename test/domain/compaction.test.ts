@@ -7,7 +7,7 @@ import type { Message, MessageType } from '../../src/domain/message.ts'
 import type { ModelMessage } from '../../src/domain/model-request.ts'
 import type { ToolCall } from '../../src/domain/tool-call.ts'
 
-/** A step: what it said and called, and whether its calls have their returns. */
+/** A step: its text, its calls, and whether the calls have their returns. */
 interface GivenStep {
   readonly reasoning: boolean
   readonly text: boolean
@@ -116,7 +116,7 @@ describe('where a context is cut', () => {
         expect(plan.evict).toBeGreaterThan(0)
         const kept = units.slice(plan.evict).flat()
         assertWellFormed(toModelMessages(withoutOpenCalls(kept)))
-        // The newest stay: what is open, the last returns that nobody has read, and the input after them.
+        // The newest messages stay: open calls, the last returns that the model has not read, and the input after them.
         const unread = unreadOf(context, runId)
         expect(kept.slice(kept.length - unread.length)).toEqual(unread)
       }),
@@ -131,7 +131,7 @@ describe('where a context is cut', () => {
         const plan = planCompaction({ units, firstToStay: stay, fixed, window, settings: { mode, keepRatio } })
         const weigh = (from: number) => units.slice(from).reduce((total, { weight }) => total + weight, 0)
         if (!plan) {
-          // Nothing may go, or there is no room for a summary even where all goes that may.
+          // Nothing may be removed, or there is no room for a summary even if everything possible is removed.
           expect(stay === 0 || window - fixed - weigh(stay) < 40 || window < 320).toBe(true)
           return
         }
@@ -154,7 +154,10 @@ describe('where a context is cut', () => {
   })
 })
 
-/** Told another way than in the code: from the end, the run's input, then the step whose returns nobody has read. */
+/**
+ * Computed differently than in the code: from the end, the run's input, then the step whose returns the model has not
+ * read.
+ */
 function unreadOf(context: readonly ContextMessage[], runId: string): ContextMessage[] {
   const isStep = ({ message }: ContextMessage) => message.runId === runId && message.stepIndex !== null
   const lastStep = context.findLast(isStep)
@@ -169,7 +172,7 @@ function unreadOf(context: readonly ContextMessage[], runId: string): ContextMes
   return context.slice(from)
 }
 
-/** Every call has exactly one return, right after the turn that made it. */
+/** Every call has exactly one return, right after the message that made it. */
 function assertWellFormed(messages: readonly ModelMessage[]): void {
   for (const [index, message] of messages.entries()) {
     const calls = callIdsOf(message)

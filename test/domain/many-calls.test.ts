@@ -17,7 +17,7 @@ function tool(name: string, settings: object) {
   return { approvalOverride: null, tool: { name, kind: 'BUILTIN', parameters, approvalCondition: null, ...settings } }
 }
 
-/** A run whose model was just asked, with only the fields that an answer looks at. */
+/** A run whose model was just asked, with only the fields that processing an answer needs. */
 function askedRun(): RunState {
   return {
     run: {

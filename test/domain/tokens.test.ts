@@ -10,7 +10,7 @@ test('[CTX5] the token count of a long text, estimated from samples, is close to
     `${JSON.stringify({ id: 12_345, name: 'someone', tags: ['a', 'b'], ratio: 0.25 })}\n`,
     'aGVsbG8gd29ybGQsIHRoaXMgaXMgbm90aGluZw==',
   ]
-  // Neither in stripes that a step could miss, nor the same throughout.
+  // Neither regular stripes that sampling could miss, nor the same everywhere.
   const text = Array.from({ length: 9_000 }, (_, place) => kinds[Math.floor(Math.sqrt(place * 7)) % kinds.length]).join(
     '',
   )

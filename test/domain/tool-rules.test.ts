@@ -56,7 +56,7 @@ describe('the solver', () => {
     )
   })
 
-  /** Written from the contract's sentences, one after the other, without sharing anything with the solver. */
+  /** Written from the contract's sentences one by one, without sharing code with the solver. */
   function naivelyAllowed(rules: readonly ToolRule[], past: readonly PastCall[], tool: string): boolean {
     const before = past.length > 0 ? past.at(-1)! : null
     let firsts = 0

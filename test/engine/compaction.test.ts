@@ -12,7 +12,7 @@ import { createTalkingModel, type Reply } from '../support/talking-model.ts'
 const words = (count: number) => 'word '.repeat(count).trim()
 const isSummary = (request: ModelRequest) => request.systemPrompt.includes('keep the memory of a long conversation')
 
-/** What a test wants the models to say; else they answer in a word. */
+/** The answers that a test sets. Without one, models answer with one word. */
 let answers: (request: ModelRequest) => Reply | Promise<Reply> | undefined = () => undefined
 const models = createTalkingModel({
   main: { window: 2_000, answer: async (request) => (await answers(request)) ?? { text: 'Understood.' } },
@@ -107,7 +107,7 @@ test('[CMP4] a context above nine tenths of the window is compacted before the m
     'RunStatusChanged COMPLETED',
   ])
 
-  // All that was said is still there; the context begins with the summary.
+  // All messages are still there, and the context begins with the summary.
   const conversation = await contextOf(agent)
   expect(conversation.messages.nodes.filter((node: any) => node.__typename === 'UserMessage')).toHaveLength(5)
   expect(conversation.messages.nodes[0]).toMatchObject({ inContext: false })
@@ -132,7 +132,7 @@ test('[CMP5] a call is never separated from its return, and returns that a step 
   const run = await say(agent, 'look six things up')
   expect(run).toMatchObject({ status: 'COMPLETED', answer: 'done' })
   const last = models.requests.at(-1)!
-  // The model's own requests are checked for form by the model.
+  // The test model itself checks the form of its requests.
   expect(last.messages[0]).toMatchObject({ role: 'system' })
   expect(last.messages.at(-1)).toMatchObject({ role: 'tool' })
 })
@@ -179,7 +179,7 @@ test('[CMP7] a failed summary is retried once, over everything and by the agentâ
   expect(failed).toMatchObject({ status: 'FAILED', error: { type: 'LLM_RATE_LIMIT', retryable: true } })
   expect(failed.error!.message).toContain('summarising it failed')
 
-  // Nothing is bricked: without that message the context fits again.
+  // The conversation still works: without that message the context fits again.
   answers = () => undefined
   expect(await say(agent, 'a short one')).toMatchObject({ status: 'COMPLETED' })
 })
@@ -193,7 +193,7 @@ test('[CMP8] a message that cannot fit, and a system prompt that cannot, end the
     stopReason: 'CONTEXT_WINDOW_OVERFLOW_IN_INPUT',
     error: { type: 'LLM_CONTEXT_WINDOW', retryable: false },
   })
-  // Also where only the provider finds it too long.
+  // Also if only the provider finds it too long.
   answers = (request) => (isSummary(request) ? undefined : { failure: { type: 'LLM_CONTEXT_WINDOW' } })
   expect(await say(agent, words(1_200))).toMatchObject({
     status: 'FAILED',
@@ -255,7 +255,7 @@ test('[CMP10] compactConversation is a run without input, with settings for one 
   expect(conversation.context.messages).toMatchObject([{ text: 'by talk/other' }])
   expect(JSON.stringify(models.requests.at(-1)!.messages)).toContain('summary of what came before:\\n> by talk/main')
 
-  // There is nothing left to put into a summary.
+  // There is nothing left to summarise.
   const asked = models.requests.length
   expect((await compact(id)).run).toMatchObject({ status: 'COMPLETED', messages: { nodes: [] } })
   expect(models.requests).toHaveLength(asked)
@@ -268,7 +268,7 @@ test('[CMP14] a worker that has the context in memory sees what another process 
   for (let turn = 0; turn < 3; turn += 1) await say(agent, `turn ${turn}`)
   const { id } = await contextOf(agent)
   answers = (request) => (isSummary(request) ? { text: 'in short' } : undefined)
-  // A process drives what is sent to it.
+  // A process drives the runs that it accepts.
   const other = await startTestApp({ providers: [models.provider], tools: [lookup], database: app.database })
   await other.data(
     `mutation ($id: ID!) { compactConversation(input: { conversationId: $id, waitMs: 10000, compaction: { mode: ALL } }) {

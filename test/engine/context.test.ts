@@ -135,7 +135,7 @@ test('[SHR1] a block that is edited during a run is part of the next step, with 
   await app.data('mutation ($id: ID!) { updateBlock(input: { id: $id, value: "Likes coffee." }) { __typename } }', {
     id: blocks[0].id,
   })
-  // What is under way was sent before; the next step reads the block anew.
+  // The current request was already sent. The next step reads the block again.
   call.call('nothing_of_that_name', {})
   call.finish()
   const second = await model.nextCall()

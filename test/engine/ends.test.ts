@@ -212,7 +212,7 @@ test('[ENG33] a run that is failed as poison leaves nothing in the context that 
   const agent = await talk.createAgent()
   const run = await talk.start(agent, 'deadly')
   const held = await model.nextCall()
-  // As if three workers had died, of which this was the last.
+  // As if three workers had died of it.
   await app.database.pool.query('update runs set deaths = 3, lease = null, worker_id = null where not ended')
   held.finish()
   expect(await talk.settled(run)).toMatchObject({

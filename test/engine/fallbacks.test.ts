@@ -56,7 +56,7 @@ test('[FBK1] the next model is asked if one is not available, and the step says 
       usage: { steps: 3 },
     },
   ])
-  // Only the last of a list is worth waiting for.
+  // Only the last model of the list is retried.
   expect(first.requests.map(({ hasFallback }) => hasFallback)).toEqual([true, false])
   expect((await talk.log(run)).filter((line) => line.startsWith('Step'))).toEqual(['StepStarted', 'StepFinished'])
 })

@@ -119,7 +119,7 @@ test('[ENG42] a server whose clock is two days ahead uses the time of the databa
      from runs`,
   )
   expect(rows).toEqual([{ late: false, id_late: false }])
-  // A key that is two days old by the wrong clock is not free.
+  // A key that is two days old by the wrong clock cannot be used again yet.
   expect((await api.send(agent, 'hello', { idempotencyKey: 'key' })).run).toMatchObject({ id: first })
 })
 
@@ -150,7 +150,7 @@ test('[ENG44] a death counts for every run of the worker, or only for the suspec
   const [dead, other] = [randomUUID(), randomUUID()]
   const { rows: made } = await database.pool.query<{ id: string }>('select id from runs order by id')
   const ids = made.map(({ id }) => id)
-  // In one statement: the server's own sweep must not come in between.
+  // In one statement, so that the server's own sweep does not run in between.
   await database.pool.query(
     `update runs set worker_id = given.worker, lease = gen_random_uuid(), deaths = given.deaths
      from unnest($1::uuid[], $2::uuid[], $3::integer[]) given(id, worker, deaths) where runs.id = given.id`,

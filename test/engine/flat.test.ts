@@ -18,9 +18,9 @@ test('[ENG34] a turn reads as much of the database with thousands of earlier and
   await app.stop()
 })
 
-/** What Postgres looks at for each of twenty turns, the reading of the answer included. */
+/** How much Postgres reads for each of twenty turns, including reading the answer. */
 async function blocksOfTurns({ database: { pool } }: TestApp, takeTurn: () => Promise<unknown>): Promise<number> {
-  // As Postgres does by itself after a while.
+  // Postgres does this by itself after a while.
   await pool.query('analyze')
   await pool.query(
     `select pg_stat_statements_reset(dbid => (select oid from pg_database where datname = current_database()))`,
@@ -34,7 +34,7 @@ async function blocksOfTurns({ database: { pool } }: TestApp, takeTurn: () => Pr
   return Number(rows[0]!.blocks) / turns
 }
 
-/** So many runs of two messages each that are over, and that the context does not reach back to. */
+/** This many ended runs with two messages each, before the start of the context. */
 async function addHistory({ database: { pool } }: TestApp, agent: string, count: number): Promise<void> {
   await pool.query(
     `with c as (
@@ -57,7 +57,7 @@ async function addHistory({ database: { pool } }: TestApp, agent: string, count:
   )
 }
 
-/** So many runs that wait for their turn. */
+/** This many runs that wait in the queue. */
 async function addWaiting({ database: { pool } }: TestApp, agent: string, count: number): Promise<void> {
   await pool.query(
     `insert into runs (id, tenant_id, agent_id, conversation_id, number, kind, urgent, max_steps, created_at, request,

@@ -5,7 +5,7 @@ import { startTestApp, type TestApp } from '../support/app.ts'
 import { talkTo, type Talk } from '../support/talk.ts'
 import { createTalkingModel, type Reply } from '../support/talking-model.ts'
 
-/** Remembers what its user says: the foreground agent if it is asked to, the sleeptime agent always. */
+/** Remembers what the user says: the foreground agent if it is asked to, the sleeptime agent always. */
 const models = createTalkingModel({
   main: {
     window: 20_000,

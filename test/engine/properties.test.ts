@@ -19,7 +19,7 @@ const answer: fc.Arbitrary<Answer> = fc.oneof(
   { weight: 1, arbitrary: fc.constant({ type: 'break off' as const }) },
 )
 
-/** One thing that happens: how likely it is, and what comes with it. */
+/** Something that happens: its probability and its parameters. */
 const events = {
   send: [
     3,
@@ -27,7 +27,7 @@ const events = {
       process: choice,
       whenBusy: fc.constantFrom('REJECT', 'ENQUEUE', 'INTERRUPT'),
       key: fc.option(fc.constantFrom('k1', 'k2'), { freq: 3 }),
-      // No answer of the world's model satisfies it.
+      // No answer of the test model satisfies it.
       responseSchema: fc.constantFrom(null, null, { type: 'object' }),
     },
   ],
@@ -102,7 +102,7 @@ async function happen(world: World, event: Event): Promise<void> {
   }
 }
 
-/** Lets it all happen, then brings everything to rest, and says which promises were not kept. */
+/** Lets everything happen, waits until nothing is left to do, and returns the promises that were broken. */
 async function faultsAfter(events: readonly Event[]): Promise<string[]> {
   const world = new World(shared)
   await world.open(2)
@@ -116,7 +116,7 @@ async function faultsAfter(events: readonly Event[]): Promise<string[]> {
     const faults = [...world.faults, ...(await brokenPromises(shared.ground.database.db, world))]
     if (faults.length > 0) return faults
 
-    // Whatever happened, the conversation takes the next message.
+    // Whatever happened, the conversation accepts the next message.
     world.send(world.alive(0)!, 'REJECT', null)
     await world.settle()
     const last = (await world.runs()).at(-1)

@@ -43,7 +43,7 @@ afterAll(async () => {
   await ground.close()
 })
 
-/** Whatever was first, everything comes to an end, and the conversation takes the next message. */
+/** Whichever was first, everything ends, and the conversation accepts the next message. */
 afterEach(async () => {
   await settle()
   const { runId } = await send('afterwards')
@@ -92,7 +92,7 @@ async function claimable(): Promise<number> {
   return rows.length
 }
 
-/** Works until no run is left to claim; the model says yes to everything. */
+/** Drives runs until none is left to claim. The model always answers. */
 async function settle(): Promise<void> {
   for (const { id, run_id: runId } of await pendingCalls()) await approve(runId, id)
   while ((await claimable()) > 0) {
@@ -124,7 +124,7 @@ async function statusOf(runId: string): Promise<string> {
   return rows[0]!.status
 }
 
-/** A run in a conversation of its own, and the model call that it waits for. */
+/** A run in its own conversation, and the model call that it waits for. */
 async function begin() {
   conversationId = (await ground.createAgent()).conversationId
   const { runId } = await send('go')
@@ -132,7 +132,7 @@ async function begin() {
   return { runId, call: await model.nextCall(), driving }
 }
 
-/** A run that waits for so many approvals. */
+/** A run that waits for this many approvals. */
 async function beginPaused(calls: number) {
   const { runId, call, driving } = await begin()
   for (let count = 0; count < calls; count++) call.call('ask', {})
@@ -149,8 +149,8 @@ async function beginFailed(): Promise<string> {
 }
 
 /**
- * Lets both happen at once, and decides which comes first: someone else holds the rows that both need, and they queue
- * up for them in this order.
+ * Starts both at once and decides which comes first: someone else holds the rows that both need, and they wait for them
+ * in this order.
  */
 async function inOrder<First, Second>(
   first: () => Promise<First>,
@@ -168,7 +168,7 @@ async function inOrder<First, Second>(
   return Promise.all([one, other])
 }
 
-/** So many statements wait for a lock. */
+/** Waits until this many statements wait for a lock. */
 async function blocked(count: number): Promise<void> {
   for (;;) {
     const { rows } = await ground.database.pool.query(
@@ -207,7 +207,7 @@ describe('[ENG13] two at once, in either order', () => {
       )
       const later = { ...context, clock: { now: () => new Date(Date.now() + 120_000) } }
       const decide = () => approve(runId, callIds[0]!).then(({ outcome }) => outcome)
-      // The expiry waits for no lock. So that it comes first, it is held up once it has the locks.
+      // The expiry waits for no lock. To make it first, it is paused once it has the locks.
       await holder.query('begin')
       await holder.query('select from tool_calls where run_id = $1 for update', [runId])
       const expiring = decisionIsFirst ? undefined : expireApprovals(later)

@@ -41,7 +41,7 @@ test('[ENG21] a run whose announcement was lost is claimed by the poll', async (
   const database = await openDatabase()
   const api = talkTo(await start(database))
   const agent = await api.createAgent()
-  // Stored as a process would that died before it could tell anybody.
+  // Stored as if its process had died before announcing it.
   const { rows } = await database.pool.query<{ id: string }>(
     `with c as (update conversations set next_run_number = 2, next_hold = 2, active_run_id = gen_random_uuid() returning *)
      insert into runs (id, tenant_id, agent_id, conversation_id, number, hold, kind, urgent, max_steps, created_at, request,
@@ -167,7 +167,7 @@ test('[ENG26] connections that repeatedly break during a checkpoint cost only ti
   call.finish()
   for (let count = 0; count < 4; count += 1) await locker.breakWaiting()
   await locker.unlock()
-  // A connection that just broke may be handed to the query too, which then says that it should be tried again.
+  // The query may get a connection that just broke, and then asks to be tried again.
   const ended = await vi.waitUntil(() => api.settled(run).catch(() => undefined), { timeout: 15_000 })
   expect(ended).toMatchObject({ status: 'COMPLETED', answer: 'yes', attempts: 1 })
   expect(ended.messages.nodes).toHaveLength(2)
@@ -183,7 +183,7 @@ test('[ENG35] a claim whose result was lost with its connection does not block t
       throw new Error('Connection terminated unexpectedly')
     },
   })
-  // Stored by a process without a worker, the run is found by the first claim of the other.
+  // The process that stores it has no worker, so the other one's first claim finds it.
   const api = talkTo(await start(database, apiOnly))
   const run = await api.start(await api.createAgent(), 'hello')
   await start({ ...database, db })
@@ -244,7 +244,7 @@ test('[ENG39] a stored lease that its worker does not know of is cleared, and ru
   const runs = [await api.start(await api.createAgent(), 'one')]
   const call = await model.nextCall()
   runs.push(await api.start(await api.createAgent(), 'another'))
-  // As if a claim had been committed whose answer did not arrive.
+  // As if a claim had been committed but its result had been lost.
   await database.pool.query(
     'update runs set lease = gen_random_uuid(), worker_id = (select id from workers) where lease is null',
   )
@@ -258,18 +258,18 @@ test('[ENG39] a stored lease that its worker does not know of is cleared, and ru
   for (const run of runs) expect(await api.settled(run)).toMatchObject({ status: 'COMPLETED', attempts: 1 })
 })
 
-/** Keeps others from changing the table's rows; whoever waits for that loses its connection when it is asked to. */
+/** Keeps others from changing the table's rows. Connections that wait for that are broken on request. */
 async function lockRows(database: OpenDatabase, table: string) {
   const locker = await database.pool.connect()
   await locker.query('begin')
   await locker.query(`select from ${table} for update`)
   const broken: number[] = []
   return {
-    /** Breaks connections that were not broken before. */
+    /** Breaks connections that are not broken yet. */
     async breakWaiting() {
       const before = broken.length
       while (broken.length === before) {
-        // In a transaction, Postgres shows the connections there were when it was first asked.
+        // Within a transaction, Postgres shows the connections as of the first query.
         await locker.query('select pg_stat_clear_snapshot()')
         const { rows } = await locker.query<{ pid: number }>(
           `select pid, pg_terminate_backend(pid) from pg_stat_activity

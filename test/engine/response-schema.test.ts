@@ -32,7 +32,7 @@ async function answer(text: string) {
   return call
 }
 
-/** How the run ended, with what it came to. */
+/** How the run ended, and its output. */
 async function ended(id: string) {
   await talk.settled(id)
   const { run } = await app.data(
@@ -66,7 +66,7 @@ test('[CNT1] an answer that does not satisfy the schema goes back to the model, 
     steps: [{ stopReason: null }, { stopReason: null }, { stopReason: 'END_TURN', error: null }],
   })
 
-  // A later change of the agent does not change what the run came to.
+  // A later change of the agent does not change the run's output.
   await app.data('mutation ($input: UpdateAgentInput!) { updateAgent(input: $input) { agent { id } } }', {
     input: { id: agent, modelSettings: { responseSchema: { type: 'array' } } },
   })

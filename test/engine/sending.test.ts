@@ -16,7 +16,7 @@ let elsewhere: Talk
 beforeAll(async () => {
   database = await createTestDatabase()
   here = await startTestApp({ database, providers: [model.provider] })
-  // Another process has the API alone.
+  // Another process with only the API.
   there = await startTestApp({ database, providers: [model.provider], env: { HOLDPOINT_WORKERS: '0' } })
   talk = talkTo(here)
   elsewhere = talkTo(there)

@@ -9,7 +9,7 @@ import { createTalkingModel, type Reply } from '../support/talking-model.ts'
 
 type Answer = (request: ModelRequest) => Reply | Promise<Reply> | undefined
 
-/** What a test wants the foreground agent and the sleeptime agents to do; else they answer in a word. */
+/** What a test makes the foreground agent and the sleeptime agents do. By default they answer with one word. */
 let foreground: Answer = () => undefined
 let background: Answer = () => undefined
 const isBackground = ({ messages }: ModelRequest) =>
@@ -127,7 +127,7 @@ test('[SLP1] an agent is made that shares the blocks, has the memory tools, a pe
     }),
   ).toMatchObject({ extensions: { code: 'BAD_USER_INPUT', field: 'input.agentId' } })
 
-  // A block that the agent gets later is the other's too.
+  // The other agent also gets a block that the agent gets later.
   const { createBlock } = await app.data(
     'mutation { createBlock(input: { label: "facts", value: "" }) { block { id } } }',
   )
@@ -226,7 +226,7 @@ test('[SLP4] turns that fail or are cancelled count if they added messages, and 
   const asked = deferred()
   foreground = () => (asked.resolve(), new Promise(() => {}))
   const hanging = await talk.start(agent, 'this hangs')
-  // One that waits behind it and is cancelled before it begins adds nothing, and does not count as a turn.
+  // A waiting run that is cancelled before it begins adds nothing, and does not count as a turn.
   const waiting = await talk.start(agent, 'never begun', { whenBusy: 'ENQUEUE' })
   await asked.promise
   const cancel = 'mutation ($id: ID!) { cancelRun(input: { runId: $id }) { __typename } }'
@@ -339,7 +339,7 @@ test('[SLP9] a call in a background run that would wait nevertheless is denied a
   const agent = await createAgent()
   const helper = await createAgent({ name: 'helper', tools: [{ toolId: weatherId, approvalOverride: null }] })
   await createGroup(agent, { sleeptimeAgentIds: [helper] })
-  // The tool's own default reaches the agent behind the group's back.
+  // Changing the tool itself bypasses the check of the group.
   const update = `mutation ($tool: ID!, $on: Boolean!) { updateTool(input: { id: $tool, requiresApproval: $on }) { tool { id } } }`
   await app.data(update, { tool: weatherId, on: true })
   background = ({ messages }) =>

@@ -67,7 +67,7 @@ test('[ENG51] no tool starts before the answer that calls it is stored', async (
   first.call('fetch_it', {})
   first.finish()
   await reached.promise
-  // Whatever was started by now has run.
+  // Anything started by now has run.
   for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve))
   expect(executions).toBe(0)
   opened.resolve()
@@ -85,7 +85,7 @@ test('[ENG52] a tool return that kills workers leaves the context when its run i
   first.call('fetch_it', {})
   first.finish()
   const second = await model.nextCall()
-  // As if three workers had died here, of which this was the last.
+  // As if three workers had died of it.
   await database.pool.query('update runs set deaths = 3, lease = null, worker_id = null')
   second.finish()
   expect(await api.settled(run)).toMatchObject({
@@ -152,13 +152,13 @@ test('[ENG54] a sleeptime group can be deleted while its agent writes its person
     'mutation ($input: DeleteSleeptimeGroupInput!) { deleteSleeptimeGroup(input: $input) { __typename } }',
     { input: { id: createSleeptimeGroup.group.id } },
   )
-  // The delete waits for the run, which the memory tool's checkpoint has locked before it waits for the block.
+  // The delete waits for the run, which the memory tool's checkpoint locks before it waits for the block.
   await waiting(database, '%', 2)
   await gate.query('commit')
   expect((await deleting).errors).toBeUndefined()
 })
 
-/** Waits until so many statements like this wait for a lock. */
+/** Waits until this many statements like this wait for a lock. */
 async function waiting(database: OpenDatabase, like: string, count = 1): Promise<void> {
   for (;;) {
     const { rows } = await database.pool.query(
@@ -190,7 +190,7 @@ test('[ENG55] dead workers are found while someone holds the lock of a conversat
   await locker.query('begin')
   await locker.query('select from conversations for no key update')
   await database.pool.query(`update tool_calls set expires_at = now() - interval '1 minute'`)
-  // Two that die one after another, so that a sweep with the expired approval lies between them.
+  // Two workers that die one after the other, so that a sweep with the expired approval runs in between.
   for (let count = 0; count < 2; count += 1) {
     const dead = randomUUID()
     await insertWorker(database.db, dead, { hostname: 'gone', version: '0', capacity: 1, providers: [], tools: [] })
@@ -215,7 +215,7 @@ test('[ENG55] approvals expire while someone holds the lock of another conversat
   }
   const locker = await connect(database)
   await locker.query('begin')
-  // The older one, which the sweep comes to first.
+  // The older one, which the sweep handles first.
   await locker.query(
     'select from conversations where active_run_id = (select min(id::text)::uuid from runs) for no key update',
   )
@@ -247,7 +247,7 @@ test('[ENG56] creating conversations, changing their agent and sending messages 
   ;(await model.nextCall()).finish()
   expect((await api.settled(run)).status).toBe('COMPLETED')
   await locker.query('rollback')
-  // While one is being created, as far as the agent's row is concerned, another is.
+  // While one is being created, with its lock on the agent's row, another is created.
   await locker.query('begin')
   await locker.query('select from agents for key share')
   await create()

@@ -41,7 +41,7 @@ test('[PRV42] a cancelled request is counted, with what it used and how long it 
   await cancel(run)
   const { usage, steps, status } = await shown(run)
   expect({ status, count: usage.steps }).toEqual({ status: 'CANCELLED', count: 1 })
-  // The provider did not get to tell: an estimate of what was sent and said.
+  // The provider could not report it, so it is an estimate of what was sent and received.
   expect(usage.inputTokens).toBeGreaterThan(10)
   expect(usage.outputTokens).toBe(4)
   expect(steps).toEqual([

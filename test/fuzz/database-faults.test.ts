@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 
 import { factor, startFuzzedServer, type FuzzedServer } from './server.ts'
 
-/** What a client is told while the database fails, and after which it tries again. */
+/** The codes that a client gets while the database fails, after which it tries again. */
 const transient = new Set(['UNAVAILABLE', 'TIMEOUT'])
 const clients = 5
 /** How many requests are answered while the fault lasts. */
@@ -29,13 +29,13 @@ afterAll(async () => {
 const cutConnections = () =>
   admin.query('select pg_terminate_backend(pid) from pg_stat_activity where datname = $1', [name])
 
-/** A setting that every new connection gets; those that are open are cut, so that it holds at once. */
+/** A setting for every new connection. Open connections are cut, so that it takes effect at once. */
 async function setForAll(setting: string): Promise<void> {
   await admin.query(`alter database ${name} set ${setting}`)
   await cutConnections()
 }
 
-/** Refuses every second write of a run or a message, as a disk does that is full now and then. */
+/** Refuses every second write of a run or a message, like a disk that is full now and then. */
 async function fillDisk(): Promise<void> {
   await server.database.pool.query(`
     create function no_space() returns trigger language plpgsql as $$
@@ -50,7 +50,7 @@ async function fillDisk(): Promise<void> {
 interface DatabaseFault {
   readonly what: string
   readonly begin: () => Promise<unknown>
-  /** Done again and again while the fault lasts. */
+  /** Repeated while the fault lasts. */
   readonly meanwhile?: () => Promise<unknown>
   readonly end: () => Promise<unknown>
 }
@@ -105,7 +105,7 @@ interface Accepted {
   readonly runId: string
 }
 
-/** Clients that send one message after another, and again under the same key until it is accepted. */
+/** Clients that send one message after another, each with its own key until it is accepted. */
 function startLoad() {
   let stopped = false as boolean
   let answered = 0
@@ -151,7 +151,7 @@ function startLoad() {
     /** Codes that do not ask to try again. */
     faults: codes,
     answered: () => answered,
-    /** Resolves once a message of each client was accepted from now on. */
+    /** Resolves once each client has had another message accepted. */
     everyoneAccepted() {
       all = new Set()
       everyone = Promise.withResolvers()

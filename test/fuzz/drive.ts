@@ -3,7 +3,7 @@ import type { Operation } from './operations.ts'
 import type { Random } from './random.ts'
 import type { Known } from './values.ts'
 
-/** Every code that a client may be shown while nothing is wrong with the server. */
+/** Every code that a client may get while nothing is wrong with the server. */
 const codes = new Set([
   'GRAPHQL_PARSE_FAILED',
   'GRAPHQL_VALIDATION_FAILED',
@@ -20,16 +20,16 @@ const codes = new Set([
 
 export interface Outcome {
   readonly transport: string
-  /** The codes of its errors; none where it succeeded. */
+  /** The codes of its errors. Empty if it succeeded. */
   readonly codes: readonly string[]
 }
 
-/** An answer that no operation may get. */
+/** An answer that must never occur. */
 class Fault extends Error {
   override readonly name = 'Fault'
 }
 
-/** Sends operations by every transport, and remembers the ids and cursors that come back. */
+/** Sends operations over every transport, and remembers the ids and cursors in the results. */
 export function createDriver(
   client: GraphQLClient,
   random: Random,
@@ -64,7 +64,7 @@ export function createDriver(
     return collect({ next: () => stream.next(), close: () => void stream.close() }, () => clearTimeout(timer))
   }
 
-  /** The first results. A stream that is closed while it is read ends with an error of the client's own. */
+  /** The first results. Closing a stream while it is read causes an error of the client itself. */
   async function collect(
     stream: { next(): Promise<GraphQLResult | undefined>; close(): void },
     done: () => void,
@@ -108,7 +108,7 @@ export function createDriver(
   }
 }
 
-/** The ids that an answer names in fields of ours: the keys of free JSON may be anything. Workers are everybody's. */
+/** The ids in fields of our schema: keys of free JSON may be anything. Workers belong to no tenant. */
 function idsIn(value: unknown): string[] {
   if (typeof value !== 'object' || value === null) return []
   return Object.entries(value).flatMap(([key, inner]) => {
@@ -117,7 +117,7 @@ function idsIn(value: unknown): string[] {
   })
 }
 
-/** Keeps some of the ids, cursors and names in a result: all of them would let the newest drown in the oldest. */
+/** Keeps some of the ids, cursors and names in a result, so that new ones are not outnumbered by old ones. */
 function harvest(value: unknown, known: Known, random: Random): void {
   if (Array.isArray(value)) for (const each of value) harvest(each, known, random)
   if (typeof value !== 'object' || value === null) return
@@ -129,7 +129,7 @@ function harvest(value: unknown, known: Known, random: Random): void {
   }
 }
 
-/** Sixty of each kind are enough; a new one takes the place of an old one. */
+/** Sixty of each kind are enough. A new one replaces an old one. */
 function keep(list: string[], value: string, random: Random): void {
   if (list.includes(value)) return
   const kind = /^[a-z]+_/.exec(value)?.[0] ?? ''

@@ -26,7 +26,7 @@ test('[FUZ2] malformed frames and messages close the socket that sent them, and 
   for (let socket = 0; socket < sockets; socket += 1) {
     codes.add(await abuse(Array.from({ length: 1 + random.below(8) }, next), random.chance(0.7)))
   }
-  // 1011 and 4500 would say that the server had broken down.
+  // 1011 and 4500 would mean that the server had broken down.
   expect(
     [...codes].filter((code) => code === 1011 || code === 4500),
     `seed ${seed}`,
@@ -47,7 +47,7 @@ test('[FUZ3] malformed requests to open a socket are answered or cut off, and ne
   await server.assertSound()
 }, 600_000)
 
-/** Sends the frames as they are, and gives the code with which the socket was closed. */
+/** Sends the frames unchanged, and returns the code with which the socket was closed. */
 async function abuse(frames: readonly Buffer[], isGreeted: boolean): Promise<number> {
   const socket = new WebSocket(server.url.replace('http', 'ws'), 'graphql-transport-ws')
   socket.on('error', () => {})
@@ -60,7 +60,7 @@ async function abuse(frames: readonly Buffer[], isGreeted: boolean): Promise<num
   }
   const connection = await raw
   for (const frame of frames) if (connection.writable) connection.write(frame)
-  // What is in the pipe is read before the close that follows it.
+  // Data in the pipe is read before the close that follows it.
   socket.close()
   const cut = setTimeout(() => socket.terminate(), 500)
   const [code] = await closed

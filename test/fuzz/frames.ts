@@ -9,7 +9,7 @@ export function createFrames(random: Random): () => Buffer {
     return bytes(1 + random.below(200))
   }
 
-  /** Reserved bits, unknown opcodes, control frames that are too long or in pieces, lengths that are not true. */
+  /** Reserved bits, unknown opcodes, control frames that are too long or fragmented, wrong lengths. */
   function oddFrame(): Buffer {
     const first = random.below(256)
     const isMasked = random.chance(0.7)
@@ -76,7 +76,7 @@ export function createFrames(random: Random): () => Buffer {
     return random.chance(0.5) ? text.slice(0, at) : `${text.slice(0, at)}\u0000${text.slice(at)}`
   }
 
-  /** A whole text frame of a client, masked as the protocol wants it. */
+  /** A complete text frame of a client, masked as the protocol requires. */
   function frame(payloadBytes: Buffer): Buffer {
     const mask = bytes(4)
     const head =
@@ -91,7 +91,7 @@ export function createFrames(random: Random): () => Buffer {
   }
 }
 
-/** Requests to open a socket, and other first lines, that are wrong in one way or another. */
+/** Requests to open a socket, and other first lines, each wrong in some way. */
 export function createOpenings(random: Random): () => string {
   const hosts = [
     '127.0.0.1',

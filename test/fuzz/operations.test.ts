@@ -29,7 +29,7 @@ beforeAll(async () => {
 })
 afterAll(() => server.stop())
 
-/** A token, and not a key: random operations would revoke it. */
+/** A token instead of a key, because random operations would revoke a key. */
 async function bearer(claims: Record<string, unknown>): Promise<string> {
   const token = new SignJWT({ scopes: ['READ', 'RUN', 'APPROVE', 'MANAGE'], ...claims })
     .setProtectedHeader({ alg: 'HS256' })
@@ -39,12 +39,12 @@ async function bearer(claims: Record<string, unknown>): Promise<string> {
 }
 
 test('[FUZ1] random operations of two tenants get data or a coded error, and nothing of the other', async () => {
-  // Of both: each tries the ids and cursors of the other.
+  // Shared by both: each tries the ids and cursors of the other.
   const known: Known = { ids: [], cursors: [], names: [] }
   const owners = new Map<string, number>()
   const counts = new Map<string, number>()
   const faults: string[] = []
-  // A fuzzer that is always refused proves little: it goes on until enough of its operations have succeeded.
+  // A fuzzer that is always refused proves little, so it continues until enough operations have succeeded.
   const hasProved = () =>
     (counts.get('query data') ?? 0) > operations / 20 && (counts.get('mutation data') ?? 0) > operations / 100
   for (const [tenant, client] of tenants.entries()) {
@@ -52,7 +52,7 @@ test('[FUZ1] random operations of two tenants get data or a coded error, and not
     known.ids.push(id)
     owners.set(id, tenant)
   }
-  // Each client has its own random choices, so that they don't depend on which one is answered first.
+  // Each client has its own random choices, which do not depend on the order of answers.
   const clients = Array.from({ length: atOnce }, async (_, index) => {
     const random = createRandom(seed + index)
     const next = createOperations(schema, random, known)
@@ -80,7 +80,7 @@ test('[FUZ1] random operations of two tenants get data or a coded error, and not
   expect(hasProved(), JSON.stringify(Object.fromEntries(counts))).toBe(true)
 }, 3_600_000)
 
-/** Something to find: an agent with a conversation and a run. Returns the agent's id. */
+/** Data to find: an agent with a conversation and a run. Returns the agent's id. */
 async function createSomething(client: GraphQLClient): Promise<string> {
   const { createAgent } = await client.data(
     'mutation ($input: CreateAgentInput!) { createAgent(input: $input) { agent { id } } }',

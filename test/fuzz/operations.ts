@@ -31,7 +31,7 @@ export function createOperations(schema: GraphQLSchema, random: Random, known: K
     const kind = random.pick(['query', 'query', 'query', 'mutation', 'mutation', 'mutation', 'subscription'] as const)
     const variables: Record<string, unknown> = {}
     const declared: string[] = []
-    /** Variables rather than literals: they can carry any value, also one that no literal can. */
+    /** Uses variables instead of literals, because they can have any value. */
     const argumentsOf = (field: GraphQLField<unknown, unknown>): string => {
       const given = field.args.flatMap((argument) => {
         const isRequired = isNonNullType(argument.type) && argument.defaultValue === undefined
@@ -66,7 +66,7 @@ export function createOperations(schema: GraphQLSchema, random: Random, known: K
       if (isObjectType(type) && type.name === 'PageInfo') parts.push('endCursor')
       return `{ ${parts.join(' ')} }`
     }
-    /** Deleting is rarer: what is gone can only be refused. */
+    /** Deleting is rarer, because operations on deleted objects can only be refused. */
     const pickField = (fields: readonly GraphQLField<unknown, unknown>[]): GraphQLField<unknown, unknown> => {
       const field = random.pick(fields)
       return field.name.startsWith('delete') && random.chance(0.9) ? pickField(fields) : field

@@ -6,7 +6,7 @@ export interface Random {
   pick<Value>(values: readonly Value[]): Value
 }
 
-/** mulberry32: small, fast, and good enough to wander through a schema. */
+/** mulberry32: small, fast, and good enough for this. */
 export function createRandom(seed: number): Random {
   let state = seed >>> 0
   const next = (): number => {

@@ -6,19 +6,19 @@ import { spawnMain, type ServerProcess } from '../support/server-process.ts'
 /** Repeats a run: the seed is part of every failure's message. */
 export const seed = Number(process.env['HOLDPOINT_FUZZ_SEED'] ?? Math.floor(Math.random() * 2 ** 31))
 
-/** How much longer than in `npm test`: `npm run test:fuzz` sets it. */
+/** How much longer than `npm test`. `npm run test:fuzz` sets it. */
 export const factor = Number(process.env['HOLDPOINT_FUZZ'] ?? 1)
 
 export interface FuzzedServer {
   readonly url: string
   readonly client: GraphQLClient
   readonly database: OpenDatabase
-  /** Throws where the process has ended, does not answer, or logged something that must not happen. */
+  /** Throws if the process has ended, does not answer, or logged something that must not happen. */
   assertSound(options?: { readonly besidesErrors?: boolean }): Promise<void>
   stop(): Promise<void>
 }
 
-/** A server as a process of its own: what ends it does not end the test. */
+/** A server in a separate process, so that its end does not end the test. */
 export async function startFuzzedServer(
   env: Readonly<Record<string, string>> = {},
   authorization?: string,
@@ -47,8 +47,8 @@ export async function startFuzzedServer(
 }
 
 /**
- * Faults of the server's own. A client's mistake is not our error; a failing database is, and
- * `besidesErrors` says that it did.
+ * Errors of the server itself. A client's mistake is not one; a failing database is, and `besidesErrors` says that it
+ * failed.
  */
 function badLines(server: ServerProcess, besidesErrors: boolean): string[] {
   const bad = besidesErrors ? /unhandled|uncaught|this is a bug/i : /unhandled|uncaught|this is a bug|"level":[56]0/i

@@ -10,7 +10,7 @@ import {
 import { idPrefixes } from '../../src/domain/ids.ts'
 import type { Random } from './random.ts'
 
-/** Ids and cursors that the server has given out: operations that name real things reach further. */
+/** Ids and cursors that the server has returned: operations with real ids reach further. */
 export interface Known {
   readonly ids: string[]
   readonly cursors: string[]
@@ -61,7 +61,7 @@ const urls = [
   '',
 ]
 
-/** A value for an input of this type: mostly one that the type takes, sometimes one that it does not. */
+/** A value for an input of this type: usually a valid one, sometimes not. */
 export function createValues(random: Random, known: Known) {
   function valueOf(type: GraphQLInputType, name: string, depth = 0): unknown {
     if (isNonNullType(type)) return random.chance(0.01) ? null : valueOf(type.ofType, name, depth)
@@ -115,7 +115,7 @@ export function createValues(random: Random, known: Known) {
     }
   }
 
-  /** Mostly the id of something that exists and fits the name of the input: `agentId` an agent's, `id` any. */
+  /** Usually the id of an existing object that fits the name of the input: an agent's for `agentId`, any for `id`. */
   function idOf(name: string): string {
     const fitting = known.ids.filter((id) => prefixesOf(name).some((prefix) => id.startsWith(`${prefix}_`)))
     if (fitting.length > 0 && random.chance(0.8)) return random.pick(fitting)

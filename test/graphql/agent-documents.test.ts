@@ -48,7 +48,7 @@ async function createAgent() {
   return (await ground.run(create, { input })).createAgent.agent
 }
 
-/** What must be the same in a copy: everything without an identity of its own. */
+/** What must be equal in a copy: everything except identities. */
 function contentsOf({ id: _id, key: _key, mainConversation: _main, blocks, tools, ...agent }: any) {
   return {
     ...agent,
@@ -142,7 +142,7 @@ describe('upsertAgent', () => {
       '{ agents(filter: { key: "once" }) { totalCount nodes { key blocks { label } } } }',
     )
     expect(found).toEqual({ totalCount: 1, nodes: [{ key: 'once', blocks: [{ label: 'a' }] }] })
-    // Another tenant has keys of its own.
+    // Another tenant has its own keys.
     const input = { key: 'once', agent: base }
     const { upsertAgent } = await ground.run(upsert, { input }, ground.stranger)
     expect(upsertAgent.agent.id).not.toBe(agents[0].id)

@@ -9,7 +9,7 @@ import { deferred, type Deferred } from '../../src/util/deferred.ts'
 import { ConversationReader } from '../live/conversation-reader.ts'
 
 const handle = 'talk/branches'
-/** Texts to which the model does not answer before it is told to, or cancelled. */
+/** Texts that the model does not answer until it is told to, or cancelled. */
 const held = new Map<string, Deferred<void>>()
 const failing = new Set<string>()
 let answers = 0
@@ -106,12 +106,12 @@ test('[BRA1] an edited message starts another version of its turn, and the model
   expect(third.versions).toHaveLength(1)
   expect(third.previousRun.id).toBe(second.id)
   expect(newest.previousRun).toEqual(second.previousRun)
-  // What is on another branch stays readable.
+  // Other branches stay readable.
   expect(await talk.messages(two.run.id)).toMatchObject([{ text: 'two', inContext: false }, { inContext: false }])
   const positions = after.messages.nodes.map((message: any) => message.position)
   expect(positions).toEqual(positions.toSorted((a: number, b: number) => a - b))
 
-  // Which branch is current is a choice: of the later turns, those come back that were there.
+  // Selecting a branch brings back the later turns that were on it.
   expect(await select(second.id)).toMatchObject({ __typename: 'SelectBranchSuccess' })
   expect((await show(id)).messages).toEqual(before.messages)
   expect((await show(id)).latestRun).toEqual(before.latestRun)
@@ -260,7 +260,7 @@ interface Turn {
   readonly previous: Turn | undefined
   readonly text: string
   runId: string
-  /** What is on the branch after this turn, and what of it the model sees. */
+  /** The messages on the branch after this turn, and those that the model sees. */
   messages: string[]
   inContext: string[]
   status: string

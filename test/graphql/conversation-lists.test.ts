@@ -17,7 +17,7 @@ const day = (n: number) => new Date(Date.UTC(2026, 0, n))
 const shown = (n: number) => day(n).toISOString()
 
 let tenants = 0
-/** Three conversations, made on the days 1, 2 and 3. The first was active on day 9, and the second is archived. */
+/** Three conversations, created on days 1, 2 and 3. The first was active on day 9, and the second is archived. */
 async function createTenant() {
   const tenantId = await make.tenant(`conversation lists ${(tenants += 1)}`)
   const api = createExecutor(ground, tenantId)

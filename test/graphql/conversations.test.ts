@@ -111,7 +111,7 @@ describe('deleting what a run holds', () => {
 
       let deleting: Promise<unknown> | undefined
       await ground.db.transaction().execute(async (trx) => {
-        // A worker's checkpoint: it holds the run, and then reaches for the conversation by foreign key.
+        // Like a worker's checkpoint: it locks the run, and then the conversation through the foreign key.
         await trx.updateTable('runs').set({ next_seq: 2 }).where('id', '=', busy.runId).execute()
         deleting =
           what === 'agent'

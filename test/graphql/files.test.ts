@@ -16,7 +16,7 @@ beforeAll(async () => {
 })
 afterAll(() => app.stop())
 
-/** A PNG of the given size in pixels, as far as its header says. */
+/** A PNG whose header states the given size in pixels. */
 function png(width: number, height: number, bytes = 9_000): Buffer {
   const image = Buffer.alloc(bytes, `${width}x${height}`)
   image.write('\x89PNG\r\n\x1a\n', 0, 'latin1')
@@ -110,7 +110,7 @@ describe('content of messages', () => {
     expect(run.messages.nodes[0]).toEqual({ text: 'look', content })
     const image = run.messages.nodes[0].content[3]
     expect(image.imageUrl).toBe(image.file.url)
-    // The demo model reads no images: they are described, and documents of text are read to it.
+    // The demo model cannot read images, so they are described. Text documents are given as text.
     expect(run).toMatchObject({ status: 'COMPLETED' })
     expect(run.answer).toContain('[image at https://example.com/a.png. You cannot see images.]')
     expect(run.answer).toContain('<document type="text/plain">\nshort\n</document>')
@@ -339,7 +339,7 @@ describe('how long content is kept', () => {
       const url = dataUrl('application/pdf', png(5, round))
       const conversations = [await createConversation(), await createConversation(), await createConversation()]
       for (const id of conversations) await upload(id, url)
-      // One more upload at the same time either keeps the content or brings it back.
+      // Another upload at the same time either keeps the content or stores it again.
       const survivor = await createConversation()
       const [kept] = await Promise.all([upload(survivor, url), ...conversations.map(clear)])
       expect((await download(kept.url)).status).toBe(200)

@@ -91,13 +91,13 @@ test('[BRA7] a fork has the turns up to that of the message, with new ids and wi
   expect(copy.blocks).toMatchObject([{ label: 'human', value: 'Ann', conversation: { id: conversation.id } }])
   expect(copy.blocks[0].id).not.toBe(original.blocks[0].id)
 
-  // Its stream is another view of the same record.
+  // The stream is another view of the same record.
   const reader = await readToEnd(app, run.id)
   expect(reader.end).toBe('COMPLETED')
   expect(reader.stored).toEqual(await storedTexts(app, run.id))
   expect(reader.types.filter((type) => type === 'ToolCallChanged')).toHaveLength(1)
 
-  // Each goes on without the other.
+  // Each continues independently.
   const next = await talk.start(conversation.id, 'three')
   const asked = await model.nextCall()
   expect(asked.request.messages.filter(({ role }) => role === 'user')).toHaveLength(2)
@@ -108,7 +108,7 @@ test('[BRA7] a fork has the turns up to that of the message, with new ids and wi
 })
 
 test('[BRA8] a fork decides about every column of what it copies', async () => {
-  /** Given by the statement, or left to their defaults: they belong to the original alone. */
+  /** Set by the statement or left at their defaults, because they belong only to the original. */
   const others: Record<keyof typeof copiedColumns, readonly string[]> = {
     files: ['conversation_id', 'created_at', 'expires_at'],
     runs: [

@@ -10,7 +10,7 @@ import { schema } from '../../src/graphql/schema.ts'
 import { createGround, type Ground } from '../support/execute.ts'
 import { createFixtures } from '../support/fixtures.ts'
 
-/** Stands in every column that can be large, so that a row that holds it was loaded whole. */
+/** In every column that can be large, so that a row that contains it was loaded completely. */
 const large = 'LARGE'.repeat(2_000)
 
 let ground: Ground

@@ -26,7 +26,7 @@ type Conversation = Awaited<ReturnType<typeof createTenant>>['conversation']
 
 const success = { status: 'SUCCESS' as const, stdout: [], stderr: [], truncated: false, durationMs: 12 }
 
-/** A turn whose one step made three calls, of which two had to wait: all nine types of messages but the summary. */
+/** A turn with one step and three calls, of which two had to wait: all nine types of messages except the summary. */
 async function createTurn(conversation: Conversation) {
   const run = await make.run(conversation, { status: 'COMPLETED', stop_reason: 'END_TURN' })
   await make.step(run, { index: 0 })
@@ -267,7 +267,7 @@ describe('messages', () => {
     const one = await api.statements(query, variables)
     for (let more = 0; more < 9; more += 1) await createTurn(conversation)
     expect(await api.statements(query, variables)).toBe(one)
-    // Two of them load what the messages and the returns say.
+    // Two of them load the content of the messages and returns.
     expect(one).toBeLessThanOrEqual(10)
   })
 

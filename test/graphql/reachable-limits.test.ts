@@ -11,7 +11,7 @@ beforeAll(async () => {
 })
 afterAll(() => app.stop())
 
-/** The longest characters that count as one, so that a limit of characters is as many bytes as it can be. */
+/** Characters with the most bytes, so that a limit of characters is as many bytes as possible. */
 const text = (length: number): string => '語'.repeat(length)
 /** JSON of exactly this many bytes. */
 const json = (bytes: number, start: object = {}): object => {

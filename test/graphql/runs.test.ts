@@ -21,7 +21,7 @@ beforeAll(async () => {
 afterAll(() => ground.close())
 
 let tenants = 0
-/** A tenant of the test's own, with an agent, and a conversation with nothing in it. */
+/** The test's own tenant, with an agent and an empty conversation. */
 async function createTenant() {
   const tenantId = await make.tenant(`runs ${(tenants += 1)}`)
   const agent = await make.agent({ tenant_id: tenantId })
@@ -450,7 +450,7 @@ describe('why a conversation and an agent last stopped', () => {
     ])
     expect(await show()).toEqual({ agent: 'REQUIRES_APPROVAL', conversation: 'REQUIRES_APPROVAL' })
 
-    // It goes on: nothing has stopped since.
+    // It continues: nothing has stopped since.
     await setOld({ status: 'RUNNING' })
     await ground.db.updateTable('tool_calls').set({ status: 'RUNNING' }).where('run_id', '=', old.id).execute()
     expect(await show()).toEqual({ agent: 'REQUIRES_APPROVAL', conversation: 'REQUIRES_APPROVAL' })

@@ -81,7 +81,7 @@ describe('tool calls', () => {
         scope: 'RUN',
         reason: null,
         editedArguments: { sum: 5 },
-        // What an approved call returned is the tool's word, not the decision's.
+        // The return of an approved call comes from the tool, not from the decision.
         toolReturn: null,
         status: null,
         decidedBy: 'Grace',

@@ -19,7 +19,7 @@ const ask = defineTool({ name: 'ask', description: 'Waits.', parameters: { type:
 let database: OpenDatabase
 /** The database of the first process, which only serves readers: any of its statements may fail. */
 let readersDatabase: FailingDatabase
-/** The database of the second process: only statements that nobody but readers sends may fail. */
+/** The database of the second process, where only statements that readers send may fail. */
 let mixedDatabase: FailingDatabase
 /** Readers connect to either of the first two. The last two drive runs. */
 let apps: TestApp[]
@@ -84,7 +84,7 @@ const operation: fc.Arbitrary<Operation> = fc.oneof(
   { weight: 2, arbitrary: fc.record({ do: fc.constant('wait') }) },
 )
 
-/** A client that may be slow. An event that did not come in time is still awaited by the next read. */
+/** A client that may be slow. The next read still waits for an event that did not arrive in time. */
 class SlowReader {
   readonly reader = new Reader()
   readonly #run: string
@@ -98,7 +98,7 @@ class SlowReader {
     this.#stream = openRunEvents(app, { run })
   }
 
-  /** Stops early if no event comes in time. False at the end of the stream. */
+  /** Stops early if no event arrives in time. False at the end of the stream. */
   async read(events: number, waitMs: number): Promise<boolean> {
     for (let count = 0; count < events; count += 1) {
       this.#next ??= this.#stream.next().catch(asUnavailable)
@@ -112,7 +112,7 @@ class SlowReader {
     return true
   }
 
-  /** The connection breaks and events under way are lost. The client resumes at its cursor, at any process. */
+  /** The connection breaks and events in transit are lost. The client resumes at its cursor, at any process. */
   async drop(app: TestApp): Promise<void> {
     this.#next?.catch(() => {})
     this.#next = undefined
@@ -157,7 +157,7 @@ class Writer {
     }
     const type = kind === 'say' ? 'text' : kind === 'think' ? 'reasoning' : 'arguments'
     this.#call.part({ type, item: this.#item, text })
-    // Workers that were replaced have not noticed yet, and go on writing.
+    // Workers that were replaced have not noticed yet, and keep writing.
     for (const call of this.#replaced) call.part({ type: 'text', item: 'stale', text: 'STALE' })
   }
 
@@ -180,7 +180,7 @@ class Writer {
     this.#calls = 0
   }
 
-  /** Another worker takes the run, as if the first had been given up, while the first goes on writing. */
+  /** Another worker takes the run, as if the first had been given up, while the first keeps writing. */
   async replace(): Promise<void> {
     const { uuid } = decodeId(this.#run) as { uuid: string }
     await sql`update runs set lease = null, worker_id = null where id = ${uuid}`.execute(database.db)
@@ -259,6 +259,6 @@ const numRuns = Number(process.env['STREAM_RUNS'] ?? 12)
 
 test('[STR1] after any writes, pauses, drops, slow reads, failing statements and switches of process, readers have the stored texts', async () => {
   const property = fc.asyncProperty(fc.array(operation, { minLength: 5, maxLength: 40, size: 'max' }), play)
-  // Shrinking a failure takes many more runs, so it ends at the first one.
+  // Shrinking a failure would take many more runs, so it stops at the first one.
   await fc.assert(property, { numRuns, plugins: [fc.timeout(15_000)], endOnFailure: true })
 }, 600_000)

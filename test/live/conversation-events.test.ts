@@ -119,7 +119,7 @@ test('[CEV1] runs are sent one after another in the order in which they hold the
     ...turn('patient', 'three'),
   ])
 
-  // A stream that is resumed at any of the cursors sends the rest.
+  // A stream resumed at any of the cursors sends the rest.
   const again = follow(id, lastCursor)
   for (const [run, name] of stream.names) again.names.set(run, name)
   await again.until('first CANCELLED')

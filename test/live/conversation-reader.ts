@@ -7,8 +7,8 @@ const events = `__typename cursor ... on RunEvent { runId } ... on RunEntry { se
   ... on BranchChanged { lastSharedMessage { position } } ... on QueueChanged { queue { id } }`
 
 /**
- * A client of a conversation as the contract describes it: it starts with nothing, adds messages, drops and loads them
- * when the branch changes, and replaces the queue. It throws if an entry of a run is skipped or repeated.
+ * A client of a conversation as the contract describes it: it starts empty, adds messages, drops and loads them when
+ * the branch changes, and replaces the queue. It throws if an entry of a run is skipped or repeated.
  */
 export class ConversationReader {
   readonly #client: GraphQLClient
@@ -36,7 +36,7 @@ export class ConversationReader {
     return { socket, stream }
   }
 
-  /** Events under way are lost. The next read resumes at the cursor of the last event. */
+  /** Events in transit are lost. The next read resumes at the cursor of the last event. */
   async drop(): Promise<void> {
     this.#next?.catch(() => {})
     this.#next = undefined
@@ -44,7 +44,7 @@ export class ConversationReader {
     this.#connection = undefined
   }
 
-  /** Reads until the messages and the queue are these, or nothing comes for too long. */
+  /** Reads until the messages and the queue are as expected, or nothing arrives for too long. */
   async readUntil(ids: readonly string[], queue: readonly string[] = []): Promise<void> {
     const isThere = () => String(this.ids()) === String(ids) && String(this.queue) === String(queue)
     while (!isThere()) {

@@ -35,7 +35,7 @@ function follow(id: string, after: string, more = '') {
       if (result?.errors) throw new Error(result.errors[0]!.extensions.code)
       return result?.data.conversationEvents
     },
-    /** The events up to one that fits, which is the last. */
+    /** The events up to and including the first that matches. */
     async until(fits: (event: any) => boolean): Promise<any[]> {
       const read: any[] = []
       for (;;) {
@@ -111,12 +111,12 @@ test('[CEV4] a message that waits, starts or is cancelled changes the queue, whi
   await talk.cancel({ runId: second })
   expect(queueOf(await stream.next())).toEqual(['third'])
 
-  // Events that follow a queue resume with the queue that they know.
+  // Cursors after a change of the queue include the known queue.
   call.say('yes')
   const delta = await stream.next()
   expect(delta).toMatchObject({ __typename: 'TextDelta', runId: first })
   const resumed = follow(id, delta.cursor)
-  // A reader who was away for two changes gets one; one who knows the queue gets none.
+  // A reader that was away for two changes gets one event. One that knows the queue gets none.
   const behind = follow(id, one.cursor)
   expect(queueOf(await behind.next())).toEqual(['third'])
   const shown = await show(id)
@@ -128,7 +128,7 @@ test('[CEV4] a message that waits, starts or is cancelled changes the queue, whi
   for (const reader of [stream, resumed, behind, current]) {
     const read = await reader.until(ends(third))
     expect(read.filter(ofType('QueueChanged')).map(queueOf)).toEqual([[]])
-    // The message leaves the queue before its run is heard of.
+    // The message leaves the queue before the first event of its run.
     expect(read.findIndex(ofType('QueueChanged'))).toBeLessThan(read.findIndex((event) => event.runId === third))
     await reader.close()
   }
@@ -158,7 +158,7 @@ test('[CEV5] a change of branch is sent once, with the last message that stays, 
   const [regenerated] = await stream.until(ends(another.run.id))
   expect(regenerated).toMatchObject({ __typename: 'BranchChanged', lastSharedMessage: { id: secondAnswer.id } })
 
-  // Two choices while a reader is away are one event for it, and none if they undo each other.
+  // Two selections while a reader is away are one event for it, and none if they undo each other.
   const before = (await show(id)).lastCursor
   await mutate('selectBranch', { runId: edited.run.id })
   const between = (await show(id)).lastCursor

@@ -19,7 +19,7 @@ let api: TestApp
 let worker: TestApp
 let talk: Talk
 
-/** While it is set, the poll for stored entries and the sweep's look for cancels wait for it. */
+/** While this is set, the poll for stored entries and the sweep's search for cancels wait for it. */
 let gate: Promise<void> | undefined
 
 beforeAll(async () => {

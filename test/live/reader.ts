@@ -17,8 +17,8 @@ const document = `subscription ($run: ID!, $after: EventCursor, $deltas: Boolean
 const ended = ['COMPLETED', 'FAILED', 'CANCELLED']
 
 /**
- * A client as the contract describes it: it applies events one by one, keeps only what they built, and resumes at the
- * cursor of the last one. It throws if an event does not fit the events before it.
+ * A client as the contract describes it: it applies events one by one, keeps only the result, and resumes at the cursor
+ * of the last one. It throws if an event does not fit the previous ones.
  */
 export class Reader {
   /** Text that is being written, by the id of its message or call. */
@@ -134,7 +134,7 @@ export function openRunEvents(
   }
 }
 
-/** Applies events until `fits` is true, or to the end. */
+/** Applies events until `fits` returns true, or to the end. */
 export async function readUntil(stream: OpenStream, reader: Reader, fits: (reader: Reader) => boolean): Promise<void> {
   while (!fits(reader)) {
     const event = await stream.next()

@@ -158,7 +158,7 @@ test('[STR10] a reader that waits at the end does not hide the beginning from on
   const after = { runId: run.id, seq: 1, item: 0, offset: 0 }
   const atEnd = followRun(ground.context, { id: run.id, conversationId: run.conversation_id }, { after, deltas: false })
   const parked = atEnd.next()
-  // Joins the read that is under way: when it is over, the reader at the end waits.
+  // Joins the current read. When it is over, the reader at the end waits.
   await ground.context.hub.tail(run.id)!.read(1, async () => ({ events: [], cut: false, finished: false }))
   const late = followRun(
     ground.context,
@@ -185,7 +185,7 @@ test('[STR11] a reader that waits gets the entries that another reader of the ru
     ),
   )
   const waiting = readers.map((reader) => seqsOf(reader, 3))
-  // Joins the read that both have under way: when it is over, both wait.
+  // Joins the current read of both. When it is over, both wait.
   await ground.context.hub.tail(run.id)!.read(1, async () => ({ events: [], cut: false, finished: false }))
   // The step is restarted and the run ends, in one packed row.
   await make.log(run, 2, [{ type: 'stepRestarted', index: 0, attempt: 2 }, ending])

@@ -9,8 +9,8 @@ import { createLog } from '../../src/util/log.ts'
 import { createMemoryNetwork, type MemoryNetwork } from '../support/memory-bus.ts'
 
 /**
- * Two processes that have nothing but the relay between them: no database, no poll and no sweep that would find what
- * the relay did not pass on. A message that is not relayed makes its test wait for ever.
+ * Two processes that share nothing but the relay: no database, no poll and no sweep that would find what the relay
+ * lost. If a message is not relayed, its test waits forever.
  */
 let network: MemoryNetwork
 let reading: Hub
@@ -32,12 +32,12 @@ beforeEach(async () => {
   }
   reading = await open()
   writing = await open()
-  // The first process has answered the second: now each knows of the other.
+  // The first process has answered the second, so each knows of the other.
   await met.promise
   network.isLost = () => false
 })
 
-/** What a listener was called with, one by one. */
+/** The arguments of a listener's calls, one by one. */
 function collect<Value>() {
   const values: Value[] = []
   let added = deferred()
@@ -70,7 +70,7 @@ test('[BUS12] a stop request that its own process can answer is not sent to othe
   writing.onStopRequest('run', stops.listener)
   writing.requestStop('run')
   await stops.next()
-  // Whatever is sent after it would come after it.
+  // Messages arrive in the order in which they are sent.
   reading.requestStop('other')
   await expect.poll(() => sent.filter((type) => type === 'stop').length).toBe(1)
 })
@@ -78,7 +78,7 @@ test('[BUS12] a stop request that its own process can answer is not sent to othe
 test('[BUS13] processes that have readers of the run are told that entries were stored', async () => {
   const wakeUps = collect<WakeUp>()
   reading.listen('run', wakeUps.listener)
-  // The second look, which makes up for entries that were stored before others knew of this reader.
+  // The second look, which finds entries that were stored before others knew of this reader.
   expect(await wakeUps.next()).toBe('stored')
   const before = reading.tail('run')!.announcements
   writing.runChanged('run')

@@ -162,7 +162,7 @@ test('[STR7] server-sent events carry the same events as a WebSocket', async () 
   for (const word of ['over ', 'both ', 'wires']) {
     call.say(word)
     said += word
-    // Read it before the message is stored: after that, it would be sent whole.
+    // Must be read before the message is stored, because it would be sent as a whole after that.
     await expect.poll(() => reader.deltas.join('')).toBe(said)
   }
   call.finish()

@@ -37,7 +37,7 @@ afterAll(async () => {
 beforeEach(() => failing.recover())
 
 interface Events {
-  /** The next event; undefined at the end. Throws what the server sent in the place of an event. */
+  /** The next event. Undefined at the end. Throws the error that the server sent instead of an event. */
   next(): Promise<any>
   close(): Promise<void>
 }
@@ -93,9 +93,7 @@ async function startRun(conversation: string) {
 describe.each(Object.keys(transports) as (keyof typeof transports)[])('over %s', (transport) => {
   const open = transports[transport]
 
-  /**
-   * The texts of a run that goes on to its end while statements fail. Throws where an entry is missing or came twice.
-   */
+  /** The texts of a run that continues to its end while statements fail. Throws if an entry is missing or repeated. */
   async function readWhileFailing(events: Events, finish: () => Promise<void>): Promise<Reader['stored']> {
     const reader = new Reader()
     reader.apply(await events.next())

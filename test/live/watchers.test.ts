@@ -207,7 +207,7 @@ test.each(['approvalInbox(agentIds: $ids)', 'runChanges(since: "2026-01-01T00:00
     const stream = await api.events(`subscription ($ids: [ID!]) { ${field} { __typename } }`, { ids })
     expect((await stream.next())!.errors![0]!.extensions).toEqual({ code: 'NOT_FOUND', id: 'x' })
     stream.close()
-    // The load that would be orphaned has failed by the time a later statement has its answer.
+    // By the time a later statement has its result, the load that would be orphaned has failed.
     await api.data('{ agents { totalCount } }')
     process.off('unhandledRejection', note)
     expect(unhandled).toEqual([])

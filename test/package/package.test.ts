@@ -32,7 +32,7 @@ const ask = `mutation ($agentId: ID!, $text: String!) {
   }
 }`
 
-/** Serves in its own way, has a typed tool called over HTTP and a stream opened over a WebSocket, and stops. */
+/** Serves in its own way, calls a typed tool over HTTP, opens a stream over a WebSocket, and stops. */
 const program = `
 import { once } from 'node:events'
 import { createServer } from 'node:http'
@@ -95,7 +95,7 @@ describe('the package', () => {
   }, 300_000)
   afterAll(async () => folder.remove())
 
-  /** Starts a program of the folder with nothing of our environment. */
+  /** Starts a program of the folder with an empty environment. */
   function start(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
     const child = spawn(process.execPath, args, {
       cwd: folder.path,

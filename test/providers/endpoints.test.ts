@@ -17,7 +17,7 @@ import { aRequest, collect, itemsOf } from './speakers.ts'
 
 let folder: TemporaryFolder
 let server: FakeServer
-/** Azure puts the deployment and the version of the API into the address, and the key into a header of its own. */
+/** Azure has the deployment and the API version in the address, and the key in a header of its own. */
 const azurePath = '/openai/deployments/local-model/chat/completions?api-version=2026-01-01'
 beforeAll(async () => {
   folder = await makeTemporaryFolder()

@@ -13,7 +13,7 @@ afterAll(async () => {
   for (const name of names) await started[name].stop()
 })
 
-/** Asks with the exchange so far, and adds the answer to it as the engine would. */
+/** Sends the exchange so far, and adds the answer as the engine would. */
 async function turn(fake: FakeProvider, request: ModelRequest, speak: (call: FakeCall) => void) {
   const parts = collect(fake.provider.stream(request, new AbortController().signal))
   const call = await Promise.race([fake.nextCall(), parts.then(refusedWith(fake))])
@@ -87,7 +87,7 @@ test.each(names)('[PRV14] %s gets its reasoning back exactly, between the calls 
   // Gemini signs what follows a thought instead.
   expect(JSON.stringify(third.body)).toContain(name === 'gemini' ? 'c2lnXw2' : 'and now')
 
-  // The next message: the strict server takes the whole exchange.
+  // With the next message, the strict server accepts the whole exchange.
   await turn(fake, effort(fake, [...third.messages, user('thanks')]), (call) => call.finish())
 })
 
@@ -100,14 +100,14 @@ test.each(names)('[PRV15] an exchange that began with another provider continues
     const next = await turn(started[other], effort(started[other], messages, handle), (call) => {
       call.think('thoughts of another')
       call.say('let me look')
-      // The same ids again and again, and such as not every provider takes.
+      // Repeated ids, and ids that not every provider accepts.
       call.call('echo', { text: 'x' }, { callId: 'call_1' })
       call.call('echo', { text: 'y' }, { callId: `${other}:${'z'.repeat(30)}/1` })
       call.finish()
     })
     messages = next.messages
   }
-  // In the middle of a turn: the calls were another model's.
+  // In the middle of a turn whose calls another model made.
   const { body, messages: after } = await turn(fake, effort(fake, messages), (call) => {
     call.think('my own')
     call.say('I see')
@@ -140,7 +140,7 @@ test.each(names)('[PRV15] %s accepts an exchange that no provider would have pro
         { callId, name: 'echo', failed: false, output: '' },
       ],
     },
-    // An answer of nothing but reasoning, and one of nothing at all.
+    // An answer with only reasoning, and an empty one.
     { role: 'assistant', parts: [{ type: 'reasoning', text: 'hm', provider: { model: fake.handle, data: {} } }] },
     { role: 'assistant', parts: [] },
     { role: 'system', text: 'A word of the operator.' },
@@ -213,7 +213,7 @@ test.each(names)('[PRV17] each request to %s begins with the previous one', asyn
   const marks = /,"cache_control":{"type":"ephemeral"}/g
   const before = body([user('hello')]).replaceAll(marks, '')
   const after = body([user('hello'), ...answeredText('hi'), user('more')]).replaceAll(marks, '')
-  // But for the end of the list and of the body.
+  // Except for the end of the list and of the body.
   expect(after.startsWith(before.replace(/\]}$/, ''))).toBe(true)
 })
 

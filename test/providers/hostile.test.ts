@@ -73,7 +73,7 @@ const answers: Record<keyof typeof fakes, Json[]> = {
 }
 
 interface Mutation {
-  /** Which event, which of its values, and what stands there instead. */
+  /** Which event, which of its values, and its replacement. */
   readonly event: number
   readonly place: number
   readonly value: Json
@@ -86,14 +86,14 @@ const mutations: fc.Arbitrary<Mutation[]> = fc.array(
 
 const attack = fc.record({
   mutations,
-  /** Events that come twice, or not at all. */
+  /** Events that are repeated or missing. */
   order: fc.array(fc.nat(10), { maxLength: 12 }),
   cuts: fc.array(fc.nat(2_000), { maxLength: 5 }),
   junk: fc.option(fc.string({ maxLength: 40, unit: 'binary' }), { nil: '' }),
   end: fc.constantFrom('end', 'break', 'done'),
 })
 
-/** Every value inside a JSON value, as a way to replace it. */
+/** Every value inside a JSON value, as a function that replaces it. */
 function replaceValue(value: Json, place: number, by: Json): Json {
   let left = place
   const visit = (current: Json): Json => {
@@ -157,7 +157,7 @@ describe.each(Object.keys(fakes) as (keyof typeof fakes)[])('a hostile server th
       }),
       { numRuns },
     )
-    // And it still works.
+    // The server still works.
     const outcome = ask()
     const call = await fake.nextCall()
     call.say('hi')

@@ -17,7 +17,7 @@ import type { FakeCall, FakeProvider } from '../support/fake-providers/fake-mode
 import type { Exchange } from '../support/fake-providers/fake-server.ts'
 import { aRequest, fakes } from './speakers.ts'
 
-/** Writes for as long as the client reads, and no faster. Returns when the client has hung up. */
+/** Writes as long as the client reads, and no faster. Returns when the client has disconnected. */
 async function writeEndlessly({ response }: Exchange, chunk: string | Buffer, headers: object = {}): Promise<void> {
   response.on('error', () => undefined)
   response.writeHead(200, { 'content-type': 'text/event-stream', ...headers })
@@ -114,7 +114,7 @@ describe.each(Object.entries(fakes))('limits on an answer of %s', (name, start) 
       response.writeHead(400, { 'content-type': 'application/json', 'content-encoding': 'gzip' })
       response.end(gzipSync('x'.repeat(50 * 1024 ** 2)))
     })
-    // Gemini's SDK reads the whole text before it says that the request was refused.
+    // Gemini's SDK reads the whole body before it reports the refusal.
     expect(outcome).toMatchObject({ error: { type: name === 'gemini' ? 'LLM_ERROR' : 'LLM_BAD_REQUEST' } })
     expect(JSON.stringify(outcome).length).toBeLessThan(2_000)
   })
@@ -163,7 +163,7 @@ test('[PRV35] an answer that takes hours, or consists of thousands of pieces, is
 // 128 MB take seconds, and all adapters share one `fetch`.
 test('[PRV36] a compressed response is cut off by its decompressed size', async () => {
   const fake = await fakes['openai-chat']()
-  // One member of a gzip file may follow another: a kilobyte on the wire for each megabyte.
+  // A gzip file may have several members: one kilobyte on the wire per megabyte.
   const member = gzipSync(`: ${'x'.repeat(1024 ** 2)}\n\n`)
   const outcome = await answerOf(fake, ({ exchange }) =>
     writeEndlessly(exchange, member, { 'content-encoding': 'gzip' }),

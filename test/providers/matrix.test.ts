@@ -129,7 +129,7 @@ test.each(names)('[PRV26] broken arguments, a withheld answer and a refused key 
 
   const first = await talk.start(agent, 'call it badly')
   const one = await fake.nextCall()
-  // Gemini sends arguments as JSON, so they can only be wrong.
+  // Gemini sends arguments as JSON, so they can be wrong but not malformed.
   one.call('echo', name === 'gemini' ? { wrong: 'half' } : '{"text": "hal')
   one.finish()
   const two = await fake.nextCall()
@@ -253,7 +253,7 @@ test.each(names)('[PRV31] two calls under one id keep their own returns with %s'
   const [pending] = await talk.pending(run)
   await talk.submit(run, [{ approve: { toolCallId: pending.id } }])
   const two = await fake.nextCall()
-  // The call that waited is stored after the other one; the model wrote it before.
+  // The waiting call is stored after the other one, although the model wrote it first.
   expect(returnsByCall[name](two.body)).toEqual([
     ['pay', 'pay: A'],
     ['echo', 'echo: B'],
@@ -311,7 +311,7 @@ test.each(names)('[PRV40] %s is shown the arguments that ran, and who changed th
   expect(wireReturns(second.body)).toEqual([`${note}\npay: 5 EUR`])
   second.finish()
   await talk.settled(run)
-  // The next turn is told the same.
+  // The next turn is sent the same.
   const next = await talk.start(agent, 'and?')
   const third = await fake.nextCall()
   expect(wireReturns(third.body)).toEqual([`${note}\npay: 5 EUR`])

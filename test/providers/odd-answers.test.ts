@@ -211,7 +211,7 @@ test.each([
   const parts = collect(
     started[name].provider.stream(aRequest(started[name].handle, 'hello'), new AbortController().signal),
   )
-  // What may pass is tried three times.
+  // Temporary failures are tried three times.
   for (let tries = status === 500 ? 3 : 1; tries > 0; tries -= 1) {
     ;(await started[name].nextCall()).exchange.refuse({ status, body, headers: { 'retry-after-ms': '1' } })
   }

@@ -232,7 +232,7 @@ describe('[PRV23] the catalog', () => {
     for (const handle of ['demo/scripted', 'openai/gpt-5', 'openai-chat/gpt-5', 'anthropic/claude-opus-5-5']) {
       expect(handles).toContain(handle)
     }
-    // What another server has, only that server knows.
+    // Only another server itself knows its models.
     expect(local.models()).toEqual([])
   })
 

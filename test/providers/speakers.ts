@@ -9,17 +9,17 @@ import { startFakeGemini } from '../support/fake-providers/gemini.ts'
 import { startFakeBedrock, startFakeVertex } from '../support/fake-providers/hosted-claude.ts'
 import { startFakeResponses } from '../support/fake-providers/responses.ts'
 
-/** What a model is to come back with. */
+/** What the model should answer. */
 export interface Script {
   readonly think?: string
   readonly say?: string
   readonly calls?: readonly { readonly name: string; readonly args: string }[]
   readonly fail?: Extract<FailureKind, 'rate limit' | 'authentication' | 'bad request' | 'context' | 'server'>
-  /** Says its text and then nothing for ever. */
+  /** Writes its text and then nothing more. */
   readonly stall?: true
 }
 
-/** A provider and the model behind it, which says what it is told to. */
+/** A provider and its model, which says what it is told to. */
 export interface Speaker {
   readonly provider: Provider
   readonly handle: string
@@ -34,7 +34,7 @@ export const fakes = {
   gemini: startFakeGemini,
 } as const
 
-/** Claude where others serve it: another address and other frames around the same format. */
+/** Claude at other hosts: another address, and other frames around the same format. */
 export const hostedFakes = { bedrock: startFakeBedrock, vertex: startFakeVertex } as const
 
 export const speakers: readonly { readonly name: string; readonly start: () => Promise<Speaker> }[] = [
@@ -76,7 +76,7 @@ function fakeSpeaker(fake: FakeProvider): Speaker {
     async *ask(script, signal = new AbortController().signal) {
       const parts = fake.provider.stream(aRequest(fake.handle, 'hello'), signal)[Symbol.asyncIterator]()
       const first = parts.next()
-      // What may pass is tried three times, so it is refused as often.
+      // Temporary failures are tried three times, so this refuses as often.
       for (let tries = isPassing(script.fail) ? 3 : 1; tries > 0; tries -= 1) play(await fake.nextCall(), script)
       yield* rest(await first, parts)
     },
@@ -118,14 +118,14 @@ export function aRequest(model: string, text: string, more: Partial<ModelRequest
   }
 }
 
-/** All that a stream says, except signs of life and counts that come before the end. */
+/** Everything in a stream, except signs of life and counts before the end. */
 export async function collect(parts: AsyncIterable<ModelPart>): Promise<ModelPart[]> {
   const all: ModelPart[] = []
   for await (const part of parts) if (part.type !== 'alive' && part.type !== 'usage') all.push(part)
   return all
 }
 
-/** Items in the order in which they appeared, with all of their text. */
+/** Items in the order in which they appeared, with their complete text. */
 export function itemsOf(parts: readonly ModelPart[]) {
   const items = new Map<string, { type: string; text: string; done: boolean; [key: string]: unknown }>()
   for (const part of parts) {

@@ -16,7 +16,7 @@ describe.each(Object.entries({ ...fakes, ...hostedFakes }))('%s over HTTP', (nam
   })
   afterEach(() => fake.stop())
 
-  /** Lets the test answer one request, and gives all that the provider made of it. */
+  /** Lets the test answer one request, and returns everything that the provider made of it. */
   async function answer(speak: (call: FakeCall) => void): Promise<ModelPart[]> {
     const parts = collect(fake.provider.stream(aRequest(fake.handle, 'hello'), new AbortController().signal))
     speak(await fake.nextCall())

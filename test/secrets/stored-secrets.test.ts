@@ -37,7 +37,7 @@ afterAll(async () => {
   await database.close()
 })
 
-/** A server with these keys on the one database. */
+/** A server with these keys on the shared database. */
 async function withServer(secretKey: string | undefined, work: (ground: Ground) => Promise<void>): Promise<void> {
   const env = {
     HOLDPOINT_ALLOW_PRIVATE_NETWORK: '1',

@@ -8,7 +8,7 @@ const clientOf = ({ keyName }: { readonly keyName: string }) => ({ id: keyName, 
 const tooMany = [expect.objectContaining({ extensions: { code: 'TOO_MANY_OPERATIONS' } })]
 const rateLimited = [expect.objectContaining({ extensions: { code: 'RATE_LIMITED' } })]
 
-/** Many more requests than a slow machine would let pass one by one. */
+/** More requests than a slow machine could make within the limit. */
 function atOnce<Answer>(ask: () => Promise<Answer>): Promise<Answer[]> {
   return Promise.all(Array.from({ length: 30 }, ask))
 }

@@ -9,7 +9,7 @@ import { createHttpServer, type HttpServer, type HttpServerOptions } from '../..
 import { deferred, type Deferred } from '../../src/util/deferred.ts'
 import { createGraphQLClient, type GraphQLClient } from '../support/graphql-client.ts'
 
-/** What the test schema's resolvers and the test meet in. */
+/** The state that the test shares with the resolvers of the test schema. */
 export interface Ground {
   readonly gates: Map<string, Deferred<string>>
   readonly sources: Set<Ticker>
@@ -169,7 +169,7 @@ function createTestSchema(ground: Ground): GraphQLSchema {
         resolve: (_root, { kind }) => fail(kind),
       }),
       rank: t.field({ type: Rank, nullable: true, resolve: () => 'SECRET' as 'LOW' }),
-      // JSON has no way to write it.
+      // JSON cannot express it.
       unwritable: t.field({ type: 'Anything', nullable: true, resolve: () => 1n }),
       greet: t.string({
         args: { input: t.arg({ type: PersonInput, required: true }) },

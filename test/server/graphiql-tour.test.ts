@@ -9,11 +9,11 @@ const ground = await openGround()
 const key = 'hp_a_key_for_the_tour_0123456789'
 const names = tour.map(({ query }) => /^(?:query|mutation|subscription) (\w+)/m.exec(query)![1]!)
 
-// Where there is neither the packaged Chromium nor an installed Chrome, the reason was printed above.
+// If there is neither the packaged Chromium nor an installed Chrome, the reason was printed above.
 describe.skipIf(!ground)("GraphiQL's tour in a browser", () => {
   const { open, assertClean } = ground as Ground
   let server: TestApp
-  // The page is 9 MB: it is opened once, and the tests follow one another on it.
+  // The page is 9 MB, so it is opened once, and the tests use it one after another.
   let page: Page
 
   beforeAll(async () => {

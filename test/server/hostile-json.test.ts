@@ -50,7 +50,7 @@ interface Hostile {
   readonly text: string
   readonly code: string
   readonly message: string
-  /** A WebSocket is closed with this code: nobody knows which operation it was. */
+  /** A WebSocket is closed with this code, because it is unknown which operation it was. */
   readonly closed?: number
 }
 

@@ -23,7 +23,7 @@ it('[SRV26] a key that is no longer valid closes its sockets with 4403 and cuts 
   const cut = expect(streams[0]!.next()).rejects.toThrow()
   await expect.poll(() => ground.sources.size).toBe(4)
 
-  // A database that is away says nothing about keys.
+  // A database that is unavailable tells nothing about keys.
   away = true
   await new Promise((resolve) => setTimeout(resolve, 150))
   expect(ground.sources.size).toBe(4)

@@ -19,7 +19,7 @@ it.each([
     handle: (_request, response) => void response.end('served'),
     upgrade: (_request, socket) => void socket.end('HTTP/1.1 200 OK\r\n\r\nserved'),
   })
-  /** The connection as if it came from there. */
+  /** A connection that seems to come from that address. */
   const from = (request: IncomingMessage): IncomingMessage =>
     Object.defineProperty(request, 'socket', { value: { remoteAddress: address } })
   const server = createServer((request, response) => handle(from(request), response))

@@ -128,7 +128,7 @@ it.each(['WebSocket', 'SSE'])(
     const stream = transport === 'SSE' ? await client.events(query) : socket.stream(query)
     const first = stream.next()
     await expect.poll(() => ground.sources.size).toBe(1)
-    // The second event fails for ever; the third must not be delivered in its place.
+    // The second event keeps failing, and the third must not be delivered instead.
     for (const value of [1, 2, 3]) [...ground.sources][0]!.push(value)
     expect(await first).toEqual({ data: { ticks: 1 } })
     expect(await stream.next()).toEqual({
@@ -189,7 +189,7 @@ it('[SRV23] a socket that reads nothing for too long is closed with 1013', async
   socket.pause()
   for (let tick = 0; tick < 500; tick += 1) [...ground.sources][0]!.push(tick)
   await new Promise((resolve) => setTimeout(resolve, 1_000))
-  // A client that reads again soon gets the close code. Any other is cut off.
+  // A client that soon reads again gets the close code. Any other is cut off.
   socket.resume()
   expect(await closed).toBe(1013)
   await expect.poll(() => ground.sources.size).toBe(0)

@@ -41,7 +41,7 @@ describe('event streams', () => {
     for (const stream of streams) stream.close()
     await expect.poll(() => ground.sources.size).toBe(0)
 
-    // A long name makes long events: 30 MB are more than any buffer takes.
+    // A long name makes long events: 30 MB are more than any buffer holds.
     const stuck = await client.events(`subscription { ${'a'.repeat(100_000)}: ticks }`)
     await expect.poll(() => ground.sources.size).toBe(1)
     for (let i = 0; i < 300; i++) [...ground.sources][0]!.push(i)
@@ -100,7 +100,7 @@ describe('streams of a socket', () => {
     socket.pause()
     const pushed = 300
     for (let event = 0; event < pushed; event += 1) ticker.push(event)
-    // Wait until no more is taken: the last write waits for the reader.
+    // Waits until no more is accepted: the last write waits for the reader.
     for (let before = -1; before !== taken; await new Promise((resolve) => setTimeout(resolve, 100))) before = taken
     expect(taken).toBeLessThan(pushed)
     socket.terminate()

@@ -6,7 +6,7 @@ interface Operation {
   readonly operationName?: string
 }
 
-/** The first result of an operation, asked for in each way in which the server can be asked. */
+/** The first result of an operation over each of the server's transports. */
 export const transports = {
   HTTP: (client: GraphQLClient, operation: Operation) =>
     client.request(operation.query, operation.variables, { body: JSON.stringify(operation) }),

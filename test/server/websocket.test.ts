@@ -186,7 +186,7 @@ describe('sockets', () => {
     await once(socket, 'message')
     socket.send('{"type":"subscribe","id":"1","payload":{"query":"{ wait(gate: \\"a\\") }"}}')
     await expect.poll(() => ground.gates.has('a')).toBe(true)
-    // The answer is written in the same turn, before the server can notice that the connection is gone.
+    // The answer is written in the same tick, before the server can notice that the connection is gone.
     ;(socket as unknown as { _socket: Socket })._socket.resetAndDestroy()
     ground.gates.get('a')!.resolve('done')
     await once(socket, 'close')

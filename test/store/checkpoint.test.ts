@@ -120,7 +120,7 @@ test('[ENG8] a checkpoint writes nothing if the run has changed since it was loa
   expect(conversation).toMatchObject({ active_run_id: runId, next_position: 1 })
 })
 
-/** What happens next to a run; each fits some of its states, and is passed over in the others. */
+/** What happens next to a run. Each applies to some states and is skipped in others. */
 type Happening =
   | { readonly type: 'answer'; readonly calls: readonly string[]; readonly text: string; readonly ms: number }
   | { readonly type: 'failure' }

@@ -126,7 +126,7 @@ describe('on one data folder', () => {
     const next = await start()
     expect(await postmaster()).toEqual(before)
     expect(next.url).toBe(killed.url)
-    // The dead process's mark is gone with it: we are the last.
+    // The lock of the dead process is gone with it, so we are the last user.
     await next.stop()
     expect(await postmaster()).toBeUndefined()
   })

@@ -49,7 +49,7 @@ function collect() {
   return { db, context, statements, mostSent: () => Math.max(0, ...sent.values()) }
 }
 
-/** Fails where a statement reads a large table from end to end, or looks at far more than a page of rows. */
+/** Fails if a statement reads a large table completely, or reads far more rows than a page. */
 async function expectSmall(statements: ReadonlyMap<string, Statement>, { visited = 2_000 } = {}): Promise<void> {
   expect(statements.size).toBeGreaterThan(0)
   for (const statement of statements.values()) {

@@ -97,7 +97,7 @@ test('[MIG5] a migration that cannot lock a table stops waiting, so that others 
   const waits = `select count(*)::integer as count from pg_locks where not granted and relation = 'busy'::regclass`
   const waiting = async () => (await database.pool.query<{ count: number }>(waits)).rows[0]!.count
   await expect.poll(waiting).toBe(1)
-  // Whoever comes after it waits for it no longer than it waits itself.
+  // Later statements wait no longer than the migration itself.
   await database.pool.query('select from busy')
   await expect.poll(waiting).toBe(0)
   await client.query('rollback')

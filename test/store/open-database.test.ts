@@ -61,7 +61,7 @@ describe('[DB5] whether a database can be written to', () => {
 
   test('it can', async () => {
     expect(await isWritable(database.pool)).toBe(true)
-    // The settings of the probe are its own.
+    // The settings of the probe do not affect other statements.
     const { rows } = await database.pool.query("select current_setting('work_mem') as memory")
     expect(rows[0].memory).not.toBe('64kB')
   })
@@ -188,7 +188,7 @@ describe('[DB4] a database that cannot be opened gives one line that names the f
   }
 })
 
-/** As much of Postgres's protocol as answers one simple query with one row. */
+/** Just enough of Postgres's protocol to answer one simple query with one row. */
 function answerAs([number, version, standby]: [string, string, string]) {
   const columns = [
     ['number', number, 25],

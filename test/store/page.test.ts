@@ -15,7 +15,7 @@ beforeAll(async () => {
 })
 afterAll(() => database.close())
 
-/** A list of rows of its own: tenants whose name begins with a prefix. */
+/** A list of the test's own rows: tenants whose name begins with a prefix. */
 let lists = 0
 async function createList(size: number) {
   const prefix = `list ${lists++} `
@@ -155,7 +155,7 @@ describe('a page', () => {
             seen.push(...(forwards ? page.nodes : page.nodes.toReversed()))
             cursor = (forwards ? page.cursors.at(-1) : page.cursors[0]) ?? cursor
             if (!(forwards ? page.hasNextPage : page.hasPreviousPage)) break
-            // Ids of several processes arrive out of order: an earlier one may be inserted later.
+            // Ids of several processes may be out of order: an earlier one may be inserted later.
             for (const where of insert) await list.insert(where === 'early' ? early.pop()! : ids.next())
             const victim = remove === undefined ? undefined : list.ids[remove % list.ids.length]!
             if (victim) {

@@ -118,7 +118,7 @@ test('[LOG4] a run that is taken over from a dead worker is one line', async () 
   const agent = await talk.createAgent()
   const run = await talk.start(agent, 'hello')
   const lost = await model.nextCall()
-  // As a worker would that another process found dead.
+  // Like a worker that another process has declared dead.
   await app.database.pool.query('update runs set worker_id = gen_random_uuid() where id = $1::uuid', [run.slice(4)])
   const line = await captured.until('a run is taken over from a dead worker', { runId: run })
   expect(line).toMatchObject({ level: 40, ...ids(run, agent), workerId: expect.stringMatching(/^worker_/), deaths: 1 })

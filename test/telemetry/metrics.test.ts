@@ -100,7 +100,7 @@ test('[MET2] the state of the installation and of the process is at /metrics', a
     await events.next()
     await expect.poll(async () => valueOf(await scrape(), 'holdpoint_queue_depth', { state: 'behind' })).toBe(1)
     await expect.poll(async () => valueOf(await scrape(reader), 'holdpoint_subscribers')).toBeGreaterThan(0)
-    // The processes know of each other: what they say to all comes back.
+    // The processes know of each other, so their messages to all come back to them.
     await expect.poll(async () => valueOf(await scrape(reader), 'holdpoint_bus_delay_seconds_count')).toBeGreaterThan(0)
     const families = await scrape(reader)
     expect(valueOf(families, 'holdpoint_workers_alive')).toBe(1)

@@ -137,7 +137,7 @@ test('[TRC1] one trace has the operation, run, steps, requests, tools and waits,
     'gen_ai.tool.call.id': pending.id,
     'holdpoint.tool_call.status': 'SUCCEEDED',
   })
-  // The tool is told its own span, so that what it asks of others is below it.
+  // The tool gets its own span, so that its requests belong to it.
   expect(given.map(({ traceparent: header }) => parseTraceparent(header))).toEqual([
     { traceId, spanId: tool!.spanId, sampled: true },
   ])

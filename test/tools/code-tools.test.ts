@@ -21,7 +21,7 @@ afterAll(() => database.close())
 const pay = (settings: Partial<ToolDefinition> = {}) =>
   defineTool({ name: 'pay', description: 'Pays.', parameters: { type: 'object' }, run: () => 'paid', ...settings })
 
-/** The server with these tools in its code, and what it logged while it started. */
+/** A server with these tools in code, and what it logged during the start. */
 async function start(tools: readonly ToolDefinition[], options: TestAppOptions = {}) {
   const logged: unknown[] = []
   const log = createLog('fatal')
@@ -74,7 +74,7 @@ test('[COD5] a tool that is gone from the code is unavailable, is not offered, a
   const agent = await talkTo(app).createAgent({ model: gatedHandle, tools: ['pay', 'keep'] })
   await app.stop()
 
-  // A process that drives no runs says nothing about tools that it does not have.
+  // A process that drives no runs does not make tools unavailable.
   await start([keep], { env: { HOLDPOINT_WORKERS: '0' } })
   expect(await stored()).toMatchObject({ isAvailable: true })
   await app.stop()

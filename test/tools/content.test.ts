@@ -76,7 +76,7 @@ afterAll(async () => {
 const upsertTool = (input: object) =>
   app.data('mutation ($input: UpsertToolInput!) { upsertTool(input: $input) { tool { id } } }', { input })
 
-/** What a call of the tool comes to, with a model that reads nothing but text. */
+/** The result of calling the tool, with a model that reads only text. */
 async function call(tool: string) {
   const agent = await talk.createAgent({ model: 'demo/scripted', tools: [tool] })
   const run = await talk.start(agent, `call ${tool} {}`)
@@ -183,7 +183,7 @@ test.each([0, 1, 2, 3])(
   '[RET5] images and documents reach a model that reads them, in every format (%i)',
   async (index) => {
     const fake = fakes[index]!
-    // Of the model behind the second one nobody knows that it reads documents.
+    // It is unknown whether the second model reads documents.
     const model = index === 1 ? 'openai-chat/gpt-5-mini' : fake.handle
     const agent = await talk.createAgent({ model, tools: ['camera'] })
     const run = await talk.start(agent, '', {

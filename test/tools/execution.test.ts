@@ -139,7 +139,7 @@ describe('execution', () => {
     })
   })
 
-  test('[EXE4] a JavaScript tool runs in the sandbox, with its output, its limits and its faults', async () => {
+  test('[EXE4] a JavaScript tool runs in the sandbox, with its own output, limits and errors', async () => {
     const tool = (source: string, more: object = {}) =>
       ground.app.request(upsert, {
         input: { name: 'script', parameters: { type: 'object' }, implementation: { javascript: { source } }, ...more },
@@ -217,7 +217,7 @@ describe('tools in code', () => {
       '{"city":"Ulm","days":1,"sky":"grey"}',
     )
     expect((await callOne('weather', { city: 'Ulm', days: 8 })).call.result.output).toMatch(/\/days must be <= 7/)
-    // What JSON Schema cannot say, the schema itself does.
+    // The schema itself checks what JSON Schema cannot express.
     expect((await callOne('weather', { city: '  ' })).call.result.output).toMatch(/^The arguments don't fit: \/city /)
   })
 

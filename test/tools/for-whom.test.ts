@@ -70,7 +70,7 @@ afterAll(async () => {
   server.close()
 })
 
-/** A run that calls the tool once, with an approval unless it needs none. */
+/** A run that calls the tool once, approved if it needs approval. */
 async function callOnce(
   name: string,
   options: { readonly approvalOverride?: boolean; readonly metadata?: object } = {},

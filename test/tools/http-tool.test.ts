@@ -56,7 +56,7 @@ afterAll(async () => {
 
 const upsert = 'mutation ($input: UpsertToolInput!) { upsertTool(input: $input) { tool { id url headerNames } } }'
 
-/** What a call of an HTTP tool comes to. */
+/** The result of calling an HTTP tool. */
 async function call(path: string, given: Record<string, unknown> = {}, args: unknown = { city: 'Ulm' }) {
   const { headers, ...settings } = given
   await ground.app.data(upsert, {
@@ -209,7 +209,7 @@ describe('the network', () => {
       asked.push(host)
       callback(null, [{ address: answers[asked.length - 1] ?? '127.0.0.1', family: 4 }])
     }
-    // A server of names that gives a public address first and a private one to whoever asks again.
+    // A name server that returns a public address first and a private one after that.
     const guard = createNetworkGuard({ allowPrivate: false, lookup })
     const signal = AbortSignal.timeout(300)
     await expect(guard.fetch(`http://rebind.test:${port}/`, { signal })).rejects.toThrow()

@@ -16,7 +16,7 @@ let ground: Ground
 let path: string
 const granted: string[] = []
 
-/** An authorization server beside the MCP server: client credentials, and a token that the MCP server asks for. */
+/** An authorization server next to the MCP server: client credentials, and a token that the MCP server requires. */
 function authorize(request: IncomingMessage, response: ServerResponse): boolean {
   const origin = `http://${request.headers.host}`
   const answer = (body: object) => response.setHeader('content-type', 'application/json').end(JSON.stringify(body))

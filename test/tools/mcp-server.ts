@@ -11,7 +11,7 @@ export interface TestMcpServer {
   /** The headers of every request. */
   readonly headers: Record<string, string | string[] | undefined>[]
   readonly sessions: ReadonlyMap<string, unknown>
-  /** Forgets every session, as a server does that was started again. */
+  /** Forgets every session, like a server that was restarted. */
   forgetSessions(): void
   stop(): Promise<void>
 }
@@ -23,7 +23,7 @@ export async function startMcpServer(
     authorize = () => true,
   }: {
     readonly port?: number
-    /** Says whether to go on; otherwise it has answered. */
+    /** Returns whether to continue. Otherwise it has answered. */
     readonly authorize?: (request: IncomingMessage, response: ServerResponse) => boolean
   } = {},
 ): Promise<TestMcpServer> {

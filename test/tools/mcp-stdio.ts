@@ -1,7 +1,7 @@
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js'
 
-/** An MCP server that speaks on its standard input and output, and remembers how often it was called. */
+/** An MCP server on standard input and output, which counts its calls. */
 let calls = 0
 const server = new McpServer({ name: 'local', version: '1' })
 server.registerTool('look', {}, () => {

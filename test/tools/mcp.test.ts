@@ -221,7 +221,7 @@ test('[MCP9] a connection in use is not closed as idle, however long the call ta
       return { content: [{ type: 'text', text: 'done' }] }
     })
   })
-  // Anything that counts from the start of a call would close the connection at once.
+  // A timer from the start of a call would close the connection at once.
   const connections = new McpConnections(createNetworkGuard({ allowPrivate: true }), { idleMs: 0 })
   const answer = connections.callTool('s', address(slow.url), slowCall)
   await running.promise

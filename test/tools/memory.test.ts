@@ -75,7 +75,7 @@ describe('memory in a run', () => {
   let ground: Ground
   let talk: Talk
   let database: OpenDatabase
-  /** Done once, before the statement that stores the edit. */
+  /** Called once, before the statement that stores the edit. */
   let meanwhile: (() => Promise<void>) | undefined
 
   beforeAll(async () => {
@@ -181,7 +181,7 @@ describe('memory in a run', () => {
     await ground.call(['memory_insert', { label: 'human', new_string: 'by a worker that lost it' }])
     await expect.poll(() => meanwhile).toBeUndefined()
     await database.pool.query("update runs set lease = null, worker_id = null where status = 'RUNNING'")
-    // Whoever has it next makes the edit, once.
+    // The next worker makes the edit, once.
     await ground.answer('done')
     expect(await talk.settled(runId)).toMatchObject({ status: 'COMPLETED', attempts: 2 })
     expect(await blocksOf(agent)).toMatchObject([{ value: 'Ada\nby a worker that lost it', version: 2 }])

@@ -88,7 +88,7 @@ describe('a script', () => {
   })
 })
 
-/** Each is what it tries, and what must come of it. */
+/** What each script tries, and what must happen. */
 const hostile: readonly (readonly [what: string, source: string, expected: RegExp])[] = [
   ['an endless loop', 'export default () => { for (;;); }', /in time/],
   ['an endless loop at the top', 'for (;;); export default () => 1', /in time/],
@@ -151,7 +151,7 @@ describe('a hostile script', () => {
     const delay = monitorEventLoopDelay({ resolution: 10 })
     delay.enable()
     let over = false as boolean
-    /** Another tenant, who goes on working all the time. */
+    /** Another tenant, which keeps working all the time. */
     const neighbour = (async () => {
       let calls = 0
       for (; !over; calls += 1) {

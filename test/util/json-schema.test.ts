@@ -72,7 +72,7 @@ describe('a JSON Schema', () => {
   })
 
   it('[JSN5] checks patterns in linear time, and refuses those that it cannot', () => {
-    // Backtracking would take longer than the sun has left.
+    // Backtracking would practically never finish.
     expect(checkSchema({ pattern: '^(a+)+$' }, `${'a'.repeat(50_000)}!`)).toHaveLength(1)
     expect(checkSchema({ patternProperties: { '^(x|x)+$': { type: 'string' } } }, { xx: 1 })).toMatchObject([
       { path: '/xx' },

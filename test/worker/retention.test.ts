@@ -33,7 +33,7 @@ const rulesWith = (defaults: RetentionRule, rest: Partial<RetentionRules> = {}):
   ...rest,
 })
 
-/** Deletes all that is old. Returns the rows that were deleted. */
+/** Deletes everything old. Returns the deleted rows. */
 async function tidy(rules: RetentionRules, db = app.database.db): Promise<number> {
   let deleted = 0
   const onDeleted = (rows: number) => void (deleted += rows)
@@ -61,7 +61,7 @@ async function count(table: string, where: string, ...values: unknown[]): Promis
   return rows[0].n
 }
 
-/** As if a summary had taken the place of all turns so far. */
+/** As if a summary had replaced all turns so far. */
 async function compact(agent: string): Promise<void> {
   const { agent: shown } = await app.data('query ($id: ID!) { agent(id: $id) { mainConversation { id } } }', {
     id: agent,
@@ -202,7 +202,7 @@ test('[OLD5] a turn does not wait for a batch that is being deleted, not even on
   })
   await deleted.promise
   await turn(agent, 'two')
-  // Another process finds that it is not alone, and does nothing.
+  // Another process finds the lock taken, and does nothing.
   expect(await deleteBatch(app.database.db, async () => 1)).toBe(0)
   release.resolve()
   expect(await batch).toBe(1)

@@ -93,7 +93,7 @@ test('[OPS2] without any worker the server is not ready and says why, and says i
   await captured.until('a worker is running again')
   expect(captured.with(waits)).toHaveLength(1)
   expect(await readiness(api)).toMatchObject({ code: 200 })
-  // Workers that restart one after the other are away for a moment.
+  // Workers that restart one after another are gone for a moment.
   await other.stop()
   expect(await readiness(api)).toMatchObject({ code: 200 })
 })
@@ -104,7 +104,7 @@ test('[OPS3] a run is left to a worker that has its provider and its tools in co
   const agent = await api.createAgent({ tools: ['pay'] })
   await start({ tools: [pay] })
   for (let count = 0; count < 3; count += 1) {
-    // Announced in the process that lacks both, which is asked first.
+    // Announced in the process that lacks both, so that one looks first.
     const run = await talkTo(lacking).start(agent, 'pay')
     const call = await model.nextCall()
     call.call('pay', {})
