@@ -15,7 +15,7 @@ import { hookDatabase } from '../support/gated-database.ts'
 import { createGatedModel, gatedHandle } from '../support/gated-model.ts'
 import { testWorker } from '../support/worker-process.ts'
 
-/** Claims on a database where nothing else moves. */
+/** Claims on a database where nothing else happens. */
 let ground: EngineGround
 let workerId: string
 
@@ -31,14 +31,14 @@ afterAll(() => ground.close())
 const noLimits: ClaimLimits = { perTenant: null, perAgent: null, perKey: null }
 let lastTenantId: string = randomUUID()
 
-/** The ids of the runs that a claim gets. */
+/** The ids of the claimed runs. */
 async function claim(places: number, limits = noLimits, worker = workerId): Promise<string[]> {
   const claimed = await claimRuns(ground.database.db, { workerId: worker, places, lastTenantId }, limits)
   lastTenantId = claimed.at(-1)?.loaded.state.run.tenantId ?? lastTenantId
   return claimed.map(({ loaded }) => loaded.state.run.id)
 }
 
-/** So many runs that can be claimed, of a new agent, in order of arrival. */
+/** This many claimable runs of a new agent, in order of arrival. */
 async function addRuns(count: number, { tenantId = ground.viewer.tenantId, urgent = false } = {}): Promise<string[]> {
   const { agentId } = await ground.createAgent()
   const { rows } = await ground.database.pool.query<{ id: string }>(
@@ -73,7 +73,7 @@ test('[ENG46] a tenant with thousands of waiting runs does not delay other tenan
   await addRuns(999)
   await addRuns(999, { tenantId: one })
   const [only] = await addRuns(1, { tenantId: other })
-  // One place that gets free again and again: each tenant gets its turn.
+  // One place that becomes free repeatedly: each tenant gets its turn.
   const first: string[] = []
   for (let count = 0; count < 3; count += 1) {
     const [id] = await claim(1)
@@ -91,7 +91,7 @@ test('[ENG47] limits of simultaneous runs hold per tenant and per agent, even if
   const second = randomUUID()
   await insertWorker(ground.database.db, second, testWorker)
   const perTenant = { perTenant: 3, perAgent: null, perKey: null }
-  // The first has counted and not committed yet: the second waits before it counts.
+  // The first has counted but not committed yet, so the second waits before it counts.
   const counted = deferred()
   const committing = deferred()
   const db = hookDatabase(ground.database.pool, {
@@ -147,7 +147,7 @@ test('[ENG49] a worker that was given up claims nothing', async () => {
   expect(await claim(1)).toHaveLength(1)
 })
 
-/** Accepts a run for this worker. Says whether the worker got it, and what became of the run's row. */
+/** Accepts a run for this worker. Returns whether the worker got it, and the run's row. */
 async function admit(worker: string) {
   const { conversationId } = await ground.createAgent()
   const { ids, clock } = ground.process()
@@ -208,10 +208,10 @@ test('[ENG58] a worker that stops waits for runs that are just being accepted fo
     isStored = true
     return {}
   })
-  // The only place is kept for that run.
+  // The only place is reserved for that run.
   expect(claims.offerPlace(randomUUID(), async () => ({}))).toBeUndefined()
   const closed = claims.close(0).then(() => isStored)
-  // Long after every other thing that a stop waits for.
+  // Later than everything else that a stop waits for.
   await new Promise((resolve) => setTimeout(resolve, 50))
   stored.resolve()
   await offered

@@ -105,7 +105,7 @@ interface Accepted {
   readonly runId: string
 }
 
-/** Clients that send one message after another, each with its own key until it is accepted. */
+/** Clients that send one message after another, and repeat it with the same key until it is accepted. */
 function startLoad() {
   let stopped = false as boolean
   let answered = 0
