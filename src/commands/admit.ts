@@ -22,7 +22,8 @@ export interface Admission {
 }
 
 export type AdmissionOutcome =
-  | { readonly outcome: 'accepted'; readonly runId: string }
+  /** `isNew` is false if an earlier request with the same key started the run. */
+  | { readonly outcome: 'accepted'; readonly runId: string; readonly isNew: boolean }
   /** The active run waits for approval. */
   | { readonly outcome: 'pending approval'; readonly runId: string }
   | { readonly outcome: 'busy'; readonly runId: string }
@@ -72,7 +73,7 @@ async function tryToAdmit(
   { run, workerId }: RunToStore,
 ): Promise<Attempt> {
   const admitted = await admitRun(db, to, run, { reach: viewer, mayWait: whenBusy !== 'REJECT', workerId })
-  if (admitted) return { outcome: { outcome: 'accepted', runId: run.id }, admitted }
+  if (admitted) return { outcome: { outcome: 'accepted', runId: run.id, isNew: true }, admitted }
   const found = await findActiveRun(db, viewer, to)
   if (!found) throw targetNotFound(to)
   const { activeRunId: runId } = found
@@ -92,7 +93,7 @@ async function admitInTransaction(
     const locked = await lockConversation(trx, viewer, to)
     if (!locked) throw targetNotFound(to)
     const earlier = keyed && (await findEarlierRun(trx, keyed, run.createdAt))
-    if (earlier) return { outcome: { outcome: 'accepted', runId: earlier } }
+    if (earlier) return { outcome: { outcome: 'accepted', runId: earlier, isNew: false } }
     const { conversationId } = locked
     const found = content && (await findNamedFiles(trx, viewer, conversationId, content.files))
     const settled = found ? withMessages(run, settleMessages(content.messages, found)) : run

@@ -43,7 +43,7 @@ export async function startVersion(
     const locked = found('Run', runId, await lockConversation(trx, viewer, { conversationId }))
     const now = context.clock.now()
     const earlier = keyed && (await findEarlierRun(trx, keyed, now))
-    if (earlier) return { outcome: 'accepted', runId: earlier }
+    if (earlier) return { outcome: 'accepted', runId: earlier, isNew: false }
     const original = found('Run', runId, await findRunContents(trx, viewer, runId))
     if (original.kind !== 'TURN' || original.request.messages.length === 0) {
       throw badUserInput(field, "The run has no input of its own. Expected a run that answers a client's messages.")
@@ -79,7 +79,7 @@ export async function startVersion(
       context.hub.announce({ runId: run.id, tenantId, conversationId, status: 'QUEUED', calls: false })
       context.work.announce()
     })
-    return { outcome: 'accepted', runId: run.id }
+    return { outcome: 'accepted', runId: run.id, isNew: true }
   })
 }
 

@@ -11,8 +11,20 @@ export interface ChangedArguments {
 
 type Call = Pick<ToolCall, 'argumentsText' | 'arguments' | 'editedArguments'>
 
+/** Remembered by call, because calls do not change and every request shows all calls of the context. */
+const changes = new WeakMap<Call, ChangedArguments | null>()
+
 /** Undefined if the call runs with the arguments that the model wrote. */
 export function changedArguments(call: Call): ChangedArguments | undefined {
+  let change = changes.get(call)
+  if (change === undefined) {
+    change = compareArguments(call) ?? null
+    changes.set(call, change)
+  }
+  return change ?? undefined
+}
+
+function compareArguments(call: Call): ChangedArguments | undefined {
   const { argumentsText, arguments: used, editedArguments } = call
   const written = parsed(argumentsText)
   if (editedArguments !== null && !sameJson(editedArguments, written)) {

@@ -36,12 +36,19 @@ export function withFileContent(
 function replaceMedia(request: ModelRequest, replace: (part: MediaPart) => ModelContent): ModelRequest {
   const replaced = (content: readonly ModelContent[]) => content.map((part) => ('text' in part ? part : replace(part)))
   const messages = request.messages.map((message): ModelMessage => {
+    if (!hasMedia(message)) return message
     if (message.role === 'user') return { ...message, content: replaced(message.content) }
     if (message.role !== 'tool') return message
     const returns = message.returns.map((one) => (one.content ? { ...one, content: replaced(one.content) } : one))
     return { ...message, returns }
   })
   return { ...request, messages }
+}
+
+function hasMedia(message: ModelMessage): boolean {
+  const isMedia = (part: ModelContent) => !('text' in part)
+  if (message.role === 'user') return message.content.some(isMedia)
+  return message.role === 'tool' && message.returns.some(({ content }) => content?.some(isMedia))
 }
 
 function loadedPart(part: MediaPart, base64Of: (place: FilePlace) => string | undefined): ModelContent {

@@ -8,6 +8,7 @@ import { costOf } from '../domain/price.ts'
 import { noUsage, type TokenCounts } from '../domain/run.ts'
 import { weighRequest } from '../domain/tokens.ts'
 import type { ToolCallNeed } from '../domain/tool-call.ts'
+import { noLongerNeeded } from '../util/abort.ts'
 import { storableJson, storableText } from '../util/json.ts'
 import type { EngineContext } from './engine-context.ts'
 import { SilentModelError, withIdleLimit } from './idle-limit.ts'
@@ -55,7 +56,7 @@ export async function callModel(
   } catch (error) {
     if (!signal.aborted) return { outcome: 'failure', ...failureOf(context, runId, error), measured: measure.taken() }
   } finally {
-    connection.abort()
+    connection.abort(noLongerNeeded)
   }
   return { outcome: 'aborted', items: live.items, measured: measure.taken({ aborted: true }) }
 }

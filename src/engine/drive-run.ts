@@ -18,7 +18,7 @@ import { announcedNeed } from '../domain/tool-call-need.ts'
 import type { ToolCall } from '../domain/tool-call.ts'
 import type { ClaimedRun } from '../store/claim-runs.ts'
 import { loadConfiguration, loadContext, type Configuration, type LoadedRun } from '../store/load-run.ts'
-import { onAbort } from '../util/abort.ts'
+import { noLongerNeeded, onAbort } from '../util/abort.ts'
 import { deferred } from '../util/deferred.ts'
 import { callWithFallbacks } from './call-with-fallbacks.ts'
 import { compact } from './compact.ts'
@@ -113,7 +113,7 @@ class RunDriver {
     this.#stopAwaitingLetGo()
     if (this.#live) this.#context.hub.endLiveStep(this.#runId, this.#live)
     // Stops tools that are still running.
-    this.#stop.abort()
+    this.#stop.abort(noLongerNeeded)
   }
 
   /**

@@ -135,7 +135,7 @@ builder.mutationFields((t) => ({
         files: { named: namedFiles(message.content), brought },
         idempotencyKey: checkedToken('input.idempotencyKey', input.idempotencyKey),
       })
-      if (outcome.outcome === 'accepted') await waitForRun(context, outcome.runId, { waitMs })
+      if (outcome.outcome === 'accepted') await waitForRun(context, outcome.runId, { waitMs, isNew: outcome.isNew })
       return admissionResult(outcome, 'EditMessageSuccess')
     },
   }),
@@ -151,7 +151,7 @@ builder.mutationFields((t) => ({
         runId: requireUuid('Run', input.runId),
         idempotencyKey: checkedToken('input.idempotencyKey', input.idempotencyKey),
       })
-      if (outcome.outcome === 'accepted') await waitForRun(context, outcome.runId, { waitMs })
+      if (outcome.outcome === 'accepted') await waitForRun(context, outcome.runId, { waitMs, isNew: outcome.isNew })
       return admissionResult(outcome, 'RegenerateSuccess')
     },
   }),

@@ -3,7 +3,6 @@ import { badUserInput } from '../domain/errors.ts'
 import { checkedNumber, checkedObject, checkedResponseSchema } from '../domain/input.ts'
 import { waitForRun } from '../live/wait-for-run.ts'
 import { builder } from './builder.ts'
-import type { Context } from './context.ts'
 import { NewMessageInput } from './given-message.ts'
 import { requireUuid } from './node.ts'
 import { checkedClientTools, checkedMessages, checkedToken, checkedWait } from '../domain/run-input.ts'
@@ -105,16 +104,12 @@ builder.mutationField('sendMessage', (t) =>
     },
     resolve: async (_root, { input }, context) => {
       const waitMs = checkedWait('input.waitMs', input.waitMs)
-      const result = await send(context, input)
-      if (result.type === 'SendMessageSuccess') await waitForRun(context, result.runId, { waitMs })
-      return result
+      const result = await sendMessage(context, context.viewer, toCommand(input))
+      if (result.outcome === 'accepted') await waitForRun(context, result.runId, { waitMs, isNew: result.isNew })
+      return admissionResult(result, 'SendMessageSuccess')
     },
   }),
 )
-
-async function send(context: Context, input: typeof SendMessageInput.$inferInput) {
-  return admissionResult(await sendMessage(context, context.viewer, toCommand(input)), 'SendMessageSuccess')
-}
 
 function toCommand(input: typeof SendMessageInput.$inferInput): Parameters<typeof sendMessage>[2] {
   const { to, messages, clientTools, maxSteps, maxTotalTokens, responseSchema, whenBusy, idempotencyKey, metadata } =

@@ -3,43 +3,71 @@ import { hasEnded } from '../domain/run.ts'
 import { findRunProgress } from '../store/runs.ts'
 import { deferred } from '../util/deferred.ts'
 import type { FollowContext } from './follow-run.ts'
+import type { EntryEvent } from './run-tail.ts'
+
+export interface RunWait {
+  readonly waitMs: number
+  readonly after?: RunCursor | undefined
+  /**
+   * The run was just stored by this process, so it has neither paused nor ended yet. If another process was faster, the
+   * poll notices.
+   */
+  readonly isNew?: boolean
+}
 
 /**
  * Resolves when the run has entries after `after` and is paused or has ended, or after `waitMs` (immediately if 0). If
- * the client leaves, the wait still ends by itself.
+ * the client leaves, the wait still ends by itself. Costs no query if this process drives the run from its start to its
+ * end.
  */
 export async function waitForRun(
-  context: Pick<FollowContext, 'db' | 'hub'>,
+  { db, hub }: Pick<FollowContext, 'db' | 'hub'>,
   runId: string,
-  { waitMs, after }: { readonly waitMs: number; readonly after?: RunCursor | undefined },
+  { waitMs, after, isNew = false }: RunWait,
 ): Promise<void> {
   if (waitMs <= 0) return
+  const lastRead = after?.seq ?? 0
   let woken = deferred()
-  let isTimeUp = false as boolean
+  let isOver = false as boolean
   let announcements = 0
-  const stopListening = context.hub.listen(runId, (wakeUp) => {
-    const tail = context.hub.tail(runId)
-    // Entries that this process committed are in the tail, and a pause or an end is the last entry of its checkpoint,
-    // so any other last entry needs no query. Entries from other processes do.
+  const stopListening = hub.listen(runId, (wakeUp) => {
+    if (wakeUp !== 'stored') return
+    const tail = hub.tail(runId)
+    // Entries that this process committed are in the tail, and a pause or an end is the last entry of its checkpoint.
+    // Entries from other processes need a query.
     const isAnnounced = tail === undefined || tail.announcements !== announcements
-    if (wakeUp === 'stored' && (isAnnounced || tail.last?.entry.type === 'status')) woken.resolve()
     announcements = tail?.announcements ?? 0
+    isOver ||= !isAnnounced && tail.lastSeq > lastRead && isStop(tail.last)
+    if (isAnnounced || isOver) woken.resolve()
   })
   const timer = setTimeout(() => {
-    isTimeUp = true
+    isOver = true
     woken.resolve()
   }, waitMs)
   try {
+    if (!isNew && (await hasStopped(db, runId, lastRead))) return
     for (;;) {
-      const progress = await findRunProgress(context.db, runId)
-      if (!progress || isTimeUp) return
-      const hasNewEntries = progress.nextSeq - 1 > (after?.seq ?? 0)
-      if (hasNewEntries && (progress.status === 'AWAITING_APPROVAL' || hasEnded(progress.status))) return
       await woken.promise
+      if (isOver) return
       woken = deferred()
+      if (await hasStopped(db, runId, lastRead)) return
     }
   } finally {
     clearTimeout(timer)
     stopListening()
   }
+}
+
+function isStop(last: EntryEvent | undefined): boolean {
+  if (last?.entry.type !== 'status') return false
+  const { status } = last.entry
+  return status === 'AWAITING_APPROVAL' || hasEnded(status)
+}
+
+/** Also true if the run was deleted. */
+async function hasStopped(db: FollowContext['db'], runId: string, lastRead: number): Promise<boolean> {
+  const progress = await findRunProgress(db, runId)
+  if (!progress) return true
+  const { status, nextSeq } = progress
+  return nextSeq - 1 > lastRead && (status === 'AWAITING_APPROVAL' || hasEnded(status))
 }

@@ -9,6 +9,9 @@ export function onAbort(signal: AbortSignal, listener: (reason: Error) => void):
   return () => signal.removeEventListener('abort', listen)
 }
 
+/** Reason for aborting what is over anyway. Shared, because a new DOMException collects a stack trace. */
+export const noLongerNeeded = new DOMException('It is no longer needed.', 'AbortError')
+
 /**
  * Settles like the promise, or rejects with the signal's reason as soon as the signal is aborted. After that, the
  * promise's own outcome is ignored.
