@@ -7,10 +7,10 @@ export async function up(db: Kysely<never>): Promise<void> {
       id uuid primary key,
       name text not null unique,
       created_at timestamptz(3) not null,
-      -- Signs the requests to HTTP tools. Whoever creates a tenant need not know of it.
+      -- Signs the requests to HTTP tools. The default makes one for every tenant.
       signing_secret text not null
         default 'hps_' || replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', ''),
-      -- Signs the access tokens that the server makes for people. It never leaves the server.
+      -- Signs the access tokens that the server creates. It never leaves the server.
       token_secret text not null
         default 'hpt_' || replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', '')
     )`.execute(db)

@@ -1,12 +1,12 @@
 import { sql, type Kysely } from 'kysely'
 
-/** What is configured and rarely changes: agents, their tools and blocks, MCP servers, sleeptime groups. */
+/** Agents and their tools: settings that rarely change. */
 export async function up(db: Kysely<never>): Promise<void> {
   await sql`
     create table agents (
       id uuid primary key,
       tenant_id uuid not null references tenants on delete cascade,
-      -- The client's own, given to upsertAgent.
+      -- The client's own key, given to upsertAgent.
       key text,
       name text not null,
       description text,
@@ -18,36 +18,16 @@ export async function up(db: Kysely<never>): Promise<void> {
       tags text[] not null,
       metadata jsonb not null,
       timezone text not null,
+      keep_requests boolean not null default false,
+      tell_times boolean not null default false,
       created_at timestamptz(3) not null,
       updated_at timestamptz(3) not null,
+      -- From then on nobody sees the agent, and its rows are deleted in the background.
+      deleted_at timestamptz(3),
       unique (tenant_id, key)
     )`.execute(db)
   await sql`create index agents_tenant on agents (tenant_id, id)`.execute(db)
-
-  await sql`
-    create table blocks (
-      id uuid primary key,
-      tenant_id uuid not null references tenants on delete cascade,
-      label text not null,
-      value text not null check (char_length(value) <= char_limit),
-      description text,
-      char_limit integer not null check (char_limit > 0),
-      version integer not null default 1,
-      read_only boolean not null,
-      created_at timestamptz(3) not null,
-      updated_at timestamptz(3) not null
-    )`.execute(db)
-  await sql`create index blocks_tenant on blocks (tenant_id, id)`.execute(db)
-  await sql`create index blocks_label on blocks (tenant_id, label, id)`.execute(db)
-
-  await sql`
-    create table agent_blocks (
-      agent_id uuid not null references agents on delete cascade,
-      block_id uuid not null references blocks on delete cascade,
-      ordinal bigint generated always as identity,
-      primary key (agent_id, block_id)
-    )`.execute(db)
-  await sql`create index agent_blocks_block on agent_blocks (block_id)`.execute(db)
+  await sql`create index agents_deleted on agents (id) where deleted_at is not null`.execute(db)
 
   await sql`
     create table mcp_servers (
@@ -108,25 +88,4 @@ export async function up(db: Kysely<never>): Promise<void> {
       unique (agent_id, tool_id)
     )`.execute(db)
   await sql`create index agent_tools_tool on agent_tools (tool_id)`.execute(db)
-
-  await sql`
-    create table sleeptime_groups (
-      id uuid primary key,
-      tenant_id uuid not null references tenants on delete cascade,
-      agent_id uuid not null unique references agents on delete cascade,
-      frequency integer not null check (frequency > 0),
-      turns integer not null default 0,
-      created_at timestamptz(3) not null
-    )`.execute(db)
-
-  await sql`
-    create table sleeptime_group_agents (
-      group_id uuid not null references sleeptime_groups on delete cascade,
-      agent_id uuid not null references agents on delete cascade,
-      -- Made for the group, and removed with the foreground agent.
-      made_for_group boolean not null,
-      ordinal bigint generated always as identity,
-      primary key (group_id, agent_id)
-    )`.execute(db)
-  await sql`create index sleeptime_group_agents_agent on sleeptime_group_agents (agent_id)`.execute(db)
 }

@@ -138,7 +138,7 @@ function excludeMessages(positions: readonly number[]) {
     where messages.conversation_id = run.conversation_id and position = any(${positions}::integer[])`
 }
 
-/** See migrations/0005_release_conversation.ts. */
+/** See migrations/0005_runs.ts. */
 function releaseConversation({ context, excluded }: Checkpoint) {
   return sql`release_conversation(run.id, run.conversation_id, run.next_position,
     ${context?.contextFrom ?? null}::integer, ${context?.summaryPosition ?? null}::integer, ${excluded.length > 0})`

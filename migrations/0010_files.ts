@@ -21,7 +21,7 @@ export async function up(db: Kysely<never>): Promise<void> {
     create table files (
       conversation_id uuid not null references conversations on delete cascade,
       key uuid not null,
-      -- The conversation's: it is what refers to the tenant.
+      -- Copied from the conversation, which has the foreign key.
       tenant_id uuid not null,
       hash bytea not null,
       name text,
@@ -37,9 +37,9 @@ export async function up(db: Kysely<never>): Promise<void> {
   await sql`create index files_content on files (tenant_id, hash)`.execute(db)
   await sql`create index files_expiry on files (expires_at) where expires_at is not null`.execute(db)
 
-  // The lock comes first and the look at other files after it: each statement of a function sees what was committed
-  // before it. So of two transactions that delete the last two files of a content, the later one deletes the content,
-  // and one that adds a file at that moment waits here or is waited for.
+  // The lock comes first and the check for other files after it: each statement of a function sees what was committed
+  // before it. So if two transactions delete the last two files of a content, the later one deletes the content, and a
+  // transaction that adds a file at that moment waits here or is waited for.
   await sql`
     create function delete_unused_contents() returns trigger language plpgsql as $$
     begin

@@ -8,7 +8,8 @@ import { sql, type Kysely } from 'kysely'
  * conversation, and words that are common in others cost it nothing.
  */
 export async function up(db: Kysely<never>): Promise<void> {
-  // The bodies are bound now, because an index is made and restored with an empty search path.
+  // The function bodies are bound when they are created, because an index is built and restored with an empty search
+  // path.
   await sql`
     create function message_text(content jsonb) returns text language sql immutable parallel safe
     return coalesce(content ->> 'text', (

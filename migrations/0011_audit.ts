@@ -9,7 +9,7 @@ export async function up(db: Kysely<never>): Promise<void> {
       at timestamptz(3) not null,
       actor jsonb,
       action text not null,
-      -- The id as the API shows it. There is no foreign key: an entry outlives its subject.
+      -- The public id. There is no foreign key, because an entry outlives its subject.
       subject_id text not null,
       before jsonb,
       after jsonb
