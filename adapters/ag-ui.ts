@@ -82,7 +82,7 @@ async function begin(client: Client, input: RunAgentInput): Promise<Place> {
 async function submit(client: Client, threadId: string, decisions: ApprovalDecisionInput[]): Promise<Place> {
   const { conversation } = await client.request(ConversationSnapshot, { id: threadId, last: 1 })
   const { run } = await client.request(RunSnapshot, { id: conversation?.latestRun?.id ?? '' })
-  if (!run) throw new Error(`The conversation ${threadId} has no run that waits.`)
+  if (!run) throw new Error(`The conversation ${threadId} has no waiting run.`)
   const { submitApprovals } = await client.request(SubmitApprovals, { input: { runId: run.id, decisions } })
   if (submitApprovals?.__typename !== 'SubmitApprovalsSuccess') throw new Error(submitApprovals?.message)
   return { id: run.id, after: run.lastCursor }

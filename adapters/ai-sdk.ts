@@ -94,7 +94,7 @@ function textOf(output: unknown): string {
 }
 
 function refused(result: { readonly message?: string } | null | undefined): Error {
-  return new Error(result?.message ?? 'The server answered nothing.')
+  return new Error(result?.message ?? 'The server sent no answer.')
 }
 
 function toStream(

@@ -51,7 +51,7 @@ describe('the example programs', () => {
     },
   )
 
-  it('[EXA60] the webhook tells a chat of a waiting call, and takes a signed decision', async () => {
+  it('[EXA60] the webhook posts a waiting call to a chat, and accepts a signed decision', async () => {
     const secret = 'a secret of both'
     const sign = (body: string) => createHmac('sha256', secret).update(body).digest('hex')
     const told = Promise.withResolvers<IncomingMessage>()

@@ -160,9 +160,9 @@ async function expectWhole({ db }: OpenDatabase, { agent }: LongHaul, count: num
 }
 
 interface Spent {
-  /** Of the server's process. */
+  /** Processor time of the server's process. */
   readonly cpuMs: number
-  /** That Postgres looked at. */
+  /** Pages that Postgres read. */
   readonly blocks: number
   /** Bytes would count whole pages too, which are written once after each of Postgres' own checkpoints. */
   readonly walRecords: number

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react'
 
-/** What went wrong, where it happened. */
+/** Shows what went wrong, next to where it happened. */
 export function Problem({ children }: { readonly children: ReactNode }): ReactNode {
   if (!children) return null
   return (

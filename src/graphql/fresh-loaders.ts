@@ -6,10 +6,10 @@ import { clearLoaders } from './loaders.ts'
 type Resolver = GraphQLFieldResolver<unknown, Context>
 
 /**
- * Loaders cache, and the cache must not outlive the truth. The mutations of one document share its loaders, and each
- * may change what they hold, so everything that a mutation's result asks for is read after the mutation. A subscription
- * keeps its loaders as long as it lasts, so they are cleared before each event. Fields of these two roots run one after
- * another, so nothing is being loaded at that moment.
+ * Loaders cache rows, and a cached row must not outlive a change. The mutations of one document share its loaders, and
+ * each may change what they hold, so everything that a mutation's result asks for is read after the mutation. A
+ * subscription keeps its loaders as long as it lasts, so they are cleared before each event. Fields of these two roots
+ * run one after another, so nothing is being loaded at that moment.
  */
 export function readFresh(schema: GraphQLSchema): GraphQLSchema {
   for (const field of Object.values(schema.getMutationType()?.getFields() ?? {})) {

@@ -230,7 +230,7 @@ export function createWebSocketEndpoint<Viewer>(options: WebSocketOptions<Viewer
     maxPayload: limits.requestBytes,
     perMessageDeflate: false,
     handleProtocols,
-    // The library closes a socket whose frame is too large without a reason.
+    // The library gives no reason when it closes a socket because a frame is too large.
     WebSocket: class extends WebSocket {
       override close(code?: number, reason?: string | Buffer): void {
         const isTooLarge = code === closeCodes.tooLarge && reason === undefined

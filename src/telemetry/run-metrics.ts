@@ -3,9 +3,9 @@ import { isSettled, type ToolCall } from '../domain/tool-call.ts'
 import type { Metrics } from './metrics.ts'
 import { isDecidedNow, type Observation, type ObservedRun, type RunObserver } from './observation.ts'
 
-/** From a cached answer to a slow tool. */
+/** In seconds, from a cached answer to a slow tool. */
 const workBounds = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300]
-/** People decide in seconds or in days. */
+/** In seconds, because people decide at once or after days. */
 const waitBounds = [1, 5, 15, 60, 300, 900, 3_600, 14_400, 86_400, 604_800]
 
 /** Counts what this process stored about runs. */

@@ -98,7 +98,7 @@ describe('tokens that are signed with HOLDPOINT_JWT_SECRET', () => {
     ],
     ['has a limit of another kind', { ...expected, conversations: [agentId] }, {}, "The token's claim `conversations`"],
     ['has a limit under the name of the API', { ...expected, allowedAgentIds: 1 }, {}, "The token's claim `agents`"],
-  ])('[JWT3] a token that %s is refused with 401, and told why', async (_what, claims, signed, message) => {
+  ])('[JWT3] a token that %s is refused with 401 and a reason', async (_what, claims, signed, message) => {
     const { status, errors } = await ask(app, await sign(claims, signed))
     expect([status, errors![0]!.extensions.code]).toEqual([401, 'UNAUTHENTICATED'])
     expect(errors![0]!.message).toContain(message)

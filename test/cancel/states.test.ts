@@ -127,7 +127,7 @@ describe('model streaming', () => {
     await ground.expectUsable(agent)
   })
 
-  test('[CAN4] before the first word nothing is stored but the user’s message', async () => {
+  test('[CAN4] before the first word, only the user’s message is stored', async () => {
     const agent = await talk.createAgent(secretAgent)
     const runId = await talk.start(agent, 'hello?')
     const call = await ground.model.nextCall()

@@ -43,7 +43,7 @@ test.each([
   ['one_by_one', 'run tools', 'READY'],
   ['guarded', 'stop', 'PENDING'],
   ['no_such_tool', 'call model', 'FAILED'],
-])('[PRV34] an answer with 10,000 calls of %s is worked through before the test times out', (name, effect, status) => {
+])('[PRV34] an answer with 10,000 calls of %s is processed before the test times out', (name, effect, status) => {
   const draft = new Draft(askedRun(), { clock: systemClock, ids })
   const items = Array.from({ length: count }, (_, n) => ({
     kind: 'CALL' as const,

@@ -289,7 +289,7 @@ const table: readonly [string, Given, object][] = [
   ],
 ]
 
-describe('[ENG10] what is next follows from what is stored', () => {
+describe('[ENG10] the next action follows from what is stored', () => {
   test.each(table)('%s', (_title, given, expected) => {
     const action = nextAction(stateOf(given))
     const shown = 'calls' in action ? { ...action, calls: action.calls.map(({ id }) => id) } : action

@@ -181,7 +181,7 @@ async function blocked(count: number): Promise<void> {
 
 // ── the pairs ──
 
-describe('[ENG13] two at once, in either order', () => {
+describe('[ENG13] two things at once, in either order', () => {
   test('two decisions: the last continues the run, once', async () => {
     for (const [first, second] of [
       [0, 1],

@@ -131,7 +131,7 @@ describe('a block', () => {
     expect(blocks.nodes).toEqual([{ id: rival.id }])
   })
 
-  it('[BLK4] of two changes at once that would give an agent one label twice, one is refused, and none waits for the other', async () => {
+  it('[BLK4] of two simultaneous changes that would give an agent the same label twice, one is refused, and neither waits for the other', async () => {
     for (let round = 0; round < 10; round += 1) {
       const [mine, yours] = [await createBlock({ label: 'mine' }), await createBlock({ label: 'yours' })]
       const agents = [await createAgent({ blockIds: [mine.id] }), await createAgent({ blockIds: [mine.id] })]

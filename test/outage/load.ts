@@ -24,7 +24,7 @@ export interface Followed {
   readonly reader: Reader
 }
 
-/** Clients of several servers that ask, send, decide and follow, and try again for as long as they are told to. */
+/** Clients of several servers that ask, send, decide and follow, and try again as long as they are asked to. */
 export class OutageLoad {
   readonly answered: Answered[] = []
   /** Answers that no client may get, whatever the database does. */
@@ -75,7 +75,7 @@ export class OutageLoad {
     }
   }
 
-  /** Sends the mutation until it is done. */
+  /** Repeats the mutation until it succeeds. */
   async persist(client: GraphQLClient, document: string, input: object): Promise<any> {
     for (;;) {
       const { data, errors } = await this.#once('mutation', () => client.request(document, { input }))

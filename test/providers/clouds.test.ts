@@ -114,7 +114,7 @@ test.each([
   [{ error: { type: 'serviceUnavailableException', message: 'later' } }, 'LLM_ERROR', 'later'],
   [{ error: { type: 'validationException', message: 'bad' } }, 'LLM_BAD_REQUEST', 'bad'],
   [{ message: 'Could not load credentials from any providers' }, 'LLM_AUTHENTICATION', 'credentials'],
-])('[PRV52] the words of a provider are kept, without keys: %j', (thrown, type, detail) => {
+])('[PRV52] the message of a provider is kept, without keys: %j', (thrown, type, detail) => {
   const failure = failureOf(Object.assign(new Error(''), thrown), { secret: 'k'.repeat(20) })
   expect(failure.error.type).toBe(type)
   expect(failure.error.detail).toContain(detail)

@@ -87,7 +87,7 @@ test.each([
       ...hi.anthropic(),
     ],
   ],
-] as const)('[PRV29] pieces of %s that belong to nothing are not an answer', async (name, events) => {
+] as const)('[PRV29] pieces of %s that belong to no item are not an answer', async (name, events) => {
   expect((await answer(name, sendAll(events))).at(-1)).toMatchObject({
     type: 'failure',
     stopReason: 'INVALID_LLM_RESPONSE',
@@ -207,7 +207,7 @@ test.each([
   ],
   ['gemini', 400, geminiBodyOf('Request payload size exceeds the limit: 20971520 bytes.')],
   ['anthropic', 400, anthropicError('input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000')],
-] as const)('[PRV30] "too long" is understood in the words of %s (%i)', async (name, status, body) => {
+] as const)('[PRV30] "too long" is recognised in the wording of %s (%i)', async (name, status, body) => {
   const parts = collect(
     started[name].provider.stream(aRequest(started[name].handle, 'hello'), new AbortController().signal),
   )

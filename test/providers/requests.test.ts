@@ -64,7 +64,7 @@ describe('[CNT4] the schema of the answer', () => {
   })
 })
 
-describe('[PRV18] settings reach each provider in its own words', () => {
+describe('[PRV18] settings reach each provider in its own format', () => {
   const all = { temperature: 0.5, maxOutputTokens: 5000, responseSchema: schema }
 
   test('Responses', () => {

@@ -125,7 +125,7 @@ describe('an id that the client has completed', () => {
   it.each([
     { what: 'a stream', first: 'subscription { ticks }' },
     { what: 'a query', first: '{ wait(gate: "first") }' },
-  ])('[SRV27] can be used again at once, and nothing of $what that had it comes under it', async ({ first }) => {
+  ])('[SRV27] can be used again at once, and gets nothing of $what that had it before', async ({ first }) => {
     const server = await startServer()
     const { sources, gates } = server.ground
     const { socket, received, subscribe, complete } = await openSocket(server)

@@ -220,7 +220,7 @@ describe('on a fresh data folder', () => {
     })
   })
 
-  describe('[EMB11] a data folder that cannot serve is told in one line', () => {
+  describe('[EMB11] a data folder that cannot be used fails the start with one line', () => {
     test('a file where the folder should be', async () => {
       const file = join(folder.path, 'a-file')
       await writeFile(file, '')

@@ -27,8 +27,8 @@ const listTables = `select relname as name from pg_class
 const listSequences = `select sequencename as name, last_value as value from pg_sequences where schemaname = 'public'`
 
 /**
- * What pg_dump and pg_restore do with the rows, for machines that have neither: all tables are copied as one snapshot
- * shows them, by the server itself, and loaded without triggers. The tables come from the migrations.
+ * Copies the rows as pg_dump and pg_restore would, for machines that have neither: the server copies all tables from
+ * one snapshot and loads them without triggers. The tables come from the migrations.
  */
 export const copyTool: DumpTool = {
   async dump(url, folder) {

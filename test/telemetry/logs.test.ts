@@ -50,7 +50,7 @@ const ids = (runId: string, agentId: string) => ({
   tenantId: expect.stringMatching(/^tenant_/),
 })
 
-test('[LOG1] a run that ends is one line with its ids; with debug each step and decision is one, and no token is', async () => {
+test('[LOG1] a run that ends is one line with its ids; with debug so is each step and decision, but no token', async () => {
   const agent = await talk.createAgent({ tools: [{ name: 'break_down', approvalOverride: true }] })
   const run = await talk.start(agent, 'hello')
   const call = await model.nextCall()
