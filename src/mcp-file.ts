@@ -5,8 +5,11 @@ import { StartError } from './util/start-error.ts'
 
 const shared = ['requiresApproval']
 const local = ['command', 'args', 'env', 'envVariables', 'cwd', ...shared]
-const remote = ['url', 'headers', 'oauth', ...shared]
-const oauthFields = ['clientId', 'clientSecret', 'clientSecretVariable', 'scope', 'issuer']
+const remote = ['url', 'headers', 'tokenVariable', 'oauth', ...shared]
+const oauthFields = [
+  ...['clientId', 'clientSecret', 'clientSecretVariable', 'refreshToken', 'refreshTokenVariable'],
+  ...['scope', 'issuer'],
+]
 
 type Variables = Readonly<Record<string, string | undefined>>
 
@@ -55,31 +58,57 @@ function readLaunch(entry: JsonObject, { variables, wrong }: Reading): Configure
   return { command, args, env: { ...Object.fromEntries(passed), ...env }, ...(cwd !== undefined && { cwd }) }
 }
 
-function readRemote(entry: JsonObject, { variables, wrong }: Reading) {
+function readRemote(entry: JsonObject, reading: Reading) {
   const { url, headers = {}, oauth } = entry
+  const { wrong } = reading
   if (typeof url !== 'string' || !URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
     throw wrong('"url" must be an address that begins with http:// or https://.')
   if (!isTextObject(headers)) throw wrong('"headers" must be an object of texts.')
-  if (oauth === undefined) return { url, headers, oauth: null }
+  const token = readToken(entry, reading)
+  if (oauth === undefined) return { url, headers: { ...headers, ...token }, oauth: null }
+  if (token) throw wrong('it takes either "tokenVariable" or "oauth".')
   if (!isJsonObject(oauth)) throw wrong('"oauth" must be an object.')
+  return { url, headers, oauth: readOAuth(oauth, reading) }
+}
+
+/** An access token that does not expire, for a server that has no authorization server. */
+function readToken({ tokenVariable }: JsonObject, { variables, wrong }: Reading) {
+  if (tokenVariable === undefined) return undefined
+  if (typeof tokenVariable !== 'string') throw wrong('"tokenVariable" must be the name of a variable.')
+  const token = variables[tokenVariable]
+  if (!token) throw wrong(`it needs its token: ${tokenVariable} is not set.`)
+  return { authorization: `Bearer ${token}` }
+}
+
+function readOAuth(oauth: JsonObject, { variables, wrong }: Reading): NonNullable<ConfiguredMcpServer['oauth']> {
   checkFields(oauth, oauthFields, wrong)
   const text = (field: string) => {
     const value = oauth[field]
     if (value !== undefined && typeof value !== 'string') throw wrong(`"oauth.${field}" must be a text.`)
     return value
   }
-  const variable = text('clientSecretVariable')
-  const clientSecret = text('clientSecret') ?? (variable === undefined ? undefined : variables[variable])
+  const secret = (field: string) => {
+    const variable = text(`${field}Variable`)
+    const value = text(field) ?? (variable === undefined ? undefined : variables[variable])
+    if (variable !== undefined && !value) throw wrong(`"oauth" needs its "${field}": ${variable} is not set.`)
+    return value
+  }
   const clientId = text('clientId')
-  if (!clientId || !clientSecret) throw wrong(`"oauth" needs its "clientId" and its secret${ofVariable(variable)}.`)
-  const [scope, issuer] = [text('scope'), text('issuer')]
+  const [clientSecret, refreshToken, scope] = [secret('clientSecret'), secret('refreshToken'), text('scope')]
+  if (!clientId || !(clientSecret || refreshToken)) {
+    throw wrong(
+      '"oauth" needs its "clientId", and a "clientSecret" or a "refreshToken" (or the variable that holds it: "clientSecretVariable", "refreshTokenVariable").',
+    )
+  }
+  const issuer = text('issuer')
   // Without it, the MCP server would decide who is sent the secret.
   if (!issuer) throw wrong('"oauth" needs its "issuer": the address of the authorization server.')
-  return { url, headers, oauth: { clientId, clientSecret, issuer, ...(scope && { scope }) } }
-}
-
-function ofVariable(variable: string | undefined): string {
-  return variable === undefined ? ' ("clientSecret" or "clientSecretVariable")' : `: ${variable} is not set`
+  const optional = {
+    ...(clientSecret && { clientSecret }),
+    ...(refreshToken && { refreshToken }),
+    ...(scope && { scope }),
+  }
+  return { clientId, issuer, ...optional }
 }
 
 function checkFields(entry: JsonObject, known: readonly string[], wrong: Reading['wrong']): void {

@@ -30,10 +30,12 @@ export interface ConfiguredMcpServer {
     readonly env: Readonly<Record<string, string>>
     readonly cwd?: string
   } | null
-  /** Credentials for getting access tokens with the client credentials grant. */
+  /** Credentials for getting access tokens: with the refresh token if there is one, else as the client itself. */
   readonly oauth: {
     readonly clientId: string
-    readonly clientSecret: string
+    /** Undefined for a public client, which has a refresh token. */
+    readonly clientSecret?: string
+    readonly refreshToken?: string
     readonly scope?: string
     /** The only authorization server to which the secret is sent. */
     readonly issuer: string

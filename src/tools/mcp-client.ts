@@ -1,7 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { Readable } from 'node:stream'
 
-import { ClientCredentialsProvider } from '@modelcontextprotocol/sdk/client/auth-extensions.js'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { StreamableHTTPClientTransport, StreamableHTTPError } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
@@ -13,6 +12,7 @@ import { textOf } from '../domain/content.ts'
 import { isJsonObject, type JsonObject } from '../util/json.ts'
 import type { CallContext } from './call-context.ts'
 import type { ToolOutput } from './execution.ts'
+import { tokensFor, type McpTokens } from './mcp-tokens.ts'
 import type { GuardedNetwork } from './network-guard.ts'
 import type { ReturnedPart } from './returned-content.ts'
 
@@ -70,14 +70,14 @@ export class McpClient {
   /** The call on whose behalf a request is made. */
   readonly #call = new AsyncLocalStorage<WaitingCall>()
 
-  private constructor(network: GuardedNetwork, { url, headers, launch, oauth }: McpAddress) {
+  private constructor(network: GuardedNetwork, { url, headers, launch, oauth }: McpAddress, tokens: McpTokens) {
     // A program gets the variables that every program needs and those of the file, but not the server's own secrets.
     this.#transport = launch
       ? new StdioClientTransport({ ...launch, args: [...launch.args], env: { ...launch.env }, stderr: 'ignore' })
       : new StreamableHTTPClientTransport(new URL(url), {
           requestInit: { headers },
           fetch: async (target, init) => this.#watched(await network.fetch(target, init)),
-          ...(oauth && { authProvider: authProviderOf(oauth) }),
+          ...(oauth && { authProvider: tokensFor(tokens, oauth) }),
         })
     // The SDK reconnects to streams that can be resumed, but does not tell the waiting calls when it gives up.
     const onerror = (error: Error) => {
@@ -87,8 +87,8 @@ export class McpClient {
     Object.assign(this.#client, { onerror })
   }
 
-  static async connect(network: GuardedNetwork, server: McpAddress): Promise<McpClient> {
-    const opened = new McpClient(network, server)
+  static async connect(network: GuardedNetwork, server: McpAddress, tokens: McpTokens): Promise<McpClient> {
+    const opened = new McpClient(network, server, tokens)
     try {
       await opened.#client.connect(opened.#transport, { timeout: connectMs })
       return opened
@@ -180,10 +180,6 @@ export class McpClient {
     }
     await this.#client.close().catch(() => undefined)
   }
-}
-
-function authProviderOf({ issuer, ...credentials }: NonNullable<McpAddress['oauth']>): ClientCredentialsProvider {
-  return new ClientCredentialsProvider({ ...credentials, clientName: 'holdpoint', expectedIssuer: issuer })
 }
 
 function messageOf(error: unknown): string {

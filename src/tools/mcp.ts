@@ -2,6 +2,7 @@ import type { ListedTool } from '../domain/tool-access.ts'
 import { abortable } from '../util/abort.ts'
 import type { ToolOutput } from './execution.ts'
 import type { McpAddress, McpAnswer, McpCall, McpClient } from './mcp-client.ts'
+import type { McpTokens } from './mcp-tokens.ts'
 import type { GuardedNetwork } from './network-guard.ts'
 
 /** The server cannot be reached, or does not speak the protocol. */
@@ -31,6 +32,7 @@ export class McpConnections {
   readonly #network: GuardedNetwork
   readonly #idleMs: number
   readonly #connections = new Map<string, Connection>()
+  readonly #tokens: McpTokens = new WeakMap()
 
   constructor(network: GuardedNetwork, { idleMs = 60_000 }: { readonly idleMs?: number } = {}) {
     this.#network = network
@@ -39,7 +41,7 @@ export class McpConnections {
 
   /** Uses a separate connection, which is not kept. */
   async listTools(server: McpAddress): Promise<ListedTool[]> {
-    const client = await connect(this.#network, server)
+    const client = await connect(this.#network, server, this.#tokens)
     try {
       return await client.listTools()
     } catch (error) {
@@ -88,7 +90,13 @@ export class McpConnections {
     const known = this.#connections.get(serverId)
     if (known?.address === address) return known
     const staysOpen = Boolean(server.launch)
-    const connection = { address, staysOpen, client: connect(this.#network, server), calls: 0, idle: undefined }
+    const connection = {
+      address,
+      staysOpen,
+      client: connect(this.#network, server, this.#tokens),
+      calls: 0,
+      idle: undefined,
+    }
     // The next caller gets this error.
     connection.client.catch(() => undefined)
     this.#connections.set(serverId, connection)
@@ -111,11 +119,11 @@ export class McpConnections {
   }
 }
 
-async function connect(network: GuardedNetwork, server: McpAddress): Promise<McpClient> {
+async function connect(network: GuardedNetwork, server: McpAddress, tokens: McpTokens): Promise<McpClient> {
   // Loading the SDK takes longer than starting the rest of the server, and most servers never need it.
   const { McpClient } = await import('./mcp-client.ts')
   try {
-    return await McpClient.connect(network, server)
+    return await McpClient.connect(network, server, tokens)
   } catch (error) {
     throw new McpUnreachableError(error)
   }

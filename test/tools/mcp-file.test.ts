@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -15,6 +16,7 @@ let remote: TestMcpServer
 let ground: Ground
 let path: string
 const granted: string[] = []
+const authorized = ['Bearer granted', 'Bearer static']
 
 /** An authorization server next to the MCP server: client credentials, and a token that the MCP server requires. */
 function authorize(request: IncomingMessage, response: ServerResponse): boolean {
@@ -26,18 +28,21 @@ function authorize(request: IncomingMessage, response: ServerResponse): boolean 
     const endpoints = { authorization_endpoint: `${origin}/authorize`, token_endpoint: `${origin}/token` }
     answer({ issuer: origin, ...endpoints, response_types_supported: ['code'] })
   } else if (request.url === '/token') {
-    granted.push(request.headers.authorization ?? '')
-    answer({ access_token: 'granted', token_type: 'Bearer', expires_in: 3_600 })
-  } else if (request.headers.authorization !== 'Bearer granted') {
+    void text(request).then((body) => {
+      granted.push(`${request.headers.authorization ?? ''} ${body}`)
+      const refresh_token = body.includes('refresh_token') ? `refresh ${granted.length}` : undefined
+      answer({ access_token: 'granted', token_type: 'Bearer', expires_in: 3_600, refresh_token })
+    })
+  } else if (!authorized.includes(request.headers.authorization ?? '')) {
     const where = `Bearer resource_metadata="${origin}/.well-known/oauth-protected-resource"`
     response.writeHead(401, { 'www-authenticate': where }).end()
   } else return true
   return false
 }
 
-const file = async (text: string) => {
+const file = async (contents: string) => {
   const name = join(folder.path, `${Math.random()}.yaml`)
-  await writeFile(name, text)
+  await writeFile(name, contents)
   return name
 }
 
@@ -58,9 +63,20 @@ beforeAll(async () => {
   remote:
     url: ${remote.url}
     oauth: { clientId: me, clientSecretVariable: CRM_SECRET, scope: tools, issuer: '${new URL(remote.url).origin}' }
+  person:
+    url: ${remote.url}
+    oauth: { clientId: me, refreshTokenVariable: REFRESH, issuer: '${new URL(remote.url).origin}' }
+  token: { url: ${remote.url}, tokenVariable: TOKEN }
   gone: { command: /no/such/program }
 `)
-  const env = { HOLDPOINT_MCP: path, PASSED: 'on', HIDDEN: 'secret', CRM_SECRET: 'shh' }
+  const env = {
+    HOLDPOINT_MCP: path,
+    PASSED: 'on',
+    HIDDEN: 'secret',
+    CRM_SECRET: 'shh',
+    REFRESH: 'first',
+    TOKEN: 'static',
+  }
   ground = await startGround({ env: { HOLDPOINT_ALLOW_PRIVATE_NETWORK: '1', ...env } })
 })
 afterAll(async () => {
@@ -120,9 +136,33 @@ test('[MCP12] the API cannot name a program', async () => {
 })
 
 test('[MCP13] a remote server gets tokens for the client of the file, and its tools can be called', async () => {
-  expect(await refresh('remote')).toEqual({ lastError: null, tools: [{ name: 'greet', requiresApproval: false }] })
-  expect((await call('greet')).result).toMatchObject({ status: 'SUCCESS', output: 'hello' })
-  expect(granted[0]).toBe(`Basic ${Buffer.from('me:shh').toString('base64')}`)
+  const { lastError, tools } = await refresh('remote')
+  expect([lastError, tools[0].requiresApproval]).toEqual([null, false])
+  expect((await call(tools[0].name)).result).toMatchObject({ status: 'SUCCESS', output: 'hello' })
+  expect(granted.join('\n')).toContain(
+    `Basic ${Buffer.from('me:shh').toString('base64')} grant_type=client_credentials`,
+  )
+})
+
+test('[MCP80] a remote server gets tokens for a refresh token, which its issuer may replace', async () => {
+  const { lastError, tools } = await refresh('person')
+  expect(lastError).toBeNull()
+  expect((await call(tools[0].name)).result).toMatchObject({ status: 'SUCCESS', output: 'hello' })
+  // The connections of a process share the token.
+  const refreshed = () => granted.filter((grant) => grant.includes('grant_type=refresh_token'))
+  expect(refreshed()).toEqual([expect.stringMatching(/^ grant_type=refresh_token&refresh_token=first&.*client_id=me/)])
+  authorized[0] = 'none'
+  await refresh('person')
+  expect(refreshed()[1]).toMatch(/^ grant_type=refresh_token&refresh_token=refresh\+\d+&/)
+  authorized[0] = 'Bearer granted'
+})
+
+test('[MCP80] a remote server may be given a token that does not expire', async () => {
+  const before = granted.length
+  const { lastError, tools } = await refresh('token')
+  expect(lastError).toBeNull()
+  expect((await call(tools[0].name)).result).toMatchObject({ status: 'SUCCESS' })
+  expect(granted).toHaveLength(before)
 })
 
 test('[MCP14] tools of a server that asks for approval require it from the beginning, until somebody changes that', async () => {
@@ -149,8 +189,10 @@ test.each([
   ['servers: { a: { command: x, args: y } }', '"args" must be a list of texts.'],
   ['servers: { a: { url: "ftp://x" } }', '"url" must be an address that begins with http:// or https://.'],
   ['servers: { a: { url: "http://x", oauth: { clientId: i, clientSecretVariable: V } } }', ': V is not set.'],
+  ['servers: { a: { url: "http://x", oauth: { clientId: i } } }', 'a "clientSecret" or a "refreshToken"'],
+  ['servers: { a: { url: "http://x", tokenVariable: V } }', 'it needs its token: V is not set.'],
   ['servers: { a: { url: "http://x", oauth: { clientId: i, clientSecret: s } } }', '"oauth" needs its "issuer"'],
-])('[MCP15] a mistake in the file stops the start: %s', async (text, message) => {
-  const wrong = await file(text)
+])('[MCP15] a mistake in the file stops the start: %s', async (contents, message) => {
+  const wrong = await file(contents)
   expect(() => readConfig({ HOLDPOINT_MCP: wrong })).toThrow(message)
 })
