@@ -258,6 +258,28 @@ describe('conversation_search', () => {
     expect(await search({ start_date: 'last week' })).toEqual([expect.stringMatching(/^start_date takes a day/)])
   })
 
+  test('[SEA80] finds a message by the name of its file, whole or by a word', async () => {
+    const { agent: shown } = await ground.app.data('query ($id: ID!) { agent(id: $id) { mainConversation { id } } }', {
+      id: agent,
+    })
+    const { uploadFile } = await ground.app.data(
+      'mutation ($input: UploadFileInput!) { uploadFile(input: $input) { file { id } } }',
+      {
+        input: {
+          conversationId: shown.mainConversation.id,
+          dataUrl: `data:application/pdf;base64,${Buffer.from('%PDF-1.7').toString('base64')}`,
+          name: 'Rechnung-Müller_2026.pdf',
+        },
+      },
+    )
+    const runId = await talk.start(agent, '', { messages: [{ content: [{ fileId: uploadFile.file.id }] }] })
+    await ground.answer('Thanks.')
+    await talk.settled(runId)
+    const found = ['[document "Rechnung-Müller_2026.pdf"]']
+    for (const query of ['rechnung-müller_2026.pdf', 'müller', '2026 rechnung', 'rech'])
+      expect(await search({ query })).toEqual(found)
+  })
+
   test('[SEA4] uses the index, and a message that is longer than a tsvector can still be stored', async () => {
     const { pool } = ground.app.database
     const client = await pool.connect()
