@@ -30,7 +30,7 @@ builder.objectFields(Run, (t) => ({
   versions: t.field({
     type: [Run],
     description:
-      'All versions of this turn, oldest first, including this run. There is more than one after `editMessage` or `regenerate`; the one with `onCurrentBranch` is current.',
+      'All versions of this turn, oldest first, including this run. There is more than one after `editMessage` or `regenerate`; the one with `onCurrentBranch` is current. At most 1,000: beyond that, the oldest ones are left out, but not this run.',
     resolve: async (run, _args, { loaders }) => [...(await loaders.versionsOfRun.load(run.id))],
   }),
   onCurrentBranch: t.boolean({

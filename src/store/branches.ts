@@ -2,6 +2,7 @@ import { sql, type Kysely, type RawBuilder, type SqlBool, type Transaction } fro
 
 import type { Run } from '../domain/run.ts'
 import type { Reach } from '../domain/viewer.ts'
+import { plainListLimit } from './page.ts'
 import { runColumns, runsOfTenant, toRun } from './runs.ts'
 import type { Database } from './schema.ts'
 
@@ -120,8 +121,8 @@ export async function isRunOnBranch(trx: Transaction<Database>, runId: string): 
 }
 
 /**
- * All versions of the turn that each of these runs belongs to, oldest first. A run that never held its conversation is
- * its turn's only version.
+ * The versions of the turn that each of these runs belongs to, oldest first. A run that never held its conversation is
+ * its turn's only version. Of too many, the oldest are left out.
  */
 export async function listVersionsOfRuns(
   db: Kysely<Database>,
@@ -135,7 +136,8 @@ export async function listVersionsOfRuns(
         from runs asked cross join lateral (
           select asked.id where asked.hold is null
           union all
-          select id from (${listFollowers(sql`asked.conversation_id`, sql`asked.previous_hold`)}) follower
+          (select id from (${listFollowers(sql`asked.conversation_id`, sql`asked.previous_hold`)}) follower
+            order by (id = asked.id) desc, id desc limit ${plainListLimit})
         ) version
         where asked.id = any(${runIds}::uuid[])
       )`.as('versions'),

@@ -64,6 +64,25 @@ describe('lists without pages', () => {
     expect(others.every((id) => shown.has(encodeId('Run', id)))).toBe(true)
   })
 
+  it('[PAGE7] `Run.versions` has the 1,000 newest, and the run itself', async () => {
+    const tenantId = await make.tenant('many versions')
+    const api = createExecutor(ground, tenantId)
+    const agent = await make.agent({ tenant_id: tenantId })
+    const conversation = await make.conversation({ tenant_id: tenantId, agent_id: agent.id })
+    const first = await make.run(conversation, { status: 'COMPLETED', number: 1, hold: 1, previous_hold: 0 })
+    const others = await repeat(
+      'runs',
+      first.id,
+      `jsonb_build_object('number', n + 1, 'hold', n + 1, 'previous_hold', 0)`,
+    )
+
+    const all = [first.id, ...others].toSorted().map((id) => encodeId('Run', id))
+    const versions = async (id: string): Promise<string[]> =>
+      (await api.data(`{ run(id: "${id}") { versions { id } } }`)).run.versions.map((run: { id: string }) => run.id)
+    expect(await versions(all.at(-1)!)).toEqual(all.slice(1))
+    expect(await versions(all[0]!)).toEqual([all[0], ...all.slice(2)])
+  })
+
   it('[PAGE7] `apiKeys` has 1,000 keys and leaves out revoked ones first', async () => {
     const tenantId = await make.tenant('many keys')
     const api = createExecutor(ground, tenantId)
