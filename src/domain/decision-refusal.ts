@@ -51,9 +51,10 @@ export function refusalOf(
   const ids = decisions.map((given) => given.toolCallId)
   const twice = ids.filter((id, index) => ids.indexOf(id) !== index)
   const open = all.filter(({ given, call }) => !call || !isSameDecision(given, call, actor))
-  if (open.length === 0 && twice.length === 0) return refusalOfFollowUp(calls(all), followUp)
-
   const pending = state.calls.filter((call) => call.status === 'PENDING')
+  // The same decision given twice, about a call that it was made about before, changes as little as given once.
+  if (open.length === 0 && (twice.length === 0 || pending.length === 0)) return refusalOfFollowUp(calls(all), followUp)
+
   if (pending.length === 0) return refusalOfLate(calls(open))
   const invalid = open.filter(({ call }) => !call || (call.status !== 'PENDING' && !call.decision))
   if (invalid.length > 0 || twice.length > 0) {
@@ -163,7 +164,7 @@ function invalidIds(ids: readonly string[], pending: readonly ToolCall[]): Decis
 }
 
 function calls(deciding: readonly Deciding[]): ToolCall[] {
-  return deciding.flatMap(({ call }) => call ?? [])
+  return [...new Set(deciding.flatMap(({ call }) => call ?? []))]
 }
 
 function publicId(call: ToolCall): string {

@@ -1,4 +1,7 @@
-import { ClientCredentialsProvider } from '@modelcontextprotocol/sdk/client/auth-extensions.js'
+import {
+  ClientCredentialsProvider,
+  type ClientCredentialsProviderOptions,
+} from '@modelcontextprotocol/sdk/client/auth-extensions.js'
 import type { OAuthTokens } from '@modelcontextprotocol/sdk/shared/auth.js'
 
 import type { ConfiguredMcpServer } from '../domain/mcp-server.ts'
@@ -34,7 +37,7 @@ function createProvider({ issuer, refreshToken, ...client }: McpOAuth): ClientCr
 class RefreshTokenProvider extends ClientCredentialsProvider {
   #refreshToken: string
 
-  constructor(options: ConstructorParameters<typeof ClientCredentialsProvider>[0], refreshToken: string) {
+  constructor(options: ClientCredentialsProviderOptions & { readonly expectedIssuer: string }, refreshToken: string) {
     super(options)
     this.#refreshToken = refreshToken
   }

@@ -74,6 +74,8 @@ test('[APR19] a different decision is AlreadyDecidedRefusal with the decision, w
     expect(await talk.submit(runId, [other])).toMatchObject(stands)
     expect(await talk.submit(runId, [other, approve({ id: 'nonsense' })])).toMatchObject(stands)
     expect(await talk.submit(runId, [other], { followUp: [{ text: 'late' }] })).toMatchObject(stands)
+    // Each decision that stands is told once, however often its call is given.
+    expect(await talk.submit(runId, [other, other])).toMatchObject(stands)
   }
   expect(await talk.submit(runId, [deny(calls[1])])).toMatchObject({
     __typename: 'AlreadyDecidedRefusal',
@@ -116,6 +118,7 @@ test('[APR20] the same decision again succeeds and changes nothing, while the ru
   await talk.settled(runId)
   const log = await talk.log(runId)
   expect(await talk.submit(runId, both)).toMatchObject({ ...succeeds, run: { status: 'COMPLETED' } })
+  expect(await talk.submit(runId, [...both, ...both])).toMatchObject(succeeds)
   expect(await talk.log(runId)).toEqual(log)
   expect(executions).toEqual(['get_secret_code edited'])
 })
