@@ -121,6 +121,21 @@ test('[CMP4] a context above nine tenths of the window is compacted before the m
   )
 })
 
+test('[CMP80] the tokens of a summary count towards maxTotalTokens: the next step does not start', async () => {
+  const agent = await createAgent()
+  for (let turn = 0; turn < 4; turn += 1) await say(agent, `turn ${turn}: ${words(400)}`)
+  answers = (request) =>
+    isSummary(request)
+      ? { text: 'The user counts turns.', usage: { inputTokens: 5_000 } }
+      : { calls: [{ name: 'lookup', args: { words: 1 } }], usage: { inputTokens: 10, outputTokens: 10 } }
+  const run = await talk.settled(await talk.start(agent, `turn 4: ${words(400)}`, { maxTotalTokens: 5_000 }))
+  expect(run).toMatchObject({ status: 'COMPLETED', stopReason: 'BUDGET_EXCEEDED', usage: { steps: 2 } })
+  expect(run.steps).toHaveLength(1)
+  expect(run.steps[0].toolCalls[0].result).toMatchObject({ status: 'SUCCESS' })
+  answers = () => undefined
+  expect(await say(agent, 'go on')).toMatchObject({ status: 'COMPLETED', answer: 'Understood.' })
+})
+
 test('[CMP5] a call is never separated from its return, and returns that a step waits for stay', async () => {
   const agent = await createAgent()
   answers = (request) => {

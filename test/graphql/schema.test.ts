@@ -31,6 +31,13 @@ function* coordinates(): Generator<[coordinate: string, description: string | nu
   }
 }
 
+/** The type of each field. */
+function shapeOf(name: string): Record<string, string> {
+  const type = schema.getType(name)
+  if (!isObjectType(type)) throw new Error(`${name} is not an object type`)
+  return Object.fromEntries(Object.values(type.getFields()).map((field) => [field.name, String(field.type)]))
+}
+
 describe('the schema', () => {
   it('[SCH1] is what schema.graphql says', async () => {
     const stored = await readFile(new URL('../../schema.graphql', import.meta.url), 'utf8')
@@ -87,6 +94,31 @@ describe('the schema', () => {
     expect(time.parseValue('2024-02-29T23:30:00-01:00')).toEqual(new Date('2024-03-01T00:30:00.000Z'))
     for (const value of ['2026-02-29T00:00:00Z', '2026-04-31T00:00:00Z', '2026-01-01T00:00:00', '2026-01-01', 0]) {
       expect(() => time.parseValue(value)).toThrow('is not an instant')
+    }
+  })
+
+  it('[SCH80] has nodes, edges, page info and a count on every connection, and the same paging arguments', () => {
+    const types = Object.values(schema.getTypeMap())
+    const connections = types.filter((type) => type.name.endsWith('Connection') && isObjectType(type))
+    expect(connections.length).toBeGreaterThanOrEqual(9)
+    for (const connection of connections) {
+      const node = connection.name.replace('Connection', '')
+      expect(shapeOf(connection.name)).toEqual({
+        nodes: `[${node}!]!`,
+        edges: `[${node}Edge!]!`,
+        pageInfo: 'PageInfo!',
+        totalCount: 'Int!',
+      })
+      expect(shapeOf(`${node}Edge`)).toEqual({ node: `${node}!`, cursor: 'String!' })
+    }
+    const paged = types.flatMap((type) =>
+      isObjectType(type)
+        ? Object.values(type.getFields()).filter((field) => String(field.type).endsWith('Connection!'))
+        : [],
+    )
+    for (const field of paged) {
+      const args = field.args.map(({ name, type }) => `${name}: ${type}`)
+      expect(args).toEqual(expect.arrayContaining(['first: Int', 'after: String', 'last: Int', 'before: String']))
     }
   })
 

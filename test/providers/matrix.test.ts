@@ -43,11 +43,11 @@ const mute = defineTool({
 
 const createAgent = (name: keyof typeof fakes, more: object = {}) =>
   talk.createAgent({
-    ...more,
     model: started[name].handle,
     instructions: 'Be brief.',
     tools: ['echo', { name: 'pay', approvalOverride: true }],
     modelSettings: { reasoningEffort: 'LOW' },
+    ...more,
   })
 
 test.each(names)(
@@ -333,6 +333,71 @@ test.each(names)('[PRV40] %s is shown the arguments that a tool rule set', async
   )
   second.finish()
   await talk.settled(run)
+})
+
+const responseSchema = {
+  type: 'object',
+  properties: { city: { type: 'string' } },
+  required: ['city'],
+  additionalProperties: false,
+}
+
+test.each(names)(
+  '[CNT80] %s answers by a schema of the request after a tool, an approval and a wrong answer',
+  async (name) => {
+    const fake = started[name]
+    const run = await talk.start(await createAgent(name), 'pay, then say where', { responseSchema })
+    const one = await fake.nextCall()
+    one.think('pay first')
+    one.call('pay', { text: '5 EUR' })
+    one.finish()
+    const [pending] = await talk.pending(run)
+    await talk.submit(run, [{ approve: { toolCallId: pending.id } }])
+    const two = await fake.nextCall()
+    two.say('In Paris.')
+    two.finish()
+    const three = await fake.nextCall()
+    expect(three.exchange.bodyText).toMatch(/pay: 5 EUR.*In Paris\..*Answer again/s)
+    three.say('{"city":"Paris"}')
+    three.finish()
+    await talk.settled(run)
+    const shown = await app.data('query ($id: ID!) { run(id: $id) { status stopReason output } }', { id: run })
+    expect(shown.run).toEqual({ status: 'COMPLETED', stopReason: 'END_TURN', output: { city: 'Paris' } })
+    expect(fake.refused).toEqual([])
+  },
+)
+
+test.each(names)('[FBK80] a model of another provider takes the place of %s after an approval', async (name) => {
+  const fake = started[name]
+  const other = started[names[(names.indexOf(name) + 1) % names.length]!]
+  const agent = await createAgent(name, { modelSettings: { fallbacks: [other.handle] } })
+  const run = await talk.start(agent, 'pay')
+  const one = await fake.nextCall()
+  one.think('pay')
+  one.call('pay', { text: '5 EUR' })
+  one.finish()
+  const [pending] = await talk.pending(run)
+  await talk.submit(run, [{ approve: { toolCallId: pending.id, arguments: { text: '4 EUR' } } }])
+  ;(await fake.nextCall()).refuse('overload')
+  const two = await other.nextCall()
+  expect(wireReturns(two.body)).toEqual([expect.stringMatching(/pay: 4 EUR$/)])
+  two.think('done')
+  two.call('echo', { text: 'more' })
+  two.finish()
+  // Each step begins with the agent's own model.
+  const three = await fake.nextCall()
+  three.say('Paid.')
+  three.finish()
+  expect(await talk.settled(run)).toMatchObject({ status: 'COMPLETED', answer: 'Paid.' })
+  const { steps } = (
+    await app.data('query ($id: ID!) { run(id: $id) { steps { model failedModels { model } } } }', { id: run })
+  ).run
+  expect(steps).toMatchObject([
+    { model: fake.handle, failedModels: [] },
+    { model: other.handle, failedModels: [{ model: fake.handle }] },
+    { model: fake.handle, failedModels: [] },
+  ])
+  expect([...fake.refused, ...other.refused]).toEqual([])
 })
 
 /** The arguments of every call in a request, whatever its format. */
