@@ -104,6 +104,8 @@ export function createWebSocketEndpoint<Viewer>(options: WebSocketOptions<Viewer
         const { code, message } = toClientError(error, log)
         // Clients retry after the 4403 that `false` means, but give up at once after 4401. Only the first close counts.
         if (code === 'UNAUTHENTICATED') extra.socket.close(CloseCode.Unauthorized, closeReason(message))
+        // The second sentence has the id of the error, and both fit.
+        else if (code === 'INTERNAL_SERVER_ERROR') extra.socket.close(closeCodes.tryAgainLater, `${code}: ${message}`)
         else if (code !== 'FORBIDDEN') extra.socket.close(closeCodes.tryAgainLater, closeReason(`${code}: ${message}`))
         return false
       }
@@ -269,9 +271,8 @@ async function release(result: Result): Promise<void> {
   if (Symbol.asyncIterator in result) await result[Symbol.asyncIterator]().return?.()
 }
 
-/** A close reason has at most 123 bytes. Of a longer message only the first sentence is sent: it says what is wrong. */
+/** A close reason has at most 123 bytes. Messages can be longer, and their first sentence says what is wrong. */
 function closeReason(message: string): string {
-  if (Buffer.byteLength(message) <= 123) return message
   return Buffer.from(/^.*?[.!](?= |$)/.exec(message)?.[0] ?? message)
     .subarray(0, 120)
     .toString()

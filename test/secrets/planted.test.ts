@@ -7,10 +7,11 @@ import { WebSocket } from 'ws'
 import type { OpenDatabase } from '../../src/store/open-database.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { createGraphQLClient } from '../support/graphql-client.ts'
+import { plantedMark } from '../support/kept-output.ts'
 import { spawnMain, type ServerProcess } from '../support/server-process.ts'
 
 /** Part of every secret in this test. */
-const mark = 'PLANTED'
+const mark = plantedMark
 const configured = `hp_${mark}_configured`
 
 let database: OpenDatabase

@@ -4,6 +4,7 @@ import type { OpenDatabase } from '../../src/store/open-database.ts'
 import { createLog } from '../../src/util/log.ts'
 import { createTestDatabase } from './database.ts'
 import { createGraphQLClient, type GraphQLClient } from './graphql-client.ts'
+import { keepOutput } from './kept-output.ts'
 
 export interface TestApp extends GraphQLClient {
   readonly app: App
@@ -23,7 +24,13 @@ export interface TestAppOptions extends Partial<Omit<AppOptions, 'config' | 'dat
 export async function startTestApp({ database: given, env, ...options }: TestAppOptions = {}): Promise<TestApp> {
   const database = given ?? (await createTestDatabase())
   const config = readConfig({ PORT: '0', HOLDPOINT_DRAIN_MS: '2000', ...env })
-  const app = await createApp({ role: 'serve', log: createLog('fatal'), ...options, config, database })
+  const app = await createApp({
+    role: 'serve',
+    log: createLog('trace', { write: keepOutput }),
+    ...options,
+    config,
+    database,
+  })
   const { url } = await app.start()
   return {
     ...createGraphQLClient(url ?? 'http://127.0.0.1:9/graphql'),

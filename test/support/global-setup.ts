@@ -5,6 +5,7 @@ import { startEmbeddedPostgres } from '../../src/store/embedded/launch.ts'
 import { openDatabase } from '../../src/store/open-database.ts'
 import { createLog } from '../../src/util/log.ts'
 import { buildPrograms, type Programs } from './programs.ts'
+import { findLeaks } from './kept-output.ts'
 import { makeTemporaryFolder } from './temporary-folder.ts'
 
 declare module 'vitest' {
@@ -32,9 +33,16 @@ export default async function setup(project: TestProject): Promise<() => Promise
       'pg_stat_statements.track': 'all',
     },
   })
+  const output = await makeTemporaryFolder()
   const teardown = async () => {
     await postgres.stop()
     await folder.remove()
+    const leaks = findLeaks(output.path)
+    await output.remove()
+    if (leaks.length === 0) return
+    // Vitest logs an error of the teardown, but would still end with 0.
+    process.exitCode = 1
+    console.error(`[SEC80] secrets are in the log of the tests' servers:\n${leaks.slice(0, 20).join('\n')}`)
   }
   try {
     const [programs] = await Promise.all([buildPrograms(), createTemplate(postgres.url)])
@@ -43,6 +51,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
     await teardown()
     throw error
   }
+  project.provide('outputFolder', output.path)
   project.provide('postgres', { url: postgres.url, template })
   return teardown
 }

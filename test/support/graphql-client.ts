@@ -1,6 +1,8 @@
 import { createClient, type Client, type SubscribePayload } from 'graphql-ws'
 import { WebSocket } from 'ws'
 
+import { keepSecret } from './kept-output.ts'
+
 /** A real client on real sockets: queries with `fetch`, streams with server-sent events and WebSockets. */
 export interface GraphQLClient {
   readonly url: string
@@ -62,6 +64,7 @@ export interface WebSocketStream<Data = any> extends AsyncIterable<GraphQLResult
 }
 
 export function createGraphQLClient(url: string, { authorization }: { authorization?: string } = {}): GraphQLClient {
+  if (authorization) keepSecret(authorization)
   const headers = { 'content-type': 'application/json', ...(authorization && { authorization }) }
 
   const client: GraphQLClient = {

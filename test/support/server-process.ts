@@ -3,6 +3,8 @@ import { once } from 'node:events'
 
 import { inject } from 'vitest'
 
+import { keepOutput } from './kept-output.ts'
+
 export interface ServerProcess {
   readonly child: ChildProcess
   /** Everything written so far. */
@@ -37,7 +39,10 @@ export function spawnMain(
   let stdout = ''
   let stderr = ''
   child.stdout.on('data', (data) => (stdout += data))
-  child.stderr.on('data', (data) => (stderr += data))
+  child.stderr.on('data', (data) => {
+    stderr += data
+    keepOutput(data)
+  })
   const ended = once(child, 'close').then(([code, signal]) => ({ code, signal }))
   return {
     child,
