@@ -4,7 +4,7 @@ import { setArchived } from '../store/conversations.ts'
 import type { CommandContext } from './command-context.ts'
 import { found } from './found.ts'
 
-/** Archiving hides a conversation from lists that ask for that. It keeps working, and its next message restores it. */
+/** Archived conversations can be filtered out of lists. They keep working, and the next message restores them. */
 export async function archiveConversation(
   context: CommandContext,
   viewer: Viewer,

@@ -34,8 +34,8 @@ async function guardedFetch(input: string | URL | Request, init?: RequestInit): 
 }
 
 /**
- * `fetch` with retries, for an SDK that has none like the others': retries temporary failures after the wait that the
- * provider asks for.
+ * `fetch` that retries temporary failures after the wait that the provider asks for, for an SDK that does not retry by
+ * itself.
  */
 export function retryingFetch({ attempts, signal }: { readonly attempts: number; readonly signal?: AbortSignal }) {
   return async (input: string | URL | Request, init?: RequestInit): Promise<Response> => {

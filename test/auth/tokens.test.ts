@@ -99,7 +99,7 @@ describe('createToken', () => {
     },
   )
 
-  it('[TOK3] gives nobody more than they have: scopes, limits and time', async () => {
+  it('[TOK3] grants no more scopes, reach or time than its creator has', async () => {
     const expiresAt = new Date(Date.now() + 60_000).toISOString()
     const manager = clientOf((await createKey(['MANAGE', 'READ'], expiresAt)).secret)
     const { errors } = await manager.request(create, { input: { subject: 'ada', scopes: ['APPROVE'] } })

@@ -64,7 +64,7 @@ export class OutageLoad {
     )
   }
 
-  /** Asks again and again, by every transport. */
+  /** Keeps asking, over every transport. */
   ask(): void {
     const query = '{ agents(first: 5) { nodes { id lastStopReason } } }'
     for (const client of this.#clients) {

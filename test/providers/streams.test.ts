@@ -81,7 +81,7 @@ describe.each(Object.entries({ ...fakes, ...hostedFakes }))('%s over HTTP', (nam
     expect(await early).toMatchObject([{ type: 'failure', error: { type: 'LLM_ERROR', retryable: true } }])
   })
 
-  test('[PRV8] a stream that ends without its end, or is not JSON, is not an answer', async () => {
+  test('[PRV8] a stream that has no finish, or is not JSON, is not an answer', async () => {
     for (const spoil of [(call: FakeCall) => call.exchange.end(), (call: FakeCall) => garble(call)]) {
       const parts = await answer((call) => {
         call.say('once upon')
