@@ -5,6 +5,7 @@ import type {
   ApprovalDecisionKind,
   ApprovalScope,
   CancelRunInput,
+  ContentKind,
   DeltaKind,
   MessageRole,
   RetryRunInput,
@@ -48,11 +49,43 @@ export type RunFields = {
   readonly usage: UsageFields
 }
 
+export type AttachmentFields = {
+  readonly kind: ContentKind
+  readonly imageUrl: string | null
+  readonly documentUrl: string | null
+  readonly file: {
+    readonly id: string
+    readonly name: string | null
+    readonly mediaType: string
+    readonly sizeBytes: number
+    readonly url: string
+  } | null
+}
+
+export type ContentFields = {
+  readonly kind: ContentKind
+  readonly imageUrl: string | null
+  readonly documentUrl: string | null
+  readonly file: {
+    readonly id: string
+    readonly name: string | null
+    readonly mediaType: string
+    readonly sizeBytes: number
+    readonly url: string
+  } | null
+  readonly text: string | null
+}
+
 export type QueuedRunFields = {
   readonly id: string
   readonly status: RunStatus
   readonly createdAt: string
-  readonly input: readonly { readonly role: MessageRole; readonly text: string; readonly clientId: string | null }[]
+  readonly input: readonly {
+    readonly role: MessageRole
+    readonly text: string
+    readonly clientId: string | null
+    readonly content: readonly { readonly kind: ContentKind }[]
+  }[]
 }
 
 export type DecisionFields = {
@@ -86,6 +119,7 @@ export type ToolCallFields = {
   readonly result: {
     readonly status: ToolReturnStatus
     readonly output: string
+    readonly content: readonly AttachmentFields[]
     readonly stdout: readonly string[]
     readonly stderr: readonly string[]
     readonly truncated: boolean
@@ -154,7 +188,7 @@ export type MessageFields =
       readonly createdAt: string
       readonly run: { readonly id: string } | null
       readonly text: string
-      readonly content: readonly { readonly text: string | null; readonly imageUrl: string | null }[]
+      readonly content: readonly ContentFields[]
       readonly sentBy: { readonly kind: ActorKind; readonly name: string } | null
     }
 
@@ -283,7 +317,7 @@ export type ConversationSnapshotData = {
 }
 export type ConversationSnapshotVariables = { readonly id: string; readonly last: number }
 export const ConversationSnapshot =
-  'query ConversationSnapshot($id:ID!$last:Int!){conversation(id:$id){id title lastCursor agent{id name}latestRun{...RunFields}queue{...QueuedRunFields}messages(last:$last){nodes{...MessageFields}pageInfo{hasPreviousPage startCursor}}}}fragment RunFields on Run{id status stopReason canRetry createdAt startedAt finishedAt error{...RunErrorFields}usage{...UsageFields}}fragment RunErrorFields on RunError{type message detail retryable}fragment UsageFields on Usage{steps inputTokens outputTokens totalTokens cachedInputTokens reasoningTokens costUsd}fragment QueuedRunFields on Run{id status createdAt input{role text clientId}}fragment MessageFields on Message{__typename id position clientId inContext createdAt run{id}...on SystemMessage{text}...on UserMessage{text content{text imageUrl}sentBy{kind name}}...on ReasoningMessage{text redacted}...on AssistantMessage{text interrupted}...on SummaryMessage{text}...on ToolCallMessage{toolCalls{...ToolCallFields}}...on ApprovalRequestMessage{toolCalls{...ToolCallFields}}}fragment ToolCallFields on ToolCall{id name argumentsText arguments editedArguments status needs approvalsRequired createdAt startedAt finishedAt expiresAt run{id}decision{...DecisionFields}result{status output stdout stderr truncated durationMs}}fragment DecisionFields on ApprovalDecision{toolCallId kind reason note scope editedArguments toolReturn status decidedBy decidedAt}' as TypedDocument<
+  'query ConversationSnapshot($id:ID!$last:Int!){conversation(id:$id){id title lastCursor agent{id name}latestRun{...RunFields}queue{...QueuedRunFields}messages(last:$last){nodes{...MessageFields}pageInfo{hasPreviousPage startCursor}}}}fragment RunFields on Run{id status stopReason canRetry createdAt startedAt finishedAt error{...RunErrorFields}usage{...UsageFields}}fragment RunErrorFields on RunError{type message detail retryable}fragment UsageFields on Usage{steps inputTokens outputTokens totalTokens cachedInputTokens reasoningTokens costUsd}fragment QueuedRunFields on Run{id status createdAt input{role text clientId content{kind}}}fragment MessageFields on Message{__typename id position clientId inContext createdAt run{id}...on SystemMessage{text}...on UserMessage{text content{...ContentFields}sentBy{kind name}}...on ReasoningMessage{text redacted}...on AssistantMessage{text interrupted}...on SummaryMessage{text}...on ToolCallMessage{toolCalls{...ToolCallFields}}...on ApprovalRequestMessage{toolCalls{...ToolCallFields}}}fragment ContentFields on ContentPart{...AttachmentFields text}fragment AttachmentFields on ContentPart{kind imageUrl documentUrl file{id name mediaType sizeBytes url}}fragment ToolCallFields on ToolCall{id name argumentsText arguments editedArguments status needs approvalsRequired createdAt startedAt finishedAt expiresAt run{id}decision{...DecisionFields}result{status output content{...AttachmentFields}stdout stderr truncated durationMs}}fragment DecisionFields on ApprovalDecision{toolCallId kind reason note scope editedArguments toolReturn status decidedBy decidedAt}' as TypedDocument<
     ConversationSnapshotData,
     ConversationSnapshotVariables
   >
@@ -302,7 +336,7 @@ export type ConversationOlderVariables = {
   readonly before?: string | null | undefined
 }
 export const ConversationOlder =
-  'query ConversationOlder($id:ID!$last:Int!$before:String){conversation(id:$id){messages(last:$last before:$before){nodes{...MessageFields}pageInfo{hasPreviousPage startCursor}}}}fragment MessageFields on Message{__typename id position clientId inContext createdAt run{id}...on SystemMessage{text}...on UserMessage{text content{text imageUrl}sentBy{kind name}}...on ReasoningMessage{text redacted}...on AssistantMessage{text interrupted}...on SummaryMessage{text}...on ToolCallMessage{toolCalls{...ToolCallFields}}...on ApprovalRequestMessage{toolCalls{...ToolCallFields}}}fragment ToolCallFields on ToolCall{id name argumentsText arguments editedArguments status needs approvalsRequired createdAt startedAt finishedAt expiresAt run{id}decision{...DecisionFields}result{status output stdout stderr truncated durationMs}}fragment DecisionFields on ApprovalDecision{toolCallId kind reason note scope editedArguments toolReturn status decidedBy decidedAt}' as TypedDocument<
+  'query ConversationOlder($id:ID!$last:Int!$before:String){conversation(id:$id){messages(last:$last before:$before){nodes{...MessageFields}pageInfo{hasPreviousPage startCursor}}}}fragment MessageFields on Message{__typename id position clientId inContext createdAt run{id}...on SystemMessage{text}...on UserMessage{text content{...ContentFields}sentBy{kind name}}...on ReasoningMessage{text redacted}...on AssistantMessage{text interrupted}...on SummaryMessage{text}...on ToolCallMessage{toolCalls{...ToolCallFields}}...on ApprovalRequestMessage{toolCalls{...ToolCallFields}}}fragment ContentFields on ContentPart{...AttachmentFields text}fragment AttachmentFields on ContentPart{kind imageUrl documentUrl file{id name mediaType sizeBytes url}}fragment ToolCallFields on ToolCall{id name argumentsText arguments editedArguments status needs approvalsRequired createdAt startedAt finishedAt expiresAt run{id}decision{...DecisionFields}result{status output content{...AttachmentFields}stdout stderr truncated durationMs}}fragment DecisionFields on ApprovalDecision{toolCallId kind reason note scope editedArguments toolReturn status decidedBy decidedAt}' as TypedDocument<
     ConversationOlderData,
     ConversationOlderVariables
   >
@@ -310,7 +344,7 @@ export const ConversationOlder =
 export type RunEventsData = { readonly runEvents: RunEventFields }
 export type RunEventsVariables = { readonly runId: string; readonly after?: string | null | undefined }
 export const RunEvents =
-  'subscription RunEvents($runId:ID!$after:EventCursor){runEvents(runId:$runId after:$after){...RunEventFields}}fragment RunEventFields on RunEvent{__typename cursor runId at ...on RunEntry{seq}...on RunStatusChanged{status stopReason error{...RunErrorFields}usage{...UsageFields}}...on StepStarted{stepId index}...on StepRestarted{stepId attempt}...on TextDelta{stepId messageId kind offset text}...on ToolCallDelta{stepId toolCallId name needs offset argumentsText}...on MessageAdded{message{...MessageFields}}...on ToolCallChanged{toolCallStatus toolCall{...ToolCallFields}}...on ChildRunStarted{child{id}}}fragment RunErrorFields on RunError{type message detail retryable}fragment UsageFields on Usage{steps inputTokens outputTokens totalTokens cachedInputTokens reasoningTokens costUsd}fragment MessageFields on Message{__typename id position clientId inContext createdAt run{id}...on SystemMessage{text}...on UserMessage{text content{text imageUrl}sentBy{kind name}}...on ReasoningMessage{text redacted}...on AssistantMessage{text interrupted}...on SummaryMessage{text}...on ToolCallMessage{toolCalls{...ToolCallFields}}...on ApprovalRequestMessage{toolCalls{...ToolCallFields}}}fragment ToolCallFields on ToolCall{id name argumentsText arguments editedArguments status needs approvalsRequired createdAt startedAt finishedAt expiresAt run{id}decision{...DecisionFields}result{status output stdout stderr truncated durationMs}}fragment DecisionFields on ApprovalDecision{toolCallId kind reason note scope editedArguments toolReturn status decidedBy decidedAt}' as TypedDocument<
+  'subscription RunEvents($runId:ID!$after:EventCursor){runEvents(runId:$runId after:$after){...RunEventFields}}fragment RunEventFields on RunEvent{__typename cursor runId at ...on RunEntry{seq}...on RunStatusChanged{status stopReason error{...RunErrorFields}usage{...UsageFields}}...on StepStarted{stepId index}...on StepRestarted{stepId attempt}...on TextDelta{stepId messageId kind offset text}...on ToolCallDelta{stepId toolCallId name needs offset argumentsText}...on MessageAdded{message{...MessageFields}}...on ToolCallChanged{toolCallStatus toolCall{...ToolCallFields}}...on ChildRunStarted{child{id}}}fragment RunErrorFields on RunError{type message detail retryable}fragment UsageFields on Usage{steps inputTokens outputTokens totalTokens cachedInputTokens reasoningTokens costUsd}fragment MessageFields on Message{__typename id position clientId inContext createdAt run{id}...on SystemMessage{text}...on UserMessage{text content{...ContentFields}sentBy{kind name}}...on ReasoningMessage{text redacted}...on AssistantMessage{text interrupted}...on SummaryMessage{text}...on ToolCallMessage{toolCalls{...ToolCallFields}}...on ApprovalRequestMessage{toolCalls{...ToolCallFields}}}fragment ContentFields on ContentPart{...AttachmentFields text}fragment AttachmentFields on ContentPart{kind imageUrl documentUrl file{id name mediaType sizeBytes url}}fragment ToolCallFields on ToolCall{id name argumentsText arguments editedArguments status needs approvalsRequired createdAt startedAt finishedAt expiresAt run{id}decision{...DecisionFields}result{status output content{...AttachmentFields}stdout stderr truncated durationMs}}fragment DecisionFields on ApprovalDecision{toolCallId kind reason note scope editedArguments toolReturn status decidedBy decidedAt}' as TypedDocument<
     RunEventsData,
     RunEventsVariables
   >
@@ -410,13 +444,12 @@ export type ConversationEventsData = {
 }
 export type ConversationEventsVariables = { readonly conversationId: string; readonly after: string }
 export const ConversationEvents =
-  'subscription ConversationEvents($conversationId:ID!$after:EventCursor!){conversationEvents(conversationId:$conversationId after:$after){__typename cursor ...on RunEvent{...RunEventFields}...on QueueChanged{queue{...QueuedRunFields}}...on BranchChanged{lastSharedMessage{id position}}}}fragment RunEventFields on RunEvent{__typename cursor runId at ...on RunEntry{seq}...on RunStatusChanged{status stopReason error{...RunErrorFields}usage{...UsageFields}}...on StepStarted{stepId index}...on StepRestarted{stepId attempt}...on TextDelta{stepId messageId kind offset text}...on ToolCallDelta{stepId toolCallId name needs offset argumentsText}...on MessageAdded{message{...MessageFields}}...on ToolCallChanged{toolCallStatus toolCall{...ToolCallFields}}...on ChildRunStarted{child{id}}}fragment RunErrorFields on RunError{type message detail retryable}fragment UsageFields on Usage{steps inputTokens outputTokens totalTokens cachedInputTokens reasoningTokens costUsd}fragment MessageFields on Message{__typename id position clientId inContext createdAt run{id}...on SystemMessage{text}...on UserMessage{text content{text imageUrl}sentBy{kind name}}...on ReasoningMessage{text redacted}...on AssistantMessage{text interrupted}...on SummaryMessage{text}...on ToolCallMessage{toolCalls{...ToolCallFields}}...on ApprovalRequestMessage{toolCalls{...ToolCallFields}}}fragment ToolCallFields on ToolCall{id name argumentsText arguments editedArguments status needs approvalsRequired createdAt startedAt finishedAt expiresAt run{id}decision{...DecisionFields}result{status output stdout stderr truncated durationMs}}fragment DecisionFields on ApprovalDecision{toolCallId kind reason note scope editedArguments toolReturn status decidedBy decidedAt}fragment QueuedRunFields on Run{id status createdAt input{role text clientId}}' as TypedDocument<
+  'subscription ConversationEvents($conversationId:ID!$after:EventCursor!){conversationEvents(conversationId:$conversationId after:$after){__typename cursor ...on RunEvent{...RunEventFields}...on QueueChanged{queue{...QueuedRunFields}}...on BranchChanged{lastSharedMessage{id position}}}}fragment RunEventFields on RunEvent{__typename cursor runId at ...on RunEntry{seq}...on RunStatusChanged{status stopReason error{...RunErrorFields}usage{...UsageFields}}...on StepStarted{stepId index}...on StepRestarted{stepId attempt}...on TextDelta{stepId messageId kind offset text}...on ToolCallDelta{stepId toolCallId name needs offset argumentsText}...on MessageAdded{message{...MessageFields}}...on ToolCallChanged{toolCallStatus toolCall{...ToolCallFields}}...on ChildRunStarted{child{id}}}fragment RunErrorFields on RunError{type message detail retryable}fragment UsageFields on Usage{steps inputTokens outputTokens totalTokens cachedInputTokens reasoningTokens costUsd}fragment MessageFields on Message{__typename id position clientId inContext createdAt run{id}...on SystemMessage{text}...on UserMessage{text content{...ContentFields}sentBy{kind name}}...on ReasoningMessage{text redacted}...on AssistantMessage{text interrupted}...on SummaryMessage{text}...on ToolCallMessage{toolCalls{...ToolCallFields}}...on ApprovalRequestMessage{toolCalls{...ToolCallFields}}}fragment ContentFields on ContentPart{...AttachmentFields text}fragment AttachmentFields on ContentPart{kind imageUrl documentUrl file{id name mediaType sizeBytes url}}fragment ToolCallFields on ToolCall{id name argumentsText arguments editedArguments status needs approvalsRequired createdAt startedAt finishedAt expiresAt run{id}decision{...DecisionFields}result{status output content{...AttachmentFields}stdout stderr truncated durationMs}}fragment DecisionFields on ApprovalDecision{toolCallId kind reason note scope editedArguments toolReturn status decidedBy decidedAt}fragment QueuedRunFields on Run{id status createdAt input{role text clientId content{kind}}}' as TypedDocument<
     ConversationEventsData,
     ConversationEventsVariables
   >
 
 export type WaitingFields = {
-  readonly approvalsRequired: number
   readonly approvals: readonly { readonly decidedBy: string | null; readonly decidedAt: string }[]
   readonly tool: {
     readonly id: string
@@ -446,6 +479,7 @@ export type InboxCallFields = {
   readonly result: {
     readonly status: ToolReturnStatus
     readonly output: string
+    readonly content: readonly AttachmentFields[]
     readonly stdout: readonly string[]
     readonly stderr: readonly string[]
     readonly truncated: boolean
@@ -474,7 +508,7 @@ export type InboxData = {
 }
 export type InboxVariables = { readonly needs: readonly ToolCallNeed[] }
 export const Inbox =
-  'subscription Inbox($needs:[ToolCallNeed!]!){approvalInbox(needs:$needs){__typename ...on InboxSnapshot{totalCount toolCalls{...InboxCallFields}}...on InboxAdded{toolCall{...InboxCallFields}}...on InboxRemoved{toolCall{...InboxCallFields}}}}fragment InboxCallFields on ToolCall{...ToolCallFields ...WaitingFields agent{id name}conversation{id title}}fragment ToolCallFields on ToolCall{id name argumentsText arguments editedArguments status needs approvalsRequired createdAt startedAt finishedAt expiresAt run{id}decision{...DecisionFields}result{status output stdout stderr truncated durationMs}}fragment DecisionFields on ApprovalDecision{toolCallId kind reason note scope editedArguments toolReturn status decidedBy decidedAt}fragment WaitingFields on ToolCall{approvalsRequired approvals{decidedBy decidedAt}tool{id description requiresApproval approvalCondition approvalExcludesSender}run{sentBy{name}}}' as TypedDocument<
+  'subscription Inbox($needs:[ToolCallNeed!]!){approvalInbox(needs:$needs){__typename ...on InboxSnapshot{totalCount toolCalls{...InboxCallFields}}...on InboxAdded{toolCall{...InboxCallFields}}...on InboxRemoved{toolCall{...InboxCallFields}}}}fragment InboxCallFields on ToolCall{...ToolCallFields ...WaitingFields agent{id name}conversation{id title}}fragment ToolCallFields on ToolCall{id name argumentsText arguments editedArguments status needs approvalsRequired createdAt startedAt finishedAt expiresAt run{id}decision{...DecisionFields}result{status output content{...AttachmentFields}stdout stderr truncated durationMs}}fragment DecisionFields on ApprovalDecision{toolCallId kind reason note scope editedArguments toolReturn status decidedBy decidedAt}fragment AttachmentFields on ContentPart{kind imageUrl documentUrl file{id name mediaType sizeBytes url}}fragment WaitingFields on ToolCall{approvals{decidedBy decidedAt}tool{id description requiresApproval approvalCondition approvalExcludesSender}run{sentBy{name}}}' as TypedDocument<
     InboxData,
     InboxVariables
   >

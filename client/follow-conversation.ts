@@ -5,7 +5,10 @@ import { keepSubscribed } from './keep-subscribed.ts'
 import { createTranscript, type TranscriptEvent } from './transcript.ts'
 
 export interface FollowConversationOptions extends FollowOptions {
-  /** How many of the newest messages to load, and how many more with each `loadOlder`. Defaults to 50. */
+  /**
+   * How many of the newest messages to load, and how many more with each `loadOlder`. Defaults to 30. Pages of
+   * about 35 reach the server's limit of what an operation may cost.
+   */
   readonly pageSize?: number
 }
 
@@ -27,7 +30,7 @@ export function followConversation(
   conversationId: string,
   options: FollowConversationOptions = {},
 ): ConversationFollower {
-  const last = options.pageSize ?? 50
+  const last = options.pageSize ?? 30
   const transcript = createTranscript()
   let info: ConversationFollower['info']
   let older: { readonly hasPreviousPage: boolean; readonly startCursor: string | null } | undefined

@@ -18,6 +18,8 @@ import { createStore, type Store } from './store.ts'
 export interface Draft {
   readonly clientId: string
   readonly text: string
+  /** Ids of the files that are sent with it. */
+  readonly files: readonly string[]
   /** SENT: accepted. The run that answers it may still be waiting in the queue. */
   readonly state: 'SENDING' | 'SENT' | 'FAILED'
   /** Why it failed. */
@@ -41,7 +43,10 @@ export interface ConversationState extends TranscriptState {
   readonly error: Error | undefined
 }
 
-export type SendOptions = Omit<SendMessageInput, 'to' | 'messages' | 'idempotencyKey' | 'waitMs'>
+export interface SendOptions extends Omit<SendMessageInput, 'to' | 'messages' | 'idempotencyKey' | 'waitMs'> {
+  /** Ids of files of the conversation, which follow the text. With files, the text may be empty. */
+  readonly files?: readonly string[]
+}
 
 export interface ConversationActions {
   /** Does not reject on a refusal, which is in the result. The text is shown as a draft at once. */
@@ -124,30 +129,29 @@ export function createConversationStore(client: Client, conversationId: string, 
   }
 
   async function deliver(draft: Draft): Promise<NonNullable<SendMessageData['sendMessage']>> {
-    const { clientId, text } = draft
-    setDraft({ clientId, text, state: 'SENDING' })
+    const { clientId, text, files } = draft
+    const set = (state: Draft['state'], problem?: string): void =>
+      setDraft({ clientId, text, files, state, ...(problem !== undefined && { problem }) })
+    set('SENDING')
     try {
       const { sendMessage } = await client.request(SendMessage, { input: pending.get(clientId)! })
-      if (sendMessage!.__typename === 'SendMessageSuccess') setDraft({ clientId, text, state: 'SENT' })
-      else setDraft({ clientId, text, state: 'FAILED', problem: sendMessage!.message })
+      if (sendMessage!.__typename === 'SendMessageSuccess') set('SENT')
+      else set('FAILED', sendMessage!.message)
       return sendMessage!
     } catch (failure) {
-      setDraft({
-        clientId,
-        text,
-        state: 'FAILED',
-        problem: failure instanceof Error ? failure.message : String(failure),
-      })
+      set('FAILED', failure instanceof Error ? failure.message : String(failure))
       throw failure
     }
   }
 
   const actions: ConversationActions = {
-    send(text, options) {
+    send(text, { files = [], ...options } = {}) {
       const clientId = newKey()
       const to = { conversationId }
-      pending.set(clientId, { ...options, to, messages: [{ text, clientId }], idempotencyKey: clientId })
-      return deliver({ clientId, text, state: 'SENDING' })
+      const content = [...(text ? [{ text }] : []), ...files.map((fileId) => ({ fileId }))]
+      const message = files.length > 0 ? { content, clientId } : { text, clientId }
+      pending.set(clientId, { ...options, to, messages: [message], idempotencyKey: clientId })
+      return deliver({ clientId, text, files, state: 'SENDING' })
     },
     async resend(clientId) {
       const draft = drafts.find((one) => one.clientId === clientId)

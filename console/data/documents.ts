@@ -12,6 +12,7 @@ import type {
   ClearConversationInput,
   CompactConversationInput,
   CompactionMode,
+  ContentKind,
   CreateAgentInput,
   CreateApiKeyInput,
   CreateBlockInput,
@@ -23,6 +24,7 @@ import type {
   DeleteSleeptimeGroupInput,
   DeleteToolInput,
   EditMessageInput,
+  ForkConversationInput,
   ModelCapability,
   ReasoningEffort,
   RefreshMcpServerInput,
@@ -48,6 +50,7 @@ import type {
   UpdateConversationInput,
   UpdateSleeptimeGroupInput,
   UpdateToolInput,
+  UploadFileInput,
   UpsertToolInput,
 } from '../../client/schema-types.ts'
 import type { TypedDocument } from '../../client/typed-document.ts'
@@ -67,6 +70,19 @@ export type RunErrorFields = {
   readonly message: string
   readonly detail: string | null
   readonly retryable: boolean
+}
+
+export type AttachmentFields = {
+  readonly kind: ContentKind
+  readonly imageUrl: string | null
+  readonly documentUrl: string | null
+  readonly file: {
+    readonly id: string
+    readonly name: string | null
+    readonly mediaType: string
+    readonly sizeBytes: number
+    readonly url: string
+  } | null
 }
 
 export type DecisionFields = {
@@ -100,6 +116,7 @@ export type ToolCallFields = {
   readonly result: {
     readonly status: ToolReturnStatus
     readonly output: string
+    readonly content: readonly AttachmentFields[]
     readonly stdout: readonly string[]
     readonly stderr: readonly string[]
     readonly truncated: boolean
@@ -108,7 +125,6 @@ export type ToolCallFields = {
 }
 
 export type WaitingFields = {
-  readonly approvalsRequired: number
   readonly approvals: readonly { readonly decidedBy: string | null; readonly decidedAt: string }[]
   readonly tool: {
     readonly id: string
@@ -419,6 +435,37 @@ export const SelectBranch =
     SelectBranchVariables
   >
 
+export type ForkConversationData = {
+  readonly forkConversation:
+    | { readonly __typename: 'ConversationBusyRefusal' | 'PendingApprovalRefusal'; readonly message: string }
+    | { readonly __typename: 'ForkConversationSuccess'; readonly conversation: { readonly id: string } }
+    | null
+}
+export type ForkConversationVariables = { readonly input: ForkConversationInput }
+export const ForkConversation =
+  'mutation ForkConversation($input:ForkConversationInput!){forkConversation(input:$input){__typename ...on ForkConversationSuccess{conversation{id}}...on Refusal{message}}}' as TypedDocument<
+    ForkConversationData,
+    ForkConversationVariables
+  >
+
+export type UploadFileData = {
+  readonly uploadFile: {
+    readonly file: {
+      readonly id: string
+      readonly name: string | null
+      readonly mediaType: string
+      readonly sizeBytes: number
+      readonly url: string
+    }
+  } | null
+}
+export type UploadFileVariables = { readonly input: UploadFileInput }
+export const UploadFile =
+  'mutation UploadFile($input:UploadFileInput!){uploadFile(input:$input){file{id name mediaType sizeBytes url}}}' as TypedDocument<
+    UploadFileData,
+    UploadFileVariables
+  >
+
 export type ClearConversationData = {
   readonly clearConversation:
     | { readonly __typename: 'ClearConversationSuccess' }
@@ -457,7 +504,6 @@ export type WaitingCallData = {
     | {}
     | {
         readonly id: string
-        readonly approvalsRequired: number
         readonly approvals: readonly { readonly decidedBy: string | null; readonly decidedAt: string }[]
         readonly tool: {
           readonly id: string
@@ -472,7 +518,7 @@ export type WaitingCallData = {
 }
 export type WaitingCallVariables = { readonly id: string }
 export const WaitingCall =
-  'query WaitingCall($id:ID!){node(id:$id){...on ToolCall{id ...WaitingFields}}}fragment WaitingFields on ToolCall{approvalsRequired approvals{decidedBy decidedAt}tool{id description requiresApproval approvalCondition approvalExcludesSender}run{sentBy{name}}}' as TypedDocument<
+  'query WaitingCall($id:ID!){node(id:$id){...on ToolCall{id ...WaitingFields}}}fragment WaitingFields on ToolCall{approvals{decidedBy decidedAt}tool{id description requiresApproval approvalCondition approvalExcludesSender}run{sentBy{name}}}' as TypedDocument<
     WaitingCallData,
     WaitingCallVariables
   >
@@ -625,12 +671,12 @@ export type StepRow = {
     readonly createdAt: string
     readonly startedAt: string | null
     readonly finishedAt: string | null
-    readonly decision: {
-      readonly kind: ApprovalDecisionKind
-      readonly decidedBy: string | null
-      readonly decidedAt: string
+    readonly decision: DecisionFields | null
+    readonly result: {
+      readonly status: ToolReturnStatus
+      readonly output: string
+      readonly content: readonly AttachmentFields[]
     } | null
-    readonly result: { readonly status: ToolReturnStatus; readonly output: string } | null
   }[]
 }
 
@@ -675,13 +721,13 @@ export type RunPageData = {
       readonly agent: { readonly id: string; readonly name: string }
     }[]
     readonly steps: readonly StepRow[]
-    readonly sentBy: { readonly name: string } | null
-    readonly cancelledBy: { readonly name: string } | null
+    readonly sentBy: { readonly kind: ActorKind; readonly name: string } | null
+    readonly cancelledBy: { readonly kind: ActorKind; readonly name: string } | null
   } | null
 }
 export type RunPageVariables = { readonly id: string }
 export const RunPage =
-  'query RunPage($id:ID!){run(id:$id){...RunRow canRetry attempts maxSteps answer metadata error{...RunErrorFields}parent{id agent{id name}}children{id status agent{id name}}steps{...StepRow}sentBy{name}cancelledBy{name}}}fragment RunRow on Run{id status stopReason createdAt startedAt finishedAt updatedAt agent{id name}conversation{id title}input{text}error{message}usage{...UsageFields}}fragment UsageFields on Usage{steps inputTokens outputTokens totalTokens cachedInputTokens reasoningTokens costUsd}fragment RunErrorFields on RunError{type message detail retryable}fragment StepRow on Step{id index model status stopReason createdAt finishedAt error{...RunErrorFields}usage{...UsageFields}metrics{timeToFirstTokenMs modelMs toolsMs totalMs}failedModels{model error{message}}messages{__typename ...on AssistantMessage{text}...on ReasoningMessage{text}}toolCalls{id name argumentsText editedArguments status needs createdAt startedAt finishedAt decision{kind decidedBy decidedAt}result{status output}}}' as TypedDocument<
+  'query RunPage($id:ID!){run(id:$id){...RunRow canRetry attempts maxSteps answer metadata error{...RunErrorFields}parent{id agent{id name}}children{id status agent{id name}}steps{...StepRow}sentBy{kind name}cancelledBy{kind name}}}fragment RunRow on Run{id status stopReason createdAt startedAt finishedAt updatedAt agent{id name}conversation{id title}input{text}error{message}usage{...UsageFields}}fragment UsageFields on Usage{steps inputTokens outputTokens totalTokens cachedInputTokens reasoningTokens costUsd}fragment RunErrorFields on RunError{type message detail retryable}fragment StepRow on Step{id index model status stopReason createdAt finishedAt error{...RunErrorFields}usage{...UsageFields}metrics{timeToFirstTokenMs modelMs toolsMs totalMs}failedModels{model error{message}}messages{__typename ...on AssistantMessage{text}...on ReasoningMessage{text}}toolCalls{id name argumentsText editedArguments status needs createdAt startedAt finishedAt decision{...DecisionFields}result{status output content{...AttachmentFields}}}}fragment DecisionFields on ApprovalDecision{toolCallId kind reason note scope editedArguments toolReturn status decidedBy decidedAt}fragment AttachmentFields on ContentPart{kind imageUrl documentUrl file{id name mediaType sizeBytes url}}' as TypedDocument<
     RunPageData,
     RunPageVariables
   >
@@ -803,7 +849,7 @@ export type TryToolData = {
 }
 export type TryToolVariables = { readonly input: SendMessageInput }
 export const TryTool =
-  'mutation TryTool($input:SendMessageInput!){sendMessage(input:$input){__typename ...on SendMessageSuccess{run{id status error{message}steps{toolCalls{...ToolCallFields}}}}...on Refusal{message}}}fragment ToolCallFields on ToolCall{id name argumentsText arguments editedArguments status needs approvalsRequired createdAt startedAt finishedAt expiresAt run{id}decision{...DecisionFields}result{status output stdout stderr truncated durationMs}}fragment DecisionFields on ApprovalDecision{toolCallId kind reason note scope editedArguments toolReturn status decidedBy decidedAt}' as TypedDocument<
+  'mutation TryTool($input:SendMessageInput!){sendMessage(input:$input){__typename ...on SendMessageSuccess{run{id status error{message}steps{toolCalls{...ToolCallFields}}}}...on Refusal{message}}}fragment ToolCallFields on ToolCall{id name argumentsText arguments editedArguments status needs approvalsRequired createdAt startedAt finishedAt expiresAt run{id}decision{...DecisionFields}result{status output content{...AttachmentFields}stdout stderr truncated durationMs}}fragment DecisionFields on ApprovalDecision{toolCallId kind reason note scope editedArguments toolReturn status decidedBy decidedAt}fragment AttachmentFields on ContentPart{kind imageUrl documentUrl file{id name mediaType sizeBytes url}}' as TypedDocument<
     TryToolData,
     TryToolVariables
   >

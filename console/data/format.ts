@@ -38,7 +38,14 @@ export function duration(ms: number): string {
   return `${Math.floor(minutes / 60)} h ${minutes % 60} min`
 }
 
+/** 640 bytes, 4.2 KB, 7.5 MB. */
+export function bytes(size: number): string {
+  if (size < 1_000) return `${size} bytes`
+  return size < 1_000_000 ? `${(size / 1_000).toFixed(1)} KB` : `${(size / 1_000_000).toFixed(1)} MB`
+}
+
 export function cost(dollars: number): string {
+  if (dollars === 0) return '$0'
   return `$${dollars < 0.01 ? dollars.toFixed(5) : dollars.toFixed(dollars < 1 ? 4 : 2)}`
 }
 

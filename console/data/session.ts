@@ -69,6 +69,11 @@ export async function resume(): Promise<void> {
   }
 }
 
+/** The key that requests are made with. Undefined if the server wants none. */
+export function currentKey(): string | undefined {
+  return session.phase === 'READY' ? session.key : undefined
+}
+
 function isUnauthenticated(error: unknown): boolean {
   return error instanceof HoldpointError && error.code === 'UNAUTHENTICATED'
 }

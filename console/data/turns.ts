@@ -1,5 +1,6 @@
 import { createContext, useContext } from 'react'
 
+import type { ContentFields } from '../../client/documents.ts'
 import type { ConversationTurnsData } from './documents.ts'
 
 export type Turn = NonNullable<ConversationTurnsData['conversation']>['runs']['nodes'][number]
@@ -11,9 +12,11 @@ export interface Turns {
   /** Whether a run holds the conversation. Versions can be created and selected only while none does. */
   readonly isActive: boolean
   /** Each of these rejects with a readable message if the server refuses. */
-  edit(messageId: string, text: string): Promise<void>
+  edit(messageId: string, text: string, kept: readonly ContentFields[]): Promise<void>
   regenerate(runId: string): Promise<void>
   select(runId: string): Promise<void>
+  /** Gives the id of a new conversation with everything up to the turn of this message. */
+  fork(messageId: string): Promise<string>
 }
 
 const TurnsContext = createContext<Turns | undefined>(undefined)

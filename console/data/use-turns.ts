@@ -1,11 +1,20 @@
 import { useMemo } from 'react'
 
+import type { ContentFields } from '../../client/documents.ts'
+import type { ContentPartInput } from '../../client/schema-types.ts'
 import { useClient } from '../../react/client-context.ts'
 import { newKey } from '../../react/new-key.ts'
-import { ConversationTurns, EditMessage, Regenerate, SelectBranch } from './documents.ts'
+import {
+  ConversationList,
+  ConversationTurns,
+  EditMessage,
+  ForkConversation,
+  Regenerate,
+  SelectBranch,
+} from './documents.ts'
 import type { Turn, Turns } from './turns.ts'
 import { Refused } from './use-action.ts'
-import { useQuery } from './use-query.ts'
+import { refresh, useQuery } from './use-query.ts'
 
 /** The turns of a conversation with their versions. `revision` changes when they may have changed. */
 export function useConversationTurns(
@@ -23,8 +32,9 @@ export function useConversationTurns(
     return {
       turnOf: (runId) => (runId === null ? undefined : byRun.get(runId)),
       isActive,
-      async edit(messageId, text) {
-        const input = { messageId, message: { text }, idempotencyKey: newKey() }
+      async edit(messageId, text, kept) {
+        const message = kept.length > 0 ? { content: [{ text }, ...kept.map(partOf)] } : { text }
+        const input = { messageId, message, idempotencyKey: newKey() }
         const { editMessage } = await client.request(EditMessage, { input })
         if ('message' in editMessage!) throw new Refused(editMessage.message)
       },
@@ -36,7 +46,20 @@ export function useConversationTurns(
         const { selectBranch } = await client.request(SelectBranch, { input: { runId } })
         if ('message' in selectBranch!) throw new Refused(selectBranch.message)
       },
+      async fork(messageId) {
+        const { forkConversation } = await client.request(ForkConversation, { input: { messageId } })
+        if ('message' in forkConversation!) throw new Refused(forkConversation.message)
+        refresh(client, ConversationList)
+        return forkConversation!.conversation.id
+      },
     }
   }, [client, data, isActive])
   return { turns, isArchived: data?.conversation?.archivedAt != null, refetch }
+}
+
+/** A part of a message as it is sent again with an edited text. */
+function partOf({ file, imageUrl, documentUrl, text }: ContentFields): ContentPartInput {
+  if (file) return { fileId: file.id }
+  if (imageUrl !== null) return { imageUrl }
+  return documentUrl !== null ? { documentUrl } : { text: text! }
 }

@@ -60,7 +60,7 @@ export function ConversationPage({ id }: { readonly id: string }): ReactNode {
             </Link>
           )}
           {info && (
-            <Link href={`/agents/${info.agent.id}/edit`} className="button quiet">
+            <Link href={`/agents/${info.agent.id}/edit`} className="button quiet wide-only">
               Edit agent
             </Link>
           )}
@@ -94,7 +94,7 @@ export function ConversationPage({ id }: { readonly id: string }): ReactNode {
             tail={<RunProblem conversation={conversation} />}
           />
         </TurnsProvider>
-        <Composer conversation={conversation} />
+        <Composer conversationId={id} conversation={conversation} />
       </section>
       {hasContext && <ContextPanel conversationId={id} revision={info && revision} onClose={() => setContext(false)} />}
     </div>

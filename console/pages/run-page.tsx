@@ -5,7 +5,7 @@ import { RetryRun, CancelRun } from '../../client/documents.ts'
 import { isRunOver } from '../../client/transcript.ts'
 import { useClient } from '../../react/client-context.ts'
 import { useRun } from '../../react/use-run.ts'
-import { RunPage as RunPageQuery } from '../data/documents.ts'
+import { RunPage as RunPageQuery, type RunPageData } from '../data/documents.ts'
 import { cost, count, words } from '../data/format.ts'
 import { Refused, useAction } from '../data/use-action.ts'
 import { useQuery } from '../data/use-query.ts'
@@ -45,9 +45,10 @@ export function RunPage({ id }: { readonly id: string }): ReactNode {
       title={`Run of ${run.agent.name}`}
       lead={
         <>
-          <Status value={run.status} /> {run.stopReason && words(run.stopReason)} · started <Clock at={run.createdAt} />
-          {run.sentBy != null && <> by {nameOf(run.sentBy)}</>}
-          {run.cancelledBy != null && <> · cancelled by {nameOf(run.cancelledBy)}</>}
+          <Status value={run.status} /> {run.stopReason && <span>{words(run.stopReason)}</span>} · started{' '}
+          <Clock at={run.createdAt} />
+          {isSomebody(run.sentBy) && <> by {run.sentBy.name}</>}
+          {isSomebody(run.cancelledBy) && <> · cancelled by {run.cancelledBy.name}</>}
         </>
       }
       actions={
@@ -92,7 +93,7 @@ export function RunPage({ id }: { readonly id: string }): ReactNode {
           value={<TokenCount whole={usage.outputTokens} part={usage.reasoningTokens} name="reasoning" />}
         />
         <Fact name="Model requests" value={`${count(usage.steps)} of at most ${count(run.maxSteps)}`} />
-        <Fact name="Attempts" value={count(run.attempts)} />
+        <Fact name="Taken up by a worker" value={run.attempts === 1 ? 'once' : `${count(run.attempts)} times`} />
       </dl>
       {(run.parent || run.children.length > 0) && (
         <p>
@@ -116,6 +117,9 @@ export function RunPage({ id }: { readonly id: string }): ReactNode {
   )
 }
 
-function nameOf(actor: { readonly name: string }): string {
-  return actor.name
+type Actor = NonNullable<RunPageData['run']>['sentBy']
+
+/** On an open server everybody is the same, so it is not worth saying. */
+function isSomebody(actor: Actor): actor is NonNullable<Actor> {
+  return actor !== null && actor.kind !== 'OPEN'
 }

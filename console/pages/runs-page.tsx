@@ -119,6 +119,9 @@ export function RunsPage(): ReactNode {
                 <th scope="col" className="number">
                   Tokens
                 </th>
+                <th scope="col" className="number">
+                  Cost
+                </th>
               </tr>
             </thead>
             <tbody>
@@ -147,21 +150,30 @@ export function RunsPage(): ReactNode {
                       ? duration(Date.parse(run.finishedAt) - Date.parse(run.startedAt))
                       : '–'}
                   </td>
+                  <td className="number">{count(run.usage.totalTokens)}</td>
                   <td className="number">
-                    {count(run.usage.totalTokens)}
-                    {run.usage.costUsd != null && <span className="quiet"> {cost(run.usage.costUsd)}</span>}
+                    {run.usage.costUsd === null ? (
+                      <span className="quiet" title="The price of this model is not known.">
+                        not known
+                      </span>
+                    ) : (
+                      cost(run.usage.costUsd)
+                    )}
                   </td>
                 </tr>
               ))}
             </tbody>
           </table>
           {pages.nodes.length === 0 && (
-            <Empty icon="runs" title="No runs">
-              <p>
-                {key === '{}'
-                  ? 'A run appears here as soon as someone sends a message to an agent.'
-                  : 'No run fits these filters.'}
-              </p>
+            <Empty icon="runs" title={key === '{}' ? 'There are no runs yet' : 'No run fits these filters'}>
+              {key === '{}' ? (
+                <>
+                  <p>A run appears here as soon as someone sends a message to an agent.</p>
+                  <Link href="/agents">Choose an agent to talk to</Link>
+                </>
+              ) : (
+                <Button onClick={() => setSearch({}, { replace: true })}>Show all runs</Button>
+              )}
             </Empty>
           )}
         </div>

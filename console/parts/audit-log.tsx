@@ -4,6 +4,7 @@ import { Link } from 'wouter'
 import { AuditLog as AuditLogQuery, type AuditLogData } from '../data/documents.ts'
 import { usePages } from '../data/use-pages.ts'
 import { Button } from './button.tsx'
+import { Folded } from './folded.tsx'
 import { JsonView } from './json-view.tsx'
 import { Problem } from './problem.tsx'
 import { Skeleton } from './skeleton.tsx'
@@ -72,8 +73,7 @@ function Subject({ id }: { readonly id: string }): ReactNode {
 function Change({ entry: { before, after } }: { readonly entry: Entry }): ReactNode {
   if (before === null && after === null) return <span className="quiet">–</span>
   return (
-    <details className="change">
-      <summary>{before === null ? 'Created' : after === null ? 'Removed' : 'Changed'}</summary>
+    <Folded className="change" summary={before === null ? 'Created' : after === null ? 'Removed' : 'Changed'}>
       {before !== null && (
         <>
           <h4>Before</h4>
@@ -86,6 +86,6 @@ function Change({ entry: { before, after } }: { readonly entry: Entry }): ReactN
           <JsonView value={after} />
         </>
       )}
-    </details>
+    </Folded>
   )
 }

@@ -3,27 +3,41 @@ import { useRef, useState, type KeyboardEvent, type ReactNode } from 'react'
 import type { WhenBusy } from '../../client/schema-types.ts'
 import type { Conversation } from '../../react/use-conversation.ts'
 import { Refused, useAction } from '../data/use-action.ts'
+import { useUploads } from '../data/use-uploads.ts'
 import { Button } from './button.tsx'
 import { Problem } from './problem.tsx'
+import { UploadList } from './upload-list.tsx'
 
-/** Where a person writes. Enter sends, Shift+Enter starts a line. */
-export function Composer({ conversation }: { readonly conversation: Conversation }): ReactNode {
+interface ComposerProps {
+  readonly conversationId: string
+  readonly conversation: Conversation
+}
+
+/** Where a person writes. Enter sends, Shift+Enter starts a line. Files are chosen, pasted or dropped. */
+export function Composer({ conversationId, conversation }: ComposerProps): ReactNode {
   const [text, setText] = useState('')
   const [whenBusy, setWhenBusy] = useState<WhenBusy>('ENQUEUE')
+  const uploads = useUploads(conversationId)
   const area = useRef<HTMLTextAreaElement>(null)
+  const chooser = useRef<HTMLInputElement>(null)
   const { isActive, pendingCalls } = conversation
   const cancel = useAction(async () => {
     const result = await conversation.cancel()
     if (result.__typename !== 'CancelRunSuccess') throw new Refused(result.message)
   })
 
+  // A message must not leave without a file that is still on its way.
+  const canSend = (text.trim() !== '' || uploads.ready.length > 0) && !uploads.isBusy
+
   function send(event?: { preventDefault(): void }): void {
     event?.preventDefault()
     const message = text.trim()
-    if (message === '') return
+    const files = uploads.ready
+    if (!canSend) return
     setText('')
+    uploads.clear()
     if (area.current) area.current.style.height = ''
-    conversation.send(message, { whenBusy }).catch(() => {})
+    conversation.send(message, { whenBusy, files }).catch(() => {})
   }
 
   function pressed(event: KeyboardEvent): void {
@@ -33,9 +47,36 @@ export function Composer({ conversation }: { readonly conversation: Conversation
   }
 
   return (
-    <form className="composer" onSubmit={send}>
+    <form
+      className="composer"
+      onSubmit={send}
+      onDragOver={(event) => event.preventDefault()}
+      onDrop={(event) => {
+        event.preventDefault()
+        uploads.add(event.dataTransfer.files)
+      }}
+    >
       <Problem>{cancel.problem}</Problem>
+      <UploadList uploads={uploads} />
       <div className="composer-box">
+        <input
+          ref={chooser}
+          type="file"
+          multiple
+          hidden
+          aria-label="Files"
+          onChange={(event) => {
+            if (event.target.files) uploads.add(event.target.files)
+            event.target.value = ''
+          }}
+        />
+        <Button
+          look="quiet"
+          icon="clip"
+          aria-label="Attach files"
+          title="Attach files"
+          onClick={() => chooser.current?.click()}
+        />
         <textarea
           ref={area}
           aria-label="Message"
@@ -48,13 +89,14 @@ export function Composer({ conversation }: { readonly conversation: Conversation
             event.target.style.height = `${Math.min(event.target.scrollHeight, 240)}px`
           }}
           onKeyDown={pressed}
+          onPaste={(event) => event.clipboardData.files.length > 0 && uploads.add(event.clipboardData.files)}
         />
         {isActive && (
           <Button icon="stop" isBusy={cancel.isBusy} onClick={() => cancel.run()}>
             Cancel run
           </Button>
         )}
-        <Button look="primary" icon="send" type="submit" disabled={text.trim() === ''}>
+        <Button look="primary" icon="send" type="submit" disabled={!canSend}>
           Send
         </Button>
       </div>

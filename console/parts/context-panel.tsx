@@ -47,14 +47,14 @@ export function ContextPanel({ conversationId, revision, onClose }: ContextPanel
             Compact now
           </Button>
           <Problem>{compact.problem}</Problem>
-          <details>
+          <details open className="system-prompt">
             <summary>System prompt</summary>
             <PlainText text={conversation.context.systemPrompt} label="System prompt" />
           </details>
           <h3>Memory</h3>
           {blocks.length === 0 && <p className="quiet">The agent has no blocks.</p>}
           {blocks.map((block) => (
-            <details key={block.id} className="block" open={blocks.length < 3}>
+            <details key={block.id} className="block" open={blocks.length < 6}>
               <summary>{block.label}</summary>
               {block.description && <p className="quiet">{block.description}</p>}
               <BlockEditor block={block} onSaved={() => void refetch()} />

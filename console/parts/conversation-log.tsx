@@ -75,7 +75,9 @@ export function ConversationLog({ conversation, empty, tail }: ConversationLogPr
           {entries.map((entry, index) => (
             <div key={entry.id} className="log-entry">
               <Entry entry={entry} />
-              {entry.runId !== entries[index + 1]?.runId && <TurnEnd runId={entry.runId} />}
+              {entry.runId !== entries[index + 1]?.runId && (
+                <TurnEnd runId={entry.runId} messageOf={() => messageOf(entries, index)} />
+              )}
             </div>
           ))}
         </Virtualizer>
@@ -89,4 +91,10 @@ export function ConversationLog({ conversation, empty, tail }: ConversationLogPr
       </div>
     </div>
   )
+}
+
+/** The last message of the turn that the entry at this place ends. */
+function messageOf(entries: Conversation['entries'], end: number): string | undefined {
+  const { runId } = entries[end]!
+  return entries.findLast((entry, index) => index <= end && entry.kind === 'message' && entry.runId === runId)?.id
 }

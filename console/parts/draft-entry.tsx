@@ -3,6 +3,7 @@ import type { ReactNode } from 'react'
 import type { Draft } from '../../react/conversation-store.ts'
 import type { Conversation } from '../../react/use-conversation.ts'
 import { Button } from './button.tsx'
+import { FileCount } from './file-count.tsx'
 
 /** A message that was sent but is not part of the conversation yet. */
 export function DraftEntry({
@@ -12,11 +13,14 @@ export function DraftEntry({
   readonly draft: Draft
   readonly conversation: Conversation
 }): ReactNode {
-  const { clientId, state, text, problem } = draft
+  const { clientId, state, text, files, problem } = draft
   const isQueued = state === 'SENT' && conversation.isActive
   return (
     <article className="entry user draft" aria-label="User" aria-busy={state === 'SENDING' ? true : undefined}>
-      <div className="bubble">{text}</div>
+      <div className="bubble">
+        {text}
+        <FileCount count={files.length} />
+      </div>
       {state === 'FAILED' ? (
         <footer role="alert" className="draft-problem">
           <span>Not sent: {problem}</span>

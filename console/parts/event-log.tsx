@@ -3,6 +3,7 @@ import { Virtualizer } from 'virtua'
 
 import type { RunEventFields } from '../../client/documents.ts'
 import { count, duration } from '../data/format.ts'
+import { Folded } from './folded.tsx'
 import { JsonView } from './json-view.tsx'
 import { describe } from './replay.tsx'
 
@@ -20,15 +21,18 @@ export function EventLog({ events }: { readonly events: readonly RunEventFields[
         <Virtualizer scrollRef={box}>
           {events.map((event) => (
             <div className="event" key={event.cursor}>
-              <details>
-                <summary>
-                  <span>{'seq' in event ? event.seq : ''}</span>
-                  <span>+{duration(Date.parse(event.at) - start)}</span>
-                  <span className="mono">{event.__typename}</span>
-                  <span className="quiet">{describe(event)}</span>
-                </summary>
+              <Folded
+                summary={
+                  <>
+                    <span>{'seq' in event ? event.seq : ''}</span>
+                    <span>+{duration(Date.parse(event.at) - start)}</span>
+                    <span className="mono">{event.__typename}</span>
+                    <span className="quiet">{describe(event)}</span>
+                  </>
+                }
+              >
                 <JsonView value={event} />
-              </details>
+              </Folded>
             </div>
           ))}
         </Virtualizer>

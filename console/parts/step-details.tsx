@@ -4,7 +4,10 @@ import { StepExchange, type StepExchangeData, type StepRow } from '../data/docum
 import { cost, duration } from '../data/format.ts'
 import { requestParts } from '../data/request-parts.ts'
 import { useQuery } from '../data/use-query.ts'
+import { Attachments } from './content.tsx'
+import { DecisionTaken } from './decision-taken.tsx'
 import { Fact } from './fact.tsx'
+import { Folded } from './folded.tsx'
 import { JsonView } from './json-view.tsx'
 import { PlainText } from './plain-text.tsx'
 import { Problem } from './problem.tsx'
@@ -66,14 +69,22 @@ export function StepDetails({ step }: { readonly step: StepRow }): ReactNode {
                 text={call.editedArguments === null ? call.argumentsText : JSON.stringify(call.editedArguments)}
                 label={`Arguments of ${call.name}`}
               />
+              {call.editedArguments !== null && (
+                <>
+                  <figcaption>As the model wrote them</figcaption>
+                  <PlainText text={call.argumentsText} label={`Arguments of ${call.name} as the model wrote them`} />
+                </>
+              )}
             </figure>
             {call.result && (
               <figure>
                 <figcaption>{call.result.status === 'ERROR' ? 'Error' : 'Result'}</figcaption>
-                <PlainText text={call.result.output || '(empty)'} label={`Result of ${call.name}`} />
+                <PlainText text={call.result.output || '(no text)'} label={`Result of ${call.name}`} />
+                <Attachments parts={call.result.content} />
               </figure>
             )}
           </div>
+          {call.decision && <DecisionTaken decision={call.decision} />}
         </div>
       ))}
       {error && !data && <Problem>{error.message}</Problem>}
@@ -87,17 +98,15 @@ export function StepDetails({ step }: { readonly step: StepRow }): ReactNode {
       {request != null && (
         <>
           <RequestBar parts={requestParts(request)} />
-          <details>
-            <summary>Request as it was sent</summary>
+          <Folded summary="Request as it was sent">
             <JsonView value={request} />
-          </details>
+          </Folded>
         </>
       )}
       {response != null && (
-        <details>
-          <summary>Response as it was received</summary>
+        <Folded summary="Response as it was received">
           <JsonView value={response} />
-        </details>
+        </Folded>
       )}
     </div>
   )

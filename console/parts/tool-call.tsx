@@ -1,15 +1,15 @@
-import { memo, useState, type ReactNode } from 'react'
+import { memo, useRef, useState, type ReactNode } from 'react'
 
 import type { ToolCallFields } from '../../client/documents.ts'
 import { isCallOver } from '../../client/transcript.ts'
 import { WaitingCall } from '../data/documents.ts'
 import { duration } from '../data/format.ts'
 import { useQuery } from '../data/use-query.ts'
+import { CallDetails } from './call-details.tsx'
+import { Attachments } from './content.tsx'
 import { Decision, type DecisionMode } from './decision.tsx'
 import { DecisionTaken } from './decision-taken.tsx'
 import { Icon } from './icon.tsx'
-import { JsonView } from './json-view.tsx'
-import { PlainText } from './plain-text.tsx'
 import { Status } from './status.tsx'
 
 /** A tool call with its arguments, its approval and its result. */
@@ -22,9 +22,14 @@ export const ToolCall = memo(function ToolCall({
 }): ReactNode {
   const [mode, setMode] = useState<DecisionMode>('CHOOSE')
   const isWaiting = call.status === 'PENDING'
+  const [chosen, setOpen] = useState<boolean>()
+  const isOpen = chosen ?? isWaiting
   const { result } = call
-  const { data } = useQuery(WaitingCall, isWaiting && !isReplay ? { id: call.id } : null)
-  const waiting = data?.node && 'approvals' in data.node ? data.node : undefined
+  // One of several approvals sends the call again, still waiting.
+  const told = useRef({ call, times: 0 })
+  if (told.current.call !== call) told.current = { call, times: told.current.times + 1 }
+  const { data } = useQuery(WaitingCall, isWaiting && !isReplay ? { id: call.id } : null, told.current.times)
+  const waiting = data?.node && 'tool' in data.node ? data.node : undefined
   return (
     <article className={`entry call ${isWaiting ? 'waits' : ''}`} aria-label={`Tool call: ${call.name}`}>
       <header>
@@ -33,18 +38,12 @@ export const ToolCall = memo(function ToolCall({
         <Status value={call.status} />
         {result?.durationMs != null && <span className="quiet">{duration(result.durationMs)}</span>}
       </header>
-      <details open={isWaiting || undefined}>
+      <details open={isOpen} onToggle={(event) => event.currentTarget.open !== isOpen && setOpen(!isOpen)}>
         <summary>{isWaiting ? 'Arguments' : summaryOf(call)}</summary>
-        <JsonView value={call.editedArguments ?? call.arguments ?? call.argumentsText} />
-        {result && (
-          <>
-            <h4>Result{result.truncated && ', cut'}</h4>
-            <PlainText text={result.output || '(empty)'} label="Result" />
-          </>
-        )}
-        {result && result.stdout.length > 0 && <PlainText text={result.stdout.join('\n')} label="Standard output" />}
-        {result && result.stderr.length > 0 && <PlainText text={result.stderr.join('\n')} label="Standard error" />}
+        {/* Text that is folded away is not in the document a second time. */}
+        {isOpen && <CallDetails call={call} />}
       </details>
+      <Attachments parts={result?.content ?? []} />
       {call.decision && isCallOver(call.status) && <DecisionTaken decision={call.decision} />}
       {isWaiting && !isReplay && <Decision call={call} waiting={waiting} mode={mode} onMode={setMode} />}
     </article>
@@ -52,7 +51,10 @@ export const ToolCall = memo(function ToolCall({
 })
 
 /** One line that says what was asked and what the result was. */
-function summaryOf({ argumentsText, result }: ToolCallFields): string {
+function summaryOf({ argumentsText, editedArguments, result }: ToolCallFields): string {
   const line = (text: string): string => (text.length > 80 ? `${text.slice(0, 80)}…` : text).replaceAll(/\s+/g, ' ')
-  return result ? `${line(argumentsText)} → ${line(result.output) || '(empty)'}` : line(argumentsText)
+  const asked = line(editedArguments === null ? argumentsText : JSON.stringify(editedArguments))
+  if (!result) return asked
+  const returned = line(result.output) || (result.content.length > 0 ? 'files' : '(empty)')
+  return `${asked} → ${returned}`
 }

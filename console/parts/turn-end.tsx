@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react'
-import { Link } from 'wouter'
+import { Link, useLocation } from 'wouter'
 
 import { isRunOver } from '../../client/transcript.ts'
 import { cost, count, duration } from '../data/format.ts'
@@ -7,9 +7,20 @@ import { useTurns } from '../data/turns.ts'
 import { useAction } from '../data/use-action.ts'
 import { Button } from './button.tsx'
 
-/** The cost of a turn, and a button to answer it again. */
-export function TurnEnd({ runId }: { readonly runId: string | null }): ReactNode {
+interface TurnEndProps {
+  readonly runId: string | null
+  /** Gives a message of the turn. Undefined if none of them is loaded. */
+  readonly messageOf: () => string | undefined
+}
+
+/** What a turn took, and ways to go on from it: another answer, or a copy of the conversation up to here. */
+export function TurnEnd({ runId, messageOf }: TurnEndProps): ReactNode {
   const turns = useTurns()
+  const [, navigate] = useLocation()
+  const fork = useAction(async () => {
+    const message = messageOf()
+    if (message !== undefined) navigate(`/conversations/${await turns!.fork(message)}`)
+  })
   const again = useAction(async () => turns!.regenerate(runId!))
   const turn = turns?.turnOf(runId)
   if (!turns || !turn || !isRunOver(turn.status)) return null
@@ -32,6 +43,16 @@ export function TurnEnd({ runId }: { readonly runId: string | null }): ReactNode
           onClick={() => again.run()}
         />
       )}
+      <Button
+        look="quiet"
+        icon="fork"
+        className="small reveal"
+        aria-label="Fork conversation"
+        title="Continue from here in a new conversation"
+        isBusy={fork.isBusy}
+        onClick={() => fork.run()}
+      />
+      {fork.problem && <span className="field-problem">{fork.problem}</span>}
       {again.problem && <span className="field-problem">{again.problem}</span>}
     </p>
   )

@@ -18,7 +18,8 @@ export function UserEntry({ message }: { readonly message: UserMessage }): React
   const turns = useTurns()
   const [draft, setDraft] = useState<string>()
   const save = useAction(async () => {
-    await turns!.edit(message.id, draft!)
+    const kept = message.content.filter(({ kind }) => kind !== 'TEXT')
+    await turns!.edit(message.id, draft!, kept)
     setDraft(undefined)
   })
   const runId = message.run?.id ?? null

@@ -18,10 +18,10 @@ export function WhyItWaits({ call, waiting }: WhyItWaitsProps): ReactNode {
   return (
     <p className="why">
       {reasonOf(call, waiting)} {whoMay(call, waiting)}
-      {waiting && waiting.approvalsRequired > 1 && (
+      {call.approvalsRequired > 1 && waiting && (
         <>
           {' '}
-          {waiting.approvals.length} of {waiting.approvalsRequired} approvals
+          {waiting.approvals.length} of {call.approvalsRequired} approvals
           {waiting.approvals.length > 0 &&
             `, by ${waiting.approvals.map(({ decidedBy }) => decidedBy ?? 'nobody').join(', ')}`}
           .

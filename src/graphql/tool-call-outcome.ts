@@ -158,6 +158,8 @@ ToolReturn.implement({
     content: t.field({
       type: [ContentPart],
       description: 'All parts of the result, in order.',
+      // Nearly every result is one text. A page of messages with all their calls and results must stay affordable.
+      complexity: { field: 1, multiplier: 2 },
       resolve: async (call, _args, context) => {
         const { content, output } = await resultOf(call, context)
         if (!content) return shownParts(output === '' ? [] : [{ text: output }], '')

@@ -21,11 +21,14 @@ const types: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 }
 
-/** The console may run its own scripts and styles and call this server, nothing else. */
+/**
+ * The console may run its own scripts and styles and call this server, nothing else. Pictures that the server stores
+ * need the key, so the console fetches them and shows them from memory (`blob:`).
+ */
 const policy = contentSecurityPolicy([
   "script-src 'self'",
   "style-src 'self'",
-  "img-src 'self' data:",
+  "img-src 'self' data: blob:",
   "connect-src 'self'",
 ])
 

@@ -173,7 +173,7 @@ function toolCall(
     run: { id: runId },
     decision: null,
     result: isOver
-      ? { status: 'SUCCESS', output: 'done', stdout: [], stderr: [], truncated: false, durationMs: 1 }
+      ? { status: 'SUCCESS', output: 'done', content: [], stdout: [], stderr: [], truncated: false, durationMs: 1 }
       : null,
   }
 }

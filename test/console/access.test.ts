@@ -1,3 +1,4 @@
+import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 
 import type { OpenDatabase } from '../../src/store/open-database.ts'
@@ -20,16 +21,52 @@ describe.skipIf(!ground)('the console of a server with keys that is killed', () 
     await database.close()
   })
 
-  async function ask(url: string, key: string): Promise<any> {
+  async function ask(url: string, key: string, query = '{ viewer { actor { name } } }'): Promise<any> {
     const response = await fetch(url, {
       method: 'POST',
       headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
-      body: JSON.stringify({ query: '{ viewer { actor { name } } }' }),
+      body: JSON.stringify({ query }),
     })
     return response.json()
   }
 
-  test('[CON12] a person signs in with a key, survives a killed server in mid-answer, and creates and revokes a key, which signs out whoever used it', async () => {
+  async function data(url: string, query: string): Promise<any> {
+    const answer = await ask(url, 'hp_owner', query)
+    expect(answer.errors).toBeUndefined()
+    return answer.data
+  }
+
+  /** A call that two people must approve: each sees at once that the other has. */
+  async function decideTogether(url: string, owner: Page, other: Page): Promise<void> {
+    const { upsertTool } = await data(
+      url,
+      `mutation { upsertTool(input: { name: "pay", requiresApproval: true, approvalsRequired: 2,
+        parameters: { type: "object" }, implementation: { javascript: { source: "export default () => 'paid'" } } }) {
+        tool { id } } }`,
+    )
+    const { createAgent } = await data(
+      url,
+      `mutation { createAgent(input: { name: "Payer", model: "demo/scripted", tools: [{ toolId: "${upsertTool.tool.id}" }] }) {
+        agent { id } } }`,
+    )
+    await data(
+      url,
+      `mutation { sendMessage(input: { to: { agentId: "${createAgent.agent.id}" }, messages: [{ text: "call pay {}" }] }) {
+        __typename } }`,
+    )
+    const { origin } = new URL(url)
+    await Promise.all([owner.goto(`${origin}/agents/${createAgent.agent.id}`), other.goto(`${origin}/inbox`)])
+    const call = owner.getByRole('article', { name: 'Tool call: pay' })
+    const item = other.getByRole('list', { name: 'Waiting for a decision' }).getByRole('listitem')
+    await call.getByText('0 of 2 approvals').waitFor()
+    await item.getByRole('button', { name: 'Approve' }).click()
+    for (const each of [call, item]) await each.getByText('1 of 2 approvals, by the app').waitFor()
+    await call.getByRole('button', { name: 'Approve' }).click()
+    await owner.getByRole('article', { name: 'Assistant' }).getByText('paid').waitFor()
+    await other.getByText('Nothing is waiting').waitFor()
+  }
+
+  test('[CON12] [CON62] a person signs in with a key, survives a killed server in mid-answer, decides together with another, and creates and revokes a key, which signs out whoever used it', async () => {
     const env = { DATABASE_URL: database.url, LOG_LEVEL: 'fatal', HOLDPOINT_API_KEY: 'hp_owner' }
     const first = spawnMain([], env)
     const url = await first.ready()
@@ -63,6 +100,7 @@ describe.skipIf(!ground)('the console of a server with keys that is killed', () 
     await page.getByRole('table', { name: 'API keys' }).waitFor()
     await page.getByRole('button', { name: 'New key' }).click()
     await page.getByRole('dialog', { name: 'New key' }).getByLabel('Name').fill('the app')
+    await page.getByRole('checkbox', { name: 'APPROVE' }).check()
     await page.getByRole('button', { name: 'Create key' }).click()
     const secret = await page.getByTestId('secret').textContent()
     expect((await ask(url, secret!)).data.viewer.actor.name).toBe('the app')
@@ -72,6 +110,8 @@ describe.skipIf(!ground)('the console of a server with keys that is killed', () 
     await other.getByLabel('API key').fill(secret!)
     await other.getByRole('button', { name: 'Sign in' }).click()
     await other.getByRole('button', { name: 'Sign out' }).waitFor()
+    await decideTogether(url, page, other)
+    await page.goto(`${new URL(url).origin}/settings`)
     const row = page.getByRole('row').filter({ hasText: 'the app' })
     await row.getByRole('button', { name: 'Revoke' }).click()
     await page.getByRole('button', { name: 'Revoke key' }).click()

@@ -1,0 +1,58 @@
+import { useState } from 'react'
+
+import { useClient } from '../../react/client-context.ts'
+import { newKey } from '../../react/new-key.ts'
+import { UploadFile } from './documents.ts'
+import { readAsDataUrl } from './stored-file.ts'
+
+export interface Upload {
+  readonly key: string
+  readonly name: string
+  readonly size: number
+  /** The id of the stored file. Undefined while it is on its way, and if that failed. */
+  readonly fileId?: string
+  readonly problem?: string
+}
+
+export interface Uploads {
+  readonly list: readonly Upload[]
+  /** Ids of the files that have arrived, in the order in which they were chosen. */
+  readonly ready: readonly string[]
+  readonly isBusy: boolean
+  add(files: Iterable<File>): void
+  remove(key: string): void
+  clear(): void
+}
+
+/** Files that a person attaches to the next message. Each is stored as soon as it is chosen. */
+export function useUploads(conversationId: string): Uploads {
+  const client = useClient()
+  const [list, setList] = useState<readonly Upload[]>([])
+
+  async function upload(key: string, file: File): Promise<void> {
+    const set = (part: Partial<Upload>): void =>
+      setList((before) => before.map((one) => (one.key === key ? { ...one, ...part } : one)))
+    try {
+      const dataUrl = await readAsDataUrl(file)
+      const { uploadFile } = await client.request(UploadFile, { input: { conversationId, dataUrl, name: file.name } })
+      set({ fileId: uploadFile!.file.id })
+    } catch (error) {
+      set({ problem: error instanceof Error ? error.message : String(error) })
+    }
+  }
+
+  return {
+    list,
+    ready: list.flatMap(({ fileId }) => fileId ?? []),
+    isBusy: list.some(({ fileId, problem }) => fileId === undefined && problem === undefined),
+    add(files) {
+      for (const file of files) {
+        const key = newKey()
+        setList((before) => [...before, { key, name: file.name, size: file.size }])
+        void upload(key, file)
+      }
+    },
+    remove: (key) => setList((before) => before.filter((one) => one.key !== key)),
+    clear: () => setList([]),
+  }
+}
