@@ -2,7 +2,7 @@
 FROM node:24-slim AS build
 WORKDIR /build
 COPY package.json package-lock.json ./
-# Without install scripts: the image has a Node already, and its Postgres is another machine's.
+# Without install scripts: the image already has Node, and Postgres runs elsewhere.
 RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY . .
 RUN node scripts/build-console.ts && node scripts/build-package.ts
