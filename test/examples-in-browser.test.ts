@@ -29,6 +29,12 @@ async function startVite(example: string, configFile?: string): Promise<ViteDevS
   return Object.assign(vite, { url: vite.resolvedUrls!.local[0]! })
 }
 
+test.each(['chat.tsx', 'main.tsx'])('[EXA62] docs/react.md shows %s as it is', async (name) => {
+  const source = await readFile(new URL(`examples/react/${name}`, root), 'utf8')
+  const shown = source.replaceAll(/'[^']+' \/\/ In your app: ('[^']+')/g, '$1')
+  expect(await readFile(new URL('docs/react.md', root), 'utf8')).toContain(`\`\`\`tsx\n${shown}\`\`\``)
+})
+
 // Where there is neither the packaged Chromium nor an installed Chrome, the reason was printed above.
 describe.skipIf(!ground)('the examples in a browser', () => {
   const { open, assertClean } = ground as Ground

@@ -11,7 +11,7 @@ const url = new URL('/graphql', location.href).href
 const client = createClient({ url, socket: createSocket({ url: url.replace(/^http/, 'ws'), retryAttempts: 0 }) })
 
 // The id of a conversation stands in the address: http://localhost:5173/#conv_…
-createRoot(document.body).render(
+createRoot(document.getElementById('root')!).render(
   <StrictMode>
     <HoldpointProvider client={client}>
       <Chat conversationId={location.hash.slice(1)} />

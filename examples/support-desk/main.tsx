@@ -53,7 +53,7 @@ function Desk(): ReactNode {
 
 const url = new URL('/graphql', location.href).href
 const client = createClient({ url, socket: createSocket({ url: url.replace(/^http/, 'ws'), retryAttempts: 0 }) })
-createRoot(document.body).render(
+createRoot(document.getElementById('root')!).render(
   <StrictMode>
     <HoldpointProvider client={client}>
       <Customer />

@@ -111,6 +111,34 @@ describe.each([
     follower.stop()
   })
 
+  test('[LIB60] another version of a turn replaces the first, and the first comes back when it is chosen', async () => {
+    const conversation = await startConversation()
+    const answer = async (text: string): Promise<void> => {
+      const call = await model.nextCall()
+      call.say(text)
+      call.finish()
+    }
+    const watch = createWatch()
+    const follower = followConversation(opened.client, conversation, { onChange: watch.look })
+    const shows = (...texts: string[]) => watch.until(() => textOf(follower.transcript).join() === texts.join())
+    const first = await send(conversation, 'a')
+    await answer('One.')
+    await shows('a', 'One.')
+    await watch.until(() => follower.transcript.state.latestRun?.status === 'COMPLETED')
+    // While the connection is cut, too: the branch is a state, so a reader who was away is told of it.
+    opened.cut()
+    await server.data('mutation ($id: ID!) { regenerate(input: { runId: $id }) { __typename } }', { id: first })
+    await answer('Two.')
+    await shows('a', 'Two.')
+    await watch.until(() => follower.transcript.state.latestRun?.status === 'COMPLETED')
+    await server.data('mutation ($id: ID!) { selectBranch(input: { runId: $id }) { __typename } }', { id: first })
+    await shows('a', 'One.')
+    await send(conversation, 'b')
+    await answer('Three.')
+    await shows('a', 'One.', 'b', 'Three.')
+    follower.stop()
+  })
+
   test('[LIB9] the inbox shows what waits, and a decision reaches every follower', async () => {
     const { createAgent, start } = talkTo(server)
     const name = 'sign'

