@@ -1,5 +1,3 @@
-import { readFileSync } from 'node:fs'
-
 import { sql } from 'kysely'
 import { afterAll, expect, test } from 'vitest'
 
@@ -9,6 +7,7 @@ import { createTestDatabase } from './support/database.ts'
 import { createGraphQLClient, type GraphQLClient } from './support/graphql-client.ts'
 import { startLongHaul, type LongHaul } from './support/long-haul.ts'
 import { spawnMain, type ServerProcess } from './support/server-process.ts'
+import { residentMegabytes, spentSoFar, type Spent } from './support/spent.ts'
 
 /** `npm run test:long`: thousands of turns on a server that is killed repeatedly. */
 const isLong = process.env['HOLDPOINT_LONG'] === '1'
@@ -159,34 +158,10 @@ async function expectWhole({ db }: OpenDatabase, { agent }: LongHaul, count: num
   expect(told.length).toBeGreaterThan(expected.length * 0.5)
 }
 
-interface Spent {
-  /** Processor time of the server's process. */
-  readonly cpuMs: number
-  /** Pages that Postgres read. */
-  readonly blocks: number
-  /** Bytes would count whole pages too, which are written once after each of Postgres' own checkpoints. */
-  readonly walRecords: number
-}
-
 /** Per turn, except for the memory of the process. */
 interface Cost extends Spent {
   readonly ms: number
   readonly rss: number
-}
-
-async function spentSoFar({ db }: OpenDatabase, { child }: ServerProcess): Promise<Spent> {
-  // Sessions report their statistics with a delay of about a second, which hardly matters for hundreds of turns.
-  const { rows } = await sql<{ wal_records: string; blocks: string }>`
-    select wal_records, blks_hit + blks_read as blocks
-    from pg_stat_wal, pg_stat_database where datname = current_database()`.execute(db)
-  const [user, system] = readFileSync(`/proc/${child.pid}/stat`, 'utf8').split(') ')[1]!.split(' ').slice(11, 13)
-  const cpuMs = (Number(user) + Number(system)) * 10
-  return { cpuMs, blocks: Number(rows[0]!.blocks), walRecords: Number(rows[0]!.wal_records) }
-}
-
-function residentMegabytes({ child }: ServerProcess): number {
-  const status = readFileSync(`/proc/${child.pid}/status`, 'utf8')
-  return Math.round(Number(/VmRSS:\s+(\d+)/.exec(status)![1]) / 1024)
 }
 
 function median(values: readonly number[]): number {

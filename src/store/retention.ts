@@ -9,17 +9,18 @@ const retentionLock = 0x484f4c445245
 
 /**
  * Deletes one batch, unless another process is doing so at this moment. A batch is one short transaction. It locks only
- * ended runs and archived conversations and skips those that someone else has locked, so no turn waits for it.
+ * ended runs and archived conversations and skips those that someone else has locked, so no turn waits for it. Returns
+ * the number of rows, undefined if it was another process' turn.
  */
 export async function deleteBatch(
   db: Kysely<Database>,
   batch: (trx: Transaction<Database>) => Promise<number>,
-): Promise<number> {
+): Promise<number | undefined> {
   return db.transaction().execute(async (trx) => {
     const { rows } = await sql<{ alone: boolean }>`select pg_try_advisory_xact_lock(${retentionLock}) as alone`.execute(
       trx,
     )
-    return rows[0]!.alone ? batch(trx) : 0
+    return rows[0]!.alone ? batch(trx) : undefined
   })
 }
 

@@ -36,7 +36,10 @@ const entriesAtOnce = 1_000
 const batchesInTurn = 20
 /** Batches of what clients deleted. */
 const markedBatchesInTurn = 100
-/** A run whose messages are still in the context is checked again after this time. */
+/**
+ * A run whose messages are still in the context is checked again after this time, or after a tenth of the time that
+ * runs are kept, whichever is shorter.
+ */
 const passEveryMs = 3_600_000
 
 /** A pass over the old runs of one scope. */
@@ -61,7 +64,7 @@ export class Retention {
   async tidy(signal?: AbortSignal): Promise<void> {
     const { db, clock, rules } = this.#options
     for (let batch = 0; batch < markedBatchesInTurn && !signal?.aborted; batch += 1) {
-      if ((await this.#batch('deleted', (trx) => deleteMarked(trx, runsAtOnce))) === 0) break
+      if (!(await this.#deletes('deleted', (trx) => deleteMarked(trx, runsAtOnce)))) break
     }
     const tenants = await listTenants(db)
     for (const kind of retainedKinds) {
@@ -80,9 +83,9 @@ export class Retention {
       case 'runs':
         return this.#deleteOfRuns(kind, scope)
       case 'archived':
-        return (await this.#batch(kind, (trx) => deleteFromArchive(trx, scope, runsAtOnce))) > 0
+        return this.#deletes(kind, (trx) => deleteFromArchive(trx, scope, runsAtOnce))
       case 'audit':
-        return (await this.#batch(kind, (trx) => deleteAuditEntries(trx, scope, entriesAtOnce))) > 0
+        return this.#deletes(kind, (trx) => deleteAuditEntries(trx, scope, entriesAtOnce))
       default:
         return kind satisfies never
     }
@@ -95,17 +98,27 @@ export class Retention {
     const now = performance.now()
     if (pass.dueAt > now) return false
     const { ids, next } = await listOldRuns(this.#options.db, scope, { after: pass.after, limit: runsAtOnce })
-    if (ids.length > 0)
-      await this.#batch(kind, (trx) => (kind === 'logs' ? deleteRunLogs(trx, ids) : deleteOldRuns(trx, ids)))
+    const erase = kind === 'logs' ? deleteRunLogs : deleteOldRuns
+    // If another process has its turn, the same runs come next time: it may be deleting others.
+    if (ids.length > 0 && (await this.#batch(kind, (trx) => erase(trx, ids))) === undefined) return false
     // The logs before the cursor are gone for good, but some runs before it may leave their context later.
     if (next) pass.after = next
-    else if (kind === 'runs') Object.assign(pass, { after: undefined, dueAt: now + passEveryMs })
+    else if (kind === 'runs') {
+      const keptMs = this.#options.clock.now().getTime() - scope.before.getTime()
+      Object.assign(pass, { after: undefined, dueAt: now + Math.min(passEveryMs, keptMs / 10) })
+    }
     return next !== undefined
   }
 
-  async #batch(kind: DeletedKind, batch: Parameters<typeof deleteBatch>[1]): Promise<number> {
+  /** Whether rows were deleted: then there may be more. */
+  async #deletes(kind: DeletedKind, batch: Parameters<typeof deleteBatch>[1]): Promise<boolean> {
+    return ((await this.#batch(kind, batch)) ?? 0) > 0
+  }
+
+  /** Returns the number of deleted rows, undefined if another process has its turn. */
+  async #batch(kind: DeletedKind, batch: Parameters<typeof deleteBatch>[1]): Promise<number | undefined> {
     const rows = await deleteBatch(this.#options.db, batch)
-    if (rows > 0) this.#options.onDeleted(rows, kind)
+    if (rows) this.#options.onDeleted(rows, kind)
     return rows
   }
 }

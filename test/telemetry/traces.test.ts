@@ -1,4 +1,9 @@
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { execFile } from 'node:child_process'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { promisify } from 'node:util'
+
+import { afterAll, afterEach, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest'
 
 import type { OpenDatabase } from '../../src/store/open-database.ts'
 import { defineTool, type ToolContext } from '../../src/tools/registry.ts'
@@ -9,6 +14,7 @@ import { createTestDatabase } from '../support/database.ts'
 import { createGatedModel } from '../support/gated-model.ts'
 import { startOtlpReceiver, type OtlpReceiver } from '../support/otlp-receiver.ts'
 import { approve, talkTo } from '../support/talk.ts'
+import { startMcpServer } from '../tools/mcp-server.ts'
 
 const model = createGatedModel()
 const given: ToolContext[] = []
@@ -231,15 +237,128 @@ test('[TRC5] the metrics of /metrics are sent by OTLP too', async () => {
     expect([...metrics.keys()]).toContain(name)
 })
 
+const sendHello =
+  'mutation Send($id: ID!) { sendMessage(input: { to: { agentId: $id }, messages: [{ text: "hello" }] }) { ... on SendMessageSuccess { run { id } } } }'
+
+test('[TRC7] over WebSockets, the operation or the upgrade names the span of the client', async () => {
+  const app = await start()
+  const talk = talkTo(app)
+  const agent = await talk.createAgent()
+  const ofUpgrade = { traceId: 'a'.repeat(32), spanId: '00f067aa0ba902b7', sampled: true }
+  const ofOperation = { traceId: 'b'.repeat(32), spanId: '00f067aa0ba902b8', sampled: true }
+  const socket = app.webSocket({ headers: { traceparent: formatTraceparent(ofUpgrade) } })
+  for (const [parent, extensions] of [
+    [ofUpgrade, undefined],
+    [ofOperation, { traceparent: formatTraceparent(ofOperation) }],
+  ] as const) {
+    const payload = { query: sendHello, variables: { id: agent }, ...(extensions && { extensions }) }
+    const { value } = await socket.client.iterate<any>(payload).next()
+    ;(await model.nextCall()).finish()
+    await talk.settled(value.data.sendMessage.run.id)
+    const operation = await receiver.span('mutation Send', parent.traceId)
+    expect(operation.parentSpanId).toBe(parent.spanId)
+    expect(await receiver.span('invoke_agent', parent.traceId)).toMatchObject({ parentSpanId: operation.spanId })
+  }
+  await socket.dispose()
+})
+
+test('[TRC8] HTTP tools and MCP servers are told the span of their own call', async () => {
+  const headers: (string | undefined)[] = []
+  const http = createServer((request, response) => {
+    headers.push(request.headers['traceparent'] as string | undefined)
+    response.end('ok')
+  })
+  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void http.close())
+  const metas: unknown[] = []
+  const mcp = await startMcpServer((server) => {
+    server.registerTool('in_mcp', {}, ({ _meta }) => {
+      metas.push(_meta?.['traceparent'])
+      return { content: [{ type: 'text', text: 'ok' }] }
+    })
+  })
+  onTestFinished(() => mcp.stop())
+  const app = await start({ env: { HOLDPOINT_ALLOW_PRIVATE_NETWORK: '1' } })
+  const talk = talkTo(app)
+  await app.data('mutation ($url: String!) { addMcpServer(input: { name: "m", url: $url }) { server { id } } }', {
+    url: mcp.url,
+  })
+  const url = `http://127.0.0.1:${(http.address() as AddressInfo).port}`
+  await app.data('mutation ($input: UpsertToolInput!) { upsertTool(input: $input) { tool { id } } }', {
+    input: { name: 'in_http', description: '', parameters: { type: 'object' }, implementation: { http: { url } } },
+  })
+  const agent = await talk.createAgent({ tools: ['in_http', 'in_mcp'] })
+  const run = await send(app, agent, { traceparent })
+  const call = await model.nextCall()
+  call.call('in_http', {})
+  call.call('in_mcp', {})
+  call.finish()
+  ;(await model.nextCall()).finish()
+  await talk.settled(run)
+  for (const [tool, told] of [
+    ['in_http', headers],
+    ['in_mcp', metas],
+  ] as const) {
+    const { spanId } = await receiver.span(`execute_tool ${tool}`, traceId)
+    expect(told.map(parseTraceparent)).toEqual([{ traceId, spanId, sampled: true }])
+  }
+})
+
+/** Starts and stops a server, and prints which files of telemetry/ it loaded. */
+const program = `
+  import { registerHooks } from 'node:module'
+  const loaded = []
+  registerHooks({
+    load(url, context, next) {
+      const file = /\\/src\\/telemetry\\/([^/]+)$/.exec(url)?.[1]
+      if (file) loaded.push(file)
+      return next(url, context)
+    },
+  })
+  const [source, url] = process.argv.slice(1)
+  const { createApp } = await import(source + 'app.ts')
+  const { readConfig } = await import(source + 'config.ts')
+  const { openDatabase } = await import(source + 'store/open-database.ts')
+  const { createLog } = await import(source + 'util/log.ts')
+  const log = createLog('fatal')
+  const database = await openDatabase(url, { log })
+  const app = await createApp({ config: readConfig(), database, log, role: 'serve' })
+  await app.start()
+  await app.stop()
+  console.log(JSON.stringify(loaded))
+  process.exit()`
+
+test('[TRC9] without a receiver nothing of tracing is loaded, and tools are told no span', async () => {
+  const run = async (env: Record<string, string>) => {
+    const source = new URL('../../src/', import.meta.url).href
+    const args = ['--input-type=module', '-e', program, source, database.url]
+    const { stdout } = await promisify(execFile)(process.execPath, args, { env: { PORT: '0', ...env } })
+    return JSON.parse(stdout) as string[]
+  }
+  const tracing = ['tracing.ts', 'otlp.ts', 'run-spans.ts', 'operation-spans.ts', 'otlp-spans.ts']
+  expect(await run({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url })).toEqual(expect.arrayContaining(tracing))
+  const without = await run({})
+  expect(without).toContain('metrics.ts')
+  expect(without.filter((file) => tracing.includes(file))).toEqual([])
+
+  const app = await startTestApp({ database, providers: [model.provider], tools: [lookUp] })
+  apps.push(app)
+  const talk = talkTo(app)
+  const started = await talk.start(await talk.createAgent({ tools: ['look_up'] }), 'hello')
+  const call = await model.nextCall()
+  call.call('look_up', {})
+  call.finish()
+  ;(await model.nextCall()).finish()
+  await talk.settled(started)
+  expect(given.map((context) => context.traceparent)).toEqual([null])
+})
+
 test('[TRC6] a run whose client does not trace has its own trace, and a traceparent is read as W3C Trace Context says', async () => {
   const app = await start()
   const talk = talkTo(app)
   const agent = await talk.createAgent()
   const socket = app.webSocket()
-  const answer = await socket.request(
-    'mutation Send($id: ID!) { sendMessage(input: { to: { agentId: $id }, messages: [{ text: "hello" }] }) { ... on SendMessageSuccess { run { id } } } }',
-    { id: agent },
-  )
+  const answer = await socket.request(sendHello, { id: agent })
   await socket.dispose()
   ;(await model.nextCall()).finish()
   await talk.settled(answer.data.sendMessage.run.id)

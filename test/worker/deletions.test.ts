@@ -37,7 +37,7 @@ async function holdDeletions(): Promise<() => Promise<void>> {
       await release.promise
       return 0
     })
-    void batch.then(() => isHeld.resolve(false))
+    void batch.finally(() => isHeld.resolve(false))
     if (await isHeld.promise)
       return async () => {
         release.resolve()

@@ -1,0 +1,136 @@
+import { afterAll, expect, test } from 'vitest'
+
+import type { OpenDatabase } from '../src/store/open-database.ts'
+import { createTestDatabase } from './support/database.ts'
+import { createGraphQLClient } from './support/graphql-client.ts'
+import { startLongHaul } from './support/long-haul.ts'
+import { spawnMain, type ServerProcess } from './support/server-process.ts'
+import { SoakLoad } from './support/soak-load.ts'
+import { residentMegabytes, spentSoFar, type Spent } from './support/spent.ts'
+
+/** `npm run test:soak`, which takes an hour. Here it is a few seconds. */
+const minutes = Number(process.env['HOLDPOINT_SOAK_MINUTES'] ?? 0)
+
+const tables = [
+  'conversations',
+  'runs',
+  'messages',
+  'steps',
+  'tool_calls',
+  'run_log',
+  'idempotency_keys',
+  'audit_entries',
+]
+
+/** Everything is old after a few seconds. */
+const retention = {
+  HOLDPOINT_KEEP_LOGS: '1s',
+  HOLDPOINT_KEEP_RUNS: '2s',
+  HOLDPOINT_KEEP_ARCHIVED: '1s',
+  HOLDPOINT_KEEP_AUDIT: '1s',
+}
+
+let server: ServerProcess
+let database: OpenDatabase
+afterAll(async () => {
+  server.child.kill('SIGTERM')
+  await server.ended
+  await database.close()
+})
+
+async function start(): Promise<SoakLoad> {
+  database = await createTestDatabase()
+  // A small heap, so that a leak would end the process.
+  const limit = { NODE_OPTIONS: '--max-old-space-size=256' }
+  server = spawnMain([], { DATABASE_URL: database.url, LOG_LEVEL: 'fatal', ...limit, ...retention })
+  const api = createGraphQLClient(await server.ready())
+  const haul = await startLongHaul({ model: 'demo/scripted', window: 3_000, client: async () => api })
+  return new SoakLoad(api, database, haul)
+}
+
+async function countRows(): Promise<Record<string, number>> {
+  const counts = tables.map((table) => `(select count(*)::integer from ${table}) as ${table}`)
+  return (await database.pool.query(`select ${counts.join()}`)).rows[0]
+}
+
+test.runIf(minutes === 0)(
+  '[OPS64] under load and with retention on, rows go as they come',
+  { timeout: 180_000 },
+  async () => {
+    const load = await start()
+    await load.bulk(300)
+    await load.turns(60)
+    // What is left is in the context of the long conversation, or in that of its sleeptime agent.
+    await expect.poll(countRows, { timeout: 60_000 }).toMatchObject({ conversations: 2, audit_entries: 0 })
+    const gone = `select count(*)::integer as n from runs join conversations on conversations.id = conversation_id
+      where runs.next_position <= context_from
+        and summary_position not between runs.first_position and runs.next_position - 1`
+    await expect.poll(async () => (await database.pool.query(gone)).rows[0].n, { timeout: 60_000 }).toBe(0)
+    // Of a log, the last row stays.
+    const more = 'select (select count(*) from run_log) - (select count(*) from runs) as n'
+    await expect.poll(async () => (await database.pool.query(more)).rows[0].n, { timeout: 60_000 }).toBe(0)
+  },
+)
+
+interface Window extends Spent {
+  readonly turns: number
+  readonly rss: number
+  /** Rows that are there, and those that came and went so far. */
+  readonly rows: number
+  readonly added: number
+  readonly deleted: number
+  readonly megabytes: number
+}
+
+const turnsInWindow = 300
+/** Six rows each. */
+const bulkTurns = 15_000
+
+test.runIf(minutes > 0)(
+  '[OPS65] for an hour, with a million rows that come and go, memory, tables and the cost of turns stay flat',
+  { timeout: (minutes + 30) * 60_000 },
+  async () => {
+    const load = await start()
+    const windows: Window[] = []
+    let turns = 0
+    const until = performance.now() + minutes * 60_000
+    while (performance.now() < until || windows.length < 12) {
+      const before = await spentSoFar(database, server)
+      await load.turns(turnsInWindow)
+      await load.bulk(bulkTurns)
+      turns += turnsInWindow
+      const window = { turns, ...(await look(before)) }
+      windows.push(window)
+      console.log(JSON.stringify(window))
+    }
+    expect(windows.at(-1)!.deleted).toBeGreaterThan(1_000_000)
+    // The first windows fill caches and make the tables as large as they need to be.
+    const third = Math.floor(windows.length / 3)
+    const [middle, last] = [windows.slice(third, 2 * third), windows.slice(2 * third)]
+    for (const what of ['rss', 'rows', 'megabytes', 'cpuMs', 'blocks', 'walRecords'] as const)
+      expect(typical(last, what), what).toBeLessThan(typical(middle, what) * 1.3)
+  },
+)
+
+async function look(before: Spent): Promise<Omit<Window, 'turns'>> {
+  const now = await spentSoFar(database, server)
+  const { rows } = await database.pool.query(
+    `select sum(n_tup_ins)::integer as added, sum(n_tup_del)::integer as deleted,
+       round(sum(pg_total_relation_size(relid)) / 1e6)::integer as megabytes
+     from pg_stat_user_tables where relname = any($1)`,
+    [tables],
+  )
+  const counts = Object.values(await countRows())
+  return {
+    cpuMs: now.cpuMs - before.cpuMs,
+    blocks: now.blocks - before.blocks,
+    walRecords: now.walRecords - before.walRecords,
+    rss: residentMegabytes(server),
+    rows: counts.reduce((sum, count) => sum + count, 0),
+    ...rows[0],
+  }
+}
+
+function typical(windows: readonly Window[], what: keyof Window): number {
+  return windows.map((window) => window[what]).toSorted((a, b) => a - b)[Math.floor(windows.length / 2)]!
+}
