@@ -33,6 +33,8 @@ import { whileDriving } from './while-driving.ts'
 
 /** How often one step's context is compacted before the run fails. */
 const maxCompactions = 3
+/** Every model takes this much. */
+const smallContextTokens = 2_000
 
 /**
  * Drives a claimed run until it pauses, ends or is handed back. It repeats one loop: decide the next action, do it,
@@ -188,8 +190,8 @@ class RunDriver {
       const fit = { window: Math.min(window, weight.total), fixed: weight.systemPrompt + weight.tools }
       const { moved, failure } = await this.#compact(fit)
       if (moved) return
-      // A small input cannot be the reason, whatever the provider says.
-      const inInput = weight.total > window / 2
+      // A small input cannot be the reason, whatever the provider says. The window of an unlisted model is a guess.
+      const inInput = weight.total > Math.min(window / 2, smallContextTokens)
       const { stopReason } = inInput ? overflowOf(request, blocks, { weight, window }) : outcome
       return this.#fail(failure ?? { error: outcome.error, stopReason })
     }

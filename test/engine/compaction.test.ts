@@ -215,6 +215,11 @@ test('[CMP8] a message that cannot fit, and a system prompt that cannot, end the
     stopReason: 'CONTEXT_WINDOW_OVERFLOW_IN_INPUT',
     error: { type: 'LLM_CONTEXT_WINDOW' },
   })
+  // And if the model's window is much smaller than its provider's list says.
+  const guessed = await createAgent({ modelSettings: { contextWindow: 100_000 } })
+  answers = (request) => (isSummary(request) ? undefined : { failure: { type: 'LLM_CONTEXT_WINDOW' } })
+  expect(await say(guessed, words(2_500))).toMatchObject({ stopReason: 'CONTEXT_WINDOW_OVERFLOW_IN_INPUT' })
+  expect(await say(guessed, 'hello')).toMatchObject({ stopReason: 'LLM_API_ERROR' })
   answers = () => undefined
   expect(await say(agent, 'shorter')).toMatchObject({ status: 'COMPLETED' })
 
