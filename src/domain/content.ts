@@ -54,7 +54,12 @@ export function describeMedia(
   noun: string,
   { name, mediaType, sizeBytes }: Pick<FileReference, 'name' | 'mediaType' | 'sizeBytes'>,
 ): string {
-  return `${noun}${name === null ? '' : ` "${name}"`} of type ${mediaType}, ${shownSize(sizeBytes)}`
+  return `${noun}${name === null ? '' : ` ${quotedName(name)}`} of type ${mediaType}, ${shownSize(sizeBytes)}`
+}
+
+/** A name that cannot end the line or the quotes that it stands in. Clients and tools choose the names of files. */
+export function quotedName(name: string): string {
+  return `"${name.replaceAll(/[\p{Cc}\u2028\u2029"<>]+/gu, '_')}"`
 }
 
 export function shownSize(bytes: number): string {

@@ -1,4 +1,4 @@
-import { describeMedia } from './content.ts'
+import { describeMedia, quotedName } from './content.ts'
 import type { FilePlace } from './file.ts'
 import { isPdf, isTextType } from './media-type.ts'
 import type { MediaFacts, MediaPart, ModelContent } from './model-content.ts'
@@ -81,7 +81,7 @@ function described(part: MediaPart, reason: string): ModelContent {
 }
 
 function documentText({ name, mediaType, base64 }: MediaFacts & { readonly base64: string }): string {
-  const title = name === null ? '' : ` name=${JSON.stringify(name)}`
+  const title = name === null ? '' : ` name=${quotedName(name)}`
   const text = Buffer.from(base64, 'base64').toString('utf8').toWellFormed()
   return `<document${title} type="${mediaType}">\n${text}\n</document>`
 }
