@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers'
 import { createClient, followInbox, SubmitApprovals } from '../client/index.ts' // In your program: 'holdpoint/client'
 
 /**
- * Between Holdpoint and a chat such as Slack: posts every call that waits for approval to WEBHOOK_URL, and takes
+ * Connects Holdpoint with a chat such as Slack: posts every call that waits for approval to WEBHOOK_URL, and accepts
  * decisions at POST /decisions. Both directions are signed with WEBHOOK_SECRET.
  */
 const { WEBHOOK_URL, WEBHOOK_SECRET, PORT = '4100', HOLDPOINT_URL, HOLDPOINT_API_KEY } = process.env
@@ -43,7 +43,7 @@ interface Decision {
   readonly by: string
 }
 
-/** Says what happened. A decision that came too late, or twice, is refused by the server with the reason. */
+/** Says what happened. The server refuses a decision that is late or repeated, and gives the reason. */
 async function decide({ runId, toolCallId, approve, by }: Decision): Promise<string> {
   const decision = approve ? { approve: { toolCallId } } : { deny: { toolCallId, reason: `${by} said no.` } }
   const { submitApprovals } = await client.request(SubmitApprovals, { input: { runId, decisions: [decision] } })

@@ -27,7 +27,7 @@ afterEach(() => folder.remove())
 /** How often each call was executed, on the old server and on the new one. */
 const executions = new Map<string, number>()
 const tools = [
-  // Its name tells the checker of the promises that it may run twice.
+  // By its name, the check of the promises knows that it may run twice.
   defineTool({
     name: 'again',
     description: 'May run again.',
@@ -42,7 +42,7 @@ const tools = [
 
 const clientTool = { name: 'look', description: 'Looks.', parameters: { type: 'object' } }
 
-/** What is under way when the dump is taken. Each is a run's id. */
+/** The runs in progress when the dump is taken, by id. */
 interface Work {
   readonly waiting: string
   readonly behind: string
@@ -75,7 +75,7 @@ async function beginWork(talk: Talk, model: GatedModel): Promise<Work> {
   return { waiting, behind, client, streaming }
 }
 
-/** Clients that send without a pause, until they are stopped. */
+/** Clients that keep sending until they are stopped. */
 async function startLoad(talk: Talk): Promise<{ untilTurns(count: number): Promise<void>; stop(): Promise<void> }> {
   let stopped = false
   let turns = 0
@@ -105,7 +105,7 @@ async function goOn(talk: Talk, model: GatedModel, { waiting, behind, client, st
     call.say(text)
     call.finish()
   }
-  // Nobody asked for it: the worker that drove it is gone, and the new server finds that out.
+  // No client asks for this: its worker is gone, and the new server finds that out.
   finish(await model.nextCall(), 'the whole of it')
   expect(await talk.settled(streaming)).toMatchObject({ status: 'COMPLETED', answer: 'the whole of it' })
 
@@ -141,7 +141,7 @@ async function dumpAndRestore(database: OpenDatabase, { dump, restore }: DumpToo
   const load = await startLoad(talkTo(old))
   await load.untilTurns(20)
   await dump(database.url, folder.path)
-  // The old server goes on after the dump, and its database is then lost.
+  // The old server continues after the dump, and its database is then lost.
   await load.untilTurns(40)
   await load.stop()
   await old.stop()
@@ -156,7 +156,7 @@ async function dumpAndRestore(database: OpenDatabase, { dump, restore }: DumpToo
   expect(await expectWhole(restored)).toBeGreaterThan(20)
   model.assertAllTaken()
 
-  // What is added goes on where the dump left off, also what has a sequence.
+  // New rows continue where the dump ended, including sequences.
   const agent = await talk.createAgent({
     model: 'demo/scripted',
     tools: ['again'],

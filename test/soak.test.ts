@@ -60,7 +60,7 @@ test.runIf(minutes === 0)(
     const load = await start()
     await load.bulk(300)
     await load.turns(60)
-    // What is left is in the context of the long conversation, or in that of its sleeptime agent.
+    // The rest is in the context of the long conversation, or in that of its sleeptime agent.
     await expect.poll(countRows, { timeout: 60_000 }).toMatchObject({ conversations: 2, audit_entries: 0 })
     const gone = `select count(*)::integer as n from runs join conversations on conversations.id = conversation_id
       where runs.next_position <= context_from
@@ -75,7 +75,7 @@ test.runIf(minutes === 0)(
 interface Window extends Spent {
   readonly turns: number
   readonly rss: number
-  /** Rows that are there, and those that came and went so far. */
+  /** The current rows, and the rows that were added and deleted so far. */
   readonly rows: number
   readonly added: number
   readonly deleted: number
@@ -104,7 +104,7 @@ test.runIf(minutes > 0)(
       console.log(JSON.stringify(window))
     }
     expect(windows.at(-1)!.deleted).toBeGreaterThan(1_000_000)
-    // The first windows fill caches and make the tables as large as they need to be.
+    // During the first windows, caches fill and tables grow to their final size.
     const third = Math.floor(windows.length / 3)
     const [middle, last] = [windows.slice(third, 2 * third), windows.slice(2 * third)]
     for (const what of ['rss', 'rows', 'megabytes', 'cpuMs', 'blocks', 'walRecords'] as const)

@@ -3,12 +3,12 @@ import { currentKey } from './session.ts'
 
 export type StoredFileFields = NonNullable<AttachmentFields['file']>
 
-/** Whether a browser shows this type as a picture, and it cannot contain a script. */
+/** Whether a browser shows this type as an image, and it cannot contain a script. */
 export function isPicture(mediaType: string): boolean {
   return /^image\/(png|jpeg|gif|webp)$/.test(mediaType)
 }
 
-/** The content of a stored file, which an `img` or a link could not ask for: it needs the key. */
+/** Loads the content of a stored file. An `img` or a link could not, because it needs the key. */
 export async function loadFile(url: string, signal?: AbortSignal): Promise<Blob> {
   const key = currentKey()
   const response = await fetch(url, {
@@ -27,7 +27,7 @@ export function saveBlob(blob: Blob, name: string): void {
   link.href = url
   link.download = name
   link.click()
-  // The download has begun by then, and needs the address no more.
+  // The download has started by then and no longer needs the address.
   setTimeout(() => URL.revokeObjectURL(url), 10_000)
 }
 
@@ -42,7 +42,7 @@ export function readAsDataUrl(file: Blob): Promise<string> {
   return new Promise((resolve, reject) => {
     const reader = new FileReader()
     reader.addEventListener('load', () => {
-      // A file of an unknown type has none in its URL, and the server asks for one.
+      // The URL of a file of unknown type has no media type, but the server requires one.
       resolve((reader.result as string).replace(/^data:(?=[;,])/, 'data:application/octet-stream'))
     })
     reader.addEventListener('error', () => reject(new Error('The browser cannot read this file.')))

@@ -6,7 +6,7 @@ interface FoldedProps {
   readonly children: ReactNode
 }
 
-/** Details that are made when someone opens them: what is folded away is neither in the document nor paid for. */
+/** Details that are rendered when someone opens them, so that folded ones cost nothing. */
 export function Folded({ summary, className, children }: FoldedProps): ReactNode {
   const [isOpen, setOpen] = useState(false)
   return (

@@ -3,7 +3,7 @@ import { useEffect, useState, type ReactNode } from 'react'
 import { loadFile, type StoredFileFields } from '../data/stored-file.ts'
 import { StoredFile } from './stored-file.tsx'
 
-/** A picture that the server stores, and below it a way to save it. */
+/** An image that the server stores, with a button to save it. */
 export function StoredImage({ file }: { readonly file: StoredFileFields }): ReactNode {
   const [source, setSource] = useState<string>()
   const [hasFailed, setFailed] = useState(false)

@@ -6,11 +6,11 @@ import { createClient } from '../../client/index.ts' // In your app: 'holdpoint/
 import { HoldpointProvider } from '../../react/index.ts' // In your app: 'holdpoint/react'
 import { Chat } from './chat.tsx'
 
-// Vite passes /graphql on to the server: see vite.config.ts. One socket serves all hooks of the page.
+// Vite forwards /graphql to the server: see vite.config.ts. One socket serves all hooks of the page.
 const url = new URL('/graphql', location.href).href
 const client = createClient({ url, socket: createSocket({ url: url.replace(/^http/, 'ws'), retryAttempts: 0 }) })
 
-// The id of a conversation stands in the address: http://localhost:5173/#conv_…
+// The conversation's id is in the address: http://localhost:5173/#conv_…
 createRoot(document.getElementById('root')!).render(
   <StrictMode>
     <HoldpointProvider client={client}>

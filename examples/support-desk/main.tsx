@@ -18,7 +18,7 @@ const CreateConversation = `mutation ($agentId: ID!) {
   { readonly agentId: string }
 >
 
-/** Each customer has a conversation. A reload comes back to it: its id stands in the address. */
+/** Each customer has a conversation. A reload returns to it, because its id is in the address. */
 function Customer(): ReactNode {
   const client = useClient()
   const [id, setId] = useState(location.hash.slice(1))
@@ -31,7 +31,7 @@ function Customer(): ReactNode {
   return id ? <Chat conversationId={id} /> : <button onClick={() => void start()}>Ask a question</button>
 }
 
-/** What waits for the people at the desk, of all customers. */
+/** The calls of all customers that wait for the people at the desk. */
 function Desk(): ReactNode {
   const client = useClient()
   const { calls } = useInbox()

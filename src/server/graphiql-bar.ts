@@ -1,6 +1,6 @@
 import { tour } from './graphiql-tour.ts'
 
-/** Where the console keeps its key: who signed in there is signed in here, and the other way round. */
+/** Where the console keeps its key: whoever signs in there is signed in here, and vice versa. */
 const keyPlace = 'holdpoint.key'
 
 /**

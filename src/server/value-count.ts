@@ -1,6 +1,6 @@
 import { ClientError } from '../graphql/errors.ts'
 
-/** More than a JSON value of the largest allowed size and the rest of its request have. */
+/** More than the largest allowed JSON value and the rest of its request can have. */
 const mostValues = 250_000
 
 const quote = 0x22

@@ -4,14 +4,13 @@ import { deleteRuns } from './retention.ts'
 import type { Database } from './schema.ts'
 
 /**
- * An agent or conversation may have a million rows. Deleting it marks it and removes what is small or at work; from
- * then on nobody sees it (see `ofTenant`). Its rows are deleted later, a batch at a time, by whichever process has
- * time.
+ * An agent or conversation may have a million rows. Deleting it marks it and removes what is small or in progress; from
+ * then on nobody sees it (see `ofTenant`). Its rows are deleted later, in batches, by any process.
  */
 
 /**
- * Deletes conversations for their users, with the unfinished runs in them. Returns the ids of those runs. The caller
- * has locked the conversations that it knows of: one that somebody has added since then is locked here.
+ * Makes conversations disappear for their users, together with their unfinished runs. Returns the ids of those runs.
+ * The caller has locked the conversations that it knows of; one that was added since then is locked here.
  */
 export async function markConversationsDeleted(
   trx: Transaction<Database>,
@@ -19,7 +18,7 @@ export async function markConversationsDeleted(
   now: Date,
 ): Promise<string[]> {
   const isNamed = 'id' in which ? sql`id = ${which.id}` : sql`agent_id = ${which.agentId}`
-  // The lock waits for those who add something to the conversation.
+  // The lock waits for transactions that add something to the conversation.
   const { rows } = await sql<{ id: string }>`
     select id from conversations
     where deleted_at is null and (${isNamed} or for_conversation in (select id from conversations where ${isNamed}))
@@ -36,11 +35,11 @@ export async function markConversationsDeleted(
 }
 
 /**
- * Deletes an agent for its users, with its conversations. Its blocks and tools stay, and its key is free. Returns the
- * ids of the unfinished runs.
+ * Makes an agent disappear for its users, together with its conversations. Its blocks and tools stay, and its key can
+ * be used again. Returns the ids of the unfinished runs.
  */
 export async function markAgentDeleted(trx: Transaction<Database>, id: string, now: Date): Promise<string[]> {
-  // The lock waits for those who add a conversation to the agent.
+  // The lock waits for transactions that add a conversation to the agent.
   await sql`select from agents where id = ${id} for update`.execute(trx)
   await sql`update agents set deleted_at = ${now}, key = null where id = ${id}`.execute(trx)
   for (const table of ['agent_tools', 'agent_blocks', 'sleeptime_groups', 'sleeptime_group_agents'])
@@ -48,11 +47,11 @@ export async function markAgentDeleted(trx: Transaction<Database>, id: string, n
   return markConversationsDeleted(trx, { agentId: id }, now)
 }
 
-/** How many files are deleted at a time. Whoever stores a file with the same content waits for the batch. */
+/** How many files are deleted at a time. A transaction that stores a file with the same content waits for the batch. */
 const filesAtOnce = 20
 
 /**
- * Deletes the next rows of something that was marked. It locks marked rows alone, which no turn uses. Returns the
+ * Deletes the next rows of marked agents and conversations. It locks only marked rows, which no turn uses. Returns the
  * number of rows, 0 if there is nothing to do.
  */
 export async function deleteMarked(trx: Transaction<Database>, limit: number): Promise<number> {

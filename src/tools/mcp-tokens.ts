@@ -8,7 +8,10 @@ import type { ConfiguredMcpServer } from '../domain/mcp-server.ts'
 
 export type McpOAuth = NonNullable<ConfiguredMcpServer['oauth']>
 
-/** Who gets access tokens for which server, and the tokens themselves: connections of one process share them. */
+/**
+ * The credentials for access tokens of each server, and the tokens themselves, which the connections of one process
+ * share.
+ */
 export type McpTokens = WeakMap<McpOAuth, ClientCredentialsProvider>
 
 export function tokensFor(known: McpTokens, oauth: McpOAuth): ClientCredentialsProvider {
@@ -28,12 +31,12 @@ function createProvider({ issuer, refreshToken, ...client }: McpOAuth): ClientCr
     refreshToken === undefined
       ? new ClientCredentialsProvider(options)
       : new RefreshTokenProvider(options, refreshToken)
-  // A client without a secret is a public one, which only says its id.
+  // A client without a secret is a public client, which only sends its id.
   if (client.clientSecret === undefined) provider.saveClientInformation({ client_id: client.clientId, issuer })
   return provider
 }
 
-/** Gets access tokens for a person who once agreed, with the refresh token that came of it. */
+/** Gets access tokens for a person who has consented before, with the refresh token from that consent. */
 class RefreshTokenProvider extends ClientCredentialsProvider {
   #refreshToken: string
 

@@ -41,7 +41,7 @@ test('[QUO82] a key has a limited number of runs at a time: the others wait, and
     runs.push(await talkTo(one).start(await createConversation(one), 'go', { waitMs: 0 }))
   const calls = [await model.nextCall(), await model.nextCall()]
   const ofOther = await talkTo(other).start(await createConversation(other), 'go', { waitMs: 0 })
-  // The runs of the first key are older, and would have been asked about before this one.
+  // The runs of the first key are older, and would have reached the model first.
   calls.push(await model.nextCall())
   const statuses = async () => Promise.all([...runs, ofOther].map(async (id) => (await talkTo(one).run(id)).status))
   expect(await statuses()).toEqual(['RUNNING', 'RUNNING', 'QUEUED', 'QUEUED', 'RUNNING'])
@@ -79,7 +79,7 @@ test('[QUO83] the files of a tenant have a limited size together, whatever bring
     code: 'BAD_USER_INPUT',
     field: 'input.messages.0.content.0.documentUrl',
   })
-  // What is stored already is stored once, and a message without files is not refused.
+  // Content that is already stored is not stored again, and a message without files is not refused.
   expect((await upload(40, 'a')).errors).toBeUndefined()
   const other = await createKey('files', 'empty')
   const ofOther = { client: other, conversationId: await createConversation(other) }

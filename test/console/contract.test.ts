@@ -112,7 +112,7 @@ describe.skipIf(!ground)('the roles and names of the console', () => {
     await article('Assistant').getByText('look_up returned: sunny').waitFor()
     expect(await article('User').count()).toBe(1)
     expect(await article('Assistant').count()).toBe(2)
-    // Folded: its text is there for those who open it.
+    // Folded: its text appears when it is opened.
     await article('Reasoning').waitFor()
     expect(await article('Reasoning').getByText('Hm.').isVisible()).toBe(false)
     const call = article('Tool call: look_up')

@@ -5,7 +5,7 @@ import { eventFields, Reader } from '../live/reader.ts'
 import { transportNames, transports } from '../server/transports.ts'
 import type { GraphQLClient, GraphQLResult } from '../support/graphql-client.ts'
 
-/** What a client may be told while the database is away, and after which it tries again. */
+/** The errors that a client may get while the database is unavailable, after which it tries again. */
 const retryable = new Set(['UNAVAILABLE', 'TIMEOUT'])
 /** Close codes after which clients reconnect: the key cannot be looked up, or this machine was too slow to send it. */
 const reconnecting = [1013, 4408]
@@ -56,7 +56,7 @@ export class OutageLoad {
           )
           const runIds: string[] = []
           for (const text of texts) runIds.push(await this.#send(client, to, text))
-          // By the other server too: it has the text from the one that drives the run.
+          // Also through the other server, which gets the text from the one that drives the run.
           const other = this.#clients[(index + turn) % this.#clients.length]!
           await Promise.all(runIds.map((runId, which) => this.#follow(other, runId, texts[which]!)))
         }
@@ -108,7 +108,7 @@ export class OutageLoad {
     return sendMessage.run.id
   }
 
-  /** Reads the run's stream to its end, and resumes at the last cursor where the server ended it with a code. */
+  /** Reads the run's stream to its end, and resumes at the last cursor if the server ended it with a code. */
   async #follow(client: GraphQLClient, runId: string, text: string): Promise<void> {
     const reader = new Reader()
     this.followed.push({ runId, text, reader })

@@ -11,7 +11,7 @@ import { startPostgresProxy, type PostgresProxy } from '../support/postgres-prox
 import { spawnMain, type ServerProcess } from '../support/server-process.ts'
 import { OutageLoad } from './load.ts'
 
-/** How long the database is away. `npm run test:outage` says 30 s. */
+/** How long the database is unavailable. `npm run test:outage` sets 30 s. */
 const awayMs = Number(process.env['HOLDPOINT_OUTAGE_MS'] ?? 2_000)
 /** Conversations of each server. */
 const conversations = Number(process.env['HOLDPOINT_CLIENTS'] ?? 2)
@@ -86,7 +86,7 @@ test('[QUO81] an outage is not the death of a worker: a run that several outages
   await expect.poll(() => load.followed.length).toBe(1)
   const { reader } = load.followed[0]!
   const restarts = () => reader.types.filter((type) => type === 'StepRestarted').length
-  // More than a run may kill workers. Nothing of the run is stored in between.
+  // More often than a run may kill workers, with nothing of the run stored in between.
   for (let outage = 1; outage <= 4; outage += 1) {
     await expect.poll(() => reader.live.size).toBeGreaterThan(0)
     proxy.cut()
@@ -102,7 +102,7 @@ test('[QUO81] an outage is not the death of a worker: a run that several outages
 const submitApprovals = 'mutation ($input: SubmitApprovalsInput!) { submitApprovals(input: $input) { __typename } }'
 const asked = ['HTTP', 'SSE', 'WebSocket', 'open socket', 'mutation']
 
-/** Whether each way to ask was told to try again. */
+/** Whether each transport was asked to try again. */
 function hasRefusedAll(load: OutageLoad): boolean {
   const refused = load.answers('UNAVAILABLE')
   return asked.every((what) => refused.has(what))

@@ -86,7 +86,7 @@ describe.skipIf(!ground)("GraphiQL's tour in a browser", () => {
     await expect.poll(shownTabs, { timeout: 30_000 }).toEqual([...names, 'Theirs'])
     await page.locator('.graphiql-query-editor').getByText('Welcome to Holdpoint').waitFor()
     expect(page.url()).toBe(server.url)
-    // A browser that has tabs of another server at this address, and was never here.
+    // A browser with tabs of another server at this address, which was never here before.
     await page.evaluate(() => localStorage.removeItem('holdpoint.tour'))
     await page.goto(server.url)
     await expect.poll(shownTabs, { timeout: 30_000 }).toEqual([...names, 'Theirs'])

@@ -31,7 +31,7 @@ afterAll(async () => {
   await database.close()
 })
 
-/** A conversation in which one turn follows the other, and what each of its subscribers has seen of them. */
+/** A conversation with one turn after another, and what each of its subscribers has seen. */
 interface Talk {
   readonly conversationId: string
   readonly lastCursor: string
@@ -65,7 +65,7 @@ test(
     expect(server.stderr()).not.toMatch(/"level":[56]0/)
     for (const { socket } of subscribers) socket.terminate()
     if (forMs < 60_000) return
-    // The highest of each quarter: what is between two garbage collections does not count.
+    // The maximum of each quarter, so that the time between two garbage collections does not count.
     const quarter = (which: number) =>
       Math.max(...memory.slice((which * memory.length) / 4, ((which + 1) * memory.length) / 4))
     const turns = talks.reduce((sum, talk) => sum + talk.turns, 0)
@@ -89,7 +89,7 @@ async function createTalk(): Promise<Talk> {
   return { conversationId, lastCursor, turns: 0 }
 }
 
-/** A socket of its own with one subscription, without a client library: a thousand of them share this process. */
+/** A separate socket with one subscription, without a client library: a thousand of them share this process. */
 async function subscribe(talk: Talk): Promise<Subscriber> {
   const socket = new WebSocket(client.url.replace('http', 'ws'), 'graphql-transport-ws')
   const subscriber: Subscriber = { talk, socket, completed: 0, closed: false }

@@ -14,10 +14,10 @@ import { createLog } from '../../src/util/log.ts'
 
 const run = promisify(execFile)
 
-/** Both are given the URL of a database, and a folder of the test's own. */
+/** Both get the URL of a database and a folder of the test. */
 export interface DumpTool {
   dump(url: string, folder: string): Promise<void>
-  /** Into a database with nothing in it. */
+  /** Into an empty database. */
   restore(url: string, folder: string): Promise<void>
 }
 
@@ -60,7 +60,8 @@ export const copyTool: DumpTool = {
 }
 
 /**
- * An installed Postgres with its programs; undefined if there is none. Programs of one version read its own servers.
+ * An installed Postgres with its programs. Undefined if there is none. The programs must have the version of the
+ * server.
  */
 export const installedBinaries = findInstalled()
 
@@ -94,7 +95,7 @@ export async function initCluster(folder: string): Promise<string> {
   return cluster
 }
 
-/** The URL of a database with nothing in it, on the same server. */
+/** The URL of an empty database on the same server. */
 export async function createEmptyBeside(url: string): Promise<string> {
   const name = `beside_${randomUUID().replaceAll('-', '')}`
   await withClient(url, (client) => client.query(`create database ${name} template template0`))

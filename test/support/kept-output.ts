@@ -10,7 +10,7 @@ declare module 'vitest' {
   }
 }
 
-/** Every secret that a test makes up to look for has this in it. */
+/** Every secret that a test plants contains this. */
 export const plantedMark = 'PLANTED'
 
 /** Keeps what a server of a test has written to its log. */

@@ -1,8 +1,8 @@
 import type pg from 'pg'
 
 /**
- * Adds turns to a conversation as if they had been held: each has two messages, a step, a tool call and a log. The
- * conversation must not be at work.
+ * Adds turns to a conversation as if they had happened: each has two messages, a step, a tool call and a log. The
+ * conversation must not have an active run.
  */
 export async function addTurns(pool: pg.Pool, conversationId: string, count: number): Promise<void> {
   const client = await pool.connect()

@@ -48,13 +48,13 @@ export async function buildPrograms(): Promise<Programs> {
   return { main: join(folder, 'main.mjs'), crashServer: join(folder, 'crashServer.mjs') }
 }
 
-/** The source looks for migrations, workers and the console beside itself. */
+/** The source looks for migrations, threads and the console next to itself. */
 function keepAddress(code: string, id: string): string | undefined {
   if (!code.includes('import.meta.url') || !id.startsWith('/')) return undefined
   return code.replaceAll('import.meta.url', JSON.stringify(pathToFileURL(id).href))
 }
 
-/** Whole or not at all: another process may read the file, or write the same. */
+/** Replaced in one step, because another process may be reading the file or writing the same one. */
 async function store(path: string, code: string): Promise<void> {
   if ((await readFile(path, 'utf8').catch(() => undefined)) === code) return
   await writeFile(`${path}.${process.pid}`, code)

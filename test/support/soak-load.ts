@@ -7,7 +7,7 @@ import { addTurns } from './many-turns.ts'
 
 const ways = ['archiveConversation', 'deleteConversation', 'deleteAgent'] as const
 
-/** What users do all day: turns in conversations that come and go, and one conversation that goes on. */
+/** A typical load: turns in conversations that come and go, and one long conversation. */
 export class SoakLoad {
   readonly #api: GraphQLClient
   readonly #database: OpenDatabase
@@ -36,7 +36,7 @@ export class SoakLoad {
     await Promise.all([haul(), ...Array.from({ length: clients }, (_, client) => talk(client))])
   }
 
-  /** Adds a conversation of that many turns and deletes it. Resolves when its rows are gone. */
+  /** Adds a conversation of this many turns and deletes it. Resolves when its rows are gone. */
   async bulk(turns: number): Promise<void> {
     const { agent, conversation } = await this.#create()
     const id = conversation.slice(conversation.indexOf('_') + 1)

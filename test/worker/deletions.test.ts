@@ -27,7 +27,7 @@ afterAll(() => app.stop())
 
 const uuidOf = (id: string) => id.slice(id.indexOf('_') + 1)
 
-/** Does the turn of a batch, so that nobody else deletes, until the returned function is called. */
+/** Holds the lock of a batch, so that nobody else deletes, until the returned function is called. */
 async function holdDeletions(): Promise<() => Promise<void>> {
   const release = deferred()
   for (;;) {
@@ -137,7 +137,7 @@ test(
       `subscription { conversationEvents(conversationId: "${conversations[1]}", after: "${await lastCursor(conversations[1]!)}") { __typename } }`,
     )
 
-    // A turn that is going on ends with the agent.
+    // A turn in progress ends with the agent.
     const going = await talk.start(conversations[1]!, 'three')
     const call = await model.nextCall()
     await app.data('mutation ($id: ID!) { deleteAgent(input: { id: $id }) { __typename } }', { id: agent })
