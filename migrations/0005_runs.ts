@@ -103,8 +103,9 @@ export async function up(db: Kysely<never>): Promise<void> {
   await sql`create index runs_branch on runs (conversation_id, previous_hold)
     where previous_hold <> hold - 1`.execute(db)
   await sql`create index runs_finished on runs (tenant_id, finished_at) where ended`.execute(db)
-  // The end of a run looks for the next one of its conversation in this order.
-  await sql`create index runs_unfinished on runs (conversation_id, urgent desc, number) where not ended`.execute(db)
+  // The runs that wait for their conversation. The end of a run looks for the next one in this order.
+  await sql`create index runs_waiting on runs (conversation_id, urgent desc, number)
+    where hold is null and not ended`.execute(db)
   // The queue. A claim looks at the first runs of each tenant.
   await sql`create index runs_claimable on runs (tenant_id, urgent desc, id) where claimable`.execute(db)
   await sql`create index runs_suspect on runs (id) where deaths >= 2`.execute(db)
@@ -126,7 +127,7 @@ export async function up(db: Kysely<never>): Promise<void> {
       next_place integer;
     begin
       select id into next_run_id from runs
-        where conversation_id = held_conversation_id and not ended and id <> ending_run_id
+        where conversation_id = held_conversation_id and hold is null and not ended and id <> ending_run_id
         order by urgent desc, number limit 1;
       update conversations set
           next_position = coalesce(position_after, next_position),

@@ -76,7 +76,7 @@ export async function findLastActivity(
 const lastActivity = sql<Date>`greatest(conversations.created_at,
   (select max(updated_at) from runs
     where conversation_id = conversations.id and hold in (conversations.next_hold - 1, ${tipHold})),
-  (select max(updated_at) from runs where conversation_id = conversations.id and not ended),
+  (select max(updated_at) from runs where conversation_id = conversations.id and hold is null and not ended),
   (select max(updated_at) from runs
     where conversation_id = conversations.id and outcome = 'CANCELLED' and hold is null))`
 

@@ -12,6 +12,7 @@ import { writeCheckpoint } from './checkpoint.ts'
 import type { LockedRun } from './lock-run.ts'
 import { tellsStatus } from './log-entries.ts'
 import type { Database } from './schema.ts'
+import { unfinishedRuns } from './runs.ts'
 import { hasOwnBlocks } from './sleeptime-material.ts'
 
 /** The run has changed since the checkpoint read it. The caller must roll back the transaction. */
@@ -180,7 +181,7 @@ async function findWaitingRun(
 ): Promise<string | undefined> {
   const { rows } = await sql<{ id: string }>`
     select id from runs
-    where conversation_id = ${where.conversationId} and not ended and kind = 'SLEEPTIME' and status = 'QUEUED'
+    where id in (${unfinishedRuns(sql`${where.conversationId}`)}) and kind = 'SLEEPTIME' and status = 'QUEUED'
       and first_position is null and request ->> 'foregroundAgentId' = ${where.foregroundAgentId}
     order by number limit 1 for no key update`.execute(trx)
   return rows[0]?.id

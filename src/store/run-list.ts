@@ -4,7 +4,7 @@ import { statusOfStopReason, stopReasons, type Run, type RunStatus, type StopRea
 import type { Reach } from '../domain/viewer.ts'
 import { firstIdAt } from '../util/ids.ts'
 import { countRows, maxCount, planPage, readPage, type ListOrder, type Page, type PageArguments } from './page.ts'
-import { idSlackMs, runColumns, runsOfTenant, toRun } from './runs.ts'
+import { idSlackMs, runColumns, runsOfTenant, toRun, unfinishedRuns } from './runs.ts'
 import type { Database } from './schema.ts'
 import { ofTenant } from './tenant-scope.ts'
 
@@ -58,6 +58,9 @@ function selectRunIds(reach: Reach, filter: RunFilter, cut: RawBuilder<unknown>)
           const ofOwner = (owner: RawBuilder<unknown>) =>
             idsWhere(
               sql`runs.${sql.ref(column)} = ${owner} and ${hasOutcome(outcome)}`,
+              ...(outcome === 'ACTIVE' && column === 'conversation_id'
+                ? [sql`runs.id in (${unfinishedRuns(owner)})`]
+                : []),
               // Any other outcome already answers the filter. A superfluous condition would mislead the planner.
               ...(outcome === 'ACTIVE' ? statusConditions(filter) : []),
             )

@@ -172,6 +172,12 @@ export async function listChildrenOfRuns(
   return rows.map((row) => ({ parentId: row.read_run_id, run: toRun(row) }))
 }
 
+/** The ids of the runs of a conversation that have not ended: those that wait for it, and the one that holds it. */
+export function unfinishedRuns(conversationId: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`select id from runs where conversation_id = ${conversationId} and hold is null and not ended
+    union all select active_run_id from conversations where id = ${conversationId}`
+}
+
 /** The runs that wait for their conversation, in the order in which they will start, as many as one answer holds. */
 export async function listQueuedRuns(
   db: Kysely<Database>,
@@ -183,8 +189,7 @@ export async function listQueuedRuns(
       sql<{ id: string }>`(
         select next.id from conversations cross join lateral (
           select id from runs
-          where conversation_id = conversations.id and status = 'QUEUED' and not ended
-            and id is distinct from conversations.active_run_id
+          where conversation_id = conversations.id and hold is null and not ended and status = 'QUEUED'
           order by urgent desc, number limit ${plainListLimit}
         ) next
         where conversations.id = any(${conversationIds}::uuid[])

@@ -12,7 +12,7 @@ test(
     const long = await measureTurns({ turns, history: 100_000 })
     for (const { statements, walBytes } of [short, long]) {
       expect(statements).toBeLessThanOrEqual(7)
-      expect(walBytes).toBeLessThanOrEqual(7_300)
+      expect(walBytes).toBeLessThanOrEqual(7_168)
     }
     expect(Math.abs(long.statements / short.statements - 1)).toBeLessThan(0.2)
     expect(Math.abs(long.walBytes / short.walBytes - 1)).toBeLessThan(0.2)

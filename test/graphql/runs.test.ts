@@ -303,8 +303,8 @@ describe('lists of runs', () => {
     const { api, tenantId, agent, conversation } = await createTenant()
     const agent2 = await make.agent({ tenant_id: tenantId })
     const conversation2 = await make.conversation({ tenant_id: tenantId, agent_id: agent2.id })
-    const old = await make.run(conversation, { created_at: new Date('2026-01-01T00:00:00Z') })
-    const recent = await make.run(conversation, { created_at: new Date('2026-01-02T00:00:00Z') })
+    const old = await make.run(conversation, { status: 'QUEUED', created_at: new Date('2026-01-01T00:00:00Z') })
+    const recent = await make.run(conversation, { status: 'QUEUED', created_at: new Date('2026-01-02T00:00:00Z') })
     const background = await make.run(conversation2, { kind: 'SLEEPTIME' })
     const ids = (page: { nodes: { id: string }[] }) => page.nodes.map((node) => node.id)
     const list = async (filter: object) =>
@@ -323,7 +323,7 @@ describe('lists of runs', () => {
     const data = await api.data(
       `query ($agent: ID!, $conversation: ID!, $other: ID!) {
         agent(id: $agent) { runs { totalCount nodes { id } } none: runs(filter: { agentIds: [$other] }) { totalCount } }
-        conversation(id: $conversation) { runs(filter: { statuses: [RUNNING] }, first: 1) { totalCount nodes { id } } }
+        conversation(id: $conversation) { runs(filter: { statuses: [QUEUED] }, first: 1) { totalCount nodes { id } } }
       }`,
       {
         agent: encodeId('Agent', agent.id),
