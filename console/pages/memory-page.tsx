@@ -32,7 +32,7 @@ export function MemoryPage(): ReactNode {
   return (
     <Page
       title="Memory"
-      lead="Blocks are part of the system prompt. Agents read and write them, and several agents may share one."
+      lead="Blocks are part of the system prompt. Agents read and write them, and may share them."
       actions={
         <>
           <input
