@@ -238,4 +238,68 @@ describe.each(['SSE', 'WebSocket'] as const)('subscriptions of another tenant, o
   })
 })
 
+describe('mutations with an id of another tenant among own ids', () => {
+  test('[TEN80] are refused, wherever the id is, and change nothing', async () => {
+    const before = await fingerprint(app.database)
+    const ask: Ask = (document, variables) => stranger.request(document, variables)
+    const ownIds = (await walk(ask)).ids
+    const tried = new Set<string>()
+    for (const field of Object.values(schema.getMutationType()!.getFields())) {
+      const type = field.args[0]!.type
+      const document = `mutation ($input: ${String(type)}) { ${field.name}(input: $input) { __typename } }`
+      for (const input of inputsWith(place, type)) {
+        for (const { mixed, path } of mixedInputs(input, field.name, ownIds)) {
+          const { data, errors = [] } = await ask(document, { input: mixed })
+          const told = `${field.name} ${JSON.stringify(mixed)}: ${JSON.stringify({ data, errors })}`
+          for (const { extensions } of errors as any[])
+            expect(['NOT_FOUND', 'BAD_USER_INPUT'], told).toContain(extensions.code)
+          expect(data?.[field.name]?.__typename ?? 'a Refusal', told).toMatch(/Refusal$/)
+          tried.add(`${field.name} ${path}`)
+        }
+      }
+    }
+    expect(await fingerprint(app.database)).toBe(before)
+    expect([...tried]).toEqual(
+      expect.arrayContaining([
+        'attachTool toolId',
+        'createAgent tools.0.toolId',
+        'sendMessage messages.0.content.0.fileId',
+        'submitApprovals decisions.0.approve.toolCallId',
+        'updateAgent tools.0.toolId',
+      ]),
+    )
+  })
+})
+
+const place = 'an id'
+
+/** For each place of an id in the input: the input with another tenant's id there, and own ids in all other places. */
+function mixedInputs(input: unknown, mutation: string, ownIds: Walk['ids']) {
+  const paths: string[] = []
+  const fill = (value: any, path: string, idAt: (path: string) => string): any => {
+    if (value === place) return idAt(path)
+    if (typeof value !== 'object' || value === null) return value
+    const entries = Object.entries(value).map(([key, inner]) => [key, fill(inner, path ? `${path}.${key}` : key, idAt)])
+    return Array.isArray(value) ? entries.map(([, inner]) => inner) : Object.fromEntries(entries)
+  }
+  fill(input, '', (path) => (paths.push(path), place))
+  const isNested = (path: string) => paths.length > 1 || path.includes('.')
+  return paths.filter(isNested).map((foreign) => ({
+    path: foreign,
+    mixed: fill(input, '', (path) => anIdOf((path === foreign ? everything : { ids: ownIds }).ids, path, mutation)),
+  }))
+}
+
+/** An id of the kind that the field wants, by its name. */
+function anIdOf(ids: Walk['ids'], path: string, mutation: string): string {
+  const [key] = path
+    .split('.')
+    .filter((part) => !/^\d+$/.test(part))
+    .slice(-1)
+  const noun = key === 'id' ? mutation.replace(/^[a-z]+/, '') : key!.replaceAll(/^allowed|Ids?$/g, '')
+  const wanted = noun.toLowerCase()
+  const found = [...ids].find(([type]) => type.toLowerCase() === wanted || type.toLowerCase() === `${wanted}message`)
+  return [...(found?.[1] ?? ids.get('Agent')!)][0]!
+}
+
 const ownIdOf = (type: string): string => (type === 'Agent' ? own.agentId : own.conversationId)

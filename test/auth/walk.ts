@@ -9,6 +9,7 @@ import {
   isObjectType,
   isRequiredArgument,
   type GraphQLField,
+  type GraphQLInputField,
   type GraphQLInputType,
   type GraphQLNamedType,
   type GraphQLObjectType,
@@ -107,7 +108,7 @@ function showField(ask: Ask, field: GraphQLField<unknown, unknown>): ReturnType<
 
 /**
  * Values for an argument with this id at every place where an id is possible, and otherwise only what is required.
- * Several values if one of several fields must be given.
+ * Several values if one of several fields must be given, and one more for each optional input with ids in it.
  */
 export function inputsWith(id: string, type: GraphQLInputType): unknown[] {
   if (isNonNullType(type)) return inputsWith(id, type.ofType)
@@ -118,12 +119,26 @@ export function inputsWith(id: string, type: GraphQLInputType): unknown[] {
   if (type.isOneOf) {
     return fields.flatMap(({ name, type: inner }) => inputsWith(id, inner).map((value) => ({ [name]: value })))
   }
-  const given = fields.filter((field) => isNonNullType(field.type) || getNamedType(field.type).name === 'ID')
-  return given.reduce<object[]>(
-    (inputs, { name, type: inner }) =>
-      inputs.flatMap((input) => inputsWith(id, inner).map((value) => ({ ...input, [name]: value }))),
-    [{}],
+  const isGiven = (field: GraphQLInputField) => isNonNullType(field.type) || getNamedType(field.type).name === 'ID'
+  const inputs = fields
+    .filter(isGiven)
+    .reduce<object[]>(
+      (all, { name, type: inner }) =>
+        all.flatMap((input) => inputsWith(id, inner).map((value) => ({ ...input, [name]: value }))),
+      [{}],
+    )
+  const optional = fields.filter((field) => !isGiven(field) && holdsIds(field.type))
+  const more = optional.flatMap(({ name, type: inner }) =>
+    inputsWith(id, inner).map((value) => ({ ...inputs[0], [name]: value })),
   )
+  return [...inputs, ...more]
+}
+
+/** Whether an input has an id in it, at any depth. */
+export function holdsIds(type: GraphQLInputType): boolean {
+  const named = getNamedType(type)
+  if (!isInputObjectType(named)) return named.name === 'ID'
+  return Object.values(named.getFields()).some((field) => holdsIds(field.type))
 }
 
 const leafValues: Readonly<Record<string, unknown>> = {
