@@ -31,6 +31,7 @@ export async function measureTurns({ turns, history }: TurnOptions): Promise<Tur
   const observer = new pg.Client({ connectionString: server.databaseUrl, application_name: 'observer' })
   try {
     await observer.connect()
+    await holdMaintenance(observer)
     const agent = await createAgent(server.url)
     await writeHistory(observer, history)
     for (let turn = 0; turn < warmUp; turn++) await takeTurn(server.url, agent, observer)
@@ -114,9 +115,16 @@ async function takeTurn(url: string, agent: string, observer: pg.Client): Promis
 }
 
 /**
- * As if one long run had been compacted except for its end. Vacuum runs now, so that it does not disturb the
- * measurement.
+ * After a checkpoint Postgres logs whole pages again, and autovacuum logs what it cleans. On a slow machine both would
+ * fall into the measurement.
  */
+async function holdMaintenance(client: pg.Client): Promise<void> {
+  await client.query(`alter system set checkpoint_timeout = '1d'`)
+  await client.query('alter system set autovacuum = off')
+  await client.query('select pg_reload_conf()')
+}
+
+/** As if one long run had been compacted except for its end. */
 async function writeHistory(client: pg.Client, messages: number): Promise<void> {
   await client.query(
     `with r as (
@@ -134,7 +142,6 @@ async function writeHistory(client: pg.Client, messages: number): Promise<void> 
     [messages],
   )
   await client.query('vacuum analyze messages')
-  await client.query('alter table messages set (autovacuum_enabled = false)')
 }
 
 /** Waits until no run is left. */
