@@ -22,8 +22,8 @@ export interface ConversationFollower extends Follower {
 
 /**
  * Shows a conversation and everything that happens in it: the newest messages by a query, then the events after its
- * cursor. It starts over with a query when another branch becomes current, and when the server no longer accepts its
- * cursor.
+ * cursor. It starts over with a query when another branch becomes current, when the server no longer accepts its
+ * cursor, and when events are missing because the server has deleted them (`HOLDPOINT_KEEP_LOGS`).
  */
 export function followConversation(
   client: Client,
@@ -37,6 +37,10 @@ export function followConversation(
   let isStopped = false
   let unsubscribe: () => void = () => {}
   let attempts = 0
+  /** The last `seq` of each run since the last query. */
+  let lastSeq = new Map<string, number>()
+  /** How often it was subscribed since the last query. */
+  let subscriptions = 0
 
   const changed = (): void => options.onChange?.(transcript)
 
@@ -45,6 +49,8 @@ export function followConversation(
     const { conversation } = await client.request(ConversationSnapshot, { id: conversationId, last })
     if (isStopped) return
     if (!conversation) throw notFound(conversationId)
+    lastSeq = new Map()
+    subscriptions = 0
     info = { title: conversation.title, agent: conversation.agent }
     older = conversation.messages.pageInfo
     const run = conversation.latestRun
@@ -61,9 +67,13 @@ export function followConversation(
   function subscribe(lastCursor: string): void {
     unsubscribe = keepSubscribed(client, {
       document: ConversationEvents,
-      variables: () => ({ conversationId, after: transcript.state.cursor ?? lastCursor }),
+      variables() {
+        subscriptions += 1
+        return { conversationId, after: transcript.state.cursor ?? lastCursor }
+      },
       next({ conversationEvents }) {
         const event: TranscriptEvent = conversationEvents
+        if (isAfterGap(event)) return start()
         if (!transcript.apply(event)) return
         if (event.__typename !== 'QueueChanged' && event.__typename !== 'BranchChanged') options.onEvent?.(event)
         changed()
@@ -71,6 +81,14 @@ export function followConversation(
       },
       refused: (error) => (error.code === 'BAD_CURSOR' ? start() : options.onError?.(error)),
     })
+  }
+
+  function isAfterGap(event: TranscriptEvent): boolean {
+    if (!('seq' in event)) return false
+    const before = lastSeq.get(event.runId)
+    lastSeq.set(event.runId, Math.max(before ?? 0, event.seq))
+    // Of a run that was under way at the query the first `seq` is not known. After a reconnect it may follow a gap.
+    return before === undefined ? event.seq > 1 && subscriptions > 1 : event.seq > before + 1
   }
 
   function start(): void {

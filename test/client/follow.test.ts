@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 
 import { createClient, HoldpointError } from '../../client/client.ts'
 import { RunSnapshot, SendMessage, SubmitApprovals } from '../../client/documents.ts'
@@ -7,13 +7,14 @@ import { followRun } from '../../client/follow-run.ts'
 import { followInbox } from '../../client/inbox.ts'
 import type { Transcript } from '../../client/transcript.ts'
 import type { OpenDatabase } from '../../src/store/open-database.ts'
+import { deleteBatch, deleteRunLogs } from '../../src/store/retention.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { createGatedModel, gatedHandle, type GatedModel } from '../support/gated-model.ts'
 import { createGraphQLClient } from '../support/graphql-client.ts'
 import { spawnMain } from '../support/server-process.ts'
 import { talkTo } from '../support/talk.ts'
-import { createWatch, openEventClient, openSocketClient, type TestClient } from './ground.ts'
+import { createWatch, openEventClient, openGate, openSocketClient, type TestClient } from './ground.ts'
 
 const textOf = ({ state }: Transcript): string[] =>
   state.entries.map((entry) =>
@@ -136,6 +137,32 @@ describe.each([
     await send(conversation, 'b')
     await answer('Three.')
     await shows('a', 'One.', 'b', 'Three.')
+    follower.stop()
+  })
+
+  test('[LIB65] a conversation whose events were deleted while its reader was away is loaded anew', async () => {
+    const conversation = await startConversation()
+    const gate = await openGate(server.url)
+    onTestFinished(() => gate.shut())
+    const away = open(gate.url)
+    onTestFinished(() => away.close())
+    const watch = createWatch()
+    const follower = followConversation(away.client, conversation, { onChange: watch.look })
+    const run = await send(conversation, 'a')
+    const first = await model.nextCall()
+    first.say('One.')
+    await watch.until(() => textOf(follower.transcript).join() === 'a,One.')
+    await gate.shut()
+    first.call('no_such_tool', {})
+    first.finish()
+    const second = await model.nextCall()
+    second.say('Two.')
+    second.finish()
+    await talkTo(server).settled(run)
+    await deleteBatch(server.database.db, (trx) => deleteRunLogs(trx, [run.slice('run_'.length)]))
+    await gate.open()
+    await watch.until(() => follower.transcript.state.latestRun?.status === 'COMPLETED')
+    await watch.until(() => textOf(follower.transcript).join() === 'a,One.,no_such_tool,Two.')
     follower.stop()
   })
 

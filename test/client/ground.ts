@@ -1,4 +1,6 @@
-import { createClient as createSocketClient, type Client as Socket } from 'graphql-ws'
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
+
+import { createClient as createSocketClient, type Client as SocketClient } from 'graphql-ws'
 import { WebSocket } from 'ws'
 
 import { createClient, type Client } from '../../client/client.ts'
@@ -10,10 +12,45 @@ export interface TestClient {
   close(): Promise<void>
 }
 
+/** A way to a server that a test can shut: then connections break and new ones are refused. */
+export interface Gate {
+  readonly url: string
+  shut(): Promise<void>
+  open(): Promise<void>
+}
+
+export async function openGate(url: string): Promise<Gate> {
+  const target = new URL(url)
+  const sockets = new Set<Socket>()
+  const server = createServer((socket) => {
+    const beyond = connect(Number(target.port), target.hostname)
+    for (const end of [socket, beyond]) {
+      sockets.add(end)
+      end.on('error', () => {}).on('close', () => sockets.delete(end))
+    }
+    socket.pipe(beyond).pipe(socket)
+  })
+  let port = 0
+  const open = async () => {
+    await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
+    port = (server.address() as AddressInfo).port
+  }
+  await open()
+  return {
+    url: url.replace(target.host, `127.0.0.1:${port}`),
+    open,
+    async shut() {
+      const closed = new Promise((resolve) => server.close(resolve))
+      for (const socket of sockets) socket.destroy()
+      await closed
+    },
+  }
+}
+
 /** A client on a real WebSocket that a test can cut. */
 export function openSocketClient(url: string, key?: string): TestClient {
   let open: WebSocket | undefined
-  const socket: Socket = createSocketClient({
+  const socket: SocketClient = createSocketClient({
     url: url.replace(/^http/, 'ws'),
     retryAttempts: 0,
     webSocketImpl: WebSocket,
