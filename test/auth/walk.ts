@@ -135,7 +135,7 @@ export function inputsWith(id: string, type: GraphQLInputType): unknown[] {
 }
 
 /** Whether an input has an id in it, at any depth. */
-export function holdsIds(type: GraphQLInputType): boolean {
+function holdsIds(type: GraphQLInputType): boolean {
   const named = getNamedType(type)
   if (!isInputObjectType(named)) return named.name === 'ID'
   return Object.values(named.getFields()).some((field) => holdsIds(field.type))
