@@ -10,11 +10,11 @@ import type { AssistantPart, ModelMessage, ModelRequest, ModelTool } from './mod
  * callers leave room for error, and a provider's "too long" error takes precedence.
  */
 
-/**
- * The counter takes quadratic time in the length of a word, and some scripts have no spaces, so long texts are cut into
- * pieces.
- */
+/** Long texts are counted in pieces. */
 const pieceLength = 400
+/** The counter takes quadratic time in the length of a word, and some scripts have no spaces, so long words are cut. */
+const longWord = /\S{64}/
+const parts = /\s*\S{1,64}|\s+/g
 /** A text with more pieces is estimated from this many, evenly spread: counting a megabyte would block for seconds. */
 const countedPieces = 125
 /** How many characters of a request are counted. In a longer request, only a share of each text is counted. */
@@ -38,7 +38,9 @@ function loadTokenizer(): Tokenizer {
 
 function countPiece(text: string): number {
   tokenizer ??= loadTokenizer()
-  return tokenizer.countTokens(text, plainText)
+  if (!longWord.test(text)) return tokenizer.countTokens(text, plainText)
+  const { countTokens } = tokenizer
+  return sum(text.match(parts)!, (part) => countTokens(part, plainText))
 }
 
 /** `share` is how much of the text to count, 0 to 1; the rest is estimated. */

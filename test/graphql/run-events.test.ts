@@ -144,7 +144,7 @@ describe('runEvents', () => {
 
   it('[EVT4] each event shows what is stored when it is sent, not what an earlier one loaded', async () => {
     const { api, conversation } = await createTenant()
-    const run = await make.run(conversation, { status: 'QUEUED' })
+    const run = await make.run(conversation, { status: 'QUEUED', hold: 1, previous_hold: 0 })
     await make.log(run, 1, [{ type: 'status', status: 'QUEUED', stopReason: null, error: null, usage }])
     const events = await open(api, { runId: shownRun(run) })
     expect((await events.next()).value.data.runEvents.run).toEqual({ status: 'QUEUED', answer: null })
