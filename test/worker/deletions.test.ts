@@ -123,8 +123,6 @@ test(
     timeout: 1_800_000,
   },
   async () => {
-    const release = await holdDeletions()
-    onTestFinished(release)
     const agent = await talk.createAgent({ name: 'doomed', tools: ['memory_insert'] })
     await app.database.pool.query("update agents set key = 'the key' where id = $1", [uuidOf(agent)])
     const conversations = [await mainOf(agent), await createConversation(agent)]
@@ -132,6 +130,9 @@ test(
     const { run } = await app.data('query ($id: ID!) { run(id: $id) { messages { nodes { id } } } }', { id: runs[0] })
     const messages = run.messages.nodes.map(({ id }: { id: string }) => id)
     await addTurns(app.database.pool, uuidOf(conversations[0]!), turns)
+    // An idle transaction may be open for a minute, and adding a million messages takes longer.
+    const release = await holdDeletions()
+    onTestFinished(release)
     const before = await countRows(conversations)
     const streamed = await app.events(
       `subscription { conversationEvents(conversationId: "${conversations[1]}", after: "${await lastCursor(conversations[1]!)}") { __typename } }`,
