@@ -1,5 +1,5 @@
 import type { RunCursor } from '../domain/cursor.ts'
-import { hasEnded } from '../domain/run.ts'
+import { hasEnded, type RunStatus } from '../domain/run.ts'
 import { findRunProgress } from '../store/runs.ts'
 import { deferred } from '../util/deferred.ts'
 import type { FollowContext } from './follow-run.ts'
@@ -59,8 +59,10 @@ export async function waitForRun(
 }
 
 function isStop(last: EntryEvent | undefined): boolean {
-  if (last?.entry.type !== 'status') return false
-  const { status } = last.entry
+  return last?.entry.type === 'status' && isAtRest(last.entry.status)
+}
+
+function isAtRest(status: RunStatus): boolean {
   return status === 'AWAITING_APPROVAL' || hasEnded(status)
 }
 
@@ -69,5 +71,5 @@ async function hasStopped(db: FollowContext['db'], runId: string, lastRead: numb
   const progress = await findRunProgress(db, runId)
   if (!progress) return true
   const { status, nextSeq } = progress
-  return nextSeq - 1 > lastRead && (status === 'AWAITING_APPROVAL' || hasEnded(status))
+  return nextSeq - 1 > lastRead && isAtRest(status)
 }

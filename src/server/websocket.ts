@@ -12,7 +12,7 @@ import {
   type Context,
   type SubscribePayload,
 } from 'graphql-ws'
-import { WebSocket, WebSocketServer, type RawData } from 'ws'
+import { WebSocket, WebSocketServer } from 'ws'
 
 import { ClientError, toClientError } from '../graphql/errors.ts'
 import { withLogIds } from '../util/log-context.ts'
@@ -186,11 +186,14 @@ export function createWebSocketEndpoint<Viewer>(options: WebSocketOptions<Viewer
         close: (code, reason) => socket.close(code, reason),
         onMessage: (handle) =>
           socket.on('message', (data) => {
-            const refusal = refusalOf(data, connection)
+            // By default ws delivers a message as one Buffer.
+            const bytes = data as Buffer
+            const text = bytes.toString()
+            const refusal = refusalOf(text, bytes.length, connection)
             if (refusal) return socket.close(closeCodes.tooLarge, closeReason(refusal.message))
             const trace = parseTraceparent(request.headers['traceparent'])
-            withLogIds(log, ids, () => withTrace(trace, () => handle(textOf(data)))).catch((error: unknown) =>
-              fail(socket, data, error),
+            withLogIds(log, ids, () => withTrace(trace, () => handle(text))).catch((error: unknown) =>
+              fail(socket, text, error),
             )
           }),
       },
@@ -204,15 +207,12 @@ export function createWebSocketEndpoint<Viewer>(options: WebSocketOptions<Viewer
     })
   }
 
-  /** By default ws delivers a message as one Buffer. */
-  const textOf = (data: RawData) => (data as Buffer).toString()
-
   /** Why a message is not even parsed. A client that has shown no key yet has no reason to send a large one. */
-  function refusalOf(data: RawData, connection: Connection<Viewer>): Error | undefined {
-    if (!('viewer' in connection) && (data as Buffer).length > firstMessageBytes)
+  function refusalOf(text: string, bytes: number, connection: Connection<Viewer>): Error | undefined {
+    if (!('viewer' in connection) && bytes > firstMessageBytes)
       return new Error(`A message before connection_ack may have at most ${firstMessageBytes} bytes.`)
     try {
-      checkValueCount(textOf(data))
+      checkValueCount(text)
       return undefined
     } catch (error) {
       return error as Error
@@ -220,8 +220,8 @@ export function createWebSocketEndpoint<Viewer>(options: WebSocketOptions<Viewer
   }
 
   /** Handles what graphql-ws cannot: a result that JSON cannot express, or a message that only servers send. */
-  async function fail(socket: WebSocket, data: RawData, error: unknown): Promise<void> {
-    const message = JSON.parse(textOf(data)) as { type: string; id?: string }
+  async function fail(socket: WebSocket, text: string, error: unknown): Promise<void> {
+    const message = JSON.parse(text) as { type: string; id?: string }
     if (message.type !== MessageType.Subscribe) return socket.close(CloseCode.BadRequest, 'Invalid message received')
     const payload = [toClientError(error, log).toJSON()]
     await send(socket, stringifyMessage({ type: MessageType.Error, id: message.id ?? '', payload }))
