@@ -124,8 +124,10 @@ class ConversationFollower extends PulledIterator<ConversationEvent> {
   }
 
   async #look(): Promise<void> {
+    const { db, hub } = this.#context
+    const [id, hold] = [this.#conversationId, this.#hold]
     const place = await this.read(() =>
-      findConversationPlace(this.#context.db, this.#conversationId, { hold: this.#hold }),
+      hub.reads.read(`place ${id} ${hold}`, () => findConversationPlace(db, id, { hold })),
     )
     if (this.closed) return
     if (!place) {
@@ -158,8 +160,10 @@ class ConversationFollower extends PulledIterator<ConversationEvent> {
   }
 
   async #changeBranch(tip: number, at: Date): Promise<void> {
+    const { db, hub } = this.#context
+    const [id, known] = [this.#conversationId, this.#tip]
     const lastSharedMessageId = await this.read(() =>
-      findLastSharedMessage(this.#context.db, this.#conversationId, [this.#tip, tip]),
+      hub.reads.read(`branch ${id} ${known} ${tip}`, () => findLastSharedMessage(db, id, [known, tip])),
     )
     this.#tip = tip
     this.#ready.push({ type: 'branch', cursor: this.#encode(), at, lastSharedMessageId })

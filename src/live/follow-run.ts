@@ -165,7 +165,10 @@ export class RunFollower extends PulledIterator<RunEvent> {
       if (entry.type !== 'message') return undefined
       const place = entry.items?.indexOf(item) ?? -1
       if (place < 0) continue
-      const streamed = await this.read(() => findStreamedItem(this.#context.db, this.#runId, entry.id, place))
+      const { db, hub } = this.#context
+      const streamed = await this.read(() =>
+        hub.reads.read(`item ${entry.id} ${place}`, () => findStreamedItem(db, this.#runId, entry.id, place)),
+      )
       const piece = streamed && pieceBeyond([streamed], { item: 0, offset })
       return piece && this.#delta({ ...piece, item }, streamed.stepIndex)
     }

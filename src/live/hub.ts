@@ -6,6 +6,7 @@ import { createTicks, type Ticks } from '../util/ticks.ts'
 import { Listeners } from './listeners.ts'
 import { LiveSteps } from './live-steps.ts'
 import { RunTail } from './run-tail.ts'
+import { SharedReads } from './shared-reads.ts'
 
 /** Why a run's readers are woken: entries were stored, or text was written. */
 export type WakeUp = 'stored' | 'live'
@@ -35,6 +36,8 @@ export interface Hub {
   textWritten(runId: string): void
   /** Readers send text at most once per tick of the event loop: the busier the process, the more text per event. */
   readonly ticks: Ticks
+  /** Reads that the readers of one run or conversation want at the same moment. */
+  readonly reads: SharedReads
 
   /** Calls `listener` for every wake-up of the run's readers, until the returned function is called. */
   listen(runId: string, listener: (wakeUp: WakeUp) => void): () => void
@@ -114,6 +117,7 @@ export interface HubObserver {
 
 export function createHub(observer?: HubObserver): Hub {
   let link: HubLink | undefined
+  const ticks = createTicks()
   const steps = new LiveSteps()
   const tails = new Map<string, RunTail>()
   const readers = new Listeners<WakeUp>({
@@ -177,7 +181,8 @@ export function createHub(observer?: HubObserver): Hub {
       link?.textWritten(runId)
       readers.call(runId, 'live')
     },
-    ticks: createTicks(),
+    ticks,
+    reads: new SharedReads(ticks),
 
     listen: (runId, listener) => readers.add(runId, listener),
     runsWithReaders: () => readers.keys(),
