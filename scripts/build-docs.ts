@@ -22,6 +22,8 @@ interface Section {
 interface Page {
   readonly name: string
   readonly title: string
+  /** In the navigation, where there is little room. */
+  readonly shortTitle: string
   readonly markdown: string
 }
 
@@ -42,24 +44,27 @@ export async function buildDocs(output: string): Promise<void> {
     }
   }
   await writeFile(join(output, 'search.json'), JSON.stringify(sections))
-  for (const name of ['docs.css', 'search.js']) await copyFile(join(docs, 'site', name), join(output, name))
+  for (const name of ['docs.css', 'site.js']) await copyFile(join(docs, 'site', name), join(output, name))
 }
 
 /** In the order of the index page, then the rest, then the reference. */
 async function readPages(): Promise<Page[]> {
   const index = await readFile(join(docs, 'README.md'), 'utf8')
-  const named = [...index.matchAll(/\]\(([a-z-]+)\.md\)/g)].map(([, name]) => name!)
+  const shortTitles = new Map(
+    [...index.matchAll(/^- \[([^\]]+)\]\(([a-z-]+)\.md\)/gm)].map(([, title, name]) => [name!, title!]),
+  )
   const present = (await readdir(docs)).filter((name) => /^[a-z-]+\.md$/.test(name)).map((name) => name.slice(0, -3))
-  const names = [...new Set([...named.filter((name) => present.includes(name)), ...present])]
+  const names = [...new Set([...[...shortTitles.keys()].filter((name) => present.includes(name)), ...present])]
   const pages = await Promise.all(
-    names.map(async (name) => toPage(name, await readFile(join(docs, `${name}.md`), 'utf8'))),
+    names.map(async (name) => toPage(name, await readFile(join(docs, `${name}.md`), 'utf8'), shortTitles.get(name))),
   )
   const reference = describeSchema(await readFile(join(root, 'schema.graphql'), 'utf8'))
-  return [toPage('index', index), ...pages, toPage('api', reference)]
+  return [toPage('index', index, 'Overview'), ...pages, toPage('api', reference)]
 }
 
-function toPage(name: string, markdown: string): Page {
-  return { name, title: /^# (.+)$/m.exec(markdown)?.[1] ?? name, markdown }
+function toPage(name: string, markdown: string, shortTitle?: string): Page {
+  const title = /^# (.+)$/m.exec(markdown)?.[1] ?? name
+  return { name, title, shortTitle: shortTitle ?? title, markdown }
 }
 
 function render(page: Page): { html: string; found: Section[]; images: string[] } {
@@ -112,7 +117,8 @@ function addressOfLink(href: string): string | undefined {
   return match ? `${addressOf(match[1]!)}${match[2] ?? ''}` : undefined
 }
 
-function slug(heading: string): string {
+/** The id of a heading, as GitHub makes it. */
+export function slug(heading: string): string {
   return plain(heading)
     .toLowerCase()
     .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
@@ -128,9 +134,9 @@ function escape(text: string): string {
 }
 
 function layOut(page: Page, html: string, pages: readonly Page[]): string {
-  const links = pages.map(({ name, title }) => {
+  const links = pages.map(({ name, shortTitle }) => {
     const current = name === page.name ? ' aria-current="page"' : ''
-    return `<li><a href="${addressOf(name)}"${current}>${escape(title)}</a></li>`
+    return `<li><a href="${addressOf(name)}"${current}>${escape(shortTitle)}</a></li>`
   })
   return `<!doctype html>
 <html lang="en">
@@ -140,17 +146,20 @@ function layOut(page: Page, html: string, pages: readonly Page[]): string {
 <title>${escape(page.title)} · Holdpoint</title>
 <link rel="icon" href="/icon.svg">
 <link rel="stylesheet" href="/docs/docs.css">
-<script src="/docs/search.js" defer></script>
 </head>
 <body>
 <nav aria-label="Documentation">
 <a class="home" href="/">Holdpoint</a>
 <input type="search" id="search" placeholder="Search" aria-label="Search the documentation" autocomplete="off">
 <ul id="results" aria-label="Search results" hidden></ul>
+<details id="pages" open>
+<summary>All pages</summary>
 <ul>
 ${links.join('\n')}
 </ul>
+</details>
 </nav>
+<script src="/docs/site.js"></script>
 <main>
 ${html}</main>
 </body>

@@ -1,4 +1,4 @@
-// Searches the documentation in the browser: the index is one file of this server.
+// The script of every page. It searches the documentation in the browser: the index is one file of this server.
 const input = document.getElementById('search')
 const results = document.getElementById('results')
 let sections
@@ -53,3 +53,10 @@ document.addEventListener('keydown', (event) => {
   event.preventDefault()
   input.focus()
 })
+
+// On a narrow screen the list of pages is closed, so that the page itself is in sight. This script stands right after
+// the list: the list is closed before it is shown.
+const narrow = matchMedia('(max-width: 50rem)')
+const arrange = () => (document.getElementById('pages').open = !narrow.matches)
+narrow.addEventListener('change', arrange)
+arrange()
