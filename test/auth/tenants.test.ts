@@ -13,7 +13,7 @@ import { schema } from '../../src/graphql/schema.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { createGraphQLClient, type GraphQLClient, type GraphQLResult } from '../support/graphql-client.ts'
 import { createAgent, createCustomer, fingerprint, type Customer } from './customers.ts'
-import { inputsWith, showNode, walk, type Ask, type Walk } from './walk.ts'
+import { askAll, inputsWith, showNode, walk, type Ask, type Question, type Walk } from './walk.ts'
 
 let app: TestApp
 let theirs: Customer
@@ -81,14 +81,14 @@ function takesId(type: GraphQLInputType): boolean {
   return Object.values(named.getFields()).some((field) => getNamedType(field.type).name === 'ID')
 }
 
-interface Question {
+interface FieldQuestion extends Question {
   readonly field: string
-  readonly document: string
-  readonly variables: Record<string, unknown>
+  /** What the field gave, of the whole answer. */
+  readonly found: (data: any) => unknown
 }
 
-/** Operations on a field with this id, in one of its arguments after another. */
-function questionsWith(id: string, field: GraphQLField<unknown, unknown>, wrap: (call: string) => string): Question[] {
+/** Calls of a field with this id, in one of its arguments after another. The field is one of the queries or of a type. */
+function questionsWith(id: string, field: GraphQLField<unknown, unknown>, owner?: string): FieldQuestion[] {
   return field.args.flatMap((arg) => {
     if (!takesId(arg.type)) return []
     const named = getNamedType(arg.type)
@@ -99,14 +99,28 @@ function questionsWith(id: string, field: GraphQLField<unknown, unknown>, wrap: 
       : inputsWith(id, arg.type)
     const needsCursor = field.args.some(({ name, type }) => name === 'after' && String(type) === 'EventCursor!')
     const selection = isLeafType(getNamedType(field.type)) ? '' : selectionOf(field)
-    const call = `${field.name}(${arg.name}: $value${needsCursor ? `, after: "${cursor}"` : ''}) ${selection}`
+    const after = needsCursor ? `, after: "${cursor}"` : ''
     return values.map((value) => ({
       field: field.name,
-      document: `($value: ${String(arg.type)}) { ${wrap(call)} }`,
-      variables: { value },
+      type: String(arg.type),
+      value,
+      call: (variable) => {
+        const call = `${field.name}(${arg.name}: ${variable}${after}) ${selection}`
+        return owner ? `node(id: "${ownIdOf(owner)}") { ... on ${owner} { ${call} } }` : call
+      },
+      found: (data) => (owner ? data?.[field.name] : data),
     }))
   })
 }
+
+/** A call of a mutation with an input. */
+const callOf =
+  (field: GraphQLField<unknown, unknown>) =>
+  (value: unknown): Question => ({
+    type: String(field.args[0]!.type),
+    value,
+    call: (variable) => `${field.name}(input: ${variable}) { __typename }`,
+  })
 
 const selectionOf = ({ type }: GraphQLField<unknown, unknown>): string =>
   getNamedType(type).name.endsWith('Connection') ? '{ totalCount nodes { id } }' : '{ __typename }'
@@ -150,21 +164,17 @@ describe.each(Object.keys(connections))('another tenant, over %s', (transport) =
     for (const [type, id] of everyId()) {
       if (type === 'Worker') continue
       const questions = [
-        ...queryFields().flatMap((field) => questionsWith(id, field, (call) => call)),
-        ...['Agent', 'Conversation'].flatMap((name) =>
-          typeFields(name).flatMap((field) =>
-            questionsWith(id, field, (call) => `node(id: "${ownIdOf(name)}") { ... on ${name} { ${call} } }`),
-          ),
+        ...queryFields().flatMap((field) => questionsWith(id, field)),
+        ...['Agent', 'Conversation'].flatMap((owner) =>
+          typeFields(owner).flatMap((field) => questionsWith(id, field, owner)),
         ),
       ]
-      for (const { field, document, variables } of questions) {
-        const { data, errors } = await ask(`query ${document}`, variables)
-        const found = data?.node?.[field] ?? data?.[field]
-        const told = `${field} ${type} ${JSON.stringify({ variables, data, errors })}`
+      for (const [index, { data, errors }] of (await askAll(ask, 'query', questions)).entries()) {
+        const { field, value, found } = questions[index]!
+        const told = `${field} ${type} ${JSON.stringify({ value, data, errors })}`
         asked.add(field)
-        for (const { extensions } of (errors ?? []) as any[])
-          expect(['NOT_FOUND', 'BAD_USER_INPUT'], told).toContain(extensions.code)
-        expect(isNothing(found), told).toBe(true)
+        for (const { extensions } of errors) expect(['NOT_FOUND', 'BAD_USER_INPUT'], told).toContain(extensions.code)
+        expect(isNothing(found(data)), told).toBe(true)
         expect(JSON.stringify(data ?? null), told).not.toContain(id)
       }
     }
@@ -175,17 +185,15 @@ describe.each(Object.keys(connections))('another tenant, over %s', (transport) =
     const before = await fingerprint(app.database)
     const unknown = new Set<string>()
     for (const field of Object.values(schema.getMutationType()!.getFields())) {
-      const type = field.args[0]!.type
-      const document = `mutation ($input: ${String(type)}) { ${field.name}(input: $input) { __typename } }`
-      for (const [, id] of everyId()) {
-        for (const input of inputsWith(id, type).filter((one) => JSON.stringify(one).includes(id))) {
-          const { data, errors = [] } = await ask(document, { input })
-          const told = `${field.name} ${JSON.stringify(input)}: ${JSON.stringify({ data, errors })}`
-          expect(data?.[field.name] ?? null, told).toBeNull()
-          const codes = (errors as any[]).map(({ extensions }) => extensions.code)
-          for (const code of codes) expect(['NOT_FOUND', 'BAD_USER_INPUT'], told).toContain(code)
-          if (codes.includes('NOT_FOUND')) unknown.add(field.name)
-        }
+      const inputs = everyId().flatMap(([, id]) =>
+        inputsWith(id, field.args[0]!.type).filter((one) => JSON.stringify(one).includes(id)),
+      )
+      for (const [index, { data, errors }] of (await askAll(ask, 'mutation', inputs.map(callOf(field)))).entries()) {
+        const told = `${field.name} ${JSON.stringify(inputs[index])}: ${JSON.stringify({ data, errors })}`
+        expect(data ?? null, told).toBeNull()
+        const codes = errors.map(({ extensions }) => extensions.code)
+        for (const code of codes) expect(['NOT_FOUND', 'BAD_USER_INPUT'], told).toContain(code)
+        if (codes.includes('NOT_FOUND')) unknown.add(field.name)
       }
     }
     expect(await fingerprint(app.database)).toBe(before)
@@ -245,17 +253,14 @@ describe('mutations with an id of another tenant among own ids', () => {
     const ownIds = (await walk(ask)).ids
     const tried = new Set<string>()
     for (const field of Object.values(schema.getMutationType()!.getFields())) {
-      const type = field.args[0]!.type
-      const document = `mutation ($input: ${String(type)}) { ${field.name}(input: $input) { __typename } }`
-      for (const input of inputsWith(place, type)) {
-        for (const { mixed, path } of mixedInputs(input, field.name, ownIds)) {
-          const { data, errors = [] } = await ask(document, { input: mixed })
-          const told = `${field.name} ${JSON.stringify(mixed)}: ${JSON.stringify({ data, errors })}`
-          for (const { extensions } of errors as any[])
-            expect(['NOT_FOUND', 'BAD_USER_INPUT'], told).toContain(extensions.code)
-          expect(data?.[field.name]?.__typename ?? 'a Refusal', told).toMatch(/Refusal$/)
-          tried.add(`${field.name} ${path}`)
-        }
+      const inputs = inputsWith(place, field.args[0]!.type).flatMap((input) => mixedInputs(input, field.name, ownIds))
+      const questions = inputs.map(({ mixed }) => callOf(field)(mixed))
+      for (const [index, { data, errors }] of (await askAll(ask, 'mutation', questions)).entries()) {
+        const { mixed, path } = inputs[index]!
+        const told = `${field.name} ${JSON.stringify(mixed)}: ${JSON.stringify({ data, errors })}`
+        for (const { extensions } of errors) expect(['NOT_FOUND', 'BAD_USER_INPUT'], told).toContain(extensions.code)
+        expect(data?.__typename ?? 'a Refusal', told).toMatch(/Refusal$/)
+        tried.add(`${field.name} ${path}`)
       }
     }
     expect(await fingerprint(app.database)).toBe(before)

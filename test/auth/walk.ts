@@ -47,21 +47,63 @@ function selectionOf(type: GraphQLNamedType, path: readonly string[] = []): stri
 }
 
 /**
- * Everything that a viewer sees of the node with this id, with the ids of its neighbours. Each field is queried
- * separately, so that a refused field hides nothing else. Null if there is no such node.
+ * Everything that a viewer sees of the node with this id, with the ids of its neighbours. If a field is refused, each is
+ * queried separately, so that it hides nothing else. Null if there is no such node.
  */
 export async function showNode(ask: Ask, id: string): Promise<any> {
   const show = (selection: string) => ask(`query ($id: ID!) { node(id: $id) ${selection} }`, { id })
   const { data } = await show('{ __typename id }')
   if (!data?.node) return null
   const type = schema.getType(data.node.__typename) as GraphQLObjectType
+  const fields = Object.values(type.getFields())
+    .filter(({ args }) => !args.some(isRequiredArgument))
+    .map((field) => `${field.name} ${selectionOf(getNamedType(field.type), [type.name])}`)
+  const showFields = (selected: string) => show(`{ ... on ${type.name} { ${selected} } }`)
+  const together = await showFields(fields.join(' '))
+  if (!together.errors) return { ...data.node, answers: [together] }
   const answers: unknown[] = []
-  for (const field of Object.values(type.getFields())) {
-    if (field.args.some(isRequiredArgument)) continue
-    const inner = selectionOf(getNamedType(field.type), [type.name])
-    answers.push(await show(`{ ... on ${type.name} { ${field.name} ${inner} } }`))
-  }
+  for (const field of fields) answers.push(await showFields(field))
   return { ...data.node, answers }
+}
+
+/** A field that is called with one value. */
+export interface Question {
+  readonly type: string
+  readonly value: unknown
+  /** The selection, with the variable of the value. */
+  readonly call: (variable: string) => string
+}
+
+/** Below the limit of aliases. */
+const together = 25
+
+/**
+ * The answer to each question, many by one operation. An error that names no field may be about any of the questions:
+ * then each half is asked again.
+ */
+export async function askAll(
+  ask: Ask,
+  operation: 'query' | 'mutation',
+  questions: readonly Question[],
+): Promise<{ readonly data: any; readonly errors: readonly any[] }[]> {
+  if (questions.length > together) {
+    const first = await askAll(ask, operation, questions.slice(0, together))
+    return [...first, ...(await askAll(ask, operation, questions.slice(together)))]
+  }
+  const variables = questions.map(({ type }, index) => `$v${index}: ${type}`)
+  const fields = questions.map(({ call }, index) => `a${index}: ${call(`$v${index}`)}`)
+  const values = Object.fromEntries(questions.map(({ value }, index) => [`v${index}`, value]))
+  const { data, errors = [] } = await ask(`${operation} (${variables.join()}) { ${fields.join(' ')} }`, values)
+  const half = Math.ceil(questions.length / 2)
+  if (half < questions.length && (errors as any[]).some(({ path }) => !path))
+    return [
+      ...(await askAll(ask, operation, questions.slice(0, half))),
+      ...(await askAll(ask, operation, questions.slice(half))),
+    ]
+  return questions.map((_, index) => ({
+    data: data?.[`a${index}`],
+    errors: (errors as any[]).filter(({ path }) => !path || path[0] === `a${index}`),
+  }))
 }
 
 export interface Walk {
