@@ -133,7 +133,8 @@ describe.each(['one process', 'two processes'])('%s', (processes) => {
     counts = { before: 0, after: 0 }
     gate = here
     const playing = play(agent)
-    await here.reached.promise
+    // A place after the last statement is never reached: then the run has ended.
+    await Promise.race([here.reached.promise, playing])
     const cancelling = talk.cancel({ agentId: agent })
     await underWay(cancelling)
     here.opened.resolve()
@@ -188,6 +189,7 @@ describe.each(['one process', 'two processes'])('%s', (processes) => {
         )
       }
     }
-    expect(ends).toEqual(new Set(['CANCELLED', 'COMPLETED']))
+    expect(ends).toContain('CANCELLED')
+    expect(await cancelAt('after', Infinity)).toBe('COMPLETED')
   }, 120_000)
 })

@@ -5,6 +5,8 @@ import { talkTo } from '../support/talk.ts'
 
 let app: TestApp
 let agentId: string
+/** Its run waits for the client, so what is sent to it waits in the queue, and no model reads these long texts. */
+let waitingId: string
 let conversationId: string
 let messageId: string
 let runId: string
@@ -16,9 +18,8 @@ beforeAll(async () => {
   const talk = talkTo(app)
   const model = 'demo/scripted'
   agentId = await talk.createAgent({ model })
-  // A run that waits for its client, in a conversation of its own.
-  const waiting = await talk.createAgent({ model })
-  runId = await talk.start(waiting, 'call look {}', { clientTools: [{ name: 'look' }] })
+  waitingId = await talk.createAgent({ model })
+  runId = await talk.start(waitingId, 'call look {}', { clientTools: [{ name: 'look' }] })
   toolCallId = (await talk.pending(runId))[0].id
   const done = await talk.settled(await talk.start(await talk.createAgent({ model }), 'say hi'))
   conversationId = done.conversation.id
@@ -44,7 +45,12 @@ const json = (bytes: number, start: object = {}): object => {
 const list = <T>(length: number, one: (index: number) => T): T[] => Array.from({ length }, (_, index) => one(index))
 const kb64 = 64 * 1024
 const agent = (more: object) => ({ name: 'a', model: 'demo/scripted', includeBaseTools: false, ...more })
-const send = (more: object) => ({ to: { agentId }, whenBusy: 'ENQUEUE', messages: [{ text: 'hi' }], ...more })
+const send = (more: object) => ({
+  to: { agentId: waitingId },
+  whenBusy: 'ENQUEUE',
+  messages: [{ text: 'hi' }],
+  ...more,
+})
 const condition = (bytes: number) => tool({ approvalCondition: json(bytes, { type: 'object' }) })
 const http = (more: object) => tool({ implementation: { http: { url: 'https://example.com/', ...more } } })
 const url = (length: number) => 'https://example.com/'.padEnd(length, 'x')

@@ -1,8 +1,11 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { existsSync } from 'node:fs'
+import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 
 import { chromium, type Browser } from 'playwright-core'
+
+import { makeTemporaryFolder } from './temporary-folder.ts'
 
 export interface TestBrowser {
   readonly browser: Browser
@@ -19,45 +22,65 @@ export async function openBrowser(): Promise<TestBrowser | undefined> {
 }
 
 async function openPackagedChromium(): Promise<TestBrowser | undefined> {
-  // It unpacks itself and its libraries into the temporary folder, readable only for this user.
-  const folder = await mkdtemp(join(tmpdir(), 'holdpoint-browser-'))
-  const remove = (): Promise<void> => rm(folder, { recursive: true, force: true })
+  const home = await makeTemporaryFolder()
   try {
-    const executablePath = await unpackChromium(folder)
-    await writeFile(join(folder, 'fonts.conf'), fontsConf(folder))
+    const folder = await unpackedChromium()
+    await writeFile(join(home.path, 'fonts.conf'), fontsConf(folder, home.path))
     const env = {
       ...process.env,
       LD_LIBRARY_PATH: join(folder, 'al2023', 'lib'),
-      FONTCONFIG_FILE: join(folder, 'fonts.conf'),
-      HOME: folder,
+      FONTCONFIG_FILE: join(home.path, 'fonts.conf'),
+      HOME: home.path,
     }
     // The package's recommended arguments turn off web security, which a test must not do.
-    const browser = await chromium.launch({ executablePath, headless: true, args: ['--no-sandbox'], env })
+    const args = ['--no-sandbox', '--disable-gpu']
+    const browser = await chromium.launch({ executablePath: join(folder, 'chromium'), headless: true, args, env })
     return {
       browser,
       async close() {
         await browser.close()
-        await remove()
+        await home.remove()
       },
     }
   } catch (error) {
-    await remove()
+    await home.remove()
     console.warn(`There is no browser to test with: ${String(error)}`)
     return undefined
   }
 }
 
+const modules = fileURLToPath(new URL('../../node_modules/', import.meta.url))
+
+/** The folder with Chromium, its libraries and its fonts. Unpacking 200 MB takes seconds, so it is done once. */
+async function unpackedChromium(): Promise<string> {
+  const manifest = await readFile(join(modules, '@sparticuz/chromium/package.json'), 'utf8')
+  const cache = join(modules, '.cache')
+  const folder = join(cache, `chromium-${(JSON.parse(manifest) as { version: string }).version}`)
+  if (existsSync(folder)) return folder
+  await mkdir(cache, { recursive: true })
+  const fresh = await mkdtemp(join(cache, 'chromium-'))
+  await unpackInto(fresh)
+  try {
+    await rename(fresh, folder)
+  } catch (error) {
+    // Another process may have been faster.
+    await rm(fresh, { recursive: true })
+    if (!existsSync(folder)) throw error
+  }
+  return folder
+}
+
 /**
- * The package reads and changes this process's environment, which other tests pass on to their servers, so it is
- * restored.
+ * The package unpacks into the temporary folder, and reads and changes this process's environment, which other tests
+ * pass on to their servers, so it is restored.
  */
-async function unpackChromium(folder: string): Promise<string> {
+async function unpackInto(folder: string): Promise<void> {
   const before = { ...process.env }
   // It unpacks the NSS libraries that it contains only if it believes to be on AWS.
   Object.assign(process.env, { TMPDIR: folder, AWS_LAMBDA_JS_RUNTIME: 'nodejs22.x' })
   try {
     const { default: packaged } = await import('@sparticuz/chromium')
-    return await packaged.executablePath()
+    await packaged.executablePath()
   } finally {
     for (const name of Object.keys(process.env)) if (!(name in before)) delete process.env[name]
     Object.assign(process.env, before)
@@ -65,13 +88,13 @@ async function unpackChromium(folder: string): Promise<string> {
 }
 
 /** Chromium crashes if a font family has no match, so the packaged font replaces every missing one. */
-function fontsConf(folder: string): string {
+function fontsConf(folder: string, home: string): string {
   return `<?xml version="1.0"?>
 <!DOCTYPE fontconfig SYSTEM "fonts.dtd">
 <fontconfig>
   <dir>${join(folder, 'fonts')}</dir>
   <dir>/usr/share/fonts</dir>
-  <cachedir>${join(folder, 'font-cache')}</cachedir>
+  <cachedir>${join(home, 'font-cache')}</cachedir>
   <match target="pattern"><edit name="family" mode="append_last"><string>Open Sans</string></edit></match>
 </fontconfig>
 `
