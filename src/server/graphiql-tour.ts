@@ -13,14 +13,15 @@ export const tour: readonly TourTab[] = [
     query: `# Welcome to Holdpoint. The tabs are
 # a tour: create an agent, send it a
 # message, watch its answer, give it
-# a tool that needs approval, approve
-# the call, cancel a run, list runs.
+# a tool that needs approval,
+# approve the call, cancel a run,
+# list runs.
 #
 # Press Ctrl-Enter to run a tab.
-# There are no ids to copy: AGENT_ID,
-# RUN_ID, TOOL_ID and CALL_ID in the
-# variables stand for the ids that
-# earlier tabs got.
+# There are no ids to copy:
+# AGENT_ID, RUN_ID, TOOL_ID and
+# CALL_ID in the variables stand for
+# the ids that earlier tabs got.
 #
 # If the server asks for an API key,
 # enter it at the top right, once
@@ -51,8 +52,8 @@ query Welcome {
   {
     query: `# 1. Create an agent: a model with
 # instructions, memory and tools.
-# demo/scripted is a model that needs
-# no key and no network.
+# The model demo/scripted needs no
+# key and no network.
 
 mutation CreateAgent($input: CreateAgentInput!) {
   createAgent(input: $input) {
@@ -79,10 +80,10 @@ mutation CreateAgent($input: CreateAgentInput!) {
     }),
   },
   {
-    query: `# 2. Send a message. It starts a run.
-# The mutation answers at once, and
-# the run goes on for minutes: watch
-# it in the next tab.
+    query: `# 2. Send a message, which starts a
+# run. The mutation answers at once,
+# and the run goes on for minutes:
+# watch it in the next tab.
 #
 # Each line of the text tells
 # demo/scripted what to do:
@@ -128,11 +129,11 @@ mutation SendMessage(
     }),
   },
   {
-    query: `# 3. Watch the run. The stream starts
-# at the beginning of the run, even
+    query: `# 3. Watch the run. The stream
+# starts where the run starts, even
 # if you subscribe late, and ends
 # with the run. GraphiQL shows the
-# latest event. To continue after an
+# latest event. To go on after an
 # event, pass its cursor as "after".
 
 subscription WatchRun(
@@ -217,8 +218,8 @@ mutation CreateTool($input: UpsertToolInput!) {
   },
   {
     query: `# 5. Attach the tool to the agent,
-# and make the agent call it. The run
-# pauses and waits for a decision,
+# and make the agent call it. Then
+# the run waits for a decision,
 # however long that takes. INTERRUPT
 # cancels the run of SendMessage, if
 # it still goes on.
@@ -273,8 +274,8 @@ mutation AskForApproval(
   {
     query: `# 6. Approve the call. The run goes
 # on, and the model gets the result
-# of the tool. To deny the call, with
-# a reason for the model, replace
+# of the tool. To deny the call and
+# tell the model why, replace
 # "approve" by
 #   deny: { toolCallId: $toolCallId
 #     reason: "Too much." }
@@ -337,9 +338,9 @@ mutation Cancel($agentId: ID!) {
     variables: json({ agentId: 'AGENT_ID' }),
   },
   {
-    query: `# 8. List the runs, newest first. For
-# the next page, pass endCursor as
-# "after".
+    query: `# 8. List the runs, newest first.
+# For the next page, pass endCursor
+# as "after".
 
 query ListRuns($after: String) {
   runs(first: 20, after: $after) {

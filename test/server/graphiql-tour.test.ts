@@ -96,7 +96,8 @@ describe.skipIf(!ground)("GraphiQL's tour in a browser", () => {
     await page.setViewportSize({ width: 1024, height: 768 })
     for (const name of names) {
       await show(name)
-      const edge = (await page.getByRole('button', { name: 'Execute' }).boundingBox())!.x
+      const editor = (await page.locator('.graphiql-query-editor .monaco-editor .editor-scrollable').boundingBox())!
+      const edge = editor.x + editor.width
       for (const comment of await page.locator('.graphiql-query-editor .view-line > span').all()) {
         if (!(await comment.textContent())?.startsWith('#')) continue
         const { x, width } = (await comment.boundingBox())!
