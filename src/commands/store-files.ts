@@ -73,5 +73,5 @@ export function checkSizes({ maxFileBytes }: Pick<CommandContext, 'maxFileBytes'
 
 function tooLarge(field: string, sizeBytes: number, maxFileBytes: number): HoldpointError {
   const limit = `The limit is ${shownSize(maxFileBytes)}, which HOLDPOINT_MAX_FILE sets.`
-  return badUserInput(field, `The file has ${shownSize(sizeBytes)}. ${limit}`)
+  return badUserInput(field, `The file is ${shownSize(sizeBytes)}. ${limit}`)
 }

@@ -28,7 +28,7 @@ export function overflowOf(
       stopReason: 'CONTEXT_WINDOW_OVERFLOW_IN_SYSTEM_PROMPT',
       error: {
         type: 'LLM_CONTEXT_WINDOW',
-        message: `The system prompt with its tools weighs ${weight.systemPrompt + weight.tools} tokens, and the context window is ${window}. Shorten the instructions or the memory blocks, or detach tools.`,
+        message: `The system prompt with its tools takes ${weight.systemPrompt + weight.tools} tokens, and the context window is ${window}. Shorten the instructions or the memory blocks, or detach tools.`,
         detail,
         retryable: false,
       },
@@ -38,7 +38,7 @@ export function overflowOf(
     stopReason: 'CONTEXT_WINDOW_OVERFLOW_IN_INPUT',
     error: {
       type: 'LLM_CONTEXT_WINDOW',
-      message: `The context weighs ${weight.total} tokens and cannot be made shorter; the context window is ${window}. Send less at once, or use a model with a larger window.`,
+      message: `The context takes ${weight.total} tokens and cannot be made shorter; the context window is ${window}. Send less at once, or use a model with a larger window.`,
       detail,
       retryable: false,
     },

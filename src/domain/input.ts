@@ -138,7 +138,7 @@ export function checkedObjectSchema(field: string, value: Json): JsonObject {
   const schema = checkedSchema(field, checkedObject(field, value)) as JsonObject
   if (schema.type !== 'object') {
     const type = schema.type === undefined ? 'no type' : `type ${JSON.stringify(schema.type)}`
-    throw badUserInput(field, `It has ${type} at its top. Expected a JSON Schema with "type": "object".`)
+    throw badUserInput(field, `Its top level is ${type}. Expected a JSON Schema with "type": "object".`)
   }
   return schema
 }

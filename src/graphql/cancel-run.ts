@@ -22,7 +22,7 @@ const CancelRunSuccess = runSuccessType('CancelRunSuccess', {
 
 const RunFinishedRefusal = runRefusalType('RunFinishedRefusal', {
   description: 'The run has already ended.',
-  run: 'Id of the run.',
+  run: 'The run, which has ended.',
 })
 
 const NothingToCancelRefusal = builder.objectRef<{

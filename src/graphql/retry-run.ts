@@ -11,13 +11,13 @@ const RetryRunInput = builder.inputType('RetryRunInput', {
 
 const RetryRunSuccess = runSuccessType('RetryRunSuccess', {
   description: 'The run is queued again.',
-  run: 'Id of the run.',
+  run: 'The run, queued again.',
 })
 
 const RunNotRetryableRefusal = runRefusalType('RunNotRetryableRefusal', {
   description:
     'The run cannot be retried. It must be the last run of the current branch and FAILED, with no compaction since.',
-  run: 'Id of the run.',
+  run: 'The run.',
 })
 
 const RetryRunResult = builder.unionType('RetryRunResult', {
