@@ -7,7 +7,7 @@ import { format, resolveConfig } from 'prettier'
 import { printedPossibleTypes, printedSchema } from '../src/graphql/printed-schema.ts'
 import { schema } from '../src/graphql/schema.ts'
 import { settings } from '../src/settings.ts'
-import { printDocuments, printSchemaTypes } from './typed-documents.ts'
+import { printDocuments, printSchemaTypes, printTexts } from './typed-documents.ts'
 
 /**
  * Writes the files that are made from the schema and the settings. With `--check`, writes nothing and fails if a file
@@ -40,6 +40,13 @@ const files = {
       schemaTypes: '../../client/schema-types.ts',
       typedDocument: '../../client/typed-document.ts',
       shared: clientDocuments,
+    }),
+    prettier,
+  ),
+  'src/server/own-documents.ts': await format(
+    printTexts(sorted, {
+      clientDocuments: { source: clientDocuments },
+      consoleDocuments: { source: consoleDocuments, shared: clientDocuments },
     }),
     prettier,
   ),

@@ -93,11 +93,8 @@ export function printDocuments(
   const problems = validate(schema, document).filter(({ message }) => !/^Fragment ".*" is never used/.test(message))
   if (problems.length > 0) throw new Error(problems.map(String).join('\n\n'))
 
-  const fragments = new Map(
-    document.definitions.flatMap((one) => (one.kind === Kind.FRAGMENT_DEFINITION ? [[one.name.value, one]] : [])),
-  )
+  const fragments = fragmentsOf(document)
   const printer = createTypePrinter(schema, fragments, missing)
-  const nameOf = (one: DefinitionNode): string => (one as OperationDefinitionNode).name?.value ?? ''
   const ownNames = new Set(own.definitions.map(nameOf))
   const isOwn = (one: DefinitionNode): boolean => ownNames.has(nameOf(one))
   const parts: string[] = []
@@ -120,6 +117,22 @@ export function printDocuments(
     `import type { TypedDocument } from '${options.typedDocument}'\n`,
     `${body}\n`,
   ].join('\n')
+}
+
+/** TypeScript with the texts of the operations of each file, by the name of their list. */
+export function printTexts(
+  schema: GraphQLSchema,
+  lists: Readonly<Record<string, { source: string; shared?: string }>>,
+): string {
+  const parts = Object.entries(lists).map(([name, { source, shared }]) => {
+    const { document } = dropMissing(schema, parse(`${shared ?? ''}\n${source}`))
+    const fragments = fragmentsOf(document)
+    const own = new Set(parse(source).definitions.map(nameOf))
+    const operations = document.definitions.filter((one) => one.kind === Kind.OPERATION_DEFINITION)
+    const texts = operations.filter((one) => own.has(nameOf(one))).map((one) => textOf(one, fragments))
+    return `export const ${name}: readonly string[] = ${JSON.stringify(texts)}`
+  })
+  return `${banner}\n${parts.join('\n\n')}\n`
 }
 
 interface Missing {
@@ -195,6 +208,24 @@ function neededFragments(
   return needed
 }
 
+type Fragments = ReadonlyMap<string, FragmentDefinitionNode>
+
+function fragmentsOf(document: DocumentNode): Fragments {
+  return new Map(
+    document.definitions.flatMap((one) => (one.kind === Kind.FRAGMENT_DEFINITION ? [[one.name.value, one]] : [])),
+  )
+}
+
+function nameOf(one: DefinitionNode): string {
+  return (one as OperationDefinitionNode).name?.value ?? ''
+}
+
+/** The operation with the fragments it needs, as one line. */
+function textOf(definition: OperationDefinitionNode, fragments: Fragments): string {
+  const needed = neededFragments([definition], fragments)
+  return stripIgnoredCharacters([definition, ...[...needed].map((name) => fragments.get(name)!)].map(print).join('\n'))
+}
+
 interface TypePrinter {
   fragment(definition: FragmentDefinitionNode): string
   operation(definition: OperationDefinitionNode): string
@@ -264,14 +295,6 @@ function createTypePrinter(
     return nullable && text !== 'unknown' ? `${text} | null` : text
   }
 
-  /** The operation with the fragments it needs, as one line. */
-  function textOf(definition: OperationDefinitionNode): string {
-    const needed = neededFragments([definition], fragments)
-    return stripIgnoredCharacters(
-      [definition, ...[...needed].map((name) => fragments.get(name)!)].map(print).join('\n'),
-    )
-  }
-
   return {
     fragment: (definition) =>
       selectionType(schema.getType(definition.typeCondition.name.value)!, [definition.selectionSet]),
@@ -286,7 +309,7 @@ function createTypePrinter(
       return [
         `export type ${name}Data = ${selectionType(root, [definition.selectionSet])}`,
         `export type ${name}Variables = ${variables.length > 0 ? `{ ${variables.join('; ')} }` : 'Record<string, never>'}`,
-        `export const ${name} = ${JSON.stringify(textOf(definition))} as TypedDocument<${name}Data, ${name}Variables>`,
+        `export const ${name} = ${JSON.stringify(textOf(definition, fragments))} as TypedDocument<${name}Data, ${name}Variables>`,
       ].join('\n')
     },
   }

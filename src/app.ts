@@ -34,6 +34,7 @@ import type { Handlers } from './server/handlers.ts'
 import { createHealthServer } from './server/health-server.ts'
 import { createHttpServer } from './server/http.ts'
 import { loopbackOnly } from './server/loopback-only.ts'
+import { createTrustedDocuments } from './server/trusted-documents.ts'
 import { hasApiKeys } from './store/api-keys.ts'
 import { startDatabaseClock } from './store/database-clock.ts'
 import { isWritable, type OpenDatabase } from './store/open-database.ts'
@@ -225,6 +226,9 @@ export async function createApp(options: AppOptions): Promise<App> {
           openFile: (viewer, id) => openFile(db, viewer, id),
           log,
           graphiql: config.graphiql,
+          trustedDocuments:
+            config.trustedDocuments &&
+            createTrustedDocuments(schema, config.trustedDocuments, { console: config.console }),
           console: config.console,
           allowedOrigins: config.allowedOrigins,
           limits: {

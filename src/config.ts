@@ -8,6 +8,7 @@ import { plainEndpoint, readProvidersFile, type EndpointConfig } from './provide
 import { readRetentionFile } from './retention-file.ts'
 import { readSettings, settings, type GivenSettings, type SettingValues } from './settings.ts'
 import type { LogLevel } from './util/log.ts'
+import { readTrustedDocuments } from './trusted-documents-file.ts'
 import { StartError } from './util/start-error.ts'
 
 /** Everything that the environment decides, read once and never changed. `settings.ts` describes each variable. */
@@ -57,6 +58,8 @@ export interface Config {
   readonly graphiql: boolean
   /** Whether clients may ask for the schema. */
   readonly introspection: boolean
+  /** The text of each document that clients may use, by its id. Undefined if they may use any. */
+  readonly trustedDocuments: ReadonlyMap<string, string> | undefined
   /** Whether the web console is served. */
   readonly console: boolean
   readonly toolsPath: string | undefined
@@ -118,8 +121,12 @@ export function readConfig(env: Environment = process.env): Config {
     endpoints: endpointsOf(values, env),
     mcpServers: values.HOLDPOINT_MCP ? readMcpFile(values.HOLDPOINT_MCP, env) : [],
     allowPrivateNetwork: values.HOLDPOINT_ALLOW_PRIVATE_NETWORK === '1',
-    graphiql: values.HOLDPOINT_GRAPHIQL === '1',
+    // People write their own documents there.
+    graphiql: values.HOLDPOINT_GRAPHIQL === '1' && values.HOLDPOINT_TRUSTED_DOCUMENTS === undefined,
     introspection: values.HOLDPOINT_INTROSPECTION === '1',
+    trustedDocuments: values.HOLDPOINT_TRUSTED_DOCUMENTS
+      ? readTrustedDocuments(values.HOLDPOINT_TRUSTED_DOCUMENTS)
+      : undefined,
     console: values.HOLDPOINT_CONSOLE === '1',
     toolsPath: values.HOLDPOINT_TOOLS,
     logLevel: values.LOG_LEVEL,

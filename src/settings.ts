@@ -109,6 +109,9 @@ export const settings = {
   HOLDPOINT_ALLOW_PRIVATE_NETWORK: choice('1 lets HTTP and MCP tools reach private addresses', ['0', '1'], '0'),
   HOLDPOINT_GRAPHIQL: choice('0 turns GraphiQL off', ['0', '1'], '1'),
   HOLDPOINT_INTROSPECTION: choice('0 hides the schema from clients', ['0', '1'], '1'),
+  HOLDPOINT_TRUSTED_DOCUMENTS: path(
+    'a JSON file with the only GraphQL documents that clients may use; GraphiQL is then off',
+  ),
   HOLDPOINT_CONSOLE: choice('0 turns the web console off', ['0', '1'], '1'),
   HOLDPOINT_TOOLS: path('a module, or a folder of modules, with tools in code'),
   HOLDPOINT_TOOL_GRACE_MS: integer('how long a cancelled tool may keep running', {

@@ -27,6 +27,7 @@ import { requestIdOf } from './request-id.ts'
 import { createSchemaFiles, isSchemaFile } from './schema-files.ts'
 import { createWebSocketEndpoint } from './websocket.ts'
 import { createSharedExecution } from './shared-execution.ts'
+import type { TrustedDocuments } from './trusted-documents.ts'
 import { createGraphQLServer } from './yoga.ts'
 
 export interface HttpServerOptions<Viewer> {
@@ -43,6 +44,8 @@ export interface HttpServerOptions<Viewer> {
   readonly log: Log
   readonly limits?: Partial<Limits>
   readonly graphiql: boolean
+  /** If given, no other documents are executed. */
+  readonly trustedDocuments?: TrustedDocuments | undefined
   /** Whether to serve the web console. Defaults to false. */
   readonly console?: boolean
   /** Origins of other sites whose pages may use the API. Defaults to none. */
@@ -96,6 +99,7 @@ export function createHttpServer<Viewer>(options: HttpServerOptions<Viewer>): Ht
     limits,
     sharedExecution,
     keyWatch,
+    trustedDocuments: options.trustedDocuments,
   }
   const yoga = createGraphQLServer({ ...shared, schema, createContext, eventStreams, observeOperation })
   const webSockets = createWebSocketEndpoint({ ...shared, yoga, origins })

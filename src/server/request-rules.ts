@@ -3,6 +3,7 @@ import Negotiator from 'negotiator'
 
 import { ClientError } from '../graphql/errors.ts'
 import { isJsonObject } from '../util/json.ts'
+import { documentOf, type TrustedDocuments } from './trusted-documents.ts'
 import { checkValueCount } from './value-count.ts'
 
 /**
@@ -65,18 +66,20 @@ export function useValueCount(): Plugin {
   }
 }
 
-/** GraphQL over HTTP says that unknown keys of a request are ignored. Yoga would refuse them. */
-export function useKnownParameters(): Plugin {
+/**
+ * GraphQL over HTTP says that unknown keys of a request are ignored. Yoga would refuse them. The id of a trusted
+ * document is replaced with its text.
+ */
+export function useKnownParameters(trusted: TrustedDocuments | undefined): Plugin {
   return {
-    onParams({ params, setParams }) {
+    onParams({ request, params, setParams }) {
       // Unchanged from the client: yoga has not checked it yet.
       const given: unknown = params
       if (!isJsonObject(given)) return
-      const { query, variables, operationName, extensions } = params
-      if (query === undefined && isJsonObject(given['extensions']) && given['extensions']['persistedQuery']) {
-        // Apollo's and urql's links look for this message, and then send the query itself.
-        throw new ClientError('PERSISTED_QUERY_NOT_SUPPORTED', 'PersistedQueryNotSupported')
-      }
+      const { variables, operationName, extensions } = params
+      // Yoga reads only the parameters of a URL that it knows.
+      const ids = request.method === 'GET' ? Object.fromEntries(new URL(request.url).searchParams) : {}
+      const query = documentOf({ ...ids, ...given }, trusted) as string | undefined
       setParams({
         ...(query !== undefined && { query }),
         ...(variables !== undefined && { variables }),

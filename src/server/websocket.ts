@@ -29,6 +29,7 @@ import { createOutlet, send, type Outlet } from './outlet.ts'
 import { requestIdOf } from './request-id.ts'
 import type { SharedExecution } from './shared-execution.ts'
 import { neverAnswered, sendResults } from './socket-stream.ts'
+import { addMissingText, documentOf, type TrustedDocuments } from './trusted-documents.ts'
 import { checkValueCount } from './value-count.ts'
 import type { Yoga } from './yoga.ts'
 
@@ -42,6 +43,8 @@ interface WebSocketOptions<Viewer> {
   readonly limits: Limits
   readonly sharedExecution: SharedExecution
   readonly keyWatch: KeyWatch
+  /** Undefined if clients may send any document. */
+  readonly trustedDocuments: TrustedDocuments | undefined
 }
 
 export interface WebSocketEndpoint {
@@ -80,9 +83,11 @@ const closeCodes = { tooLarge: 1009, restarting: 1012, tryAgainLater: 1013 } as 
  * (1009) closes a socket.
  */
 export function createWebSocketEndpoint<Viewer>(options: WebSocketOptions<Viewer>): WebSocketEndpoint {
-  const { yoga, identify, clients, clientOf, origins, log, limits, sharedExecution, keyWatch } = options
+  const { yoga, identify, clients, clientOf, origins, log, limits, sharedExecution, keyWatch, trustedDocuments } =
+    options
 
   const protocol = makeServer<Record<string, unknown>, Connection<Viewer>>({
+    ...(trustedDocuments && { jsonMessageReviver: addMissingText }),
     async onConnect({ connectionParams, extra }) {
       try {
         const key = keyOf(connectionParams ?? {}) ?? extra.request.headers.authorization ?? null
@@ -144,8 +149,10 @@ export function createWebSocketEndpoint<Viewer>(options: WebSocketOptions<Viewer
     { outlet, viewer }: Connection<Viewer>,
     { id, payload }: { readonly id: string; readonly payload: SubscribePayload },
   ): Promise<ExecutedArgs | readonly GraphQLError[]> {
+    // The library has checked that the query is a text.
+    const query = documentOf({ ...payload }, trustedDocuments) as string
     const params = {
-      query: payload.query,
+      query,
       variables: payload.variables ?? {},
       operationName: payload.operationName ?? undefined,
     }
@@ -153,7 +160,7 @@ export function createWebSocketEndpoint<Viewer>(options: WebSocketOptions<Viewer
       viewer,
       params,
     } as never)
-    const document = parse(payload.query)
+    const document = parse(query)
     const invalid = validate(schema, document)
     if (invalid.length > 0) return invalid
     const operation = getOperationAST(document, payload.operationName)

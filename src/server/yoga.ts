@@ -16,6 +16,7 @@ import type { KeyWatch } from './key-watch.ts'
 import { useOperationSpans, type OperationObserver } from './operation-spans.ts'
 import type { SharedExecution } from './shared-execution.ts'
 import { useContentTypes, useKnownParameters, useValueCount } from './request-rules.ts'
+import type { TrustedDocuments } from './trusted-documents.ts'
 
 export type Yoga<Viewer> = YogaServerInstance<ServerContext<Viewer>, object>
 
@@ -31,6 +32,8 @@ interface YogaOptions<Viewer> {
   readonly eventStreams: Set<ServerResponse>
   readonly sharedExecution: SharedExecution
   readonly keyWatch: KeyWatch
+  /** Undefined if clients may send any document. */
+  readonly trustedDocuments: TrustedDocuments | undefined
   /** Undefined if operations have no spans. */
   readonly observeOperation?: OperationObserver | undefined
 }
@@ -50,7 +53,7 @@ export function createGraphQLServer<Viewer>(options: YogaOptions<Viewer>): Yoga<
       useContentTypes(),
       useAuthentication(identify, clients, clientOf),
       useValueCount(),
-      useKnownParameters(),
+      useKnownParameters(options.trustedDocuments),
       useDocumentCache({ maxBytes: limits.documentCacheBytes }),
       ...documentLimits(limits),
       ...(limits.introspection ? [] : [useHiddenSchema()]),

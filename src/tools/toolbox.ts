@@ -34,7 +34,11 @@ import { formatTraceparent } from '../util/trace-context.ts'
 
 /** A script's time limit starts when it gets a thread, for which it waits at most as long again. */
 const sandboxGraceMs = 3_000
-const loadMs = 2_000
+/**
+ * What loading a source may take when it is checked. The work is limited, not the time: a source is not refused because
+ * the machine is busy. The time limit is for a source that the engine cannot interrupt.
+ */
+const loadLimits = { maxInterrupts: 10_000, limitMs: 60_000 }
 /** Maximum length of a failed tool's message in the log. */
 const shownChars = 300
 
@@ -96,7 +100,7 @@ export class Toolbox implements ToolAccess {
   }
 
   async faultOfJavaScript(source: string, tenantId: string): Promise<string | undefined> {
-    const job = { source, argumentsText: null, limitMs: loadMs, charLimit: 2_000 }
+    const job = { source, argumentsText: null, ...loadLimits, charLimit: 2_000 }
     const { signal } = new AbortController()
     const { ok, output } = await this.#sandbox.run(job, { tenantId, signal })
     return ok ? undefined : output

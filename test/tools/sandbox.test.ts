@@ -3,7 +3,8 @@ import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { afterAll, describe, expect, test } from 'vitest'
 
 import { Sandbox } from '../../src/tools/sandbox/sandbox.ts'
-import type { ScriptOutcome } from '../../src/tools/sandbox/script.ts'
+import { runScript, type ScriptOutcome } from '../../src/tools/sandbox/script.ts'
+import { Toolbox, type ToolboxOptions } from '../../src/tools/toolbox.ts'
 
 const sandbox = new Sandbox()
 afterAll(() => sandbox.close())
@@ -219,6 +220,32 @@ test('[JST9] source that cannot be called is reported with the place of the faul
     output: 'The module has no default export that is a function.',
   })
 })
+
+test('[JST80] work is limited by interrupts, which do not depend on how busy the machine is', async () => {
+  const load = (iterations: number, maxInterrupts: number) =>
+    runScript({
+      source: `for (let n = 0; n < ${iterations}; n++); export default () => 1`,
+      ...{ argumentsText: null, limitMs: 600_000, charLimit: 100, maxInterrupts },
+    })
+  // Measured: the engine interrupts this loop 201 times, on every machine.
+  expect(await load(1_000_000, 202)).toMatchObject({ ok: true })
+  expect(await load(1_000_000, 200)).toMatchObject({ late: true, output: 'It did not finish in time.' })
+  expect(await load(Infinity, 200)).toMatchObject({ late: true, output: 'It did not finish in time.' })
+})
+
+test('[JST80] a source is checked for as long as its work takes, however busy the machine is', async () => {
+  const toolbox = new Toolbox({ network: { close() {} } } as unknown as ToolboxOptions)
+  try {
+    // About a second of work, and many seconds on a busy machine.
+    const fault = await toolbox.faultOfJavaScript('for (let n = 0; n < 2e7; n++); export default () => 1', 'one')
+    expect(fault).toBeUndefined()
+    expect(await toolbox.faultOfJavaScript('for (;;); export default () => 1', 'one')).toBe(
+      'It did not finish in time.',
+    )
+  } finally {
+    await toolbox.close()
+  }
+}, 120_000)
 
 test('[JST10] when the sandbox closes, running and waiting scripts end with an error that says so', async () => {
   const closing = new Sandbox()
