@@ -29,6 +29,8 @@ export async function editMessage(
   return startVersion(context, viewer, {
     runId,
     field: 'input.messageId',
+    // The conversation may be cleared meanwhile. The client named the message, not its run.
+    subject: ['Message', messageId],
     keyed: key === null ? undefined : keyedInput({ tenantId, operation: 'EDIT_MESSAGE', key }, { messageId, message }),
     files,
     requestOf({ request, firstPosition }, found) {

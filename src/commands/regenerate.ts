@@ -19,6 +19,7 @@ export function regenerate(
   return startVersion(context, viewer, {
     runId,
     field: 'input.runId',
+    subject: ['Run', runId],
     keyed: key === null ? undefined : keyedInput({ tenantId, operation: 'REGENERATE', key }, { runId }),
     requestOf: ({ request }) => request,
   })

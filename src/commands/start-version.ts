@@ -18,8 +18,9 @@ import { findEarlierRun, rememberRun, type KeyedInput } from './idempotency.ts'
 export interface NewVersion {
   /** The run to start another version of. */
   readonly runId: string
-  /** The name of the input that gave the run, for errors. */
+  /** The name of the input that gave the run, and what it names, for errors. */
   readonly field: string
+  readonly subject: readonly [kind: 'Run' | 'Message', id: string]
   readonly keyed: KeyedInput | undefined
   /** Files that the request includes or names. */
   readonly files?: OfferedFiles
@@ -34,17 +35,17 @@ export interface NewVersion {
 export async function startVersion(
   context: CommandContext,
   viewer: Viewer,
-  { runId, field, keyed, files = noFiles, requestOf }: NewVersion,
+  { runId, field, subject, keyed, files = noFiles, requestOf }: NewVersion,
 ): Promise<AdmissionOutcome> {
   const { tenantId } = viewer
   const [named] = await findRuns(context.db, viewer, [runId])
-  const { conversationId } = found('Run', runId, named)
+  const { conversationId } = found(...subject, named)
   return transact(context, async (trx, afterCommit): Promise<AdmissionOutcome> => {
-    const locked = found('Run', runId, await lockConversation(trx, viewer, { conversationId }))
+    const locked = found(...subject, await lockConversation(trx, viewer, { conversationId }))
     const now = context.clock.now()
     const earlier = keyed && (await findEarlierRun(trx, keyed, now))
     if (earlier) return { outcome: 'accepted', runId: earlier, isNew: false }
-    const original = found('Run', runId, await findRunContents(trx, viewer, runId))
+    const original = found(...subject, await findRunContents(trx, viewer, runId))
     if (original.kind !== 'TURN' || original.request.messages.length === 0) {
       throw badUserInput(field, "The run has no input of its own. Expected a run that answers a client's messages.")
     }

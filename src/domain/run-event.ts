@@ -1,4 +1,5 @@
 import { encodeCursor } from './cursor.ts'
+import type { MessageType } from './message.ts'
 import type { RunError, StopReason, StoredRunStatus, Usage } from './run.ts'
 import type { ToolCallNeed, ToolCallStatus } from './tool-call.ts'
 
@@ -111,6 +112,15 @@ export interface EventFilter {
   readonly deltas: boolean
   /** Undefined for all types. */
   readonly types?: ReadonlySet<EventType> | undefined
+  /** Undefined for messages of all types. Does not concern events that are about no message. */
+  readonly messageTypes?: ReadonlySet<MessageType> | undefined
+}
+
+/** The type of the message that a piece of live text belongs to. Undefined for any other event. */
+export function messageTypeOfDelta(event: ConversationEvent): MessageType | undefined {
+  if (event.type === 'text') return event.kind
+  if (event.type !== 'call') return undefined
+  return event.needs === null ? 'TOOL_CALL' : 'APPROVAL_REQUEST'
 }
 
 export function wantsDeltas({ deltas, types }: EventFilter): boolean {

@@ -120,7 +120,8 @@ builder.mutationFields((t) => ({
   deleteBlock: t.field({
     type: deletedPayloadType('DeleteBlockPayload', 'Id of the deleted block.'),
     nullable: true,
-    description: 'Deletes a block and detaches it from all agents.',
+    description:
+      "Deletes a block and detaches it from all agents. A conversation's own copy is deleted with its conversation instead.",
     args: { input: t.arg({ type: DeleteBlockInput, required: true, description: 'The block to delete.' }) },
     async resolve(_root, { input }, context) {
       await deleteBlock(context, context.viewer, { id: requireUuid('Block', input.id) })

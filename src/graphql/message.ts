@@ -260,7 +260,7 @@ export async function messagesPage(
   }
 }
 
-const MessageType = builder.enumType('MessageType', {
+export const MessageType = builder.enumType('MessageType', {
   description: 'Type of a message.',
   values: {
     SYSTEM: { description: 'SystemMessage.' },

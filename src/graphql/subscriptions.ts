@@ -5,6 +5,7 @@ import {
   type EventType as DomainEventType,
   type RunEvent as DomainRunEvent,
 } from '../domain/run-event.ts'
+import type { MessageType as DomainMessageType } from '../domain/message.ts'
 import type { Run as DomainRun } from '../domain/run.ts'
 import { isLimited } from '../domain/viewer.ts'
 import { followConversation } from '../live/follow-conversation.ts'
@@ -14,6 +15,7 @@ import { builder } from './builder.ts'
 import type { Context } from './context.ts'
 import { requireConversationCursor, requireCursor } from './cursor.ts'
 import { loadExisting, requireAgents } from './load-existing.ts'
+import { MessageType } from './message.ts'
 import { requireUuid } from './node.ts'
 import { ConversationEvent, EventType, RunEvent } from './run-event.ts'
 import { Run } from './run-refs.ts'
@@ -21,12 +23,16 @@ import { Run } from './run-refs.ts'
 interface FilterArguments {
   readonly deltas: boolean
   readonly types?: readonly DomainEventType[] | null | undefined
+  readonly messageTypes?: readonly DomainMessageType[] | null | undefined
 }
 
 /** A background run belongs to another agent and conversation, so a limited viewer is sent none. */
-function filterOf({ deltas, types }: FilterArguments, { viewer }: Context): EventFilter {
-  if (!isLimited(viewer)) return { deltas, types: types ? new Set(types) : undefined }
-  return { deltas, types: new Set((types ?? eventTypes).filter((type) => type !== 'CHILD_RUN_STARTED')) }
+function filterOf(args: FilterArguments, { viewer }: Context): EventFilter {
+  const { deltas, types } = args
+  const messageTypes = args.messageTypes ? new Set(args.messageTypes) : undefined
+  if (!isLimited(viewer)) return { deltas, types: types ? new Set(types) : undefined, messageTypes }
+  const allowed = (types ?? eventTypes).filter((type) => type !== 'CHILD_RUN_STARTED')
+  return { deltas, types: new Set(allowed), messageTypes }
 }
 
 async function subscribeToRun(
@@ -74,6 +80,11 @@ const filterArguments = builder.args((t) => ({
     type: [EventType],
     description:
       'Event types to send, without those that `deltas` excludes. Null means all. A filter leaves gaps in `seq`.',
+  }),
+  messageTypes: t.field({
+    type: [MessageType],
+    description:
+      'Types of messages to send: MessageAdded, TextDelta and ToolCallDelta events about other messages are left out. Null means all. Other events are not affected.',
   }),
 }))
 

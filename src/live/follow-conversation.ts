@@ -59,6 +59,7 @@ class ConversationFollower extends PulledIterator<ConversationEvent> {
   readonly #conversationId: string
   readonly #deltas: boolean
   readonly #types: ReadonlySet<EventType> | undefined
+  readonly #messageTypes: EventFilter['messageTypes']
   readonly #stopWatching: () => void
   #hold: number
   /** The last event of the run that was followed last. */
@@ -74,11 +75,12 @@ class ConversationFollower extends PulledIterator<ConversationEvent> {
 
   constructor(context: FollowContext, conversationId: string, options: FollowConversationOptions) {
     super()
-    const { after, types } = options
+    const { after, types, messageTypes } = options
     this.#context = context
     this.#conversationId = conversationId
     this.#deltas = wantsDeltas(options)
     this.#types = types
+    this.#messageTypes = messageTypes
     this.#hold = after.hold
     this.#cursor = after.cursor ?? { runId: conversationId, seq: 0, item: 0, offset: 0 }
     this.#tip = after.tip
@@ -174,7 +176,7 @@ class ConversationFollower extends PulledIterator<ConversationEvent> {
     const follower = followRun(
       this.#context,
       { id, conversationId: this.#conversationId },
-      { after, deltas: this.#deltas, onWake: () => this.wake() },
+      { after, deltas: this.#deltas, messageTypes: this.#messageTypes, onWake: () => this.wake() },
     )
     this.#cursor = follower.cursor
     this.#run = { id, follower }

@@ -2,8 +2,16 @@ import type { Kysely } from 'kysely'
 
 import { encodeCursor, type RunCursor } from '../domain/cursor.ts'
 import { pieceBeyond, sliceText, type LivePiece } from '../domain/live-step.ts'
-import { eventTypeOf, toEntryEvents, wantsDeltas, type EventFilter, type RunEvent } from '../domain/run-event.ts'
+import {
+  eventTypeOf,
+  messageTypeOfDelta,
+  toEntryEvents,
+  wantsDeltas,
+  type EventFilter,
+  type RunEvent,
+} from '../domain/run-event.ts'
 import { hasEnded } from '../domain/run.ts'
+import { findMessageTypes } from '../store/messages.ts'
 import { listLogEntries } from '../store/run-log.ts'
 import { findStreamedItem } from '../store/streamed-items.ts'
 import { findRunProgress } from '../store/runs.ts'
@@ -66,10 +74,13 @@ export class RunFollower extends PulledIterator<RunEvent> {
   readonly #conversationId: string
   readonly #deltas: boolean
   readonly #types: FollowOptions['types']
+  readonly #messageTypes: FollowOptions['messageTypes']
   readonly #tail: RunTail
   readonly #stopListening: () => void
   #cursor: RunCursor
   #read: readonly RunEvent[] = []
+  /** Messages in `#read` whose type the reader did not ask for. */
+  #unwanted: ReadonlySet<string> = new Set()
   /** How many of `#read` were delivered. */
   #delivered = 0
   /** The number of announcements when this follower last read, or found that it need not read. */
@@ -85,6 +96,7 @@ export class RunFollower extends PulledIterator<RunEvent> {
     this.#conversationId = conversationId
     this.#deltas = wantsDeltas(options)
     this.#types = options.types
+    this.#messageTypes = options.messageTypes
     this.#cursor = options.after ?? { runId, seq: 0, item: 0, offset: 0 }
     // Listens before the first read, so that no entry can be stored unnoticed between the two.
     this.#stopListening = context.hub.listen(runId, options.onWake ?? (() => this.wake()))
@@ -107,7 +119,7 @@ export class RunFollower extends PulledIterator<RunEvent> {
     for (;;) {
       const event = this.#nextRead() ?? this.#nextDelta()
       if (!event) break
-      if (event instanceof Promise || !this.#types || this.#types.has(eventTypeOf(event))) return event
+      if (event instanceof Promise || this.#wants(event)) return event
     }
     if (this.#finished) return 'end'
     const { lastSeq, announcements } = this.#tail
@@ -119,6 +131,15 @@ export class RunFollower extends PulledIterator<RunEvent> {
     if (!this.#tail.covers(this.#cursor.seq)) return this.#readStored()
     this.#checked = announcements
     return 'wait'
+  }
+
+  /** An event that is left out moves the cursor like any other. */
+  #wants(event: RunEvent): boolean {
+    if (this.#types && !this.#types.has(eventTypeOf(event))) return false
+    if (!this.#messageTypes) return true
+    if (event.type === 'entry') return event.entry.type !== 'message' || !this.#unwanted.has(event.entry.id)
+    const type = messageTypeOfDelta(event)
+    return type === undefined || this.#messageTypes.has(type)
   }
 
   #nextRead(): RunEvent | undefined {
@@ -152,9 +173,21 @@ export class RunFollower extends PulledIterator<RunEvent> {
 
   async #accept({ events, finished }: Pick<TailRead, 'events' | 'finished'>): Promise<void> {
     const rest = await this.#restOfItem(events)
+    if (this.#messageTypes) this.#unwanted = await this.#findUnwanted(events, this.#messageTypes)
     this.#read = rest ? [rest, ...events] : events
     this.#delivered = 0
     this.#finished = finished
+  }
+
+  /** The log names messages by id, so their types are looked up. */
+  async #findUnwanted(
+    events: readonly EntryEvent[],
+    wanted: NonNullable<FollowOptions['messageTypes']>,
+  ): Promise<ReadonlySet<string>> {
+    const ids = events.flatMap(({ entry }) => (entry.type === 'message' ? [entry.id] : []))
+    if (ids.length === 0) return new Set()
+    const types = await this.read(() => findMessageTypes(this.#context.db, ids))
+    return new Set(ids.filter((id) => !wanted.has(types.get(id)!)))
   }
 
   /** The rest of the text that the cursor points into, if that text has been stored. */

@@ -50,6 +50,19 @@ export async function findMessages(
   return rows.map(toMessageOutline)
 }
 
+/** By message. Messages that are deleted are missing. */
+export async function findMessageTypes(
+  db: Kysely<Database>,
+  ids: readonly string[],
+): Promise<Map<string, MessageType>> {
+  const rows = await db
+    .selectFrom('messages')
+    .where(sql<boolean>`id = any(${ids}::uuid[])`)
+    .select(['id', 'type'])
+    .execute()
+  return new Map(rows.map(({ id, type }) => [id, type]))
+}
+
 /** The content of a message, without the parts that only its provider can read. */
 export type ShownContent<Type extends MessageType = MessageType> = Omit<MessageContents[Type], 'provider'>
 

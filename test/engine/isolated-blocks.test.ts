@@ -111,6 +111,33 @@ test('[BLK6] a conversation with isolated blocks has copies of its own, which it
   expect((await app.data('query ($id: ID!) { block(id: $id) { id } }', { id: copy })).block).toBeNull()
 })
 
+test("[BLK80] the copy of a conversation cannot be deleted, and outlives the agent's block", async () => {
+  const agent = await newAgent()
+  const [ann, plain] = [await newConversation(agent), await newConversation(agent, [])]
+  await say(ann, 'remember Ann')
+  const human = async (id: string) => (await show(id)).blocks.find((block: any) => block.label === 'human')
+  const [copy, original] = [await human(ann), await human(plain)]
+  const remove = (id: string) =>
+    app.request('mutation ($id: ID!) { deleteBlock(input: { id: $id }) { deletedId } }', { id })
+  const { errors } = await remove(copy.id)
+  expect(errors![0]).toMatchObject({
+    message: expect.stringContaining('the copy of one conversation'),
+    extensions: { code: 'BAD_USER_INPUT', field: 'input.id' },
+  })
+  expect(await Promise.all([ann, plain].map(valueOf))).toEqual(['Ann', 'nobody'])
+
+  expect((await remove(original.id)).data.deleteBlock.deletedId).toBe(original.id)
+  for (const id of [ann, plain]) expect((await show(id)).blocks.map(({ label }: any) => label)).toEqual(['persona'])
+  expect((await say(ann, 'hello')).status).toBe('COMPLETED')
+  const { createBlock } = await app.data(
+    'mutation { createBlock(input: { label: "human", value: "anyone" }) { block { id } } }',
+  )
+  await app.data('mutation ($input: AttachBlockInput!) { attachBlock(input: $input) { agent { id } } }', {
+    input: { agentId: agent, blockId: createBlock.block.id },
+  })
+  expect(await Promise.all([ann, plain].map(valueOf))).toEqual(['Ann', 'anyone'])
+})
+
 test('[BLK7] a label that the agent does not have is an error that names it', async () => {
   const { errors } = await app.request(
     `mutation ($input: CreateConversationInput!) { createConversation(input: $input) { conversation { id } } }`,

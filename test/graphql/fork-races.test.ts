@@ -74,3 +74,27 @@ test.for([
     await expect.poll(stored).toBe(0)
   },
 )
+
+test('[BRA80] an edit during clearConversation says that the message is gone, not its run', async () => {
+  const talk = talkTo(app)
+  const agentId = await talk.createAgent({ model: 'demo/scripted' })
+  const { sendMessage } = await app.data(
+    `mutation ($input: SendMessageInput!) { sendMessage(input: $input) { ... on SendMessageSuccess {
+      run { conversation { id } messages { nodes { id } } } } } }`,
+    { input: { to: { agentId }, messages: [{ text: 'say hello' }], waitMs: 10_000 } },
+  )
+  const { conversation, messages } = sendMessage.run
+  const messageId = messages.nodes[0].id
+  let editing: ReturnType<TestApp['request']> | undefined
+  beforeCommit = async () => {
+    editing = app.request('mutation ($input: EditMessageInput!) { editMessage(input: $input) { __typename } }', {
+      input: { messageId, message: { text: 'say goodbye' } },
+    })
+    await someoneWaits()
+  }
+  const clear = 'mutation ($id: ID!) { clearConversation(input: { id: $id }) { __typename } }'
+  await app.data(clear, { id: conversation.id })
+  const { errors } = await editing!
+  expect(errors![0]!.extensions.code).toBe('NOT_FOUND')
+  expect(errors![0]!.message).toContain(messageId)
+})

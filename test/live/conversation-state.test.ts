@@ -18,7 +18,7 @@ afterAll(async () => {
 })
 
 const events = `__typename cursor ... on RunEvent { runId } ... on RunEntry { seq } ... on RunStatusChanged { status }
-  ... on MessageAdded { message { id position } }
+  ... on MessageAdded { message { __typename id position } } ... on TextDelta { kind text offset }
   ... on QueueChanged { queue { id input { text } } } ... on BranchChanged { lastSharedMessage { id } }`
 
 /** Reads a conversation's stream as one line per event, and leaves out what runs do between RUNNING and their end. */
@@ -236,3 +236,49 @@ test('[CEV7] `types` sends only events of those types, in both streams, and `del
   expect((await stream.next()).__typename).toBe('BranchChanged')
   await Promise.all([stream.close(), quiet.close()])
 })
+
+test('[CEV80] `messageTypes` leaves out other messages and their deltas, in both streams, and streams resume', async () => {
+  const id = await newConversation()
+  const { lastCursor } = await show(id)
+  const filter = ', messageTypes: [ASSISTANT]'
+  const stream = follow(id, lastCursor, filter)
+  const run = await talk.start(id, 'one')
+  const call = await model.nextCall()
+  call.think('hm')
+  call.part({ type: 'done', item: 'reasoning' })
+  call.say('yes')
+  const before = await stream.until(ofType('TextDelta'))
+  expect(before.map(nameOf)).toEqual(['RunStatusChanged', 'RunStatusChanged', 'StepStarted', 'TextDelta ASSISTANT'])
+  await stream.close()
+  const resumed = follow(id, before.at(-1).cursor, filter)
+  call.say(' and no')
+  expect(await resumed.next()).toMatchObject({ __typename: 'TextDelta', text: ' and no', offset: 3 })
+  call.finish()
+  const after = await resumed.until(ends(run))
+  expect(after.map(nameOf)).toEqual(['MessageAdded AssistantMessage', 'StepFinished', 'RunStatusChanged'])
+  await resumed.close()
+
+  const socket = app.webSocket()
+  const addedOf = async (types: string, from?: string) => {
+    const document = `subscription ($run: ID!, $after: EventCursor) {
+      runEvents(runId: $run, after: $after, types: [MESSAGE_ADDED], messageTypes: [${types}]) {
+        __typename cursor ... on MessageAdded { message { __typename } } } }`
+    const names: string[] = []
+    const cursors: string[] = []
+    const read = socket.stream(document, { run, after: from ?? null })
+    for (let next = await read.next(); next; next = await read.next()) {
+      names.push(nameOf(next.data.runEvents))
+      cursors.push(next.data.runEvents.cursor)
+    }
+    return { names, cursors }
+  }
+  const { names, cursors } = await addedOf('USER, REASONING')
+  expect(names).toEqual(['MessageAdded UserMessage', 'MessageAdded ReasoningMessage'])
+  expect((await addedOf('USER, REASONING', cursors[0])).names).toEqual(['MessageAdded ReasoningMessage'])
+  expect((await addedOf('USER, REASONING', cursors[1])).names).toEqual([])
+  expect((await addedOf('SUMMARY')).names).toEqual([])
+  expect((await addedOf('')).names).toEqual([])
+  await socket.dispose()
+})
+
+const nameOf = ({ __typename, kind, message }: any) => [__typename, kind, message?.__typename].filter(Boolean).join(' ')
