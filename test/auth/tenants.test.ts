@@ -13,7 +13,7 @@ import { schema } from '../../src/graphql/schema.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { createGraphQLClient, type GraphQLClient, type GraphQLResult } from '../support/graphql-client.ts'
 import { createAgent, createCustomer, fingerprint, type Customer } from './customers.ts'
-import { askAll, inputsWith, showNode, walk, type Ask, type Question, type Walk } from './walk.ts'
+import { askAll, callOf, inputsWith, showNode, walk, type Ask, type Question, type Walk } from './walk.ts'
 
 let app: TestApp
 let theirs: Customer
@@ -112,15 +112,6 @@ function questionsWith(id: string, field: GraphQLField<unknown, unknown>, owner?
     }))
   })
 }
-
-/** A call of a mutation with an input. */
-const callOf =
-  (field: GraphQLField<unknown, unknown>) =>
-  (value: unknown): Question => ({
-    type: String(field.args[0]!.type),
-    value,
-    call: (variable) => `${field.name}(input: ${variable}) { __typename }`,
-  })
 
 const selectionOf = ({ type }: GraphQLField<unknown, unknown>): string =>
   getNamedType(type).name.endsWith('Connection') ? '{ totalCount nodes { id } }' : '{ __typename }'

@@ -60,7 +60,7 @@ export async function showNode(ask: Ask, id: string): Promise<any> {
     .map((field) => `${field.name} ${selectionOf(getNamedType(field.type), [type.name])}`)
   const showFields = (selected: string) => show(`{ ... on ${type.name} { ${selected} } }`)
   const together = await showFields(fields.join(' '))
-  if (!together.errors) return { ...data.node, answers: [together] }
+  if (!together.errors?.length) return { ...data.node, answers: [together] }
   const answers: unknown[] = []
   for (const field of fields) answers.push(await showFields(field))
   return { ...data.node, answers }
@@ -73,6 +73,15 @@ export interface Question {
   /** The selection, with the variable of the value. */
   readonly call: (variable: string) => string
 }
+
+/** A call of a mutation with an input. */
+export const callOf =
+  (field: GraphQLField<unknown, unknown>) =>
+  (value: unknown): Question => ({
+    type: String(field.args[0]!.type),
+    value,
+    call: (variable) => `${field.name}(input: ${variable}) { __typename }`,
+  })
 
 /** Below the limit of aliases. */
 const together = 25

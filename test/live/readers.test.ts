@@ -203,7 +203,7 @@ test('[STR11] a reader that waits gets the entries that another reader of the ru
   ])
 })
 
-test('[STR9] opening and dropping 10,000 subscribers of every kind leaves nothing behind', async () => {
+test('[STR9] opening and dropping 2,000 subscribers of every kind leaves nothing behind', async () => {
   const { run, conversation, write } = await writtenRun()
   write('half a message')
   const api: Executor = createExecutor(ground, ground.viewer.tenantId)
@@ -214,7 +214,7 @@ test('[STR9] opening and dropping 10,000 subscribers of every kind leaves nothin
     'subscription { approvalInbox { __typename } }',
     'subscription { runChanges(since: "2026-01-01T00:00:00Z") { id } }',
   ]
-  for (let round = 0; round < 100; round += 1) {
+  for (let round = 0; round < 20; round += 1) {
     const opened = await Promise.all(
       Array.from({ length: 100 }, async (_, index) => {
         const events = (await api.subscribe(documents[index % documents.length]!)) as AsyncGenerator

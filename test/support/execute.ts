@@ -35,10 +35,17 @@ const testModels: ModelCatalog = {
   requestBody: (request) => JSON.parse(JSON.stringify(request)),
 }
 
+interface ClientError {
+  readonly code: unknown
+  readonly field: unknown
+  readonly message: string
+  readonly path: readonly unknown[] | undefined
+}
+
 export interface Execution {
   /** Whatever the document asks for. */
   readonly data: any
-  readonly errors: readonly { readonly code: unknown; readonly field: unknown; readonly message: string }[]
+  readonly errors: readonly ClientError[]
   /** How many SQL statements it took, without those that begin and end transactions. */
   readonly statements: number
 }
@@ -103,7 +110,7 @@ export async function createGround(): Promise<Ground> {
     })
     const errors = (result.errors ?? []).map((error) => {
       const { message, extensions } = toClientError(error, createLog('error'))
-      return { code: extensions.code, field: extensions.field, message }
+      return { code: extensions.code, field: extensions.field, message, path: error.path }
     })
     return { data: result.data, errors, statements }
   }
