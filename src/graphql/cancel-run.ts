@@ -69,7 +69,7 @@ async function cancel(context: Context, command: CancelRunCommand) {
 }
 
 function toCommand(input: typeof CancelRunInput.$inferInput): CancelRunCommand {
-  if (input.runId) return { runId: requireUuid('Run', input.runId) }
-  if (input.agentId) return { agentId: requireUuid('Agent', input.agentId) }
+  if (typeof input.runId === 'string') return { runId: requireUuid('Run', input.runId) }
+  if (typeof input.agentId === 'string') return { agentId: requireUuid('Agent', input.agentId) }
   return { conversationId: requireUuid('Conversation', input.conversationId ?? '') }
 }

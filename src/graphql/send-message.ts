@@ -116,9 +116,10 @@ function toCommand(input: typeof SendMessageInput.$inferInput): Parameters<typeo
     input
   if (messages.length === 0) throw badUserInput('input.messages', 'It is empty. Expected at least one message.')
   return {
-    to: to.agentId
-      ? { agentId: requireUuid('Agent', to.agentId) }
-      : { conversationId: requireUuid('Conversation', to.conversationId ?? '') },
+    to:
+      typeof to.agentId === 'string'
+        ? { agentId: requireUuid('Agent', to.agentId) }
+        : { conversationId: requireUuid('Conversation', to.conversationId ?? '') },
     ...checkedMessages('input.messages', messages),
     clientTools: checkedClientTools('input.clientTools', clientTools ?? []),
     maxSteps: optionalNumber('input.maxSteps', maxSteps, { from: 1, to: 1000 }),

@@ -130,6 +130,11 @@ describe('what is refused before it reaches a command', () => {
       [retry, { runId: shownRun(theirs) }],
     ]
     for (const [document, input] of cases) expect((await api.error(document, { input })).code).toBe('NOT_FOUND')
+    for (const [document, input] of [
+      [send, { to: { agentId: '' }, messages }],
+      [cancel, { agentId: '' }],
+    ] as const)
+      expect((await api.error(document, { input })).message).toContain('no agent')
   })
 
   it('[RIN3] empty decisions are refused with their field', async () => {
