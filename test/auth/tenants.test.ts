@@ -87,7 +87,9 @@ interface FieldQuestion extends Question {
   readonly found: (data: any) => unknown
 }
 
-/** Calls of a field with this id, in one of its arguments after another. The field is one of the queries or of a type. */
+/**
+ * Calls of a field with this id, in one of its arguments after another. The field is one of the queries or of a type.
+ */
 function questionsWith(id: string, field: GraphQLField<unknown, unknown>, owner?: string): FieldQuestion[] {
   return field.args.flatMap((arg) => {
     if (!takesId(arg.type)) return []

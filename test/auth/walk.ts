@@ -47,8 +47,8 @@ function selectionOf(type: GraphQLNamedType, path: readonly string[] = []): stri
 }
 
 /**
- * Everything that a viewer sees of the node with this id, with the ids of its neighbours. If a field is refused, each is
- * queried separately, so that it hides nothing else. Null if there is no such node.
+ * Everything that a viewer sees of the node with this id, with the ids of its neighbours. If a field is refused, each
+ * is queried separately, so that it hides nothing else. Null if there is no such node.
  */
 export async function showNode(ask: Ask, id: string): Promise<any> {
   const show = (selection: string) => ask(`query ($id: ID!) { node(id: $id) ${selection} }`, { id })
