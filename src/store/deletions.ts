@@ -54,7 +54,10 @@ const filesAtOnce = 20
  * Deletes the next rows of marked agents and conversations. It locks only marked rows, which no turn uses. Returns the
  * number of rows, 0 if there is nothing to do.
  */
-export async function deleteMarked(trx: Transaction<Database>, limit: number): Promise<number> {
+export async function deleteMarked(
+  trx: Transaction<Database>,
+  { limit, now }: { readonly limit: number; readonly now: Date },
+): Promise<number> {
   // Conversations that belong to another are deleted before it. Deleting a run changes its child runs, so it waits
   // while a worker drives one of them.
   const { rows } = await sql<{ id: string }>`
@@ -63,7 +66,7 @@ export async function deleteMarked(trx: Transaction<Database>, limit: number): P
       where child.worker_id is not null)
     order by for_conversation is null, id limit 1 for update skip locked`.execute(trx)
   const id = rows[0]?.id
-  if (id === undefined) return deleteEmptyAgents(trx)
+  if (id === undefined) return deleteEmptyAgent(trx, now)
   const ofRuns = await deleteRuns(
     trx,
     sql`select id from runs where conversation_id = ${id} order by hold limit ${limit} for update`,
@@ -89,17 +92,16 @@ async function deleteSome(
 }
 
 /** A conversation that was added while its agent was deleted is marked now. */
-async function deleteEmptyAgents(trx: Transaction<Database>): Promise<number> {
-  const { rows } = await sql<{ id: string; has_conversations: boolean }>`
-    select id, exists (select from conversations where agent_id = agents.id) as has_conversations
+async function deleteEmptyAgent(trx: Transaction<Database>, now: Date): Promise<number> {
+  const { rows } = await sql<{ id: string; conversations: number; unmarked: number }>`
+    select id,
+      (select count(*) from conversations where agent_id = agents.id) as conversations,
+      (select count(*) from conversations where agent_id = agents.id and deleted_at is null) as unmarked
     from agents where deleted_at is not null limit 1 for update skip locked`.execute(trx)
   const agent = rows[0]
   if (!agent) return 0
-  if (!agent.has_conversations) return affected(trx, sql`delete from agents where id = ${agent.id}`)
-  return affected(
-    trx,
-    sql`update conversations set deleted_at = now(), active_run_id = null where agent_id = ${agent.id} and deleted_at is null`,
-  )
+  if (agent.unmarked > 0) await markConversationsDeleted(trx, { agentId: agent.id }, now)
+  return agent.conversations > 0 ? agent.unmarked : affected(trx, sql`delete from agents where id = ${agent.id}`)
 }
 
 async function affected(trx: Transaction<Database>, statement: RawBuilder<unknown>): Promise<number> {

@@ -64,7 +64,7 @@ export class Retention {
   async tidy(signal?: AbortSignal): Promise<void> {
     const { db, clock, rules } = this.#options
     for (let batch = 0; batch < markedBatchesInTurn && !signal?.aborted; batch += 1) {
-      if (!(await this.#deletes('deleted', (trx) => deleteMarked(trx, runsAtOnce)))) break
+      if (!(await this.#deletes('deleted', (trx) => deleteMarked(trx, { limit: runsAtOnce, now: clock.now() })))) break
     }
     const tenants = await listTenants(db)
     for (const kind of retainedKinds) {

@@ -1,5 +1,7 @@
+import { sql } from 'kysely'
 import { afterAll, afterEach, beforeAll, expect, onTestFinished, test } from 'vitest'
 
+import { clearConversation } from '../../src/store/conversations.ts'
 import { deleteMarked } from '../../src/store/deletions.ts'
 import { deleteBatch } from '../../src/store/retention.ts'
 import { systemClock } from '../../src/util/clock.ts'
@@ -201,7 +203,7 @@ test('[OPS63] no turn waits for a batch of a deleted conversation, and a process
       throw new Error('the process died')
     },
   })
-  const batch = dying.transaction().execute((trx) => deleteMarked(trx, 200))
+  const batch = dying.transaction().execute((trx) => deleteMarked(trx, { limit: 200, now: new Date() }))
   batch.catch(() => undefined)
   await reached.promise
   await turn(agent, 'meanwhile')
@@ -214,4 +216,71 @@ test('[OPS63] no turn waits for a batch of a deleted conversation, and a process
   expect(await countRows([conversation])).toBe(0)
   expect(await countOrphans()).toBe(0)
   await turn(agent, 'afterwards')
+})
+
+test('[OPS62] a conversation that was added while its agent was deleted goes too, with its unfinished run', async () => {
+  const release = await holdDeletions()
+  onTestFinished(release)
+  const agent = await talk.createAgent()
+  const conversation = await createConversation(agent)
+  await addTurns(app.database.pool, uuidOf(conversation), 3)
+  await app.data('mutation ($id: ID!) { deleteAgent(input: { id: $id }) { __typename } }', { id: agent })
+  await app.database.pool.query(
+    `with added as (update conversations set deleted_at = null where id = $1 returning id)
+     update runs set status = 'AWAITING_APPROVAL', stop_reason = 'REQUIRES_APPROVAL', finished_at = null
+     from added where conversation_id = added.id and number = 1`,
+    [uuidOf(conversation)],
+  )
+  await release()
+  await deleteAll()
+  expect(await countRows([conversation])).toBe(0)
+  expect(await countOrphans()).toBe(0)
+})
+
+test('[OPS85] a batch finds its rows by index, however large the tables are', async () => {
+  const release = await holdDeletions()
+  onTestFinished(release)
+  const conversation = await createConversation(await talk.createAgent())
+  await addTurns(app.database.pool, uuidOf(conversation), 450)
+  await app.data('mutation ($id: ID!) { deleteConversation(input: { id: $id }) { __typename } }', { id: conversation })
+  const tables = ['messages', 'run_log', 'steps', 'tool_calls']
+  await app.database.db.transaction().execute(async (trx) => {
+    const countScans = async () => {
+      const { rows } = await sql<{ scans: number }>`
+        select sum(seq_scan)::integer as scans from pg_stat_xact_user_tables where relname = any(${tables})`.execute(trx)
+      return rows[0]!.scans
+    }
+    const before = await countScans()
+    expect(await deleteMarked(trx, { limit: 200, now: new Date() })).toBe(200)
+    expect(await countScans()).toBe(before)
+  })
+})
+
+test('[OPS86] while a conversation is being cleared, the other conversations of its agent and retention go on', async () => {
+  const agent = await talk.createAgent()
+  const [cleared, other, deleted] = [
+    await mainOf(agent),
+    await createConversation(agent),
+    await createConversation(agent),
+  ]
+  await addTurns(app.database.pool, uuidOf(cleared), 450)
+  await addTurns(app.database.pool, uuidOf(deleted), 10)
+  const isCleared = deferred()
+  const release = deferred()
+  onTestFinished(() => release.resolve())
+  const clearing = app.database.db.transaction().execute(async (trx) => {
+    await sql`select from conversations where id = ${uuidOf(cleared)} for no key update`.execute(trx)
+    await clearConversation(trx, uuidOf(cleared), new Date())
+    isCleared.resolve()
+    await release.promise
+  })
+  await isCleared.promise
+  await turn(other, 'meanwhile')
+  await app.data('mutation ($id: ID!) { deleteConversation(input: { id: $id }) { __typename } }', { id: deleted })
+  await deleteAll()
+  expect(await countRows([deleted])).toBe(0)
+  release.resolve()
+  await clearing
+  expect(await countRows([cleared])).toBe(1)
+  await turn(cleared, 'afterwards')
 })
