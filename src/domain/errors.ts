@@ -37,6 +37,13 @@ export function badCursor(message: string): HoldpointError {
   return new HoldpointError('BAD_CURSOR', message)
 }
 
+/** Retention has deleted events that a reader with this cursor has not had. */
+export function eventsDeleted(): HoldpointError {
+  return badCursor(
+    'Events after the cursor were deleted because the run is old. Read the messages of the run, and continue after its lastCursor.',
+  )
+}
+
 /** `what` is a noun for readers: 'agent', 'run' … An object of another tenant counts as not found. */
 export function notFound(what: string, id: string): HoldpointError {
   return new HoldpointError('NOT_FOUND', `There is no ${what} with the id ${id}.`, { id })

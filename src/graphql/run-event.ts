@@ -262,6 +262,7 @@ builder.objectRef<Extract<DomainConversationEvent, { readonly type: 'queue' }>>(
   description: [
     'The queue of the conversation changed: a run was queued, started, cancelled or moved. Replace the known queue with this',
     'one. Several changes may arrive as one event.',
+    'Also sent to a reader that was away for so long that events it has not had were deleted.',
   ].join('\n'),
   interfaces: [ConversationEvent],
   fields: (t) => ({

@@ -1,3 +1,4 @@
+import { eventsDeleted } from '../domain/errors.ts'
 import {
   eventTypes,
   type ConversationEvent as DomainConversationEvent,
@@ -6,11 +7,12 @@ import {
   type RunEvent as DomainRunEvent,
 } from '../domain/run-event.ts'
 import type { MessageType as DomainMessageType } from '../domain/message.ts'
-import type { Run as DomainRun } from '../domain/run.ts'
+import { hasEnded, type Run as DomainRun } from '../domain/run.ts'
 import { isLimited } from '../domain/viewer.ts'
 import { followConversation } from '../live/follow-conversation.ts'
 import { followRun } from '../live/follow-run.ts'
 import { watchRuns } from '../live/watch-runs.ts'
+import { isLogDeletedAfter } from '../store/run-log.ts'
 import { builder } from './builder.ts'
 import type { Context } from './context.ts'
 import { requireConversationCursor, requireCursor } from './cursor.ts'
@@ -41,6 +43,7 @@ async function subscribeToRun(
 ): Promise<AsyncIterableIterator<DomainRunEvent>> {
   const run = await loadExisting(context.loaders.runs, 'Run', requireUuid('Run', args.runId))
   const after = typeof args.after === 'string' ? requireCursor(run, args.after) : undefined
+  if (after && hasEnded(run.status) && (await isLogDeletedAfter(context.db, run.id, after.seq))) throw eventsDeleted()
   return followRun(context, run, { ...filterOf(args, context), after })
 }
 

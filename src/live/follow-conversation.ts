@@ -8,7 +8,7 @@ import {
   type RunEvent,
 } from '../domain/run-event.ts'
 import { hasEnded } from '../domain/run.ts'
-import { findLastSharedMessage } from '../store/branches.ts'
+import { findLastMessageBefore, findLastSharedMessage } from '../store/branches.ts'
 import { findConversationPlace, type ConversationPlace } from '../store/conversation-heads.ts'
 import { followRun, type FollowContext, type RunFollower } from './follow-run.ts'
 import { PulledIterator } from './pulled-iterator.ts'
@@ -53,6 +53,9 @@ export function followConversation(
  * once. When it follows no run, it continues, in this order, with new entries of the run that it followed last (that
  * run was retried), with the next run that held the conversation, and with another branch that was selected since. A
  * run that does not continue the known branch is preceded by the change of branch.
+ *
+ * Retention deletes the logs of old runs but not their messages. A reader that was away for so long that it missed
+ * entries gets a change of branch too: it drops the messages of the run and loads what is stored.
  */
 class ConversationFollower extends PulledIterator<ConversationEvent> {
   readonly #context: FollowContext
@@ -72,6 +75,8 @@ class ConversationFollower extends PulledIterator<ConversationEvent> {
   /** Whether the conversation may have changed since it was last looked at. */
   #mayHaveChanged = true
   #isDeleted = false
+  /** Before the reader was last told to load messages: they include what was stored until then. */
+  #reloadedAt: Date | undefined
 
   constructor(context: FollowContext, conversationId: string, options: FollowConversationOptions) {
     super()
@@ -119,10 +124,29 @@ class ConversationFollower extends PulledIterator<ConversationEvent> {
     }
     const taken = this.#run?.follower.take() ?? 'wait'
     if (taken === 'wait' || taken instanceof Promise) return taken
+    if (taken !== 'end') return this.#missesEntries(taken) ? this.#reload(taken) : this.#pass(taken)
+    this.#cursor = this.#run!.follower.cursor
+    this.#leaveRun()
+    return this.#takeAny()
+  }
+
+  #pass(taken: RunEvent): RunEvent {
     this.#cursor = this.#run!.follower.cursor
     // A retry may add entries later in the stream, so the follower leaves a run whenever it ends.
-    if (taken === 'end' || endsRun(taken)) this.#leaveRun()
-    return taken === 'end' ? this.#takeAny() : withQueue(taken, this.#queue)
+    if (endsRun(taken)) this.#leaveRun()
+    return withQueue(taken, this.#queue)
+  }
+
+  /** Whether entries before this event were deleted that the reader has not loaded since they were stored. */
+  #missesEntries(taken: RunEvent): boolean {
+    return this.#run!.follower.takeGap() && !(this.#reloadedAt && taken.at < this.#reloadedAt)
+  }
+
+  async #reload(taken: RunEvent): Promise<void> {
+    const at = (this.#reloadedAt = this.#context.clock.now())
+    const lastSharedMessageId = await this.read(() => findLastMessageBefore(this.#context.db, taken.runId))
+    if (this.closed) return
+    this.#ready.push({ type: 'branch', cursor: this.#encode(), at, lastSharedMessageId }, this.#pass(taken))
   }
 
   async #look(): Promise<void> {
@@ -162,8 +186,9 @@ class ConversationFollower extends PulledIterator<ConversationEvent> {
   }
 
   async #changeBranch(tip: number, at: Date): Promise<void> {
-    const { db, hub } = this.#context
+    const { db, hub, clock } = this.#context
     const [id, known] = [this.#conversationId, this.#tip]
+    this.#reloadedAt = clock.now()
     const lastSharedMessageId = await this.read(() =>
       hub.reads.read(`branch ${id} ${known} ${tip}`, () => findLastSharedMessage(db, id, [known, tip])),
     )
@@ -176,7 +201,7 @@ class ConversationFollower extends PulledIterator<ConversationEvent> {
     const follower = followRun(
       this.#context,
       { id, conversationId: this.#conversationId },
-      { after, deltas: this.#deltas, messageTypes: this.#messageTypes, onWake: () => this.wake() },
+      { after, deltas: this.#deltas, messageTypes: this.#messageTypes, showsGaps: true, onWake: () => this.wake() },
     )
     this.#cursor = follower.cursor
     this.#run = { id, follower }

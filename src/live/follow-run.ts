@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely'
 
 import { encodeCursor, type RunCursor } from '../domain/cursor.ts'
+import { eventsDeleted } from '../domain/errors.ts'
 import { pieceBeyond, sliceText, type LivePiece } from '../domain/live-step.ts'
 import {
   eventTypeOf,
@@ -30,6 +31,8 @@ export interface FollowContext {
 export interface FollowOptions extends EventFilter {
   /** Send what follows this cursor. Undefined to send everything. */
   readonly after: RunCursor | undefined
+  /** Deliver what is left of a log that retention has deleted in part. Otherwise a reader that misses entries fails. */
+  readonly showsGaps?: boolean
   /** Called instead of the follower's own `wake`, if another iterator takes its events. */
   readonly onWake?: () => void
 }
@@ -75,6 +78,7 @@ export class RunFollower extends PulledIterator<RunEvent> {
   readonly #deltas: boolean
   readonly #types: FollowOptions['types']
   readonly #messageTypes: FollowOptions['messageTypes']
+  readonly #showsGaps: boolean
   readonly #tail: RunTail
   readonly #stopListening: () => void
   #cursor: RunCursor
@@ -86,6 +90,7 @@ export class RunFollower extends PulledIterator<RunEvent> {
   /** The number of announcements when this follower last read, or found that it need not read. */
   #checked = -1
   #finished = false
+  #passedGap = false
   /** The tick of the event loop in which text was last delivered. */
   #textTick = -1
 
@@ -97,6 +102,7 @@ export class RunFollower extends PulledIterator<RunEvent> {
     this.#deltas = wantsDeltas(options)
     this.#types = options.types
     this.#messageTypes = options.messageTypes
+    this.#showsGaps = options.showsGaps ?? false
     this.#cursor = options.after ?? { runId, seq: 0, item: 0, offset: 0 }
     // Listens before the first read, so that no entry can be stored unnoticed between the two.
     this.#stopListening = context.hub.listen(runId, options.onWake ?? (() => this.wake()))
@@ -107,6 +113,13 @@ export class RunFollower extends PulledIterator<RunEvent> {
   /** The cursor of the last event that was delivered. */
   get cursor(): RunCursor {
     return this.#cursor
+  }
+
+  /** Whether entries before the last event were deleted. Answers true once for each gap. */
+  takeGap(): boolean {
+    const passed = this.#passedGap
+    this.#passedGap = false
+    return passed
   }
 
   protected override release(): void {
@@ -146,7 +159,10 @@ export class RunFollower extends PulledIterator<RunEvent> {
     const event = this.#read[this.#delivered]
     if (!event) return undefined
     this.#delivered += 1
-    if (event.type === 'entry') this.#cursor = { runId: this.#runId, seq: event.seq, item: 0, offset: 0 }
+    if (event.type === 'entry') {
+      this.#passedGap ||= event.seq > this.#cursor.seq + 1
+      this.#cursor = { runId: this.#runId, seq: event.seq, item: 0, offset: 0 }
+    }
     return event
   }
 
@@ -154,6 +170,7 @@ export class RunFollower extends PulledIterator<RunEvent> {
     this.#checked = this.#tail.announcements
     const after = this.#cursor.seq
     const read = await this.read(() => this.#tail.read(after, () => this.#load(after)))
+    if (!this.#showsGaps && after > 0 && (read.events[0]?.seq ?? 0) > after + 1) throw eventsDeleted()
     // No announcement will come for the entries that this read left out.
     if (read.cut) this.#checked = -1
     await this.#accept(read)
@@ -193,7 +210,8 @@ export class RunFollower extends PulledIterator<RunEvent> {
   /** The rest of the text that the cursor points into, if that text has been stored. */
   async #restOfItem(events: readonly EntryEvent[]): Promise<RunEvent | undefined> {
     const { item, offset } = this.#cursor
-    if (!this.#deltas || (item === 0 && offset === 0)) return undefined
+    const isNext = events[0]?.seq === this.#cursor.seq + 1
+    if (!this.#deltas || !isNext || (item === 0 && offset === 0)) return undefined
     for (const { entry } of events) {
       if (entry.type !== 'message') return undefined
       const place = entry.items?.indexOf(item) ?? -1

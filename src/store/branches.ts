@@ -203,3 +203,11 @@ export async function findLastSharedMessage(
     order by messages.position desc limit 1`.execute(db)
   return rows[0]?.id ?? null
 }
+
+/** The last message before those of a run, on the run's branch. Null if there is none, or the run is gone. */
+export async function findLastMessageBefore(db: Kysely<Database>, runId: string): Promise<string | null> {
+  const { rows } = await sql<{ conversation_id: string; previous_hold: number }>`
+    select conversation_id, previous_hold from runs where id = ${runId} and previous_hold is not null`.execute(db)
+  const run = rows[0]
+  return run ? findLastSharedMessage(db, run.conversation_id, [run.previous_hold, run.previous_hold]) : null
+}

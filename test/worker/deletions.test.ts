@@ -247,7 +247,9 @@ test('[OPS85] a batch finds its rows by index, however large the tables are', as
   await app.database.db.transaction().execute(async (trx) => {
     const countScans = async () => {
       const { rows } = await sql<{ scans: number }>`
-        select sum(seq_scan)::integer as scans from pg_stat_xact_user_tables where relname = any(${tables})`.execute(trx)
+        select sum(seq_scan)::integer as scans from pg_stat_xact_user_tables where relname = any(${tables})`.execute(
+        trx,
+      )
       return rows[0]!.scans
     }
     const before = await countScans()
