@@ -13,6 +13,9 @@ WORKDIR /app
 COPY package.json package-lock.json ./
 # The embedded Postgres is an optional dependency: DATABASE_URL is needed here.
 RUN npm ci --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund && npm cache clean --force
+# For REDIS_URL.
+COPY --from=build /build/node_modules/redis node_modules/redis
+COPY --from=build /build/node_modules/@redis node_modules/@redis
 COPY LICENSE schema.graphql possible-types.json ./
 COPY bin bin
 COPY --from=build /build/dist dist

@@ -23,6 +23,7 @@ import { schema } from './graphql/schema.ts'
 import { createHub } from './live/hub.ts'
 import { RunPoll } from './live/poll-runs.ts'
 import { createPostgresBus } from './live/postgres-bus.ts'
+import { createRedisBus } from './live/redis-bus.ts'
 import { Relay } from './live/relay.ts'
 import { ProcessWorkSignal } from './live/work-signal.ts'
 import { createCatalog } from './providers/catalog.ts'
@@ -157,7 +158,12 @@ export async function createApp(options: AppOptions): Promise<App> {
     configuredHash: apiKey === undefined ? undefined : hashSecret(apiKey),
   })
   const poll = new RunPoll(db, hub, log)
-  const bus = createPostgresBus({ databaseUrl: database.url, address: ids.next(), log })
+  const address = ids.next()
+  const bus =
+    config.redisUrl === undefined
+      ? createPostgresBus({ databaseUrl: database.url, address, log })
+      : // Every database has a default tenant of its own.
+        await createRedisBus({ redisUrl: config.redisUrl, scope: tenantId, address, log })
   const onDelay = metrics.histogram({
     name: 'holdpoint.bus.delay',
     unit: 's',
@@ -170,6 +176,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     workload: () => readWorkload(db),
     pool: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
     subscribers: () => hub.subscriberCount(),
+    busConnected: () => bus.isConnected(),
     log,
   })
   const metricsPage = {

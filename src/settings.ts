@@ -138,7 +138,11 @@ export const settings = {
     most: hourMs,
   }),
   LOG_LEVEL: choice(logLevels.join(', '), logLevels, 'info'),
-  REDIS_URL: url('bus for live text (not in this version)', ['redis:', 'rediss:'], 'Postgres does it'),
+  REDIS_URL: url(
+    'a Redis that carries live text between processes; needs the package `redis`',
+    ['redis:', 'rediss:'],
+    'Postgres does it',
+  ),
   OTEL_EXPORTER_OTLP_ENDPOINT: url('where traces and metrics go, by OTLP over HTTP', webProtocols, 'none'),
   OTEL_EXPORTER_OTLP_HEADERS: headers('headers for it, such as authorization=Bearer%20x, separated by commas'),
   OTEL_SERVICE_NAME: text('name of this service in traces and metrics', {

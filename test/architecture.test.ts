@@ -37,6 +37,7 @@ const owners: readonly (readonly [pattern: RegExp, rooms: readonly string[]])[] 
   [/^(quickjs-|@jitl\/|@modelcontextprotocol\/)/, ['tools']],
   [/^(ajv|re2js)/, ['util']],
   [/^jose$/, ['auth']],
+  [/^redis$/, ['live']],
 ]
 
 const source = fileURLToPath(new URL('../src/', import.meta.url))

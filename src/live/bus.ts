@@ -6,6 +6,8 @@ export interface Bus {
   readonly address: string
   /** A payload must be shorter than this many bytes of UTF-8. */
   readonly payloadLimit: number
+  /** False while nothing can be received from other processes. */
+  isConnected(): boolean
   /** Resolves after the first attempt to connect. From then on, the bus reconnects by itself. */
   open(receiver: BusReceiver): Promise<void>
   /** No two payloads may be equal. Rejects if the packets are known to be lost. */

@@ -74,6 +74,8 @@ export class Relay {
   #windowMs: number = windowMs.least
   #number = 0
   #stopped = false
+  /** Whether the last attempt to send failed. Only the first failure in a row is logged. */
+  #cannotSend = false
   /** When the last payload for all processes was sent, and its number, until it comes back here. */
   #sent: { readonly number: number; readonly at: number } | undefined
   readonly #onDelay: (seconds: number) => void
@@ -304,8 +306,10 @@ export class Relay {
     if (toAll) this.#sent = { number: numberOf(toAll.payload), at: this.#now() }
     try {
       await this.#bus.send(packets)
+      this.#cannotSend = false
     } catch (error) {
-      this.#log.warn({ err: error }, 'sending to other processes failed; they will ask again')
+      if (!this.#cannotSend) this.#log.warn({ err: error }, 'sending to other processes failed; they will ask again')
+      this.#cannotSend = true
     }
   }
 

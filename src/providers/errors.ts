@@ -1,7 +1,7 @@
 import type { ModelPart } from '../domain/model-request.ts'
 import type { RunError, RunErrorType } from '../domain/run.ts'
 import { isJsonObject } from '../util/json.ts'
-import { MissingPackageError } from './optional-package.ts'
+import { MissingPackageError } from '../util/optional-package.ts'
 import { ResponseTooLargeError } from './response-limits.ts'
 
 export type Failure = Extract<ModelPart, { type: 'failure' }>

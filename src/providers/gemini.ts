@@ -10,7 +10,7 @@ import { geminiBody } from './gemini-request.ts'
 import { readContent } from './gemini-stream.ts'
 import { guardStream } from './guard-stream.ts'
 import { geminiFamily, knownModels, modelName } from './models.ts'
-import { loadOptional } from './optional-package.ts'
+import { loadOptional } from '../util/optional-package.ts'
 import type { Provider } from './provider.ts'
 import { openWithReasoning } from './reasoning.ts'
 

@@ -4,7 +4,7 @@ import { sdkOptions } from './access.ts'
 import { createMessages } from './anthropic.ts'
 import { clientOptions, type Endpoint } from './endpoint.ts'
 import { hostedClaudeFamily } from './models.ts'
-import { loadOptional } from './optional-package.ts'
+import { loadOptional } from '../util/optional-package.ts'
 import type { Provider } from './provider.ts'
 
 /**

@@ -8,6 +8,8 @@ export interface ServerSources {
   readonly pool: () => { readonly total: number; readonly idle: number; readonly waiting: number }
   /** Open subscriptions of this process. */
   readonly subscribers: () => number
+  /** Whether this process can receive messages from others. */
+  readonly busConnected: () => boolean
   readonly log: Log
 }
 
@@ -15,10 +17,21 @@ export interface ServerSources {
 const keptMs = 1_000
 
 /** Gauges that are read when the metrics are collected. */
-export function addServerMetrics(metrics: Metrics, { workload, pool, subscribers, log }: ServerSources): void {
+export function addServerMetrics(
+  metrics: Metrics,
+  { workload, pool, subscribers, busConnected, log }: ServerSources,
+): void {
   const gauge = (name: string, unit: string, help: string) => ({ name, unit, help, kind: 'gauge' }) as const
   addWorkloadMetrics(metrics, workload, log)
   metrics.read(gauge('holdpoint.subscribers', '{subscriber}', 'Open subscriptions of this process.'), subscribers)
+  metrics.read(
+    gauge(
+      'holdpoint.bus.connected',
+      '1',
+      'Whether this process receives messages from others: 1, or 0 if it waits to reconnect.',
+    ),
+    () => Number(busConnected()),
+  )
   metrics.read(gauge('holdpoint.pool.connections', '{connection}', 'Database connections of this process.'), () => {
     const { total, idle } = pool()
     return [

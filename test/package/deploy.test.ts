@@ -24,6 +24,7 @@ test('[DEP2] the image has no second Node and no Postgres, is not root, and repo
   const [, final] = read('Dockerfile').split(/^FROM node:24-slim$/m)
   expect(final).toContain('npm ci --omit=dev --omit=optional --ignore-scripts')
   expect(final).toContain('HOST=0.0.0.0')
+  expect(final).toContain('/build/node_modules/redis ')
   expect(final).toMatch(/^USER node$/m)
   expect(final).toMatch(/^HEALTHCHECK [^]*\/readyz/m)
   const { dependencies } = JSON.parse(read('package.json'))

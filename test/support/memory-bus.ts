@@ -18,6 +18,7 @@ export function createMemoryNetwork(): MemoryNetwork {
     return {
       address,
       payloadLimit: 8_000,
+      isConnected: () => receivers.has(address),
       async open(receiver) {
         receivers.set(address, receiver)
         receiver.connected()

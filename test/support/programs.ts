@@ -13,6 +13,7 @@ const external = [
   /^@graphql-yoga\/render-graphiql$/,
   /^openai/,
   /^pg-native$/,
+  /^redis$/,
 ]
 
 /** The files of the programs that tests start as processes. */

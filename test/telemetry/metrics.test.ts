@@ -109,6 +109,7 @@ test('[MET2] the state of the installation and of the process is at /metrics', a
     expect(valueOf(families, 'holdpoint_queue_oldest_seconds')).toBe(0)
     expect(valueOf(families, 'holdpoint_pool_connections', { state: 'idle' })).toBeGreaterThan(0)
     expect(valueOf(families, 'holdpoint_pool_waiting')).toBe(0)
+    expect(valueOf(families, 'holdpoint_bus_connected')).toBe(1)
     expect(valueOf(families, 'process_resident_memory_bytes')).toBeGreaterThan(1e7)
     expect(valueOf(families, 'process_cpu_seconds_total')).toBeGreaterThan(0)
     await expect

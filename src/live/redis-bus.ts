@@ -1,0 +1,141 @@
+import { errorMessage } from '../util/error-message.ts'
+import type { Log } from '../util/log.ts'
+import { loadOptional, MissingPackageError } from '../util/optional-package.ts'
+import { StartError } from '../util/start-error.ts'
+import type { Bus, BusReceiver } from './bus.ts'
+import { KeptConnection } from './kept-connection.ts'
+
+/** Redis has no such limit. Shorter payloads don't delay the others. */
+const payloadLimit = 32_000
+/** A connection may be dead without either end knowing, so an answer must come in this time. */
+const checkMs = 5_000
+
+/** What is used of the package's client. */
+interface Client {
+  connect(): Promise<unknown>
+  subscribe(channels: string[], listener: (payload: string) => void): Promise<void>
+  publish(channel: string, payload: string): Promise<number>
+  ping(): Promise<string>
+  on(event: 'error', listener: (error: Error) => void): unknown
+  destroy(): void
+}
+
+interface Connection {
+  readonly client: Client
+  close(): Promise<void>
+}
+
+/**
+ * A bus over PUBLISH and SUBSCRIBE on one connection. Redis keeps nothing: it is needed only for text that is being
+ * written. `scope` separates installations that share one Redis.
+ */
+export async function createRedisBus({
+  redisUrl,
+  scope,
+  address,
+  log,
+}: {
+  readonly redisUrl: string
+  readonly scope: string
+  readonly address: string
+  readonly log: Log
+}): Promise<Bus> {
+  const createClient = await prepareClients(redisUrl)
+  const channelOf = (to: string | undefined) => `holdpoint ${scope} ${to ?? 'all'}`
+  let receiver: BusReceiver | undefined
+  const connection = new KeptConnection({
+    open: (onLost) =>
+      openConnection(createClient(), [channelOf(undefined), channelOf(address)], {
+        onPayload: (payload) => receiver?.receive(payload),
+        onLost,
+      }),
+    onOpened: () => receiver?.connected(),
+    log,
+  })
+
+  return {
+    address,
+    payloadLimit,
+    isConnected: () => connection.current !== undefined,
+    async open(opened) {
+      receiver = opened
+      await connection.open()
+    },
+    async send(packets) {
+      const client = connection.current?.client
+      if (!client) throw new Error('There is no connection to Redis.')
+      // Written together, because they are queued in the same tick.
+      await Promise.all(packets.map(({ to, payload }) => client.publish(channelOf(to), payload)))
+    },
+    close: () => connection.close(),
+  }
+}
+
+/** Loads the package only if it is needed. Throws a StartError if it is not installed or the address cannot be used. */
+async function prepareClients(url: string): Promise<() => Client> {
+  try {
+    const { createClient } = await loadOptional('redis', () => import('redis'))
+    const create = () =>
+      createClient({
+        url,
+        name: 'holdpoint-bus',
+        socket: { connectTimeout: checkMs, reconnectStrategy: false },
+        disableOfflineQueue: true,
+        maintNotifications: 'disabled',
+      })
+    // The address is read here.
+    create()
+    return create
+  } catch (error) {
+    const remedy = error instanceof MissingPackageError ? ', or unset REDIS_URL and Postgres does it.' : ''
+    throw new StartError(`REDIS_URL cannot be used: ${errorMessage(error)}${remedy}`, { cause: error })
+  }
+}
+
+/** `onLost` is called once, unless the connection was closed on purpose or could not be opened. */
+async function openConnection(
+  client: Client,
+  channels: string[],
+  handlers: { onPayload(payload: string): void; onLost(error: Error): void },
+): Promise<Connection> {
+  let state: 'opening' | 'open' | 'over' = 'opening'
+  let failure: Error | undefined
+  // Opening it must be answered in time too.
+  let isWaiting = true
+  const end = () => {
+    clearInterval(timer)
+    state = 'over'
+    client.destroy()
+  }
+  const lose = (error: Error) => {
+    const was = state
+    if (was === 'over') return
+    failure = error
+    end()
+    if (was === 'open') handlers.onLost(error)
+  }
+  const timer = setInterval(() => {
+    if (isWaiting) return lose(new Error('Redis does not answer.'))
+    isWaiting = true
+    client.ping().then(() => (isWaiting = false), lose)
+  }, checkMs)
+  client.on('error', lose)
+  try {
+    await client.connect()
+    await client.subscribe(channels, (payload) => {
+      if (state !== 'over') handlers.onPayload(payload)
+    })
+    if (failure) throw failure
+  } catch (error) {
+    if (!failure) end()
+    throw failure ?? error
+  }
+  isWaiting = false
+  state = 'open'
+  return {
+    client,
+    async close() {
+      if (state !== 'over') end()
+    },
+  }
+}
