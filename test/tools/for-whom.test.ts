@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
@@ -100,6 +101,13 @@ async function upsertHttpTool(path: string): Promise<void> {
 const contextIn = ({ headers }: Received) =>
   JSON.parse(Buffer.from(String(headers['holdpoint-context']), 'base64url').toString())
 
+/** The code in docs/tools.md that checks a call, as the address of a module. */
+async function documentedReceiver(): Promise<string> {
+  const page = await readFile(new URL('../../docs/tools.md', import.meta.url), 'utf8')
+  const [, code] = /```js\n([^`]*createHmac[^]*?)```/.exec(page)!
+  return `data:text/javascript,${encodeURIComponent(code!)}`
+}
+
 test('[WHO1] tools in code, HTTP and MCP know conversation, metadata, sender and approver', async () => {
   const code = await callOnce('in_code')
   expect(told.splice(0)).toEqual([{ idempotencyKey: code.callId, traceparent: null, ...code.context }])
@@ -123,6 +131,9 @@ test('[WHO2] the context of an HTTP call is signed; large metadata is left out, 
   const signed = [headers['holdpoint-timestamp'], headers['holdpoint-context'], body].join('.')
   const expected = `v1=${createHmac('sha256', secret).update(signed).digest('hex')}`
   expect(headers['holdpoint-context-signature']).toBe(expected)
+  const { contextOfCall } = await import(/* @vite-ignore */ await documentedReceiver())
+  expect(contextOfCall(headers, body, secret)).toEqual(contextIn({ headers, body }))
+  expect(() => contextOfCall(headers, `${body} `, secret)).toThrow('not from Holdpoint')
 
   const { context } = await callOnce('by_http', { metadata: { text: 'ü'.repeat(5_000) } })
   expect(contextIn(received.splice(0)[0]!)).toMatchObject({ ...context, metadata: null })
