@@ -251,15 +251,17 @@ export function createWebSocketEndpoint<Viewer>(options: WebSocketOptions<Viewer
   let closing = false
   return {
     upgrade(request, socket, head) {
-      const { headers } = request
+      const { origin, host } = request.headers
       if (closing) return refuse(socket, '503 Service Unavailable', 'The server is shutting down.')
-      if (headers.host === undefined || !parseHost(headers.host)) return refuse(socket, '400 Bad Request', badHost)
-      if (request.url?.split('?')[0] !== '/graphql')
-        return refuse(socket, '404 Not Found', 'WebSockets are at /graphql.')
-      const refusal = origins.refusalOf(headers)
+      const refuseAndLog = (status: string, why: string) => {
+        log.warn({ requestId: requestIdOf(request), origin, host }, `refused a WebSocket: ${why}`)
+        refuse(socket, status, why)
+      }
+      if (host === undefined || !parseHost(host)) return refuseAndLog('400 Bad Request', badHost)
+      if (request.url?.split('?')[0] !== '/graphql') return refuseAndLog('404 Not Found', 'WebSockets are at /graphql.')
+      const refusal = origins.refusalOf(request.headers)
       if (refusal === undefined) return sockets.handleUpgrade(request, socket, head, serve)
-      log.warn({ origin: headers.origin, host: headers.host }, `refused a WebSocket: ${refusal}`)
-      refuse(socket, '403 Forbidden', refusal)
+      refuseAndLog('403 Forbidden', refusal)
     },
     async close(graceMs) {
       closing = true

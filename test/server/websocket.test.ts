@@ -136,6 +136,7 @@ describe('sockets', () => {
       expect(body).toContain('HOLDPOINT_ALLOWED_ORIGINS')
       expect(ground.logged.at(-1)).toMatchObject({
         origin: foreign,
+        requestId: expect.any(String),
         msg: expect.stringContaining('refused a WebSocket'),
       })
     }
@@ -143,7 +144,11 @@ describe('sockets', () => {
     expect((await open('/graphql', { origin: 'https://app.example' })).status).toBe(101)
     expect((await open('/graphql', { origin })).status).toBe(101)
     expect((await open('/graphql', {})).status).toBe(101)
-    expect((await open('/nope', {})).status).toBe(404)
+    expect((await open('/nope', { 'x-request-id': 'nope-1' })).status).toBe(404)
+    expect(ground.logged.at(-1)).toMatchObject({
+      requestId: 'nope-1',
+      msg: 'refused a WebSocket: WebSockets are at /graphql.',
+    })
     expect((await open('/graphql', { host: 'evil.example#.localhost' })).status).toBe(400)
   })
 

@@ -124,6 +124,17 @@ test('[MET2] the state of the installation and of the process is at /metrics', a
   }
 })
 
+test('[MET2] the rows that were deleted in the background are counted', async () => {
+  const { createConversation } = await app.data(
+    'mutation ($id: ID!) { createConversation(input: { agentId: $id }) { conversation { id } } }',
+    { id: await talk.createAgent() },
+  )
+  const { id } = createConversation.conversation
+  await app.data('mutation ($id: ID!) { deleteConversation(input: { id: $id }) { __typename } }', { id })
+  const deleted = async () => valueOf(await scrape(), 'holdpoint_retention_deleted_total', { kind: 'deleted' })
+  await expect.poll(deleted, { timeout: 30_000 }).toBeGreaterThan(0)
+})
+
 test('[MET3] with keys, /metrics needs the scope MANAGE; the health port shows it without a key', async () => {
   const captured = captureLog()
   const env = { HOLDPOINT_API_KEY: 'hp_secret_of_the_server', HOLDPOINT_HEALTH_PORT: '0' }

@@ -13,6 +13,7 @@ import { captureLog } from '../support/captured-log.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { createGatedModel } from '../support/gated-model.ts'
 import { startOtlpReceiver, type OtlpReceiver } from '../support/otlp-receiver.ts'
+import { parsePrometheus } from '../support/prometheus.ts'
 import { approve, talkTo } from '../support/talk.ts'
 import { startMcpServer } from '../tools/mcp-server.ts'
 
@@ -217,8 +218,16 @@ test('[TRC5] the metrics of /metrics are sent by OTLP too', async () => {
   const run = await talk.start(agent, 'hello')
   ;(await model.nextCall()).finish()
   await talk.settled(run)
+  const page = await fetch(app.url.replace('/graphql', '/metrics'))
+  const families = [...parsePrometheus(await page.text())]
   await app.stop()
   const { metrics } = receiver
+  const familyOf = (name: string) => families.find(([family]) => family.startsWith(name.replaceAll('.', '_')))?.[0]
+  const sent = [...metrics.keys()].map(familyOf)
+  expect(sent).not.toContain(undefined)
+  expect(sent).toEqual(
+    expect.arrayContaining(families.filter(([, { samples }]) => samples.length > 0).map(([name]) => name)),
+  )
   expect(metrics.get('holdpoint.runs.ended')).toEqual({
     name: 'holdpoint.runs.ended',
     unit: '{run}',
