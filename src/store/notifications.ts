@@ -1,5 +1,7 @@
 import pg from 'pg'
 
+import { checkConnection, endConnection, keepAlive } from './connections.ts'
+
 /**
  * Sends short texts to other processes through Postgres. Nothing is kept: a process that is not listening at the moment
  * misses them, and a broken connection just stops. So anyone who relies on this must also be able to find out without
@@ -9,9 +11,12 @@ export interface Listener {
   close(): Promise<void>
 }
 
-const connection = { application_name: 'holdpoint bus', connectionTimeoutMillis: 5_000, keepAlive: true }
-/** A connection may be dead without either end knowing. */
-const checkMs = 10_000
+const connection = {
+  application_name: 'holdpoint bus',
+  connectionTimeoutMillis: 5_000,
+  query_timeout: 5_000,
+  ...keepAlive,
+}
 
 /**
  * Opens a connection that only listens. `onLost` is called once, unless the connection was closed on purpose or could
@@ -22,21 +27,21 @@ export async function openListener(
   channels: readonly string[],
   handlers: { onPayload(payload: string): void; onLost(): void },
 ): Promise<Listener> {
-  const client = new pg.Client({ ...connection, connectionString: databaseUrl, query_timeout: checkMs })
+  const client = new pg.Client({ ...connection, connectionString: databaseUrl })
   let opened = false
   let over = false as boolean
   const end = () => {
     if (over) return false
     over = true
-    clearInterval(timer)
+    stopChecking()
     return true
   }
   const lose = () => {
     if (!end()) return
-    client.end().catch(() => {})
+    void endConnection(client)
     if (opened) handlers.onLost()
   }
-  const timer = setInterval(() => void client.query('select 1').catch(lose), checkMs)
+  const stopChecking = checkConnection(client)
   client.on('error', lose)
   client.on('end', lose)
   client.on('notification', ({ payload }) => {
@@ -49,12 +54,12 @@ export async function openListener(
     opened = true
   } catch (error) {
     end()
-    client.end().catch(() => {})
+    void endConnection(client)
     throw error
   }
   return {
     async close() {
-      if (end()) await client.end().catch(() => {})
+      if (end()) await endConnection(client)
     },
   }
 }
@@ -77,7 +82,7 @@ export function createNotifier(databaseUrl: string): Notifier {
   let idle: NodeJS.Timeout | undefined
 
   function open(): Promise<pg.Client> {
-    const client = new pg.Client({ ...connection, connectionString: databaseUrl, query_timeout: 5_000 })
+    const client = new pg.Client({ ...connection, connectionString: databaseUrl })
     const opened = prepare(client)
     // Closing may take long, and another connection may have taken its place by then.
     const forget = () => {
@@ -92,7 +97,7 @@ export function createNotifier(databaseUrl: string): Notifier {
     clearTimeout(idle)
     const client = await opening?.catch(() => undefined)
     opening = undefined
-    await client?.end().catch(() => {})
+    if (client) await endConnection(client)
   }
 
   return {
@@ -112,7 +117,7 @@ export function createNotifier(databaseUrl: string): Notifier {
         })
       } catch (error) {
         if (opening === current) opening = undefined
-        current.then((client) => client.end()).catch(() => {})
+        current.then(endConnection).catch(() => {})
         throw error
       }
       idle = setTimeout(() => void close(), idleMs)
@@ -128,7 +133,7 @@ async function prepare(client: pg.Client): Promise<pg.Client> {
     await client.query('set synchronous_commit = off')
     return client
   } catch (error) {
-    client.end().catch(() => {})
+    void endConnection(client)
     throw error
   }
 }

@@ -4,8 +4,10 @@ import pg from 'pg'
 import type { Log } from '../util/log.ts'
 import { errorCode } from '../util/start-error.ts'
 import { checkServer, describePlace } from './check-server.ts'
+import { keepAlive } from './connections.ts'
 import { PreparingClient } from './prepared.ts'
 import type { Database } from './schema.ts'
+import { silenceTimes, watchForSilence, type SilenceTimes } from './silence-watch.ts'
 
 export interface OpenDatabase {
   readonly db: Kysely<Database>
@@ -22,12 +24,13 @@ export interface OpenOptions {
   readonly prepare?: boolean
   /** A statement that takes longer than this is logged. */
   readonly slowMs?: number
+  readonly silence?: SilenceTimes
 }
 
 /** Opens a pool and checks that the server can be used. Throws a StartError that describes the problem in one line. */
 export async function openDatabase(
   url: string,
-  { log, poolSize = 20, prepare = true, slowMs = 1_000 }: OpenOptions,
+  { log, poolSize = 20, prepare = true, slowMs = 1_000, silence = silenceTimes }: OpenOptions,
 ): Promise<OpenDatabase> {
   const pool = new pg.Pool({
     connectionString: url,
@@ -36,7 +39,7 @@ export async function openDatabase(
     connectionTimeoutMillis: 10_000,
     // No transaction stays open on purpose. One that does is stuck, and keeps its locks.
     idle_in_transaction_session_timeout: 60_000,
-    keepAlive: true,
+    ...keepAlive,
     types: { getTypeParser },
     ...(prepare ? { Client: PreparingClient } : {}),
   })
@@ -48,10 +51,12 @@ export async function openDatabase(
       log.warn({ code: errorCode(error), reason: error.message }, 'a database connection was lost')
   })
   pool.on('connect', (client) => client.on('error', () => {}))
+  const stopWatching = watchForSilence(pool, { url, log, times: silence })
   try {
     await checkServer(pool, describePlace(url))
   } catch (error) {
     await pool.end()
+    stopWatching()
     throw error
   }
   const db = new Kysely<Database>({
@@ -67,6 +72,7 @@ export async function openDatabase(
     await db.destroy()
     // Kysely leaves the pool open if it has never used it.
     if (!pool.ended) await pool.end()
+    stopWatching()
   }
   return { db, pool, url, close: () => (closing ??= close()) }
 }

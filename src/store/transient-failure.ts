@@ -28,7 +28,7 @@ const transientClasses = /^(08|53)\w{3}$/
 
 /** pg gives these errors neither a class nor a code. */
 const transientMessage =
-  /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|Query read timeout)/
+  /^(Connection terminated|timeout expired|timeout exceeded when trying to connect|Client has encountered a connection error|Query read timeout)/
 
 /**
  * Whether the database failed for a reason that passes by itself: it could not be reached, the connection broke, it

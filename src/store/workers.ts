@@ -2,6 +2,7 @@ import { sql, type Kysely } from 'kysely'
 import pg from 'pg'
 
 import { silenceMs, type Worker, type WorkerAbilities, type WorkerProcess } from '../domain/worker.ts'
+import { checkConnection, endConnection, keepAlive } from './connections.ts'
 import type { Database } from './schema.ts'
 
 /**
@@ -117,15 +118,25 @@ export async function holdWorkerLock(
     connectionString: databaseUrl,
     application_name: 'holdpoint worker',
     connectionTimeoutMillis: 10_000,
-    keepAlive: true,
+    ...keepAlive,
   })
   client.on('error', onLost)
   client.on('end', onLost)
   client.on('notification', onWork)
-  await client.connect()
-  await client.query('select pg_advisory_lock($1, hashtext($2))', [lockSpace, workerId])
-  await client.query(`listen ${channel}`)
-  return { release: () => client.end().catch(() => undefined) }
+  const stopChecking = checkConnection(client)
+  const release = async () => {
+    stopChecking()
+    await endConnection(client)
+  }
+  try {
+    await client.connect()
+    await client.query('select pg_advisory_lock($1, hashtext($2))', [lockSpace, workerId])
+    await client.query(`listen ${channel}`)
+  } catch (error) {
+    await release()
+    throw error
+  }
+  return { release }
 }
 
 /** Workers that may be dead: their lock is free, or their last heartbeat is too old. */

@@ -14,6 +14,9 @@ import type { WorkerSession } from './worker-session.ts'
 
 const intervalMs = 500
 
+/** After an outage, the other workers get this long to come back before any of them is declared dead. */
+const comeBackMs = 10_000
+
 interface Task {
   readonly name: string
   /** The task runs in every n-th round. */
@@ -38,6 +41,8 @@ export class Sweep {
   #round = 0
   /** Workers whose lock was free in the last round. */
   #silent = new Set<string>()
+  /** Until this time, nobody is declared dead. */
+  #patientUntil = 0
 
   constructor(
     options: WorkerOptions,
@@ -107,8 +112,12 @@ export class Sweep {
   async #freeRunsOfDeadWorkers(): Promise<void> {
     const { db, work } = this.#options.engine
     // This process has lost its own session. The database may have been away, and the others begin again too.
-    if (this.#drives && !this.#session()) return this.#silent.clear()
-    const silent = await listSilentWorkers(db)
+    if (this.#drives && !this.#session()) return this.#beginAgain()
+    const silent = await listSilentWorkers(db).catch((error: unknown) => {
+      this.#beginAgain()
+      throw error
+    })
+    if (performance.now() < this.#patientUntil) return
     const dead = silent.filter((worker) => worker.silent || this.#silent.has(worker.id))
     this.#silent = new Set(silent.map(({ id }) => id))
     for (const { id } of dead) {
@@ -123,6 +132,11 @@ export class Sweep {
       this.#options.log.warn(facts, 'a run is taken over from a dead worker')
     }
     if (freed.length > 0) work.announce()
+  }
+
+  #beginAgain(): void {
+    this.#silent.clear()
+    this.#patientUntil = performance.now() + comeBackMs
   }
 
   /** Finds runs whose work signal was lost. */

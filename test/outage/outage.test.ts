@@ -1,14 +1,16 @@
-import { randomUUID } from 'node:crypto'
-
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
-import { manageKeys } from '../../src/manage-keys.ts'
-import type { OpenDatabase } from '../../src/store/open-database.ts'
 import { storedTexts } from '../live/reader.ts'
-import { createTestDatabase } from '../support/database.ts'
-import { createGraphQLClient, type GraphQLClient } from '../support/graphql-client.ts'
-import { startPostgresProxy, type PostgresProxy } from '../support/postgres-proxy.ts'
-import { spawnMain, type ServerProcess } from '../support/server-process.ts'
+import {
+  badLines,
+  createAgent,
+  hasRefusedAll,
+  startOutageGround,
+  startWaiting,
+  statusesOf,
+  submitApprovals,
+  type OutageGround,
+} from './ground.ts'
 import { OutageLoad } from './load.ts'
 
 /** How long the database is unavailable. `npm run test:outage` sets 30 s. */
@@ -16,34 +18,19 @@ const awayMs = Number(process.env['HOLDPOINT_OUTAGE_MS'] ?? 2_000)
 /** Conversations of each server. */
 const conversations = Number(process.env['HOLDPOINT_CLIENTS'] ?? 2)
 
-let database: OpenDatabase
-let proxy: PostgresProxy
-let servers: readonly ServerProcess[]
-let clients: readonly GraphQLClient[]
-
+let ground: OutageGround
 beforeAll(async () => {
-  database = await createTestDatabase()
-  proxy = await startPostgresProxy(database.url)
-  const command = { name: 'keys', action: 'create', keyName: 'all', expires: undefined, tenant: undefined } as const
-  const secret = (await manageKeys(database, { ...command, scopes: ['READ', 'RUN', 'APPROVE', 'MANAGE'] })).at(-1)!
-  servers = [0, 1].map(() => spawnMain(['serve'], { DATABASE_URL: proxy.url, LOG_LEVEL: 'warn' }))
-  const urls = await Promise.all(servers.map((server) => server.ready()))
-  clients = urls.map((url) => createGraphQLClient(url, { authorization: `Bearer ${secret}` }))
+  ground = await startOutageGround()
 })
-afterAll(async () => {
-  proxy.restore()
-  for (const { child } of servers) child.kill('SIGTERM')
-  await Promise.all(servers.map(({ ended }) => ended))
-  await proxy.close()
-  await database.close()
-})
+afterAll(() => ground.close())
 
 test(
   '[QUO80] while the database is away everyone is told to try again, no process dies, and no run or token is lost or doubled',
   { timeout: 240_000 + 4 * awayMs },
   async () => {
+    const { proxy, servers, clients } = ground
     const load = new OutageLoad(clients)
-    const agentId = await createAgent(load)
+    const agentId = await createAgent(load, clients[0]!)
     const waiting = await Promise.all(clients.map((client) => startWaiting(client, agentId)))
     for (let count = 0; count < conversations; count += 1) load.talk(agentId, 40)
     load.ask()
@@ -66,7 +53,7 @@ test(
     await expect.poll(() => load.followed.slice(ended).filter(({ reader }) => reader.end).length).toBeGreaterThan(3)
     await load.stop()
     const runIds = [...waiting.map(({ input }) => input.runId), ...load.followed.map(({ runId }) => runId)]
-    expect(await statusesOf(runIds)).toEqual(runIds.map(() => 'COMPLETED'))
+    expect(await statusesOf(clients[0]!, runIds)).toEqual(runIds.map(() => 'COMPLETED'))
     for (const { runId, text, reader } of load.followed) {
       const stored = await storedTexts(clients[0]!, runId)
       expect(reader.stored).toEqual(stored)
@@ -80,9 +67,10 @@ test(
 )
 
 test('[QUO81] an outage is not the death of a worker: a run that several outages interrupt is not given up', async () => {
+  const { proxy, clients } = ground
   const load = new OutageLoad(clients)
   const text = `slow 100\nsay ${'word '.repeat(20).trim()}`
-  const following = load.sendAndFollow(clients[0]!, { agentId: await createAgent(load) }, text)
+  const following = load.sendAndFollow(clients[0]!, { agentId: await createAgent(load, clients[0]!) }, text)
   await expect.poll(() => load.followed.length).toBe(1)
   const { reader } = load.followed[0]!
   const restarts = () => reader.types.filter((type) => type === 'StepRestarted').length
@@ -98,68 +86,6 @@ test('[QUO81] an outage is not the death of a worker: a run that several outages
   await following
   expect([reader.end, load.faults]).toEqual(['COMPLETED', []])
 })
-
-const submitApprovals = 'mutation ($input: SubmitApprovalsInput!) { submitApprovals(input: $input) { __typename } }'
-const asked = ['HTTP', 'SSE', 'WebSocket', 'open socket', 'mutation']
-
-/** Whether each transport was asked to try again. */
-function hasRefusedAll(load: OutageLoad): boolean {
-  const refused = load.answers('UNAVAILABLE')
-  return asked.every((what) => refused.has(what))
-}
-
-async function createAgent(load: OutageLoad): Promise<string> {
-  const implementation = { javascript: { source: "export default () => 'paid'" } }
-  const { upsertTool } = await load.persist(
-    clients[0]!,
-    'mutation ($input: UpsertToolInput!) { upsertTool(input: $input) { tool { id } } }',
-    { name: 'pay', requiresApproval: true, implementation },
-  )
-  const { createAgent: created } = await load.persist(
-    clients[0]!,
-    'mutation ($input: CreateAgentInput!) { createAgent(input: $input) { agent { id } } }',
-    { name: 'a', model: 'demo/scripted', includeBaseTools: false, tools: [{ toolId: upsertTool.tool.id }] },
-  )
-  return created.agent.id
-}
-
-/** A run that waits for approval, and the decision that it waits for. */
-async function startWaiting(client: GraphQLClient, agentId: string) {
-  const { createConversation } = await client.data(
-    'mutation ($input: CreateConversationInput!) { createConversation(input: $input) { conversation { id } } }',
-    { input: { agentId } },
-  )
-  const { sendMessage } = await client.data(
-    `mutation ($input: SendMessageInput!) { sendMessage(input: $input) { ... on SendMessageSuccess {
-      run { id pendingToolCalls { id } } } } }`,
-    {
-      input: {
-        to: { conversationId: createConversation.conversation.id },
-        messages: [{ text: 'call pay {}' }],
-        waitMs: 30_000,
-      },
-    },
-  )
-  const { id: runId, pendingToolCalls } = sendMessage.run
-  const decisions = [{ approve: { toolCallId: pendingToolCalls[0].id } }]
-  return { client, input: { runId, decisions, idempotencyKey: randomUUID() } }
-}
-
-async function statusesOf(runIds: readonly string[]): Promise<string[]> {
-  const statuses: string[] = []
-  for (const id of runIds) {
-    const { run } = await clients[0]!.data('query ($id: ID!) { run(id: $id, waitMs: 60000) { status } }', { id })
-    statuses.push(run.status)
-  }
-  return statuses
-}
-
-function badLines(server: ServerProcess): string[] {
-  return server
-    .stderr()
-    .split('\n')
-    .filter((line) => /unhandled|uncaught|this is a bug|"level":[56]0/i.test(line))
-}
 
 function report(load: OutageLoad, during: OutageLoad['answered']): void {
   const times = during.filter(({ code }) => code !== undefined).map(({ ms }) => ms)

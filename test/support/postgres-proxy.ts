@@ -7,14 +7,24 @@ export interface PostgresProxy {
   readonly url: string
   /** Breaks every connection, and every new one, until `restore`. */
   cut(): void
+  /**
+   * Passes nothing on in either direction until `restore`, and closes nothing, as if all packets were lost. What was
+   * sent meanwhile arrives then, also if its sender has closed the connection.
+   */
+  silence(): void
   restore(): void
   close(): Promise<void>
 }
 
-export async function startPostgresProxy(databaseUrl: string): Promise<PostgresProxy> {
+/** `onSent` is called with everything that is sent to the database. */
+export async function startPostgresProxy(
+  databaseUrl: string,
+  onSent: (data: Buffer) => void = () => {},
+): Promise<PostgresProxy> {
   const target = new URL(databaseUrl)
   const pairs = new Set<readonly [Socket, Socket]>()
   let isCut = false
+  let isSilent = false
   // It keeps listening, because another program could take the port meanwhile.
   const server = createServer((client) => {
     client.on('error', () => {})
@@ -22,9 +32,12 @@ export async function startPostgresProxy(databaseUrl: string): Promise<PostgresP
     const postgres = connect(Number(target.port), target.hostname)
     const pair = [client, postgres] as const
     pairs.add(pair)
+    client.on('data', onSent)
     for (const [from, to] of [pair, [postgres, client]] as const) {
       from.on('error', () => {})
       from.on('data', (data) => to.write(data))
+      if (isSilent) from.pause()
+      from.on('end', () => to.end())
       from.on('close', () => {
         pairs.delete(pair)
         to.destroy()
@@ -42,14 +55,21 @@ export async function startPostgresProxy(databaseUrl: string): Promise<PostgresP
     for (const pair of pairs) for (const socket of pair) socket.destroy()
   }
 
+  function setSilent(silent: boolean): void {
+    isSilent = silent
+    for (const pair of pairs) for (const socket of pair) silent ? socket.pause() : socket.resume()
+  }
+
   return {
     url: url.href,
     cut() {
       isCut = true
       cutAll()
     },
+    silence: () => setSilent(true),
     restore() {
       isCut = false
+      setSilent(false)
     },
     async close() {
       cutAll()

@@ -1,0 +1,36 @@
+import type { Socket } from 'node:net'
+
+import pg from 'pg'
+
+/**
+ * Settings of every connection. The operating system asks the other end for a sign of life, so that a connection whose
+ * other end is gone breaks, and one that is unused for long is not forgotten by a router on the way.
+ */
+export const keepAlive = { keepAlive: true, keepAliveInitialDelayMillis: 10_000 } as const
+
+/** Undefined if the connection was never opened. */
+export function socketOf(client: pg.Client | pg.PoolClient): Socket | undefined {
+  return client.connection.stream as Socket | undefined
+}
+
+const checkMs = 10_000
+
+/**
+ * Asks a connection that mostly listens for a sign of life every ten seconds, and breaks it if none comes within
+ * another ten. Call the returned function to stop.
+ */
+export function checkConnection(client: pg.Client): () => void {
+  const ask = { text: 'select 1', query_timeout: checkMs }
+  const timer = setInterval(() => void client.query(ask).catch(() => socketOf(client)?.destroy()), checkMs)
+  return () => clearInterval(timer)
+}
+
+/** How long to wait for the other end to close a connection too. */
+const goodbyeMs = 2_000
+
+/** Closes a connection, also if nothing reaches the other end. Never throws. */
+export async function endConnection(client: pg.Client): Promise<void> {
+  const timer = setTimeout(() => socketOf(client)?.destroy(), goodbyeMs)
+  await client.end().catch(() => undefined)
+  clearTimeout(timer)
+}

@@ -1,0 +1,101 @@
+import { randomUUID } from 'node:crypto'
+
+import { manageKeys } from '../../src/manage-keys.ts'
+import { createTestDatabase } from '../support/database.ts'
+import { createGraphQLClient, type GraphQLClient } from '../support/graphql-client.ts'
+import { startPostgresProxy, type PostgresProxy } from '../support/postgres-proxy.ts'
+import { spawnMain, type ServerProcess } from '../support/server-process.ts'
+import type { OutageLoad } from './load.ts'
+
+/** Two servers that reach their database through a proxy, which can take it away from them. */
+export interface OutageGround {
+  readonly proxy: PostgresProxy
+  readonly servers: readonly ServerProcess[]
+  readonly clients: readonly GraphQLClient[]
+  close(): Promise<void>
+}
+
+export async function startOutageGround(): Promise<OutageGround> {
+  const database = await createTestDatabase()
+  const proxy = await startPostgresProxy(database.url)
+  const command = { name: 'keys', action: 'create', keyName: 'all', expires: undefined, tenant: undefined } as const
+  const secret = (await manageKeys(database, { ...command, scopes: ['READ', 'RUN', 'APPROVE', 'MANAGE'] })).at(-1)!
+  const env = { DATABASE_URL: proxy.url, LOG_LEVEL: 'warn', HOLDPOINT_DRAIN_MS: '1000' }
+  const servers = [0, 1].map(() => spawnMain(['serve'], env))
+  const urls = await Promise.all(servers.map((server) => server.ready()))
+  return {
+    proxy,
+    servers,
+    clients: urls.map((url) => createGraphQLClient(url, { authorization: `Bearer ${secret}` })),
+    async close() {
+      proxy.restore()
+      for (const { child } of servers) child.kill('SIGTERM')
+      await Promise.all(servers.map(({ ended }) => ended))
+      await proxy.close()
+      await database.close()
+    },
+  }
+}
+
+export const submitApprovals =
+  'mutation ($input: SubmitApprovalsInput!) { submitApprovals(input: $input) { __typename } }'
+const asked = ['HTTP', 'SSE', 'WebSocket', 'open socket', 'mutation']
+
+/** Whether each transport was asked to try again. */
+export function hasRefusedAll(load: OutageLoad): boolean {
+  const refused = load.answers('UNAVAILABLE')
+  return asked.every((what) => refused.has(what))
+}
+
+export async function createAgent(load: OutageLoad, client: GraphQLClient): Promise<string> {
+  const implementation = { javascript: { source: "export default () => 'paid'" } }
+  const { upsertTool } = await load.persist(
+    client,
+    'mutation ($input: UpsertToolInput!) { upsertTool(input: $input) { tool { id } } }',
+    { name: 'pay', requiresApproval: true, implementation },
+  )
+  const { createAgent: created } = await load.persist(
+    client,
+    'mutation ($input: CreateAgentInput!) { createAgent(input: $input) { agent { id } } }',
+    { name: 'a', model: 'demo/scripted', includeBaseTools: false, tools: [{ toolId: upsertTool.tool.id }] },
+  )
+  return created.agent.id
+}
+
+/** A run that waits for approval, and the decision that it waits for. */
+export async function startWaiting(client: GraphQLClient, agentId: string) {
+  const { createConversation } = await client.data(
+    'mutation ($input: CreateConversationInput!) { createConversation(input: $input) { conversation { id } } }',
+    { input: { agentId } },
+  )
+  const { sendMessage } = await client.data(
+    `mutation ($input: SendMessageInput!) { sendMessage(input: $input) { ... on SendMessageSuccess {
+      run { id pendingToolCalls { id } } } } }`,
+    {
+      input: {
+        to: { conversationId: createConversation.conversation.id },
+        messages: [{ text: 'call pay {}' }],
+        waitMs: 30_000,
+      },
+    },
+  )
+  const { id: runId, pendingToolCalls } = sendMessage.run
+  const decisions = [{ approve: { toolCallId: pendingToolCalls[0].id } }]
+  return { client, input: { runId, decisions, idempotencyKey: randomUUID() } }
+}
+
+export async function statusesOf(client: GraphQLClient, runIds: readonly string[]): Promise<string[]> {
+  const statuses: string[] = []
+  for (const id of runIds) {
+    const { run } = await client.data('query ($id: ID!) { run(id: $id, waitMs: 60000) { status } }', { id })
+    statuses.push(run.status)
+  }
+  return statuses
+}
+
+export function badLines(server: ServerProcess): string[] {
+  return server
+    .stderr()
+    .split('\n')
+    .filter((line) => /unhandled|uncaught|this is a bug|"level":[56]0/i.test(line))
+}
