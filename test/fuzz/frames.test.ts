@@ -23,9 +23,13 @@ test('[FUZ2] malformed frames and messages close the socket that sent them, and 
   const watching = bystander.stream('subscription { runChanges(since: "2026-01-01T00:00:00Z") { id } }')
   const event = watching.next()
   const codes = new Set<number>()
+  let sent = 0
   for (let socket = 0; socket < sockets; socket += 1) {
-    codes.add(await abuse(Array.from({ length: 1 + random.below(8) }, next), random.chance(0.7)))
+    const frames = Array.from({ length: 1 + random.below(8) }, next)
+    sent += frames.length
+    codes.add(await abuse(frames, random.chance(0.7)))
   }
+  if (factor > 1) console.log(JSON.stringify({ seed, sockets, frames: sent, openings: sockets }))
   // 1011 and 4500 would mean that the server had broken down.
   expect(
     [...codes].filter((code) => code === 1011 || code === 4500),

@@ -3,10 +3,12 @@ import { once } from 'node:events'
 
 import { inject } from 'vitest'
 
+import { encodeId } from '../../src/domain/ids.ts'
 import type { OpenDatabase } from '../../src/store/open-database.ts'
 import { talkTo } from './talk.ts'
 import { createTestDatabase } from './database.ts'
 import { createGraphQLClient, type GraphQLClient } from './graphql-client.ts'
+import { keepOutput } from './kept-output.ts'
 import type { KillPoint } from './kill-points.ts'
 
 interface Server {
@@ -21,6 +23,9 @@ interface CrashOptions {
   /** See `WorkerOptions`. Defaults to the server's own. */
   readonly suspectAfterMs?: number
 }
+
+/** The key of the servers, which must not be in what they write. */
+const apiKey = 'hp_key_of_the_crash_cluster'
 
 /** Servers on one database, each of which is started again when it was killed. */
 export class CrashCluster {
@@ -56,8 +61,14 @@ export class CrashCluster {
         PATH: process.env['PATH'],
         NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
         DATABASE_URL: this.database.url,
+        HOLDPOINT_API_KEY: apiKey,
       },
-      stdio: ['pipe', 'pipe', 'inherit'],
+      stdio: ['pipe', 'pipe', 'pipe'],
+    })
+    child.stderr.on('data', (data: Buffer) => {
+      keepOutput(data)
+      // Anything but a line of the log is an error that the server did not expect.
+      if (!data.toString().startsWith('{')) process.stderr.write(data)
     })
     const ended = once(child, 'exit').then(() => {
       if (this.#servers[name]?.child === child) this.#servers[name] = undefined
@@ -66,7 +77,12 @@ export class CrashCluster {
     const [line] = (await Promise.race([once(child.stdout, 'data'), ended.then(() => [])])) as [Buffer?]
     if (!line) throw new Error('a server ended before it was ready')
     const { url, workerId } = JSON.parse(line.toString()) as { readonly url: string; readonly workerId: string }
-    this.#servers[name] = { child, client: createGraphQLClient(url), workerId, ended }
+    this.#servers[name] = {
+      child,
+      client: createGraphQLClient(url, { authorization: `Bearer ${apiKey}` }),
+      workerId,
+      ended,
+    }
   }
 
   /** A client of a server that is alive. Waits until there is one. */
@@ -105,10 +121,19 @@ export class CrashCluster {
     const survivor = this.#servers.findIndex((server, other) => server !== undefined && other !== name)
     const runs: string[] = []
     for (;;) {
-      runs.push(await talkTo(this.#servers[name]!.client).start(await this.createAgent(), text))
+      const { client } = this.#servers[name]!
+      const agent = await this.createAgent()
+      const started = talkTo(client).start(agent, text)
+      // On a slow machine, the server dies before it has answered. Then the run that killed it is the newest one.
+      runs.push(await started.catch(async () => died.then(() => this.#newestRun())))
       const settled = talkTo(this.#servers[survivor]!.client).settled(runs.at(-1)!)
       if (await Promise.race([died, settled.then(() => false)])) return runs
     }
+  }
+
+  async #newestRun(): Promise<string> {
+    const { rows } = await this.database.pool.query<{ id: string }>('select id from runs order by id desc limit 1')
+    return encodeId('Run', rows[0]!.id)
   }
 
   /** After this resolves, it dies when it next reaches the point. */

@@ -24,7 +24,7 @@ function reach(point: KillPoint): void {
   if (armed === point) process.kill(process.pid, 'SIGKILL')
 }
 
-const log = createLog('fatal')
+const log = createLog('debug')
 const database = await openDatabase(process.env['DATABASE_URL']!, { log })
 const db = hookDatabase(database.pool, {
   async before(statement, parameters) {
@@ -117,7 +117,7 @@ const tools = [
 ]
 
 const app = await createApp({
-  config: readConfig({ PORT: '0', HOLDPOINT_DRAIN_MS: '5000' }),
+  config: readConfig({ PORT: '0', HOLDPOINT_DRAIN_MS: '5000', HOLDPOINT_API_KEY: process.env['HOLDPOINT_API_KEY'] }),
   database: { ...database, db },
   log,
   role: 'serve',
