@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 
-import pg from 'pg'
+import type pg from 'pg'
 
 /**
  * Settings of every connection. The operating system asks the other end for a sign of life, so that a connection whose

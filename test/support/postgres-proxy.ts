@@ -57,7 +57,7 @@ export async function startPostgresProxy(
 
   function setSilent(silent: boolean): void {
     isSilent = silent
-    for (const pair of pairs) for (const socket of pair) silent ? socket.pause() : socket.resume()
+    for (const pair of pairs) for (const socket of pair) socket[silent ? 'pause' : 'resume']()
   }
 
   return {
