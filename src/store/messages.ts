@@ -5,6 +5,7 @@ import type { Run } from '../domain/run.ts'
 import type { Reach } from '../domain/viewer.ts'
 import { isOnBranch } from './branches.ts'
 import { countRows, readPage, type Page, type PageArguments } from './page.ts'
+import { executePrepared } from './prepared.ts'
 import type { Database } from './schema.ts'
 import { isOneOfSteps, type StepKey } from './steps.ts'
 import { ofTenant } from './tenant-scope.ts'
@@ -141,7 +142,9 @@ export async function findAnswers(
   reach: Reach,
   runIds: readonly string[],
 ): Promise<Map<string, string>> {
-  const { rows } = await sql<{ run_id: string; answer: string }>`
+  const { rows } = await executePrepared(
+    db,
+    sql<{ run_id: string; answer: string }>`
     select runs.id as run_id, latest.content ->> 'text' as answer
     from runs cross join lateral (
       select content from messages
@@ -149,7 +152,8 @@ export async function findAnswers(
         and position >= runs.first_position and position < runs.next_position
       order by position desc limit 1
     ) latest
-    where ${ofTenant('runs', reach)} and runs.id = any(${runIds}::uuid[])`.execute(db)
+    where ${ofTenant('runs', reach)} and runs.id = any(${runIds}::uuid[])`,
+  )
   return new Map(rows.map((row) => [row.run_id, row.answer]))
 }
 

@@ -37,6 +37,8 @@ export async function openDatabase(
     max: poolSize,
     application_name: 'holdpoint',
     connectionTimeoutMillis: 10_000,
+    // A new connection plans every prepared statement again, so connections outlive the pauses of a normal load.
+    idleTimeoutMillis: 5 * 60_000,
     // No transaction stays open on purpose. One that does is stuck, and keeps its locks.
     idle_in_transaction_session_timeout: 60_000,
     ...keepAlive,

@@ -1,4 +1,4 @@
-import type { Kysely, QueryResult, RawBuilder, Transaction } from 'kysely'
+import type { Compilable, Kysely, QueryResult, RawBuilder, Transaction } from 'kysely'
 import pg from 'pg'
 
 import type { Database } from './schema.ts'
@@ -15,7 +15,7 @@ const mostNames = 500
  */
 export function executePrepared<Row>(
   db: Kysely<Database> | Transaction<Database>,
-  query: RawBuilder<Row>,
+  query: RawBuilder<Row> | Compilable<Row>,
 ): Promise<QueryResult<Row>> {
   const compiled = query.compile(db)
   if (names.size < mostNames && !names.has(compiled.sql)) names.set(compiled.sql, `holdpoint_${names.size}`)

@@ -7,6 +7,7 @@ import { firstIdAt } from '../util/ids.ts'
 import type { JsonObject } from '../util/json.ts'
 import { childrenNamed, tellsStatus } from './log-entries.ts'
 import { plainListLimit } from './page.ts'
+import { executePrepared } from './prepared.ts'
 import type { Database } from './schema.ts'
 import { ofTenant } from './tenant-scope.ts'
 import { toUsage } from './usage.ts'
@@ -92,10 +93,10 @@ export function toRun(row: RunRow): Run {
 }
 
 export async function findRuns(db: Kysely<Database>, reach: Reach, ids: readonly string[]): Promise<Run[]> {
-  const rows = await runsOfTenant(db, reach)
+  const query = runsOfTenant(db, reach)
     .where(sql<boolean>`runs.id = any(${ids}::uuid[])`)
     .select(runColumns)
-    .execute()
+  const { rows } = await executePrepared(db, query)
   return rows.map(toRun)
 }
 
