@@ -4,7 +4,7 @@ import { textOf } from './content.ts'
 import { timeOf } from './local-time.ts'
 import { callsOfMessage, type Message } from './message.ts'
 import { toModelContent } from './model-content.ts'
-import type { AssistantPart, ModelMessage } from './model-request.ts'
+import type { AssistantPart, ModelMessage, ModelToolReturn } from './model-request.ts'
 import type { ToolCall } from './tool-call.ts'
 
 /** A stored message with the calls of its step, if it has any. */
@@ -18,58 +18,89 @@ export interface ContextMessage {
  * turn, and all its returns one tool turn. A call shows the arguments that it ran with. Decisions about a call, and who
  * changed its arguments, are told with its return, so the message with the decisions is left out. If the agent is told
  * times, they are the stored ones: what was sent once stays the same, and prompt caches can match it.
+ *
+ * The same stored messages give the same objects, so whatever is derived from a model message can be remembered.
  */
 export function toModelMessages(
   context: readonly ContextMessage[],
   agent?: Pick<Agent, 'tellTimes' | 'timezone'>,
 ): ModelMessage[] {
-  const timed = (time: Date | null) => (agent?.tellTimes && time ? { at: timeOf(time, agent.timezone) } : {})
-  const messages: ModelMessage[] = []
-  const places: CallPlaces = new Map()
-  let turn: { readonly key: string; readonly parts: AssistantPart[] } | undefined
+  const timeZone = agent?.tellTimes ? agent.timezone : null
+  return unitsOf(context).flatMap((unit) => modelMessageOf(unit, timeZone) ?? [])
+}
 
-  for (const { message, callsOfStep } of context) {
-    const parts = assistantParts(message, callsOfStep, places)
-    if (parts.length > 0) {
-      const key = `${message.runId} ${message.stepIndex}`
-      if (turn?.key !== key) {
-        turn = { key, parts: [] }
-        messages.push({ role: 'assistant', parts: turn.parts })
-      }
-      turn.parts.push(...parts)
-      continue
-    }
+/** The stored messages that become one model message. */
+type Unit = readonly [ContextMessage, ...ContextMessage[]]
+
+function unitsOf(context: readonly ContextMessage[]): Unit[] {
+  const units: [ContextMessage, ...ContextMessage[]][] = []
+  let turn: Message | undefined
+  for (const entry of context) {
+    const { message } = entry
     if (message.type === 'APPROVAL_RESPONSE') continue
-    turn = undefined
-    if (message.type === 'USER') {
+    const isSpoken = hasAssistantParts(entry)
+    if (isSpoken && turn?.runId === message.runId && turn.stepIndex === message.stepIndex) units.at(-1)!.push(entry)
+    else units.push([entry])
+    turn = isSpoken ? message : undefined
+  }
+  return units
+}
+
+interface MadeMessage {
+  readonly unit: Unit
+  readonly timeZone: string | null
+  readonly made: ModelMessage | undefined
+}
+
+/** By the first message of the unit. Most of a context is the same in the next request. */
+const madeMessages = new WeakMap<ContextMessage, MadeMessage>()
+
+function modelMessageOf(unit: Unit, timeZone: string | null): ModelMessage | undefined {
+  const known = madeMessages.get(unit[0])
+  const isSame = known?.timeZone === timeZone && known.unit.length === unit.length
+  if (isSame && unit.every((entry, place) => entry === known.unit[place])) return known.made
+  const made = makeModelMessage(unit, timeZone)
+  madeMessages.set(unit[0], { unit, timeZone, made })
+  return made
+}
+
+function makeModelMessage(unit: Unit, timeZone: string | null): ModelMessage | undefined {
+  const [{ message, callsOfStep }] = unit
+  const timed = (time: Date | null) => (timeZone !== null && time ? { at: timeOf(time, timeZone) } : {})
+  switch (message.type) {
+    case 'USER': {
       const content = toModelContent(message.content.content, message.conversationId)
-      messages.push({ role: 'user', content, ...timed(message.createdAt) })
+      return { role: 'user', content, ...timed(message.createdAt) }
     }
-    if (message.type === 'SYSTEM')
-      messages.push({ role: 'system', text: textOf(message.content.content), ...timed(message.createdAt) })
-    if (message.type === 'SUMMARY') messages.push({ role: 'system', text: presentSummary(message.content.text) })
-    if (message.type === 'TOOL_RETURN') {
-      messages.push({
+    case 'SYSTEM':
+      return { role: 'system', text: textOf(message.content.content), ...timed(message.createdAt) }
+    case 'SUMMARY':
+      return { role: 'system', text: presentSummary(message.content.text) }
+    case 'TOOL_RETURN':
+      return {
         role: 'tool',
-        returns: callsOfStep.map((call) => {
-          const failed = message.excluded || call.result?.status !== 'SUCCESS'
-          const notes = message.excluded ? [] : notesOf(call)
-          const output = message.excluded ? withheld : (call.result?.output ?? '')
-          const content = message.excluded ? undefined : call.result?.content
-          return {
-            callId: call.providerCallId,
-            name: call.name,
-            failed,
-            output: failed && output.trim() === '' && !content ? silentFailure : output,
-            ...(content && { content: toModelContent(content, message.conversationId) }),
-            ...(notes.length > 0 && { notes }),
-            ...timed(call.finishedAt),
-          }
-        }),
-      })
+        returns: callsOfStep.map((call) => ({ ...returnOf(call, message), ...timed(call.finishedAt) })),
+      }
+    default: {
+      const parts = assistantParts(unit)
+      return parts.length > 0 ? { role: 'assistant', parts } : undefined
     }
   }
-  return messages.map((message) => inCallOrder(message, places))
+}
+
+function returnOf(call: ToolCall, { excluded, conversationId }: Message): ModelToolReturn {
+  const failed = excluded || call.result?.status !== 'SUCCESS'
+  const notes = excluded ? [] : notesOf(call)
+  const output = excluded ? withheld : (call.result?.output ?? '')
+  const content = excluded ? undefined : call.result?.content
+  return {
+    callId: call.providerCallId,
+    name: call.name,
+    failed,
+    output: failed && output.trim() === '' && !content ? silentFailure : output,
+    ...(content && { content: toModelContent(content, conversationId) }),
+    ...(notes.length > 0 && { notes }),
+  }
 }
 
 /** Replaces returns that a provider refused, because every call must have a return. */
@@ -100,36 +131,41 @@ export function unansweredInput(
   return positions
 }
 
-/** The position of each call among the calls of its step. Models repeat call ids, so ids cannot be used for this. */
-type CallPlaces = Map<AssistantPart, number>
-
-function assistantParts(message: Message, callsOfStep: readonly ToolCall[], places: CallPlaces): AssistantPart[] {
-  switch (message.type) {
-    case 'REASONING':
-      return [{ type: 'reasoning', text: message.content.text, provider: message.content.provider }]
-    case 'ASSISTANT':
-      return [{ type: 'text', text: message.content.text, provider: message.content.provider }]
-    case 'TOOL_CALL':
-    case 'APPROVAL_REQUEST':
-      return callsOfMessage(message.type, callsOfStep).map((call) => {
-        const { providerCallId: callId, name } = call
-        const part: AssistantPart = { type: 'call', callId, name, argumentsText: argumentsThatRan(call) }
-        places.set(part, call.ordinal)
-        return part
-      })
-    default:
-      return []
-  }
+function hasAssistantParts({ message, callsOfStep }: ContextMessage): boolean {
+  const { type } = message
+  if (type === 'TOOL_CALL' || type === 'APPROVAL_REQUEST') return callsOfMessage(type, callsOfStep).length > 0
+  return type === 'REASONING' || type === 'ASSISTANT'
 }
 
 /**
- * A step's calls are stored in two messages, waiting calls after the others. This restores the order in which the model
- * wrote them, which is also that of their returns.
+ * A step's calls are stored in two messages, waiting calls after the others. Here they have the order in which the
+ * model wrote them, which is also that of their returns. Models repeat call ids, so the calls' ordinals are compared.
  */
-function inCallOrder(message: ModelMessage, places: CallPlaces): ModelMessage {
-  if (message.role !== 'assistant') return message
-  const place = (part: AssistantPart) => places.get(part) ?? -1
-  return { ...message, parts: message.parts.toSorted((one, other) => place(one) - place(other)) }
+function assistantParts(unit: Unit): AssistantPart[] {
+  const said = unit.flatMap(({ message }): AssistantPart[] =>
+    message.type === 'REASONING' || message.type === 'ASSISTANT'
+      ? [
+          {
+            type: message.type === 'REASONING' ? 'reasoning' : 'text',
+            text: message.content.text,
+            provider: message.content.provider,
+          },
+        ]
+      : [],
+  )
+  const calls = unit.flatMap(({ message: { type }, callsOfStep }) =>
+    type === 'TOOL_CALL' || type === 'APPROVAL_REQUEST' ? callsOfMessage(type, callsOfStep) : [],
+  )
+  const inOrder = calls.toSorted((one, other) => one.ordinal - other.ordinal)
+  return [
+    ...said,
+    ...inOrder.map((call) => ({
+      type: 'call' as const,
+      callId: call.providerCallId,
+      name: call.name,
+      argumentsText: argumentsThatRan(call),
+    })),
+  ]
 }
 
 /** The summary as the model that continues the conversation reads it. */

@@ -34,6 +34,7 @@ export function withFileContent(
 }
 
 function replaceMedia(request: ModelRequest, replace: (part: MediaPart) => ModelContent): ModelRequest {
+  if (!request.messages.some(hasMedia)) return request
   const replaced = (content: readonly ModelContent[]) => content.map((part) => ('text' in part ? part : replace(part)))
   const messages = request.messages.map((message): ModelMessage => {
     if (!hasMedia(message)) return message

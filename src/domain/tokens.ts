@@ -2,6 +2,7 @@ import { createRequire } from 'node:module'
 
 import type * as TokenizerPackage from 'gpt-tokenizer/encoding/o200k_base'
 
+import { oncePer } from '../util/once-per.ts'
 import { weighMedia, type ModelContent } from './model-content.ts'
 import type { AssistantPart, ModelMessage, ModelRequest, ModelTool } from './model-request.ts'
 
@@ -123,6 +124,20 @@ export function weighRequest(request: ModelRequest, count: CountTokens = countTo
   const { total: characters } = sumRequest(request, (text) => text.length)
   const share = Math.min(1, countedCharacters / characters)
   return sumRequest(request, (text) => count(text, share))
+}
+
+/**
+ * An upper limit of the request's tokens, which takes no counting: a text never has more tokens than bytes. Media counts
+ * as always.
+ */
+export function mostTokensOf({ systemPrompt, tools, messages }: ModelRequest): number {
+  return byteLength(systemPrompt) + weighTools(tools, byteLength) + sum(messages, mostTokensOfMessage)
+}
+
+const mostTokensOfMessage = oncePer((message: ModelMessage) => weighMessages([message], byteLength))
+
+function byteLength(text: string): number {
+  return Buffer.byteLength(text)
 }
 
 function sumRequest(request: ModelRequest, count: (text: string) => number): RequestWeight {

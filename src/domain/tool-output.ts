@@ -25,12 +25,21 @@ export function truncateResult(result: GivenResult, charLimit: number): Omit<Too
   }
 }
 
-/** Limits each return in a model request to a fifth of the context window. Stored returns stay complete. */
+/**
+ * Limits each return in a model request to a fifth of the context window. Stored returns stay complete. Messages that
+ * need no cut are returned as they are.
+ */
 export function cutReturns(messages: readonly ModelMessage[], contextWindow: number): ModelMessage[] {
   const limit = Math.max(5_000, Math.floor(contextWindow / 5) * 4)
-  return messages.map((message) =>
-    message.role === 'tool' ? { ...message, returns: message.returns.map((one) => cutReturn(one, limit)) } : message,
-  )
+  return messages.map((message) => {
+    if (message.role !== 'tool' || message.returns.every((one) => lengthOf(one) <= limit)) return message
+    return { ...message, returns: message.returns.map((one) => cutReturn(one, limit)) }
+  })
+}
+
+function lengthOf({ output, content = [] }: ModelToolReturn): number {
+  const inParts = content.reduce((total, part) => total + ('text' in part ? part.text.length : 0), 0)
+  return Math.max(output.length, inParts)
 }
 
 function cutReturn(one: ModelToolReturn, limit: number): ModelToolReturn {

@@ -6,9 +6,10 @@ import type { RunState } from '../domain/run-state.ts'
 import { hasEnded } from '../domain/run.ts'
 import type { ToolCall } from '../domain/tool-call.ts'
 import { announceCheckpoint, announceEnd } from '../live/announce.ts'
-import { isCheckpointStored, writeCheckpoint, writeLoneEnd } from '../store/checkpoint.ts'
+import { isCheckpointStored, writeCheckpoint, writeLoneEnd, type StoredCheckpoint } from '../store/checkpoint.ts'
 import { CheckpointRefusedError, storeEnd } from '../store/end-run.ts'
 import { insertFiles } from '../store/files.ts'
+import type { Configuration } from '../store/load-run.ts'
 import { lockRun, type LockedRun } from '../store/lock-run.ts'
 import { findRunHold } from '../store/runs.ts'
 import type { Database } from '../store/schema.ts'
@@ -36,6 +37,8 @@ export interface Committed {
   readonly state: RunState
   readonly effect: Effect
   readonly checkpoint: Checkpoint
+  /** The agent's settings as of this checkpoint, if the model is asked next and they were read with it. */
+  readonly configuration?: Configuration | undefined
 }
 
 /**
@@ -56,7 +59,10 @@ export async function commit(
     change(draft)
     const effect = advance(draft)
     const checkpoint = draft.checkpoint()
-    if (await storeWhileDriving(context, checkpoint, letGo)) return { state: draft.state, effect, checkpoint }
+    // A statement does not see the blocks that it changes.
+    const withConfiguration = effect.type === 'call model' && checkpoint.blocks.length === 0
+    const stored = await storeWhileDriving(context, checkpoint, { letGo, withConfiguration })
+    if (stored) return { state: draft.state, effect, checkpoint, configuration: stored.configuration }
     const known = state.run.cancelRequestedAt
     const current = state
     state = await whileDriving(letGo, () => refreshCancel(context, current))
@@ -72,17 +78,17 @@ export async function commit(
 export function storeWhileDriving(
   context: EngineContext,
   checkpoint: Checkpoint,
-  letGo: AbortSignal,
-): Promise<boolean> {
+  { letGo, withConfiguration = false }: { readonly letGo: AbortSignal; readonly withConfiguration?: boolean },
+): Promise<StoredCheckpoint | undefined> {
   let isInDoubt = false
   return whileDriving(letGo, async () => {
     if (isInDoubt && (await isCheckpointStored(context.db, checkpoint))) {
       // If this run ended, the answer that names the next run was lost with the connection.
       announceCheckpoint(context, checkpoint, { mayHaveFreed: true })
-      return true
+      return { nextRunId: null }
     }
     isInDoubt = true
-    return store(context, checkpoint)
+    return store(context, checkpoint, { withConfiguration })
   })
 }
 
@@ -113,31 +119,35 @@ async function refreshCancel(context: EngineContext, state: RunState): Promise<R
 
 type StoreContext = Pick<EngineContext, 'db' | 'hub' | 'ids' | 'work'>
 
-/** Stores a checkpoint and announces it. Returns false if the run has changed since the checkpoint was made. */
-async function store(context: StoreContext, checkpoint: Checkpoint): Promise<boolean> {
+/** Stores a checkpoint and announces it. Returns undefined if the run has changed since the checkpoint was made. */
+async function store(
+  context: StoreContext,
+  checkpoint: Checkpoint,
+  { withConfiguration = false } = {},
+): Promise<StoredCheckpoint | undefined> {
   const ends = hasEnded(checkpoint.after.status)
   // These checkpoints also change the conversation or add files to it, so both rows are locked before anything is read.
   const { files } = checkpoint
   if (ends || checkpoint.context || files.length > 0) {
     const isLone = ends && checkpoint.after.kind !== 'SLEEPTIME' && files.length === 0
-    if (isLone && (await storeLoneEnd(context, checkpoint))) return true
+    const ended = isLone && (await storeLoneEnd(context, checkpoint))
+    if (ended) return ended
     return transact(context, async (trx, afterCommit) => {
       const locked = await lockRun(trx, checkpoint.after.id)
-      if (!locked) return false
+      if (!locked) return undefined
       await insertFiles(trx, checkpoint.after, files, { now: checkpoint.at, expiresAt: null })
-      await storeIn(context, { trx, afterCommit, locked }, checkpoint)
-      return true
-    }).catch(falseIfRefused)
+      return storeIn(context, { trx, afterCommit, locked }, checkpoint)
+    }).catch(undefinedIfRefused)
   }
-  const stored = await writeCheckpoint(context.db, checkpoint)
+  const stored = await writeCheckpoint(context.db, checkpoint, { withConfiguration })
   if (stored) announceCheckpoint(context, checkpoint)
-  return stored !== undefined
+  return stored
 }
 
-async function storeLoneEnd(context: StoreContext, checkpoint: Checkpoint): Promise<boolean> {
+async function storeLoneEnd(context: StoreContext, checkpoint: Checkpoint): Promise<StoredCheckpoint | undefined> {
   const stored = await writeLoneEnd(context.db, checkpoint)
   if (stored) announceCheckpoint(context, checkpoint, { mayHaveFreed: stored.nextRunId !== null })
-  return stored !== undefined
+  return stored
 }
 
 /** A transaction that holds the locks of a run and its conversation. */
@@ -152,17 +162,18 @@ export async function storeIn(
   context: StoreContext,
   { trx, afterCommit, locked }: LockingTransaction,
   checkpoint: Checkpoint,
-): Promise<void> {
+): Promise<StoredCheckpoint> {
   if (hasEnded(checkpoint.after.status)) {
     const end = await storeEnd(trx, checkpoint, { ids: context.ids, locked })
     afterCommit(() => announceEnd(context, end))
-    return
+    return end
   }
-  if (!(await writeCheckpoint(trx, checkpoint))) throw new CheckpointRefusedError(checkpoint.after.id)
+  const stored = await writeCheckpoint(trx, checkpoint)
+  if (!stored) throw new CheckpointRefusedError(checkpoint.after.id)
   afterCommit(() => announceCheckpoint(context, checkpoint))
+  return stored
 }
 
-export function falseIfRefused(error: unknown): false {
+export function undefinedIfRefused(error: unknown): undefined {
   if (!(error instanceof CheckpointRefusedError)) throw error
-  return false
 }

@@ -1,5 +1,6 @@
 import type { ContextMessage } from '../domain/context.ts'
 import type { ContextBounds } from '../domain/draft.ts'
+import { oncePer } from '../util/once-per.ts'
 
 /** A conversation's context as it was when this process last drove one of its runs. */
 export interface CachedContext {
@@ -45,19 +46,10 @@ export class ContextCache {
 }
 
 /** Each message is measured once: messages do not change, and most of a context is the same in the next turn. */
-const sizes = new WeakMap<ContextMessage, number>()
+const sizeOfMessage = oncePer((entry: ContextMessage) => 500 + JSON.stringify(entry).length)
 
 function sizeOf(messages: readonly ContextMessage[]): number {
-  let total = 0
-  for (const entry of messages) {
-    let size = sizes.get(entry)
-    if (size === undefined) {
-      size = 500 + JSON.stringify(entry).length
-      sizes.set(entry, size)
-    }
-    total += size
-  }
-  return total
+  return messages.reduce((total, entry) => total + sizeOfMessage(entry), 0)
 }
 
 /** Whether the conversation's context still starts with the cached one. */

@@ -13,7 +13,7 @@ import { describeUnreadable, filesToLoad, withFileContent } from '../domain/read
 import type { ModelRequest } from '../domain/model-request.ts'
 import { contextWindowOf } from '../domain/model.ts'
 import { hasEnded } from '../domain/run.ts'
-import { weighRequest } from '../domain/tokens.ts'
+import { mostTokensOf, weighRequest } from '../domain/tokens.ts'
 import { announcedNeed } from '../domain/tool-call-need.ts'
 import type { ToolCall } from '../domain/tool-call.ts'
 import type { ClaimedRun } from '../store/claim-runs.ts'
@@ -64,7 +64,7 @@ class RunDriver {
   readonly #stopListening: () => void
   readonly #tools: RunningTools
   #committed: Committed
-  /** The configuration that the claim loaded, until the first step has used it. */
+  /** The configuration that was read with the claim or the last checkpoint, until a step has used it. */
   #fresh: Configuration | undefined
   /** The versions of the blocks that the model was last shown. */
   readonly #seenBlocks = new Map<string, number>()
@@ -158,8 +158,8 @@ class RunDriver {
     // Content that the model cannot read counts only as the words that describe it.
     const readable = describeUnreadable(request, catalog.capabilitiesOf(request.model))
     const weigh = () => weighRequest(readable, this.#context.countTokens)
-    // A text never has more tokens than bytes. Most contexts are far below the limit, so their tokens need no counting.
-    if (weighRequest(readable, byteLength).total > window * compactAbove) {
+    // Most contexts are far below the limit, so their tokens need no counting.
+    if (mostTokensOf(readable) > window * compactAbove) {
       const weight = weigh()
       if (weight.total > window * compactAbove) {
         const { moved, failure } = await this.#compact({ window, fixed: weight.systemPrompt + weight.tools })
@@ -209,6 +209,7 @@ class RunDriver {
     const { agent, run } = this.#state
     const configuration =
       this.#fresh ?? (await whileDriving(letGo, () => loadConfiguration(db, agent.id, run.memoryConversationId)))
+    // What was read with a checkpoint serves the step that the checkpoint started, and only its first attempt.
     this.#fresh = undefined
     if (!configuration) throw new LeaseLostError(this.#runId)
     const { blocks, ...current } = configuration
@@ -336,14 +337,11 @@ class RunDriver {
       change(draft)
     }
     this.#committed = await commit(this.#context, this.#state, counted, this.#worker)
+    this.#fresh = this.#committed.configuration
     this.#spent = this.#spent.slice(spent.length)
     this.#worker.onProgress?.()
     this.#history?.push(...newMessages(this.#state, this.#committed.checkpoint))
   }
-}
-
-function byteLength(text: string): number {
-  return Buffer.byteLength(text)
 }
 
 /** The messages of a checkpoint, as a reload would return them. */

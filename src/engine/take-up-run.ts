@@ -16,7 +16,7 @@ import { lockRun } from '../store/lock-run.ts'
 import type { Database } from '../store/schema.ts'
 import { listUnreadConversations } from '../store/sleeptime-material.ts'
 import { transact } from '../store/transact.ts'
-import { falseIfRefused, LeaseLostError, storeWhileDriving, storeIn, type Committed } from './commit.ts'
+import { LeaseLostError, storeIn, storeWhileDriving, undefinedIfRefused, type Committed } from './commit.ts'
 import type { EngineContext } from './engine-context.ts'
 import type { DrivingWorker } from './driving-worker.ts'
 import { whileDriving } from './while-driving.ts'
@@ -59,7 +59,7 @@ async function takeUpLoadedRun(
   } else takeUp(draft)
   const effect = advance(draft)
   const checkpoint = draft.checkpoint()
-  const stored = await storeWhileDriving(context, checkpoint, letGo)
+  const stored = await storeWhileDriving(context, checkpoint, { letGo })
   return stored ? { committed: { state: draft.state, effect, checkpoint }, loaded } : undefined
 }
 
@@ -73,10 +73,10 @@ function isUnreadSleeptime(run: DrivenRun): boolean {
  * creates another one, or its messages are read here.
  */
 async function takeUpSleeptimeRun(context: EngineContext, { id, lease }: DrivenRun): Promise<TakenRun | undefined> {
-  const taken = await transact(context, async (trx, afterCommit): Promise<TakenRun | false> => {
+  return transact(context, async (trx, afterCommit): Promise<TakenRun | undefined> => {
     const locked = await lockRun(trx, id)
     const loaded = locked && (await loadRun(trx, id))
-    if (!loaded || loaded.state.run.lease !== lease || !isUnreadSleeptime(loaded.state.run)) return false
+    if (!loaded || loaded.state.run.lease !== lease || !isUnreadSleeptime(loaded.state.run)) return undefined
     const draft = new Draft(loaded.state, context)
     takeUp(draft)
     const hasInput = await addUnread(context, trx, draft, loaded.blocks)
@@ -86,8 +86,7 @@ async function takeUpSleeptimeRun(context: EngineContext, { id, lease }: DrivenR
     const checkpoint = draft.checkpoint()
     await storeIn(context, { trx, afterCommit, locked }, checkpoint)
     return { committed: { state: draft.state, effect, checkpoint }, loaded }
-  }).catch(falseIfRefused)
-  return taken || undefined
+  }).catch(undefinedIfRefused)
 }
 
 async function addUnread(

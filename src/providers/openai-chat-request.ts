@@ -7,6 +7,7 @@ import type {
 
 import type { ModelContent } from '../domain/model-content.ts'
 import type { AssistantPart, ModelMessage, ModelRequest, ModelToolReturn, ToolChoice } from '../domain/model-request.ts'
+import { oncePer } from '../util/once-per.ts'
 import { modelName } from './models.ts'
 import { effortOf, isOpenaiModel, isReasoningModel, takesParallelSwitch } from './openai-model.ts'
 import { ownData } from './reasoning.ts'
@@ -72,9 +73,11 @@ function messagesOf(request: ModelRequest): ChatCompletionMessageParam[] {
   const lastUser = messages.findLastIndex(({ role }) => role === 'user')
   return [
     ...(prompt !== '' ? [{ role: 'system' as const, content: prompt }] : []),
-    ...messages.flatMap((message, place) =>
-      place < head.length ? [] : messageOf(message, request, { current: place > lastUser }),
-    ),
+    ...messages
+      .slice(head.length)
+      .flatMap((message, place) =>
+        place + head.length > lastUser ? messageOf(message, request) : pastMessageOf(message),
+      ),
   ]
 }
 
@@ -85,18 +88,18 @@ function systemPromptOf(request: ModelRequest): string {
   return isTold ? request.systemPrompt : promptWithSchema(request)
 }
 
-function messageOf(
-  message: ModelMessage,
-  request: ModelRequest,
-  { current }: { readonly current: boolean },
-): ChatCompletionMessageParam[] {
+/** Messages before the last one of a user are the same in every request. */
+const pastMessageOf = oncePer((message: ModelMessage) => messageOf(message, null))
+
+/** `request` is null for messages before the last one of a user. */
+function messageOf(message: ModelMessage, request: ModelRequest | null): ChatCompletionMessageParam[] {
   switch (message.role) {
     case 'user':
       return [{ role: 'user', content: contentOf(message.content) }]
     case 'system':
       return [{ role: 'system', content: message.text }]
     case 'assistant':
-      return assistantOf(message.parts, request, { current })
+      return assistantOf(message.parts, request)
     case 'tool':
       return [
         ...message.returns.map((one) => ({
@@ -134,21 +137,22 @@ function partOf(part: ModelContent): ChatCompletionContentPart {
 
 function assistantOf(
   parts: readonly AssistantPart[],
-  request: ModelRequest,
-  { current }: { readonly current: boolean },
+  request: ModelRequest | null,
 ): ChatCompletionAssistantMessageParam[] {
   const text = parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n')
   const calls = parts.flatMap((part) => (part.type === 'call' ? [part] : []))
   if (text === '' && calls.length === 0) return []
   // Servers that have this field want it back while the calls of that answer are being answered, and only then.
   const thought = parts.flatMap((part) =>
-    part.type === 'reasoning' && ownData(part, request)?.['field'] === 'reasoning_content' ? [part.text] : [],
+    part.type === 'reasoning' && request && ownData(part, request)?.['field'] === 'reasoning_content'
+      ? [part.text]
+      : [],
   )
   return [
     {
       role: 'assistant',
       content: text === '' ? null : text,
-      ...(current && calls.length > 0 && thought.length > 0 && { reasoning_content: thought.join('\n') }),
+      ...(calls.length > 0 && thought.length > 0 && { reasoning_content: thought.join('\n') }),
       ...(calls.length > 0 && {
         tool_calls: calls.map(({ callId, name, argumentsText: text }) => ({
           id: callId,

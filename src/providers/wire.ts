@@ -7,7 +7,8 @@ import { isJsonObject, storableJson, type Json, type JsonObject } from '../util/
 
 /**
  * The exchange with ids and names that a provider accepts. Ids come from the model that made the call: another provider
- * may refuse their characters or their length, and models repeat them. The same exchange always gets the same ids.
+ * may refuse their characters or their length, and models repeat them. The same exchange always gets the same ids. Messages that
+ * need no change are returned as they are.
  */
 export function withWireIds(messages: readonly ModelMessage[], maxLength: number): ModelMessage[] {
   const used = new Map<string, number>()
@@ -30,25 +31,32 @@ export function withWireIds(messages: readonly ModelMessage[], maxLength: number
     const ids = turn.get(part.callId)
     if (ids) ids.push(callId)
     else turn.set(part.callId, [callId])
-    return { ...part, callId, name: wireName(part.name) }
+    const name = wireName(part.name)
+    return callId === part.callId && name === part.name ? part : { ...part, callId, name }
   }
 
   return messages.map((message) => {
     if (message.role === 'assistant') {
       turn = new Map()
-      return { ...message, parts: message.parts.map(wirePart) }
+      const parts = message.parts.map(wirePart)
+      return isSame(parts, message.parts) ? message : { ...message, parts }
     }
+    if (message.role === 'tool') {
+      const returns = message.returns.map((result) => {
+        const callId = turn.get(result.callId)?.shift() ?? newId(result.callId)
+        const name = wireName(result.name)
+        return callId === result.callId && name === result.name ? result : { ...result, callId, name }
+      })
+      return isSame(returns, message.returns) ? message : { ...message, returns }
+    }
+    if (message.at === undefined) return message
     if (message.role === 'user') return { ...message, content: withTime(message.content, message.at) }
-    if (message.role === 'system') return { ...message, text: [...timeLine(message.at), message.text].join('\n') }
-    return {
-      ...message,
-      returns: message.returns.map((result) => ({
-        ...result,
-        callId: turn.get(result.callId)?.shift() ?? newId(result.callId),
-        name: wireName(result.name),
-      })),
-    }
+    return { ...message, text: [...timeLine(message.at), message.text].join('\n') }
   })
+}
+
+function isSame<Item>(items: readonly Item[], others: readonly Item[]): boolean {
+  return items.every((item, place) => item === others[place])
 }
 
 /** No format has a field for the time of a message, so it is written in front of the text. */

@@ -12,6 +12,7 @@ import {
   changeSteps,
   lockUnchangedBlocks,
 } from './checkpoint-rows.ts'
+import { configurationOf, toConfiguration, type Configuration, type ConfigurationRow } from './load-run.ts'
 import { packEntries } from './log-entries.ts'
 import { executePrepared } from './prepared.ts'
 import type { Database } from './schema.ts'
@@ -21,6 +22,8 @@ import { storedCost } from './usage.ts'
 export interface StoredCheckpoint {
   /** The run that holds the conversation now, if the checkpoint ended a run and another was waiting. */
   readonly nextRunId: string | null
+  /** The agent's settings for the step that the checkpoint starts. Undefined unless they were asked for. */
+  readonly configuration?: Configuration | undefined
 }
 
 /**
@@ -31,12 +34,16 @@ export interface StoredCheckpoint {
  * Everything that decides is on the run's row, which the statement locks, so it needs no transaction. Only if it also
  * changes the conversation, because a run ends or the context was compacted, must the caller hold the locks (`lockRun`)
  * before the statement starts.
+ *
+ * `withConfiguration` also reads the agent's settings, as they were when the statement started: without the blocks that
+ * the checkpoint itself changes.
  */
 export function writeCheckpoint(
   db: Kysely<Database> | Transaction<Database>,
   checkpoint: Checkpoint,
+  { withConfiguration = false } = {},
 ): Promise<StoredCheckpoint | undefined> {
-  return write(db, checkpoint, { takesLocks: false })
+  return write(db, checkpoint, { takesLocks: false, withConfiguration })
 }
 
 /**
@@ -44,13 +51,13 @@ export function writeCheckpoint(
  * agents work for the run's agent: starting their runs takes more than one statement.
  */
 export function writeLoneEnd(db: Kysely<Database>, checkpoint: Checkpoint): Promise<StoredCheckpoint | undefined> {
-  return write(db, checkpoint, { takesLocks: true })
+  return write(db, checkpoint, { takesLocks: true, withConfiguration: false })
 }
 
 async function write(
   db: Kysely<Database> | Transaction<Database>,
   checkpoint: Checkpoint,
-  { takesLocks }: { readonly takesLocks: boolean },
+  { takesLocks, withConfiguration }: { readonly takesLocks: boolean; readonly withConfiguration: boolean },
 ): Promise<StoredCheckpoint | undefined> {
   const { before, after, blocks, entries, at } = checkpoint
   const ends = hasEnded(after.status)
@@ -81,11 +88,14 @@ async function write(
   ].filter((part): part is RawBuilder<unknown> => Boolean(part))
   const { rows } = await executePrepared(
     db,
-    sql<{ next_run_id: string | null }>`
+    sql<{ next_run_id: string | null } & Partial<ConfigurationRow>>`
       with ${sql.join(parts)}
-      select ${ends ? sql`(select next_run_id from released)` : sql`null::uuid`} as next_run_id from run`,
+      select ${ends ? sql`(select next_run_id from released)` : sql`null::uuid`} as next_run_id
+        ${withConfiguration ? sql`, ${configurationColumns(after)}` : sql``}
+      from run`,
   )
-  return rows[0] && { nextRunId: rows[0].next_run_id }
+  const row = rows[0]
+  return row && { nextRunId: row.next_run_id, configuration: row.agent && toConfiguration(row as ConfigurationRow) }
 }
 
 /** Whether exactly this checkpoint was committed, for a writer that lost the connection before it got the result. */
@@ -130,6 +140,10 @@ function lockConversation({ conversationId }: DrivenRun) {
 
 function hasSleeptime({ agentId }: DrivenRun) {
   return sql`exists (select from sleeptime_groups where agent_id = ${agentId})`
+}
+
+function configurationColumns({ agentId, memoryConversationId }: DrivenRun) {
+  return configurationOf(sql`${agentId}::uuid`, sql`${memoryConversationId}::uuid`)
 }
 
 function excludeMessages(positions: readonly number[]) {

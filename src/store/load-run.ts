@@ -36,7 +36,7 @@ export interface LoadedRun {
   readonly holds: boolean
 }
 
-interface ConfigurationRow {
+export interface ConfigurationRow {
   readonly agent: JsonRow
   readonly tools: readonly JsonRow[]
   readonly blocks: readonly JsonRow[]
@@ -126,7 +126,8 @@ export async function loadConfiguration(
   return rows[0] && toConfiguration(rows[0])
 }
 
-function configurationOf(agentId: RawBuilder<unknown>, conversationId: RawBuilder<unknown>) {
+/** The columns of a `ConfigurationRow`. */
+export function configurationOf(agentId: RawBuilder<unknown>, conversationId: RawBuilder<unknown>) {
   return sql`
     (select to_jsonb(a) from agents a where a.id = ${agentId}) as agent,
     coalesce((select jsonb_agg(to_jsonb(tools) || jsonb_build_object('agent_tool_id', agent_tools.id,
@@ -140,7 +141,7 @@ function configurationOf(agentId: RawBuilder<unknown>, conversationId: RawBuilde
       where agent_blocks.agent_id = ${agentId}), '[]') as blocks`
 }
 
-function toConfiguration(row: ConfigurationRow): Configuration {
+export function toConfiguration(row: ConfigurationRow): Configuration {
   const agent = toAgent(fromJsonRow<'agents'>(row.agent))
   return {
     agent,

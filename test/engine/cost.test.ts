@@ -11,7 +11,7 @@ test(
     const short = await measureTurns({ turns, history: 10 })
     const long = await measureTurns({ turns, history: 100_000 })
     for (const { statements, walBytes } of [short, long]) {
-      expect(statements).toBeLessThanOrEqual(7)
+      expect(statements).toBeLessThanOrEqual(6)
       expect(walBytes).toBeLessThanOrEqual(7_168)
     }
     expect(Math.abs(long.statements / short.statements - 1)).toBeLessThan(0.2)

@@ -13,7 +13,7 @@ import { hasEnded, noUsage, storedRunStatuses, transitions } from '../../src/dom
 import { takeUp } from '../../src/domain/take-up.ts'
 import { admitRun } from '../../src/store/admission.ts'
 import { writeCheckpoint } from '../../src/store/checkpoint.ts'
-import { loadRun } from '../../src/store/load-run.ts'
+import { loadConfiguration, loadRun } from '../../src/store/load-run.ts'
 import { insertWorker } from '../../src/store/workers.ts'
 import { defineTool } from '../../src/tools/registry.ts'
 import { createEngineGround, type EngineGround } from '../support/engine-ground.ts'
@@ -118,6 +118,18 @@ test('[ENG8] a checkpoint writes nothing if the run has changed since it was loa
     .selectAll()
     .executeTakeFirstOrThrow()
   expect(conversation).toMatchObject({ active_run_id: runId, next_position: 1 })
+})
+
+test('[ENG61] a checkpoint reads the settings for the step that it starts, as a separate read would', async () => {
+  const { db } = ground.database
+  const state = await load(await admit())
+  const draft = new Draft(state, ground.process())
+  takeUp(draft)
+  advance(draft)
+  await db.updateTable('agents').set({ instructions: 'New.' }).where('id', '=', state.agent.id).execute()
+  const stored = await writeCheckpoint(db, draft.checkpoint(), { withConfiguration: true })
+  expect(stored?.configuration?.agent.instructions).toBe('New.')
+  expect(stored?.configuration).toEqual(await loadConfiguration(db, state.agent.id, state.run.memoryConversationId))
 })
 
 /** What happens next to a run. Each applies to some states and is skipped in others. */
