@@ -8,7 +8,7 @@ import { costOf } from '../domain/price.ts'
 import { noUsage, type TokenCounts } from '../domain/run.ts'
 import { weighRequest } from '../domain/tokens.ts'
 import type { ToolCallNeed } from '../domain/tool-call.ts'
-import { noLongerNeeded } from '../util/abort.ts'
+import { noLongerNeeded, onAbort } from '../util/abort.ts'
 import { storableJson, storableText } from '../util/json.ts'
 import type { EngineContext } from './engine-context.ts'
 import { SilentModelError, withIdleLimit } from './idle-limit.ts'
@@ -37,9 +37,9 @@ export async function callModel(
   const measure = new RequestMeasure(context, request, live)
   // Closes the connection however this ends. A provider that hangs would not notice otherwise.
   const connection = new AbortController()
-  const either = AbortSignal.any([signal, connection.signal])
+  const stopListening = onAbort(signal, (reason) => connection.abort(reason))
   try {
-    const parts = withIdleLimit(openStream(context, request, either), context.modelIdleMs, signal)
+    const parts = withIdleLimit(openStream(context, request, connection.signal), context.modelIdleMs, signal)
     const writer = new ItemWriter(context, live, needOf)
     const end = await readAnswer(context, runId, parts, { writer, measure, signal })
     if (end?.type === 'finish') {
@@ -56,6 +56,7 @@ export async function callModel(
   } catch (error) {
     if (!signal.aborted) return { outcome: 'failure', ...failureOf(context, runId, error), measured: measure.taken() }
   } finally {
+    stopListening()
     connection.abort(noLongerNeeded)
   }
   return { outcome: 'aborted', items: live.items, measured: measure.taken({ aborted: true }) }

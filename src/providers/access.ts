@@ -58,7 +58,8 @@ function mayPass({ status, headers }: Response): boolean {
 
 /** The SDKs number their attempts in a header. */
 function logRetry(headers: RequestInit['headers']): void {
-  const retry = Number(new Headers(headers).get('x-stainless-retry-count') ?? 0)
+  const given = headers instanceof Headers ? headers : new Headers(headers)
+  const retry = Number(given.get('x-stainless-retry-count') ?? 0)
   if (retry > 0) currentLog()?.warn({ retry }, 'a request to a model failed and is retried')
 }
 

@@ -23,7 +23,7 @@ interface Counts {
 type Block = RawContentBlockStartEvent['content_block']
 
 /** Each block has an index in the message, and events of its own for its start, its deltas and its end. */
-export async function* readMessage(
+export function readMessage(
   events: AsyncIterable<RawMessageStreamEvent>,
   request: Pick<ModelRequest, 'model' | 'exchange'>,
 ): AsyncGenerator<ModelPart, void> {
@@ -32,7 +32,7 @@ export async function* readMessage(
   let counts: Counts = {}
   let stop: { readonly reason: string; readonly details: string | null } | undefined
 
-  yield* readEvents(events, request, function* (event): Generator<ModelPart, void> {
+  return readEvents(events, request, function* (event): Generator<ModelPart, void> {
     switch (event.type) {
       case 'message_start':
         counts = event.message.usage ?? {}

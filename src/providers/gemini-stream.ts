@@ -12,14 +12,14 @@ import { writtenArguments } from './wire.ts'
  * complete. The signature of a call is kept with the thought or the text before it, because calls have no place for
  * provider data.
  */
-export async function* readContent(
+export function readContent(
   events: AsyncIterable<GenerateContentResponse>,
   request: Pick<ModelRequest, 'model' | 'exchange'>,
 ): AsyncGenerator<ModelPart, void> {
   const reader = new ContentReader(request.model)
   const counts: GenerateContentResponseUsageMetadata = {}
   let stop: Candidate | undefined
-  yield* readEvents(withoutTransport(events), request, function* (event): Generator<ModelPart, void> {
+  const read = function* (event: GenerateContentResponse): Generator<ModelPart, void> {
     Object.assign(counts, event.usageMetadata)
     if (event.promptFeedback?.blockReason) {
       yield withheld(event.promptFeedback.blockReason)
@@ -29,10 +29,9 @@ export async function* readContent(
     for (const part of candidate?.content?.parts ?? []) yield* reader.read(part)
     if (event.usageMetadata) yield { type: 'usage', usage: usageOf(counts) }
     if (candidate?.finishReason) stop = candidate
-  })
-  if (!stop) return
-  yield* reader.close()
-  yield endOf(stop, counts)
+  }
+  const end = (): ModelPart[] => (stop ? [...reader.close(), endOf(stop, counts)] : [])
+  return readEvents(withoutTransport(events), request, read, end)
 }
 
 /** The SDK adds the headers of the response to every event. */

@@ -22,7 +22,7 @@ interface ContentPart {
 }
 
 /** The format has no items, so text, reasoning and calls are told apart here by their order. */
-export async function* readChat(
+export function readChat(
   chunks: AsyncIterable<ChatCompletionChunk>,
   request: Pick<ModelRequest, 'model' | 'exchange'>,
 ): AsyncGenerator<ModelPart, void> {
@@ -31,7 +31,7 @@ export async function* readChat(
   let finishReason: string | null = null
   let usage: TokenCounts = noUsage
 
-  yield* readEvents(chunks, request, ({ choices, usage: counted }) => {
+  const read = ({ choices, usage: counted }: ChatCompletionChunk): ModelPart[] => {
     // The counts arrive last, in a separate chunk after the finish reason. Some servers send them with every chunk.
     if (counted) usage = usageOf(counted)
     const [choice] = choices ?? []
@@ -40,13 +40,15 @@ export async function* readChat(
       ...(counted && finishReason === null ? [{ type: 'usage' as const, usage }] : []),
       ...(choice?.delta ? answer.read(choice.delta) : []),
     ]
-  })
-  if (finishReason === null) return
-  if (finishReason === 'content_filter') {
-    return yield unusable('The model provider withheld the answer.', 'content_filter', { retryable: false })
   }
-  yield* answer.end()
-  yield { type: 'finish', reason: finishReason === 'length' ? 'length' : 'end', usage }
+  const end = (): ModelPart[] => {
+    if (finishReason === null) return []
+    if (finishReason === 'content_filter') {
+      return [unusable('The model provider withheld the answer.', 'content_filter', { retryable: false })]
+    }
+    return [...answer.end(), { type: 'finish', reason: finishReason === 'length' ? 'length' : 'end', usage }]
+  }
+  return readEvents(chunks, request, read, end)
 }
 
 class ChatAnswer {

@@ -12,7 +12,7 @@ import { unusable } from './errors.ts'
 import { readEvents } from './read-events.ts'
 
 /** Items of an answer are identified by their index. Each has events for its start, its deltas and its end. */
-export async function* readResponse(
+export function readResponse(
   events: AsyncIterable<ResponseStreamEvent>,
   request: Pick<ModelRequest, 'model' | 'exchange'>,
 ): AsyncGenerator<ModelPart, void> {
@@ -26,7 +26,7 @@ export async function* readResponse(
   /** The summary of one reasoning item comes in several texts, which are joined by blank lines. */
   const summaries = new Map<string, number>()
 
-  yield* readEvents(events, request, function* (event): Generator<ModelPart, void> {
+  return readEvents(events, request, function* (event): Generator<ModelPart, void> {
     switch (event.type) {
       case 'response.output_item.added':
         if (event.item.type === 'function_call') {

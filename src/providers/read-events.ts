@@ -3,7 +3,7 @@ import { isJsonObject } from '../util/json.ts'
 import { UnfitPieceError } from './errors.ts'
 
 /**
- * The parts that `read` makes of each event. An event without content becomes a sign of life. Readers trust the SDKs'
+ * The parts that `read` makes of each event, then those of `end`. An event without content becomes a sign of life. Readers trust the SDKs'
  * types, which are not checked at run time: an event of another shape makes them throw a TypeError, which fails the
  * request.
  */
@@ -11,13 +11,17 @@ export async function* readEvents<Event>(
   events: AsyncIterable<Event>,
   { exchange }: Pick<ModelRequest, 'exchange'>,
   read: (event: Event) => Iterable<ModelPart>,
+  end: () => Iterable<ModelPart> = () => [],
 ): AsyncGenerator<ModelPart, void> {
   for await (const event of events) {
     if (!isJsonObject(event)) throw new UnfitPieceError()
     exchange?.received(event)
     const parts = partsOf(event, read)
-    yield* parts.length > 0 ? parts : [{ type: 'alive' as const }]
+    // Not `yield*`, which wraps every part in more promises. There are as many parts as tokens.
+    for (const part of parts) yield part
+    if (parts.length === 0) yield { type: 'alive' }
   }
+  for (const part of end()) yield part
 }
 
 function partsOf<Event>(event: Event, read: (event: Event) => Iterable<ModelPart>): ModelPart[] {
