@@ -6,7 +6,7 @@ import type { Step } from '../domain/step.ts'
 import type { ToolCall } from '../domain/tool-call.ts'
 import { storedResult } from './tool-calls.ts'
 import { storedCost } from './usage.ts'
-import { givenRows, listColumns, setColumns } from './record-rows.ts'
+import { givenRows, listColumns, listGiven, setColumns } from './record-rows.ts'
 
 /** The parts of a checkpoint's statement that write rows. Each writes only if `run`, the update of the run, did. */
 
@@ -55,7 +55,7 @@ export function addMessages(messages: readonly PositionedMessage[], at: Date) {
   }))
   return sql`
     insert into messages (conversation_id, run_hold, created_at, ${listColumns(messageColumns)})
-    select run.conversation_id, run.hold, ${at}, ${listColumns(messageColumns, 'given.')}
+    select run.conversation_id, run.hold, ${at}, ${listGiven(messageColumns)}
     from run, ${givenRows(messageColumns, rows)}`
 }
 
@@ -83,7 +83,7 @@ const stepColumns = { index: 'integer', created_at: 'timestamptz', ...changingSt
 export function addSteps(steps: readonly Step[]) {
   return sql`
     insert into steps (run_id, ${listColumns(stepColumns)})
-    select run.id, ${listColumns(stepColumns, 'given.')} from run, ${givenRows(stepColumns, steps.map(stepRow))}`
+    select run.id, ${listGiven(stepColumns)} from run, ${givenRows(stepColumns, steps.map(stepRow))}`
 }
 
 export function changeSteps(steps: readonly Step[]) {
@@ -160,7 +160,7 @@ export function addCalls(calls: readonly ToolCall[]) {
   }))
   return sql`
     insert into tool_calls (run_id, ${listColumns(callColumns)})
-    select run.id, ${listColumns(callColumns, 'given.')} from run, ${givenRows(callColumns, rows)}`
+    select run.id, ${listGiven(callColumns)} from run, ${givenRows(callColumns, rows)}`
 }
 
 const changedCallColumns = { id: 'uuid', ...changingCallColumns }

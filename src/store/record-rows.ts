@@ -1,5 +1,7 @@
 import { sql, type RawBuilder } from 'kysely'
 
+import { oncePer } from '../util/once-per.ts'
+
 /** The columns of the rows that one statement writes, with their types. */
 export type RecordColumns = Readonly<Record<string, string>>
 
@@ -8,24 +10,34 @@ export type RecordColumns = Readonly<Record<string, string>>
  * rows.
  */
 export function givenRows(columns: RecordColumns, rows: readonly object[]): RawBuilder<unknown> {
-  const definition = Object.entries(columns).map(([name, type]) => `${name} ${type}`)
-  return sql`json_to_recordset(${JSON.stringify(rows)}::json) as given(${sql.raw(definition.join(', '))})`
+  return sql`json_to_recordset(${JSON.stringify(rows)}::json) as given(${definitionOf(columns)})`
 }
 
-/** `a, b`, or `given.a, given.b` with a prefix. */
-export function listColumns(columns: RecordColumns, prefix = ''): RawBuilder<unknown> {
-  return sql.raw(
-    Object.keys(columns)
-      .map((name) => `${prefix}${name}`)
+const definitionOf = oncePer((columns: RecordColumns) =>
+  sql.raw(
+    Object.entries(columns)
+      .map(([name, type]) => `${name} ${type}`)
       .join(', '),
-  )
-}
+  ),
+)
+
+/** `a, b`. */
+export const listColumns = oncePer((columns: RecordColumns) => sql.raw(Object.keys(columns).join(', ')))
+
+/** `given.a, given.b`. */
+export const listGiven = oncePer((columns: RecordColumns) =>
+  sql.raw(
+    Object.keys(columns)
+      .map((name) => `given.${name}`)
+      .join(', '),
+  ),
+)
 
 /** `a = given.a, b = given.b`. */
-export function setColumns(columns: RecordColumns): RawBuilder<unknown> {
-  return sql.raw(
+export const setColumns = oncePer((columns: RecordColumns) =>
+  sql.raw(
     Object.keys(columns)
       .map((name) => `${name} = given.${name}`)
       .join(', '),
-  )
-}
+  ),
+)
