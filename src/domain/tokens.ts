@@ -127,8 +127,8 @@ export function weighRequest(request: ModelRequest, count: CountTokens = countTo
 }
 
 /**
- * An upper limit of the request's tokens, which takes no counting: a text never has more tokens than bytes. Media counts
- * as always.
+ * An upper limit of the request's tokens, which takes no counting: a text never has more tokens than bytes. Media
+ * counts as always.
  */
 export function mostTokensOf({ systemPrompt, tools, messages }: ModelRequest): number {
   return byteLength(systemPrompt) + weighTools(tools, byteLength) + sum(messages, mostTokensOfMessage)

@@ -3,9 +3,9 @@ import { isJsonObject } from '../util/json.ts'
 import { UnfitPieceError } from './errors.ts'
 
 /**
- * The parts that `read` makes of each event, then those of `end`. An event without content becomes a sign of life. Readers trust the SDKs'
- * types, which are not checked at run time: an event of another shape makes them throw a TypeError, which fails the
- * request.
+ * The parts that `read` makes of each event, then those of `end`. An event without content becomes a sign of life.
+ * Readers trust the SDKs' types, which are not checked at run time: an event of another shape makes them throw a
+ * TypeError, which fails the request.
  */
 export async function* readEvents<Event>(
   events: AsyncIterable<Event>,

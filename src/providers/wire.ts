@@ -7,8 +7,8 @@ import { isJsonObject, storableJson, type Json, type JsonObject } from '../util/
 
 /**
  * The exchange with ids and names that a provider accepts. Ids come from the model that made the call: another provider
- * may refuse their characters or their length, and models repeat them. The same exchange always gets the same ids. Messages that
- * need no change are returned as they are.
+ * may refuse their characters or their length, and models repeat them. The same exchange always gets the same ids.
+ * Messages that need no change are returned as they are.
  */
 export function withWireIds(messages: readonly ModelMessage[], maxLength: number): ModelMessage[] {
   const used = new Map<string, number>()

@@ -5,7 +5,8 @@ import type { ToolCall } from '../../src/domain/tool-call.ts'
 
 const at = new Date('2026-11-17T10:00:00Z')
 const call = { providerCallId: 'call_1', name: 'pay', needs: null, argumentsText: '{}', arguments: {}, ordinal: 0 }
-const paid = { ...call, finishedAt: at, decision: null, result: { status: 'SUCCESS', output: 'paid' } } as ToolCall
+const result = { status: 'SUCCESS', output: 'paid' }
+const paid = { ...call, finishedAt: at, decision: null, result } as unknown as ToolCall
 
 function entry(type: string, content: object, callsOfStep: readonly ToolCall[] = []): ContextMessage {
   const stepIndex = type === 'USER' ? null : 0
