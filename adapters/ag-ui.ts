@@ -1,12 +1,14 @@
 import type { AGUIEvent, EventType, Message, RunAgentInput } from '@ag-ui/core'
 
 import {
+  CancelRun,
   ConversationSnapshot,
   RunSnapshot,
   SendMessage,
   SubmitApprovals,
   type ApprovalDecisionInput,
   type Client,
+  type ContentPartInput,
   type ToolCallFields,
 } from '../client/index.ts'
 import { runParts, type RunPart } from './run-parts.ts'
@@ -17,12 +19,17 @@ import { runParts, type RunPart } from './run-parts.ts'
  * run with an interrupt; resume it with `{ approved: true }`, optionally with edited `arguments`, or `{ approved:
  * false, reason }`. A call of a frontend tool is answered by the tool message of the next run.
  *
- * A client that disconnects does not cancel the run.
+ * A client that disconnects does not cancel the run, unless `cancelOnDisconnect` says so. After a lost connection, run
+ * the agent again without a new message: the answer is sent from its beginning.
  */
-export function createAgUiHandler(client: Client): (request: Request) => Promise<Response> {
+export function createAgUiHandler(
+  client: Client,
+  { cancelOnDisconnect = false }: AgUiOptions = {},
+): (request: Request) => Promise<Response> {
   return async (request) => {
     const input = (await request.json()) as RunAgentInput
-    const events = agUiEvents(client, input)
+    const gone = new AbortController()
+    const events = agUiEvents(client, input, { signal: gone.signal, cancelOnAbort: cancelOnDisconnect })
     const encoder = new TextEncoder()
     const body = new ReadableStream<Uint8Array>({
       async pull(controller) {
@@ -30,24 +37,55 @@ export function createAgUiHandler(client: Client): (request: Request) => Promise
         if (done) return controller.close()
         controller.enqueue(encoder.encode(`data: ${JSON.stringify(value)}\n\n`))
       },
-      cancel: async () => void (await events.return(undefined)),
+      async cancel() {
+        gone.abort()
+        await events.return(undefined)
+      },
     })
     return new Response(body, { headers: { 'content-type': 'text/event-stream', 'cache-control': 'no-store' } })
   }
 }
 
+export interface AgUiOptions {
+  /**
+   * Whether a client that closes its connection cancels the run. `abortRun` of an AG-UI client does just that, and so
+   * do a closed page and a lost network. Defaults to false.
+   */
+  readonly cancelOnDisconnect?: boolean
+}
+
+interface EventsOptions {
+  /** When aborted, no more events follow. */
+  readonly signal?: AbortSignal
+  /** Whether that cancels the run too. */
+  readonly cancelOnAbort?: boolean
+}
+
 /** The events of one AG-UI run. */
-export async function* agUiEvents(client: Client, input: RunAgentInput): AsyncGenerator<AGUIEvent> {
+export async function* agUiEvents(
+  client: Client,
+  input: RunAgentInput,
+  { signal, cancelOnAbort }: EventsOptions = {},
+): AsyncGenerator<AGUIEvent> {
   const { threadId, runId } = input
   const ids = { threadId, runId }
   yield event('RUN_STARTED', ids)
   try {
-    const { id, after } = await begin(client, input)
-    const toEvents = createEventMaker(input)
-    for await (const part of runParts(client, id, { after })) yield* toEvents(part)
+    const { id, after, messages } = await begin(client, input)
+    const cancel = (): void => void client.request(CancelRun, { input: { runId: id } }).catch(() => {})
+    if (cancelOnAbort) whenAborted(signal, cancel)
+    // What the client has of this run already is sent again.
+    if (messages.length < input.messages.length) yield event('MESSAGES_SNAPSHOT', { messages })
+    const toEvents = createEventMaker({ threadId, runId, messages })
+    for await (const part of runParts(client, id, { after, signal })) yield* toEvents(part)
   } catch (error) {
     yield event('RUN_ERROR', { message: error instanceof Error ? error.message : String(error) })
   }
+}
+
+function whenAborted(signal: AbortSignal | undefined, act: () => void): void {
+  if (signal?.aborted) act()
+  else signal?.addEventListener('abort', act)
 }
 
 /** The names of the enum are its values. The package itself is not loaded. */
@@ -59,29 +97,48 @@ function event(type: `${EventType}`, fields: object): AGUIEvent {
 interface Place {
   readonly id: string
   readonly after?: string
+  /** The client's messages before the events that follow. */
+  readonly messages: readonly Message[]
 }
 
-/** Starts a run with the new messages, or continues the run that waits for these answers. */
+/**
+ * Starts a run with the new messages, or continues the run that waits for these answers. Without either, the client has
+ * lost its connection, and gets the last run again.
+ */
 async function begin(client: Client, input: RunAgentInput): Promise<Place> {
+  const { threadId, messages } = input
   const decisions = decisionsOf(input)
-  if (decisions.length > 0) return submit(client, input.threadId, decisions)
-  const lastAnswer = input.messages.findLastIndex(({ role }) => role !== 'user')
-  const messages = input.messages.slice(lastAnswer + 1).map((message) => ({ text: textOf(message) }))
+  if (decisions.length > 0) return { ...(await submit(client, threadId, decisions)), messages }
+  const sent = messages.slice(messages.findLastIndex(({ role }) => role !== 'user') + 1)
+  if (sent.length === 0) {
+    const place = messages.findLastIndex(({ role }) => role === 'user')
+    return { id: await latestRunId(client, threadId), messages: messages.slice(0, place + 1) }
+  }
   const { sendMessage } = await client.request(SendMessage, {
     input: {
-      to: { conversationId: input.threadId },
-      messages,
-      idempotencyKey: input.runId,
+      to: { conversationId: threadId },
+      messages: sent.map((message) => ({ content: contentOf(message) })),
+      // A client that lost its connection before the first event sends the message again.
+      idempotencyKey: `${threadId} ${sent.at(-1)!.id}`.slice(-200),
       clientTools: input.tools.map(({ name, description, parameters }) => ({ name, description, parameters })),
     },
   })
   if (sendMessage?.__typename !== 'SendMessageSuccess') throw new Error(sendMessage?.message)
-  return { id: sendMessage.run.id }
+  return { id: sendMessage.run.id, messages }
 }
 
-async function submit(client: Client, threadId: string, decisions: ApprovalDecisionInput[]): Promise<Place> {
+async function latestRunId(client: Client, threadId: string): Promise<string> {
   const { conversation } = await client.request(ConversationSnapshot, { id: threadId, last: 1 })
-  const { run } = await client.request(RunSnapshot, { id: conversation?.latestRun?.id ?? '' })
+  if (!conversation?.latestRun) throw new Error(`The conversation ${threadId} has no run yet: send a message.`)
+  return conversation.latestRun.id
+}
+
+async function submit(
+  client: Client,
+  threadId: string,
+  decisions: ApprovalDecisionInput[],
+): Promise<Omit<Place, 'messages'>> {
+  const { run } = await client.request(RunSnapshot, { id: await latestRunId(client, threadId) })
   if (!run) throw new Error(`The conversation ${threadId} has no waiting run.`)
   const { submitApprovals } = await client.request(SubmitApprovals, { input: { runId: run.id, decisions } })
   if (submitApprovals?.__typename !== 'SubmitApprovalsSuccess') throw new Error(submitApprovals?.message)
@@ -112,6 +169,18 @@ interface Answer {
   readonly reason?: string
 }
 
+/** Audio and video, and files that only a provider has, are left out. */
+function contentOf(message: Message): ContentPartInput[] {
+  if (!Array.isArray(message.content)) return [{ text: textOf(message) }]
+  return message.content.flatMap((part): ContentPartInput[] => {
+    if (part.type === 'text') return [{ text: part.text }]
+    if ((part.type !== 'image' && part.type !== 'document') || part.source.type === 'file') return []
+    const { type, value, mimeType } = part.source
+    const url = type === 'data' ? `data:${mimeType};base64,${value}` : value
+    return [part.type === 'image' ? { imageUrl: url } : { documentUrl: url }]
+  })
+}
+
 function textOf({ content }: Message): string {
   if (typeof content === 'string') return content
   if (!Array.isArray(content)) return JSON.stringify(content ?? '')
@@ -119,7 +188,15 @@ function textOf({ content }: Message): string {
 }
 
 /** AG-UI cannot withdraw what was streamed, so after a step starts again all messages that remain are sent. */
-function createEventMaker({ threadId, runId, messages }: RunAgentInput): (part: RunPart) => AGUIEvent[] {
+function createEventMaker({
+  threadId,
+  runId,
+  messages,
+}: {
+  readonly threadId: string
+  readonly runId: string
+  readonly messages: readonly Message[]
+}): (part: RunPart) => AGUIEvent[] {
   const kept: Message[] = [...messages]
   const open = new Map<string, { readonly end: AGUIEvent; text: string }>()
   let inStep = false

@@ -4,14 +4,21 @@ import {
   CancelRun,
   ConversationSnapshot,
   isRunOver,
+  Regenerate,
   RunSnapshot,
   SendMessage,
   SubmitApprovals,
   type ApprovalDecisionInput,
   type Client,
-  type TypedDocument,
+  type ClientToolInput,
+  type ContentPartInput,
 } from '../client/index.ts'
 import { runParts, type RunPart } from './run-parts.ts'
+
+export interface ChatTransportOptions {
+  /** Tools that the page runs itself. A call of one waits for `addToolOutput`. */
+  readonly clientTools?: readonly ClientToolInput[]
+}
 
 /**
  * A transport for `useChat` of the AI SDK. The id of the chat is the id of a conversation, and the id of an answer is
@@ -20,16 +27,19 @@ import { runParts, type RunPart } from './run-parts.ts'
  *
  * `stop()` cancels the run. A page that is closed or reloaded does not: `useChat({ resume: true })` shows the rest.
  */
-export function createChatTransport<Message extends UIMessage = UIMessage>(client: Client): ChatTransport<Message> {
+export function createChatTransport<Message extends UIMessage = UIMessage>(
+  client: Client,
+  { clientTools }: ChatTransportOptions = {},
+): ChatTransport<Message> {
   return {
     resumeStreamIsReplay: true,
     async sendMessages({ trigger, chatId, messageId, messages, abortSignal }) {
       const last = messages.at(-1)
       if (trigger === 'regenerate-message') return toStream(client, await regenerate(client, messageId), abortSignal)
       if (last?.role === 'assistant') return toStream(client, await submit(client, last), abortSignal)
-      const text = last?.parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n')
+      const content = last?.parts.flatMap(contentOf) ?? []
       const { sendMessage } = await client.request(SendMessage, {
-        input: { to: { conversationId: chatId }, messages: [{ text: text ?? '' }], idempotencyKey: last?.id },
+        input: { to: { conversationId: chatId }, messages: [{ content }], clientTools, idempotencyKey: last?.id },
       })
       if (sendMessage?.__typename !== 'SendMessageSuccess') throw refused(sendMessage)
       return toStream(client, { runId: sendMessage.run.id }, abortSignal)
@@ -45,19 +55,21 @@ export function createChatTransport<Message extends UIMessage = UIMessage>(clien
 interface Place {
   readonly runId: string
   readonly after?: string
+  /** Whether nothing follows for now: the run waits for someone else. */
+  readonly isWaiting?: boolean
 }
 
-const Regenerate = `mutation ($input: RegenerateInput!) {
-  regenerate(input: $input) { __typename ... on RegenerateSuccess { run { id } } ... on Refusal { message } }
-}` as TypedDocument<
-  { readonly regenerate: { readonly run?: { readonly id: string }; readonly message?: string } },
-  { readonly input: { readonly runId: string } }
->
+/** The text and files of a message. Other parts are the application's own. */
+function contentOf(part: UIMessage['parts'][number]): ContentPartInput[] {
+  if (part.type === 'text') return part.text === '' ? [] : [{ text: part.text }]
+  if (part.type !== 'file') return []
+  return [part.mediaType.startsWith('image/') ? { imageUrl: part.url } : { documentUrl: part.url }]
+}
 
 async function regenerate(client: Client, runId: string | undefined): Promise<Place> {
   if (runId === undefined) throw new Error('There is no answer to regenerate.')
   const { regenerate: result } = await client.request(Regenerate, { input: { runId } })
-  if (!result.run) throw refused(result)
+  if (result?.__typename !== 'RegenerateSuccess') throw refused(result)
   return { runId: result.run.id }
 }
 
@@ -69,7 +81,7 @@ async function submit(client: Client, answer: UIMessage): Promise<Place> {
   const input = { runId: run.id, decisions }
   const { submitApprovals } = await client.request(SubmitApprovals, { input })
   if (submitApprovals?.__typename !== 'SubmitApprovalsSuccess') throw refused(submitApprovals)
-  return { runId: run.id, after: run.lastCursor }
+  return { runId: run.id, after: run.lastCursor, isWaiting: submitApprovals.run.status === 'AWAITING_APPROVAL' }
 }
 
 type ToolPart = Extract<UIMessage['parts'][number], { readonly toolCallId: string }>
@@ -99,13 +111,23 @@ function refused(result: { readonly message?: string } | null | undefined): Erro
 
 function toStream(
   client: Client,
-  { runId, after }: Place,
+  { runId, after, isWaiting = false }: Place,
   abortSignal: AbortSignal | undefined,
 ): ReadableStream<UIMessageChunk> {
+  // Until the last decision is sent, nothing would arrive, and the chat could not send it.
+  if (isWaiting) {
+    return new ReadableStream({
+      start(controller) {
+        controller.enqueue({ type: 'finish', finishReason: 'tool-calls' })
+        controller.close()
+      },
+    })
+  }
   const gone = new AbortController()
   const stop = (): void => void client.request(CancelRun, { input: { runId } }).catch(() => {})
   abortSignal?.addEventListener('abort', stop)
   const parts = runParts(client, runId, { after, signal: gone.signal })
+  const toChunks = createChunkMaker()
   return new ReadableStream<UIMessageChunk>({
     start: (controller) => controller.enqueue({ type: 'start', messageId: runId }),
     async pull(controller) {
@@ -120,6 +142,41 @@ function toStream(
       await parts.return(undefined)
     },
   })
+}
+
+/**
+ * `reset-step` drops all parts of the step. Those that are stored, such as the text before a call that was cancelled
+ * while it was written, are then sent again.
+ */
+function createChunkMaker(): (part: RunPart) => UIMessageChunk[] {
+  let stored: UIMessageChunk[] = []
+  const open = new Map<string, UIMessageChunk[]>()
+  return (part) => {
+    const chunks = toChunks(part)
+    switch (part.type) {
+      case 'step-start':
+        stored = []
+        break
+      case 'step-reset':
+        open.clear()
+        return [...chunks, ...stored]
+      case 'text-start':
+        open.set(part.id, [...chunks])
+        break
+      case 'text':
+        open.get(part.id)?.push(...chunks)
+        break
+      case 'text-end':
+        stored.push(...(open.get(part.id) ?? []), ...chunks)
+        break
+      case 'call':
+      case 'call-end':
+        stored.push(...chunks)
+        break
+      default:
+    }
+    return chunks
+  }
 }
 
 /** The server executes a tool unless the client sent it. In that case the application may give its output. */

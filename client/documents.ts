@@ -8,6 +8,7 @@ import type {
   ContentKind,
   DeltaKind,
   MessageRole,
+  RegenerateInput,
   RetryRunInput,
   RunErrorType,
   RunStatus,
@@ -524,6 +525,19 @@ export const SendMessage =
   'mutation SendMessage($input:SendMessageInput!){sendMessage(input:$input){__typename ...on SendMessageSuccess{run{...RunFields}}...on Refusal{message}}}fragment RunFields on Run{id status stopReason canRetry createdAt startedAt finishedAt error{...RunErrorFields}usage{...UsageFields}}fragment RunErrorFields on RunError{type message detail retryable}fragment UsageFields on Usage{steps inputTokens outputTokens totalTokens cachedInputTokens reasoningTokens costUsd}' as TypedDocument<
     SendMessageData,
     SendMessageVariables
+  >
+
+export type RegenerateData = {
+  readonly regenerate:
+    | { readonly __typename: 'ConversationBusyRefusal' | 'PendingApprovalRefusal'; readonly message: string }
+    | { readonly __typename: 'RegenerateSuccess'; readonly run: RunFields }
+    | null
+}
+export type RegenerateVariables = { readonly input: RegenerateInput }
+export const Regenerate =
+  'mutation Regenerate($input:RegenerateInput!){regenerate(input:$input){__typename ...on RegenerateSuccess{run{...RunFields}}...on Refusal{message}}}fragment RunFields on Run{id status stopReason canRetry createdAt startedAt finishedAt error{...RunErrorFields}usage{...UsageFields}}fragment RunErrorFields on RunError{type message detail retryable}fragment UsageFields on Usage{steps inputTokens outputTokens totalTokens cachedInputTokens reasoningTokens costUsd}' as TypedDocument<
+    RegenerateData,
+    RegenerateVariables
   >
 
 export type SubmitApprovalsData = {

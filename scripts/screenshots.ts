@@ -4,9 +4,9 @@ import { parseArgs } from 'node:util'
 import type { Page } from 'playwright-core'
 
 import { createClient, type Client } from '../client/client.ts'
-import { SendMessage, SubmitApprovals } from '../client/documents.ts'
+import { Regenerate, SendMessage, SubmitApprovals } from '../client/documents.ts'
 import { createDemoAgent } from '../console/data/demo-agent.ts'
-import { CreateAgent, Regenerate, Runs, UpdateAgent } from '../console/data/documents.ts'
+import { CreateAgent, Runs, UpdateAgent } from '../console/data/documents.ts'
 import { openBrowser } from '../test/support/browser.ts'
 import { startThrowawayServer } from './throwaway-server.ts'
 

@@ -28,7 +28,6 @@ import type {
   ModelCapability,
   ReasoningEffort,
   RefreshMcpServerInput,
-  RegenerateInput,
   RemoveMcpServerInput,
   RevokeApiKeyInput,
   RunErrorType,
@@ -407,19 +406,6 @@ export const EditMessage =
   'mutation EditMessage($input:EditMessageInput!){editMessage(input:$input){__typename ...on Refusal{message}}}' as TypedDocument<
     EditMessageData,
     EditMessageVariables
-  >
-
-export type RegenerateData = {
-  readonly regenerate:
-    | { readonly __typename: 'ConversationBusyRefusal' | 'PendingApprovalRefusal'; readonly message: string }
-    | { readonly __typename: 'RegenerateSuccess' }
-    | null
-}
-export type RegenerateVariables = { readonly input: RegenerateInput }
-export const Regenerate =
-  'mutation Regenerate($input:RegenerateInput!){regenerate(input:$input){__typename ...on Refusal{message}}}' as TypedDocument<
-    RegenerateData,
-    RegenerateVariables
   >
 
 export type SelectBranchData = {

@@ -11,16 +11,20 @@ import { createAgUiHandler } from '../../adapters/ag-ui.ts'
 import { startAdapterGround, type AdapterGround } from './ground.ts'
 
 let ground: AdapterGround
+let cancelOnDisconnect = false
 let endpoint: Server
 
 beforeAll(async () => {
   ground = await startAdapterGround()
-  const handle = createAgUiHandler(ground.client)
+  const handlers = [true, false].map((one) => createAgUiHandler(ground.client, { cancelOnDisconnect: one }))
   endpoint = createServer((request, response) => {
     void (async () => {
+      const handle = handlers[cancelOnDisconnect ? 0 : 1]!
       const answer = await handle(new Request('http://localhost/', { method: 'POST', body: await text(request) }))
       response.writeHead(answer.status, Object.fromEntries(answer.headers))
-      Readable.fromWeb(answer.body as never).pipe(response)
+      const body = Readable.fromWeb(answer.body as never)
+      body.on('error', () => {}).pipe(response)
+      response.on('close', () => body.destroy())
     })()
   })
   await once(endpoint.listen(0, '127.0.0.1'), 'listening')
@@ -92,4 +96,62 @@ test('[ADA5] a frontend tool is answered by the next run', async () => {
   agent.addMessage({ id: crypto.randomUUID(), role: 'tool', toolCallId: call.id, content: 'a shopping list' })
   await agent.runAgent({ tools })
   expect(shown(agent).at(-1)).toEqual(['assistant', expect.stringContaining('a shopping list')])
+})
+
+test('[ADA82] images and documents of a message reach the model', async () => {
+  const agent = await openAgent()
+  agent.addMessage({
+    id: crypto.randomUUID(),
+    role: 'user',
+    content: [
+      { type: 'text', text: 'say Seen.' },
+      { type: 'image', source: { type: 'data', value: btoa('pixels'), mimeType: 'image/png' } },
+      { type: 'document', source: { type: 'url', value: 'https://example.com/a.pdf' } },
+    ],
+  })
+  await agent.runAgent()
+  expect(shown(agent).at(-1)).toEqual(['assistant', 'Seen.'])
+  const { conversation } = await ground.server.data(
+    'query ($id: ID!) { conversation(id: $id) { latestRun { input { content { kind text imageUrl documentUrl } } } } }',
+    { id: agent.threadId },
+  )
+  expect(conversation.latestRun.input[0].content).toMatchObject([
+    { kind: 'TEXT', text: 'say Seen.' },
+    { kind: 'IMAGE', imageUrl: `data:image/png;base64,${btoa('pixels')}` },
+    { kind: 'DOCUMENT', documentUrl: 'https://example.com/a.pdf' },
+  ])
+})
+
+const latest = 'query ($id: ID!) { conversation(id: $id) { latestRun { id status } runs { totalCount } } }'
+const latestRun = async (agent: HttpAgent) =>
+  (await ground.server.data(latest, { id: agent.threadId })).conversation.latestRun
+
+test('[ADA84] after a lost connection, the agent is run again and the answer is whole and there once', async () => {
+  const agent = await openAgent()
+  const answer = `One two three ${'and another word '.repeat(10)}at last.`
+  say(agent, `slow 30\nsay ${answer}`)
+  const running = agent.runAgent()
+  await expect.poll(() => String(shown(agent)[1])).toContain('One two three')
+  agent.abortRun()
+  await running.catch(() => {})
+  expect((await latestRun(agent)).status).toBe('RUNNING')
+  await agent.runAgent()
+  expect(shown(agent).slice(1)).toEqual([['assistant', answer]])
+  const { conversation } = await ground.server.data(latest, { id: agent.threadId })
+  expect(conversation.runs.totalCount).toBe(1)
+})
+
+test('[ADA84] with `cancelOnDisconnect`, `abortRun` cancels the run', async () => {
+  cancelOnDisconnect = true
+  try {
+    const agent = await openAgent()
+    say(agent, `slow 100\nsay ${'word '.repeat(200)}`)
+    const running = agent.runAgent()
+    await expect.poll(() => String(shown(agent)[1])).toContain('word word')
+    agent.abortRun()
+    await running.catch(() => {})
+    await expect.poll(async () => (await latestRun(agent)).status).toBe('CANCELLED')
+  } finally {
+    cancelOnDisconnect = false
+  }
 })

@@ -2,7 +2,7 @@ import { Chat } from '@ai-sdk/react'
 import { lastAssistantMessageIsCompleteWithApprovalResponses, lastAssistantMessageIsCompleteWithToolCalls } from 'ai'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
-import { createChatTransport } from '../../adapters/ai-sdk.ts'
+import { createChatTransport, type ChatTransportOptions } from '../../adapters/ai-sdk.ts'
 import { startAdapterGround, type AdapterGround } from './ground.ts'
 
 let ground: AdapterGround
@@ -12,10 +12,10 @@ beforeAll(async () => {
 })
 afterAll(async () => ground.stop())
 
-async function openChat(id?: string): Promise<Chat<any>> {
+async function openChat(id?: string, options: ChatTransportOptions = {}): Promise<Chat<any>> {
   return new Chat<any>({
     id: id ?? (await ground.startConversation()),
-    transport: createChatTransport(ground.client),
+    transport: createChatTransport(ground.client, options),
     sendAutomaticallyWhen: (options) =>
       lastAssistantMessageIsCompleteWithApprovalResponses(options) ||
       lastAssistantMessageIsCompleteWithToolCalls(options),
@@ -88,4 +88,63 @@ test('[ADA3] stop cancels the run, a resumed chat shows it whole, and regenerati
   await other.regenerate({ messageId: first })
   expect(other.lastMessage!.id).not.toBe(first)
   expect(shown(other)).toEqual([['text', long]])
+})
+
+const clipboard = { name: 'clipboard', description: 'The clipboard.', parameters: { type: 'object' } }
+const toolPart = (chat: Chat<any>, name: string) =>
+  chat.lastMessage!.parts.find(({ toolName }: any) => toolName === name)
+
+test('[ADA81] a tool of the page is answered with `addToolOutput`, beside a call that waits for approval', async () => {
+  const chat = await openChat(undefined, { clientTools: [clipboard] })
+  await chat.sendMessage({ text: 'call clipboard {}' })
+  expect(shown(chat)).toEqual([['clipboard', 'input-available', undefined]])
+  const { toolCallId } = toolPart(chat, 'clipboard')
+  await chat.addToolOutput({ tool: 'clipboard', toolCallId, output: 'a shopping list' })
+  await expect.poll(() => shown(chat).at(-1)).toEqual(['text', expect.stringContaining('a shopping list')])
+  expect(chat.messages).toHaveLength(2)
+
+  await chat.sendMessage({ text: 'call clipboard {}\ncall pay {"amount": 5}' })
+  const [waits, approval] = [toolPart(chat, 'clipboard').toolCallId, toolPart(chat, 'pay').approval.id]
+  await chat.addToolApprovalResponse({ id: approval, approved: true })
+  // One answer alone, sent by hand: the run still waits, and the chat is ready for the other answer.
+  await chat.sendMessage()
+  expect(chat.status).toBe('ready')
+  await chat.addToolOutput({ tool: 'clipboard', toolCallId: waits, state: 'output-error', errorText: 'Not allowed.' })
+  await expect.poll(() => shown(chat).at(-1)?.[1]).toContain('paid 5')
+  expect(shown(chat).at(-1)![1]).toContain('Not allowed.')
+})
+
+test('[ADA82] images and documents of a message reach the model', async () => {
+  const chat = await openChat()
+  const files = [
+    { type: 'file' as const, mediaType: 'image/png', url: `data:image/png;base64,${btoa('pixels')}` },
+    { type: 'file' as const, mediaType: 'text/plain', url: `data:text/plain;base64,${btoa('words')}` },
+  ]
+  await chat.sendMessage({ text: 'say Seen.', files })
+  expect(shown(chat)).toEqual([['text', expect.stringContaining('words')]])
+  const { run } = await ground.server.data(
+    'query ($id: ID!) { run(id: $id) { input { content { kind text imageUrl documentUrl } } } }',
+    {
+      id: chat.lastMessage!.id,
+    },
+  )
+  expect(run.input[0].content).toMatchObject([
+    { kind: 'IMAGE', imageUrl: files[0]!.url },
+    { kind: 'DOCUMENT', documentUrl: files[1]!.url },
+    { kind: 'TEXT', text: 'say Seen.' },
+  ])
+})
+
+test('[ADA83] text that is stored stays in the chat when a call is cancelled while it is written', async () => {
+  const chat = await openChat()
+  const sending = chat.sendMessage({
+    text: `slow 20\nsay Before the call.\ncall pay {"amount": 5, "note": "${'long '.repeat(200)}"}`,
+  })
+  await expect.poll(() => chat.lastMessage!.parts.some(({ state }: any) => state === 'input-streaming')).toBe(true)
+  const other = await openChat(chat.id)
+  const resuming = other.resumeStream()
+  await expect.poll(() => shown(other)[0]?.[1]).toBe('Before the call.')
+  await chat.stop()
+  await Promise.all([sending, resuming])
+  expect(shown(other)).toEqual([['text', 'Before the call.']])
 })
