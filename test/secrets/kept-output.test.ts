@@ -21,6 +21,8 @@ test('[SEC80] a secret in the log of a server is found: planted, sent by a clien
 test("[SEC80] the log of a test's server and the keys of its clients are kept for the end of the test run", async () => {
   const app = await startTestApp({ env: { HOLDPOINT_API_KEY: 'hp_kept-secret' } })
   await createGraphQLClient(app.url, { authorization: 'Bearer hp_kept-secret' }).data('{ viewer { keyName } }')
+  // A refusal that is logged.
+  expect((await fetch(app.url, { method: 'POST', headers: { origin: 'https://strange.example' } })).status).toBe(403)
   await app.stop()
   const kept = readdirSync(inject('outputFolder')).map((name) =>
     readFileSync(join(inject('outputFolder'), name), 'utf8'),
