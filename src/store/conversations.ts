@@ -1,4 +1,4 @@
-import { sql, type Kysely, type Selectable } from 'kysely'
+import { sql, type Kysely, type RawBuilder, type Selectable } from 'kysely'
 
 import type { Conversation } from '../domain/conversation.ts'
 import type { Reach } from '../domain/viewer.ts'
@@ -196,13 +196,17 @@ export async function lockConversationsToDelete(
     .forNoKeyUpdate()
     .execute()
   const ids = rows.map((row) => row.id)
-  await trx
-    .selectFrom('runs')
-    .select('id')
-    .where(sql<boolean>`conversation_id = any(${ids}::uuid[])`)
-    .where('ended', '=', false)
-    .orderBy('id')
-    .forUpdate()
-    .execute()
+  await sql`select from runs where id in (${unfinishedRunsOf(ids)}) and not ended order by id for update`.execute(trx)
   return rows.map(toConversation)
+}
+
+/**
+ * The ids of the runs that hold locked conversations or wait for them. Conversations may have many ended runs, which are
+ * not read.
+ */
+export function unfinishedRunsOf(conversationIds: readonly string[]): RawBuilder<unknown> {
+  return sql`
+    select active_run_id from conversations where id = any(${conversationIds}::uuid[]) and active_run_id is not null
+    union all
+    select id from runs where conversation_id = any(${conversationIds}::uuid[]) and hold is null and not ended`
 }

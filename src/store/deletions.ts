@@ -1,5 +1,6 @@
 import { sql, type RawBuilder, type Transaction } from 'kysely'
 
+import { unfinishedRunsOf } from './conversations.ts'
 import { deleteRuns } from './retention.ts'
 import type { Database } from './schema.ts'
 
@@ -25,12 +26,12 @@ export async function markConversationsDeleted(
     order by id for update`.execute(trx)
   const ids = rows.map(({ id }) => id)
   if (ids.length === 0) return []
+  const { rows: runs } = await sql<{ id: string }>`
+    delete from runs where id in (${unfinishedRunsOf(ids)}) and not ended returning id`.execute(trx)
   await sql`update conversations set deleted_at = ${now}, active_run_id = null where id = any(${ids}::uuid[])`.execute(
     trx,
   )
   await sql`delete from blocks where conversation_id = any(${ids}::uuid[])`.execute(trx)
-  const { rows: runs } = await sql<{ id: string }>`
-    delete from runs where conversation_id = any(${ids}::uuid[]) and not ended returning id`.execute(trx)
   return runs.map(({ id }) => id)
 }
 

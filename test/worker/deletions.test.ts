@@ -34,9 +34,12 @@ async function holdDeletions(): Promise<() => Promise<void>> {
   const release = deferred()
   for (;;) {
     const isHeld = deferred<boolean>()
-    const batch = deleteBatch(app.database.db, async () => {
+    const batch = deleteBatch(app.database.db, async (trx) => {
       isHeld.resolve(true)
+      // An idle transaction would be ended after a minute, and a million rows may take longer.
+      const beat = setInterval(() => void sql`select 1`.execute(trx), 10_000)
       await release.promise
+      clearInterval(beat)
       return 0
     })
     void batch.finally(() => isHeld.resolve(false))
@@ -132,7 +135,6 @@ test(
     const { run } = await app.data('query ($id: ID!) { run(id: $id) { messages { nodes { id } } } }', { id: runs[0] })
     const messages = run.messages.nodes.map(({ id }: { id: string }) => id)
     await addTurns(app.database.pool, uuidOf(conversations[0]!), turns)
-    // An idle transaction may be open for a minute, and adding a million messages takes longer.
     const release = await holdDeletions()
     onTestFinished(release)
     const before = await countRows(conversations)
@@ -226,9 +228,10 @@ test('[OPS62] a conversation that was added while its agent was deleted goes too
   await addTurns(app.database.pool, uuidOf(conversation), 3)
   await app.data('mutation ($id: ID!) { deleteAgent(input: { id: $id }) { __typename } }', { id: agent })
   await app.database.pool.query(
-    `with added as (update conversations set deleted_at = null where id = $1 returning id)
-     update runs set status = 'AWAITING_APPROVAL', stop_reason = 'REQUIRES_APPROVAL', finished_at = null
-     from added where conversation_id = added.id and number = 1`,
+    `with paused as (
+       update runs set status = 'AWAITING_APPROVAL', stop_reason = 'REQUIRES_APPROVAL', finished_at = null
+       where conversation_id = $1 and number = 1 returning id)
+     update conversations set deleted_at = null, active_run_id = paused.id from paused where conversations.id = $1`,
     [uuidOf(conversation)],
   )
   await release()
@@ -244,6 +247,8 @@ test('[OPS85] a batch finds its rows by index, however large the tables are', as
   await addTurns(app.database.pool, uuidOf(conversation), 450)
   await app.data('mutation ($id: ID!) { deleteConversation(input: { id: $id }) { __typename } }', { id: conversation })
   const tables = ['messages', 'run_log', 'steps', 'tool_calls']
+  // Now the planner knows that reading these small tables would be cheaper.
+  await app.database.pool.query(`analyze ${tables.join()}`)
   await app.database.db.transaction().execute(async (trx) => {
     const countScans = async () => {
       const { rows } = await sql<{ scans: number }>`
