@@ -201,8 +201,8 @@ export async function lockConversationsToDelete(
 }
 
 /**
- * The ids of the runs that hold locked conversations or wait for them. Conversations may have many ended runs, which are
- * not read.
+ * The ids of the runs that hold locked conversations or wait for them. Conversations may have many ended runs, which
+ * are not read.
  */
 export function unfinishedRunsOf(conversationIds: readonly string[]): RawBuilder<unknown> {
   return sql`
