@@ -3,11 +3,9 @@ import { parseArgs } from 'node:util'
 
 import type { Page } from 'playwright-core'
 
-import { createClient, type Client } from '../client/client.ts'
-import { Regenerate, SendMessage, SubmitApprovals } from '../client/documents.ts'
-import { createDemoAgent } from '../console/data/demo-agent.ts'
-import { CreateAgent, Runs, UpdateAgent } from '../console/data/documents.ts'
+import { createClient } from '../client/client.ts'
 import { openBrowser } from '../test/support/browser.ts'
+import { fillLittle, fillMuch } from './screenshot-data.ts'
 import { startThrowawayServer } from './throwaway-server.ts'
 
 // Takes a picture of every page of the console, in both themes and at two widths.
@@ -18,30 +16,10 @@ const { values } = parseArgs({
     only: { type: 'string', default: '' },
     widths: { type: 'string', default: '1440,360' },
     themes: { type: 'string', default: 'light,dark' },
-    /** Before anything is created, so that every page shows its empty state. */
-    empty: { type: 'boolean', default: false },
+    /** `none` shows the empty state of every page, `much` hundreds of everything. */
+    data: { type: 'string', default: 'little' },
   },
 })
-
-const table = ['say | day | visitors |', 'say |---|---|', 'say | Monday | 1,204 |', 'say | Tuesday | 1,377 |']
-const code = ['say ```js', 'say const total = visits.reduce((sum, { count }) => sum + count, 0)', 'say ```']
-const messages = [
-  'What can you do?',
-  [
-    'slow 3',
-    'think The numbers are in the table of visits. I will show them by day, and how to add them up.',
-    'say Here are the **visitors** of this week:',
-    'say ',
-    ...table,
-    'say ',
-    'say The sum is one line:',
-    'say ',
-    ...code,
-  ].join('\n'),
-  'slow 20\nsay Rolling a die with twenty sides.\ncall demo_dice {"sides":20}',
-  'fail bad_request',
-  'call demo_send_email {"to":"team@example.com","subject":"Visitors of this week"}',
-]
 
 const server = await startThrowawayServer()
 const opened = await openBrowser()
@@ -49,7 +27,9 @@ if (!opened) throw new Error('There is no browser to take screenshots with.')
 try {
   const origin = new URL(server.url).origin
   const client = createClient({ url: `${origin}/graphql` })
-  const { conversation, run } = values.empty ? { conversation: '', run: '' } : await fill(client)
+  const fill = { none: () => ({ conversation: '', run: '' }), little: fillLittle, much: fillMuch }[values.data]
+  if (!fill) throw new Error('--data must be none, little or much.')
+  const { conversation, run } = await fill(client)
   await mkdir(values.folder, { recursive: true })
   const pages = {
     agents: '/agents',
@@ -89,52 +69,4 @@ async function show(page: Page, url: string): Promise<void> {
   if (!url.includes('/runs/')) return
   await page.getByRole('region', { name: 'Timeline' }).getByText('Step 1').click()
   await page.waitForLoadState('networkidle')
-}
-
-/** A few agents and runs: one failed, one was approved, and one waits for a decision. */
-async function fill(client: Client): Promise<{ conversation: string; run: string }> {
-  const conversation = await createDemoAgent(client)
-  const others = [
-    ['Support desk', 'Answers questions of customers and asks a person before it refunds anything.'],
-    ['Release notes', 'Turns merged changes into notes that people want to read.'],
-  ] as const
-  for (const [name, description] of others)
-    await client.request(CreateAgent, { input: { name, description, model: 'demo/scripted', keepRequests: true } })
-  const send = (text: string) =>
-    client.request(SendMessage, {
-      input: { to: { conversationId: conversation }, messages: [{ text }], waitMs: 30_000 },
-    })
-  const latest = async () => (await client.request(Runs, { first: 1 })).runs.nodes[0]!
-  await client.request(UpdateAgent, { input: { id: await agentOf(client), keepRequests: true } })
-  await send(
-    'slow 15\nthink A person has to agree first.\nsay I will ask for that.\ncall demo_dice {"sides":6}\ncall demo_send_email {"to":"grace@example.com","subject":"The report is ready"}',
-  )
-  const run = (await latest()).id
-  await new Promise((resolve) => setTimeout(resolve, 700))
-  await approveAll(client, run)
-  for (const text of messages) {
-    await send(text)
-    if (text.includes('**visitors**')) {
-      const input = { runId: (await latest()).id, waitMs: 30_000 }
-      await client.request(Regenerate, { input })
-    }
-  }
-  return { conversation, run }
-}
-
-async function agentOf(client: Client): Promise<string> {
-  const { agents } = await client.request<{ agents: { nodes: { id: string }[] } }, object>(
-    'query { agents(first: 1) { nodes { id } } }',
-    {},
-  )
-  return agents.nodes[0]!.id
-}
-
-async function approveAll(client: Client, runId: string): Promise<void> {
-  const { run } = await client.request<{ run: { pendingToolCalls: { id: string }[] } }, object>(
-    'query ($id: ID!) { run(id: $id) { pendingToolCalls { id } } }',
-    { id: runId },
-  )
-  const decisions = run.pendingToolCalls.map(({ id }) => ({ approve: { toolCallId: id } }))
-  await client.request(SubmitApprovals, { input: { runId, decisions, waitMs: 30_000 } })
 }

@@ -361,14 +361,21 @@ export type ConversationListData = {
     readonly id: string
     readonly name: string
     readonly model: string
-    readonly tools: readonly { readonly tool: { readonly name: string; readonly kind: ToolKind } }[]
+    readonly tools: readonly {
+      readonly tool: {
+        readonly name: string
+        readonly kind: ToolKind
+        readonly parameters: unknown
+        readonly requiresApproval: boolean
+      }
+    }[]
     readonly mainConversation: { readonly id: string }
     readonly conversations: { readonly totalCount: number; readonly nodes: readonly ConversationRow[] }
   } | null
 }
 export type ConversationListVariables = { readonly agentId: string; readonly archived: boolean }
 export const ConversationList =
-  'query ConversationList($agentId:ID!$archived:Boolean!){agent(id:$agentId){id name model tools{tool{name kind}}mainConversation{id}conversations(first:50 orderBy:LAST_ACTIVITY filter:{archived:$archived}){totalCount nodes{...ConversationRow}}}}fragment ConversationRow on Conversation{id title lastActivityAt archivedAt activeRun{id status}}' as TypedDocument<
+  'query ConversationList($agentId:ID!$archived:Boolean!){agent(id:$agentId){id name model tools{tool{name kind parameters requiresApproval}}mainConversation{id}conversations(first:50 orderBy:LAST_ACTIVITY filter:{archived:$archived}){totalCount nodes{...ConversationRow}}}}fragment ConversationRow on Conversation{id title lastActivityAt archivedAt activeRun{id status}}' as TypedDocument<
     ConversationListData,
     ConversationListVariables
   >

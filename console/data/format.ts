@@ -49,9 +49,12 @@ export function cost(dollars: number): string {
   return `$${dollars < 0.01 ? dollars.toFixed(5) : dollars.toFixed(dollars < 1 ? 4 : 2)}`
 }
 
-/** AWAITING_APPROVAL → Awaiting approval */
+/** AWAITING_APPROVAL → Awaiting approval, LLM_TIMEOUT → Model timeout */
 export function words(name: string): string {
-  const text = name.replaceAll('_', ' ').toLowerCase()
+  const text = name
+    .replaceAll('_', ' ')
+    .toLowerCase()
+    .replace(/\bllm\b/, 'model')
   return text.charAt(0).toUpperCase() + text.slice(1)
 }
 

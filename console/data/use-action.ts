@@ -31,7 +31,7 @@ export function useAction<Args extends readonly unknown[]>(act: (...args: Args) 
       (error: unknown) => {
         busy.current = false
         const field = error instanceof Error && 'field' in error ? (error.field as string | undefined) : undefined
-        setState({ isBusy: false, problem: wordsOf(error), ...(field !== undefined && { field }) })
+        setState({ isBusy: false, problem: wordsOf(error, field), ...(field !== undefined && { field }) })
       },
     )
   }, [])
@@ -39,7 +39,9 @@ export function useAction<Args extends readonly unknown[]>(act: (...args: Args) 
   return { isBusy: state.isBusy, problem: state.problem, field: state.field, run, clear }
 }
 
-function wordsOf(error: unknown): string {
+/** The server's message begins with the path of the field, which is shown next to that field. */
+function wordsOf(error: unknown, field: string | undefined): string {
   if (error instanceof TypeError) return 'The server cannot be reached. Try again when the connection is back.'
-  return error instanceof Error ? error.message : String(error)
+  const message = error instanceof Error ? error.message : String(error)
+  return field !== undefined && message.startsWith(`${field}: `) ? message.slice(field.length + 2) : message
 }

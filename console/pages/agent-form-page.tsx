@@ -78,7 +78,10 @@ function AgentFormBody({ agent }: { readonly agent: AgentSettings | undefined })
   const problemOf = (name: string): string | undefined => (at === name ? save.problem : undefined)
 
   const models = choices.data?.models ?? []
-  const tools = choices.data?.tools.nodes ?? []
+  // People look for the tools that they made.
+  const tools = (choices.data?.tools.nodes ?? []).toSorted(
+    (one, other) => Number(one.kind === 'BUILTIN') - Number(other.kind === 'BUILTIN'),
+  )
   return (
     <Page
       title={agent ? `Edit ${agent.name}` : 'New agent'}

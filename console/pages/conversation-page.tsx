@@ -14,6 +14,7 @@ import { ConversationList } from '../parts/conversation-list.tsx'
 import { ConversationMenu } from '../parts/conversation-menu.tsx'
 import { ConversationLog } from '../parts/conversation-log.tsx'
 import { ConversationTitle } from '../parts/conversation-title.tsx'
+import { NewConversation } from '../parts/new-conversation.tsx'
 import { Problem } from '../parts/problem.tsx'
 import { RunProblem } from '../parts/run-problem.tsx'
 import { Status } from '../parts/status.tsx'
@@ -64,6 +65,7 @@ export function ConversationPage({ id }: { readonly id: string }): ReactNode {
               Edit agent
             </Link>
           )}
+          {info && <NewConversation agentId={info.agent.id} isSmall />}
           {info && (
             <ConversationMenu
               id={id}

@@ -3,6 +3,7 @@ import { Link } from 'wouter'
 
 import { useClient } from '../../react/client-context.ts'
 import { Blocks, CreateBlock, DeleteBlock } from '../data/documents.ts'
+import { count } from '../data/format.ts'
 import { useAction } from '../data/use-action.ts'
 import { usePages } from '../data/use-pages.ts'
 import { BlockEditor } from '../parts/block-editor.tsx'
@@ -15,6 +16,9 @@ import { Page } from '../parts/page.tsx'
 import { Problem } from '../parts/problem.tsx'
 import { Skeleton } from '../parts/skeleton.tsx'
 import { Ago } from '../parts/time.tsx'
+
+/** How many of the agents that share a block are named. */
+const mostNamed = 6
 
 export function MemoryPage(): ReactNode {
   const client = useClient()
@@ -71,13 +75,14 @@ export function MemoryPage(): ReactNode {
               <p className="quiet">
                 {block.agents.length === 0 && 'No agent has it. '}
                 {block.agents.length > 0 && (block.agents.length > 1 ? 'Shared by ' : 'Used by ')}
-                {block.agents.map((agent, index) => (
+                {block.agents.slice(0, mostNamed).map((agent, index) => (
                   <span key={agent.id}>
                     {index > 0 && ', '}
                     <Link href={`/agents/${agent.id}`}>{agent.name}</Link>
                   </span>
-                ))}{' '}
-                · changed <Ago at={block.updatedAt} />
+                ))}
+                {block.agents.length > mostNamed && ` and ${count(block.agents.length - mostNamed)} others`} · changed{' '}
+                <Ago at={block.updatedAt} />
               </p>
               <BlockEditor block={block} onSaved={pages.reload} />
             </li>

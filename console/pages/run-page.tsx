@@ -6,10 +6,11 @@ import { isRunOver } from '../../client/transcript.ts'
 import { useClient } from '../../react/client-context.ts'
 import { useRun } from '../../react/use-run.ts'
 import { RunPage as RunPageQuery, type RunPageData } from '../data/documents.ts'
-import { cost, count, words } from '../data/format.ts'
+import { count, words } from '../data/format.ts'
 import { Refused, useAction } from '../data/use-action.ts'
 import { useQuery } from '../data/use-query.ts'
 import { Button } from '../parts/button.tsx'
+import { Cost } from '../parts/cost.tsx'
 import { Fact } from '../parts/fact.tsx'
 import { EventLog } from '../parts/event-log.tsx'
 import { Page } from '../parts/page.tsx'
@@ -82,7 +83,7 @@ export function RunPage({ id }: { readonly id: string }): ReactNode {
         </Problem>
       )}
       <dl className="facts panel">
-        <Fact name="Cost" value={usage.costUsd === null ? 'Price not known' : cost(usage.costUsd)} />
+        <Fact name="Cost" value={<Cost usd={usage.costUsd} />} />
         <Fact name="Tokens" value={count(usage.totalTokens)} />
         <Fact
           name="Input"
@@ -110,7 +111,7 @@ export function RunPage({ id }: { readonly id: string }): ReactNode {
           ))}
         </p>
       )}
-      <Timeline run={run} />
+      <Timeline run={run} events={events} />
       <Replay events={events} />
       <EventLog events={events} />
     </Page>

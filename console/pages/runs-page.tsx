@@ -5,10 +5,11 @@ import { keepSubscribed } from '../../client/keep-subscribed.ts'
 import type { RunStatus } from '../../client/schema-types.ts'
 import { useClient } from '../../react/client-context.ts'
 import { AgentNames, RunChanges, Runs } from '../data/documents.ts'
-import { cost, count, duration, words } from '../data/format.ts'
+import { count, duration, words } from '../data/format.ts'
 import { usePages } from '../data/use-pages.ts'
 import { useQuery } from '../data/use-query.ts'
 import { Button } from '../parts/button.tsx'
+import { Cost } from '../parts/cost.tsx'
 import { Empty } from '../parts/empty.tsx'
 import { Field } from '../parts/field.tsx'
 import { Page } from '../parts/page.tsx'
@@ -134,7 +135,7 @@ export function RunsPage(): ReactNode {
                   <td>
                     <Status value={run.status} />
                   </td>
-                  <td>
+                  <td className="name" title={run.agent.name}>
                     <Link href={`/agents/${run.agent.id}`}>{run.agent.name}</Link>
                   </td>
                   <td className="cut">
@@ -152,13 +153,7 @@ export function RunsPage(): ReactNode {
                   </td>
                   <td className="number">{count(run.usage.totalTokens)}</td>
                   <td className="number">
-                    {run.usage.costUsd === null ? (
-                      <span className="quiet" title="The price of this model is not known.">
-                        not known
-                      </span>
-                    ) : (
-                      cost(run.usage.costUsd)
-                    )}
+                    <Cost usd={run.usage.costUsd} />
                   </td>
                 </tr>
               ))}

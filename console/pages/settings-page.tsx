@@ -69,7 +69,9 @@ export function SettingsPage(): ReactNode {
               <tbody>
                 {keys.data.apiKeys.map((key) => (
                   <tr key={key.id}>
-                    <td>{key.name}</td>
+                    <td className="name" title={key.name}>
+                      {key.name}
+                    </td>
                     <td>{key.scopes.map((scope: ApiScope) => scope.toLowerCase()).join(', ')}</td>
                     <td>
                       <Ago at={key.createdAt} />

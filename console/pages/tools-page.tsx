@@ -71,7 +71,9 @@ export function ToolsPage(): ReactNode {
             <tbody>
               {tools.map((tool) => (
                 <tr key={tool.id}>
-                  <td className="mono">{tool.name}</td>
+                  <td className="mono name" title={tool.name}>
+                    {tool.name}
+                  </td>
                   <td>
                     {kindName(tool.kind)}
                     {tool.mcpServer && <span className="quiet"> {tool.mcpServer.name}</span>}
@@ -79,7 +81,7 @@ export function ToolsPage(): ReactNode {
                   <td className="cut" title={tool.description}>
                     {tool.description}
                   </td>
-                  <td>{approvalOf(tool)}</td>
+                  <td className="short">{approvalOf(tool)}</td>
                   <td>
                     <div className="row end nowrap">
                       {tool.kind === 'JAVASCRIPT' && (

@@ -2,7 +2,8 @@ import type { ReactNode } from 'react'
 
 import { useConnection } from '../../react/use-connection.ts'
 
-const labels = { CONNECTING: 'Connecting', CONNECTED: 'Connected', RECONNECTING: 'Reconnecting' } as const
+/** The first connection takes a moment. Its label is shown only if it takes longer. */
+const labels = { CONNECTING: 'Reconnecting', CONNECTED: 'Connected', RECONNECTING: 'Reconnecting' } as const
 
 export function Connection(): ReactNode {
   const status = useConnection()

@@ -1,18 +1,15 @@
 import { useState, type ReactNode } from 'react'
-import { Link, useLocation } from 'wouter'
+import { Link } from 'wouter'
 
-import { useClient } from '../../react/client-context.ts'
 import {
   ConversationList as ConversationListQuery,
-  CreateConversation,
   type ConversationListData,
   type ConversationRow,
 } from '../data/documents.ts'
 import { count } from '../data/format.ts'
-import { refresh, useQuery } from '../data/use-query.ts'
-import { useAction } from '../data/use-action.ts'
+import { useQuery } from '../data/use-query.ts'
 import { Button } from './button.tsx'
-import { Problem } from './problem.tsx'
+import { NewConversation } from './new-conversation.tsx'
 import { Status } from './status.tsx'
 import { Ago } from './time.tsx'
 
@@ -25,13 +22,6 @@ interface ConversationListProps {
 
 /** The conversations of one agent, the most recently used first. The archive opens on request. */
 export function ConversationList({ agent, currentId }: ConversationListProps): ReactNode {
-  const client = useClient()
-  const [, navigate] = useLocation()
-  const create = useAction(async () => {
-    const { createConversation } = await client.request(CreateConversation, { input: { agentId: agent.id } })
-    refresh(client, ConversationListQuery)
-    navigate(`/conversations/${createConversation!.conversation.id}`)
-  })
   const [hasArchive, setArchive] = useState(false)
   const archive = useQuery(ConversationListQuery, hasArchive ? { agentId: agent.id, archived: true } : null)
   const { nodes, totalCount } = agent.conversations
@@ -61,10 +51,7 @@ export function ConversationList({ agent, currentId }: ConversationListProps): R
   )
   return (
     <nav className="conversations" aria-label="Conversations">
-      <Button icon="plus" isBusy={create.isBusy} onClick={() => create.run()}>
-        New conversation
-      </Button>
-      <Problem>{create.problem}</Problem>
+      <NewConversation agentId={agent.id} />
       {list(nodes)}
       {totalCount > nodes.length && <p className="quiet">{count(totalCount - nodes.length)} older ones.</p>}
       <Button look="quiet" className="small" aria-expanded={hasArchive} onClick={() => setArchive(!hasArchive)}>

@@ -55,18 +55,32 @@ export function ConversationLog({ conversation, empty, tail }: ConversationLogPr
     return () => observer.disconnect()
   }, [isLoaded])
 
-  function scrolled(): void {
-    const box = scroller.current!
+  function scrolled(box: HTMLElement): void {
     isAtEnd.current = box.scrollHeight - box.scrollTop - box.clientHeight < nearEnd
     if (box.scrollTop > 400 || !hasOlder || isLoading.current) return
     isLoading.current = true
-    loadOlder()
-      .catch(() => {})
-      .finally(() => setTimeout(() => (isLoading.current = false), 50))
+    const loaded = (): void => {
+      isLoading.current = false
+      // Whoever scrolled to the top meanwhile causes no further event there.
+      if (scroller.current) latestScrolled.current(scroller.current)
+    }
+    loadOlder().then(
+      () => setTimeout(loaded, 50),
+      () => (isLoading.current = false),
+    )
   }
+  const latestScrolled = useRef(scrolled)
+  latestScrolled.current = scrolled
 
   return (
-    <div ref={scroller} className="log" role="log" aria-label="Conversation" tabIndex={0} onScroll={scrolled}>
+    <div
+      ref={scroller}
+      className="log"
+      role="log"
+      aria-label="Conversation"
+      tabIndex={0}
+      onScroll={(event) => scrolled(event.currentTarget)}
+    >
       <div className="log-inner">
         {!isLoaded && <Skeleton lines={5} />}
         {isLoaded && entries.length === 0 && drafts.length === 0 && waiting.length === 0 && empty}

@@ -1,10 +1,11 @@
 import type { ReactNode } from 'react'
 
 import { StepExchange, type StepExchangeData, type StepRow } from '../data/documents.ts'
-import { cost, duration } from '../data/format.ts'
+import { duration } from '../data/format.ts'
 import { requestParts } from '../data/request-parts.ts'
 import { useQuery } from '../data/use-query.ts'
 import { Attachments } from './content.tsx'
+import { Cost } from './cost.tsx'
 import { DecisionTaken } from './decision-taken.tsx'
 import { Fact } from './fact.tsx'
 import { Folded } from './folded.tsx'
@@ -47,7 +48,7 @@ export function StepDetails({ step }: { readonly step: StepRow }): ReactNode {
           name="Output"
           value={<TokenCount whole={usage.outputTokens} part={usage.reasoningTokens} name="reasoning" />}
         />
-        <Fact name="Cost" value={usage.costUsd === null ? 'Price not known' : cost(usage.costUsd)} />
+        <Fact name="Cost" value={<Cost usd={usage.costUsd} />} />
       </dl>
       {step.messages.map((message, index) =>
         'text' in message && message.text !== '' ? (

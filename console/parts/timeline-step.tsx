@@ -1,13 +1,21 @@
 import { useState, type ReactNode } from 'react'
 
-import { cost, count, duration } from '../data/format.ts'
+import { count, duration } from '../data/format.ts'
 import { timeOf, type Lane } from '../data/timeline.ts'
+import { Cost } from './cost.tsx'
 import { Status } from './status.tsx'
 import { StepDetails } from './step-details.tsx'
 import { Track, type Span } from './track.tsx'
 
+interface TimelineStepProps {
+  readonly lane: Lane
+  readonly span: Span
+  /** Which attempt was the last one, starting at 1. */
+  readonly attempt: number
+}
+
 /** One step of a run: a line of the timeline that opens to show everything about the step. */
-export function TimelineStep({ lane, span }: { readonly lane: Lane; readonly span: Span }): ReactNode {
+export function TimelineStep({ lane, span, attempt }: TimelineStepProps): ReactNode {
   const [isOpen, setOpen] = useState(false)
   const { step, bars } = lane
   const { usage } = step
@@ -20,11 +28,18 @@ export function TimelineStep({ lane, span }: { readonly lane: Lane; readonly spa
           <Track bars={bars} span={span} />
           <span className="lane-facts">
             {step.status !== 'COMPLETED' && <Status value={step.status} />}
+            {attempt > 1 && (
+              <span className="status hold" title="Its worker was lost, and another one started the step again.">
+                Attempt {attempt}
+              </span>
+            )}
             <span className="mono">{step.model}</span>
             <span>
               {count(usage.inputTokens)} in, {count(usage.outputTokens)} out
             </span>
-            {usage.costUsd !== null && usage.costUsd > 0 && <span>{cost(usage.costUsd)}</span>}
+            <span>
+              <Cost usd={usage.costUsd} />
+            </span>
             {waited > 0 && <span>people {duration(waited)}</span>}
             {step.toolCalls.map((call) => (
               <span key={call.id} className="mono">

@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react'
 
+import type { RunEventFields } from '../../client/documents.ts'
 import type { RunPageData } from '../data/documents.ts'
 import { duration } from '../data/format.ts'
 import { lanesOf, marksOf, timeOf, type Bar } from '../data/timeline.ts'
@@ -18,8 +19,14 @@ const legend = [
   ['tools', 'Tools running'],
 ] as const
 
+interface TimelineProps {
+  readonly run: Run
+  /** What is stored of the run: a step that was started again is known from here alone. */
+  readonly events: readonly RunEventFields[]
+}
+
 /** The steps of a run on one time axis. Each opens to show what the model was sent and what came back. */
-export function Timeline({ run }: { readonly run: Run }): ReactNode {
+export function Timeline({ run, events }: TimelineProps): ReactNode {
   const now = useNow(1_000)
   const start = Date.parse(run.createdAt)
   const end = Math.max(run.finishedAt ? Date.parse(run.finishedAt) : now, start + 1)
@@ -32,6 +39,9 @@ export function Timeline({ run }: { readonly run: Run }): ReactNode {
   }
   const bars = [queued, ...lanes.flatMap((lane) => lane.bars)]
   const span = { start, end }
+  const attempts = new Map(
+    events.flatMap((event) => (event.__typename === 'StepRestarted' ? [[event.stepId, event.attempt]] : [])),
+  )
   return (
     <section className="panel timeline" aria-label="Timeline">
       <header>
@@ -41,7 +51,7 @@ export function Timeline({ run }: { readonly run: Run }): ReactNode {
       <ul className="legend" aria-label="Where the time went">
         {legend.map(([kind, label]) => {
           const time = timeOf(kind, bars)
-          if (time === 0) return null
+          if (Math.round(time) === 0) return null
           return (
             <li key={kind}>
               <i className={`bar-${kind}`} aria-hidden="true" /> {label} <b>{duration(time)}</b>
@@ -64,7 +74,7 @@ export function Timeline({ run }: { readonly run: Run }): ReactNode {
       </div>
       <ol className="lanes" aria-label="Steps">
         {lanes.map((lane) => (
-          <TimelineStep key={lane.step.id} lane={lane} span={span} />
+          <TimelineStep key={lane.step.id} lane={lane} span={span} attempt={attempts.get(lane.step.id) ?? 1} />
         ))}
       </ol>
     </section>

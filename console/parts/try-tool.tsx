@@ -4,6 +4,7 @@ import { useClient } from '../../react/client-context.ts'
 import type { ToolCallFields, ToolRow } from '../data/documents.ts'
 import { duration, pretty } from '../data/format.ts'
 import { jsonOf } from '../data/parse.ts'
+import { exampleOf } from '../data/example.ts'
 import { tryTool } from '../data/try-tool.ts'
 import { useAction } from '../data/use-action.ts'
 import { Button } from './button.tsx'
@@ -60,21 +61,5 @@ export function TryTool({ tool, onClose }: { readonly tool: ToolRow; readonly on
         )}
       </form>
     </Dialog>
-  )
-}
-
-/** An object with a value of the right type for each property. */
-function exampleOf(schema: unknown): Record<string, unknown> {
-  const { properties = {} } = (schema ?? {}) as { readonly properties?: Record<string, { readonly type?: unknown }> }
-  const examples: Record<string, unknown> = {
-    string: 'text',
-    integer: 1,
-    number: 1,
-    boolean: true,
-    array: [],
-    object: {},
-  }
-  return Object.fromEntries(
-    Object.entries(properties).map(([name, { type }]) => [name, examples[String(type)] ?? null]),
   )
 }

@@ -2,10 +2,12 @@ import type { ReactNode } from 'react'
 import { Link, useLocation } from 'wouter'
 
 import { isRunOver } from '../../client/transcript.ts'
-import { cost, count, duration } from '../data/format.ts'
+import { count, duration } from '../data/format.ts'
 import { useTurns } from '../data/turns.ts'
 import { useAction } from '../data/use-action.ts'
 import { Button } from './button.tsx'
+import { Cost } from './cost.tsx'
+import { Status } from './status.tsx'
 
 interface TurnEndProps {
   readonly runId: string | null
@@ -27,10 +29,16 @@ export function TurnEnd({ runId, messageOf }: TurnEndProps): ReactNode {
   const { usage, startedAt, finishedAt } = turn
   return (
     <p className="turn-end">
+      {turn.status !== 'COMPLETED' && <Status value={turn.status} />}
       <Link href={`/runs/${turn.id}`} className="turn-cost" title="Open the run">
         {startedAt && finishedAt && <>{duration(Date.parse(finishedAt) - Date.parse(startedAt))} · </>}
         {count(usage.totalTokens)} tokens
-        {usage.costUsd !== null && usage.costUsd > 0 && <> · {cost(usage.costUsd)}</>}
+        {usage.costUsd !== null && (
+          <>
+            {' '}
+            · <Cost usd={usage.costUsd} />
+          </>
+        )}
       </Link>
       {!turns.isActive && (
         <Button

@@ -15,6 +15,7 @@ export const demoProvider: Provider = {
   // Nothing is sent anywhere. This is what the script is read from.
   requestBody,
   stream: streamScript,
+  priceOf: () => ({ input: 0, output: 0, cachedInput: 0, cacheWrite: 0 }),
 }
 
 function requestBody({ model, systemPrompt, messages, tools }: ModelRequest): JsonObject {

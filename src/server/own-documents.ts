@@ -27,7 +27,7 @@ export const consoleDocuments: readonly string[] = [
   'mutation CreateSleeptimeGroup($input:CreateSleeptimeGroupInput!){createSleeptimeGroup(input:$input){group{id}}}',
   'mutation UpdateSleeptimeGroup($input:UpdateSleeptimeGroupInput!){updateSleeptimeGroup(input:$input){group{id}}}',
   'mutation DeleteSleeptimeGroup($input:DeleteSleeptimeGroupInput!){deleteSleeptimeGroup(input:$input){deletedId}}',
-  'query ConversationList($agentId:ID!$archived:Boolean!){agent(id:$agentId){id name model tools{tool{name kind}}mainConversation{id}conversations(first:50 orderBy:LAST_ACTIVITY filter:{archived:$archived}){totalCount nodes{...ConversationRow}}}}fragment ConversationRow on Conversation{id title lastActivityAt archivedAt activeRun{id status}}',
+  'query ConversationList($agentId:ID!$archived:Boolean!){agent(id:$agentId){id name model tools{tool{name kind parameters requiresApproval}}mainConversation{id}conversations(first:50 orderBy:LAST_ACTIVITY filter:{archived:$archived}){totalCount nodes{...ConversationRow}}}}fragment ConversationRow on Conversation{id title lastActivityAt archivedAt activeRun{id status}}',
   'query ConversationTurns($id:ID!){conversation(id:$id){archivedAt runs(first:100){nodes{id status startedAt finishedAt usage{totalTokens costUsd}versions{id}}}}}',
   'mutation EditMessage($input:EditMessageInput!){editMessage(input:$input){__typename ...on Refusal{message}}}',
   'mutation SelectBranch($input:SelectBranchInput!){selectBranch(input:$input){__typename ...on Refusal{message}}}',

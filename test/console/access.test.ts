@@ -3,74 +3,73 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 
 import type { OpenDatabase } from '../../src/store/open-database.ts'
 import { createTestDatabase } from '../support/database.ts'
-import { spawnMain } from '../support/server-process.ts'
+import { spawnMain, type ServerProcess } from '../support/server-process.ts'
 import { openGround, seriousFaults, type Ground } from './ground.ts'
+import { changesOf, replay } from './replay.ts'
 
 const ground = await openGround()
 
+/** Each test continues where the one before it ended. */
 describe.skipIf(!ground)('the console of a server with keys that is killed', () => {
   const { open, assertClean } = ground as Ground
   let database: OpenDatabase
+  let server: ServerProcess | undefined
+  let origin: string
+  let page: Page
+
+  async function start(port = '0'): Promise<void> {
+    const env = { DATABASE_URL: database.url, LOG_LEVEL: 'fatal', HOLDPOINT_API_KEY: 'hp_owner', PORT: port }
+    server = spawnMain([], env)
+    origin = new URL(await server.ready()).origin
+  }
 
   beforeAll(async () => {
     database = await createTestDatabase()
+    await start()
+    page = await open(origin)
   })
   afterEach(() => assertClean())
   afterAll(async () => {
     await ground?.close()
+    server?.child.kill('SIGTERM')
+    await server?.ended
     await database.close()
   })
 
-  async function ask(url: string, key: string, query = '{ viewer { actor { name } } }'): Promise<any> {
-    const response = await fetch(url, {
+  async function ask(key: string, query: string, variables: object = {}): Promise<any> {
+    const response = await fetch(`${origin}/graphql`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
-      body: JSON.stringify({ query }),
+      body: JSON.stringify({ query, variables }),
     })
     return response.json()
   }
 
-  async function data(url: string, query: string): Promise<any> {
-    const answer = await ask(url, 'hp_owner', query)
+  async function data(query: string, variables?: object): Promise<any> {
+    const answer = await ask('hp_owner', query, variables)
     expect(answer.errors).toBeUndefined()
     return answer.data
   }
 
-  /** A call that two people must approve: each sees at once that the other has. */
-  async function decideTogether(url: string, owner: Page, other: Page): Promise<void> {
-    const { upsertTool } = await data(
-      url,
-      `mutation { upsertTool(input: { name: "pay", requiresApproval: true, approvalsRequired: 2,
-        parameters: { type: "object" }, implementation: { javascript: { source: "export default () => 'paid'" } } }) {
-        tool { id } } }`,
-    )
-    const { createAgent } = await data(
-      url,
-      `mutation { createAgent(input: { name: "Payer", model: "demo/scripted", tools: [{ toolId: "${upsertTool.tool.id}" }] }) {
-        agent { id } } }`,
-    )
-    await data(
-      url,
-      `mutation { sendMessage(input: { to: { agentId: "${createAgent.agent.id}" }, messages: [{ text: "call pay {}" }] }) {
-        __typename } }`,
-    )
-    const { origin } = new URL(url)
-    await Promise.all([owner.goto(`${origin}/agents/${createAgent.agent.id}`), other.goto(`${origin}/inbox`)])
-    const call = owner.getByRole('article', { name: 'Tool call: pay' })
-    const item = other.getByRole('list', { name: 'Waiting for a decision' }).getByRole('listitem')
-    await call.getByText('0 of 2 approvals').waitFor()
-    await item.getByRole('button', { name: 'Approve' }).click()
-    for (const each of [call, item]) await each.getByText('1 of 2 approvals, by the app').waitFor()
-    await call.getByRole('button', { name: 'Approve' }).click()
-    await owner.getByRole('article', { name: 'Assistant' }).getByText('paid').waitFor()
-    await other.getByText('Nothing is waiting').waitFor()
+  /** Makes an agent with these tools, and returns its id. */
+  async function createAgent(name: string, tools: readonly object[]): Promise<string> {
+    const ids: { toolId: string }[] = []
+    for (const input of tools) {
+      const { upsertTool } = await data(
+        'mutation ($input: UpsertToolInput!) { upsertTool(input: $input) { tool { id } } }',
+        { input: { parameters: { type: 'object' }, ...input } },
+      )
+      ids.push({ toolId: upsertTool.tool.id })
+    }
+    const made = await data('mutation ($input: CreateAgentInput!) { createAgent(input: $input) { agent { id } } }', {
+      input: { name, model: 'demo/scripted', tools: ids },
+    })
+    return made.createAgent.agent.id
   }
 
-  test('[CON12] [CON62] a person signs in with a key, survives a killed server in mid-answer, decides together with another, and creates and revokes a key, which signs out whoever used it', async () => {
-    const env = { DATABASE_URL: database.url, LOG_LEVEL: 'fatal', HOLDPOINT_API_KEY: 'hp_owner' }
-    const first = spawnMain([], env)
-    const url = await first.ready()
-    const page = await open(new URL(url).origin)
+  const javascript = { implementation: { javascript: { source: "export default () => 'paid'" } } }
+
+  test('[CON12] a wrong key gets a message in place, and a right one is kept across a reload', async () => {
     await page.getByLabel('API key').fill('hp_wrong')
     await page.getByRole('button', { name: 'Sign in' }).click()
     await page.getByText('does not accept this key').waitFor()
@@ -79,50 +78,124 @@ describe.skipIf(!ground)('the console of a server with keys that is killed', () 
     await page.getByRole('button', { name: 'Sign in' }).click()
     await page.getByRole('button', { name: 'Sign out' }).waitFor()
     await page.reload()
-    await page.getByRole('button', { name: 'Try the demo agent' }).click()
+    await page.getByRole('button', { name: 'Sign out' }).waitFor()
+  })
+
+  let run: string
+
+  test('[CON12] a server that is killed in mid-answer and started again is followed without a gap or a repetition', async () => {
+    const agent = await createAgent('Clerk', [
+      { name: 'pay', requiresApproval: true, ...javascript },
+      { name: 'sign', requiresApproval: true, ...javascript },
+      { name: 'ask_browser', implementation: { client: true } },
+    ])
+    await page.goto(`${origin}/agents/${agent}`)
     const words = Array.from({ length: 80 }, (_, index) => `word${index}`).join(' ')
-    await page.getByRole('textbox', { name: 'Message' }).fill(`slow 15\nsay ${words}`)
+    const calls = ['pay', 'sign', 'ask_browser'].map((name) => `call ${name} {}`).join('\n')
+    await page.getByRole('textbox', { name: 'Message' }).fill(`slow 15\nsay ${words}\n${calls}`)
     await page.getByRole('button', { name: 'Send', exact: true }).click()
     const answer = page.getByRole('log').getByRole('article', { name: 'Assistant' })
     await answer.getByText('word3').waitFor()
     const connection = page.getByRole('status', { name: 'Connection' })
-    first.child.kill('SIGKILL')
+    server!.child.kill('SIGKILL')
     await connection.getByText('Reconnecting').waitFor()
-    await first.ended
-    const second = spawnMain([], { ...env, PORT: new URL(url).port })
-    await second.ready()
+    await server!.ended
+    await start(new URL(origin).port)
     await connection.getByText('Connected').waitFor()
     await answer.getByText('word79').waitFor()
     expect((await answer.locator('.markdown').textContent())?.trim()).toBe(words)
     expect(await answer.count()).toBe(1)
+    run = (await data('{ runs(first: 1) { nodes { id } } }')).runs.nodes[0].id
+  })
 
+  test('[CON80] the page of a run with a restarted step, a denial, a client tool and a cancel tells them apart, and its replay shows what a watcher saw', async () => {
+    const call = (name: string) => page.getByRole('article', { name: `Tool call: ${name}` })
+    await call('pay').getByRole('button', { name: 'Deny' }).click()
+    await call('pay').getByRole('textbox', { name: 'Reason' }).fill('too dear')
+    await call('pay').getByRole('button', { name: 'Deny with reason' }).click()
+    await call('pay').getByText('“too dear”').waitFor()
+    await call('ask_browser').getByRole('textbox', { name: 'Result' }).fill('blue')
+    await call('ask_browser').getByRole('button', { name: 'Return result' }).click()
+    await call('ask_browser').getByText('Answered by').waitFor()
+    await page.getByRole('button', { name: 'Cancel run' }).click()
+    await page.getByText('The run was cancelled.').waitFor()
+    await page.getByRole('link', { name: 'Open the run', exact: true }).click()
+
+    const timeline = page.getByRole('region', { name: 'Timeline' })
+    const legend = timeline.getByRole('list', { name: 'Where the time went' })
+    for (const name of ['Queue', 'Model writing', 'Waiting for people', 'Waiting for a client'])
+      await legend.getByText(name).waitFor()
+    const step = timeline.getByRole('list', { name: 'Steps' }).getByRole('listitem').first()
+    for (const text of ['Attempt 2', 'Cancelled']) await step.getByText(text).first().waitFor()
+    await step.getByText('Step 1').click()
+    await step.getByText('“too dear”').waitFor()
+    expect(await step.getByLabel('Result of ask_browser').textContent()).toBe('blue')
+    await page.getByRole('region', { name: 'Events' }).getByText('StepRestarted').waitFor()
+
+    await page.getByRole('region', { name: 'Replay of the run' }).locator('header').getByText('Cancelled').waitFor()
+    const moments = await replay(page)
+    const statuses = moments.map((moment) => moment.run)
+    expect(changesOf(statuses)).toEqual(
+      ['', 'Queued', 'Running', 'Awaiting approval', 'Cancelling', 'Cancelled'].filter((one) => statuses.includes(one)),
+    )
+    const seen = (name: string): string[] => changesOf(moments.map(({ calls }) => calls[name] ?? 'none'))
+    expect(seen('pay')).toEqual(['none', 'Pending', 'Denied'])
+    expect(seen('ask_browser')).toEqual(['none', 'Pending', 'Succeeded'])
+    expect(seen('sign')).toEqual(['none', 'Pending', 'Cancelled'])
+    // The same run, watched from its first event through the API.
+    expect(moments.at(-1)).toEqual({
+      run: 'Cancelled',
+      calls: { pay: 'Denied', sign: 'Cancelled', ask_browser: 'Succeeded' },
+    })
+    expect((await data('query ($id: ID!) { run(id: $id) { status } }', { id: run })).run.status).toBe('CANCELLED')
+  })
+
+  test('[CON12] [CON62] a key that is created here works until it is revoked here, and two people decide together', async () => {
     await page.getByRole('link', { name: 'Settings' }).click()
     await page.getByRole('table', { name: 'API keys' }).waitFor()
     await page.getByRole('button', { name: 'New key' }).click()
     await page.getByRole('dialog', { name: 'New key' }).getByLabel('Name').fill('the app')
     await page.getByRole('checkbox', { name: 'APPROVE' }).check()
     await page.getByRole('button', { name: 'Create key' }).click()
-    const secret = await page.getByTestId('secret').textContent()
-    expect((await ask(url, secret!)).data.viewer.actor.name).toBe('the app')
+    const secret = (await page.getByTestId('secret').textContent())!
+    const viewer = '{ viewer { actor { name } } }'
+    expect((await ask(secret, viewer)).data.viewer.actor.name).toBe('the app')
     await page.getByRole('button', { name: 'Done' }).click()
     // Someone else signs in with the new key, until it is revoked.
-    const other = await open(new URL(url).origin)
-    await other.getByLabel('API key').fill(secret!)
+    const other = await open(origin)
+    await other.getByLabel('API key').fill(secret)
     await other.getByRole('button', { name: 'Sign in' }).click()
     await other.getByRole('button', { name: 'Sign out' }).waitFor()
-    await decideTogether(url, page, other)
-    await page.goto(`${new URL(url).origin}/settings`)
+    await decideTogether(other)
+    await page.getByRole('link', { name: 'Settings' }).click()
     const row = page.getByRole('row').filter({ hasText: 'the app' })
     await row.getByRole('button', { name: 'Revoke' }).click()
     await page.getByRole('button', { name: 'Revoke key' }).click()
     await row.getByText('Revoked').waitFor()
-    expect((await ask(url, secret!)).errors[0].extensions.code).toBe('UNAUTHENTICATED')
+    expect((await ask(secret, viewer)).errors[0].extensions.code).toBe('UNAUTHENTICATED')
     expect(await page.content()).not.toContain(secret)
     await other.getByLabel('API key', { exact: true }).waitFor()
     await other.getByText('no longer valid').waitFor()
     await page.getByRole('button', { name: 'Sign out' }).click()
     await page.getByLabel('API key', { exact: true }).waitFor()
-    second.child.kill('SIGTERM')
-    await second.ended
-  }, 120_000)
+  })
+
+  /** A call that two people must approve: each sees at once that the other has. */
+  async function decideTogether(other: Page): Promise<void> {
+    const agent = await createAgent('Payer', [
+      { name: 'pay', requiresApproval: true, approvalsRequired: 2, ...javascript },
+    ])
+    await data('mutation ($input: SendMessageInput!) { sendMessage(input: $input) { __typename } }', {
+      input: { to: { agentId: agent }, messages: [{ text: 'call pay {}' }] },
+    })
+    await Promise.all([page.goto(`${origin}/agents/${agent}`), other.getByRole('link', { name: 'Inbox 1' }).click()])
+    const call = page.getByRole('article', { name: 'Tool call: pay' })
+    const item = other.getByRole('list', { name: 'Waiting for a decision' }).getByRole('listitem')
+    await call.getByText('0 of 2 approvals').waitFor()
+    await item.getByRole('button', { name: 'Approve' }).click()
+    for (const each of [call, item]) await each.getByText('1 of 2 approvals, by the app').waitFor()
+    await call.getByRole('button', { name: 'Approve' }).click()
+    await page.getByRole('article', { name: 'Assistant' }).getByText('paid').waitFor()
+    await other.getByText('Nothing is waiting').waitFor()
+  }
 })

@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { createGatedModel, gatedHandle, type GatedModel } from '../support/gated-model.ts'
 import { talkTo, type Talk } from '../support/talk.ts'
-import { openGround, type Ground } from './ground.ts'
+import { openGround, visit, type Ground } from './ground.ts'
 
 const ground = await openGround()
 
@@ -28,6 +28,13 @@ describe.skipIf(!ground)('the roles and names of the console', () => {
     talk = talkTo(server)
     origin = new URL(server.url).origin
     page = await open(origin)
+    // Everything that the connection's status says from the beginning.
+    await page.addInitScript(`window.said = []; new MutationObserver(() => {
+      const status = document.querySelector('[aria-label=Connection]')?.textContent
+      if (status && window.said.at(-1) !== status) window.said.push(status)
+    }).observe(document, { subtree: true, childList: true, characterData: true })`)
+    await page.reload()
+    await page.getByRole('status', { name: 'Connection' }).waitFor()
   })
   afterEach(() => assertClean())
   afterAll(async () => {
@@ -56,6 +63,9 @@ describe.skipIf(!ground)('the roles and names of the console', () => {
 
   test('[CON60] on every page: the navigation, the connection and the theme', async () => {
     const main = page.getByRole('navigation', { name: 'Main' })
+    const said = (await page.evaluate('window.said')) as string[]
+    expect(said.length).toBeGreaterThan(0)
+    expect(said.filter((text) => !['Connected', 'Reconnecting'].includes(text))).toEqual([])
     for (const name of ['Agents', 'Inbox', 'Runs', 'Tools', 'Memory', 'Settings']) {
       await main.getByRole('link', { name, exact: true }).click()
       await has(page, ['heading', name])
@@ -98,13 +108,13 @@ describe.skipIf(!ground)('the roles and names of the console', () => {
     await expect.poll(() => name.getAttribute('aria-invalid')).toBe('true')
     const described = (await name.getAttribute('aria-describedby'))!.split(' ').map((id) => `[id="${id}"]`)
     expect(await page.locator(described.join(',')).allTextContents()).not.toEqual([''])
-    await page.goto(`${origin}/agents/${agent}/edit`)
+    await visit(page, `/agents/${agent}/edit`)
     await has(page, ['textbox', 'Name'], ['combobox', 'Model'], ['textbox', 'Instructions'], ['button', 'Save'])
     expect(await page.getByRole('combobox', { name: 'Model' }).inputValue()).toBe('demo/scripted')
   })
 
   test('[CON60] Conversation: the log with its articles, the composer, and the context', async () => {
-    await page.goto(`${origin}/agents/${agent}`)
+    await visit(page, `/agents/${agent}`)
     await page.waitForURL('**/conversations/*')
     await has(page, ['log', 'Conversation'], ['textbox', 'Message'], ['button', 'Send'], ['button', 'New conversation'])
     await page.getByRole('textbox', { name: 'Message' }).fill('think Hm.\nsay On it.\ncall look_up {"to":"Paris"}')
@@ -125,11 +135,14 @@ describe.skipIf(!ground)('the roles and names of the console', () => {
     await context.getByRole('button', { name: 'Compact now' }).click()
     await article('Summary').waitFor()
     await has(page.getByRole('navigation', { name: 'Conversations' }), ['link', 'Main conversation'])
+    await page.setViewportSize({ width: 360, height: 740 })
+    await has(page, ['button', 'New conversation'], ['button', 'Send'])
+    await page.setViewportSize({ width: 1280, height: 800 })
   })
 
   test('[CON60] Conversation: an active run can be cancelled, and a failed one retried', async () => {
     const gated = await talk.createAgent({ model: gatedHandle })
-    await page.goto(`${origin}/agents/${gated}`)
+    await visit(page, `/agents/${gated}`)
     await page.getByRole('textbox', { name: 'Message' }).fill('go')
     await page.getByRole('button', { name: 'Send' }).click()
     const call = await model.nextCall()
@@ -190,7 +203,7 @@ describe.skipIf(!ground)('the roles and names of the console', () => {
     await page.getByLabel('Status').selectOption('')
     await page.getByLabel('Agent').selectOption({ label: 'Clerk' })
     await expect.poll(() => rows.count()).toBe(5)
-    await page.goto(`${origin}/runs/${run}`)
+    await visit(page, `/runs/${run}`)
     await has(page, ['region', 'Timeline'], ['region', 'Events'], ['slider', 'Replay'])
     for (const text of ['Completed', 'End turn', 'Cost', 'Tokens', 'Waiting for people'])
       await page.getByRole('main').getByText(text).first().waitFor()
@@ -200,32 +213,25 @@ describe.skipIf(!ground)('the roles and names of the console', () => {
     )
     const parent = await talk.start(agent, 'say something to remember')
     await talk.settled(parent)
-    await page.goto(`${origin}/runs/${parent}`)
+    await visit(page, `/runs/${parent}`)
     await page.getByRole('link', { name: createSleeptimeGroup.group.sleeptimeAgents[0].name }).click()
     await page.getByRole('link', { name: 'a run of Clerk' }).click()
     await page.waitForURL(`**/runs/${parent}`)
   })
 
   test('[CON60] Tools, Memory and Settings', async () => {
-    await page.goto(`${origin}/tools`)
+    await visit(page, '/tools')
     await has(page, ['table', 'Tools'], ['button', 'New tool'], ['button', 'Add MCP server'])
-    await page.goto(`${origin}/memory`)
+    await visit(page, '/memory')
     const blocks = page.getByRole('list', { name: 'Blocks' }).getByRole('listitem')
     const block = blocks.filter({ has: page.getByRole('heading', { name: 'human' }) })
     await block.getByRole('link', { name: 'Clerk', exact: true }).waitFor()
     await block.getByText('3 of 20,000 characters').waitFor()
     await has(block, ['textbox', 'Value'], ['button', 'Save block'])
-    await page.goto(`${origin}/settings`)
+    await server.data('mutation { createApiKey(input: { name: "the app", scopes: [RUN] }) { secret } }')
+    await visit(page, '/settings')
     await has(page, ['table', 'API keys'], ['button', 'New key'], ['link', 'GraphiQL'])
-    await page.getByRole('button', { name: 'New key' }).click()
-    const dialog = page.getByRole('dialog')
-    await dialog.getByLabel('Name').fill('the app')
-    await dialog.getByRole('button', { name: 'Create' }).click()
-    await dialog.getByRole('button', { name: 'Copy' }).waitFor()
-    await dialog.getByRole('button', { name: 'Done' }).click()
-    await page.getByRole('button', { name: 'Revoke' }).click()
-    await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click()
-    await page.getByRole('table', { name: 'API keys' }).getByText('Revoked').waitFor()
+    await has(page, ['button', 'Revoke'])
     const { version } = (await import('../../package.json', { with: { type: 'json' } })).default
     await page.getByRole('main').getByText(version).first().waitFor()
     await page.getByRole('table', { name: 'Models' }).getByText('Ready').first().waitFor()

@@ -13,8 +13,12 @@ const fromAServerThatWasKilled =
   /net::ERR_(CONNECTION|EMPTY_RESPONSE|INCOMPLETE_CHUNKED|CONTENT_LENGTH)|WebSocket connection|status of 401/
 
 export interface Ground {
-  /** A new browser window with its own storage, at this address. */
+  /** A new browser window with its own storage, at this address: another person. */
   open(url: string): Promise<Page>
+  /** A tab of a window that all tests of the file share, so that the console's scripts are loaded only once. */
+  openTab(url: string): Promise<Page>
+  /** Closes all windows and tabs. A page that stays open goes on following the server. */
+  closePages(): Promise<void>
   /** Fails if any window logged an error, threw an exception, or sent a request to another origin. */
   assertClean(): void
   close(): Promise<void>
@@ -27,38 +31,59 @@ export async function openGround(): Promise<Ground | undefined> {
 }
 
 function createGround({ browser, close }: TestBrowser): Ground {
-  const contexts: BrowserContext[] = []
   const faults: string[] = []
+  const windows = new Set<BrowserContext>()
+  let shared: Promise<BrowserContext> | undefined
+
+  /** Nothing moves, which would make the browser draw all the time. */
+  const openWindow = (): Promise<BrowserContext> => browser.newContext({ viewport: wide, reducedMotion: 'reduce' })
+
+  async function openPage(context: BrowserContext, url: string): Promise<Page> {
+    const page = await context.newPage()
+    page.setDefaultTimeout(30_000)
+    const { origin } = new URL(url)
+    page.on('pageerror', (error) => faults.push(`${error.message} ${error.stack ?? ''}`))
+    page.on('console', (message) => {
+      if (message.type() === 'error' && !fromAServerThatWasKilled.test(message.text())) faults.push(message.text())
+    })
+    page.on('request', (request) => {
+      // A worker that a page creates from a blob: URL has the page's origin.
+      if (new URL(request.url()).origin !== origin) faults.push(`a request to ${request.url()}`)
+    })
+    await page.goto(url)
+    return page
+  }
+
   return {
     async open(url) {
-      const context = await browser.newContext({ viewport: { width: 1280, height: 800 } })
-      contexts.push(context)
-      const page = await context.newPage()
-      page.setDefaultTimeout(30_000)
-      const { origin } = new URL(url)
-      page.on('pageerror', (error) => faults.push(`${error.message} ${error.stack ?? ''}`))
-      page.on('console', (message) => {
-        if (message.type() === 'error' && !fromAServerThatWasKilled.test(message.text())) faults.push(message.text())
-      })
-      page.on('request', (request) => {
-        // A worker that a page creates from a blob: URL has the page's origin.
-        if (new URL(request.url()).origin !== origin) faults.push(`a request to ${request.url()}`)
-      })
-      await page.goto(url)
-      return page
+      const context = await openWindow()
+      windows.add(context)
+      return openPage(context, url)
+    },
+    openTab: async (url) => openPage(await (shared ??= openWindow()), url),
+    async closePages() {
+      for (const context of windows) await context.close()
+      windows.clear()
+      for (const page of (await shared)?.pages() ?? []) await page.close()
     },
     assertClean: () => expect(faults.splice(0)).toEqual([]),
-    async close() {
-      for (const context of contexts) await context.close()
-      await close()
-    },
+    close,
   }
 }
 
+/** Goes to another page of the console as a link does, without loading its scripts again. */
+export async function visit(page: Page, path: string): Promise<void> {
+  await page.evaluate(`history.pushState(null, '', ${JSON.stringify(path)})`)
+}
+
+/** Rules whose outcome depends on the theme and the width. The others are looked at once. */
+const rulesOfTheLook = ['color-contrast', 'scrollable-region-focusable', 'link-in-text-block']
+
 /** The serious problems that axe finds, with the elements. */
-export async function seriousFaults(page: Page): Promise<string[]> {
+export async function seriousFaults(page: Page, rules?: readonly string[]): Promise<string[]> {
   await page.evaluate(`window.axe ?? (() => {${axe.source}})()`)
-  const { violations } = (await page.evaluate('axe.run()')) as axe.AxeResults
+  const options = { resultTypes: ['violations'], preload: false, ...(rules && { runOnly: rules }) }
+  const { violations } = (await page.evaluate(`axe.run(${JSON.stringify(options)})`)) as axe.AxeResults
   return violations
     .filter(({ impact }) => impact === 'serious' || impact === 'critical')
     .flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary ?? ''}`))
@@ -67,17 +92,19 @@ export async function seriousFaults(page: Page): Promise<string[]> {
 const wide = { width: 1280, height: 800 }
 const narrow = { width: 360, height: 740 }
 
+const looks = [
+  { viewport: wide, colorScheme: 'light', rules: undefined },
+  { viewport: narrow, colorScheme: 'dark', rules: rulesOfTheLook },
+] as const
+
 /** Looks at a page when it is wide and light, and again when it is narrow and dark. */
 export async function faultsInBothLooks(page: Page): Promise<string[]> {
   const faults: string[] = []
-  for (const { viewport, colorScheme } of [
-    { viewport: wide, colorScheme: 'light' },
-    { viewport: narrow, colorScheme: 'dark' },
-  ] as const) {
+  for (const { viewport, colorScheme, rules } of looks) {
     await page.setViewportSize(viewport)
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
     const place = `${colorScheme}, ${viewport.width} px`
-    faults.push(...(await seriousFaults(page)).map((fault) => `${place}: ${fault}`))
+    faults.push(...(await seriousFaults(page, rules)).map((fault) => `${place}: ${fault}`))
     const wider = await page.evaluate(
       "Math.max(...['html', 'main', '.log'].map((box) => document.querySelector(box)).filter(Boolean).map((box) => box.scrollWidth - box.clientWidth))",
     )

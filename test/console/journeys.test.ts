@@ -1,12 +1,16 @@
 import { readFile } from 'node:fs/promises'
+import { setTimeout } from 'node:timers/promises'
 
 import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { createGatedModel, gatedHandle, type GatedModel } from '../support/gated-model.ts'
+import { addTurns } from '../support/many-turns.ts'
 import { talkTo, type Talk } from '../support/talk.ts'
-import { faultsInBothLooks, openGround, type Ground } from './ground.ts'
+import { faultsInBothLooks, openGround, visit, type Ground } from './ground.ts'
+import { countRenderings, watchChanges, type Seen } from './renderings.ts'
+import { changesOf, replay } from './replay.ts'
 
 const ground = await openGround()
 
@@ -16,7 +20,7 @@ const pixel =
 
 // If there is neither the packaged Chromium nor an installed Chrome, the reason was printed above.
 describe.skipIf(!ground)('the console in a browser', () => {
-  const { open, assertClean } = ground as Ground
+  const { open, openTab, closePages, assertClean } = ground as Ground
   let server: TestApp
   let model: GatedModel
   let talk: Talk
@@ -28,7 +32,10 @@ describe.skipIf(!ground)('the console in a browser', () => {
     talk = talkTo(server)
     origin = new URL(server.url).origin
   })
-  afterEach(() => assertClean())
+  afterEach(async () => {
+    await closePages()
+    assertClean()
+  })
   afterAll(async () => {
     await ground?.close()
     await server.stop()
@@ -50,8 +57,8 @@ describe.skipIf(!ground)('the console in a browser', () => {
     })
   }
 
-  test('[CON4] a stranger makes the demo agent with one click, talks to it, and makes an agent with the form', async () => {
-    const page = await open(origin)
+  test('[CON4] a stranger makes the demo agent with one click, talks to it, and edits it', async () => {
+    const page = await openTab(origin)
     await page.getByRole('heading', { name: 'Agents' }).waitFor()
     await page.getByRole('status', { name: 'Connection' }).getByText('Connected').waitFor()
     await page.getByRole('button', { name: 'Try the demo agent' }).click()
@@ -63,32 +70,109 @@ describe.skipIf(!ground)('the console in a browser', () => {
     await context.getByRole('meter').waitFor()
     await context.getByText('System prompt').waitFor()
 
-    await page.getByRole('link', { name: 'Agents', exact: true }).click()
-    await page.getByRole('button', { name: 'New agent' }).click()
-    await page.getByRole('button', { name: 'Create agent' }).click()
-    const name = page.getByRole('textbox', { name: 'Name' })
-    await expect.poll(() => name.getAttribute('aria-invalid')).toBe('true')
-    await name.fill('Second')
-    await page.getByRole('combobox', { name: 'Model' }).fill('nonsense')
-    await page.getByRole('button', { name: 'Create agent' }).click()
-    await expect.poll(() => page.getByRole('combobox', { name: 'Model' }).getAttribute('aria-invalid')).toBe('true')
-    await page.getByRole('combobox', { name: 'Model' }).fill('demo/scripted')
-    await page.getByRole('textbox', { name: 'Instructions' }).fill('Be brief.')
-    await page.getByRole('button', { name: 'Create agent' }).click()
-    await page.getByRole('heading', { name: 'Second' }).waitFor()
     await page.getByRole('link', { name: 'Edit agent' }).click()
     await page.getByRole('textbox', { name: 'Name' }).fill('Renamed')
     await page.getByRole('button', { name: 'Save', exact: true }).click()
     await page.getByRole('heading', { name: 'Renamed' }).waitFor()
-    await page.goto(`${origin}/agents`)
-    await page.getByRole('searchbox', { name: 'Search agents' }).fill('renam')
-    await page.getByRole('link', { name: 'Renamed', exact: true }).waitFor()
-    await expect.poll(() => page.getByRole('link', { name: 'Demo agent', exact: true }).count()).toBe(0)
   })
+
+  test('[CON83] a stranger makes an agent with a tool that needs approval, talks to it, approves in a second window, and finds out why a run failed and what it cost', async () => {
+    const page = await openTab(origin)
+    const go = (name: string) => page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name }).click()
+    await go('Tools')
+    await page.getByRole('button', { name: 'New tool' }).click()
+    const tool = page.getByRole('dialog', { name: 'New tool' })
+    await tool.getByLabel('Name').fill('shout')
+    await tool.getByLabel('Every call needs approval').check()
+    await tool.getByRole('button', { name: 'Create tool' }).click()
+    const row = page.getByRole('table', { name: 'Tools' }).getByRole('row').filter({ hasText: 'shout' })
+    await row.getByText('Always').waitFor()
+
+    await go('Agents')
+    await page.getByRole('button', { name: 'New agent' }).click()
+    await page.getByRole('button', { name: 'Create agent' }).click()
+    const name = page.getByRole('textbox', { name: 'Name' })
+    await page.getByText('It is empty. Expected 1 to 200 characters.').waitFor()
+    expect(await name.getAttribute('aria-invalid')).toBe('true')
+    await name.fill('Crier')
+    const model = page.getByRole('combobox', { name: 'Model' })
+    await model.fill('nonsense')
+    await page.getByRole('button', { name: 'Create agent' }).click()
+    await expect.poll(() => model.getAttribute('aria-invalid')).toBe('true')
+    expect(await page.locator('#models option').first().getAttribute('value')).toBe('demo/scripted')
+    await model.fill('demo/scripted')
+    await page.getByRole('textbox', { name: 'Instructions' }).fill('Be brief.')
+    // Built-in tools come last.
+    const choices = page.getByRole('group', { name: 'Tools of the agent' })
+    expect(await choices.locator('.mono').last().textContent()).toBe('conversation_search')
+    await choices.getByRole('checkbox', { name: 'shout' }).check()
+    await page.getByRole('button', { name: 'Create agent' }).click()
+    await page.getByRole('heading', { name: 'Crier', exact: true }).waitFor()
+
+    await page.getByRole('button', { name: 'Ask for something that needs approval' }).click()
+    await article(page, 'Tool call: shout').getByRole('button', { name: 'Approve' }).waitFor()
+    const second = await open(origin)
+    await second.getByRole('link', { name: 'Inbox 1' }).click()
+    const item = second.getByRole('list', { name: 'Waiting for a decision' }).getByRole('listitem')
+    await item.getByText('"text": "text"').waitFor()
+    await item.getByRole('button', { name: 'Approve' }).click()
+    await second.getByText('Nothing is waiting').waitFor()
+    await article(page, 'Assistant').getByText('shout returned: TEXT').waitFor()
+
+    await page.getByRole('button', { name: 'New conversation' }).click()
+    await page.getByRole('button', { name: 'See a failure' }).click()
+    const problem = (await page.getByRole('alert').locator('strong').textContent())!
+    // Later, from the list of runs.
+    await go('Runs')
+    await page.getByLabel('Status').selectOption({ label: 'Failed' })
+    await page.getByRole('table', { name: 'Runs' }).getByRole('link', { name: problem }).click()
+    await page.getByRole('main').getByRole('alert').getByText(problem).waitFor()
+    await page.getByText('The script said: fail rate_limit').waitFor()
+    const cost = page.locator('dl > div').filter({ hasText: 'Cost' })
+    expect(await cost.locator('dd').first().textContent()).toBe('$0')
+
+    await go('Agents')
+    await page.getByRole('searchbox', { name: 'Search agents' }).fill('crier')
+    await page.getByRole('link', { name: 'Crier', exact: true }).waitFor()
+    await expect.poll(() => page.getByRole('link', { name: 'Renamed', exact: true }).count()).toBe(0)
+  })
+
+  test('[CON11] axe finds nothing serious on any page, both light and wide and dark and narrow', async () => {
+    await addTool('publish')
+    const agent = await talk.createAgent({
+      model: 'demo/scripted',
+      tools: ['publish'],
+      blocks: [{ label: 'human', value: 'Ada' }],
+    })
+    const run = await talk.start(agent, 'think Well.\nsay Here is `code`.\ncall publish {"to":"x"}')
+    await talk.pending(run)
+    const page = await openTab(`${origin}/agents/${agent}`)
+    const places = [
+      '/agents',
+      '/agents/new',
+      `/agents/${agent}`,
+      '/inbox',
+      '/runs',
+      `/runs/${run}`,
+      '/tools',
+      '/memory',
+      '/settings',
+      '/agents/nobody',
+    ]
+    await page.getByRole('status', { name: 'Connection' }).getByText('Connected').waitFor()
+    for (const place of places) {
+      await visit(page, place)
+      await page.waitForURL(place === `/agents/${agent}` ? '**/conversations/*' : origin + place)
+      await page.getByRole('heading', { level: 1 }).first().waitFor()
+      await expect.poll(() => page.getByRole('status', { name: 'Loading' }).count()).toBe(0)
+      expect(await faultsInBothLooks(page), place).toEqual([])
+    }
+    await talk.cancel({ runId: run })
+  }, 120_000)
 
   test('[CON5] an answer appears as it is written, continues after a reload, and is cut short by a cancel', async () => {
     const agent = await talk.createAgent({ model: gatedHandle })
-    const page = await open(`${origin}/agents/${agent}`)
+    const page = await openTab(`${origin}/agents/${agent}`)
     await send(page, 'go')
     const call = await model.nextCall()
     call.say('The first half')
@@ -116,7 +200,7 @@ describe.skipIf(!ground)('the console in a browser', () => {
   test('[CON6] two people decide: each sees what the other did, with who did it', async () => {
     await addTool('send_mail')
     const agent = await talk.createAgent({ model: 'demo/scripted', tools: ['send_mail'] })
-    const [chat, inbox] = await Promise.all([open(`${origin}/agents/${agent}`), open(`${origin}/inbox`)])
+    const [chat, inbox] = await Promise.all([openTab(`${origin}/agents/${agent}`), open(`${origin}/inbox`)])
     const list = inbox.getByRole('list', { name: 'Waiting for a decision' })
     await inbox.getByText('Nothing is waiting').waitFor()
 
@@ -159,7 +243,7 @@ describe.skipIf(!ground)('the console in a browser', () => {
     await addTool('sign')
     const agent = await talk.createAgent({ model: 'demo/scripted', tools: ['sign'] })
     const run = await talk.start(agent, ['first', 'second', 'third'].map((to) => `call sign {"to":"${to}"}`).join('\n'))
-    const page = await open(`${origin}/inbox`)
+    const page = await openTab(`${origin}/inbox`)
     const items = page.getByRole('list', { name: 'Waiting for a decision' }).getByRole('listitem')
     await expect.poll(() => items.count()).toBe(3)
     await page.keyboard.press('?')
@@ -187,7 +271,7 @@ describe.skipIf(!ground)('the console in a browser', () => {
   test('[CON8] HTML in answers, arguments and results is text; links carry no referrer; images of other sites are not loaded', async () => {
     await addTool('echo', false)
     const agent = await talk.createAgent({ model: gatedHandle, tools: ['echo'] })
-    const page = await open(`${origin}/agents/${agent}`)
+    const page = await openTab(`${origin}/agents/${agent}`)
     await send(page, '<img src=x onerror=alert(1)>')
     const call = await model.nextCall()
     call.say(
@@ -222,7 +306,7 @@ describe.skipIf(!ground)('the console in a browser', () => {
     const { createBlock } = await server.data(
       'mutation { createBlock(input: { label: "shared", value: "one" }) { block { id } } }',
     )
-    const page = await open(`${origin}/memory`)
+    const page = await openTab(`${origin}/memory`)
     const item = page.getByRole('list', { name: 'Blocks' }).getByRole('listitem').filter({ hasText: 'shared' })
     await item.getByRole('textbox', { name: 'Value' }).fill('mine')
     const update = 'mutation ($id: ID!) { updateBlock(input: { id: $id, value: "theirs" }) { __typename } }'
@@ -246,7 +330,7 @@ describe.skipIf(!ground)('the console in a browser', () => {
     const [pending] = await talk.pending(run)
     await talk.submit(run, [{ approve: { toolCallId: pending.id } }])
     await talk.settled(run)
-    const page = await open(`${origin}/runs`)
+    const page = await openTab(`${origin}/runs`)
     const row = page.getByRole('table', { name: 'Runs' }).getByRole('row').nth(1)
     await row.getByRole('link', { name: 'call pay' }).click()
     const timeline = page.getByRole('region', { name: 'Timeline' })
@@ -260,21 +344,19 @@ describe.skipIf(!ground)('the console in a browser', () => {
     const slider = page.getByRole('slider', { name: 'Replay' })
     const seen = page.getByRole('group', { name: 'The run at this moment' })
     await seen.getByRole('article', { name: 'Assistant' }).waitFor()
-    const moments: string[] = []
-    const last = Number(await slider.getAttribute('max'))
-    for (let at = 0; at <= last; at++) {
-      await slider.fill(String(at))
-      const call = seen.getByRole('article', { name: 'Tool call: pay' })
-      const shown = (await call.count()) > 0 ? await call.locator('.status').textContent() : 'none'
-      if (moments.at(-1) !== shown) moments.push(shown!)
-    }
-    expect(moments).toEqual(['none', 'Pending', 'Ready', 'Running', 'Succeeded'].filter((one) => moments.includes(one)))
+    const moments = (await replay(page)).map(({ calls }) => calls['pay'] ?? 'none')
+    expect(changesOf(moments)).toEqual(
+      ['none', 'Pending', 'Ready', 'Running', 'Succeeded'].filter((one) => moments.includes(one)),
+    )
     expect(moments).toEqual(expect.arrayContaining(['none', 'Pending', 'Succeeded']))
   })
 
   test('[CON13] a person edits a message, answers again, pages between the versions, takes a waiting message back, and clears and archives the conversation', async () => {
     const agent = await talk.createAgent({ model: 'demo/scripted', name: 'Brancher' })
-    const [page, other] = await Promise.all([open(`${origin}/agents/${agent}`), open(`${origin}/agents/${agent}`)])
+    const [page, other] = await Promise.all([
+      openTab(`${origin}/agents/${agent}`),
+      openTab(`${origin}/agents/${agent}`),
+    ])
     await send(page, 'say one')
     await article(page, 'Assistant').getByText('one').waitFor()
     await article(page, 'User').getByRole('button', { name: 'Edit message' }).click()
@@ -320,7 +402,7 @@ describe.skipIf(!ground)('the console in a browser', () => {
       input: { name: 'draw', parameters: { type: 'object' }, implementation: { javascript: { source } } },
     })
     const agent = await talk.createAgent({ model: 'demo/scripted', tools: ['draw'] })
-    const page = await open(`${origin}/agents/${agent}`)
+    const page = await openTab(`${origin}/agents/${agent}`)
     await page.getByLabel('Files', { exact: true }).setInputFiles([
       { name: 'dot.png', mimeType: 'image/png', buffer: Buffer.from(pixel.split(',')[1]!, 'base64') },
       { name: 'notes.txt', mimeType: 'text/plain', buffer: Buffer.from('remember') },
@@ -357,35 +439,65 @@ describe.skipIf(!ground)('the console in a browser', () => {
     await hasPicture('User')
   })
 
-  test('[CON11] axe finds nothing serious on any page, both light and wide and dark and narrow', async () => {
-    await addTool('publish')
-    const agent = await talk.createAgent({
-      model: 'demo/scripted',
-      tools: ['publish'],
-      blocks: [{ label: 'human', value: 'Ada' }],
-    })
-    const run = await talk.start(agent, 'think Well.\nsay Here is `code`.\ncall publish {"to":"x"}')
-    await talk.pending(run)
-    const page = await open(`${origin}/agents/${agent}`)
-    const places = [
-      '/agents',
-      '/agents/new',
-      `/agents/${agent}`,
-      '/inbox',
-      '/runs',
-      `/runs/${run}`,
-      '/tools',
-      '/memory',
-      '/settings',
-      '/agents/nobody',
-    ]
-    for (const place of places) {
-      await page.goto(origin + place)
-      await page.getByRole('status', { name: 'Connection' }).getByText('Connected').waitFor()
-      await page.getByRole('heading', { level: 1 }).first().waitFor()
-      await expect.poll(() => page.getByRole('status', { name: 'Loading' }).count()).toBe(0)
-      expect(await faultsInBothLooks(page), place).toEqual([])
+  test('[CON81] while an answer streams, only its end is rendered again, less often than words arrive, and the page can be used', async () => {
+    const agent = await talk.createAgent({ model: gatedHandle })
+    const page = await openTab(`${origin}/agents/${agent}`)
+    await page.addInitScript(countRenderings)
+    await page.reload()
+    await send(page, 'before')
+    const first = await model.nextCall()
+    first.say('An answer from before.')
+    first.finish()
+    await article(page, 'Assistant').getByText('from before').waitFor()
+    await send(page, 'go')
+    const call = await model.nextCall()
+    call.say('# Heading\n\nThe first block.\n\nThe second: ')
+    await article(page, 'Assistant').getByText('The second:').waitFor()
+    await page.evaluate(watchChanges)
+
+    const words = 400
+    for (let index = 0; index < words; index++) {
+      call.say(`w${index} `)
+      // 200 words per second.
+      await setTimeout(5)
+      if (index === words / 2) await page.getByRole('textbox', { name: 'Message' }).fill('typed meanwhile')
     }
-    await talk.cancel({ runId: run })
-  }, 180_000)
+    await article(page, 'Assistant')
+      .getByText(`w${words - 1}`)
+      .waitFor()
+    const { renderings, changedElsewhere } = (await page.evaluate('window.seen')) as Seen
+    expect(changedElsewhere).toEqual([])
+    expect(renderings).toBeGreaterThan(0)
+    expect(renderings).toBeLessThan(words / 2)
+    expect(await page.getByRole('textbox', { name: 'Message' }).inputValue()).toBe('typed meanwhile')
+    call.finish()
+  })
+
+  test('[CON82] a conversation of 10,000 messages opens at its end, scrolls, and has few elements in the document', async () => {
+    const agent = await talk.createAgent({ model: 'demo/scripted' })
+    const { agent: found } = await server.data('query ($id: ID!) { agent(id: $id) { mainConversation { id } } }', {
+      id: agent,
+    })
+    const conversation = found.mainConversation.id as string
+    await addTurns(server.database.pool, conversation.slice('conv_'.length), 5_000)
+    const page = await openTab(`${origin}/conversations/${conversation}`)
+    const log = page.getByRole('log', { name: 'Conversation' })
+    const turns = async (): Promise<number[]> =>
+      (await article(page, 'Assistant').locator('.markdown').allTextContents()).map((text) =>
+        Number(text.replace('turn ', '')),
+      )
+    await expect.poll(async () => (await turns()).at(-1)).toBe(4_999)
+    await article(page, 'Assistant').last().getByText('turn 4999').waitFor()
+    expect(await log.evaluate((box) => box.scrollHeight - box.scrollTop - box.clientHeight)).toBeLessThan(2)
+    const most = 2_500
+    for (let step = 0; step < 4; step++) {
+      const [oldest] = await turns()
+      await log.evaluate((box) => (box.scrollTop = 0))
+      await expect.poll(async () => (await turns())[0]).toBeLessThan(oldest!)
+      expect(await log.locator('*').count()).toBeLessThan(most)
+    }
+    await log.press('End')
+    await expect.poll(async () => (await turns()).at(-1)).toBe(4_999)
+    expect(await log.locator('*').count()).toBeLessThan(most)
+  })
 })

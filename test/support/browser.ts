@@ -33,7 +33,8 @@ async function openPackagedChromium(): Promise<TestBrowser | undefined> {
       HOME: home.path,
     }
     // The package's recommended arguments turn off web security, which a test must not do.
-    const args = ['--no-sandbox', '--disable-gpu']
+    // Without what no test looks at: a process for the graphics card, and a renderer for each page of one server.
+    const args = ['--no-sandbox', '--disable-gpu', '--in-process-gpu', '--process-per-site', '--no-zygote']
     const browser = await chromium.launch({ executablePath: join(folder, 'chromium'), headless: true, args, env })
     return {
       browser,

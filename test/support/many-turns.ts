@@ -35,7 +35,7 @@ export async function addTurns(pool: pg.Pool, conversationId: string, count: num
        select gen_random_uuid(), $1, position + part, hold, case part when 1 then 0 end,
          case part when 0 then 'USER' else 'ASSISTANT' end, now(),
          case part when 0 then jsonb_build_object('content', jsonb_build_array(jsonb_build_object('text', 'turn ' || n)))
-           else jsonb_build_object('text', 'turn ' || n) end
+           else jsonb_build_object('text', 'turn ' || n, 'interrupted', false, 'provider', null) end
        from added, generate_series(0, 1) part`,
       [conversationId],
     )
