@@ -5,7 +5,8 @@ import type { Page } from 'playwright-core'
 
 import { createClient } from '../client/client.ts'
 import { openBrowser } from '../test/support/browser.ts'
-import { fillLittle, fillMuch } from './screenshot-data.ts'
+import { fillLittle } from './screenshot-data.ts'
+import { fillMuch } from './screenshot-much.ts'
 import { startThrowawayServer } from './throwaway-server.ts'
 
 // Takes a picture of every page of the console, in both themes and at two widths.

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { setTimeout } from 'node:timers/promises'
 
 import type { Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { createGatedModel, gatedHandle, type GatedModel } from '../support/gated-model.ts'
@@ -146,6 +146,8 @@ describe.skipIf(!ground)('the console in a browser', () => {
     })
     const run = await talk.start(agent, 'think Well.\nsay Here is `code`.\ncall publish {"to":"x"}')
     await talk.pending(run)
+    // Later tests count the calls that wait.
+    onTestFinished(() => talk.cancel({ runId: run }))
     const page = await openTab(`${origin}/agents/${agent}`)
     const places = [
       '/agents',
@@ -167,7 +169,6 @@ describe.skipIf(!ground)('the console in a browser', () => {
       await expect.poll(() => page.getByRole('status', { name: 'Loading' }).count()).toBe(0)
       expect(await faultsInBothLooks(page), place).toEqual([])
     }
-    await talk.cancel({ runId: run })
   }, 120_000)
 
   test('[CON5] an answer appears as it is written, continues after a reload, and is cut short by a cancel', async () => {
@@ -341,7 +342,6 @@ describe.skipIf(!ground)('the console in a browser', () => {
     await timeline.getByText('"systemPrompt"').waitFor()
     expect(await timeline.getByLabel('Result of pay').textContent()).toBe('did {"to":"x"}')
     await page.getByRole('region', { name: 'Events' }).getByText('ToolCallChanged').first().waitFor()
-    const slider = page.getByRole('slider', { name: 'Replay' })
     const seen = page.getByRole('group', { name: 'The run at this moment' })
     await seen.getByRole('article', { name: 'Assistant' }).waitFor()
     const moments = (await replay(page)).map(({ calls }) => calls['pay'] ?? 'none')
