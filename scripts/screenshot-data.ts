@@ -1,7 +1,7 @@
 import type { Client } from '../client/client.ts'
-import { SendMessage, SubmitApprovals } from '../client/documents.ts'
+import { Regenerate, SendMessage, SubmitApprovals } from '../client/documents.ts'
 import { createDemoAgent } from '../console/data/demo-agent.ts'
-import { CreateAgent, Regenerate, Runs, UpdateAgent } from '../console/data/documents.ts'
+import { CreateAgent, Runs, UpdateAgent } from '../console/data/documents.ts'
 
 /** The conversation and the run to take pictures of. */
 export interface Filled {
