@@ -1,5 +1,6 @@
 /**
- * `npm run bench`, or `npm run bench -- cancel` for one of them. Each prints one line of JSON at the end. The
+ * `npm run bench`, or `npm run bench -- cancel` for one of them. Each prints its results as lines of JSON, and its
+ * progress to stderr. The
  * comparison with other libraries runs only if it is named, because it installs them first.
  */
 const benches: Readonly<Record<string, () => Promise<void>>> = {
@@ -7,6 +8,7 @@ const benches: Readonly<Record<string, () => Promise<void>>> = {
   cancel: async () => (await import('./cancel.ts')).benchCancel(),
   turn: async () => (await import('./turn.ts')).benchTurn(),
   stream: async () => (await import('./stream.ts')).benchStream(),
+  memory: async () => (await import('./memory.ts')).benchMemory(),
   peers: async () => (await import('./peers.ts')).benchPeers(),
 }
 
@@ -17,4 +19,8 @@ if (unknown.length > 0) {
   process.exit(2)
 }
 const ofTheProject = Object.keys(benches).filter((name) => name !== 'peers')
-for (const name of asked.length > 0 ? asked : ofTheProject) await benches[name]!()
+for (const name of asked.length > 0 ? asked : ofTheProject) {
+  const startedAt = performance.now()
+  await benches[name]!()
+  console.error(`${name}: took ${Math.round((performance.now() - startedAt) / 1_000)} s`)
+}

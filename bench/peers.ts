@@ -17,7 +17,8 @@ import { ask } from './ask.ts'
 
 const folder = fileURLToPath(new URL('peers', import.meta.url))
 const conversations = 20
-const warmUp = 40
+/** Enough for compiled code, cached plans and as many connections as the load needs. */
+const warmUp = 200
 const alone = Number(process.env['BENCH_PEERS_TURNS'] ?? 200)
 const together = alone * 2
 
@@ -41,6 +42,7 @@ export async function benchPeers(): Promise<void> {
     await observer.connect()
     await observer.query('create extension pg_stat_statements')
     for (const name of wanted) {
+      console.error(`peers: ${name} …`)
       const figures = await benchPeer(name, { modelUrl, observer, postgresUrl: postgres.url })
       console.log(JSON.stringify({ bench: 'peers', name, ...figures }))
     }
@@ -100,7 +102,7 @@ async function benchPeer(name: string, { modelUrl, observer, postgresUrl }: Grou
     databaseUrl,
   })
   try {
-    await takeTurns(warmUp, 4, takeTurn)
+    await takeTurns(warmUp, conversations, takeTurn)
     await observer.query('select pg_stat_statements_reset()')
     const walBefore = await walPosition(observer)
     const times = await takeTurns(alone, 1, takeTurn)

@@ -20,7 +20,9 @@ export interface TurnOptions {
 
 export async function benchTurn(): Promise<void> {
   const turns = 500
+  console.error(`turn: ${turns} turns after 10 messages …`)
   const short = await measureTurns({ turns, history: 10 })
+  console.error(`turn: ${turns} turns after 100,000 messages …`)
   const long = await measureTurns({ turns, history: 100_000 })
   console.log(JSON.stringify({ bench: 'turn', turns, history10: short, history100000: long }))
 }
@@ -57,7 +59,7 @@ export async function measureTurns({ turns, history }: TurnOptions): Promise<Tur
 const warmUp = 20
 
 /** Calls a tool, and then says what it returned. */
-const twoCalls: Provider = {
+export const twoCalls: Provider = {
   name: 'bench',
   models: () => [{ handle: 'bench/two-calls', provider: 'bench', contextWindow: 1_000_000 }],
   requestBody: () => ({}),
@@ -74,14 +76,14 @@ const twoCalls: Provider = {
   },
 }
 
-const lookUp = defineTool({
+export const lookUp = defineTool({
   name: 'look_up',
   description: 'The weather of a place.',
   parameters: { type: 'object', properties: { place: { type: 'string' }, unit: { type: 'string' } } },
   run: () => '{"temperature":4,"sky":"clear"}',
 })
 
-async function createAgent(url: string): Promise<string> {
+export async function createAgent(url: string): Promise<string> {
   const { tools } = await ask(url, '{ tools(first: 200, filter: { nameContains: "look_up" }) { nodes { id } } }')
   const { createAgent } = await ask(
     url,

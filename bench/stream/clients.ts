@@ -87,6 +87,8 @@ export async function follow(
         seen.add(/"id":"(\d+)"/.exec(frame)![1]!)
         if (seen.size === runs.length) resolve()
       }
+      // A stream that ends with an error would be waited for until the time is up.
+      if (frame.startsWith('{"id"') && frame.includes('"type":"error"')) socket.terminate()
       onFrame(frame)
     })
   })
@@ -105,6 +107,22 @@ export async function followRelay(url: string, onFrame: (frame: string) => void)
   socket.on('message', (data) => onFrame(String(data)))
   await once(socket, 'open')
   return socket
+}
+
+const mostMs = 180_000
+
+/** Waits for what the sockets bring. Fails if one of them is closed meanwhile, or after three minutes. */
+export async function whileOpen(sockets: readonly WebSocket[], done: Promise<void>): Promise<void> {
+  const { promise: failed, reject } = Promise.withResolvers<never>()
+  const onClose = (code: number) => reject(new Error(`The server closed a socket with ${code}.`))
+  for (const socket of sockets) socket.once('close', onClose)
+  const timer = setTimeout(() => reject(new Error(`It did not finish within ${mostMs / 1_000} s.`)), mostMs)
+  try {
+    await Promise.race([done, failed])
+  } finally {
+    clearTimeout(timer)
+    for (const socket of sockets) socket.off('close', onClose)
+  }
 }
 
 /** Opened in batches, because a listen queue is short. */

@@ -68,6 +68,8 @@ await once(relay, 'listening')
 relay.on('connection', () => (bare = [...relay.clients]))
 
 process.on('message', (message: ToServer) => void obey(message))
+// The benchmark was interrupted.
+process.once('disconnect', () => void server.stop().then(() => process.exit()))
 
 async function obey(message: ToServer): Promise<void> {
   switch (message.type) {
