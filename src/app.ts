@@ -293,6 +293,7 @@ export async function createApp(options: AppOptions): Promise<App> {
       stopping ??= (async () => {
         // The worker stops first: clients can follow its runs until they are drained.
         await worker.stop()
+        hub.endWaits()
         await server?.close()
         await health?.close()
         await toolbox.close()

@@ -39,6 +39,11 @@ export interface Hub {
   /** Reads that the readers of one run or conversation want at the same moment. */
   readonly reads: SharedReads
 
+  /** Ends every wait for a run: the process stops, and its clients shall have an answer before that. */
+  endWaits(): void
+  /** Calls `listener` when waits end, or immediately if they have, until the returned function is called. */
+  onEndOfWaits(listener: () => void): () => void
+
   /** Calls `listener` for every wake-up of the run's readers, until the returned function is called. */
   listen(runId: string, listener: (wakeUp: WakeUp) => void): () => void
   /** The runs that have readers in this process. */
@@ -138,6 +143,8 @@ export function createHub(observer?: HubObserver): Hub {
   const conversations = new Listeners<RunNews | undefined>(watcherHooks)
   const tenants = new Listeners<RunNews | undefined>(watcherHooks)
   const stops = new Listeners()
+  const waits = new Set<() => void>()
+  let waitsEnded = false
 
   function announceHere(news: RunNews): void {
     conversations.call(news.conversationId, news)
@@ -183,6 +190,16 @@ export function createHub(observer?: HubObserver): Hub {
     },
     ticks,
     reads: new SharedReads(ticks),
+
+    endWaits() {
+      waitsEnded = true
+      for (const end of waits) end()
+    },
+    onEndOfWaits(listener) {
+      waits.add(listener)
+      if (waitsEnded) listener()
+      return () => waits.delete(listener)
+    },
 
     listen: (runId, listener) => readers.add(runId, listener),
     runsWithReaders: () => readers.keys(),

@@ -16,9 +16,9 @@ export interface RunWait {
 }
 
 /**
- * Resolves when the run has entries after `after` and is paused or has ended, or after `waitMs` (immediately if 0). If
- * the client leaves, the wait still ends by itself. Costs no query if this process drives the run from its start to its
- * end.
+ * Resolves when the run has entries after `after` and is paused or has ended, after `waitMs` (immediately if 0), or
+ * when the process stops. If the client leaves, the wait still ends by itself. Costs no query if this process drives
+ * the run from its start to its end.
  */
 export async function waitForRun(
   { db, hub }: Pick<FollowContext, 'db' | 'hub'>,
@@ -40,10 +40,12 @@ export async function waitForRun(
     isOver ||= !isAnnounced && tail.lastSeq > lastRead && isStop(tail.last)
     if (isAnnounced || isOver) woken.resolve()
   })
-  const timer = setTimeout(() => {
+  const end = () => {
     isOver = true
     woken.resolve()
-  }, waitMs)
+  }
+  const timer = setTimeout(end, waitMs)
+  const forgetEnd = hub.onEndOfWaits(end)
   try {
     if (!isNew && (await hasStopped(db, runId, lastRead))) return
     for (;;) {
@@ -54,6 +56,7 @@ export async function waitForRun(
     }
   } finally {
     clearTimeout(timer)
+    forgetEnd()
     stopListening()
   }
 }

@@ -96,6 +96,18 @@ test('[ENG37] a server that drains is alive but not ready', async () => {
   await stopped
 })
 
+test('[ENG62] a client that waits for a run is answered when its server stops', async () => {
+  const app = await start(await openDatabase(), apiOnly)
+  const talk = talkTo(app)
+  const agentId = await talk.createAgent()
+  const run = await talk.start(agentId, 'hello')
+  const waiting = app.request('query ($id: ID!) { run(id: $id, waitMs: 300000) { status } }', { id: run })
+  const metrics = () => fetch(new URL('/metrics', app.url)).then((response) => response.text())
+  await expect.poll(metrics).toMatch(/^holdpoint_subscribers\S* 1$/m)
+  await app.stop()
+  expect(await waiting).toMatchObject({ status: 200, data: { run: { status: 'QUEUED' } } })
+})
+
 test('[ENG24] a drained run is handed back and resumes at once, and neither its attempt nor its tool is a failure', async () => {
   const database = await openDatabase()
   const first = await start(database, { HOLDPOINT_DRAIN_MS: '100' })
