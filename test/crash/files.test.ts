@@ -39,7 +39,7 @@ async function stored(): Promise<{ files: number; kept: number; contents: number
 }
 
 async function download(url: string): Promise<string> {
-  const response = await fetch(new URL(url, (await cluster.client(1)).url))
+  const response = await cluster.download(url)
   expect(response.status).toBe(200)
   return response.text()
 }

@@ -26,6 +26,7 @@ interface CrashOptions {
 
 /** The key of the servers, which must not be in what they write. */
 const apiKey = 'hp_key_of_the_crash_cluster'
+const authorization = `Bearer ${apiKey}`
 
 /** Servers on one database, each of which is started again when it was killed. */
 export class CrashCluster {
@@ -79,7 +80,7 @@ export class CrashCluster {
     const { url, workerId } = JSON.parse(line.toString()) as { readonly url: string; readonly workerId: string }
     this.#servers[name] = {
       child,
-      client: createGraphQLClient(url, { authorization: `Bearer ${apiKey}` }),
+      client: createGraphQLClient(url, { authorization }),
       workerId,
       ended,
     }
@@ -92,6 +93,11 @@ export class CrashCluster {
       if (alive.length > 0) return alive[choice % alive.length]!.client
       await new Promise((resolve) => setTimeout(resolve, 20))
     }
+  }
+
+  /** Downloads from a server that is alive. */
+  async download(path: string): Promise<Response> {
+    return fetch(new URL(path, (await this.client(1)).url), { headers: { authorization } })
   }
 
   /** An agent with all tools of the servers. */
