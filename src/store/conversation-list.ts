@@ -3,7 +3,6 @@ import { sql, type Kysely, type RawBuilder, type SqlBool } from 'kysely'
 import type { Conversation } from '../domain/conversation.ts'
 import type { Reach } from '../domain/viewer.ts'
 import { storableText, type JsonObject } from '../util/json.ts'
-import { tipHold } from './branches.ts'
 import { toConversation } from './conversations.ts'
 import { countRows, readPage, type ListOrder, type Page, type PageArguments } from './page.ts'
 import type { Database } from './schema.ts'
@@ -70,12 +69,12 @@ export async function findLastActivity(
 /**
  * When a message was last added or a run last changed status. It is derived from the runs, because a column and its
  * index would be written in every turn. Only these runs can have changed last: the one that held the conversation last,
- * the last one on the current branch (it may have been retried), those that wait, and those that were cancelled while
- * they waited.
+ * the one before it (it may have ended after the other was accepted, which has not started yet), those that wait, and
+ * those that were cancelled while they waited. A retried run holds the conversation anew, so it is the last one.
  */
 const lastActivity = sql<Date>`greatest(conversations.created_at,
   (select max(updated_at) from runs
-    where conversation_id = conversations.id and hold in (conversations.next_hold - 1, ${tipHold})),
+    where conversation_id = conversations.id and hold >= conversations.next_hold - 2),
   (select max(updated_at) from runs where conversation_id = conversations.id and hold is null and not ended),
   (select max(updated_at) from runs
     where conversation_id = conversations.id and outcome = 'CANCELLED' and hold is null))`

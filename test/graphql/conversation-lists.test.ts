@@ -108,6 +108,18 @@ describe('conversations', () => {
     expect(await show()).toMatchObject({ lastActivityAt: shown(11) })
   })
 
+  it('[CNV5] show the end of a run as their last activity, also before the next run has started', async () => {
+    const { api, first } = await createTenant()
+    await make.run(first, { status: 'COMPLETED', created_at: day(10), updated_at: day(12), finished_at: day(12) })
+    // It was accepted while the other ran, and holds the conversation now.
+    const next = await make.run(first, { status: 'RUNNING', created_at: day(11), updated_at: day(11) })
+    await ground.db.updateTable('runs').set({ status: 'QUEUED' }).where('id', '=', next.id).execute()
+    const { nodes } = (
+      await api.data('{ conversations(orderBy: LAST_ACTIVITY, first: 1) { nodes { lastActivityAt } } }')
+    ).conversations
+    expect(nodes).toEqual([{ lastActivityAt: shown(12) }])
+  })
+
   it('[CNV6] can be archived twice and restored', async () => {
     const { api, third } = await createTenant()
     const change = async (mutation: string) => {
