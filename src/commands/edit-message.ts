@@ -39,7 +39,7 @@ export async function editMessage(
       if (place >= request.messages.length) {
         throw badUserInput(
           'input.messageId',
-          "The message is not part of a run's input. Expected a message that a client sent.",
+          "The message is not part of a run's input. Expected a message that started one: a follow-up cannot be edited.",
         )
       }
       return { ...request, messages: request.messages.with(place, settleMessages([message], found)[0]!) }
