@@ -3,6 +3,7 @@ import { GraphQLWsLink } from '@apollo/client/link/subscriptions'
 import { createClient } from 'graphql-ws'
 
 import possibleTypes from '../possible-types.json' with { type: 'json' }
+import { typePolicies } from './actors.ts'
 import { runEvents, type RunEvent } from './shared.ts'
 import { tellStory, url } from './story.ts'
 
@@ -11,7 +12,7 @@ const socket = createClient({ url: url.replace(/^http/, 'ws'), retryAttempts: 0 
 
 const client = new ApolloClient({
   // Without the possible types, Apollo silently drops fragments on interfaces (`... on Refusal`).
-  cache: new InMemoryCache({ possibleTypes }),
+  cache: new InMemoryCache({ possibleTypes, typePolicies }),
   link: ApolloLink.split(
     ({ operationType }) => operationType === 'subscription',
     new GraphQLWsLink(socket),

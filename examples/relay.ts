@@ -18,6 +18,7 @@ import sendMessageArtifact from './__generated__/relaySendMessageMutation.graphq
 import storedRunArtifact from './__generated__/relayStoredRunQuery.graphql.ts'
 import submitApprovalsArtifact from './__generated__/relaySubmitApprovalsMutation.graphql.ts'
 import upsertToolArtifact from './__generated__/relayUpsertToolMutation.graphql.ts'
+import { getDataID } from './actors.ts'
 import * as operations from './shared.ts'
 import { tellStory, url } from './story.ts'
 
@@ -31,6 +32,7 @@ async function send({ text }: RequestParameters, variables: Variables): Promise<
 }
 
 const environment = new Environment({
+  getDataID: getDataID as never,
   network: Network.create(send, ({ text }, variables) =>
     Observable.create((sink) => socket.subscribe({ query: text!, variables }, sink as never)),
   ),

@@ -5,6 +5,7 @@ import { cacheExchange } from '@urql/exchange-graphcache'
 import { buildSchema, introspectionFromSchema, isObjectType } from 'graphql'
 import { createClient, type Sink } from 'graphql-ws'
 
+import { keys as actorKeys } from './actors.ts'
 import { runEvents, type RunEvent } from './shared.ts'
 import { tellStory, url } from './story.ts'
 
@@ -25,7 +26,7 @@ const client = new Client({
   url,
   preferGetMethod: false,
   exchanges: [
-    cacheExchange({ schema: introspectionFromSchema(schema) as never, keys }),
+    cacheExchange({ schema: introspectionFromSchema(schema) as never, keys: { ...keys, ...actorKeys } }),
     fetchExchange,
     subscriptionExchange({
       forwardSubscription: ({ query = '', variables }) => ({

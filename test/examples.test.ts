@@ -6,11 +6,15 @@ import { createServer, type IncomingMessage } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 
+import { gql, InMemoryCache } from '@apollo/client/core'
+import { Client, fetchExchange } from '@urql/core'
+import { cacheExchange } from '@urql/exchange-graphcache'
 import fc from 'fast-check'
 import { parse, print, validate } from 'graphql'
-import type { ConcreteRequest } from 'relay-runtime'
+import { createOperationDescriptor, Environment, Network, type ConcreteRequest } from 'relay-runtime'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
+import * as actors from '../examples/actors.ts'
 import { createTranscript, type RunEvent } from '../examples/shared.ts'
 import { schema } from '../src/graphql/schema.ts'
 import { interleavedRuns } from './client/run-script.ts'
@@ -179,6 +183,51 @@ describe("the examples' transcript", () => {
       }),
       { numRuns: Number(process.env['HOLDPOINT_TEST_RUNS'] ?? 300) },
     )
+  })
+})
+
+describe('actors with the same id', () => {
+  const query = 'query { viewer { actor { kind id name __typename } __typename } other { kind id name __typename } }'
+  const person = { __typename: 'Actor', kind: 'PERSON', id: 'ada', name: 'Ada' }
+  const key = { __typename: 'Actor', kind: 'KEY', id: 'ada', name: 'a key' }
+  const data = { viewer: { __typename: 'Viewer', actor: person }, other: key }
+
+  it('[EXA64] stay apart in the cache of Apollo Client', () => {
+    const cache = new InMemoryCache({ typePolicies: actors.typePolicies })
+    cache.writeQuery({ query: gql(query), data })
+    expect(cache.readQuery({ query: gql(query) })).toEqual(data)
+  })
+
+  it('[EXA64] stay apart in Graphcache', async () => {
+    const exchanges = [cacheExchange({ keys: { ...actors.keys, Viewer: () => null } }), fetchExchange]
+    const fetch = async () => Response.json({ data })
+    const client = new Client({ url: 'http://unused.invalid/', preferGetMethod: false, exchanges, fetch })
+    expect((await client.query(query, {})).data).toEqual(data)
+  })
+
+  it('[EXA64] stay apart in the store of Relay', () => {
+    const scalar = (name: string) => ({ kind: 'ScalarField', name, storageKey: null, args: null, alias: null })
+    const linked = (name: string, concreteType: string, selections: object[]) => ({
+      ...scalar(name),
+      kind: 'LinkedField',
+      plural: false,
+      concreteType,
+      selections,
+    })
+    const fields = ['__typename', 'kind', 'id', 'name'].map(scalar)
+    const actor = linked('actor', 'Actor', fields)
+    const selections = [linked('viewer', 'Viewer', [scalar('__typename'), actor]), linked('other', 'Actor', fields)]
+    const request = {
+      kind: 'Request',
+      fragment: { kind: 'Fragment', name: 'q', type: 'Query', argumentDefinitions: [], metadata: null, selections },
+      operation: { kind: 'Operation', name: 'q', argumentDefinitions: [], selections },
+      params: { name: 'q', operationKind: 'query', cacheID: 'q', id: null, text: query, metadata: {} },
+    }
+    const network = Network.create(() => ({ data }))
+    const environment = new Environment({ network, getDataID: actors.getDataID as never })
+    const operation = createOperationDescriptor(request as never, {})
+    environment.commitPayload(operation, data)
+    expect(environment.lookup(operation.fragment).data).toEqual(data)
   })
 })
 
