@@ -132,7 +132,7 @@ describe.skipIf(!ground)('the console of a server with keys that is killed', () 
     expect(await step.getByLabel('Result of ask_browser').textContent()).toBe('blue')
     await page.getByRole('region', { name: 'Events' }).getByText('StepRestarted').waitFor()
 
-    await page.getByRole('region', { name: 'Replay of the run' }).locator('header').getByText('Cancelled').waitFor()
+    await page.getByRole('region', { name: 'Replay of the run' }).locator('> header').getByText('Cancelled').waitFor()
     const moments = await replay(page)
     const statuses = moments.map((moment) => moment.run)
     expect(changesOf(statuses)).toEqual(
