@@ -110,7 +110,9 @@ describe.skipIf(!ground)('the console of a server with keys that is killed', () 
 
   test('[CON80] the page of a run with a restarted step, a denial, a client tool and a cancel tells them apart, and its replay shows what a watcher saw', async () => {
     const call = (name: string) => page.getByRole('article', { name: `Tool call: ${name}` })
-    await call('pay').getByRole('button', { name: 'Deny' }).click()
+    // The log scrolls as calls are added, and a click would miss its button. A key does not.
+    await call('ask_browser').getByRole('textbox', { name: 'Result' }).waitFor()
+    await call('pay').getByRole('button', { name: 'Deny' }).press('Enter')
     await call('pay').getByRole('textbox', { name: 'Reason' }).fill('too dear')
     await call('pay').getByRole('button', { name: 'Deny with reason' }).click()
     await call('pay').getByText('“too dear”').waitFor()
