@@ -41,9 +41,10 @@ export async function listLogEntries(
 
 /** Whether retention has deleted the entry that follows `seq`. The first entry is never deleted. */
 export async function isLogDeletedAfter(db: Kysely<Database>, runId: string, seq: number): Promise<boolean> {
+  if (seq <= 0) return false
   const { rows } = await sql<{ deleted: boolean | null }>`
     select min(first_seq) > ${seq}::integer + 1 as deleted from run_log where run_id = ${runId}`.execute(db)
-  return seq > 0 && rows[0]?.deleted === true
+  return rows[0]?.deleted === true
 }
 
 const queued: LogEntry = {
