@@ -1,6 +1,9 @@
 import { randomUUID } from 'node:crypto'
 
+import { expect } from 'vitest'
+
 import { manageKeys } from '../../src/manage-keys.ts'
+import { storedTexts } from '../live/reader.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { createGraphQLClient, type GraphQLClient } from '../support/graphql-client.ts'
 import { startPostgresProxy, type PostgresProxy } from '../support/postgres-proxy.ts'
@@ -84,7 +87,7 @@ export async function startWaiting(client: GraphQLClient, agentId: string) {
   return { client, input: { runId, decisions, idempotencyKey: randomUUID() } }
 }
 
-export async function statusesOf(client: GraphQLClient, runIds: readonly string[]): Promise<string[]> {
+async function statusesOf(client: GraphQLClient, runIds: readonly string[]): Promise<string[]> {
   const statuses: string[] = []
   for (const id of runIds) {
     const { run } = await client.data('query ($id: ID!) { run(id: $id, waitMs: 60000) { status } }', { id })
@@ -98,4 +101,20 @@ export function badLines(server: ServerProcess): string[] {
     .stderr()
     .split('\n')
     .filter((line) => /unhandled|uncaught|this is a bug|"level":[56]0/i.test(line))
+}
+
+/** All runs completed, those that waited too, and what was streamed of each is what was stored, once. */
+export async function expectNothingLost(
+  load: OutageLoad,
+  client: GraphQLClient,
+  waitingRunIds: readonly string[],
+): Promise<void> {
+  const runIds = [...waitingRunIds, ...load.followed.map(({ runId }) => runId)]
+  expect(await statusesOf(client, runIds)).toEqual(runIds.map(() => 'COMPLETED'))
+  for (const { runId, text, reader } of load.followed) {
+    const stored = await storedTexts(client, runId)
+    expect(reader.stored).toEqual(stored)
+    expect(stored.map(([, written]) => written)).toEqual([text, text.replace(/^.*\nsay /, '')])
+  }
+  expect(load.faults).toEqual([])
 }

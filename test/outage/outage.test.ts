@@ -1,13 +1,12 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
-import { storedTexts } from '../live/reader.ts'
 import {
   badLines,
   createAgent,
+  expectNothingLost,
   hasRefusedAll,
   startOutageGround,
   startWaiting,
-  statusesOf,
   submitApprovals,
   type OutageGround,
 } from './ground.ts'
@@ -52,14 +51,11 @@ test(
     const ended = load.followed.length
     await expect.poll(() => load.followed.slice(ended).filter(({ reader }) => reader.end).length).toBeGreaterThan(3)
     await load.stop()
-    const runIds = [...waiting.map(({ input }) => input.runId), ...load.followed.map(({ runId }) => runId)]
-    expect(await statusesOf(clients[0]!, runIds)).toEqual(runIds.map(() => 'COMPLETED'))
-    for (const { runId, text, reader } of load.followed) {
-      const stored = await storedTexts(clients[0]!, runId)
-      expect(reader.stored).toEqual(stored)
-      expect(stored.map(([, written]) => written)).toEqual([text, text.replace(/^.*\nsay /, '')])
-    }
-    expect(load.faults).toEqual([])
+    await expectNothingLost(
+      load,
+      clients[0]!,
+      waiting.map(({ input }) => input.runId),
+    )
     expect(servers.map(({ child }) => child.exitCode)).toEqual([null, null])
     expect(servers.flatMap(badLines)).toEqual([])
     if (awayMs > 10_000) report(load, during)

@@ -5,16 +5,15 @@ import { expect, onTestFinished, test } from 'vitest'
 import { openDatabase } from '../../src/store/open-database.ts'
 import { isTransientFailure } from '../../src/store/transient-failure.ts'
 import { createLog } from '../../src/util/log.ts'
-import { storedTexts } from '../live/reader.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { startPostgresProxy } from '../support/postgres-proxy.ts'
 import {
   badLines,
   createAgent,
+  expectNothingLost,
   hasRefusedAll,
   startOutageGround,
   startWaiting,
-  statusesOf,
   submitApprovals,
 } from './ground.ts'
 import { OutageLoad } from './load.ts'
@@ -85,14 +84,11 @@ test(
     const newEnds = () => load.followed.slice(ended).filter(({ reader }) => reader.end).length
     await expect.poll(newEnds, { timeout: 60_000 }).toBeGreaterThan(1)
     await load.stop()
-    const runIds = [...waiting.map(({ input }) => input.runId), ...load.followed.map(({ runId }) => runId)]
-    expect(await statusesOf(clients[0]!, runIds)).toEqual(runIds.map(() => 'COMPLETED'))
-    for (const { runId, text, reader } of load.followed) {
-      const stored = await storedTexts(clients[0]!, runId)
-      expect(reader.stored).toEqual(stored)
-      expect(stored.map(([, written]) => written)).toEqual([text, text.replace(/^.*\nsay /, '')])
-    }
-    expect(load.faults).toEqual([])
+    await expectNothingLost(
+      load,
+      clients[0]!,
+      waiting.map(({ input }) => input.runId),
+    )
     expect(servers.flatMap(badLines)).toEqual([])
     // An outage is not the death of a worker.
     expect(servers.map((server) => server.stderr()).join()).not.toContain('a worker died')
