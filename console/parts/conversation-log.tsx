@@ -1,9 +1,10 @@
-import { useLayoutEffect, useRef, type ReactNode } from 'react'
+import { useLayoutEffect, useRef, useState, type ReactNode } from 'react'
 import { Virtualizer } from 'virtua'
 
 import type { Conversation } from '../../react/use-conversation.ts'
 import { DraftEntry } from './draft-entry.tsx'
 import { Entry } from './entry.tsx'
+import { ListColumn } from './list-column.tsx'
 import { QueuedEntry } from './queued-entry.tsx'
 import { Skeleton } from './skeleton.tsx'
 import { TurnEnd } from './turn-end.tsx'
@@ -11,11 +12,14 @@ import { TurnEnd } from './turn-end.tsx'
 /** How near the end counts as the end, in pixels. */
 const nearEnd = 60
 
-/**
- * How many pixels beyond the view are rendered. A short conversation is rendered completely, for the browser's search
- * and for screen readers.
- */
+/** How many pixels beyond the view are rendered. While the reader scrolls, only those ahead. */
 const aroundView = 3_000
+
+/**
+ * How many of the newest entries stay in the document wherever the reader is. A short conversation is there completely,
+ * for the browser's search and for screen readers.
+ */
+const newest = 50
 
 interface ConversationLogProps {
   readonly conversation: Conversation
@@ -25,18 +29,26 @@ interface ConversationLogProps {
 }
 
 /**
- * The entries of a conversation. Only those in view are in the document. It opens at the end, stays there while new
- * text arrives if the reader is there too, and loads older messages when the reader scrolls up.
+ * The entries of a conversation. Old ones are in the document only near the view. It opens at the end, stays there while
+ * new text arrives if the reader is there too, and loads older messages when the reader scrolls up.
  */
 export function ConversationLog({ conversation, empty, tail }: ConversationLogProps): ReactNode {
   const { entries, drafts, waiting, hasOlder, isLoaded, loadOlder } = conversation
   const scroller = useRef<HTMLDivElement>(null)
   const isAtEnd = useRef(true)
+  const lastTop = useRef(0)
+  const [used, setUsed] = useState<ReadonlySet<string>>(new Set())
   const isLoading = useRef(false)
   const firstId = entries[0]?.id
   const lastFirst = useRef(firstId)
   // Older messages were added in front, so the scroll position must be adjusted.
   const isShift = lastFirst.current !== undefined && firstId !== lastFirst.current && isLoading.current
+
+  // Whoever sends a message wants to see it and what follows.
+  const lastDraft = drafts.at(-1)?.clientId
+  useLayoutEffect(() => {
+    if (lastDraft !== undefined) isAtEnd.current = true
+  }, [lastDraft])
 
   useLayoutEffect(() => {
     lastFirst.current = firstId
@@ -56,7 +68,10 @@ export function ConversationLog({ conversation, empty, tail }: ConversationLogPr
   }, [isLoaded])
 
   function scrolled(box: HTMLElement): void {
-    isAtEnd.current = box.scrollHeight - box.scrollTop - box.clientHeight < nearEnd
+    const belowView = box.scrollHeight - box.scrollTop - box.clientHeight
+    // Whoever scrolls up only a little wants to read there, and is not taken back to the end.
+    isAtEnd.current = belowView < (box.scrollTop < lastTop.current ? 2 : nearEnd)
+    lastTop.current = box.scrollTop
     if (box.scrollTop > 400 || !hasOlder || isLoading.current) return
     isLoading.current = true
     const loaded = (): void => {
@@ -85,9 +100,20 @@ export function ConversationLog({ conversation, empty, tail }: ConversationLogPr
         {!isLoaded && <Skeleton lines={5} />}
         {isLoaded && entries.length === 0 && drafts.length === 0 && waiting.length === 0 && empty}
         {hasOlder && <p className="quiet older">Loading older messages…</p>}
-        <Virtualizer scrollRef={scroller} shift={isShift} startMargin={hasOlder ? 32 : 0} bufferSize={aroundView}>
+        <Virtualizer
+          as={ListColumn}
+          scrollRef={scroller}
+          shift={isShift}
+          startMargin={hasOlder ? 32 : 0}
+          bufferSize={aroundView}
+          keepMounted={keptOf(entries, used)}
+        >
           {entries.map((entry, index) => (
-            <div key={entry.id} className="log-entry">
+            <div
+              key={entry.id}
+              className="log-entry"
+              onFocus={() => setUsed((ids) => (ids.has(entry.id) ? ids : new Set(ids).add(entry.id)))}
+            >
               <Entry entry={entry} />
               {entry.runId !== entries[index + 1]?.runId && (
                 <TurnEnd runId={entry.runId} messageOf={() => messageOf(entries, index)} />
@@ -104,6 +130,18 @@ export function ConversationLog({ conversation, empty, tail }: ConversationLogPr
         ))}
       </div>
     </div>
+  )
+}
+
+/**
+ * Entries that stay in the document although they are out of view, because a person may have typed something there: the
+ * newest, those that wait for a person, and those that were used.
+ */
+function keptOf(entries: Conversation['entries'], used: ReadonlySet<string>): number[] {
+  return entries.flatMap((entry, index) =>
+    index >= entries.length - newest || used.has(entry.id) || (entry.kind === 'call' && entry.call.status === 'PENDING')
+      ? [index]
+      : [],
   )
 }
 

@@ -5,6 +5,7 @@ import type { RunEventFields } from '../../client/documents.ts'
 import { count, duration } from '../data/format.ts'
 import { Folded } from './folded.tsx'
 import { JsonView } from './json-view.tsx'
+import { ListColumn } from './list-column.tsx'
 import { describe } from './replay.tsx'
 
 /** The stored events of a run, as a client receives them. */
@@ -18,7 +19,7 @@ export function EventLog({ events }: { readonly events: readonly RunEventFields[
         <span className="quiet">{count(events.length)} stored</span>
       </header>
       <div ref={box} className="events" tabIndex={0} role="group" aria-label="Event log">
-        <Virtualizer scrollRef={box}>
+        <Virtualizer as={ListColumn} scrollRef={box}>
           {events.map((event) => (
             <div className="event" key={event.cursor}>
               <Folded

@@ -109,23 +109,17 @@ describe.skipIf(!ground)('the console of a server with keys that is killed', () 
   })
 
   test('[CON80] the page of a run with a restarted step, a denial, a client tool and a cancel tells them apart, and its replay shows what a watcher saw', async () => {
-    const show = 'query ($id: ID!) { run(id: $id) { status steps { toolCalls { id name } } } }'
-    const paused = async () => (await data(show, { id: run })).run
-    await expect.poll(async () => (await paused()).status).toBe('AWAITING_APPROVAL')
-    const { toolCalls } = (await paused()).steps[0]
-    const idOf = (wanted: string): string => toolCalls.find(({ name }: { name: string }) => name === wanted).id
-    // The conversation's page decides in the journeys. Here the page of the run matters.
-    const decisions = [
-      { deny: { toolCallId: idOf('pay'), reason: 'too dear' } },
-      { toolReturn: { toolCallId: idOf('ask_browser'), status: 'SUCCESS', output: 'blue' } },
-    ]
-    await data('mutation ($input: SubmitApprovalsInput!) { submitApprovals(input: $input) { __typename } }', {
-      input: { runId: run, decisions },
-    })
-    await data('mutation ($input: CancelRunInput!) { cancelRun(input: $input) { __typename } }', {
-      input: { runId: run },
-    })
-    await page.goto(`${origin}/runs/${run}`)
+    const call = (name: string) => page.getByRole('article', { name: `Tool call: ${name}` })
+    await call('pay').getByRole('button', { name: 'Deny' }).click()
+    await call('pay').getByRole('textbox', { name: 'Reason' }).fill('too dear')
+    await call('pay').getByRole('button', { name: 'Deny with reason' }).click()
+    await call('pay').getByText('“too dear”').waitFor()
+    await call('ask_browser').getByRole('textbox', { name: 'Result' }).fill('blue')
+    await call('ask_browser').getByRole('button', { name: 'Return result' }).click()
+    await call('ask_browser').getByText('Answered by').waitFor()
+    await page.getByRole('button', { name: 'Cancel run' }).click()
+    await page.getByText('The run was cancelled.').waitFor()
+    await page.getByRole('link', { name: 'Open the run', exact: true }).click()
 
     const timeline = page.getByRole('region', { name: 'Timeline' })
     const legend = timeline.getByRole('list', { name: 'Where the time went' })

@@ -473,6 +473,51 @@ describe.skipIf(!ground)('the console in a browser', () => {
     call.finish()
   })
 
+  test('[CON84] what a person types in an entry stays there while the log scrolls, and its buttons work meanwhile', async () => {
+    await addTool('far_off')
+    const agent = await talk.createAgent({ model: 'demo/scripted', tools: [{ name: 'far_off' }] })
+    const { agent: found } = await server.data('query ($id: ID!) { agent(id: $id) { mainConversation { id } } }', {
+      id: agent,
+    })
+    const conversation = found.mainConversation.id as string
+    await addTurns(server.database.pool, conversation.slice('conv_'.length), 100)
+    const page = await openTab(`${origin}/conversations/${conversation}`)
+    const log = page.getByRole('log', { name: 'Conversation' })
+    const oldest = async (): Promise<string | null> => article(page, 'Assistant').first().textContent()
+    await expect
+      .poll(async () => {
+        await log.evaluate((box) => (box.scrollTop = 0))
+        return oldest()
+      })
+      .toContain('turn 0')
+    const edited = article(page, 'User').first()
+    await edited.getByRole('button', { name: 'Edit message' }).click()
+    const wording = page.getByRole('textbox', { name: 'New wording' })
+    await wording.fill('a new wording')
+
+    await send(page, 'call far_off {"to":"moon"}')
+    const call = article(page, 'Tool call: far_off')
+    await call.getByRole('button', { name: 'Deny' }).waitFor()
+    await expect.poll(() => log.evaluate((box) => box.scrollHeight - box.scrollTop - box.clientHeight)).toBeLessThan(2)
+    /** Returns whether buttons can be clicked while the log still scrolls. */
+    const scroll = (to: number): Promise<string> =>
+      log.evaluate(async (box, top) => {
+        const { requestAnimationFrame, getComputedStyle } = globalThis as any
+        box.scrollTop = top
+        for (let frames = 0; frames < 3; frames++) await new Promise((done) => void requestAnimationFrame(done))
+        return getComputedStyle(box.querySelector('article')).pointerEvents
+      }, to)
+    await call.getByRole('button', { name: 'Deny' }).click()
+    await call.getByRole('textbox', { name: 'Reason' }).fill('too far')
+    for (const top of [0, 1_000, 500, 1e6, 0, 1e6]) {
+      expect(await scroll(top)).toBe('auto')
+      expect(await wording.inputValue()).toBe('a new wording')
+      expect(await call.getByRole('textbox', { name: 'Reason' }).inputValue()).toBe('too far')
+    }
+    await call.getByRole('button', { name: 'Deny with reason' }).click()
+    await call.getByText('“too far”').waitFor()
+  })
+
   test('[CON82] a conversation of 10,000 messages opens at its end, scrolls, and has few elements in the document', async () => {
     const agent = await talk.createAgent({ model: 'demo/scripted' })
     const { agent: found } = await server.data('query ($id: ID!) { agent(id: $id) { mainConversation { id } } }', {
