@@ -29,8 +29,8 @@ interface ConversationLogProps {
 }
 
 /**
- * The entries of a conversation. Old ones are in the document only near the view. It opens at the end, stays there while
- * new text arrives if the reader is there too, and loads older messages when the reader scrolls up.
+ * The entries of a conversation. Old ones are in the document only near the view. It opens at the end, stays there
+ * while new text arrives if the reader is there too, and loads older messages when the reader scrolls up.
  */
 export function ConversationLog({ conversation, empty, tail }: ConversationLogProps): ReactNode {
   const { entries, drafts, waiting, hasOlder, isLoaded, loadOlder } = conversation
