@@ -19,6 +19,8 @@ interface GraphiQLPage {
   readonly policy: string
 }
 
+export const graphiqlIsOff = 'GraphiQL is turned off on this server. Send GraphQL operations to this address by POST.'
+
 /** Serves GraphiQL, which loads nothing from other hosts. The page is built at the first request and then cached. */
 export function createGraphiQL(options: {
   readonly hasConsole: boolean

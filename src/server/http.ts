@@ -11,7 +11,7 @@ import { createIdentify, type Authenticate, type ClientOf } from './authenticati
 import { createClientLimits } from './client-limits.ts'
 import { createConsole } from './console.ts'
 import { createFiles, isFilePath, type OpenFile } from './files.ts'
-import { asksForPage, createGraphiQL } from './graphiql.ts'
+import { asksForPage, createGraphiQL, graphiqlIsOff } from './graphiql.ts'
 import type { RequestHandler, UpgradeHandler } from './handlers.ts'
 import { createReadiness, sendLiveness, type Ready } from './health.ts'
 import { sendHomePage } from './home-page.ts'
@@ -116,6 +116,7 @@ export function createHttpServer<Viewer>(options: HttpServerOptions<Viewer>): Ht
     if (host !== undefined && !parseHost(host)) return sendError(response, 400, badHost)
     if (path === '/graphql') {
       if (options.graphiql && asksForPage(request)) return sendGraphiQL(request, response)
+      if (request.url === path && asksForPage(request)) return sendError(response, 400, graphiqlIsOff)
       return guarded(request, response, async () => yoga.requestListener(request, response))
     }
     if (path !== undefined && isFilePath(path))

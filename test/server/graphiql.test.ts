@@ -62,6 +62,9 @@ describe('GraphiQL', () => {
     const answer = await fetch(client.url, { headers: { accept: 'text/html,*/*;q=0.8' } })
     expect(answer.status).toBe(400)
     expect(answer.headers.get('content-type')).toContain('json')
+    expect(await answer.text()).toContain('GraphiQL is turned off on this server.')
+    const asked = await fetch(`${client.url}?query={__typename}`, { headers: { accept: 'text/html,*/*;q=0.8' } })
+    expect(await asked.json()).toEqual({ data: { __typename: 'Query' } })
   })
 
   it.each(tour)('[SRV22] has a tour whose operations are valid: %#', ({ query, variables }) => {
