@@ -172,9 +172,11 @@ const happening: fc.Arbitrary<Happening> = fc.oneof(
   { weight: 2, arbitrary: fc.constant({ type: 'crash' as const }) },
 )
 
+const numRuns = Number(process.env['HOLDPOINT_TEST_RUNS'] ?? 40)
+
 test(
   '[ENG9] the state after a checkpoint equals the state after a reload, whatever happened',
-  { timeout: 60_000 },
+  { timeout: 60_000 + numRuns * 500 },
   async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(happening, { maxLength: 14 }), async (happenings) => {
@@ -268,7 +270,7 @@ test(
           }
         }
       }),
-      { numRuns: Number(process.env['HOLDPOINT_TEST_RUNS'] ?? 40) },
+      { numRuns },
     )
   },
 )
