@@ -8,7 +8,10 @@ import { responseSchemaOf } from './response-schema.ts'
 import { callsOfStep, findTool, type PromptState } from './run-state.ts'
 import { cutReturns } from './tool-output.ts'
 
-/** The request for the run's next step. `window` is the maximum size of the agent's context in tokens. */
+/**
+ * The request for the run's next step. The context has the current calls. `window` is the maximum size of the agent's
+ * context in tokens.
+ */
 export function buildModelRequest(
   state: PromptState,
   blocks: readonly Block[],
@@ -16,14 +19,10 @@ export function buildModelRequest(
   options: { readonly window: number; readonly now: Date },
 ): ModelRequest {
   const { tools, forced } = nextCalls(state)
-  const messages = toModelMessages(
-    context.map((entry) => withCurrentCalls(state, entry)),
-    state.agent,
-  )
   return {
     model: state.agent.model,
     systemPrompt: compileSystemPrompt(state.agent, blocks, options.now),
-    messages: cutReturns(messages, options.window),
+    messages: cutReturns(toModelMessages(context, state.agent), options.window),
     tools: toolsOf(state).filter(({ name }) => tools.includes(name)),
     toolChoice: forced ? forcedChoice(tools) : 'auto',
     parallelToolCalls: allowsParallelCalls(state),
@@ -38,13 +37,15 @@ function forcedChoice(tools: readonly string[]): ToolChoice {
 }
 
 /**
- * Replaces the calls of the run's own messages by their current state, because they have changed since they were
- * stored.
+ * Replaces the calls of the run's own messages by their current state if they have changed since they were stored.
  */
 export function withCurrentCalls(state: PromptState, entry: ContextMessage): ContextMessage {
   const { runId, stepIndex } = entry.message
   if (runId !== state.run.id || stepIndex === null) return entry
-  return { ...entry, callsOfStep: callsOfStep(state, stepIndex) }
+  const calls = callsOfStep(state, stepIndex)
+  const isSame =
+    calls.length === entry.callsOfStep.length && calls.every((call, place) => call === entry.callsOfStep[place])
+  return isSame ? entry : { ...entry, callsOfStep: calls }
 }
 
 /** The agent's tools that no client tool hides, then the client tools of the request. */

@@ -1,3 +1,4 @@
+import { alongList } from '../util/along-list.ts'
 import type { Agent } from './agent.ts'
 import { argumentsThatRan, notesOf } from './call-notes.ts'
 import { textOf } from './content.ts'
@@ -26,24 +27,46 @@ export function toModelMessages(
   agent?: Pick<Agent, 'tellTimes' | 'timezone'>,
 ): ModelMessage[] {
   const timeZone = agent?.tellTimes ? agent.timezone : null
-  return unitsOf(context).flatMap((unit) => modelMessageOf(unit, timeZone) ?? [])
+  const inZone = exchanges.get(timeZone) ?? exchangeIn(timeZone)
+  exchanges.set(timeZone, inZone)
+  const { messages, unit } = inZone(context)
+  const last = unit && modelMessageOf(unit, timeZone)
+  return last ? [...messages, last] : [...messages]
 }
 
 /** The stored messages that become one model message. */
 type Unit = readonly [ContextMessage, ...ContextMessage[]]
 
-function unitsOf(context: readonly ContextMessage[]): Unit[] {
-  const units: [ContextMessage, ...ContextMessage[]][] = []
-  let turn: Message | undefined
-  for (const entry of context) {
-    const { message } = entry
-    if (message.type === 'APPROVAL_RESPONSE') continue
-    const isSpoken = hasAssistantParts(entry)
-    if (isSpoken && turn?.runId === message.runId && turn.stepIndex === message.stepIndex) units.at(-1)!.push(entry)
-    else units.push([entry])
-    turn = isSpoken ? message : undefined
-  }
-  return units
+interface Exchange {
+  readonly messages: ModelMessage[]
+  /** Becomes the next message. Undefined at the beginning. */
+  unit?: Unit
+  /** The last stored message, if it is part of an assistant turn that may continue. */
+  turn?: Message | undefined
+}
+
+/** By the time zone of the times that the model is told. Null if it is told none. */
+const exchanges = new Map<string | null, (context: readonly ContextMessage[]) => Exchange>()
+
+function exchangeIn(timeZone: string | null) {
+  return alongList(
+    (): Exchange => ({ messages: [] }),
+    (exchange, entry: ContextMessage) => {
+      const { message } = entry
+      if (message.type === 'APPROVAL_RESPONSE') return exchange
+      const { messages, unit, turn } = exchange
+      const isSpoken = hasAssistantParts(entry)
+      if (unit && isSpoken && turn?.runId === message.runId && turn.stepIndex === message.stepIndex) {
+        exchange.unit = [...unit, entry]
+      } else {
+        const made = unit && modelMessageOf(unit, timeZone)
+        if (made) messages.push(made)
+        exchange.unit = [entry]
+      }
+      exchange.turn = isSpoken ? message : undefined
+      return exchange
+    },
+  )
 }
 
 interface MadeMessage {

@@ -14,10 +14,19 @@ function partsOf(time: Date, timeZone: string): Record<string, string> {
   return Object.fromEntries(format.formatToParts(time).map(({ type, value }) => [type, value]))
 }
 
+const quarterHourMs = 15 * 60_000
+/** The day that was last asked for, by time zone. In every zone, days begin on a quarter of an hour. */
+const days = new Map<string, { readonly quarter: number; readonly day: string }>()
+
 /** Monday, 2026-11-16 */
 export function dayOf(time: Date, timeZone: string): string {
+  const quarter = Math.floor(time.getTime() / quarterHourMs)
+  const known = days.get(timeZone)
+  if (known?.quarter === quarter) return known.day
   const { weekday, year, month, day } = partsOf(time, timeZone)
-  return `${weekday}, ${year}-${month}-${day}`
+  const written = `${weekday}, ${year}-${month}-${day}`
+  days.set(timeZone, { quarter, day: written })
+  return written
 }
 
 /** 2026-11-16 21:19:05 (Europe/Berlin) */

@@ -1,3 +1,4 @@
+import { alongList } from '../util/along-list.ts'
 import { describeMedia, quotedName } from './content.ts'
 import type { FilePlace } from './file.ts'
 import { isPdf, isTextType } from './media-type.ts'
@@ -7,6 +8,7 @@ import type { ModelCapability } from './model.ts'
 
 /** The files of a request whose content is not loaded yet. */
 export function filesToLoad({ messages }: ModelRequest): FilePlace[] {
+  if (!haveMedia(messages)) return []
   const content = messages.flatMap((message) => {
     if (message.role === 'user') return message.content
     return message.role === 'tool' ? message.returns.flatMap((one) => one.content ?? []) : []
@@ -34,7 +36,7 @@ export function withFileContent(
 }
 
 function replaceMedia(request: ModelRequest, replace: (part: MediaPart) => ModelContent): ModelRequest {
-  if (!request.messages.some(hasMedia)) return request
+  if (!haveMedia(request.messages)) return request
   const replaced = (content: readonly ModelContent[]) => content.map((part) => ('text' in part ? part : replace(part)))
   const messages = request.messages.map((message): ModelMessage => {
     if (!hasMedia(message)) return message
@@ -46,10 +48,15 @@ function replaceMedia(request: ModelRequest, replace: (part: MediaPart) => Model
   return { ...request, messages }
 }
 
+const haveMedia = alongList(
+  () => false,
+  (found, message: ModelMessage) => found || hasMedia(message),
+)
+
 function hasMedia(message: ModelMessage): boolean {
   const isMedia = (part: ModelContent) => !('text' in part)
   if (message.role === 'user') return message.content.some(isMedia)
-  return message.role === 'tool' && message.returns.some(({ content }) => content?.some(isMedia))
+  return message.role === 'tool' && message.returns.some(({ content }) => content?.some(isMedia) ?? false)
 }
 
 function loadedPart(part: MediaPart, base64Of: (place: FilePlace) => string | undefined): ModelContent {

@@ -2,7 +2,7 @@ import { createRequire } from 'node:module'
 
 import type * as TokenizerPackage from 'gpt-tokenizer/encoding/o200k_base'
 
-import { oncePer } from '../util/once-per.ts'
+import { alongList } from '../util/along-list.ts'
 import { weighMedia, type ModelContent } from './model-content.ts'
 import type { AssistantPart, ModelMessage, ModelRequest, ModelTool } from './model-request.ts'
 
@@ -131,10 +131,13 @@ export function weighRequest(request: ModelRequest, count: CountTokens = countTo
  * counts as always.
  */
 export function mostTokensOf({ systemPrompt, tools, messages }: ModelRequest): number {
-  return byteLength(systemPrompt) + weighTools(tools, byteLength) + sum(messages, mostTokensOfMessage)
+  return byteLength(systemPrompt) + weighTools(tools, byteLength) + mostTokensOfMessages(messages)
 }
 
-const mostTokensOfMessage = oncePer((message: ModelMessage) => weighMessages([message], byteLength))
+const mostTokensOfMessages = alongList(
+  () => 0,
+  (total, message: ModelMessage) => total + weighMessages([message], byteLength),
+)
 
 function byteLength(text: string): number {
   return Buffer.byteLength(text)

@@ -1,3 +1,4 @@
+import { alongList } from '../util/along-list.ts'
 import { sameJson, storableJson, storableText, type Json } from '../util/json.ts'
 import { textOf } from './content.ts'
 import type { ModelMessage, ModelToolReturn } from './model-request.ts'
@@ -29,13 +30,20 @@ export function truncateResult(result: GivenResult, charLimit: number): Omit<Too
  * Limits each return in a model request to a fifth of the context window. Stored returns stay complete. Messages that
  * need no cut are returned as they are.
  */
-export function cutReturns(messages: readonly ModelMessage[], contextWindow: number): ModelMessage[] {
+export function cutReturns(messages: readonly ModelMessage[], contextWindow: number): readonly ModelMessage[] {
   const limit = Math.max(5_000, Math.floor(contextWindow / 5) * 4)
+  if (longestReturn(messages) <= limit) return messages
   return messages.map((message) => {
     if (message.role !== 'tool' || message.returns.every((one) => lengthOf(one) <= limit)) return message
     return { ...message, returns: message.returns.map((one) => cutReturn(one, limit)) }
   })
 }
+
+const longestReturn = alongList(
+  () => 0,
+  (longest, message: ModelMessage) =>
+    message.role === 'tool' ? Math.max(longest, ...message.returns.map(lengthOf)) : longest,
+)
 
 function lengthOf({ output, content = [] }: ModelToolReturn): number {
   const inParts = content.reduce((total, part) => total + ('text' in part ? part.text.length : 0), 0)

@@ -1,6 +1,6 @@
 import type { ContextMessage } from '../domain/context.ts'
 import type { ContextBounds } from '../domain/draft.ts'
-import { oncePer } from '../util/once-per.ts'
+import { alongList } from '../util/along-list.ts'
 
 /** A conversation's context as it was when this process last drove one of its runs. */
 export interface CachedContext {
@@ -45,12 +45,10 @@ export class ContextCache {
   }
 }
 
-/** Each message is measured once: messages do not change, and most of a context is the same in the next turn. */
-const sizeOfMessage = oncePer((entry: ContextMessage) => 500 + JSON.stringify(entry).length)
-
-function sizeOf(messages: readonly ContextMessage[]): number {
-  return messages.reduce((total, entry) => total + sizeOfMessage(entry), 0)
-}
+const sizeOf = alongList(
+  () => 0,
+  (total, entry: ContextMessage) => total + 500 + JSON.stringify(entry).length,
+)
 
 /** Whether the conversation's context still starts with the cached one. */
 export function isCurrent(

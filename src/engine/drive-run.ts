@@ -70,6 +70,8 @@ class RunDriver {
   readonly #seenBlocks = new Map<string, number>()
   /** The model's context. Undefined until the model is first asked. */
   #history: ContextMessage[] | undefined
+  /** The run's own messages are at or after this index of the history. */
+  #ownFrom = 0
   /** The context from the last run of this conversation that was driven here. */
   #cached: CachedContext | undefined
   #bounds: ContextBounds
@@ -106,6 +108,8 @@ class RunDriver {
     this.#cached = cached
     // Only this run's own new messages were added since.
     if (cached.upTo === stored.nextPosition) {
+      // Of a run that is retried, older messages may be among the cached ones.
+      this.#ownFrom = run.firstPosition === null ? cached.messages.length : 0
       this.#history = [...cached.messages, ...newMessages(this.#state, this.#committed.checkpoint)]
     }
   }
@@ -127,7 +131,7 @@ class RunDriver {
     if (!this.#history || this.#committed.checkpoint.excluded.length > 0) return
     const ended = hasEnded(run.status)
     const messages = ended
-      ? this.#history.map((entry) => withCurrentCalls(this.#state, entry))
+      ? this.#withCurrentCalls(this.#history)
       : this.#history.filter(({ message }) => message.runId !== run.id)
     const upTo = (ended ? run.nextPosition : run.firstPosition) ?? this.#state.nextPosition
     const context = { bounds: this.#bounds, version: this.#contextVersion, messages, upTo }
@@ -217,7 +221,8 @@ class RunDriver {
     this.#committed = { ...this.#committed, state: { ...this.#state, ...current } }
     this.#history ??= await whileDriving(letGo, () => this.#loadHistory())
     const window = contextWindowOf(this.#state.agent, catalog)
-    const request = buildModelRequest(this.#state, blocks, this.#history, { window, now: clock.now() })
+    const history = this.#withCurrentCalls(this.#history)
+    const request = buildModelRequest(this.#state, blocks, history, { window, now: clock.now() })
     return { blocks, window, request }
   }
 
@@ -232,6 +237,14 @@ class RunDriver {
     const places = filesToLoad(readable)
     const base64Of = await whileDriving(this.#worker.letGo, () => files.load(db, places))
     return withFileContent(readable, base64Of)
+  }
+
+  /** Changes the history itself, so that what has not changed stays the same object. */
+  #withCurrentCalls(history: ContextMessage[]): readonly ContextMessage[] {
+    for (let place = this.#ownFrom; place < history.length; place += 1) {
+      history[place] = withCurrentCalls(this.#state, history[place]!)
+    }
+    return history
   }
 
   async #loadHistory(): Promise<ContextMessage[]> {

@@ -7,7 +7,7 @@ import type {
 
 import type { ModelContent } from '../domain/model-content.ts'
 import type { AssistantPart, ModelMessage, ModelRequest, ModelToolReturn, ToolChoice } from '../domain/model-request.ts'
-import { oncePer } from '../util/once-per.ts'
+import { alongList } from '../util/along-list.ts'
 import { modelName } from './models.ts'
 import { effortOf, isOpenaiModel, isReasoningModel, takesParallelSwitch } from './openai-model.ts'
 import { ownData } from './reasoning.ts'
@@ -73,11 +73,8 @@ function messagesOf(request: ModelRequest): ChatCompletionMessageParam[] {
   const lastUser = messages.findLastIndex(({ role }) => role === 'user')
   return [
     ...(prompt !== '' ? [{ role: 'system' as const, content: prompt }] : []),
-    ...messages
-      .slice(head.length)
-      .flatMap((message, place) =>
-        place + head.length > lastUser ? messageOf(message, request) : pastMessageOf(message),
-      ),
+    ...pastMessages(messages.slice(head.length, lastUser + 1)),
+    ...messages.slice(Math.max(head.length, lastUser + 1)).flatMap((message) => messageOf(message, request)),
   ]
 }
 
@@ -89,7 +86,13 @@ function systemPromptOf(request: ModelRequest): string {
 }
 
 /** Messages before the last one of a user are the same in every request. */
-const pastMessageOf = oncePer((message: ModelMessage) => messageOf(message, null))
+const pastMessages = alongList(
+  (): ChatCompletionMessageParam[] => [],
+  (made, message: ModelMessage) => {
+    made.push(...messageOf(message, null))
+    return made
+  },
+)
 
 /** `request` is null for messages before the last one of a user. */
 function messageOf(message: ModelMessage, request: ModelRequest | null): ChatCompletionMessageParam[] {

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { textOf } from '../domain/content.ts'
 import type { Media, ModelContent } from '../domain/model-content.ts'
 import type { AssistantPart, ModelMessage, ModelRequest, ModelToolReturn } from '../domain/model-request.ts'
+import { alongList } from '../util/along-list.ts'
 import { isJsonObject, storableJson, type Json, type JsonObject } from '../util/json.ts'
 
 /**
@@ -10,40 +11,48 @@ import { isJsonObject, storableJson, type Json, type JsonObject } from '../util/
  * may refuse their characters or their length, and models repeat them. The same exchange always gets the same ids.
  * Messages that need no change are returned as they are.
  */
-export function withWireIds(messages: readonly ModelMessage[], maxLength: number): ModelMessage[] {
-  const used = new Map<string, number>()
+export function withWireIds(messages: readonly ModelMessage[], maxLength: 40 | 64): readonly ModelMessage[] {
+  return (maxLength === 40 ? exchange40 : exchange64)(messages).messages
+}
+
+const exchange40 = exchangeWithIds(40)
+const exchange64 = exchangeWithIds(64)
+
+function exchangeWithIds(maxLength: number) {
+  return alongList(
+    () => new WireExchange(maxLength),
+    (exchange, message: ModelMessage) => exchange.add(message),
+  )
+}
+
+class WireExchange {
+  readonly messages: ModelMessage[] = []
+  readonly #maxLength: number
+  readonly #used = new Map<string, number>()
   /**
    * The new ids of the last assistant turn's calls, by their original ids. There are several if the model repeated an
    * id.
    */
-  let turn = new Map<string, string[]>()
+  #turn = new Map<string, string[]>()
 
-  const newId = (id: string): string => {
-    const times = used.get(id) ?? 0
-    used.set(id, times + 1)
-    const fits = /^[\w-]+$/.test(id) && id.length <= maxLength
-    if (fits && times === 0) return id
-    return `call_${createHash('sha256').update(`${id} ${times}`).digest('hex').slice(0, 24)}`
-  }
-  const wirePart = (part: AssistantPart): AssistantPart => {
-    if (part.type !== 'call') return part
-    const callId = newId(part.callId)
-    const ids = turn.get(part.callId)
-    if (ids) ids.push(callId)
-    else turn.set(part.callId, [callId])
-    const name = wireName(part.name)
-    return callId === part.callId && name === part.name ? part : { ...part, callId, name }
+  constructor(maxLength: number) {
+    this.#maxLength = maxLength
   }
 
-  return messages.map((message) => {
+  add(message: ModelMessage): this {
+    this.messages.push(this.#wireMessage(message))
+    return this
+  }
+
+  #wireMessage(message: ModelMessage): ModelMessage {
     if (message.role === 'assistant') {
-      turn = new Map()
-      const parts = message.parts.map(wirePart)
+      this.#turn = new Map()
+      const parts = message.parts.map((part) => this.#wirePart(part))
       return isSame(parts, message.parts) ? message : { ...message, parts }
     }
     if (message.role === 'tool') {
       const returns = message.returns.map((result) => {
-        const callId = turn.get(result.callId)?.shift() ?? newId(result.callId)
+        const callId = this.#turn.get(result.callId)?.shift() ?? this.#newId(result.callId)
         const name = wireName(result.name)
         return callId === result.callId && name === result.name ? result : { ...result, callId, name }
       })
@@ -52,7 +61,25 @@ export function withWireIds(messages: readonly ModelMessage[], maxLength: number
     if (message.at === undefined) return message
     if (message.role === 'user') return { ...message, content: withTime(message.content, message.at) }
     return { ...message, text: [...timeLine(message.at), message.text].join('\n') }
-  })
+  }
+
+  #wirePart(part: AssistantPart): AssistantPart {
+    if (part.type !== 'call') return part
+    const callId = this.#newId(part.callId)
+    const ids = this.#turn.get(part.callId)
+    if (ids) ids.push(callId)
+    else this.#turn.set(part.callId, [callId])
+    const name = wireName(part.name)
+    return callId === part.callId && name === part.name ? part : { ...part, callId, name }
+  }
+
+  #newId(id: string): string {
+    const times = this.#used.get(id) ?? 0
+    this.#used.set(id, times + 1)
+    const fits = /^[\w-]+$/.test(id) && id.length <= this.#maxLength
+    if (fits && times === 0) return id
+    return `call_${createHash('sha256').update(`${id} ${times}`).digest('hex').slice(0, 24)}`
+  }
 }
 
 function isSame<Item>(items: readonly Item[], others: readonly Item[]): boolean {
