@@ -1,3 +1,5 @@
+import { noLongerNeeded } from '../util/abort.ts'
+
 /** A provider's response was cut off because it exceeded a limit. The message is for the run's owner. */
 export class ResponseTooLargeError extends Error {}
 
@@ -51,7 +53,8 @@ function throughLimit(body: ReadableStream<Uint8Array>, limit: Limit): ReadableS
           reader.cancel(error).catch(() => undefined)
           throw error
         }),
-      cancel: (reason) => reader.cancel(reason),
+      // Without a reason, fetch makes one with a stack trace.
+      cancel: (reason: unknown) => reader.cancel(reason ?? noLongerNeeded),
     },
     { highWaterMark: 0 },
   )

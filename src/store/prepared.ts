@@ -1,4 +1,13 @@
-import type { Compilable, Kysely, QueryResult, RawBuilder, Transaction } from 'kysely'
+import {
+  CompiledQuery,
+  RawNode,
+  ValueNode,
+  type Kysely,
+  type OperationNode,
+  type QueryResult,
+  type RawBuilder,
+  type Transaction,
+} from 'kysely'
 import pg from 'pg'
 
 import type { Database } from './schema.ts'
@@ -15,11 +24,53 @@ const mostNames = 500
  */
 export function executePrepared<Row>(
   db: Kysely<Database> | Transaction<Database>,
-  query: RawBuilder<Row> | Compilable<Row>,
+  query: RawBuilder<Row>,
 ): Promise<QueryResult<Row>> {
+  const values: unknown[] = []
+  const place = placeOf(query.toOperationNode(), values, beginning)
+  if (place?.text !== undefined) return db.executeQuery(CompiledQuery.raw(place.text, values))
   const compiled = query.compile(db)
   if (names.size < mostNames && !names.has(compiled.sql)) names.set(compiled.sql, `holdpoint_${names.size}`)
+  if (place && names.has(compiled.sql)) place.text = compiled.sql
   return db.executeQuery(compiled)
+}
+
+/**
+ * The texts that were compiled, as a tree of their constant pieces, with `null` for each value between them. Finding a
+ * text here is cheaper than compiling it again and looking its name up.
+ */
+interface Place {
+  readonly next: Map<string | null, Place>
+  text?: string
+}
+
+const beginning: Place = { next: new Map() }
+
+/** Collects the values on the way. Undefined if the statement is made of more than constant pieces and values. */
+function placeOf(node: OperationNode, values: unknown[], from: Place): Place | undefined {
+  if (ValueNode.is(node)) {
+    values.push(node.value)
+    return node.immediate ? undefined : step(from, null)
+  }
+  if (!RawNode.is(node)) return undefined
+  let place: Place | undefined = from
+  for (let index = 0; index < node.sqlFragments.length; index += 1) {
+    const piece = node.sqlFragments[index]!
+    const parameter = node.parameters[index]
+    if (piece !== '') place = step(place, piece)
+    if (parameter) place = placeOf(parameter, values, place)
+    if (!place) return undefined
+  }
+  return place
+}
+
+function step(from: Place, piece: string | null): Place {
+  const known = from.next.get(piece)
+  if (known) return known
+  const place: Place = { next: new Map() }
+  // A text that is not kept needs no place.
+  if (names.size < mostNames) from.next.set(piece, place)
+  return place
 }
 
 interface AnyClient {

@@ -92,11 +92,13 @@ export function toRun(row: RunRow): Run {
   }
 }
 
+const allRunColumns = sql.raw(runColumns.join(', '))
+
 export async function findRuns(db: Kysely<Database>, reach: Reach, ids: readonly string[]): Promise<Run[]> {
-  const query = runsOfTenant(db, reach)
-    .where(sql<boolean>`runs.id = any(${ids}::uuid[])`)
-    .select(runColumns)
-  const { rows } = await executePrepared(db, query)
+  const { rows } = await executePrepared(
+    db,
+    sql<RunRow>`select ${allRunColumns} from runs where ${ofTenant('runs', reach)} and runs.id = any(${ids}::uuid[])`,
+  )
   return rows.map(toRun)
 }
 

@@ -21,7 +21,7 @@ export function ofTenant(table: TenantTable, reach: Reach): Condition {
 
 /** The same for what belongs to unfinished runs: such rows are deleted at once. */
 export function ofTenantAtWork(table: TenantTable, reach: Reach): Condition {
-  const ofWholeTenant = sql<SqlBool>`${sql.ref(`${table}.tenant_id`)} = ${reach.tenantId}::uuid`
+  const ofWholeTenant = sql<SqlBool>`${sql.raw(`${table}.tenant_id`)} = ${reach.tenantId}::uuid`
   if (!isLimited(reach)) return ofWholeTenant
   return sql<SqlBool>`${ofWholeTenant} and ${limitsOf[table](reach)}`
 }
@@ -31,7 +31,7 @@ const deletedConversations = sql`(select deleted.id from conversations deleted w
 
 /** Whether the conversation that the column names was not deleted. */
 export function isInConversation(column: string): Condition {
-  return sql<SqlBool>`${sql.ref(column)} not in ${deletedConversations}`
+  return sql<SqlBool>`${sql.raw(column)} not in ${deletedConversations}`
 }
 
 /** See store/deletions.ts. */
