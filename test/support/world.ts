@@ -406,7 +406,10 @@ export class World {
     else process.draining.abort()
   }
 
-  /** Finds the dead workers and replaces them. */
+  /**
+   * Finds the dead workers and replaces them. Also looks for runs of workers that were found dead before: a run that
+   * someone held locked at that moment was passed over.
+   */
   async sweep(): Promise<void> {
     for (const [name, process] of this.#processes.entries()) {
       if (!process.dead) continue
@@ -414,6 +417,7 @@ export class World {
       await this.#giveUp(process)
       await this.#startProcess(name)
     }
+    await freeRunsOfTheDead(this.#shared.ground.database.db)
   }
 
   async runs() {
