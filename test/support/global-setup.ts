@@ -27,6 +27,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
     log,
     settings: {
       fsync: 'off',
+      full_page_writes: 'off',
       synchronous_commit: 'off',
       max_connections: '400',
       shared_preload_libraries: 'pg_stat_statements',
