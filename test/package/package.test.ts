@@ -95,11 +95,12 @@ describe('the package', () => {
   }, 300_000)
   afterAll(async () => folder.remove())
 
-  /** Starts a program of the folder with an empty environment. */
+  /** Starts a program of the folder with an empty environment. All but the first find the package compiled. */
   function start(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
+    const compiled = { NODE_COMPILE_CACHE: inFolder('compiled') }
     const child = spawn(process.execPath, args, {
       cwd: folder.path,
-      env: { PATH: process.env['PATH'], LOG_LEVEL: 'error', PORT: '0', ...installedOptions, ...env },
+      env: { PATH: process.env['PATH'], LOG_LEVEL: 'error', PORT: '0', ...compiled, ...installedOptions, ...env },
       stdio: ['pipe', 'pipe', 'pipe'],
     })
     let stdout = ''
