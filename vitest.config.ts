@@ -6,6 +6,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 /** The files that take longest, in order. If one of them started last, a single worker would be busy at the end. */
 const slow = [
   'test/console/journeys.test.ts',
+  'test/outage/silence.test.ts',
   'test/auth/tenants.test.ts',
   'test/crash/processes.test.ts',
   'test/store/embedded.test.ts',
