@@ -1,7 +1,7 @@
 import { HoldpointError, type Client } from './client.ts'
 import { ConversationEvents, ConversationOlder, ConversationSnapshot } from './documents.ts'
 import type { Follower, FollowOptions } from './follow-run.ts'
-import { keepSubscribed } from './keep-subscribed.ts'
+import { isFinal, keepSubscribed } from './keep-subscribed.ts'
 import { createTranscript, type TranscriptEvent } from './transcript.ts'
 
 export interface FollowConversationOptions extends FollowOptions {
@@ -93,10 +93,13 @@ export function followConversation(
 
   function start(): void {
     load().then(
-      () => (attempts = 0),
+      () => {
+        if (attempts > 0) client.connection.opened()
+        attempts = 0
+      },
       (error: unknown) => {
         if (isStopped) return
-        if (error instanceof HoldpointError) return options.onError?.(error)
+        if (isFinal(error)) return options.onError?.(error)
         client.connection.lost()
         setTimeout(() => !isStopped && start(), Math.min(250 * 2 ** attempts++, 5_000))
       },

@@ -12,8 +12,13 @@ export interface KeepSubscribedOptions<Data, Variables> {
   readonly refused: (error: HoldpointError) => void
 }
 
-/** Codes after which the server may accept the same subscription later. */
+/** Codes after which the server may accept the same request later. */
 const passing = ['UNAVAILABLE', 'TIMEOUT', 'RATE_LIMITED', 'TOO_MANY_OPERATIONS', 'INTERNAL_SERVER_ERROR']
+
+/** Whether the same request will be refused again. */
+export function isFinal(error: unknown): error is HoldpointError {
+  return error instanceof HoldpointError && !passing.includes(error.code)
+}
 
 /** Subscribes, and subscribes again whenever the connection is lost, until the returned function is called. */
 export function keepSubscribed<Data, Variables>(
@@ -32,7 +37,7 @@ export function keepSubscribed<Data, Variables>(
     },
     error(error) {
       if (isStopped) return
-      if (error instanceof HoldpointError && !passing.includes(error.code)) return refused(error)
+      if (isFinal(error)) return refused(error)
       client.connection.lost()
       timer = setTimeout(open, delayMs(failures++))
     },

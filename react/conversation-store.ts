@@ -183,7 +183,9 @@ export function createConversationStore(client: Client, conversationId: string, 
       follower = followConversation(client, conversationId, { onChange: update, onError })
       return () => {
         follower?.stop()
-        forget()
+        // A message that could not be sent is still there when the person comes back.
+        drafts = drafts.filter(({ state }) => state !== 'SENT')
+        if (drafts.length === 0) forget()
       }
     },
     () => state,

@@ -870,10 +870,10 @@ export const Blocks =
     BlocksVariables
   >
 
-export type CreateBlockData = { readonly createBlock: { readonly block: { readonly id: string } } | null }
+export type CreateBlockData = { readonly createBlock: { readonly block: BlockFields } | null }
 export type CreateBlockVariables = { readonly input: CreateBlockInput }
 export const CreateBlock =
-  'mutation CreateBlock($input:CreateBlockInput!){createBlock(input:$input){block{id}}}' as TypedDocument<
+  'mutation CreateBlock($input:CreateBlockInput!){createBlock(input:$input){block{...BlockFields}}}fragment BlockFields on Block{id label value description charLimit version readOnly updatedAt}' as TypedDocument<
     CreateBlockData,
     CreateBlockVariables
   >

@@ -58,8 +58,14 @@ export function signOut(notice?: string): void {
   set({ phase: 'SIGNED_OUT', notice })
 }
 
-/** Uses the key of an earlier visit, or none. */
-export async function resume(): Promise<void> {
+let resuming: Promise<void> | undefined
+
+/** Uses the key of an earlier visit, or none. Asks once at a time, however slow the server is. */
+export function resume(): Promise<void> {
+  return (resuming ??= tryToResume().finally(() => (resuming = undefined)))
+}
+
+async function tryToResume(): Promise<void> {
   const key = localStorage.getItem(place) ?? undefined
   try {
     await open(key)
@@ -104,6 +110,8 @@ function createBrowserClient(key: string | undefined): { client: Client; end: ()
         if (!received) timer = window.setTimeout(() => socket.terminate(), pongTimeoutMs)
       },
       pong: () => window.clearTimeout(timer),
+      // The next socket must not be ended because this one was silent.
+      closed: () => window.clearTimeout(timer),
     },
   })
   const client = createClient({ url: '/graphql', key, socket })

@@ -35,7 +35,7 @@ export function useAction<Args extends readonly unknown[]>(act: (...args: Args) 
       },
     )
   }, [])
-  const clear = useCallback(() => setState({ isBusy: false }), [])
+  const clear = useCallback(() => setState(({ isBusy }) => ({ isBusy })), [])
   return { isBusy: state.isBusy, problem: state.problem, field: state.field, run, clear }
 }
 

@@ -61,8 +61,14 @@ function createQueryStore<Data, Variables>(
         void refetch()
         const again = (): void => void (document.startsWith('query') && !globalThis.document.hidden && refetch())
         addEventListener('focus', again)
+        let isLost = false
+        const leave = client.connection.onChange(() => {
+          if (isLost && client.connection.status === 'CONNECTED') again()
+          isLost = client.connection.status === 'RECONNECTING'
+        })
         return () => {
           removeEventListener('focus', again)
+          leave()
           stores.delete(store)
           forget()
         }

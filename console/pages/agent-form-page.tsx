@@ -1,11 +1,12 @@
-import { useState, type ReactNode } from 'react'
-import { useLocation } from 'wouter'
+import { useRef, useState, type ReactNode } from 'react'
 
 import { useClient } from '../../react/client-context.ts'
 import { formOf, type AgentForm, type SetForm } from '../data/agent-form.ts'
 import { AgentForm as AgentFormQuery, AgentFormChoices, DeleteAgent, type AgentSettings } from '../data/documents.ts'
 import { createAgent, updateAgent } from '../data/save-agent.ts'
 import { useAction } from '../data/use-action.ts'
+import { useGo } from '../data/use-here.ts'
+import { useOnce } from '../data/use-once.ts'
 import { useQuery } from '../data/use-query.ts'
 import { BlockChoice } from '../parts/block-choice.tsx'
 import { Button } from '../parts/button.tsx'
@@ -21,7 +22,7 @@ import { ToolChoice } from '../parts/tool-choice.tsx'
 import { NotFoundPage } from './not-found-page.tsx'
 
 export function AgentFormPage({ id }: { readonly id?: string }): ReactNode {
-  const { data, error } = useQuery(AgentFormQuery, id === undefined ? null : { id })
+  const { data, error } = useOnce(AgentFormQuery, id === undefined ? null : { id })
   if (error && !data) return <Problem>{error.message}</Problem>
   if (id !== undefined && !data) return <Skeleton lines={10} />
   if (id !== undefined && !data?.agent) return <NotFoundPage what="agent" />
@@ -55,20 +56,26 @@ const named = [
 
 function AgentFormBody({ agent }: { readonly agent: AgentSettings | undefined }): ReactNode {
   const client = useClient()
-  const [, navigate] = useLocation()
+  const go = useGo()
   const choices = useQuery(AgentFormChoices, {})
   const [form, setForm] = useState<AgentForm>(() => formOf(agent))
   const [isDeleting, setDeleting] = useState(false)
   const set: SetForm = (part) => setForm((before) => ({ ...before, ...part }))
 
+  // What an attempt has made before it failed is not made again by the next one.
+  const made = useRef<{ id?: string }>({})
+  const blockMade = (id: string): void => {
+    setForm((now) => ({ ...now, newBlocks: now.newBlocks.slice(1), blockIds: new Set([...now.blockIds, id]) }))
+    void choices.refetch()
+  }
   const save = useAction(async () => {
-    if (agent) await updateAgent(client, agent, form)
-    navigate(`/agents/${agent ? agent.id : await createAgent(client, form)}`)
+    if (agent) await updateAgent(client, agent, form, blockMade)
+    go(`/agents/${agent ? agent.id : await createAgent(client, form, made.current)}`)
   })
-  const remove = useAction(async () => {
+  const remove = async (): Promise<void> => {
     await client.request(DeleteAgent, { input: { id: agent!.id } })
-    navigate('/agents')
-  })
+    go('/agents')
+  }
   // A problem with a field of a rule or block is shown at its list.
   const path = save.field?.split('.') ?? []
   const at =
@@ -79,7 +86,7 @@ function AgentFormBody({ agent }: { readonly agent: AgentSettings | undefined })
 
   const models = choices.data?.models ?? []
   // People look for the tools that they made.
-  const tools = (choices.data?.tools.nodes ?? []).toSorted(
+  const tools = choices.data?.tools.nodes.toSorted(
     (one, other) => Number(one.kind === 'BUILTIN') - Number(other.kind === 'BUILTIN'),
   )
   return (
@@ -155,7 +162,7 @@ function AgentFormBody({ agent }: { readonly agent: AgentSettings | undefined })
         <RuleEditor
           form={form}
           set={set}
-          toolNames={tools.filter(({ id }) => form.tools.has(id)).map(({ name }) => name)}
+          toolNames={(tools ?? []).filter(({ id }) => form.tools.has(id)).map(({ name }) => name)}
           problem={problemOf('toolRules')}
         />
         <ModelSettingsFields form={form} set={set} problemOf={problemOf} />
@@ -223,7 +230,7 @@ function AgentFormBody({ agent }: { readonly agent: AgentSettings | undefined })
         </div>
       </form>
       {isDeleting && (
-        <Confirm title={`Delete ${agent!.name}?`} verb="Delete" action={remove} onClose={() => setDeleting(false)}>
+        <Confirm title={`Delete ${agent!.name}?`} verb="Delete" act={remove} onClose={() => setDeleting(false)}>
           Its conversations and runs are deleted with it. Tools and shared blocks stay. This cannot be undone.
         </Confirm>
       )}

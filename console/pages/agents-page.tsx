@@ -1,5 +1,5 @@
 import { useDeferredValue, useEffect, useState, type ReactNode } from 'react'
-import { Link, useLocation } from 'wouter'
+import { Link } from 'wouter'
 
 import { keepSubscribed } from '../../client/keep-subscribed.ts'
 import { useClient } from '../../react/client-context.ts'
@@ -8,6 +8,7 @@ import { createDemoAgent } from '../data/demo-agent.ts'
 import { Agents, RunChanges } from '../data/documents.ts'
 import { count } from '../data/format.ts'
 import { useAction } from '../data/use-action.ts'
+import { useGo } from '../data/use-here.ts'
 import { usePages } from '../data/use-pages.ts'
 import { Button } from '../parts/button.tsx'
 import { Empty } from '../parts/empty.tsx'
@@ -19,30 +20,31 @@ import { Ago } from '../parts/time.tsx'
 
 export function AgentsPage(): ReactNode {
   const client = useClient()
-  const [, navigate] = useLocation()
+  const go = useGo()
   const [search, setSearch] = useState('')
   const nameContains = useDeferredValue(search.trim())
   const pages = usePages(Agents, { first: 50, filter: nameContains ? { nameContains } : null }, ({ agents }) => agents)
   const { calls } = useInbox()
-  const demo = useAction(async () => navigate(`/conversations/${await createDemoAgent(client)}`))
+  const demo = useAction(async () => go(`/conversations/${await createDemoAgent(client)}`))
   const { change } = pages
 
-  useEffect(
-    () =>
-      keepSubscribed(client, {
-        document: RunChanges,
-        variables: () => ({ since: new Date().toISOString() }),
-        next: ({ runChanges: run }) =>
-          change((nodes) =>
-            nodes.map((agent) => (agent.id === run.agent.id ? { ...agent, runs: { nodes: [run] } } : agent)),
-          ),
-        refused: () => {},
-      }),
-    [client],
-  )
+  useEffect(() => {
+    let since = new Date().toISOString()
+    return keepSubscribed(client, {
+      document: RunChanges,
+      variables: () => ({ since }),
+      next({ runChanges: run }) {
+        since = run.updatedAt
+        change((nodes) =>
+          nodes.map((agent) => (agent.id === run.agent.id ? { ...agent, runs: { nodes: [run] } } : agent)),
+        )
+      },
+      refused: () => {},
+    })
+  }, [client])
 
   const waiting = Map.groupBy(calls, ({ agent }) => agent.id)
-  const isEmpty = pages.nodes?.length === 0
+  const isEmpty = pages.isCurrent && pages.nodes?.length === 0
   return (
     <Page
       title="Agents"
@@ -56,7 +58,7 @@ export function AgentsPage(): ReactNode {
             value={search}
             onChange={(event) => setSearch(event.target.value)}
           />
-          <Button look="primary" icon="plus" onClick={() => navigate('/agents/new')}>
+          <Button look="primary" icon="plus" onClick={() => go('/agents/new')}>
             New agent
           </Button>
         </>

@@ -4,6 +4,7 @@ import { Link } from 'wouter'
 import { useConversation } from '../../react/use-conversation.ts'
 import { ConversationList as ConversationListQuery } from '../data/documents.ts'
 import { TurnsProvider } from '../data/turns.ts'
+import { useAction } from '../data/use-action.ts'
 import { useQuery } from '../data/use-query.ts'
 import { useConversationTurns } from '../data/use-turns.ts'
 import { useTitle } from '../data/use-title.ts'
@@ -32,6 +33,8 @@ export function ConversationPage({ id }: { readonly id: string }): ReactNode {
   const [hasContext, setContext] = useState(isWide)
   const [hasList, setList] = useState(false)
   const agent = data?.agent
+  // The draft shows a failure. As an action, a double click sends it once.
+  const choose = useAction(async (text: string) => void (await conversation.send(text).catch(() => {})))
   useTitle(info ? (info.title ?? info.agent.name) : 'Conversation')
 
   if (error && 'code' in error && (error.code === 'NOT_FOUND' || error.code === 'BAD_USER_INPUT'))
@@ -92,7 +95,7 @@ export function ConversationPage({ id }: { readonly id: string }): ReactNode {
         <TurnsProvider value={turns}>
           <ConversationLog
             conversation={conversation}
-            empty={<Suggestions agent={agent} onChoose={(text) => void conversation.send(text).catch(() => {})} />}
+            empty={<Suggestions agent={agent} onChoose={choose.run} />}
             tail={<RunProblem conversation={conversation} />}
           />
         </TurnsProvider>

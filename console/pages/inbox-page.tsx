@@ -1,6 +1,7 @@
-import { useEffect, useRef, useState, type ReactNode } from 'react'
+import { useLayoutEffect, useRef, useState, type ReactNode } from 'react'
 import { Link } from 'wouter'
 
+import type { InboxCallFields } from '../../client/documents.ts'
 import { useInbox } from '../../react/use-inbox.ts'
 import { count } from '../data/format.ts'
 import { Button } from '../parts/button.tsx'
@@ -13,18 +14,41 @@ import { Page } from '../parts/page.tsx'
 import { Skeleton } from '../parts/skeleton.tsx'
 import { Status } from '../parts/status.tsx'
 
+/** In less time nobody reads what has changed and presses a key. */
+const reactionMs = 300
+
 export function InboxPage(): ReactNode {
-  const { calls, settled, totalCount, isLoaded } = useInbox()
+  const { calls: waiting, settled, totalCount, isLoaded } = useInbox()
   const [currentId, setCurrent] = useState<string>()
   const [open, setOpen] = useState<{ readonly id: string; readonly mode: DecisionMode }>()
   const [hasHelp, setHelp] = useState(false)
+  const [written, setWritten] = useState<InboxCallFields>()
+  const calls = withWritten(waiting, written && (settled.find(({ id }) => id === written.id) ?? written))
   const list = useRef<HTMLUListElement>(null)
+  const lastIndex = useRef(0)
+  /** The call that the person last acted on, and when one that someone else decided gave its place to another. */
+  const acted = useRef<string>(undefined)
+  const movedAt = useRef(-Infinity)
   const index = Math.max(
     0,
     calls.findIndex(({ id }) => id === currentId),
   )
 
-  useEffect(() => {
+  // When the current call is gone, the next one takes its place, with the focus if that was there.
+  useLayoutEffect(() => {
+    if (currentId === undefined || calls[index]?.id === currentId) {
+      lastIndex.current = index
+      return
+    }
+    const next = Math.min(lastIndex.current, calls.length - 1)
+    setCurrent(calls[next]?.id)
+    if (acted.current !== currentId) movedAt.current = performance.now()
+    if (document.activeElement === document.body)
+      ((list.current!.children[next] as HTMLElement | undefined) ?? document.querySelector('main'))?.focus()
+  })
+
+  // Before the next key, which must not meet a list that has changed.
+  useLayoutEffect(() => {
     function pressed(event: KeyboardEvent): void {
       const target = event.target as HTMLElement
       if (event.ctrlKey || event.metaKey || event.altKey || target.closest('input, textarea, select, dialog')) return
@@ -39,6 +63,8 @@ export function InboxPage(): ReactNode {
         setCurrent(next.id)
         ;(list.current!.children[calls.indexOf(next)] as HTMLElement).focus()
       } else if (event.key === 'a') {
+        // A held key, or one that was meant for the call that was there a moment ago, must not approve this one.
+        if (event.repeat || performance.now() - movedAt.current < reactionMs) return
         setCurrent(call.id)
         ;[...item.querySelectorAll('button')].find((button) => button.textContent === 'Approve')?.click()
       } else if (event.key === 'd' || event.key === 'e') {
@@ -76,6 +102,8 @@ export function InboxPage(): ReactNode {
             mode={open?.id === call.id ? open.mode : 'CHOOSE'}
             onMode={(mode) => setOpen({ id: call.id, mode })}
             onFocus={() => setCurrent(call.id)}
+            onAct={() => (acted.current = call.id)}
+            onWriting={(isWriting) => setWritten(isWriting ? call : undefined)}
           />
         ))}
       </ul>
@@ -103,4 +131,13 @@ export function InboxPage(): ReactNode {
       {hasHelp && <KeyHelp onClose={() => setHelp(false)} />}
     </Page>
   )
+}
+
+/**
+ * The call in whose form a person writes stays in the list, also after someone else has decided it. If the form went
+ * away, the rest of what is typed would be taken for keys that decide about other calls.
+ */
+function withWritten(calls: readonly InboxCallFields[], written: InboxCallFields | undefined) {
+  if (!written || calls.some(({ id }) => id === written.id)) return calls
+  return [...calls, written].toSorted((a, b) => Date.parse(a.createdAt) - Date.parse(b.createdAt))
 }

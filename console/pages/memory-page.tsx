@@ -2,7 +2,7 @@ import { useState, type ReactNode } from 'react'
 import { Link } from 'wouter'
 
 import { useClient } from '../../react/client-context.ts'
-import { Blocks, CreateBlock, DeleteBlock } from '../data/documents.ts'
+import { Blocks, CreateBlock, DeleteBlock, type BlockFields } from '../data/documents.ts'
 import { count } from '../data/format.ts'
 import { useAction } from '../data/use-action.ts'
 import { usePages } from '../data/use-pages.ts'
@@ -26,13 +26,12 @@ export function MemoryPage(): ReactNode {
   const [search, setSearch] = useState('')
   const [isNew, setNew] = useState(false)
   const [going, setGoing] = useState<{ readonly id: string; readonly label: string }>()
-  const remove = useAction(async () => {
-    await client.request(DeleteBlock, { input: { id: going!.id } })
-    setGoing(undefined)
-    pages.reload()
-  })
+  const remove = async (gone: string): Promise<void> => {
+    await client.request(DeleteBlock, { input: { id: gone } })
+    pages.change((nodes) => nodes.filter(({ id }) => id !== gone))
+  }
   const wanted = search.trim().toLowerCase()
-  const shown = pages.nodes?.filter(({ label, value }) => `${label} ${value}`.toLowerCase().includes(wanted))
+  const isFound = ({ label, value }: BlockFields): boolean => `${label} ${value}`.toLowerCase().includes(wanted)
   return (
     <Page
       title="Memory"
@@ -53,18 +52,19 @@ export function MemoryPage(): ReactNode {
       }
     >
       {pages.error && <Problem>{pages.error.message}</Problem>}
-      {!shown && !pages.error && <Skeleton lines={5} />}
-      {shown?.length === 0 && (
+      {!pages.nodes && !pages.error && <Skeleton lines={5} />}
+      {pages.nodes && !pages.nodes.some(isFound) && (
         <Empty icon="memory" title={wanted ? `No block contains “${search.trim()}”` : 'There are no blocks yet'}>
           {!wanted && (
             <p>A block is a piece of text that an agent always sees, such as what it knows about a person.</p>
           )}
         </Empty>
       )}
-      {shown && shown.length > 0 && (
+      {pages.nodes && pages.nodes.length > 0 && (
         <ul className="blocks" aria-label="Blocks">
-          {shown.map((block) => (
-            <li key={block.id} className="panel">
+          {pages.nodes.map((block) => (
+            // Those that a search leaves out stay, with what was typed into them.
+            <li key={block.id} className="panel" hidden={!isFound(block)}>
               <header>
                 <h2>{block.label}</h2>
                 <Button look="quiet" aria-label={`Delete ${block.label}`} onClick={() => setGoing(block)}>
@@ -84,7 +84,12 @@ export function MemoryPage(): ReactNode {
                 {block.agents.length > mostNamed && ` and ${count(block.agents.length - mostNamed)} others`} · changed{' '}
                 <Ago at={block.updatedAt} />
               </p>
-              <BlockEditor block={block} onSaved={pages.reload} />
+              <BlockEditor
+                block={block}
+                onSaved={(saved) =>
+                  pages.change((nodes) => nodes.map((one) => (one.id === saved.id ? { ...one, ...saved } : one)))
+                }
+              />
             </li>
           ))}
         </ul>
@@ -97,14 +102,20 @@ export function MemoryPage(): ReactNode {
       {isNew && (
         <NewBlock
           onClose={() => setNew(false)}
-          onCreated={() => {
+          onCreated={(block) => {
             setNew(false)
-            pages.reload()
+            pages.change((nodes) => [{ ...block, agents: [] }, ...nodes])
           }}
         />
       )}
       {going && (
-        <Confirm title={`Delete ${going.label}?`} verb="Delete" action={remove} onClose={() => setGoing(undefined)}>
+        <Confirm
+          key={going.id}
+          title={`Delete ${going.label}?`}
+          verb="Delete"
+          act={() => remove(going.id)}
+          onClose={() => setGoing(undefined)}
+        >
           It is taken away from every agent that has it. This cannot be undone.
         </Confirm>
       )}
@@ -112,14 +123,21 @@ export function MemoryPage(): ReactNode {
   )
 }
 
-function NewBlock({ onClose, onCreated }: { readonly onClose: () => void; readonly onCreated: () => void }): ReactNode {
+interface NewBlockProps {
+  readonly onClose: () => void
+  readonly onCreated: (block: BlockFields) => void
+}
+
+function NewBlock({ onClose, onCreated }: NewBlockProps): ReactNode {
   const client = useClient()
   const [label, setLabel] = useState('')
   const [value, setValue] = useState('')
   const [description, setDescription] = useState('')
   const create = useAction(async () => {
-    await client.request(CreateBlock, { input: { label, value, description: description || null } })
-    onCreated()
+    const { createBlock } = await client.request(CreateBlock, {
+      input: { label, value, description: description || null },
+    })
+    onCreated(createBlock!.block)
   })
   const problemOf = (name: string): string | undefined => (create.field?.endsWith(name) ? create.problem : undefined)
   return (

@@ -159,7 +159,7 @@ export function RunsPage(): ReactNode {
               ))}
             </tbody>
           </table>
-          {pages.nodes.length === 0 && (
+          {pages.isCurrent && pages.nodes.length === 0 && (
             <Empty icon="runs" title={key === '{}' ? 'There are no runs yet' : 'No run fits these filters'}>
               {key === '{}' ? (
                 <>

@@ -3,7 +3,6 @@ import { useState, type ReactNode } from 'react'
 import type { ApiScope } from '../../client/schema-types.ts'
 import { useClient } from '../../react/client-context.ts'
 import { ApiKeys, RevokeApiKey, Settings, Workers } from '../data/documents.ts'
-import { useAction } from '../data/use-action.ts'
 import { useQuery } from '../data/use-query.ts'
 import { AuditLog } from '../parts/audit-log.tsx'
 import { Button } from '../parts/button.tsx'
@@ -23,11 +22,10 @@ export function SettingsPage(): ReactNode {
   const workers = useQuery(Workers, {})
   const [isNew, setNew] = useState(false)
   const [going, setGoing] = useState<{ readonly id: string; readonly name: string }>()
-  const revoke = useAction(async () => {
-    await client.request(RevokeApiKey, { input: { id: going!.id } })
-    setGoing(undefined)
+  const revoke = async (id: string): Promise<void> => {
+    await client.request(RevokeApiKey, { input: { id } })
     await keys.refetch()
-  })
+  }
   const viewer = settings.data?.viewer
   return (
     <Page
@@ -122,7 +120,13 @@ export function SettingsPage(): ReactNode {
         />
       )}
       {going && (
-        <Confirm title={`Revoke ${going.name}?`} verb="Revoke key" action={revoke} onClose={() => setGoing(undefined)}>
+        <Confirm
+          key={going.id}
+          title={`Revoke ${going.name}?`}
+          verb="Revoke key"
+          act={() => revoke(going.id)}
+          onClose={() => setGoing(undefined)}
+        >
           Programs that use it are cut off at once. This cannot be undone.
         </Confirm>
       )}

@@ -4,7 +4,6 @@ import type { ToolKind } from '../../client/schema-types.ts'
 import { useClient } from '../../react/client-context.ts'
 import { DeleteTool, Tools, type ToolRow } from '../data/documents.ts'
 import { words } from '../data/format.ts'
-import { useAction } from '../data/use-action.ts'
 import { useQuery } from '../data/use-query.ts'
 import { Button } from '../parts/button.tsx'
 import { Confirm } from '../parts/confirm.tsx'
@@ -26,11 +25,10 @@ export function ToolsPage(): ReactNode {
   const [edited, setEdited] = useState<ToolRow | 'NEW'>()
   const [tried, setTried] = useState<ToolRow>()
   const [going, setGoing] = useState<ToolRow>()
-  const remove = useAction(async () => {
-    await client.request(DeleteTool, { input: { id: going!.id } })
-    setGoing(undefined)
+  const remove = async ({ id }: ToolRow): Promise<void> => {
+    await client.request(DeleteTool, { input: { id } })
     await refetch()
-  })
+  }
   const tools = data?.tools.nodes
   return (
     <Page
@@ -113,15 +111,22 @@ export function ToolsPage(): ReactNode {
         <ToolForm
           tool={edited === 'NEW' ? undefined : edited}
           onClose={() => setEdited(undefined)}
-          onSaved={() => {
-            setEdited(undefined)
-            void refetch()
+          onSaved={async () => {
+            // First the list: whoever edits the tool again at once begins with what was saved.
+            await refetch()
+            setEdited((now) => (now === edited ? undefined : now))
           }}
         />
       )}
       {tried && <TryTool tool={tried} onClose={() => setTried(undefined)} />}
       {going && (
-        <Confirm title={`Delete ${going.name}?`} verb="Delete" action={remove} onClose={() => setGoing(undefined)}>
+        <Confirm
+          key={going.id}
+          title={`Delete ${going.name}?`}
+          verb="Delete"
+          act={() => remove(going)}
+          onClose={() => setGoing(undefined)}
+        >
           It is taken away from every agent that has it. This cannot be undone.
         </Confirm>
       )}

@@ -1,4 +1,4 @@
-import type { ReactNode } from 'react'
+import { useState, type ReactNode } from 'react'
 
 import type { AgentForm, BlockDraft, SetForm } from '../data/agent-form.ts'
 import type { AgentFormChoicesData } from '../data/documents.ts'
@@ -16,6 +16,8 @@ interface BlockChoiceProps {
 /** The memory of the agent: blocks made for it, and blocks that it shares with others. */
 export function BlockChoice({ blocks, form, set, problem }: BlockChoiceProps): ReactNode {
   const { newBlocks, blockIds } = form
+  // It does not fold up when the last one is left out.
+  const [wasOpen] = useState(blockIds.size > 0)
   const change = (at: number, part: Partial<BlockDraft>): void =>
     set({ newBlocks: newBlocks.map((block, index) => (index === at ? { ...block, ...part } : block)) })
   return (
@@ -43,7 +45,7 @@ export function BlockChoice({ blocks, form, set, problem }: BlockChoiceProps): R
             value={block.value}
             onChange={(event) => change(index, { value: event.target.value })}
           />
-          <Button look="quiet" onClick={() => set({ newBlocks: newBlocks.filter((_, at) => at !== index) })}>
+          <Button look="quiet" isOnce onClick={() => set({ newBlocks: newBlocks.filter((_, at) => at !== index) })}>
             Remove block {index + 1}
           </Button>
         </div>
@@ -57,7 +59,7 @@ export function BlockChoice({ blocks, form, set, problem }: BlockChoiceProps): R
         </Button>
       </div>
       {blocks.length > 0 && (
-        <details open={blockIds.size > 0 || undefined}>
+        <details open={wasOpen}>
           <summary>Blocks that exist</summary>
           <div className="scroll-list" role="group" aria-label="Existing blocks" tabIndex={0}>
             {blocks.map((block) => (

@@ -10,7 +10,7 @@ import { Problem } from './problem.tsx'
 
 interface BlockEditorProps {
   readonly block: BlockFields
-  readonly onSaved: () => void
+  readonly onSaved: (block: BlockFields) => void
 }
 
 /** Edits the value of a block. If someone else has changed it, both versions are shown and the person decides. */
@@ -26,11 +26,13 @@ export function BlockEditor({ block, onSaved }: BlockEditorProps): ReactNode {
   }
   const save = useAction(async (expectedVersion: number) => {
     const { updateBlock } = await client.request(UpdateBlock, { input: { id: block.id, value, expectedVersion } })
-    if (updateBlock!.__typename === 'BlockChangedRefusal') return setTheirs(updateBlock!.block)
+    const { __typename, block: now } = updateBlock!
+    if (__typename === 'BlockChangedRefusal') return setTheirs(now)
     setTheirs(undefined)
-    setBase(updateBlock!.block)
-    setValue(updateBlock!.block.value)
-    onSaved()
+    setBase(now)
+    // What was typed meanwhile stays.
+    setValue((typed) => (typed === value ? now.value : typed))
+    onSaved(now)
   })
   const isOver = value.length > base.charLimit
   return (

@@ -1,4 +1,4 @@
-import type { ButtonHTMLAttributes, ReactNode } from 'react'
+import type { ButtonHTMLAttributes, MouseEvent, ReactNode } from 'react'
 
 import { Icon, type IconName } from './icon.tsx'
 
@@ -7,9 +7,15 @@ interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
   readonly icon?: IconName
   /** An action is in progress, so the button cannot be pressed again. */
   readonly isBusy?: boolean
+  /** The second click of a double click does nothing, since it may hit what has moved to the place of the button. */
+  readonly isOnce?: boolean
 }
 
-export function Button({ look = 'plain', icon, isBusy, children, className, ...rest }: ButtonProps): ReactNode {
+export function Button({ look = 'plain', icon, isBusy, isOnce, children, className, ...rest }: ButtonProps): ReactNode {
+  function clicked(event: MouseEvent<HTMLButtonElement>): void {
+    if (isOnce && event.detail > 1) event.preventDefault()
+    else rest.onClick?.(event)
+  }
   return (
     <button
       type="button"
@@ -17,7 +23,7 @@ export function Button({ look = 'plain', icon, isBusy, children, className, ...r
       className={`button ${look} ${children ? '' : 'only-icon'} ${className ?? ''}`}
       aria-busy={isBusy ? true : undefined}
       aria-disabled={isBusy ? true : undefined}
-      onClick={isBusy ? undefined : rest.onClick}
+      onClick={isBusy ? undefined : clicked}
     >
       {icon && <Icon name={icon} />}
       {children}

@@ -3,6 +3,7 @@ import { useRef, useState, type KeyboardEvent, type ReactNode } from 'react'
 import type { WhenBusy } from '../../client/schema-types.ts'
 import type { Conversation } from '../../react/use-conversation.ts'
 import { Refused, useAction } from '../data/use-action.ts'
+import { useKeptText } from '../data/use-kept-text.ts'
 import { useUploads } from '../data/use-uploads.ts'
 import { Button } from './button.tsx'
 import { Problem } from './problem.tsx'
@@ -15,7 +16,7 @@ interface ComposerProps {
 
 /** Where a person writes. Enter sends, Shift+Enter starts a line. Files are chosen, pasted or dropped. */
 export function Composer({ conversationId, conversation }: ComposerProps): ReactNode {
-  const [text, setText] = useState('')
+  const [text, setText] = useKeptText(conversationId)
   const [whenBusy, setWhenBusy] = useState<WhenBusy>('ENQUEUE')
   const uploads = useUploads(conversationId)
   const area = useRef<HTMLTextAreaElement>(null)

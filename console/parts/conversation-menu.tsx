@@ -1,5 +1,4 @@
 import { useState, type ReactNode } from 'react'
-import { useLocation } from 'wouter'
 
 import { useClient } from '../../react/client-context.ts'
 import {
@@ -10,6 +9,7 @@ import {
   UnarchiveConversation,
 } from '../data/documents.ts'
 import { Refused, useAction } from '../data/use-action.ts'
+import { useGo } from '../data/use-here.ts'
 import { refresh } from '../data/use-query.ts'
 import { Button } from './button.tsx'
 import { Confirm } from './confirm.tsx'
@@ -27,7 +27,7 @@ interface ConversationMenuProps {
 /** Further actions for a conversation. */
 export function ConversationMenu({ id, agentId, isMain, isArchived, onChanged }: ConversationMenuProps): ReactNode {
   const client = useClient()
-  const [, navigate] = useLocation()
+  const go = useGo()
   const [asked, setAsked] = useState<'CLEAR' | 'DELETE'>()
   const archive = useAction(async () => {
     if (isArchived) await client.request(UnarchiveConversation, { input: { id } })
@@ -35,24 +35,23 @@ export function ConversationMenu({ id, agentId, isMain, isArchived, onChanged }:
     refresh(client, ConversationList)
     onChanged()
   })
-  const clear = useAction(async () => {
+  const clear = async (): Promise<void> => {
     const { clearConversation } = await client.request(ClearConversation, { input: { id } })
     if ('message' in clearConversation!) throw new Refused(clearConversation.message)
-    setAsked(undefined)
-  })
-  const remove = useAction(async () => {
+  }
+  const remove = async (): Promise<void> => {
     await client.request(DeleteConversation, { input: { id } })
     refresh(client, ConversationList)
-    navigate(`/agents/${agentId}`)
-  })
+    go(`/agents/${agentId}`)
+  }
   const close = (): void => setAsked(undefined)
   return (
     <>
       <Menu label="More about this conversation">
-        <Button look="quiet" onClick={() => navigate(`/agents/${agentId}/edit`)}>
+        <Button look="quiet" onClick={() => go(`/agents/${agentId}/edit`)}>
           Edit the agent
         </Button>
-        <Button look="quiet" onClick={() => navigate(`/runs?conversation=${id}`)}>
+        <Button look="quiet" onClick={() => go(`/runs?conversation=${id}`)}>
           Show its runs
         </Button>
         <Button look="quiet" onClick={() => archive.run()}>
@@ -69,12 +68,12 @@ export function ConversationMenu({ id, agentId, isMain, isArchived, onChanged }:
       </Menu>
       {archive.problem && <Problem>{archive.problem}</Problem>}
       {asked === 'CLEAR' && (
-        <Confirm title="Clear this conversation?" verb="Clear" action={clear} onClose={close}>
+        <Confirm title="Clear this conversation?" verb="Clear" act={clear} onClose={close}>
           The agent starts over and no longer sees what was said here. Its memory blocks stay. The runs stay readable.
         </Confirm>
       )}
       {asked === 'DELETE' && (
-        <Confirm title="Delete this conversation?" verb="Delete" action={remove} onClose={close}>
+        <Confirm title="Delete this conversation?" verb="Delete" act={remove} onClose={close}>
           Its messages and runs are deleted with it. A run that is active is stopped. This cannot be undone.
         </Confirm>
       )}

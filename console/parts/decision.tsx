@@ -6,6 +6,7 @@ import { useClient } from '../../react/client-context.ts'
 import { decide } from '../../react/decide.ts'
 import { pretty } from '../data/format.ts'
 import { Refused, useAction } from '../data/use-action.ts'
+import { useFocusKept } from '../data/use-focus-kept.ts'
 import { Button } from './button.tsx'
 import { DecisionTaken } from './decision-taken.tsx'
 import { Field } from './field.tsx'
@@ -21,10 +22,12 @@ interface DecisionProps {
   /** Opens one of the forms from outside, as the inbox does for its keyboard shortcuts. */
   readonly mode: DecisionMode
   readonly onMode: (mode: DecisionMode) => void
+  /** Whether the person writes in a field. As long as that is so, the form must stay where it is. */
+  readonly onWriting: (isWriting: boolean) => void
 }
 
 /** What a person can do with a waiting call: approve it, deny it, edit its arguments, or return its result. */
-export function Decision({ call, waiting, mode, onMode }: DecisionProps): ReactNode {
+export function Decision({ call, waiting, mode, onMode, onWriting }: DecisionProps): ReactNode {
   const client = useClient()
   const [reason, setReason] = useState('')
   const [text, setText] = useState(() => pretty(call.arguments ?? call.argumentsText))
@@ -35,24 +38,38 @@ export function Decision({ call, waiting, mode, onMode }: DecisionProps): ReactN
 
   const submit = useAction(async (decision: ApprovalDecisionInput) => {
     const result = await decide(client, call.run.id, [decision])
+    if (result.__typename === 'SubmitApprovalsSuccess') return onWriting(false)
     if (result.__typename === 'AlreadyDecidedRefusal') {
       setTaken(result.decisions.find((one) => one.toolCallId === toolCallId) ?? result.decisions[0])
     } else if (result.__typename === 'InvalidArgumentsRefusal') {
       throw new Refused(result.problems.map(({ path, message }) => `${path || 'arguments'}: ${message}`).join('\n'))
-    } else if (result.__typename !== 'SubmitApprovalsSuccess') {
-      throw new Refused(result.message)
-    }
+    } else throw new Refused(result.message)
   })
   const approve = (): void => submit.run({ approve: { toolCallId, scope } })
   const approveEdited = useAction(async () => {
     submit.run({ approve: { toolCallId, scope, arguments: parseJson(text) } })
   })
 
+  const close = (): void => {
+    onWriting(false)
+    onMode('CHOOSE')
+  }
+  const root = useFocusKept(mode)
+
   if (taken) return <DecisionTaken decision={taken} />
   const isClient = call.needs === 'CLIENT_EXECUTION'
+  const isWaiting = call.status === 'PENDING'
   return (
-    <div className="decision">
-      <WhyItWaits call={call} waiting={waiting} />
+    <div
+      ref={root}
+      className="decision"
+      onFocus={({ target }) => isField(target) && onWriting(true)}
+      onInput={({ target }) => isField(target as Element) && onWriting(true)}
+      onBlur={({ currentTarget, relatedTarget }) =>
+        isWaiting && relatedTarget && !currentTarget.contains(relatedTarget) && onWriting(false)
+      }
+    >
+      {isWaiting ? <WhyItWaits call={call} waiting={waiting} /> : <NoLonger call={call} onClose={close} />}
       {isClient && (
         <form
           className="stack"
@@ -69,34 +86,36 @@ export function Decision({ call, waiting, mode, onMode }: DecisionProps): ReactN
             onChange={(event) => setOutput(event.target.value)}
           />
           <div className="row">
-            <Button look="primary" type="submit" isBusy={submit.isBusy}>
+            <Button look="primary" type="submit" isOnce isBusy={submit.isBusy}>
               Return result
             </Button>
             <Button
+              isOnce
               isBusy={submit.isBusy}
               onClick={() => submit.run({ toolReturn: { toolCallId, status: 'ERROR', output } })}
             >
               Return as error
             </Button>
-            <Button isBusy={submit.isBusy} onClick={() => onMode('DENY')}>
+            <Button data-opens="DENY" isBusy={submit.isBusy} onClick={() => onMode('DENY')}>
               Deny
             </Button>
           </div>
         </form>
       )}
-      {!isClient && mode !== 'EDIT' && (
+      {isWaiting && !isClient && mode !== 'EDIT' && (
         <div className="row">
-          <Button look="primary" icon="check" isBusy={submit.isBusy} onClick={approve}>
+          <Button look="primary" icon="check" isOnce isBusy={submit.isBusy} onClick={approve}>
             Approve
           </Button>
           <Button
             aria-expanded={mode === 'DENY'}
             isBusy={submit.isBusy}
-            onClick={() => onMode(mode === 'DENY' ? 'CHOOSE' : 'DENY')}
+            data-opens="DENY"
+            onClick={() => (mode === 'DENY' ? close() : onMode('DENY'))}
           >
             Deny
           </Button>
-          <Button isBusy={submit.isBusy} onClick={() => onMode('EDIT')}>
+          <Button data-opens="EDIT" isBusy={submit.isBusy} onClick={() => onMode('EDIT')}>
             Edit arguments
           </Button>
           <ScopeChoice value={scope} onChange={setScope} />
@@ -116,13 +135,13 @@ export function Decision({ call, waiting, mode, onMode }: DecisionProps): ReactN
             value={reason}
             autoFocus
             onChange={(event) => setReason(event.target.value)}
-            onKeyDown={(event) => event.key === 'Escape' && onMode('CHOOSE')}
+            onKeyDown={(event) => event.key === 'Escape' && close()}
           />
           <div className="row">
-            <Button look="danger" type="submit" isBusy={submit.isBusy}>
+            <Button look="danger" type="submit" isOnce isBusy={submit.isBusy}>
               Deny with reason
             </Button>
-            <Button look="quiet" onClick={() => onMode('CHOOSE')}>
+            <Button look="quiet" onClick={close}>
               Back
             </Button>
           </div>
@@ -150,19 +169,33 @@ export function Decision({ call, waiting, mode, onMode }: DecisionProps): ReactN
               submit.clear()
               approveEdited.clear()
             }}
-            onKeyDown={(event) => event.key === 'Escape' && onMode('CHOOSE')}
+            onKeyDown={(event) => event.key === 'Escape' && close()}
           />
           <div className="row">
-            <Button look="primary" type="submit" isBusy={submit.isBusy}>
+            <Button look="primary" type="submit" isOnce isBusy={submit.isBusy}>
               Approve edited
             </Button>
-            <Button look="quiet" onClick={() => onMode('CHOOSE')}>
+            <Button look="quiet" onClick={close}>
               Back
             </Button>
           </div>
         </form>
       )}
       {mode !== 'EDIT' && <Problem>{submit.problem}</Problem>}
+    </div>
+  )
+}
+
+const isField = (target: Element): boolean => target.matches('input, textarea')
+
+/** Someone else was faster. The form in which the person writes stays until it is closed. */
+function NoLonger({ call, onClose }: { readonly call: ToolCallFields; readonly onClose: () => void }): ReactNode {
+  return (
+    <div className="row">
+      {call.decision ? <DecisionTaken decision={call.decision} /> : <p role="status">This call no longer waits.</p>}
+      <Button look="quiet" onClick={onClose}>
+        Close
+      </Button>
     </div>
   )
 }

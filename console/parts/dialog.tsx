@@ -1,4 +1,4 @@
-import { useEffect, useId, useRef, type ReactNode } from 'react'
+import { useId, useLayoutEffect, useRef, type ReactNode } from 'react'
 
 import { Button } from './button.tsx'
 
@@ -8,12 +8,18 @@ interface DialogProps {
   readonly children: ReactNode
 }
 
-/** The browser's own modal dialog: it keeps the focus, and Escape closes it. */
+/**
+ * The browser's own modal dialog: it keeps the focus, and Escape closes it. It begins in its first field. Afterwards
+ * the focus returns to where it was.
+ */
 export function Dialog({ title, onClose, children }: DialogProps): ReactNode {
   const ref = useRef<HTMLDialogElement>(null)
   const id = useId()
-  useEffect(() => {
-    ref.current?.showModal()
+  useLayoutEffect(() => {
+    const dialog = ref.current!
+    dialog.showModal()
+    dialog.querySelector<HTMLElement>('input, textarea, select')?.focus()
+    return () => dialog.close()
   }, [])
   return (
     <dialog ref={ref} aria-labelledby={id} onClose={onClose} onCancel={onClose}>

@@ -17,21 +17,25 @@ export const Entry = memo(function Entry({
   readonly isReplay?: boolean
 }): ReactNode {
   if (entry.kind === 'call') return <ToolCall call={entry.call} isReplay={isReplay} />
-  if (entry.kind === 'live') return <LiveEntry role={entry.role} name={entry.name} text={entry.text} />
+  // A text that was written and is now stored stays the same element, so that what the reader opened stays open.
+  if (entry.kind === 'live') {
+    if (entry.role === 'REASONING') return <Reasoning text={entry.text} isLive />
+    if (entry.role === 'TOOL_CALL') return <LiveCall name={entry.name} text={entry.text} />
+    return <Answer text={entry.text} isLive />
+  }
   const { message } = entry
   switch (message.__typename) {
     case 'UserMessage':
       return <UserEntry message={message} />
     case 'AssistantMessage':
       return (
-        <article className="entry assistant" aria-label="Assistant">
-          <Markdown text={message.text} />
+        <Answer text={message.text}>
           <footer>
             {message.interrupted && <span className="quiet">cut short by a cancel</span>}
             <NotInContext message={message} />
             <Clock at={message.createdAt} />
           </footer>
-        </article>
+        </Answer>
       )
     case 'ReasoningMessage':
       return <Reasoning text={message.redacted ? 'The provider keeps this reasoning to itself.' : message.text} />
@@ -57,31 +61,34 @@ export const Entry = memo(function Entry({
   }
 })
 
-function LiveEntry({
-  role,
-  name,
-  text,
-}: {
-  readonly role: string
-  readonly name: string
+interface AnswerProps {
   readonly text: string
-}): ReactNode {
-  if (role === 'REASONING') return <Reasoning text={text} isLive />
-  if (role === 'TOOL_CALL') {
-    return (
-      <article className="entry call" aria-label={`Tool call: ${name}`} aria-busy="true">
-        <header>
-          <Icon name="tools" />
-          <h3>{name}</h3>
-          <span className="status live">Being written</span>
-        </header>
-        <pre className="plain-text">{text}</pre>
-      </article>
-    )
-  }
+  readonly isLive?: boolean
+  readonly children?: ReactNode
+}
+
+function Answer({ text, isLive = false, children }: AnswerProps): ReactNode {
   return (
-    <article className="entry assistant is-live" aria-label="Assistant" aria-busy="true">
+    <article
+      className={`entry assistant ${isLive ? 'is-live' : ''}`}
+      aria-label="Assistant"
+      aria-busy={isLive ? true : undefined}
+    >
       <Markdown text={text} />
+      {children}
+    </article>
+  )
+}
+
+function LiveCall({ name, text }: { readonly name: string; readonly text: string }): ReactNode {
+  return (
+    <article className="entry call" aria-label={`Tool call: ${name}`} aria-busy="true">
+      <header>
+        <Icon name="tools" />
+        <h3>{name}</h3>
+        <span className="status live">Being written</span>
+      </header>
+      <pre className="plain-text">{text}</pre>
     </article>
   )
 }

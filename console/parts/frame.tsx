@@ -4,6 +4,7 @@ import { Link, useLocation } from 'wouter'
 import { useInbox } from '../../react/use-inbox.ts'
 import type { ViewerData } from '../data/documents.ts'
 import { signOut } from '../data/session.ts'
+import { forgetKeptTexts } from '../data/use-kept-text.ts'
 import { Button } from './button.tsx'
 import { Connection } from './connection.tsx'
 import { Icon, type IconName } from './icon.tsx'
@@ -64,7 +65,13 @@ export function Frame({ viewer, isSignedIn, children }: FrameProps): ReactNode {
           {isSignedIn && (
             <div className="who">
               <span title={`Scopes: ${viewer.scopes.join(', ')}`}>{viewer.actor.name}</span>
-              <Button look="quiet" onClick={() => signOut()}>
+              <Button
+                look="quiet"
+                onClick={() => {
+                  signOut()
+                  forgetKeptTexts()
+                }}
+              >
                 Sign out
               </Button>
             </div>

@@ -12,16 +12,22 @@ interface InboxItemProps {
   readonly mode: DecisionMode
   readonly onMode: (mode: DecisionMode) => void
   readonly onFocus: () => void
+  /** The person has pressed a button. */
+  readonly onAct: () => void
+  /** Whether the person writes in one of the fields. */
+  readonly onWriting: (isWriting: boolean) => void
 }
 
 /** One call that waits. */
-export function InboxItem({ call, isCurrent, mode, onMode, onFocus }: InboxItemProps): ReactNode {
+export function InboxItem({ call, isCurrent, mode, onMode, onFocus, onAct, onWriting }: InboxItemProps): ReactNode {
   return (
     <li
       className={`inbox-item ${isCurrent ? 'current' : ''}`}
       tabIndex={-1}
       aria-current={isCurrent ? true : undefined}
       onFocus={onFocus}
+      onClick={onAct}
+      onSubmit={onAct}
     >
       <header>
         <h2>{call.name}</h2>
@@ -35,7 +41,7 @@ export function InboxItem({ call, isCurrent, mode, onMode, onFocus }: InboxItemP
         {call.tool?.description && <> · {call.tool.description}</>}
       </p>
       {mode !== 'EDIT' && <JsonView value={call.arguments ?? call.argumentsText} />}
-      <Decision call={call} waiting={call} mode={mode} onMode={onMode} />
+      <Decision call={call} waiting={call} mode={mode} onMode={onMode} onWriting={onWriting} />
     </li>
   )
 }

@@ -29,11 +29,10 @@ export function McpServerList({ onChanged }: { readonly onChanged: () => void })
     await refetch()
     onChanged()
   }
-  const remove = useAction(async () => {
-    await client.request(RemoveMcpServer, { input: { id: going!.id } })
-    setGoing(undefined)
+  const remove = async ({ id }: Server): Promise<void> => {
+    await client.request(RemoveMcpServer, { input: { id } })
     await changed()
-  })
+  }
   const again = useAction(async (id: string) => {
     await client.request(RefreshMcpServer, { input: { id } })
     await changed()
@@ -101,14 +100,20 @@ export function McpServerList({ onChanged }: { readonly onChanged: () => void })
       {isNew && (
         <NewServer
           onClose={() => setNew(false)}
-          onAdded={() => {
+          onAdded={async () => {
+            await changed()
             setNew(false)
-            void changed()
           }}
         />
       )}
       {going && (
-        <Confirm title={`Remove ${going.name}?`} verb="Remove" action={remove} onClose={() => setGoing(undefined)}>
+        <Confirm
+          key={going.id}
+          title={`Remove ${going.name}?`}
+          verb="Remove"
+          act={() => remove(going)}
+          onClose={() => setGoing(undefined)}
+        >
           Its tools are taken away from every agent that has them.
         </Confirm>
       )}
@@ -116,14 +121,20 @@ export function McpServerList({ onChanged }: { readonly onChanged: () => void })
   )
 }
 
-function NewServer({ onClose, onAdded }: { readonly onClose: () => void; readonly onAdded: () => void }): ReactNode {
+function NewServer({
+  onClose,
+  onAdded,
+}: {
+  readonly onClose: () => void
+  readonly onAdded: () => Promise<void>
+}): ReactNode {
   const client = useClient()
   const [name, setName] = useState('')
   const [url, setUrl] = useState('')
   const [headers, setHeaders] = useState('')
   const add = useAction(async () => {
     await client.request(AddMcpServer, { input: { name, url, headers: jsonOf(headers, 'headers') } })
-    onAdded()
+    await onAdded()
   })
   const problemOf = (field: string): string | undefined => (add.field?.endsWith(field) ? add.problem : undefined)
   return (

@@ -1,9 +1,9 @@
 import type { ReactNode } from 'react'
-import { useLocation } from 'wouter'
 
 import { useClient } from '../../react/client-context.ts'
 import { ConversationList, CreateConversation } from '../data/documents.ts'
 import { useAction } from '../data/use-action.ts'
+import { useGo } from '../data/use-here.ts'
 import { refresh } from '../data/use-query.ts'
 import { Button } from './button.tsx'
 import { Problem } from './problem.tsx'
@@ -17,11 +17,11 @@ interface NewConversationProps {
 /** Starts another conversation with the agent. */
 export function NewConversation({ agentId, isSmall = false }: NewConversationProps): ReactNode {
   const client = useClient()
-  const [, navigate] = useLocation()
+  const go = useGo()
   const create = useAction(async () => {
     const { createConversation } = await client.request(CreateConversation, { input: { agentId } })
     refresh(client, ConversationList)
-    navigate(`/conversations/${createConversation!.conversation.id}`)
+    go(`/conversations/${createConversation!.conversation.id}`)
   })
   return (
     <>

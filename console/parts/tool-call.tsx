@@ -21,6 +21,7 @@ export const ToolCall = memo(function ToolCall({
   readonly isReplay?: boolean
 }): ReactNode {
   const [mode, setMode] = useState<DecisionMode>('CHOOSE')
+  const [isWriting, setWriting] = useState(false)
   const isWaiting = call.status === 'PENDING'
   const [chosen, setOpen] = useState<boolean>()
   const isOpen = chosen ?? isWaiting
@@ -44,8 +45,10 @@ export const ToolCall = memo(function ToolCall({
         {isOpen && <CallDetails call={call} />}
       </details>
       <Attachments parts={result?.content ?? []} />
-      {call.decision && isCallOver(call.status) && <DecisionTaken decision={call.decision} />}
-      {isWaiting && !isReplay && <Decision call={call} waiting={waiting} mode={mode} onMode={setMode} />}
+      {call.decision && !isWriting && isCallOver(call.status) && <DecisionTaken decision={call.decision} />}
+      {(isWaiting || isWriting) && !isReplay && (
+        <Decision call={call} waiting={waiting} mode={mode} onMode={setMode} onWriting={setWriting} />
+      )}
     </article>
   )
 })

@@ -5,7 +5,8 @@ import type { AgentFormChoicesData } from '../data/documents.ts'
 import { Problem } from './problem.tsx'
 
 interface ToolChoiceProps {
-  readonly tools: AgentFormChoicesData['tools']['nodes']
+  /** Undefined until they are known. */
+  readonly tools: AgentFormChoicesData['tools']['nodes'] | undefined
   readonly form: AgentForm
   readonly set: SetForm
   readonly isNew: boolean
@@ -33,9 +34,9 @@ export function ToolChoice({ tools, form, set, isNew, problem }: ToolChoiceProps
           <span>Give it the built-in memory tools</span>
         </label>
       )}
-      {tools.length === 0 && <p className="quiet">There are no tools yet. Make one on the Tools page.</p>}
+      {tools?.length === 0 && <p className="quiet">There are no tools yet. Make one on the Tools page.</p>}
       <div className="scroll-list" role="group" aria-label="Tools of the agent" tabIndex={0}>
-        {tools.map((tool) => {
+        {tools?.map((tool) => {
           const choice = form.tools.get(tool.id)
           return (
             <div key={tool.id} className="choice-row">

@@ -21,7 +21,7 @@ interface ToolFormProps {
   /** Undefined for a new tool. */
   readonly tool: ToolRow | undefined
   readonly onClose: () => void
-  readonly onSaved: () => void
+  readonly onSaved: () => Promise<void>
 }
 
 type OwnKind = 'JAVASCRIPT' | 'HTTP' | 'CLIENT'
@@ -78,7 +78,7 @@ export function ToolForm({ tool, onClose, onSaved }: ToolFormProps): ReactNode {
       await client.request(UpsertTool, {
         input: { name: form.name, implementation: implementation(), ...shared, ...own },
       })
-    onSaved()
+    await onSaved()
   })
   const names = [
     'name',

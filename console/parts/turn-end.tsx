@@ -1,10 +1,11 @@
 import type { ReactNode } from 'react'
-import { Link, useLocation } from 'wouter'
+import { Link } from 'wouter'
 
 import { isRunOver } from '../../client/transcript.ts'
 import { count, duration } from '../data/format.ts'
 import { useTurns } from '../data/turns.ts'
 import { useAction } from '../data/use-action.ts'
+import { useGo } from '../data/use-here.ts'
 import { Button } from './button.tsx'
 import { Cost } from './cost.tsx'
 import { Status } from './status.tsx'
@@ -18,10 +19,10 @@ interface TurnEndProps {
 /** What a turn took, and ways to go on from it: another answer, or a copy of the conversation up to here. */
 export function TurnEnd({ runId, messageOf }: TurnEndProps): ReactNode {
   const turns = useTurns()
-  const [, navigate] = useLocation()
+  const go = useGo()
   const fork = useAction(async () => {
     const message = messageOf()
-    if (message !== undefined) navigate(`/conversations/${await turns!.fork(message)}`)
+    if (message !== undefined) go(`/conversations/${await turns!.fork(message)}`)
   })
   const again = useAction(async () => turns!.regenerate(runId!))
   const turn = turns?.turnOf(runId)

@@ -83,7 +83,7 @@ describe.skipIf(!ground)('the console of a server with keys that is killed', () 
 
   let run: string
 
-  test('[CON12] a server that is killed in mid-answer and started again is followed without a gap or a repetition', async () => {
+  test('[CON12] [CON87] a server that is killed in mid-answer and started again is followed without a gap or a repetition', async () => {
     const agent = await createAgent('Clerk', [
       { name: 'pay', requiresApproval: true, ...javascript },
       { name: 'sign', requiresApproval: true, ...javascript },
@@ -97,13 +97,19 @@ describe.skipIf(!ground)('the console of a server with keys that is killed', () 
     const answer = page.getByRole('log').getByRole('article', { name: 'Assistant' })
     await answer.getByText('word3').waitFor()
     const connection = page.getByRole('status', { name: 'Connection' })
+    const other = await page.context().newPage()
+    await other.goto(`${origin}/agents`)
+    await other.getByRole('heading', { name: 'Agents' }).waitFor()
     server!.child.kill('SIGKILL')
     await connection.getByText('Reconnecting').waitFor()
     await server!.ended
+    await other.getByRole('link', { name: 'Memory' }).click()
     await start(new URL(origin).port)
     await connection.getByText('Connected').waitFor()
     await answer.getByText('word79').waitFor()
     expect((await answer.locator('.markdown').textContent())?.trim()).toBe(words)
+    await other.getByRole('heading', { name: 'Memory' }).waitFor()
+    await other.close()
     expect(await answer.count()).toBe(1)
     run = (await data('{ runs(first: 1) { nodes { id } } }')).runs.nodes[0].id
   })

@@ -74,6 +74,8 @@ describe.skipIf(!ground)('the console in a browser', () => {
     await page.getByRole('textbox', { name: 'Name' }).fill('Renamed')
     await page.getByRole('button', { name: 'Save', exact: true }).click()
     await page.getByRole('heading', { name: 'Renamed' }).waitFor()
+    await page.getByRole('link', { name: 'Edit agent' }).click()
+    expect(await page.getByRole('textbox', { name: 'Name' }).inputValue()).toBe('Renamed')
   })
 
   test('[CON83] a stranger makes an agent with a tool that needs approval, talks to it, approves in a second window, and finds out why a run failed and what it cost', async () => {
@@ -120,8 +122,9 @@ describe.skipIf(!ground)('the console in a browser', () => {
     await article(page, 'Assistant').getByText('shout returned: TEXT').waitFor()
 
     await page.getByRole('button', { name: 'New conversation' }).click()
-    await page.getByRole('button', { name: 'See a failure' }).click()
+    await page.getByRole('button', { name: 'See a failure' }).dblclick()
     const problem = (await page.getByRole('alert').locator('strong').textContent())!
+    expect(await article(page, 'User').count()).toBe(1)
     // Later, from the list of runs.
     await go('Runs')
     await page.getByLabel('Status').selectOption({ label: 'Failed' })
@@ -178,7 +181,13 @@ describe.skipIf(!ground)('the console in a browser', () => {
     const call = await model.nextCall()
     call.say('The first half')
     await article(page, 'Assistant').getByText('The first half').waitFor()
+    const message = page.getByRole('textbox', { name: 'Message' })
+    await message.fill('half a message')
     await page.reload()
+    expect(await message.inputValue()).toBe('half a message')
+    await page.getByRole('link', { name: 'Inbox' }).click()
+    await page.goBack()
+    expect(await message.inputValue()).toBe('half a message')
     await article(page, 'Assistant').getByText('The first half').waitFor()
     call.say(' and the second.')
     await article(page, 'Assistant').getByText('The first half and the second.').waitFor()
@@ -192,9 +201,15 @@ describe.skipIf(!ground)('the console in a browser', () => {
     await page.getByRole('alert').getByText('The model is on strike.').waitFor()
     await page.getByRole('button', { name: 'Retry' }).click()
     const last = await model.nextCall()
+    last.think('What was I doing?')
+    await article(page, 'Reasoning').locator('summary').click()
     last.say('Back at work.')
     last.finish()
     await article(page, 'Assistant').getByText('Back at work.').waitFor()
+    // What the reader opened while it was written is still open when it is stored.
+    await article(page, 'Reasoning').getByText('What was I doing?').waitFor()
+    await expect.poll(() => page.getByRole('button', { name: 'Cancel run' }).count()).toBe(0)
+    expect(await article(page, 'Reasoning').getByText('What was I doing?').isVisible()).toBe(true)
     await expect.poll(() => page.getByRole('alert').count()).toBe(0)
   })
 
@@ -269,6 +284,38 @@ describe.skipIf(!ground)('the console in a browser', () => {
     expect(decisions).toEqual(['DENIED', 'APPROVED', 'APPROVED'])
   })
 
+  test('[CON85] in the inbox a double click decides once, the focus goes to the next call, and what is typed while someone else decides goes nowhere else', async () => {
+    await addTool('stamp')
+    const agent = await talk.createAgent({ model: 'demo/scripted', tools: ['stamp'] })
+    const run = await talk.start(agent, ['a', 'b', 'c', 'd'].map((to) => `call stamp {"to":"${to}"}`).join('\n'))
+    onTestFinished(() => talk.cancel({ runId: run }))
+    const pending = await talk.pending(run)
+    const page = await openTab(`${origin}/inbox`)
+    const items = page.getByRole('list', { name: 'Waiting for a decision' }).getByRole('listitem')
+    await expect.poll(() => items.count()).toBe(4)
+    const approve = items.first().getByRole('button', { name: 'Approve' })
+    const { x, y } = (await approve.boundingBox())!
+    await approve.click()
+    await expect.poll(() => items.count()).toBe(3)
+    expect(await items.first().evaluate((item) => item === item.ownerDocument.activeElement)).toBe(true)
+    // The second click of a double click meets the next call, which has moved there.
+    await page.mouse.move(x + 5, y + 5)
+    await page.mouse.down({ clickCount: 2 })
+    await page.mouse.up({ clickCount: 2 })
+
+    await items.nth(1).getByRole('button', { name: 'Deny' }).click()
+    const reason = page.getByRole('textbox', { name: 'Reason' })
+    await page.keyboard.type('b')
+    await talk.submit(run, [{ deny: { toolCallId: pending[2].id, reason: 'elsewhere' } }])
+    await items.getByText('elsewhere').waitFor()
+    await page.keyboard.type('ad idea')
+    expect(await reason.inputValue()).toBe('bad idea')
+    await items.getByRole('button', { name: 'Close' }).click()
+    await expect.poll(() => items.count()).toBe(2)
+    const calls = (await talk.run(run)).steps[0].toolCalls as { decision: { kind: string } | null }[]
+    expect(calls.map(({ decision }) => decision?.kind)).toEqual(['APPROVED', undefined, 'DENIED', undefined])
+  })
+
   test('[CON8] HTML in answers, arguments and results is text; links carry no referrer; images of other sites are not loaded', async () => {
     await addTool('echo', false)
     const agent = await talk.createAgent({ model: gatedHandle, tools: ['echo'] })
@@ -303,13 +350,19 @@ describe.skipIf(!ground)('the console in a browser', () => {
     await second.locator('.hljs-keyword').waitFor()
   })
 
-  test('[CON9] a block that someone else has changed is not overwritten without asking', async () => {
+  test('[CON9] [CON86] a block that someone else has changed is not overwritten without asking, and what is typed into it stays', async () => {
     const { createBlock } = await server.data(
       'mutation { createBlock(input: { label: "shared", value: "one" }) { block { id } } }',
     )
     const page = await openTab(`${origin}/memory`)
     const item = page.getByRole('list', { name: 'Blocks' }).getByRole('listitem').filter({ hasText: 'shared' })
-    await item.getByRole('textbox', { name: 'Value' }).fill('mine')
+    const value = item.getByRole('textbox', { name: 'Value' })
+    await value.fill('mine')
+    const search = page.getByRole('searchbox', { name: 'Search blocks' })
+    await search.fill('no such block')
+    await expect.poll(() => item.count()).toBe(0)
+    await search.fill('')
+    expect(await value.inputValue()).toBe('mine')
     const update = 'mutation ($id: ID!) { updateBlock(input: { id: $id, value: "theirs" }) { __typename } }'
     await server.data(update, { id: createBlock.block.id })
     await item.getByRole('button', { name: 'Save block' }).click()
@@ -322,6 +375,28 @@ describe.skipIf(!ground)('the console in a browser', () => {
             .block,
       )
       .toEqual({ value: 'mine', version: 3 })
+
+    // While a change is saved, the person goes on typing.
+    let release = (): void => {}
+    const held = new Promise<void>((done) => (release = done))
+    await page.route('**/graphql', async (route) => {
+      if (route.request().postData()?.includes('updateBlock')) await held
+      await route.continue()
+    })
+    await value.fill('mine, saved')
+    await item.getByRole('button', { name: 'Save block' }).click()
+    await value.press('End')
+    await page.keyboard.type(' and more')
+    release()
+    await item.getByText('version 4').waitFor()
+    expect(await value.inputValue()).toBe('mine, saved and more')
+
+    const opener = page.getByRole('button', { name: 'New block' })
+    await opener.click()
+    await page.keyboard.type('typed')
+    expect(await page.getByRole('textbox', { name: 'Label' }).inputValue()).toBe('typed')
+    await page.keyboard.press('Escape')
+    await expect.poll(() => opener.evaluate((button) => button === button.ownerDocument.activeElement)).toBe(true)
   })
 
   test('[CON10] the slider replays a run as it was watched, and the timeline tells people, models and tools apart', async () => {
