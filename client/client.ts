@@ -108,8 +108,12 @@ export function createClient(options: ClientOptions): Client {
       if (!response.headers.get('content-type')?.startsWith('text/event-stream'))
         return void dataOf(await readJson(response))
       connection.opened()
-      for await (const result of readEventStream(response)) sink.next(dataOf(result as Result<Data>))
-      sink.complete()
+      for await (const result of readEventStream(response)) {
+        // Several results may have arrived together, and the first may have ended the subscription.
+        if (abort.signal.aborted) return
+        sink.next(dataOf(result as Result<Data>))
+      }
+      if (!abort.signal.aborted) sink.complete()
     }
     read().catch((error: unknown) => {
       if (!abort.signal.aborted) sink.error(error)

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 
 import { createClient, HoldpointError } from '../../client/client.ts'
-import { RunSnapshot, SendMessage, SubmitApprovals } from '../../client/documents.ts'
+import { Inbox, RunSnapshot, SendMessage, SubmitApprovals } from '../../client/documents.ts'
 import { followConversation } from '../../client/follow-conversation.ts'
 import { followRun } from '../../client/follow-run.ts'
 import { followInbox } from '../../client/inbox.ts'
@@ -266,4 +266,31 @@ test('[LIB12] a request that the server refuses rejects with its code and field,
     field: 'input.messages',
   })
   await server.stop()
+})
+
+test('[CON88] a subscription that is ended by its first event says nothing more, also if the next one has arrived', async () => {
+  const event = 'event: next\ndata: {"data":{"approvalInbox":{"__typename":"InboxSnapshot"}}}\n\n'
+  const body = new Blob([event, event, 'event: complete\n\n'])
+  const client = createClient({
+    url: 'http://localhost/graphql',
+    fetch: async () => new Response(body.stream(), { headers: { 'content-type': 'text/event-stream' } }),
+  })
+  const said: string[] = []
+  await new Promise<void>((done) => {
+    const end = client.subscribe(
+      Inbox,
+      { needs: [] },
+      {
+        next() {
+          said.push('next')
+          end()
+          // Whatever was there already is read before this.
+          setImmediate(() => setImmediate(done))
+        },
+        error: () => said.push('error'),
+        complete: () => said.push('complete'),
+      },
+    )
+  })
+  expect(said).toEqual(['next'])
 })

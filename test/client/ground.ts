@@ -72,6 +72,11 @@ export function openEventClient(url: string, key?: string): TestClient {
     const response = await fetch(input, init)
     if (!response.body || !response.headers.get('content-type')?.startsWith('text/event-stream')) return response
     const source = response.body.getReader()
+    // It was cut while the server answered, and the signal will not say so again.
+    if (cut.aborted) {
+      await source.cancel()
+      throw new Error('cut')
+    }
     const body = new ReadableStream<Uint8Array>({
       start: (controller) =>
         cut.addEventListener('abort', () => {
