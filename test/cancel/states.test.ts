@@ -151,7 +151,10 @@ describe('model streaming', () => {
       'ToolCallMessage',
       'ToolReturnMessage',
     ])
-    expect([...watch.messages.values()]).toEqual(messages)
+    expect(messages.map((message) => message.inContext)).toEqual([true, true, true])
+    // A reader that sees the call before its return is stored is told that the model does not see it yet.
+    const watched = [...watch.messages.values()].map((message) => ({ ...message, inContext: true }))
+    expect(watched).toEqual(messages)
     expect(await talk.run(runId)).toMatchObject({
       steps: [{ status: 'COMPLETED' }, { status: 'CANCELLED', stopReason: 'CANCELLED' }],
     })
