@@ -62,7 +62,10 @@ const provider: Provider = {
   stream,
 }
 
-const server = await startThrowawayServer({ providers: [provider], env: { HOLDPOINT_WORKERS: '1000' } })
+const server = await startThrowawayServer({
+  providers: [provider],
+  env: { HOLDPOINT_WORKERS: '1000', HOLDPOINT_KEY_SOCKETS: '5000' },
+})
 const relay = new WebSocketServer({ port: 0, host: '127.0.0.1', perMessageDeflate: false })
 await once(relay, 'listening')
 relay.on('connection', () => (bare = [...relay.clients]))
