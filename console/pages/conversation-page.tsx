@@ -32,6 +32,7 @@ export function ConversationPage({ id }: { readonly id: string }): ReactNode {
   const { turns, isArchived, refetch } = useConversationTurns(id, { revision: info && revision, isActive })
   const [hasContext, setContext] = useState(isWide)
   const [hasList, setList] = useState(false)
+  const [sentCount, setSent] = useState(0)
   const agent = data?.agent
   // The draft shows a failure. As an action, a double click sends it once.
   const choose = useAction(async (text: string) => void (await conversation.send(text).catch(() => {})))
@@ -95,11 +96,12 @@ export function ConversationPage({ id }: { readonly id: string }): ReactNode {
         <TurnsProvider value={turns}>
           <ConversationLog
             conversation={conversation}
+            sentCount={sentCount}
             empty={<Suggestions agent={agent} onChoose={choose.run} />}
             tail={<RunProblem conversation={conversation} />}
           />
         </TurnsProvider>
-        <Composer conversationId={id} conversation={conversation} />
+        <Composer conversationId={id} conversation={conversation} onSend={() => setSent((before) => before + 1)} />
       </section>
       {hasContext && <ContextPanel conversationId={id} revision={info && revision} onClose={() => setContext(false)} />}
     </div>

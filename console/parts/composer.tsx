@@ -12,10 +12,11 @@ import { UploadList } from './upload-list.tsx'
 interface ComposerProps {
   readonly conversationId: string
   readonly conversation: Conversation
+  readonly onSend: () => void
 }
 
 /** Where a person writes. Enter sends, Shift+Enter starts a line. Files are chosen, pasted or dropped. */
-export function Composer({ conversationId, conversation }: ComposerProps): ReactNode {
+export function Composer({ conversationId, conversation, onSend }: ComposerProps): ReactNode {
   const [text, setText] = useKeptText(conversationId)
   const [whenBusy, setWhenBusy] = useState<WhenBusy>('ENQUEUE')
   const uploads = useUploads(conversationId)
@@ -39,6 +40,7 @@ export function Composer({ conversationId, conversation }: ComposerProps): React
     uploads.clear()
     if (area.current) area.current.style.height = ''
     conversation.send(message, { whenBusy, files }).catch(() => {})
+    onSend()
   }
 
   function pressed(event: KeyboardEvent): void {

@@ -23,6 +23,8 @@ const newest = 50
 
 interface ConversationLogProps {
   readonly conversation: Conversation
+  /** How many messages the person has sent here. Whoever sends one wants to see it and what follows. */
+  readonly sentCount: number
   readonly empty: ReactNode
   /** What comes after the last entry: the error of a failed run. */
   readonly tail: ReactNode
@@ -32,7 +34,7 @@ interface ConversationLogProps {
  * The entries of a conversation. Old ones are in the document only near the view. It opens at the end, stays there
  * while new text arrives if the reader is there too, and loads older messages when the reader scrolls up.
  */
-export function ConversationLog({ conversation, empty, tail }: ConversationLogProps): ReactNode {
+export function ConversationLog({ conversation, sentCount, empty, tail }: ConversationLogProps): ReactNode {
   const { entries, drafts, waiting, hasOlder, isLoaded, loadOlder } = conversation
   const scroller = useRef<HTMLDivElement>(null)
   const isAtEnd = useRef(true)
@@ -44,11 +46,9 @@ export function ConversationLog({ conversation, empty, tail }: ConversationLogPr
   // Older messages were added in front, so the scroll position must be adjusted.
   const isShift = lastFirst.current !== undefined && firstId !== lastFirst.current && isLoading.current
 
-  // Whoever sends a message wants to see it and what follows.
-  const lastDraft = drafts.at(-1)?.clientId
   useLayoutEffect(() => {
-    if (lastDraft !== undefined) isAtEnd.current = true
-  }, [lastDraft])
+    if (sentCount > 0) isAtEnd.current = true
+  }, [sentCount])
 
   useLayoutEffect(() => {
     lastFirst.current = firstId
@@ -69,8 +69,11 @@ export function ConversationLog({ conversation, empty, tail }: ConversationLogPr
 
   function scrolled(box: HTMLElement): void {
     const belowView = box.scrollHeight - box.scrollTop - box.clientHeight
-    // Whoever scrolls up only a little wants to read there, and is not taken back to the end.
-    isAtEnd.current = belowView < (box.scrollTop < lastTop.current ? 2 : nearEnd)
+    // Whoever scrolls up only a little wants to read there, and is not taken back to the end. What has grown since the
+    // log was scrolled to its end is no reason to leave it.
+    const isUp = box.scrollTop < lastTop.current
+    if (belowView < (isUp ? 2 : nearEnd)) isAtEnd.current = true
+    else if (isUp) isAtEnd.current = false
     lastTop.current = box.scrollTop
     if (box.scrollTop > 400 || !hasOlder || isLoading.current) return
     isLoading.current = true
