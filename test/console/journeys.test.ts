@@ -548,16 +548,24 @@ describe.skipIf(!ground)('the console in a browser', () => {
     call.finish()
   })
 
-  test('[CON84] what a person types in an entry stays there while the log scrolls, and its buttons work meanwhile', async () => {
-    await addTool('far_off')
-    const agent = await talk.createAgent({ model: 'demo/scripted', tools: [{ name: 'far_off' }] })
+  /** Opens the main conversation of an agent after it has been given this many turns. */
+  async function openLong(agent: string, { turns }: { readonly turns: number }) {
     const { agent: found } = await server.data('query ($id: ID!) { agent(id: $id) { mainConversation { id } } }', {
       id: agent,
     })
     const conversation = found.mainConversation.id as string
-    await addTurns(server.database.pool, conversation.slice('conv_'.length), 100)
+    await addTurns(server.database.pool, conversation.slice('conv_'.length), turns)
     const page = await openTab(`${origin}/conversations/${conversation}`)
     const log = page.getByRole('log', { name: 'Conversation' })
+    /** How many pixels of the log are below what is in view. */
+    const belowView = () => log.evaluate((box) => box.scrollHeight - box.scrollTop - box.clientHeight)
+    return { page, log, belowView }
+  }
+
+  test('[CON84] what a person types in an entry stays there while the log scrolls, and its buttons work meanwhile', async () => {
+    await addTool('far_off')
+    const agent = await talk.createAgent({ model: 'demo/scripted', tools: [{ name: 'far_off' }] })
+    const { page, log, belowView } = await openLong(agent, { turns: 100 })
     const oldest = async (): Promise<string | null> => article(page, 'Assistant').first().textContent()
     await expect
       .poll(async () => {
@@ -573,7 +581,7 @@ describe.skipIf(!ground)('the console in a browser', () => {
     await send(page, 'call far_off {"to":"moon"}')
     const call = article(page, 'Tool call: far_off')
     await call.getByRole('button', { name: 'Deny' }).waitFor()
-    await expect.poll(() => log.evaluate((box) => box.scrollHeight - box.scrollTop - box.clientHeight)).toBeLessThan(2)
+    await expect.poll(belowView).toBeLessThan(2)
     /** Returns whether buttons can be clicked while the log still scrolls. */
     const scroll = (to: number): Promise<string> =>
       log.evaluate(async (box, top) => {
@@ -595,20 +603,14 @@ describe.skipIf(!ground)('the console in a browser', () => {
 
   test('[CON82] a conversation of 10,000 messages opens at its end, scrolls, and has few elements in the document', async () => {
     const agent = await talk.createAgent({ model: 'demo/scripted' })
-    const { agent: found } = await server.data('query ($id: ID!) { agent(id: $id) { mainConversation { id } } }', {
-      id: agent,
-    })
-    const conversation = found.mainConversation.id as string
-    await addTurns(server.database.pool, conversation.slice('conv_'.length), 5_000)
-    const page = await openTab(`${origin}/conversations/${conversation}`)
-    const log = page.getByRole('log', { name: 'Conversation' })
+    const { page, log, belowView } = await openLong(agent, { turns: 5_000 })
     const turns = async (): Promise<number[]> =>
       (await article(page, 'Assistant').locator('.markdown').allTextContents()).map((text) =>
         Number(text.replace('turn ', '')),
       )
     await expect.poll(async () => (await turns()).at(-1)).toBe(4_999)
     await article(page, 'Assistant').last().getByText('turn 4999').waitFor()
-    expect(await log.evaluate((box) => box.scrollHeight - box.scrollTop - box.clientHeight)).toBeLessThan(2)
+    expect(await belowView()).toBeLessThan(2)
     const most = 2_500
     for (let step = 0; step < 4; step++) {
       const [oldest] = await turns()
