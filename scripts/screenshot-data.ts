@@ -31,7 +31,7 @@ const messages = [
 
 /** A few agents and runs: one failed, one was approved, and one waits for a decision. */
 export async function fillLittle(client: Client): Promise<Filled> {
-  const conversation = await createDemoAgent(client)
+  const conversation = await createDemoAgent(client, 'demo')
   const others = [
     ['Support desk', 'Answers questions of customers and asks a person before it refunds anything.'],
     ['Release notes', 'Turns merged changes into notes that people want to read.'],

@@ -28,10 +28,11 @@ export interface AgentForm {
   readonly description: string
   readonly model: string
   readonly instructions: string
-  readonly tools: ReadonlyMap<string, ApprovalChoice>
+  /** By the id of the tool. */
+  readonly tools: Readonly<Record<string, ApprovalChoice>>
   readonly includeBaseTools: boolean
   readonly rules: readonly RuleDraft[]
-  readonly blockIds: ReadonlySet<string>
+  readonly blockIds: readonly string[]
   readonly newBlocks: readonly BlockDraft[]
   readonly compactionMode: 'ALL' | 'SLIDING_WINDOW'
   readonly compactionModel: string
@@ -77,8 +78,8 @@ export function formOf(agent: AgentSettings | undefined): AgentForm {
     description: agent?.description ?? '',
     model: agent?.model ?? '',
     instructions: agent?.instructions ?? '',
-    tools: new Map(
-      agent?.tools.map(({ tool, approvalOverride }) => [
+    tools: Object.fromEntries(
+      (agent?.tools ?? []).map(({ tool, approvalOverride }) => [
         tool.id,
         approvalOverride === null ? 'DEFAULT' : approvalOverride ? 'ALWAYS' : 'NEVER',
       ]),
@@ -94,7 +95,7 @@ export function formOf(agent: AgentSettings | undefined): AgentForm {
       requireMapping: rule.requireMapping ?? false,
       prefilledArguments: text(rule.prefilledArguments),
     })),
-    blockIds: new Set(agent?.blocks.map(({ id }) => id)),
+    blockIds: agent?.blocks.map(({ id }) => id) ?? [],
     newBlocks: [],
     compactionMode: agent?.compaction.mode ?? 'SLIDING_WINDOW',
     compactionModel: agent?.compaction.model ?? '',
@@ -125,7 +126,7 @@ export function inputOf(form: AgentForm): Omit<CreateAgentInput, 'blocks' | 'blo
     model: form.model,
     instructions: form.instructions,
     description: form.description || null,
-    tools: [...form.tools].map(([toolId, choice]) => ({
+    tools: Object.entries(form.tools).map(([toolId, choice]) => ({
       toolId,
       approvalOverride: choice === 'DEFAULT' ? null : choice === 'ALWAYS',
     })),

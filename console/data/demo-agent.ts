@@ -1,11 +1,11 @@
 import type { Client } from '../../client/client.ts'
-import { CreateAgent, UpsertTool } from './documents.ts'
+import { UpsertAgent, UpsertTool } from './documents.ts'
 
 /**
  * Creates an agent that works offline, with a tool that runs at once and one that needs approval. Returns its main
- * conversation.
+ * conversation. A second attempt with the same key makes no second agent.
  */
-export async function createDemoAgent(client: Client): Promise<string> {
+export async function createDemoAgent(client: Client, key: string): Promise<string> {
   const dice = await client.request(UpsertTool, {
     input: {
       name: 'demo_dice',
@@ -29,22 +29,25 @@ export async function createDemoAgent(client: Client): Promise<string> {
       implementation: { javascript: { source: 'export default ({ to, subject }) => `sent "${subject}" to ${to}`\n' } },
     },
   })
-  const { createAgent } = await client.request(CreateAgent, {
+  const { upsertAgent } = await client.request(UpsertAgent, {
     input: {
-      name: 'Demo agent',
-      description: 'Uses the scripted demo model: no key and no network are needed.',
-      model: 'demo/scripted',
-      instructions: 'You show what Holdpoint can do.',
-      tools: [{ toolId: dice.upsertTool!.tool.id }, { toolId: email.upsertTool!.tool.id }],
-      blocks: [
-        {
-          label: 'human',
-          value: 'Just opened the console for the first time.',
-          description: 'What is known about the person.',
-        },
-        { label: 'persona', value: 'Friendly, brief, and fond of examples.', description: 'How the agent speaks.' },
-      ],
+      key,
+      agent: {
+        name: 'Demo agent',
+        description: 'Uses the scripted demo model: no key and no network are needed.',
+        model: 'demo/scripted',
+        instructions: 'You show what Holdpoint can do.',
+        tools: [{ toolId: dice.upsertTool!.tool.id }, { toolId: email.upsertTool!.tool.id }],
+        blocks: [
+          {
+            label: 'human',
+            value: 'Just opened the console for the first time.',
+            description: 'What is known about the person.',
+          },
+          { label: 'persona', value: 'Friendly, brief, and fond of examples.', description: 'How the agent speaks.' },
+        ],
+      },
     },
   })
-  return createAgent!.agent.mainConversation.id
+  return upsertAgent!.agent.mainConversation.id
 }

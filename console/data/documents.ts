@@ -50,6 +50,7 @@ import type {
   UpdateSleeptimeGroupInput,
   UpdateToolInput,
   UploadFileInput,
+  UpsertAgentInput,
   UpsertToolInput,
 } from '../../client/schema-types.ts'
 import type { TypedDocument } from '../../client/typed-document.ts'
@@ -302,6 +303,22 @@ export const CreateAgent =
   'mutation CreateAgent($input:CreateAgentInput!){createAgent(input:$input){agent{id mainConversation{id}}}}' as TypedDocument<
     CreateAgentData,
     CreateAgentVariables
+  >
+
+export type UpsertAgentData = {
+  readonly upsertAgent: {
+    readonly agent: {
+      readonly id: string
+      readonly mainConversation: { readonly id: string }
+      readonly sleeptime: { readonly id: string } | null
+    }
+  } | null
+}
+export type UpsertAgentVariables = { readonly input: UpsertAgentInput }
+export const UpsertAgent =
+  'mutation UpsertAgent($input:UpsertAgentInput!){upsertAgent(input:$input){agent{id mainConversation{id}sleeptime{id}}}}' as TypedDocument<
+    UpsertAgentData,
+    UpsertAgentVariables
   >
 
 export type UpdateAgentData = { readonly updateAgent: { readonly agent: { readonly id: string } } | null }

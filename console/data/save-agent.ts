@@ -1,12 +1,12 @@
 import type { Client } from '../../client/client.ts'
 import { inputOf, type AgentForm } from './agent-form.ts'
 import {
-  CreateAgent,
   CreateBlock,
   CreateSleeptimeGroup,
   DeleteSleeptimeGroup,
   UpdateAgent,
   UpdateSleeptimeGroup,
+  UpsertAgent,
   type AgentSettings,
 } from './documents.ts'
 import { numberOf } from './parse.ts'
@@ -17,21 +17,15 @@ const blockOf = ({ label, value, description }: AgentForm['newBlocks'][number]) 
   description: description || null,
 })
 
-/**
- * Returns the id of the new agent. If only the rest fails, `made` has the id, and the next attempt changes that agent.
- */
-export async function createAgent(client: Client, form: AgentForm, made: { id?: string }): Promise<string> {
+/** Returns the id of the new agent. A second attempt with the same key changes the agent that the first one made. */
+export async function createAgent(client: Client, form: AgentForm, key: string): Promise<string> {
   const frequency = numberOf(form.frequency, 'frequency') ?? 1
-  const { tools, ...input } = inputOf(form)
-  if (made.id === undefined) {
-    const blocks = form.newBlocks.map(blockOf)
-    const { createAgent } = await client.request(CreateAgent, {
-      input: { ...input, tools, includeBaseTools: form.includeBaseTools, blocks, blockIds: [...form.blockIds] },
-    })
-    made.id = createAgent!.agent.id
-  } else await client.request(UpdateAgent, { input: { id: made.id, ...input } })
-  if (form.hasSleeptime) await client.request(CreateSleeptimeGroup, { input: { agentId: made.id, frequency } })
-  return made.id
+  const { includeBaseTools, blockIds } = form
+  const agent = { ...inputOf(form), includeBaseTools, blocks: form.newBlocks.map(blockOf), blockIds }
+  const { upsertAgent } = await client.request(UpsertAgent, { input: { key, agent } })
+  const { id, sleeptime } = upsertAgent!.agent
+  if (form.hasSleeptime && !sleeptime) await client.request(CreateSleeptimeGroup, { input: { agentId: id, frequency } })
+  return id
 }
 
 /** Tells the id of each new block as soon as it exists, so that a second attempt does not make it again. */

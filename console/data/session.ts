@@ -3,6 +3,7 @@ import { useSyncExternalStore } from 'react'
 
 import { createClient, HoldpointError, type Client } from '../../client/client.ts'
 import { Viewer, type ViewerData } from './documents.ts'
+import { reach } from './reach.ts'
 
 export type Session =
   | { readonly phase: 'CHECKING' }
@@ -114,6 +115,9 @@ function createBrowserClient(key: string | undefined): { client: Client; end: ()
       closed: () => window.clearTimeout(timer),
     },
   })
+  // A browser that is offline would keep the socket until the next ping.
+  const lose = (): void => socket.terminate()
+  addEventListener('offline', lose)
   const client = createClient({ url: '/graphql', key, socket })
   const watch = (error: unknown): void => {
     if (isUnauthenticated(error) && !isEnded && session.phase === 'READY' && session.client === watched) {
@@ -125,7 +129,7 @@ function createBrowserClient(key: string | undefined): { client: Client; end: ()
     connection: client.connection,
     async request(document, variables, options) {
       try {
-        return await client.request(document, variables, options)
+        return await reach(client.request(document, variables, options))
       } catch (error) {
         watch(error)
         throw error
@@ -145,6 +149,7 @@ function createBrowserClient(key: string | undefined): { client: Client; end: ()
     client: watched,
     end() {
       isEnded = true
+      removeEventListener('offline', lose)
       void socket.dispose()
     },
   }

@@ -1,4 +1,5 @@
 import type { AttachmentFields } from '../../client/documents.ts'
+import { reach } from './reach.ts'
 import { currentKey } from './session.ts'
 
 export type StoredFileFields = NonNullable<AttachmentFields['file']>
@@ -11,10 +12,8 @@ export function isPicture(mediaType: string): boolean {
 /** Loads the content of a stored file. An `img` or a link could not, because it needs the key. */
 export async function loadFile(url: string, signal?: AbortSignal): Promise<Blob> {
   const key = currentKey()
-  const response = await fetch(url, {
-    headers: key === undefined ? {} : { authorization: `Bearer ${key}` },
-    ...(signal && { signal }),
-  })
+  const headers: HeadersInit = key === undefined ? {} : { authorization: `Bearer ${key}` }
+  const response = await reach(fetch(url, { headers, ...(signal && { signal }) }))
   if (!response.ok) throw new Error(response.status === 404 ? 'The file is gone.' : 'The file cannot be loaded.')
   return response.blob()
 }

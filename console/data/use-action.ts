@@ -41,7 +41,6 @@ export function useAction<Args extends readonly unknown[]>(act: (...args: Args) 
 
 /** The server's message begins with the path of the field, which is shown next to that field. */
 function wordsOf(error: unknown, field: string | undefined): string {
-  if (error instanceof TypeError) return 'The server cannot be reached. Try again when the connection is back.'
   const message = error instanceof Error ? error.message : String(error)
   return field !== undefined && message.startsWith(`${field}: `) ? message.slice(field.length + 2) : message
 }

@@ -1,9 +1,8 @@
-import { useState } from 'react'
-
 import { useClient } from '../../react/client-context.ts'
 import { newKey } from '../../react/new-key.ts'
 import { UploadFile } from './documents.ts'
 import { readAsDataUrl } from './stored-file.ts'
+import { useKept } from './use-kept.ts'
 
 export interface Upload {
   readonly key: string
@@ -24,20 +23,33 @@ export interface Uploads {
   clear(): void
 }
 
+/** Keys of the uploads that go on, also while the person looks at another page. A reload ends them. */
+const underWay = new Set<string>()
+const lost = 'The page was left before this file had arrived. Attach it again.'
+
 /** Files that a person attaches to the next message. Each is stored as soon as it is chosen. */
 export function useUploads(conversationId: string): Uploads {
   const client = useClient()
-  const [list, setList] = useState<readonly Upload[]>([])
+  const [kept = [], setKept] = useKept<readonly Upload[]>(`files.${conversationId}`)
+  const setList = (change: (before: readonly Upload[]) => readonly Upload[]): void =>
+    setKept((before = []) => {
+      const after = change(before)
+      return after.length > 0 ? after : undefined
+    })
+  const list = kept.map((one) => (one.fileId || one.problem || underWay.has(one.key) ? one : { ...one, problem: lost }))
 
   async function upload(key: string, file: File): Promise<void> {
     const set = (part: Partial<Upload>): void =>
       setList((before) => before.map((one) => (one.key === key ? { ...one, ...part } : one)))
+    underWay.add(key)
     try {
       const dataUrl = await readAsDataUrl(file)
       const { uploadFile } = await client.request(UploadFile, { input: { conversationId, dataUrl, name: file.name } })
       set({ fileId: uploadFile!.file.id })
     } catch (error) {
       set({ problem: error instanceof Error ? error.message : String(error) })
+    } finally {
+      underWay.delete(key)
     }
   }
 
@@ -48,11 +60,11 @@ export function useUploads(conversationId: string): Uploads {
     add(files) {
       for (const file of files) {
         const key = newKey()
-        setList((before) => [...before, { key, name: file.name, size: file.size }])
         void upload(key, file)
+        setList((before) => [...before, { key, name: file.name, size: file.size }])
       }
     },
     remove: (key) => setList((before) => before.filter((one) => one.key !== key)),
-    clear: () => setList([]),
+    clear: () => setKept(undefined),
   }
 }

@@ -1,17 +1,20 @@
-import { useRef, useState, type ReactNode } from 'react'
+import { useState, type ReactNode } from 'react'
 
 import { useClient } from '../../react/client-context.ts'
-import { formOf, type AgentForm, type SetForm } from '../data/agent-form.ts'
+import { newKey } from '../../react/new-key.ts'
+import { formOf, type AgentForm } from '../data/agent-form.ts'
 import { AgentForm as AgentFormQuery, AgentFormChoices, DeleteAgent, type AgentSettings } from '../data/documents.ts'
 import { createAgent, updateAgent } from '../data/save-agent.ts'
 import { useAction } from '../data/use-action.ts'
 import { useGo } from '../data/use-here.ts'
+import { useKept, useKeptForm } from '../data/use-kept.ts'
 import { useOnce } from '../data/use-once.ts'
 import { useQuery } from '../data/use-query.ts'
 import { BlockChoice } from '../parts/block-choice.tsx'
 import { Button } from '../parts/button.tsx'
 import { CompactionFields } from '../parts/compaction-fields.tsx'
 import { Confirm } from '../parts/confirm.tsx'
+import { DiscardButton } from '../parts/discard-button.tsx'
 import { Field } from '../parts/field.tsx'
 import { ModelSettingsFields } from '../parts/model-settings-fields.tsx'
 import { Page } from '../parts/page.tsx'
@@ -54,23 +57,40 @@ const named = [
   'blockIds',
 ] as const
 
+/** The latest attempt to create an agent. */
+interface Attempt {
+  readonly key: string
+  readonly name: string
+}
+
 function AgentFormBody({ agent }: { readonly agent: AgentSettings | undefined }): ReactNode {
   const client = useClient()
   const go = useGo()
   const choices = useQuery(AgentFormChoices, {})
-  const [form, setForm] = useState<AgentForm>(() => formOf(agent))
   const [isDeleting, setDeleting] = useState(false)
-  const set: SetForm = (part) => setForm((before) => ({ ...before, ...part }))
+  const [stored] = useState(() => formOf(agent))
+  const kept = useKeptForm<AgentForm>(`agent.${agent?.id ?? 'new'}`, stored)
+  const { form, set } = kept
 
+  const [attempt, setAttempt] = useKept<Attempt>('agent.attempt')
   // What an attempt has made before it failed is not made again by the next one.
-  const made = useRef<{ id?: string }>({})
   const blockMade = (id: string): void => {
-    setForm((now) => ({ ...now, newBlocks: now.newBlocks.slice(1), blockIds: new Set([...now.blockIds, id]) }))
+    set((now) => ({ newBlocks: now.newBlocks.slice(1), blockIds: [...now.blockIds, id] }))
     void choices.refetch()
+  }
+  const create = async (): Promise<string> => {
+    // The server may have made the agent although its answer was lost. The same key then finds that agent.
+    const mine = attempt?.name === form.name ? attempt : { key: newKey(), name: form.name }
+    setAttempt(mine)
+    const id = await createAgent(client, form, mine.key)
+    setAttempt(undefined)
+    return id
   }
   const save = useAction(async () => {
     if (agent) await updateAgent(client, agent, form, blockMade)
-    go(`/agents/${agent ? agent.id : await createAgent(client, form, made.current)}`)
+    const id = agent?.id ?? (await create())
+    kept.forget()
+    go(`/agents/${id}`)
   })
   const remove = async (): Promise<void> => {
     await client.request(DeleteAgent, { input: { id: agent!.id } })
@@ -162,7 +182,7 @@ function AgentFormBody({ agent }: { readonly agent: AgentSettings | undefined })
         <RuleEditor
           form={form}
           set={set}
-          toolNames={(tools ?? []).filter(({ id }) => form.tools.has(id)).map(({ name }) => name)}
+          toolNames={(tools ?? []).filter(({ id }) => form.tools[id]).map(({ name }) => name)}
           problem={problemOf('toolRules')}
         />
         <ModelSettingsFields form={form} set={set} problemOf={problemOf} />
@@ -225,6 +245,7 @@ function AgentFormBody({ agent }: { readonly agent: AgentSettings | undefined })
             {agent ? 'Save' : 'Create agent'}
           </Button>
           <Button onClick={() => history.back()}>Back</Button>
+          <DiscardButton form={kept} />
           {save.problem && !at && <Problem>{save.problem}</Problem>}
           {save.problem && at && <span className="field-problem">One field needs your attention.</span>}
         </div>

@@ -3,6 +3,7 @@ import { Link } from 'wouter'
 
 import { keepSubscribed } from '../../client/keep-subscribed.ts'
 import { useClient } from '../../react/client-context.ts'
+import { newKey } from '../../react/new-key.ts'
 import { useInbox } from '../../react/use-inbox.ts'
 import { createDemoAgent } from '../data/demo-agent.ts'
 import { Agents, RunChanges } from '../data/documents.ts'
@@ -25,7 +26,8 @@ export function AgentsPage(): ReactNode {
   const nameContains = useDeferredValue(search.trim())
   const pages = usePages(Agents, { first: 50, filter: nameContains ? { nameContains } : null }, ({ agents }) => agents)
   const { calls } = useInbox()
-  const demo = useAction(async () => go(`/conversations/${await createDemoAgent(client)}`))
+  const [demoKey] = useState(newKey)
+  const demo = useAction(async () => go(`/conversations/${await createDemoAgent(client, demoKey)}`))
   const { change } = pages
 
   useEffect(() => {

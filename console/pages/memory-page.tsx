@@ -5,11 +5,13 @@ import { useClient } from '../../react/client-context.ts'
 import { Blocks, CreateBlock, DeleteBlock, type BlockFields } from '../data/documents.ts'
 import { count } from '../data/format.ts'
 import { useAction } from '../data/use-action.ts'
+import { useKeptForm } from '../data/use-kept.ts'
 import { usePages } from '../data/use-pages.ts'
 import { BlockEditor } from '../parts/block-editor.tsx'
 import { Button } from '../parts/button.tsx'
 import { Confirm } from '../parts/confirm.tsx'
 import { Dialog } from '../parts/dialog.tsx'
+import { DiscardButton } from '../parts/discard-button.tsx'
 import { Empty } from '../parts/empty.tsx'
 import { Field } from '../parts/field.tsx'
 import { Page } from '../parts/page.tsx'
@@ -130,13 +132,13 @@ interface NewBlockProps {
 
 function NewBlock({ onClose, onCreated }: NewBlockProps): ReactNode {
   const client = useClient()
-  const [label, setLabel] = useState('')
-  const [value, setValue] = useState('')
-  const [description, setDescription] = useState('')
+  const kept = useKeptForm('block.new', { label: '', value: '', description: '' })
+  const { label, value, description } = kept.form
   const create = useAction(async () => {
     const { createBlock } = await client.request(CreateBlock, {
       input: { label, value, description: description || null },
     })
+    kept.forget()
     onCreated(createBlock!.block)
   })
   const problemOf = (name: string): string | undefined => (create.field?.endsWith(name) ? create.problem : undefined)
@@ -155,14 +157,14 @@ function NewBlock({ onClose, onCreated }: NewBlockProps): ReactNode {
           autoFocus
           required
           problem={problemOf('label')}
-          onChange={(event) => setLabel(event.target.value)}
+          onChange={(event) => kept.set({ label: event.target.value })}
         />
         <Field
           label="Description"
           value={description}
           hint="Tells the model what the block is for."
           problem={problemOf('description')}
-          onChange={(event) => setDescription(event.target.value)}
+          onChange={(event) => kept.set({ description: event.target.value })}
         />
         <Field
           label="Content"
@@ -170,12 +172,15 @@ function NewBlock({ onClose, onCreated }: NewBlockProps): ReactNode {
           rows={4}
           value={value}
           problem={problemOf('value')}
-          onChange={(event) => setValue(event.target.value)}
+          onChange={(event) => kept.set({ value: event.target.value })}
         />
         {!create.field && <Problem>{create.problem}</Problem>}
-        <Button look="primary" type="submit" isBusy={create.isBusy}>
-          Create block
-        </Button>
+        <div className="row">
+          <Button look="primary" type="submit" isBusy={create.isBusy}>
+            Create block
+          </Button>
+          <DiscardButton form={kept} />
+        </div>
       </form>
     </Dialog>
   )

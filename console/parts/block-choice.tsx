@@ -17,7 +17,7 @@ interface BlockChoiceProps {
 export function BlockChoice({ blocks, form, set, problem }: BlockChoiceProps): ReactNode {
   const { newBlocks, blockIds } = form
   // It does not fold up when the last one is left out.
-  const [wasOpen] = useState(blockIds.size > 0)
+  const [wasOpen] = useState(blockIds.length > 0)
   const change = (at: number, part: Partial<BlockDraft>): void =>
     set({ newBlocks: newBlocks.map((block, index) => (index === at ? { ...block, ...part } : block)) })
   return (
@@ -45,7 +45,7 @@ export function BlockChoice({ blocks, form, set, problem }: BlockChoiceProps): R
             value={block.value}
             onChange={(event) => change(index, { value: event.target.value })}
           />
-          <Button look="quiet" isOnce onClick={() => set({ newBlocks: newBlocks.filter((_, at) => at !== index) })}>
+          <Button look="quiet" onClick={() => set({ newBlocks: newBlocks.filter((_, at) => at !== index) })}>
             Remove block {index + 1}
           </Button>
         </div>
@@ -66,12 +66,10 @@ export function BlockChoice({ blocks, form, set, problem }: BlockChoiceProps): R
               <label key={block.id} className="check">
                 <input
                   type="checkbox"
-                  checked={blockIds.has(block.id)}
+                  checked={blockIds.includes(block.id)}
                   onChange={(event) => {
-                    const next = new Set(blockIds)
-                    if (event.target.checked) next.add(block.id)
-                    else next.delete(block.id)
-                    set({ blockIds: next })
+                    const others = blockIds.filter((id) => id !== block.id)
+                    set({ blockIds: event.target.checked ? [...others, block.id] : others })
                   }}
                 />
                 <span>

@@ -4,6 +4,7 @@ import { useClient } from '../../react/client-context.ts'
 import { UpdateBlock, type BlockFields } from '../data/documents.ts'
 import { count } from '../data/format.ts'
 import { useAction } from '../data/use-action.ts'
+import { useKept } from '../data/use-kept.ts'
 import { Button } from './button.tsx'
 import { Field } from './field.tsx'
 import { Problem } from './problem.tsx'
@@ -13,25 +14,30 @@ interface BlockEditorProps {
   readonly onSaved: (block: BlockFields) => void
 }
 
+interface Draft {
+  readonly value: string
+  /** The block as it was when the person began to type. */
+  readonly base: BlockFields
+}
+
 /** Edits the value of a block. If someone else has changed it, both versions are shown and the person decides. */
 export function BlockEditor({ block, onSaved }: BlockEditorProps): ReactNode {
   const client = useClient()
-  const [base, setBase] = useState(block)
-  const [value, setValue] = useState(block.value)
+  const [draft, setDraft] = useKept<Draft>(`block.${block.id}`)
+  const [saved, setSaved] = useState(block)
   const [theirs, setTheirs] = useState<BlockFields>()
-  // An agent wrote to the block: show that, unless the person has started typing.
-  if (block.version > base.version && value === base.value) {
-    setBase(block)
-    setValue(block.value)
-  }
+  // If an agent writes to the block, that is shown, unless the person has started typing.
+  const base = draft?.base ?? (saved.version > block.version ? saved : block)
+  const value = draft?.value ?? base.value
+  const setValue = (typed: string): void => setDraft(typed === base.value ? undefined : { value: typed, base })
   const save = useAction(async (expectedVersion: number) => {
     const { updateBlock } = await client.request(UpdateBlock, { input: { id: block.id, value, expectedVersion } })
     const { __typename, block: now } = updateBlock!
     if (__typename === 'BlockChangedRefusal') return setTheirs(now)
     setTheirs(undefined)
-    setBase(now)
+    setSaved(now)
     // What was typed meanwhile stays.
-    setValue((typed) => (typed === value ? now.value : typed))
+    setDraft((typed) => (typed && typed.value !== value ? { value: typed.value, base: now } : undefined))
     onSaved(now)
   })
   const isOver = value.length > base.charLimit
@@ -65,8 +71,8 @@ export function BlockEditor({ block, onSaved }: BlockEditorProps): ReactNode {
           <div className="row">
             <Button
               onClick={() => {
-                setBase(theirs)
-                setValue(theirs.value)
+                setSaved(theirs)
+                setDraft(undefined)
                 setTheirs(undefined)
               }}
             >
@@ -84,7 +90,7 @@ export function BlockEditor({ block, onSaved }: BlockEditorProps): ReactNode {
             Save block
           </Button>
           {value !== base.value && (
-            <Button look="quiet" onClick={() => setValue(base.value)}>
+            <Button look="quiet" onClick={() => setDraft(undefined)}>
               Undo
             </Button>
           )}

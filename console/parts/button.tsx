@@ -7,13 +7,24 @@ interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
   readonly icon?: IconName
   /** An action is in progress, so the button cannot be pressed again. */
   readonly isBusy?: boolean
-  /** The second click of a double click does nothing, since it may hit what has moved to the place of the button. */
-  readonly isOnce?: boolean
+  /**
+   * People press it several times in a row. For other buttons the second click of a double click does nothing, since it
+   * may hit what has moved to the place of the first.
+   */
+  readonly isRepeatable?: boolean
 }
 
-export function Button({ look = 'plain', icon, isBusy, isOnce, children, className, ...rest }: ButtonProps): ReactNode {
+export function Button({
+  look = 'plain',
+  icon,
+  isBusy,
+  isRepeatable,
+  children,
+  className,
+  ...rest
+}: ButtonProps): ReactNode {
   function clicked(event: MouseEvent<HTMLButtonElement>): void {
-    if (isOnce && event.detail > 1) event.preventDefault()
+    if (!isRepeatable && event.detail > 1) event.preventDefault()
     else rest.onClick?.(event)
   }
   return (

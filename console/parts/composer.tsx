@@ -3,7 +3,7 @@ import { useRef, useState, type KeyboardEvent, type ReactNode } from 'react'
 import type { WhenBusy } from '../../client/schema-types.ts'
 import type { Conversation } from '../../react/use-conversation.ts'
 import { Refused, useAction } from '../data/use-action.ts'
-import { useKeptText } from '../data/use-kept-text.ts'
+import { useKept } from '../data/use-kept.ts'
 import { useUploads } from '../data/use-uploads.ts'
 import { Button } from './button.tsx'
 import { Problem } from './problem.tsx'
@@ -17,7 +17,7 @@ interface ComposerProps {
 
 /** Where a person writes. Enter sends, Shift+Enter starts a line. Files are chosen, pasted or dropped. */
 export function Composer({ conversationId, conversation, onSend }: ComposerProps): ReactNode {
-  const [text, setText] = useKeptText(conversationId)
+  const [text = '', setText] = useKept<string>(`message.${conversationId}`)
   const [whenBusy, setWhenBusy] = useState<WhenBusy>('ENQUEUE')
   const uploads = useUploads(conversationId)
   const area = useRef<HTMLTextAreaElement>(null)
@@ -36,7 +36,7 @@ export function Composer({ conversationId, conversation, onSend }: ComposerProps
     const message = text.trim()
     const files = uploads.ready
     if (!canSend) return
-    setText('')
+    setText(undefined)
     uploads.clear()
     if (area.current) area.current.style.height = ''
     conversation.send(message, { whenBusy, files }).catch(() => {})
@@ -87,7 +87,7 @@ export function Composer({ conversationId, conversation, onSend }: ComposerProps
           placeholder={pendingCalls.length > 0 ? 'Decide above, or write a message' : 'Write a message'}
           value={text}
           onChange={(event) => {
-            setText(event.target.value)
+            setText(event.target.value || undefined)
             event.target.style.height = 'auto'
             event.target.style.height = `${Math.min(event.target.scrollHeight, 240)}px`
           }}

@@ -3,6 +3,7 @@ import { useState, type ReactNode } from 'react'
 import { useClient } from '../../react/client-context.ts'
 import { ConversationList, UpdateConversation } from '../data/documents.ts'
 import { useAction } from '../data/use-action.ts'
+import { useKept } from '../data/use-kept.ts'
 import { refresh } from '../data/use-query.ts'
 import { Button } from './button.tsx'
 import { Field } from './field.tsx'
@@ -17,7 +18,7 @@ interface ConversationTitleProps {
 export function ConversationTitle({ id, title, isMain }: ConversationTitleProps): ReactNode {
   const client = useClient()
   const [shown, setShown] = useState(title)
-  const [draft, setDraft] = useState<string>()
+  const [draft, setDraft] = useKept<string>(`title.${id}`)
   const save = useAction(async () => {
     await client.request(UpdateConversation, { input: { id, title: draft || null } })
     setShown(draft || null)

@@ -7,6 +7,7 @@ import { decide } from '../../react/decide.ts'
 import { pretty } from '../data/format.ts'
 import { Refused, useAction } from '../data/use-action.ts'
 import { useFocusKept } from '../data/use-focus-kept.ts'
+import { useKeptForm } from '../data/use-kept.ts'
 import { Button } from './button.tsx'
 import { DecisionTaken } from './decision-taken.tsx'
 import { Field } from './field.tsx'
@@ -24,21 +25,30 @@ interface DecisionProps {
   readonly onMode: (mode: DecisionMode) => void
   /** Whether the person writes in a field. As long as that is so, the form must stay where it is. */
   readonly onWriting: (isWriting: boolean) => void
+  /** The decision is on its way to the server. */
+  readonly onAct?: () => void
 }
 
 /** What a person can do with a waiting call: approve it, deny it, edit its arguments, or return its result. */
-export function Decision({ call, waiting, mode, onMode, onWriting }: DecisionProps): ReactNode {
+export function Decision({ call, waiting, mode, onMode, onWriting, onAct }: DecisionProps): ReactNode {
   const client = useClient()
-  const [reason, setReason] = useState('')
-  const [text, setText] = useState(() => pretty(call.arguments ?? call.argumentsText))
-  const [output, setOutput] = useState('')
+  const { form, set, forget } = useKeptForm(`call.${call.id}`, {
+    reason: '',
+    text: pretty(call.arguments ?? call.argumentsText),
+    output: '',
+  })
+  const { reason, text, output } = form
   const [scope, setScope] = useState<ApprovalScope>('ONCE')
   const [taken, setTaken] = useState<DecisionFields>()
   const { id: toolCallId } = call
 
   const submit = useAction(async (decision: ApprovalDecisionInput) => {
+    onAct?.()
     const result = await decide(client, call.run.id, [decision])
-    if (result.__typename === 'SubmitApprovalsSuccess') return onWriting(false)
+    if (result.__typename === 'SubmitApprovalsSuccess') {
+      forget()
+      return onWriting(false)
+    }
     if (result.__typename === 'AlreadyDecidedRefusal') {
       setTaken(result.decisions.find((one) => one.toolCallId === toolCallId) ?? result.decisions[0])
     } else if (result.__typename === 'InvalidArgumentsRefusal') {
@@ -83,14 +93,13 @@ export function Decision({ call, waiting, mode, onMode, onWriting }: DecisionPro
             as="textarea"
             rows={3}
             value={output}
-            onChange={(event) => setOutput(event.target.value)}
+            onChange={(event) => set({ output: event.target.value })}
           />
           <div className="row">
-            <Button look="primary" type="submit" isOnce isBusy={submit.isBusy}>
+            <Button look="primary" type="submit" isBusy={submit.isBusy}>
               Return result
             </Button>
             <Button
-              isOnce
               isBusy={submit.isBusy}
               onClick={() => submit.run({ toolReturn: { toolCallId, status: 'ERROR', output } })}
             >
@@ -104,7 +113,7 @@ export function Decision({ call, waiting, mode, onMode, onWriting }: DecisionPro
       )}
       {isWaiting && !isClient && mode !== 'EDIT' && (
         <div className="row">
-          <Button look="primary" icon="check" isOnce isBusy={submit.isBusy} onClick={approve}>
+          <Button look="primary" icon="check" isBusy={submit.isBusy} onClick={approve}>
             Approve
           </Button>
           <Button
@@ -134,11 +143,11 @@ export function Decision({ call, waiting, mode, onMode, onWriting }: DecisionPro
             hint="The model reads it."
             value={reason}
             autoFocus
-            onChange={(event) => setReason(event.target.value)}
+            onChange={(event) => set({ reason: event.target.value })}
             onKeyDown={(event) => event.key === 'Escape' && close()}
           />
           <div className="row">
-            <Button look="danger" type="submit" isOnce isBusy={submit.isBusy}>
+            <Button look="danger" type="submit" isBusy={submit.isBusy}>
               Deny with reason
             </Button>
             <Button look="quiet" onClick={close}>
@@ -165,14 +174,14 @@ export function Decision({ call, waiting, mode, onMode, onWriting }: DecisionPro
             spellCheck={false}
             problem={approveEdited.problem ?? submit.problem}
             onChange={(event) => {
-              setText(event.target.value)
+              set({ text: event.target.value })
               submit.clear()
               approveEdited.clear()
             }}
             onKeyDown={(event) => event.key === 'Escape' && close()}
           />
           <div className="row">
-            <Button look="primary" type="submit" isOnce isBusy={submit.isBusy}>
+            <Button look="primary" type="submit" isBusy={submit.isBusy}>
               Approve edited
             </Button>
             <Button look="quiet" onClick={close}>

@@ -22,7 +22,12 @@ export function Dialog({ title, onClose, children }: DialogProps): ReactNode {
     return () => dialog.close()
   }, [])
   return (
-    <dialog ref={ref} aria-labelledby={id} onClose={onClose} onCancel={onClose}>
+    <dialog
+      ref={ref}
+      aria-labelledby={id}
+      // React also tells it of a dialog inside.
+      onClose={({ target }) => target === ref.current && onClose()}
+    >
       <header>
         <h2 id={id}>{title}</h2>
         <Button look="quiet" icon="close" aria-label="Close" onClick={onClose} />

@@ -27,7 +27,7 @@ export function DraftEntry({
           <Button look="quiet" onClick={() => void conversation.resend(clientId).catch(() => {})}>
             Send again
           </Button>
-          <Button look="quiet" isOnce onClick={() => conversation.discard(clientId)}>
+          <Button look="quiet" onClick={() => conversation.discard(clientId)}>
             Discard
           </Button>
         </footer>

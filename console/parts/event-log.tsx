@@ -1,4 +1,4 @@
-import { useRef, type ReactNode } from 'react'
+import { useRef, useState, type ReactNode } from 'react'
 import { Virtualizer } from 'virtua'
 
 import type { RunEventFields } from '../../client/documents.ts'
@@ -11,6 +11,8 @@ import { describe } from './replay.tsx'
 /** The stored events of a run, as a client receives them. */
 export function EventLog({ events }: { readonly events: readonly RunEventFields[] }): ReactNode {
   const box = useRef<HTMLDivElement>(null)
+  // Those that someone has used stay in the document, with what was opened.
+  const [used, setUsed] = useState<readonly number[]>([])
   const start = events[0] ? Date.parse(events[0].at) : 0
   return (
     <section className="panel" aria-label="Events">
@@ -19,9 +21,13 @@ export function EventLog({ events }: { readonly events: readonly RunEventFields[
         <span className="quiet">{count(events.length)} stored</span>
       </header>
       <div ref={box} className="events" tabIndex={0} role="group" aria-label="Event log">
-        <Virtualizer as={ListColumn} scrollRef={box}>
-          {events.map((event) => (
-            <div className="event" key={event.cursor}>
+        <Virtualizer as={ListColumn} scrollRef={box} keepMounted={used}>
+          {events.map((event, index) => (
+            <div
+              className="event"
+              key={event.cursor}
+              onFocus={() => setUsed((before) => (before.includes(index) ? before : [...before, index]))}
+            >
               <Folded
                 summary={
                   <>

@@ -4,7 +4,7 @@ import { Link, useLocation } from 'wouter'
 import { useInbox } from '../../react/use-inbox.ts'
 import type { ViewerData } from '../data/documents.ts'
 import { signOut } from '../data/session.ts'
-import { forgetKeptTexts } from '../data/use-kept-text.ts'
+import { forgetKept } from '../data/use-kept.ts'
 import { Button } from './button.tsx'
 import { Connection } from './connection.tsx'
 import { Icon, type IconName } from './icon.tsx'
@@ -69,7 +69,7 @@ export function Frame({ viewer, isSignedIn, children }: FrameProps): ReactNode {
                 look="quiet"
                 onClick={() => {
                   signOut()
-                  forgetKeptTexts()
+                  forgetKept()
                 }}
               >
                 Sign out

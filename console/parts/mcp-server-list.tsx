@@ -4,10 +4,12 @@ import { useClient } from '../../react/client-context.ts'
 import { AddMcpServer, McpServers, RefreshMcpServer, RemoveMcpServer } from '../data/documents.ts'
 import { jsonOf } from '../data/parse.ts'
 import { useAction } from '../data/use-action.ts'
+import { useKeptForm } from '../data/use-kept.ts'
 import { useQuery } from '../data/use-query.ts'
 import { Button } from './button.tsx'
 import { Confirm } from './confirm.tsx'
 import { Dialog } from './dialog.tsx'
+import { DiscardButton } from './discard-button.tsx'
 import { Field } from './field.tsx'
 import { Problem } from './problem.tsx'
 
@@ -129,12 +131,12 @@ function NewServer({
   readonly onAdded: () => Promise<void>
 }): ReactNode {
   const client = useClient()
-  const [name, setName] = useState('')
-  const [url, setUrl] = useState('')
-  const [headers, setHeaders] = useState('')
+  const kept = useKeptForm('mcp.new', { name: '', url: '', headers: '' })
+  const { name, url, headers } = kept.form
   const add = useAction(async () => {
     await client.request(AddMcpServer, { input: { name, url, headers: jsonOf(headers, 'headers') } })
     await onAdded()
+    kept.forget()
   })
   const problemOf = (field: string): string | undefined => (add.field?.endsWith(field) ? add.problem : undefined)
   return (
@@ -151,7 +153,7 @@ function NewServer({
           value={name}
           autoFocus
           problem={problemOf('name')}
-          onChange={(event) => setName(event.target.value)}
+          onChange={(event) => kept.set({ name: event.target.value })}
         />
         <Field
           label="Address"
@@ -159,7 +161,7 @@ function NewServer({
           placeholder="https://…"
           value={url}
           problem={problemOf('url')}
-          onChange={(event) => setUrl(event.target.value)}
+          onChange={(event) => kept.set({ url: event.target.value })}
         />
         <Field
           label="Headers"
@@ -169,12 +171,15 @@ function NewServer({
           value={headers}
           problem={problemOf('headers')}
           hint="A JSON object of strings, such as an Authorization header. They cannot be read again."
-          onChange={(event) => setHeaders(event.target.value)}
+          onChange={(event) => kept.set({ headers: event.target.value })}
         />
         {!add.field && <Problem>{add.problem}</Problem>}
-        <Button look="primary" type="submit" isBusy={add.isBusy}>
-          Add server
-        </Button>
+        <div className="row">
+          <Button look="primary" type="submit" isBusy={add.isBusy}>
+            Add server
+          </Button>
+          <DiscardButton form={kept} />
+        </div>
       </form>
     </Dialog>
   )

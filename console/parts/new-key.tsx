@@ -4,9 +4,11 @@ import type { ApiScope } from '../../client/schema-types.ts'
 import { useClient } from '../../react/client-context.ts'
 import { CreateApiKey } from '../data/documents.ts'
 import { useAction } from '../data/use-action.ts'
+import { useKeptForm } from '../data/use-kept.ts'
 import { Button } from './button.tsx'
 import { CopyButton } from './copy-button.tsx'
 import { Dialog } from './dialog.tsx'
+import { DiscardButton } from './discard-button.tsx'
 import { Field } from './field.tsx'
 import { Problem } from './problem.tsx'
 
@@ -17,14 +19,20 @@ const scopes: readonly (readonly [ApiScope, string])[] = [
   ['MANAGE', 'Manage agents, tools, memory and keys'],
 ]
 
+interface NewKeyForm {
+  readonly name: string
+  readonly scopes: readonly ApiScope[]
+}
+
 /** Creates a key and shows its secret, once. */
 export function NewKey({ onClose }: { readonly onClose: () => void }): ReactNode {
   const client = useClient()
-  const [name, setName] = useState('')
-  const [chosen, setChosen] = useState<ReadonlySet<ApiScope>>(new Set(['READ', 'RUN']))
+  const kept = useKeptForm<NewKeyForm>('key.new', { name: '', scopes: ['READ', 'RUN'] })
+  const { name, scopes: chosen } = kept.form
   const [secret, setSecret] = useState<string>()
   const create = useAction(async () => {
-    const { createApiKey } = await client.request(CreateApiKey, { input: { name, scopes: [...chosen] } })
+    const { createApiKey } = await client.request(CreateApiKey, { input: { name, scopes: chosen } })
+    kept.forget()
     setSecret(createApiKey!.secret)
   })
   if (secret !== undefined) {
@@ -59,7 +67,7 @@ export function NewKey({ onClose }: { readonly onClose: () => void }): ReactNode
           required
           problem={create.field?.endsWith('name') ? create.problem : undefined}
           hint="Decisions carry this name."
-          onChange={(event) => setName(event.target.value)}
+          onChange={(event) => kept.set({ name: event.target.value })}
         />
         <fieldset className="stack">
           <legend className="label">Scopes</legend>
@@ -67,12 +75,10 @@ export function NewKey({ onClose }: { readonly onClose: () => void }): ReactNode
             <label key={scope} className="check">
               <input
                 type="checkbox"
-                checked={chosen.has(scope)}
+                checked={chosen.includes(scope)}
                 onChange={(event) => {
-                  const next = new Set(chosen)
-                  if (event.target.checked) next.add(scope)
-                  else next.delete(scope)
-                  setChosen(next)
+                  const others = chosen.filter((one) => one !== scope)
+                  kept.set({ scopes: event.target.checked ? [...others, scope] : others })
                 }}
               />
               <span>
@@ -82,9 +88,12 @@ export function NewKey({ onClose }: { readonly onClose: () => void }): ReactNode
           ))}
         </fieldset>
         {!create.field?.endsWith('name') && <Problem>{create.problem}</Problem>}
-        <Button look="primary" type="submit" isBusy={create.isBusy}>
-          Create key
-        </Button>
+        <div className="row">
+          <Button look="primary" type="submit" isBusy={create.isBusy}>
+            Create key
+          </Button>
+          <DiscardButton form={kept} />
+        </div>
       </form>
     </Dialog>
   )

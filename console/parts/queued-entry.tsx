@@ -21,7 +21,7 @@ export function QueuedEntry({ run }: { readonly run: QueuedRunFields }): ReactNo
       </div>
       <footer>
         <span>Waits for its turn</span>
-        <Button look="quiet" className="small" isOnce isBusy={remove.isBusy} onClick={() => remove.run()}>
+        <Button look="quiet" className="small" isBusy={remove.isBusy} onClick={() => remove.run()}>
           Take back
         </Button>
         {remove.problem && <span className="field-problem">{remove.problem}</span>}

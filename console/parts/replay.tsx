@@ -41,6 +41,7 @@ export function Replay({ events }: { readonly events: readonly RunEventFields[] 
       </header>
       <div className="row">
         <Button
+          isRepeatable
           onClick={() => {
             if (!isPlaying && position >= events.length) setChosen(0)
             setPlaying(!isPlaying)

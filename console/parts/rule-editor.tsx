@@ -116,7 +116,7 @@ export function RuleEditor({ form, set, toolNames, problem }: RuleEditorProps): 
                 onChange={(event) => change(index, { prefilledArguments: event.target.value })}
               />
             )}
-            <Button look="quiet" isOnce onClick={() => set({ rules: rules.filter((_, at) => at !== index) })}>
+            <Button look="quiet" onClick={() => set({ rules: rules.filter((_, at) => at !== index) })}>
               Remove rule {index + 1}
             </Button>
           </div>

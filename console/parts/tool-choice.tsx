@@ -16,10 +16,8 @@ interface ToolChoiceProps {
 /** Which tools the agent has, and whether their calls need approval. */
 export function ToolChoice({ tools, form, set, isNew, problem }: ToolChoiceProps): ReactNode {
   function choose(id: string, choice: ApprovalChoice | undefined): void {
-    const next = new Map(form.tools)
-    if (choice) next.set(id, choice)
-    else next.delete(id)
-    set({ tools: next })
+    const { [id]: _, ...others } = form.tools
+    set({ tools: choice ? { ...others, [id]: choice } : others })
   }
   return (
     <fieldset>
@@ -37,7 +35,7 @@ export function ToolChoice({ tools, form, set, isNew, problem }: ToolChoiceProps
       {tools?.length === 0 && <p className="quiet">There are no tools yet. Make one on the Tools page.</p>}
       <div className="scroll-list" role="group" aria-label="Tools of the agent" tabIndex={0}>
         {tools?.map((tool) => {
-          const choice = form.tools.get(tool.id)
+          const choice = form.tools[tool.id]
           return (
             <div key={tool.id} className="choice-row">
               <label className="check">

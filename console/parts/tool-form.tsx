@@ -1,4 +1,4 @@
-import { useState, type ReactNode } from 'react'
+import type { ReactNode } from 'react'
 
 import type { ToolImplementationInput } from '../../client/schema-types.ts'
 import { useClient } from '../../react/client-context.ts'
@@ -6,8 +6,10 @@ import { UpdateTool, UpsertTool, type ToolRow } from '../data/documents.ts'
 import { pretty } from '../data/format.ts'
 import { jsonOf, listOf, numberOf } from '../data/parse.ts'
 import { useAction } from '../data/use-action.ts'
+import { useKeptForm } from '../data/use-kept.ts'
 import { Button } from './button.tsx'
 import { Dialog } from './dialog.tsx'
+import { DiscardButton } from './discard-button.tsx'
 import { Field } from './field.tsx'
 import { Problem } from './problem.tsx'
 
@@ -30,7 +32,7 @@ type OwnKind = 'JAVASCRIPT' | 'HTTP' | 'CLIENT'
 export function ToolForm({ tool, onClose, onSaved }: ToolFormProps): ReactNode {
   const client = useClient()
   const isOwn = !tool || tool.kind === 'JAVASCRIPT' || tool.kind === 'HTTP' || tool.kind === 'CLIENT'
-  const [form, setForm] = useState(() => ({
+  const kept = useKeptForm(`tool.${tool?.id ?? 'new'}`, {
     kind: (isOwn && tool ? tool.kind : 'JAVASCRIPT') as OwnKind,
     name: tool?.name ?? '',
     description: tool?.description ?? '',
@@ -46,8 +48,8 @@ export function ToolForm({ tool, onClose, onSaved }: ToolFormProps): ReactNode {
     parallel: tool?.parallel ?? false,
     idempotent: tool?.idempotent ?? false,
     tags: tool?.tags.join(', ') ?? '',
-  }))
-  const set = (part: Partial<typeof form>): void => setForm((before) => ({ ...before, ...part }))
+  })
+  const { form, set } = kept
 
   function implementation(): ToolImplementationInput {
     if (form.kind === 'CLIENT') return { client: true }
@@ -79,6 +81,7 @@ export function ToolForm({ tool, onClose, onSaved }: ToolFormProps): ReactNode {
         input: { name: form.name, implementation: implementation(), ...shared, ...own },
       })
     await onSaved()
+    kept.forget()
   })
   const names = [
     'name',
@@ -258,9 +261,12 @@ export function ToolForm({ tool, onClose, onSaved }: ToolFormProps): ReactNode {
           </div>
         </details>
         {!at && <Problem>{save.problem}</Problem>}
-        <Button look="primary" type="submit" isBusy={save.isBusy}>
-          {tool ? 'Save tool' : 'Create tool'}
-        </Button>
+        <div className="row">
+          <Button look="primary" type="submit" isBusy={save.isBusy}>
+            {tool ? 'Save tool' : 'Create tool'}
+          </Button>
+          <DiscardButton form={kept} />
+        </div>
       </form>
     </Dialog>
   )

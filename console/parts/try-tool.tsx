@@ -7,6 +7,7 @@ import { jsonOf } from '../data/parse.ts'
 import { exampleOf } from '../data/example.ts'
 import { tryTool } from '../data/try-tool.ts'
 import { useAction } from '../data/use-action.ts'
+import { useKept } from '../data/use-kept.ts'
 import { Button } from './button.tsx'
 import { Dialog } from './dialog.tsx'
 import { Field } from './field.tsx'
@@ -16,7 +17,7 @@ import { Status } from './status.tsx'
 /** Runs a JavaScript tool with given arguments. */
 export function TryTool({ tool, onClose }: { readonly tool: ToolRow; readonly onClose: () => void }): ReactNode {
   const client = useClient()
-  const [text, setText] = useState(() => pretty(exampleOf(tool.parameters)))
+  const [text = pretty(exampleOf(tool.parameters)), setText] = useKept<string>(`try.${tool.id}`)
   const [call, setCall] = useState<ToolCallFields>()
   const run = useAction(async () => {
     setCall(undefined)

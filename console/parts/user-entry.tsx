@@ -3,6 +3,7 @@ import { useState, type ReactNode } from 'react'
 import type { MessageFields } from '../../client/documents.ts'
 import { useTurns } from '../data/turns.ts'
 import { useAction } from '../data/use-action.ts'
+import { useKept } from '../data/use-kept.ts'
 import { Button } from './button.tsx'
 import { Content } from './content.tsx'
 import { Field } from './field.tsx'
@@ -16,16 +17,21 @@ type UserMessage = Extract<MessageFields, { readonly __typename: 'UserMessage' }
 /** A user's message. Editing it creates another version of its turn. */
 export function UserEntry({ message }: { readonly message: UserMessage }): ReactNode {
   const turns = useTurns()
-  const [draft, setDraft] = useState<string>()
+  const [draft = message.text, setDraft] = useKept<string>(`wording.${message.id}`)
+  const [isOpen, setOpen] = useState(() => draft !== message.text)
+  const giveUp = (): void => {
+    setOpen(false)
+    setDraft(undefined)
+  }
   const save = useAction(async () => {
     const kept = message.content.filter(({ kind }) => kind !== 'TEXT')
-    await turns!.edit(message.id, draft!, kept)
-    setDraft(undefined)
+    await turns!.edit(message.id, draft, kept)
+    giveUp()
   })
   const runId = message.run?.id ?? null
   return (
     <article className="entry user" aria-label="User">
-      {draft === undefined ? (
+      {!isOpen || !turns ? (
         <div className="bubble">
           <Content parts={message.content} text={message.text} />
         </div>
@@ -45,14 +51,14 @@ export function UserEntry({ message }: { readonly message: UserMessage }): React
             value={draft}
             autoFocus
             onChange={(event) => setDraft(event.target.value)}
-            onKeyDown={(event) => event.key === 'Escape' && setDraft(undefined)}
+            onKeyDown={(event) => event.key === 'Escape' && setOpen(false)}
           />
           <Problem>{save.problem}</Problem>
           <div className="row">
             <Button look="primary" type="submit" isBusy={save.isBusy} disabled={draft.trim() === ''}>
               Answer this instead
             </Button>
-            <Button look="quiet" onClick={() => setDraft(undefined)}>
+            <Button look="quiet" onClick={giveUp}>
               Keep the old one
             </Button>
           </div>
@@ -61,14 +67,14 @@ export function UserEntry({ message }: { readonly message: UserMessage }): React
       <footer>
         <NotInContext message={message} />
         {turns && <Versions runId={runId} />}
-        {turns && draft === undefined && !turns.isActive && runId !== null && (
+        {turns && !isOpen && !turns.isActive && runId !== null && (
           <Button
             look="quiet"
             icon="edit"
             className="small reveal"
             aria-label="Edit message"
             title="Edit message"
-            onClick={() => setDraft(message.text)}
+            onClick={() => setOpen(true)}
           />
         )}
         <Sender actor={message.sentBy} />

@@ -21,6 +21,7 @@ export function Versions({ runId }: { readonly runId: string | null }): ReactNod
         aria-label={label}
         title={label}
         disabled={!other || turns.isActive}
+        isRepeatable
         isBusy={select.isBusy}
         onClick={() => other && select.run(other.id)}
       />

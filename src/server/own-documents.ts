@@ -22,6 +22,7 @@ export const consoleDocuments: readonly string[] = [
   'query AgentFormChoices{models{handle provider contextWindow isConfigured}tools(first:200){nodes{id name description kind requiresApproval approvalCondition}}blocks(first:200){nodes{id label description value}}}',
   'query AgentMain($id:ID!){agent(id:$id){mainConversation{id}}}',
   'mutation CreateAgent($input:CreateAgentInput!){createAgent(input:$input){agent{id mainConversation{id}}}}',
+  'mutation UpsertAgent($input:UpsertAgentInput!){upsertAgent(input:$input){agent{id mainConversation{id}sleeptime{id}}}}',
   'mutation UpdateAgent($input:UpdateAgentInput!){updateAgent(input:$input){agent{id}}}',
   'mutation DeleteAgent($input:DeleteAgentInput!){deleteAgent(input:$input){deletedId}}',
   'mutation CreateSleeptimeGroup($input:CreateSleeptimeGroupInput!){createSleeptimeGroup(input:$input){group{id}}}',

@@ -312,8 +312,16 @@ describe.skipIf(!ground)('the console in a browser', () => {
     expect(await reason.inputValue()).toBe('bad idea')
     await items.getByRole('button', { name: 'Close' }).click()
     await expect.poll(() => items.count()).toBe(2)
+
+    // While the pointer is over the list, a call that is decided elsewhere keeps its place.
+    const button = items.nth(1).getByRole('button', { name: 'Approve' })
+    await button.hover()
+    const place = await button.boundingBox()
+    await talk.submit(run, [{ deny: { toolCallId: pending[1].id } }])
+    await expect.poll(() => items.count()).toBe(1)
+    expect(await items.getByRole('button', { name: 'Approve' }).boundingBox()).toEqual(place)
     const calls = (await talk.run(run)).steps[0].toolCalls as { decision: { kind: string } | null }[]
-    expect(calls.map(({ decision }) => decision?.kind)).toEqual(['APPROVED', undefined, 'DENIED', undefined])
+    expect(calls.map(({ decision }) => decision?.kind)).toEqual(['APPROVED', 'DENIED', 'DENIED', undefined])
   })
 
   test('[CON8] HTML in answers, arguments and results is text; links carry no referrer; images of other sites are not loaded', async () => {
@@ -397,6 +405,45 @@ describe.skipIf(!ground)('the console in a browser', () => {
     expect(await page.getByRole('textbox', { name: 'Label' }).inputValue()).toBe('typed')
     await page.keyboard.press('Escape')
     await expect.poll(() => opener.evaluate((button) => button === button.ownerDocument.activeElement)).toBe(true)
+    await opener.click()
+    expect(await page.getByRole('textbox', { name: 'Label' }).inputValue()).toBe('typed')
+    await page.keyboard.press('Escape')
+    // Another page and a reload, with a change that is not saved.
+    await value.fill('not saved')
+    await visit(page, '/agents')
+    await page.getByRole('heading', { name: 'Agents' }).waitFor()
+    await page.reload()
+    await visit(page, '/memory')
+    expect(await value.inputValue()).toBe('not saved')
+  })
+
+  test('[CON89] an agent whose creation was not answered is made once, and a double click does it once', async () => {
+    const page = await openTab(`${origin}/agents/new`)
+    await page.getByRole('textbox', { name: 'Name' }).fill('Only one')
+    await page.getByRole('combobox', { name: 'Model' }).fill('demo/scripted')
+    let isLost = false
+    await page.route('**/graphql', async (route) => {
+      if (isLost || !route.request().postData()?.includes('Only one')) return route.continue()
+      isLost = true
+      await route.fetch()
+      await route.abort('connectionreset')
+    })
+    await page.getByRole('button', { name: 'Create agent' }).click()
+    await page.getByRole('alert').getByText('The server cannot be reached.').waitFor()
+    await page.reload()
+    await page.getByRole('button', { name: 'Create agent' }).dblclick()
+    await page.waitForURL('**/conversations/*')
+    const { agents } = await server.data('{ agents(filter: { nameContains: "Only one" }) { nodes { id } } }')
+    expect(agents.nodes).toHaveLength(1)
+    const opened = page.url()
+    await page.getByRole('button', { name: 'New conversation' }).dblclick()
+    await expect.poll(() => page.url()).not.toBe(opened)
+    await send(page, 'say hello')
+    await article(page, 'Assistant').getByText('hello').waitFor()
+    const { agent } = await server.data('query ($id: ID!) { agent(id: $id) { conversations { totalCount } } }', {
+      id: agents.nodes[0].id,
+    })
+    expect(agent.conversations.totalCount).toBe(2)
   })
 
   test('[CON10] the slider replays a run as it was watched, and the timeline tells people, models and tools apart', async () => {
