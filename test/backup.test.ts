@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 
-import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 
 import { prepareDatabase } from '../src/prepare-database.ts'
 import { startEmbeddedPostgres } from '../src/store/embedded/launch.ts'
@@ -16,13 +16,12 @@ import { createGraphQLClient } from './support/graphql-client.ts'
 import { brokenPromises } from './support/promises.ts'
 import { spawnMain } from './support/server-process.ts'
 import { approve, giveReturn, talkTo, type Talk } from './support/talk.ts'
-import { makeTemporaryFolder, type TemporaryFolder } from './support/temporary-folder.ts'
+import { makeTemporaryFolder } from './support/temporary-folder.ts'
 
 const log = createLog('error')
 
-let folder: TemporaryFolder
+let folder: string
 beforeEach(async () => void (folder = await makeTemporaryFolder()))
-afterEach(() => folder.remove())
 
 /** How often each call was executed, on the old server and on the new one. */
 const executions = new Map<string, number>()
@@ -140,14 +139,14 @@ async function dumpAndRestore(database: OpenDatabase, { dump, restore }: DumpToo
   const work = await beginWork(talkTo(old), model)
   const load = await startLoad(talkTo(old))
   await load.untilTurns(20)
-  await dump(database.url, folder.path)
+  await dump(database.url, folder)
   // The old server continues after the dump, and its database is then lost.
   await load.untilTurns(40)
   await load.stop()
   await old.stop()
 
   const url = await createEmptyBeside(database.url)
-  await restore(url, folder.path)
+  await restore(url, folder)
   const restored = await openDatabase(url, { log })
   expect(await prepareDatabase(restored, { log })).toEqual([])
   const app = await startTestApp({ database: restored, tools, providers: [model.provider] })
@@ -177,7 +176,7 @@ describe('[OPS60] a dump taken under load restores to a server that continues wh
 
   test.runIf(installedBinaries)('by pg_dump and pg_restore', { timeout: 120_000 }, async () => {
     const settings = { fsync: 'off' }
-    const postgres = await startEmbeddedPostgres({ dataDir: await initCluster(folder.path), log, settings })
+    const postgres = await startEmbeddedPostgres({ dataDir: await initCluster(folder), log, settings })
     onTestFinished(() => postgres.stop())
     const database = await openDatabase(postgres.url, { log })
     onTestFinished(() => database.close())
@@ -195,7 +194,7 @@ test('[OPS61] a copy of the data folder of a stopped server is served elsewhere,
     child.kill('SIGTERM')
     expect(await ended).toMatchObject({ code: 0 })
   }
-  const [original, copy] = [join(folder.path, 'original'), join(folder.path, 'copy')]
+  const [original, copy] = [join(folder, 'original'), join(folder, 'copy')]
   const first = await start(original)
   const agent = await first.talk.createAgent({
     model: 'demo/scripted',

@@ -53,7 +53,7 @@ describe.skipIf(!ground)('the examples in a browser', () => {
     const page = await readFile(new URL('docs/browser.md', root), 'utf8')
     const config = /```js\n(\/\/ vite\.config\.js\n[^`]*)```/.exec(page)![1]!
     const folder = await makeTemporaryFolder()
-    const file = join(folder.path, 'vite.config.mjs')
+    const file = join(folder, 'vite.config.mjs')
     await writeFile(file, config.replace('http://127.0.0.1:4000', new URL(server.url).origin))
     const vite = await startVite('react', file)
     try {
@@ -84,7 +84,6 @@ describe.skipIf(!ground)('the examples in a browser', () => {
       await expect.poll(() => chat.getByRole('button', { name: 'Stop' }).count()).toBe(0)
     } finally {
       await vite.close()
-      await folder.remove()
     }
   })
 

@@ -9,9 +9,9 @@ import { findPostmaster } from '../src/store/embedded/postmaster-file.ts'
 import { createEmptyDatabase, createTestDatabase } from './support/database.ts'
 import { createGraphQLClient } from './support/graphql-client.ts'
 import { spawnMain, type ServerProcess } from './support/server-process.ts'
-import { makeTemporaryFolder, type TemporaryFolder } from './support/temporary-folder.ts'
+import { makeTemporaryFolder } from './support/temporary-folder.ts'
 
-let folder: TemporaryFolder
+let folder: string
 const processes: ServerProcess[] = []
 
 beforeAll(async () => {
@@ -23,17 +23,16 @@ afterEach(() => {
 afterAll(async () => {
   const left = await postmaster()
   if (left !== undefined) process.kill(left.pid, 'SIGKILL')
-  await folder.remove()
 })
 
-const postmaster = () => findPostmaster(join(folder.path, 'postgres'))
+const postmaster = () => findPostmaster(join(folder, 'postgres'))
 
 function run(
   args: string[],
   env: Record<string, string> = {},
   options?: Parameters<typeof spawnMain>[2],
 ): ServerProcess {
-  const started = spawnMain(args, { HOLDPOINT_DATA_DIR: folder.path, LOG_LEVEL: 'warn', ...env }, options)
+  const started = spawnMain(args, { HOLDPOINT_DATA_DIR: folder, LOG_LEVEL: 'warn', ...env }, options)
   processes.push(started)
   return started
 }
@@ -227,7 +226,7 @@ describe('serve', () => {
   })
 
   test('[CLI11] outlives a rejected promise that nothing handles, and shuts down after an uncaught exception', async () => {
-    const tools = join(folder.path, 'faulty.mjs')
+    const tools = join(folder, 'faulty.mjs')
     await writeFile(
       tools,
       `process.on('SIGUSR2', () => void Promise.reject(new Error('forgotten')))

@@ -128,8 +128,7 @@ test('[CON3] it can be turned off, and a server without a built console shows th
 })
 
 test('[CON3] a folder without a console, or with files that are not compressed, is served as far as possible', async () => {
-  const temporary = await makeTemporaryFolder()
-  const folder = temporary.path
+  const folder = await makeTemporaryFolder()
   await mkdir(join(folder, 'bare/assets'), { recursive: true })
   await writeFile(join(folder, 'bare/index.html'), '<p>hello')
   for (const [name, status] of [
@@ -144,5 +143,4 @@ test('[CON3] a folder without a console, or with files that are not compressed, 
     expect((await get(`http://127.0.0.1:${port}/agents`, { 'accept-encoding': 'br' })).status).toBe(status)
     server.close()
   }
-  await temporary.remove()
 })

@@ -4,7 +4,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 
 import { createTestDatabase } from '../support/database.ts'
 import { startFakeAnthropic } from '../support/fake-providers/anthropic.ts'
@@ -19,7 +19,7 @@ import {
   packPackage,
   type Package,
 } from '../support/installed-package.ts'
-import { makeTemporaryFolder, type TemporaryFolder } from '../support/temporary-folder.ts'
+import { makeTemporaryFolder } from '../support/temporary-folder.ts'
 
 const run = promisify(execFile)
 
@@ -83,23 +83,22 @@ console.log(JSON.stringify({ answer, open }))
 `
 
 describe('the package', () => {
-  let folder: TemporaryFolder
+  let folder: string
   let packed: Package
-  const inFolder = (...names: string[]) => join(folder.path, ...names)
+  const inFolder = (...names: string[]) => join(folder, ...names)
 
   beforeAll(async () => {
     folder = await makeTemporaryFolder()
-    packed = await packPackage(folder.path)
-    await installPackage(packed.tarball, folder.path)
+    packed = await packPackage(folder)
+    await installPackage(packed.tarball, folder)
     await writeFile(inFolder('package.json'), '{ "type": "module" }')
   }, 300_000)
-  afterAll(async () => folder.remove())
 
   /** Starts a program of the folder with an empty environment. All but the first find the package compiled. */
   function start(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
     const compiled = { NODE_COMPILE_CACHE: inFolder('compiled') }
     const child = spawn(process.execPath, args, {
-      cwd: folder.path,
+      cwd: folder,
       env: { PATH: process.env['PATH'], LOG_LEVEL: 'error', PORT: '0', ...compiled, ...installedOptions, ...env },
       stdio: ['pipe', 'pipe', 'pipe'],
     })
@@ -149,14 +148,14 @@ describe('the package', () => {
   })
 
   it('[PKG60] leaves the one copy of graphql to the project that installs it', async () => {
-    const manifest = JSON.parse(await readFile(join(folder.path, 'node_modules/holdpoint/package.json'), 'utf8'))
+    const manifest = JSON.parse(await readFile(join(folder, 'node_modules/holdpoint/package.json'), 'utf8'))
     expect(manifest.dependencies).not.toHaveProperty('graphql')
     expect(manifest.peerDependencies.graphql).toMatch(/^\^16\./)
     expect(manifest.peerDependenciesMeta).not.toHaveProperty('graphql')
   })
 
   it('[PKG2] takes less than 200 MB when it is installed', async () => {
-    expect(await installedBytes(folder.path)).toBeLessThan(200_000_000)
+    expect(await installedBytes(folder)).toBeLessThan(200_000_000)
   })
 
   it('[PKG3] serves from an empty folder: database, console, tools in a sandbox, every model SDK', async () => {
@@ -205,7 +204,7 @@ describe('the package', () => {
 
   it.each(['start', 'attach'])('[PKG5] a program serves with `%s`, and after `stop` nothing is open', async (way) => {
     const database = await createTestDatabase()
-    await linkPackage('zod', folder.path).catch(() => {})
+    await linkPackage('zod', folder).catch(() => {})
     await writeFile(inFolder('program.js'), program)
     const { code, stdout, stderr } = await start(['program.js', way], { DATABASE_URL: database.url }).ended
     expect({ code, stderr }, stdout).toEqual({ code: 0, stderr: '' })
@@ -239,9 +238,9 @@ describe('the package', () => {
     expect(await readFile(inFolder('desk/.gitignore'), 'utf8')).toContain('.holdpoint')
     expect((await start([bin, 'init', 'desk']).ended).stderr).toContain('is not empty')
 
-    for (const name of ['zod', '@types/node', 'undici-types']) await linkPackage(name, folder.path).catch(() => {})
+    for (const name of ['zod', '@types/node', 'undici-types']) await linkPackage(name, folder).catch(() => {})
     const { path: compiler } = { path: join(import.meta.dirname, '../../node_modules/.bin/tsc') }
-    await run(compiler, ['-p', 'desk', '--preserveSymlinks'], { cwd: folder.path }).catch((error: unknown) => {
+    await run(compiler, ['-p', 'desk', '--preserveSymlinks'], { cwd: folder }).catch((error: unknown) => {
       throw new Error((error as { stdout: string }).stdout)
     })
 

@@ -12,13 +12,12 @@ import { startTestApp, type TestApp } from '../support/app.ts'
 import { secretKey, type FakeProvider } from '../support/fake-providers/fake-model.ts'
 import { startFakeGemini } from '../support/fake-providers/gemini.ts'
 import { talkTo, type Talk } from '../support/talk.ts'
-import { makeTemporaryFolder, type TemporaryFolder } from '../support/temporary-folder.ts'
+import { makeTemporaryFolder } from '../support/temporary-folder.ts'
 import { hostedFakes } from './speakers.ts'
 
 const starts = { ...hostedFakes, gemini: startFakeGemini }
 const names = Object.keys(starts) as (keyof typeof starts)[]
 const started = {} as Record<keyof typeof starts, FakeProvider>
-let folder: TemporaryFolder
 let app: TestApp
 let talk: Talk
 const echo = defineTool({
@@ -29,9 +28,8 @@ const echo = defineTool({
 })
 
 beforeAll(async () => {
-  folder = await makeTemporaryFolder()
   for (const name of names) started[name] = await starts[name]()
-  const path = join(folder.path, 'providers.yaml')
+  const path = join(await makeTemporaryFolder(), 'providers.yaml')
   await writeFile(
     path,
     `providers:
@@ -54,7 +52,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await app.stop()
   for (const name of names) await started[name].stop()
-  await folder.remove()
 })
 
 test.each(names)('[PRV51] %s answers, calls tools, gets its reasoning back, and is cancelled', async (name) => {

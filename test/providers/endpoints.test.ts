@@ -12,10 +12,10 @@ import { checkChat } from '../support/fake-providers/chat-check.ts'
 import { secretKey } from '../support/fake-providers/fake-model.ts'
 import { startFakeServer, type Exchange, type FakeServer } from '../support/fake-providers/fake-server.ts'
 import { talkTo } from '../support/talk.ts'
-import { makeTemporaryFolder, type TemporaryFolder } from '../support/temporary-folder.ts'
+import { makeTemporaryFolder } from '../support/temporary-folder.ts'
 import { aRequest, collect, itemsOf } from './speakers.ts'
 
-let folder: TemporaryFolder
+let folder: string
 let server: FakeServer
 /** Azure has the deployment and the API version in the address, and the key in a header of its own. */
 const azurePath = '/openai/deployments/local-model/chat/completions?api-version=2026-01-01'
@@ -28,13 +28,10 @@ beforeAll(async () => {
     )
   })
 })
-afterAll(async () => {
-  await server.stop()
-  await folder.remove()
-})
+afterAll(() => server.stop())
 
 async function file(text: string): Promise<string> {
-  const path = join(folder.path, `${Math.random()}.yaml`)
+  const path = join(folder, `${Math.random()}.yaml`)
   await writeFile(path, text)
   return path
 }

@@ -12,10 +12,9 @@ import { makeTemporaryFolder } from '../support/temporary-folder.ts'
 test('[SEC80] a secret in the log of a server is found: planted, sent by a client, or made by the server', async () => {
   const folder = await makeTemporaryFolder()
   const made = `hpt_${'0a'.repeat(32)}`
-  await writeFile(join(folder.path, '1.secrets'), 'hp_of-a-client\n')
-  await writeFile(join(folder.path, '2.log'), `fine\na hp_of-a-client b\n${made}\nPLANTED\nhp_of-another\n`)
-  expect(findLeaks(folder.path)).toEqual(['a hp_of-a-client b', made, 'PLANTED'])
-  await folder.remove()
+  await writeFile(join(folder, '1.secrets'), 'hp_of-a-client\n')
+  await writeFile(join(folder, '2.log'), `fine\na hp_of-a-client b\n${made}\nPLANTED\nhp_of-another\n`)
+  expect(findLeaks(folder)).toEqual(['a hp_of-a-client b', made, 'PLANTED'])
 })
 
 test("[SEC80] the log of a test's server and the keys of its clients are kept for the end of the test run", async () => {

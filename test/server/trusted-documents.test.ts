@@ -16,7 +16,7 @@ import { schema } from '../../src/graphql/schema.ts'
 import { createTrustedDocuments } from '../../src/server/trusted-documents.ts'
 import { openEventClient, openSocketClient } from '../client/ground.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
-import { makeTemporaryFolder, type TemporaryFolder } from '../support/temporary-folder.ts'
+import { makeTemporaryFolder } from '../support/temporary-folder.ts'
 
 const hashOf = (text: string, algorithm = 'sha256') => createHash(algorithm).update(text).digest('hex')
 const agents = 'query Agents { agents { totalCount } }'
@@ -25,7 +25,7 @@ const createAgent =
   'mutation New($name: String!) { createAgent(input: { name: $name, model: "demo/scripted" }) { agent { id } } }'
 const events = 'subscription Events($id: ID!) { runEvents(runId: $id) { ... on RunStatusChanged { status } } }'
 
-let folder: TemporaryFolder
+let folder: string
 let app: TestApp
 beforeAll(async () => {
   folder = await makeTemporaryFolder()
@@ -38,13 +38,10 @@ beforeAll(async () => {
   }
   app = await startTestApp({ env: { HOLDPOINT_TRUSTED_DOCUMENTS: write('documents.json', documents) } })
 })
-afterAll(async () => {
-  await app.stop()
-  await folder.remove()
-})
+afterAll(() => app.stop())
 
 function write(name: string, content: unknown): string {
-  const path = join(folder.path, name)
+  const path = join(folder, name)
   writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content))
   return path
 }
@@ -231,7 +228,7 @@ it('[CFG80] a file of trusted documents that cannot be used stops the start with
     )
   expect(refusalOf({ a: '{ agents' })).toMatch(/^HOLDPOINT_TRUSTED_DOCUMENTS: the document "a": Syntax Error: .*$/)
   expect(refusalOf({ a: '{ nothing }' })).toMatch(/the document "a": Cannot query field "nothing" on type "Query"\.$/)
-  expect(() => readConfig({ HOLDPOINT_TRUSTED_DOCUMENTS: join(folder.path, 'none.json') })).toThrow(
+  expect(() => readConfig({ HOLDPOINT_TRUSTED_DOCUMENTS: join(folder, 'none.json') })).toThrow(
     /^HOLDPOINT_TRUSTED_DOCUMENTS: the file cannot be read as JSON: ENOENT/,
   )
 })

@@ -14,12 +14,12 @@ import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../src/store/em
 import { findPostmaster } from '../../src/store/embedded/postmaster-file.ts'
 import { createLog } from '../../src/util/log.ts'
 import { StartError } from '../../src/util/start-error.ts'
-import { makeTemporaryFolder, type TemporaryFolder } from '../support/temporary-folder.ts'
+import { makeTemporaryFolder } from '../support/temporary-folder.ts'
 
 const log = createLog('error')
 const settings = { fsync: 'off' }
 
-let folder: TemporaryFolder
+let folder: string
 const started: EmbeddedPostgres[] = []
 const children: ChildProcess[] = []
 
@@ -27,10 +27,9 @@ async function makeFolder(): Promise<void> {
   folder = await makeTemporaryFolder()
 }
 
-async function removeFolder(): Promise<void> {
-  const left = await findPostmaster(join(folder.path, 'postgres'))
+async function killServer(): Promise<void> {
+  const left = await findPostmaster(join(folder, 'postgres'))
   if (left !== undefined) process.kill(left.pid, 'SIGKILL')
-  await folder.remove()
 }
 
 async function stopAll(): Promise<void> {
@@ -38,8 +37,8 @@ async function stopAll(): Promise<void> {
   await Promise.all(started.splice(0).map((postgres) => postgres.stop()))
 }
 
-async function start(dataDir = folder.path): Promise<EmbeddedPostgres> {
-  const postgres = await startEmbeddedPostgres({ dataDir, log, settings, outsideFolder: `${folder.path}/outside` })
+async function start(dataDir = folder): Promise<EmbeddedPostgres> {
+  const postgres = await startEmbeddedPostgres({ dataDir, log, settings, outsideFolder: `${folder}/outside` })
   started.push(postgres)
   return postgres
 }
@@ -56,7 +55,7 @@ async function query<T extends pg.QueryResultRow>(url: string, statement: string
 }
 
 async function startInOtherProcess(): Promise<{ child: ChildProcess; url: string; leave(): Promise<void> }> {
-  const child = spawn(process.execPath, ['test/support/embedded-user.ts', folder.path], {
+  const child = spawn(process.execPath, ['test/support/embedded-user.ts', folder], {
     stdio: ['pipe', 'pipe', 'inherit'],
   })
   children.push(child)
@@ -69,7 +68,7 @@ async function startInOtherProcess(): Promise<{ child: ChildProcess; url: string
   return { child, url, leave }
 }
 
-const postmaster = () => findPostmaster(join(folder.path, 'postgres'))
+const postmaster = () => findPostmaster(join(folder, 'postgres'))
 
 async function startError(dataDir?: string): Promise<string> {
   const error = await start(dataDir).catch((reason: unknown) => reason)
@@ -89,7 +88,7 @@ async function untilDefined<T>(look: () => Promise<T | undefined>): Promise<T> {
 describe('on one data folder', () => {
   beforeAll(makeFolder)
   afterEach(stopAll)
-  afterAll(removeFolder)
+  afterAll(killServer)
 
   test('[EMB1] the first start creates the database, the next finds the stored data, and a stop leaves no server', async () => {
     const first = await start()
@@ -112,7 +111,7 @@ describe('on one data folder', () => {
   })
 
   test('[EMB3] acknowledged commits are flushed to the disk unless a caller says otherwise', async () => {
-    const postgres = await startEmbeddedPostgres({ dataDir: folder.path, log })
+    const postgres = await startEmbeddedPostgres({ dataDir: folder, log })
     started.push(postgres)
     expect(await query(postgres.url, 'show fsync')).toEqual([{ fsync: 'on' }])
     expect(await query(postgres.url, 'show synchronous_commit')).toEqual([{ synchronous_commit: 'on' }])
@@ -145,7 +144,7 @@ describe('on one data folder', () => {
   }, 60_000)
 
   test('[EMB7] a server that dies is started again on the same port', async () => {
-    const postgres = await startEmbeddedPostgres({ dataDir: folder.path, log: createLog('silent'), settings })
+    const postgres = await startEmbeddedPostgres({ dataDir: folder, log: createLog('silent'), settings })
     started.push(postgres)
     const dead = (await postmaster())!
     process.kill(dead.pid, 'SIGKILL')
@@ -179,7 +178,7 @@ describe('on a fresh data folder', () => {
   beforeEach(makeFolder)
   afterEach(async () => {
     await stopAll()
-    await removeFolder()
+    await killServer()
   })
 
   test('[EMB5] processes that start at once on an empty folder share one server, and the last one to stop stops it', async () => {
@@ -198,7 +197,7 @@ describe('on a fresh data folder', () => {
     const older = '/usr/lib/postgresql/15/bin'
 
     test.runIf(existsSync(older))('is served by the binaries that fit it, also one that initdb made', async () => {
-      const cluster = join(folder.path, 'made-by-15')
+      const cluster = join(folder, 'made-by-15')
       await mkdir(cluster)
       const owner = isRoot() ? { uid: 65534, gid: 65534 } : {}
       if (isRoot()) execFileSync('chown', ['65534:65534', cluster])
@@ -212,8 +211,8 @@ describe('on a fresh data folder', () => {
     })
 
     test('is told in one line where nothing fits it', async () => {
-      await mkdir(join(folder.path, 'postgres'))
-      await writeFile(join(folder.path, 'postgres', 'PG_VERSION'), '9.6\n')
+      await mkdir(join(folder, 'postgres'))
+      await writeFile(join(folder, 'postgres', 'PG_VERSION'), '9.6\n')
       const message = await startError()
       expect(message).toContain('postgres was made by Postgres 9, which is not at hand')
       expect(message).toContain('install Postgres 9, set DATABASE_URL, or set HOLDPOINT_DATA_DIR')
@@ -222,7 +221,7 @@ describe('on a fresh data folder', () => {
 
   describe('[EMB11] a data folder that cannot be used fails the start with one line', () => {
     test('a file where the folder should be', async () => {
-      const file = join(folder.path, 'a-file')
+      const file = join(folder, 'a-file')
       await writeFile(file, '')
       expect(await startError(file)).toBe(
         `The data folder ${file} cannot be written (EEXIST): make it writable, or set HOLDPOINT_DATA_DIR to another folder.`,
@@ -230,14 +229,14 @@ describe('on a fresh data folder', () => {
     })
 
     test.runIf(!isRoot())('a folder without the right to write', async () => {
-      await chmod(folder.path, 0o555)
+      await chmod(folder, 0o555)
       expect(await startError()).toContain('cannot be written (EACCES)')
-      await chmod(folder.path, 0o755)
+      await chmod(folder, 0o755)
     })
 
     test('a folder that holds something else', async () => {
-      await mkdir(join(folder.path, 'postgres'))
-      await writeFile(join(folder.path, 'postgres', 'letter.txt'), 'Dear …')
+      await mkdir(join(folder, 'postgres'))
+      await writeFile(join(folder, 'postgres', 'letter.txt'), 'Dear …')
       expect(await startError()).toContain('Is there something else in that folder?')
     })
 
@@ -251,11 +250,11 @@ describe('on a fresh data folder', () => {
 
   describe.runIf(isRoot())('[EMB12] as root, below a folder that nobody else can enter', () => {
     test('the database is put outside, linked to, and found again, also after the folder was opened', async () => {
-      const closed = join(folder.path, 'closed')
+      const closed = join(folder, 'closed')
       await mkdir(closed, { mode: 0o700 })
       const dataDir = join(closed, '.holdpoint')
       const first = await start(dataDir)
-      expect(first.folder.startsWith(`${await realpath(folder.path)}/outside/closed-`)).toBe(true)
+      expect(first.folder.startsWith(`${await realpath(folder)}/outside/closed-`)).toBe(true)
       expect(await realpath(join(dataDir, 'postgres'))).toBe(first.folder)
       await query(first.url, 'create table kept as select 42 as answer')
       await first.stop()
@@ -265,7 +264,7 @@ describe('on a fresh data folder', () => {
     })
 
     test("an ordinary user's folder stays theirs", async () => {
-      const home = join(folder.path, 'home')
+      const home = join(folder, 'home')
       await mkdir(home, { mode: 0o700 })
       execFileSync('chown', ['65534:65534', home])
       const postgres = await start(join(home, '.holdpoint'))

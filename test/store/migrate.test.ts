@@ -12,25 +12,22 @@ import { openDatabase, type OpenDatabase } from '../../src/store/open-database.t
 import { createLog } from '../../src/util/log.ts'
 import { StartError } from '../../src/util/start-error.ts'
 import { createEmptyDatabase } from '../support/database.ts'
-import { makeTemporaryFolder, type TemporaryFolder } from '../support/temporary-folder.ts'
+import { makeTemporaryFolder } from '../support/temporary-folder.ts'
 
 const log = createLog('error')
 
 let database: OpenDatabase
-let folder: TemporaryFolder
+let folder: string
 beforeEach(async () => {
   database = await createEmptyDatabase()
   folder = await makeTemporaryFolder()
 })
-afterEach(async () => {
-  await database.close()
-  await folder.remove()
-})
+afterEach(() => database.close())
 
 async function migrateWith(files: Record<string, string>): Promise<string[]> {
-  await mkdir(folder.path, { recursive: true })
-  for (const [name, text] of Object.entries(files)) await writeFile(join(folder.path, name), text)
-  return migrate(database.db, pathToFileURL(`${folder.path}/`))
+  await mkdir(folder, { recursive: true })
+  for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text)
+  return migrate(database.db, pathToFileURL(`${folder}/`))
 }
 
 const creating = (table: string) => `export async function up(db) { await db.schema.createTable('${table}').execute() }`

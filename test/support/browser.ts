@@ -25,26 +25,19 @@ async function openPackagedChromium(): Promise<TestBrowser | undefined> {
   const home = await makeTemporaryFolder()
   try {
     const folder = await unpackedChromium()
-    await writeFile(join(home.path, 'fonts.conf'), fontsConf(folder, home.path))
+    await writeFile(join(home, 'fonts.conf'), fontsConf(folder, home))
     const env = {
       ...process.env,
       LD_LIBRARY_PATH: join(folder, 'al2023', 'lib'),
-      FONTCONFIG_FILE: join(home.path, 'fonts.conf'),
-      HOME: home.path,
+      FONTCONFIG_FILE: join(home, 'fonts.conf'),
+      HOME: home,
     }
     // The package's recommended arguments turn off web security, which a test must not do.
     // Without what no test looks at: a process for the graphics card, and a renderer for each page of one server.
     const args = ['--no-sandbox', '--disable-gpu', '--in-process-gpu', '--process-per-site', '--no-zygote']
     const browser = await chromium.launch({ executablePath: join(folder, 'chromium'), headless: true, args, env })
-    return {
-      browser,
-      async close() {
-        await browser.close()
-        await home.remove()
-      },
-    }
+    return { browser, close: () => browser.close() }
   } catch (error) {
-    await home.remove()
     console.warn(`There is no browser to test with: ${String(error)}`)
     return undefined
   }

@@ -1,11 +1,12 @@
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { createServer, type AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import { inject, onTestFinished } from 'vitest'
+
+import { makeTemporaryFolder } from './temporary-folder.ts'
 
 const program = '/usr/sbin/pgbouncer'
 
@@ -15,7 +16,7 @@ export const havePgBouncer = existsSync(program)
 /** Starts a PgBouncer in front of the tests' Postgres, until the test has finished. Resolves with its address. */
 export async function startPgBouncer(mode: 'session' | 'transaction' | 'statement'): Promise<string> {
   const { hostname, port, username, password, pathname } = new URL(inject('postgres').url)
-  const folder = await mkdtemp(join(tmpdir(), 'pgbouncer-'))
+  const folder = await makeTemporaryFolder()
   const listenPort = await freePort()
   const settings = join(folder, 'pgbouncer.ini')
   await writeFile(
@@ -31,14 +32,10 @@ pool_mode = ${mode}
 ignore_startup_parameters = extra_float_digits,idle_in_transaction_session_timeout
 `,
   )
-  await chmod(folder, 0o755)
   // It refuses to run as root.
   const user = process.getuid?.() === 0 ? ['-u', 'nobody'] : []
   const child = spawn(program, [...user, settings], { stdio: ['ignore', 'ignore', 'pipe'] })
-  onTestFinished(async () => {
-    child.kill('SIGKILL')
-    await rm(folder, { recursive: true })
-  })
+  onTestFinished(() => void child.kill('SIGKILL'))
   await new Promise<void>((resolve, reject) => {
     let written = ''
     child.stderr.on('data', (data) => {

@@ -224,11 +224,11 @@ describe('tools in code', () => {
   test('[COD3] a tool that cannot be loaded or registered stops the start with one line', async () => {
     const folder = await makeTemporaryFolder()
     const module = async (text: string) => {
-      const file = join(folder.path, `${Math.random()}.mjs`)
+      const file = join(folder, `${Math.random()}.mjs`)
       await writeFile(file, text)
       return file
     }
-    await expect(loadTools(join(folder.path, 'nothing'))).rejects.toThrow(/neither a module nor a folder/)
+    await expect(loadTools(join(folder, 'nothing'))).rejects.toThrow(/neither a module nor a folder/)
     await expect(loadTools(await module('export const a = 1'))).rejects.toThrow(/exports no tool/)
     await expect(loadTools(await module('throw new Error("boom")'))).rejects.toThrow(/cannot be loaded: boom/)
     const tool = { name: 'a', description: '', parameters: { type: 'object' }, run: () => 1 }
@@ -237,7 +237,6 @@ describe('tools in code', () => {
     expect(() => checkTools([{ ...tool, name: 'memory_insert' }])).toThrow(/two tools named memory_insert/)
     expect(() => checkTools([{ ...tool, parameters: { type: 'objekt' } }])).toThrow(/not a JSON Schema/)
     expect(() => checkTools([{ ...tool, parameters: {} }])).toThrow(/"type": "object"/)
-    await folder.remove()
   })
 })
 

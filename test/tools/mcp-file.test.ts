@@ -8,10 +8,10 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { readConfig } from '../../src/config.ts'
 import { startGround, type Ground } from '../approvals/ground.ts'
-import { makeTemporaryFolder, type TemporaryFolder } from '../support/temporary-folder.ts'
+import { makeTemporaryFolder } from '../support/temporary-folder.ts'
 import { startMcpServer, type TestMcpServer } from './mcp-server.ts'
 
-let folder: TemporaryFolder
+let folder: string
 let remote: TestMcpServer
 let ground: Ground
 let path: string
@@ -41,7 +41,7 @@ function authorize(request: IncomingMessage, response: ServerResponse): boolean 
 }
 
 const file = async (contents: string) => {
-  const name = join(folder.path, `${Math.random()}.yaml`)
+  const name = join(folder, `${Math.random()}.yaml`)
   await writeFile(name, contents)
   return name
 }
@@ -83,7 +83,6 @@ afterAll(async () => {
   ground.check()
   await ground.app.stop()
   await remote.stop()
-  await folder.remove()
 })
 
 const servers = async () => {

@@ -19,7 +19,7 @@ export async function startFakeGemini(): Promise<FakeProvider> {
   const server = await startFakeServer((request) => checkGemini(request, issued), list)
   // It is not built in, so a providers file names its address.
   const folder = await makeTemporaryFolder()
-  const path = join(folder.path, 'providers.json')
+  const path = join(folder, 'providers.json')
   await writeFile(path, JSON.stringify({ providers: { gemini: { baseUrl: server.url } } }))
   return {
     name: 'gemini',
@@ -30,10 +30,7 @@ export async function startFakeGemini(): Promise<FakeProvider> {
     usage,
     nextCall: async () => openCall(await server.next(), issued),
     refused: server.refused,
-    async stop() {
-      await server.stop()
-      await folder.remove()
-    },
+    stop: () => server.stop(),
   }
 }
 
