@@ -25,7 +25,7 @@ async function openPackagedChromium(): Promise<TestBrowser | undefined> {
   const home = await makeTemporaryFolder()
   try {
     const folder = await unpackedChromium()
-    await writeFile(join(home, 'fonts.conf'), fontsConf(folder, home))
+    await writeFile(join(home, 'fonts.conf'), fontsConf(folder))
     const env = {
       ...process.env,
       LD_LIBRARY_PATH: join(folder, 'al2023', 'lib'),
@@ -82,13 +82,13 @@ async function unpackInto(folder: string): Promise<void> {
 }
 
 /** Chromium crashes if a font family has no match, so the packaged font replaces every missing one. */
-function fontsConf(folder: string, home: string): string {
+function fontsConf(folder: string): string {
   return `<?xml version="1.0"?>
 <!DOCTYPE fontconfig SYSTEM "fonts.dtd">
 <fontconfig>
   <dir>${join(folder, 'fonts')}</dir>
   <dir>/usr/share/fonts</dir>
-  <cachedir>${join(home, 'font-cache')}</cachedir>
+  <cachedir>${join(folder, 'font-cache')}</cachedir>
   <match target="pattern"><edit name="family" mode="append_last"><string>Open Sans</string></edit></match>
 </fontconfig>
 `

@@ -23,7 +23,7 @@ async function cloneDatabase(template: string): Promise<OpenDatabase> {
   const name = `test_${randomUUID().replaceAll('-', '')}`
   // Copies the files. The default would also write every page of them to the WAL.
   await administer(`create database ${name} template ${template} strategy file_copy`)
-  return openDatabase(inject('postgres').url.replace(/[^/]+$/, name), { log: createLog('error') })
+  return openDatabase(inject('postgres').url.replace(/[^/]+$/, name), { log: createLog('error'), poolSize: 5 })
 }
 
 async function administer(statement: string): Promise<void> {
