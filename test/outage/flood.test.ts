@@ -33,14 +33,13 @@ test('[QUO63] a key that floods the server is refused without a statement, and a
   })
   const url = await server.ready()
   const quiet = createGraphQLClient(url, { authorization: `Bearer ${await createKey(database, 'quiet')}` })
-  const { runId, text } = await startRun(quiet)
-
   const began = performance.now()
   const flood = await startFlood(createGraphQLClient(url, { authorization: `Bearer ${flooding}` }))
   await expect.poll(() => flood.refused('HTTP')).toBeGreaterThan(100)
+  const { runId, text } = await startRun(quiet)
   const read = readRun(quiet, runId)
   const answers: GraphQLResult[] = []
-  for (let count = 0; count < 3; count += 1)
+  for (let count = 0; count < 2; count += 1)
     for (const ask of Object.values(transports)) answers.push(await ask(quiet, { query }))
   expect(answers).toEqual(
     answers.map(() => expect.objectContaining({ data: { agents: { nodes: [{ id: expect.any(String) }] } } })),
@@ -58,7 +57,7 @@ test('[QUO63] a key that floods the server is refused without a statement, and a
   expect(flood.refused('HTTP') + flood.refused('WebSocket')).toBeGreaterThan(flood.served())
 
   const strangers = await Promise.all(
-    Array.from({ length: 200 }, (_, index) =>
+    Array.from({ length: 50 }, (_, index) =>
       createGraphQLClient(url, { authorization: `Bearer hp_made_up_${index}` }).request(query),
     ),
   )
@@ -74,13 +73,13 @@ async function createKey(database: OpenDatabase, keyName: string): Promise<strin
   return (await manageKeys(database, { ...command, scopes: ['READ', 'RUN', 'MANAGE'] })).at(-1)!
 }
 
-/** A run that takes some seconds. */
+/** A run that takes a second or two. */
 async function startRun(client: GraphQLClient): Promise<{ readonly runId: string; readonly text: string }> {
   const { createAgent } = await client.data(
     'mutation ($input: CreateAgentInput!) { createAgent(input: $input) { agent { id } } }',
     { input: { name: 'a', model: 'demo/scripted', includeBaseTools: false } },
   )
-  const text = `slow 50\nsay ${'word '.repeat(60).trim()}`
+  const text = `slow 50\nsay ${'word '.repeat(30).trim()}`
   const { sendMessage } = await client.data(
     'mutation ($input: SendMessageInput!) { sendMessage(input: $input) { ... on SendMessageSuccess { run { id } } } }',
     { input: { to: { agentId: createAgent.agent.id }, messages: [{ text }] } },
@@ -110,7 +109,7 @@ async function startFlood(client: GraphQLClient) {
   const ask = async (transport: string, send: () => Promise<GraphQLResult>) => {
     while (!isOver) answers.push({ transport, code: (await send()).errors?.[0]!.extensions.code })
   }
-  const asking = Array.from({ length: 10 }, () => [
+  const asking = Array.from({ length: 4 }, () => [
     ask('HTTP', () => client.request(query)),
     ask('WebSocket', () => socket.request(query)),
   ]).flat()

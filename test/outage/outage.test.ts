@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import {
@@ -5,6 +7,7 @@ import {
   createAgent,
   expectNothingLost,
   hasRefusedAll,
+  longMs,
   startOutageGround,
   startWaiting,
   submitApprovals,
@@ -12,10 +15,11 @@ import {
 } from './ground.ts'
 import { OutageLoad } from './load.ts'
 
-/** How long the database is unavailable. `npm run test:outage` sets 30 s. */
-const awayMs = Number(process.env['HOLDPOINT_OUTAGE_MS'] ?? 2_000)
+/** How long the database is unavailable at least. */
+const awayMs = longMs ?? 1_000
+const silentMs = longMs ?? 0
 /** Conversations of each server. */
-const conversations = Number(process.env['HOLDPOINT_CLIENTS'] ?? 2)
+const conversations = Number(process.env['HOLDPOINT_CLIENTS'] ?? 1)
 
 let ground: OutageGround
 beforeAll(async () => {
@@ -31,7 +35,7 @@ test(
     const load = new OutageLoad(clients)
     const agentId = await createAgent(load, clients[0]!)
     const waiting = await Promise.all(clients.map((client) => startWaiting(client, agentId)))
-    for (let count = 0; count < conversations; count += 1) load.talk(agentId, 40)
+    for (let count = 0; count < conversations; count += 1) load.talk(agentId, 20)
     load.ask()
     // In the middle of an answer, with another run behind it.
     const inAnAnswer = () => load.followed.filter(({ reader }) => reader.live.size > 0).length
@@ -82,6 +86,51 @@ test('[QUO81] an outage is not the death of a worker: a run that several outages
   await following
   expect([reader.end, load.faults]).toEqual(['COMPLETED', []])
 })
+
+test(
+  '[QUO62] while the network to the database is silent everyone is told to try again, and afterwards no run or token is lost or doubled',
+  { timeout: 300_000 + 4 * silentMs },
+  async () => {
+    const { proxy, servers, clients } = ground
+    const load = new OutageLoad(clients)
+    const agentId = await createAgent(load, clients[0]!)
+    const waiting = await Promise.all(clients.map((client) => startWaiting(client, agentId)))
+    load.talk(agentId, 20)
+    load.ask()
+    const inAnAnswer = () => load.followed.filter(({ reader }) => reader.live.size > 0).length
+    await expect.poll(inAnAnswer).toBeGreaterThanOrEqual(1)
+
+    const written = servers.map((server) => server.stderr().length)
+    proxy.silence()
+    const silent = sleep(silentMs)
+    const decided = waiting.map(({ client, input }) => load.persist(client, submitApprovals, input))
+    const haveLostTheirLock = () =>
+      servers.every((server, index) => server.stderr().includes('the worker lost its lock', written[index]))
+    await expect.poll(() => hasRefusedAll(load) && haveLostTheirLock(), { timeout: 120_000 }).toBe(true)
+    await silent
+    proxy.restore()
+
+    await Promise.all(decided)
+    const ended = load.followed.length
+    const newEnds = () => load.followed.slice(ended).filter(({ reader }) => reader.end).length
+    await expect.poll(newEnds, { timeout: 60_000 }).toBeGreaterThan(1)
+    await load.stop()
+    await expectNothingLost(
+      load,
+      clients[0]!,
+      waiting.map(({ input }) => input.runId),
+    )
+    expect(servers.flatMap(badLines)).toEqual([])
+    // An outage is not the death of a worker.
+    expect(servers.map((server) => server.stderr()).join()).not.toContain('a worker died')
+
+    // A server that is stopped while the network is silent ends nevertheless.
+    proxy.silence()
+    servers[0]!.child.kill('SIGTERM')
+    expect(await servers[0]!.ended).toEqual({ code: 0, signal: null })
+    expect(servers[1]!.child.exitCode).toBe(null)
+  },
+)
 
 function report(load: OutageLoad, during: OutageLoad['answered']): void {
   const times = during.filter(({ code }) => code !== undefined).map(({ ms }) => ms)
