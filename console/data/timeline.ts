@@ -65,10 +65,10 @@ export function timeOf(kind: BarKind, bars: readonly Bar[]): number {
   return sum
 }
 
-/** Round distances for the marks of an axis, about five of them. */
+/** Round distances for the marks of an axis, about five of them. The last leaves room for its label. */
 export function marksOf(length: number): number[] {
   const rough = length / 5
   const power = 10 ** Math.floor(Math.log10(Math.max(rough, 1)))
   const step = [1, 2, 5, 10].map((factor) => factor * power).find((one) => one >= rough) ?? power
-  return Array.from({ length: Math.floor(length / step) + 1 }, (_, index) => index * step)
+  return Array.from({ length: Math.floor((0.85 * length) / step) + 1 }, (_, index) => index * step)
 }

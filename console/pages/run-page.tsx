@@ -1,4 +1,4 @@
-import type { ReactNode } from 'react'
+import { useEffect, useMemo, useState, type ReactNode } from 'react'
 import { Link } from 'wouter'
 
 import { RetryRun, CancelRun } from '../../client/documents.ts'
@@ -9,6 +9,7 @@ import { RunPage as RunPageQuery, type RunPageData } from '../data/documents.ts'
 import { count, words } from '../data/format.ts'
 import { Refused, useAction } from '../data/use-action.ts'
 import { useQuery } from '../data/use-query.ts'
+import { useThrottled } from '../data/use-throttled.ts'
 import { Button } from '../parts/button.tsx'
 import { Cost } from '../parts/cost.tsx'
 import { Fact } from '../parts/fact.tsx'
@@ -26,7 +27,14 @@ import { NotFoundPage } from './not-found-page.tsx'
 export function RunPage({ id }: { readonly id: string }): ReactNode {
   const client = useClient()
   const { events } = useRun(id)
-  const { data, error } = useQuery(RunPageQuery, { id }, events.length)
+  // The longer the run, the more there is to load again.
+  const [pauseMs, setPause] = useState(0)
+  const { data, error } = useQuery(RunPageQuery, { id }, useThrottled(events.length, pauseMs))
+  const stepCount = data?.run?.steps.length ?? 0
+  useEffect(() => setPause(5 * stepCount), [stepCount])
+  // A step that was started again is known from the events alone.
+  const restarts = events.filter((event) => event.__typename === 'StepRestarted')
+  const attempts = useMemo(() => new Map(restarts.map(({ stepId, attempt }) => [stepId, attempt])), [restarts.length])
   const retry = useAction(async () => {
     const { retryRun } = await client.request(RetryRun, { input: { runId: id } })
     if (retryRun && 'message' in retryRun) throw new Refused(retryRun.message)
@@ -111,7 +119,7 @@ export function RunPage({ id }: { readonly id: string }): ReactNode {
           ))}
         </p>
       )}
-      <Timeline run={run} events={events} />
+      <Timeline run={run} attempts={attempts} />
       <Replay events={events} />
       <EventLog events={events} />
     </Page>

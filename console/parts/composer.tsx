@@ -1,4 +1,4 @@
-import { useRef, useState, type KeyboardEvent, type ReactNode } from 'react'
+import { useEffect, useRef, useState, type ClipboardEvent, type KeyboardEvent, type ReactNode } from 'react'
 
 import type { WhenBusy } from '../../client/schema-types.ts'
 import type { Conversation } from '../../react/use-conversation.ts'
@@ -28,6 +28,14 @@ export function Composer({ conversationId, conversation, onSend }: ComposerProps
     if (result.__typename !== 'CancelRunSuccess') throw new Refused(result.message)
   })
 
+  // A message that could not be sent is written here again after a reload, which would lose it.
+  const failed = conversation.drafts.filter(({ state }) => state === 'FAILED').map((draft) => draft.text)
+  const [unsent, setUnsent] = useKept<readonly string[]>(`unsent.${conversationId}`)
+  useEffect(() => {
+    if (unsent && failed.length === 0) setText([...unsent, text].filter(Boolean).join('\n\n'))
+  }, [])
+  useEffect(() => setUnsent(failed.length > 0 ? failed : undefined), [failed.join()])
+
   // A message must not leave without a file that is still on its way.
   const canSend = (text.trim() !== '' || uploads.ready.length > 0) && !uploads.isBusy
 
@@ -41,6 +49,14 @@ export function Composer({ conversationId, conversation, onSend }: ComposerProps
     if (area.current) area.current.style.height = ''
     conversation.send(message, { whenBusy, files }).catch(() => {})
     onSend()
+  }
+
+  function pasted(event: ClipboardEvent): void {
+    const { files, types } = event.clipboardData
+    // A picture of the copied text comes with it from word processors. The name of a copied file comes with that.
+    if (files.length === 0 || (types.includes('text/plain') && types.includes('text/html'))) return
+    event.preventDefault()
+    uploads.add(files)
   }
 
   function pressed(event: KeyboardEvent): void {
@@ -92,7 +108,7 @@ export function Composer({ conversationId, conversation, onSend }: ComposerProps
             event.target.style.height = `${Math.min(event.target.scrollHeight, 240)}px`
           }}
           onKeyDown={pressed}
-          onPaste={(event) => event.clipboardData.files.length > 0 && uploads.add(event.clipboardData.files)}
+          onPaste={pasted}
         />
         {isActive && (
           <Button icon="stop" isBusy={cancel.isBusy} onClick={() => cancel.run()}>

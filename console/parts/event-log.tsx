@@ -21,8 +21,8 @@ export function EventLog({ events }: { readonly events: readonly RunEventFields[
         <span className="quiet">{count(events.length)} stored</span>
       </header>
       <div ref={box} className="events" tabIndex={0} role="group" aria-label="Event log">
-        <Virtualizer as={ListColumn} scrollRef={box} keepMounted={used}>
-          {events.map((event, index) => (
+        <Virtualizer as={ListColumn} scrollRef={box} data={events} keepMounted={used}>
+          {(event, index) => (
             <div
               className="event"
               key={event.cursor}
@@ -41,7 +41,7 @@ export function EventLog({ events }: { readonly events: readonly RunEventFields[
                 <JsonView value={event} />
               </Folded>
             </div>
-          ))}
+          )}
         </Virtualizer>
       </div>
     </section>

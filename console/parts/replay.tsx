@@ -1,11 +1,16 @@
-import { useEffect, useMemo, useRef, useState, type ReactNode } from 'react'
+import { useEffect, useRef, useState, type ReactNode } from 'react'
+import { Virtualizer } from 'virtua'
 
 import type { RunEventFields } from '../../client/documents.ts'
-import { createTranscript } from '../../client/transcript.ts'
 import { duration, words } from '../data/format.ts'
+import { useTranscriptAt } from '../data/use-transcript-at.ts'
 import { Button } from './button.tsx'
 import { Entry } from './entry.tsx'
+import { ListColumn } from './list-column.tsx'
 import { Status } from './status.tsx'
+
+/** How many of the newest entries are always in the document. Of the others, only those in view are. */
+const newest = 20
 
 /** The run as a reader saw it at any moment, made only from its stored events. */
 export function Replay({ events }: { readonly events: readonly RunEventFields[] }): ReactNode {
@@ -13,11 +18,7 @@ export function Replay({ events }: { readonly events: readonly RunEventFields[] 
   const [isPlaying, setPlaying] = useState(false)
   const box = useRef<HTMLDivElement>(null)
   const position = Math.min(chosen ?? events.length, events.length)
-  const state = useMemo(() => {
-    const transcript = createTranscript()
-    for (const event of events.slice(0, position)) transcript.apply(event)
-    return transcript.state
-  }, [events, position])
+  const state = useTranscriptAt(events, position)
   const current = events[position - 1]
   const first = events[0]
 
@@ -75,9 +76,14 @@ export function Replay({ events }: { readonly events: readonly RunEventFields[] 
       />
       <div className="replay" ref={box} tabIndex={0} role="group" aria-label="The run at this moment">
         {state.entries.length === 0 && <p className="quiet">Nothing was visible yet.</p>}
-        {state.entries.map((entry) => (
-          <Entry key={entry.id} entry={entry} isReplay />
-        ))}
+        <Virtualizer
+          as={ListColumn}
+          scrollRef={box}
+          data={state.entries}
+          keepMounted={state.entries.map((_, index) => index).slice(-newest)}
+        >
+          {(entry) => <Entry key={entry.id} entry={entry} isReplay />}
+        </Virtualizer>
       </div>
     </section>
   )

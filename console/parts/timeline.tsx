@@ -1,6 +1,5 @@
-import type { ReactNode } from 'react'
+import { memo, type ReactNode } from 'react'
 
-import type { RunEventFields } from '../../client/documents.ts'
 import type { RunPageData } from '../data/documents.ts'
 import { duration } from '../data/format.ts'
 import { lanesOf, marksOf, timeOf, type Bar } from '../data/timeline.ts'
@@ -21,13 +20,13 @@ const legend = [
 
 interface TimelineProps {
   readonly run: Run
-  /** What is stored of the run: a step that was started again is known from here alone. */
-  readonly events: readonly RunEventFields[]
+  /** Which attempt was the last one, by the id of a step that was started again. */
+  readonly attempts: ReadonlyMap<string, number>
 }
 
 /** The steps of a run on one time axis. Each opens to show what the model was sent and what came back. */
-export function Timeline({ run, events }: TimelineProps): ReactNode {
-  const now = useNow(1_000)
+export const Timeline = memo(function Timeline({ run, attempts }: TimelineProps): ReactNode {
+  const now = useNow(run.finishedAt ? null : 1_000)
   const start = Date.parse(run.createdAt)
   const end = Math.max(run.finishedAt ? Date.parse(run.finishedAt) : now, start + 1)
   const lanes = lanesOf(run.steps, now)
@@ -39,9 +38,6 @@ export function Timeline({ run, events }: TimelineProps): ReactNode {
   }
   const bars = [queued, ...lanes.flatMap((lane) => lane.bars)]
   const span = { start, end }
-  const attempts = new Map(
-    events.flatMap((event) => (event.__typename === 'StepRestarted' ? [[event.stepId, event.attempt]] : [])),
-  )
   return (
     <section className="panel timeline" aria-label="Timeline">
       <header>
@@ -79,4 +75,4 @@ export function Timeline({ run, events }: TimelineProps): ReactNode {
       </ol>
     </section>
   )
-}
+})

@@ -473,6 +473,39 @@ describe.skipIf(!ground)('the console in a browser', () => {
     expect(moments).toEqual(expect.arrayContaining(['none', 'Pending', 'Succeeded']))
   })
 
+  test('[CON90] the page of a long run has few elements, its slider works with the keyboard, and an opened event stays open', async () => {
+    await addTool('note', false)
+    const agent = await talk.createAgent({ model: gatedHandle, tools: ['note'] })
+    const page = await openTab(`${origin}/runs/${await talk.start(agent, 'go')}`)
+    for (let step = 0; step < 40; step++) {
+      const call = await model.nextCall()
+      call.say(`Step ${step}.`)
+      call.call('note', { to: 'x' })
+      call.finish()
+    }
+    const last = await model.nextCall()
+    last.say('All noted.')
+    last.finish()
+    const seen = page.getByRole('group', { name: 'The run at this moment' })
+    await seen.getByText('All noted.').waitFor()
+    expect(await seen.getByRole('article').count()).toBeLessThan(60)
+    const slider = page.getByRole('slider', { name: 'Replay' })
+    await slider.press('Home')
+    await seen.getByText('Nothing was visible yet.').waitFor()
+    await slider.press('End')
+    await seen.getByText('All noted.').waitFor()
+
+    const log = page.getByRole('group', { name: 'Event log' })
+    await log.getByText('MessageAdded').first().click()
+    const opened = log.getByText('"__typename": "UserMessage"')
+    await opened.waitFor()
+    for (const top of [1e6, 0]) {
+      await log.evaluate((box, to) => (box.scrollTop = to), top)
+      await log.getByText(top > 0 ? 'run completed' : 'run queued').waitFor()
+    }
+    expect(await opened.isVisible()).toBe(true)
+  })
+
   test('[CON13] a person edits a message, answers again, pages between the versions, takes a waiting message back, and clears and archives the conversation', async () => {
     const agent = await talk.createAgent({ model: 'demo/scripted', name: 'Brancher' })
     const [page, other] = await Promise.all([
