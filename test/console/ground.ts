@@ -84,7 +84,9 @@ export async function seriousFaults(page: Page, rules?: readonly string[]): Prom
   // Half a megabyte, which is sent and parsed once for a document.
   if (!(await page.evaluate('"axe" in window'))) await page.evaluate(axe.source)
   const options = { resultTypes: ['violations'], preload: false, ...(rules && { runOnly: rules }) }
-  const { violations } = (await page.evaluate(`axe.run(${JSON.stringify(options)})`)) as axe.AxeResults
+  // What axe found right is left in the page.
+  const run = `axe.run(${JSON.stringify(options)}).then(({ violations }) => violations)`
+  const violations = (await page.evaluate(run)) as axe.AxeResults['violations']
   return violations
     .filter(({ impact }) => impact === 'serious' || impact === 'critical')
     .flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary ?? ''}`))

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 
 import { chromium, type Browser } from 'playwright-core'
 
+import { findMemory } from './memory.ts'
 import { makeTemporaryFolder } from './temporary-folder.ts'
 
 export interface TestBrowser {
@@ -35,7 +36,10 @@ async function openPackagedChromium(): Promise<TestBrowser | undefined> {
     // The package's recommended arguments turn off web security, which a test must not do.
     // Without what no test looks at: a process for the graphics card, and a renderer for each page of one server.
     const args = ['--no-sandbox', '--disable-gpu', '--in-process-gpu', '--process-per-site', '--no-zygote']
-    const browser = await chromium.launch({ executablePath: join(folder, 'chromium'), headless: true, args, env })
+    // Playwright lets it share memory through files on disk, because there may be little.
+    const ignoreDefaultArgs = (await findMemory()) === undefined ? [] : ['--disable-dev-shm-usage']
+    const executablePath = join(folder, 'chromium')
+    const browser = await chromium.launch({ executablePath, headless: true, args, ignoreDefaultArgs, env })
     return { browser, close: () => browser.close() }
   } catch (error) {
     console.warn(`There is no browser to test with: ${String(error)}`)

@@ -1,4 +1,4 @@
-import { mkdir, statfs } from 'node:fs/promises'
+import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 
 import type { TestProject } from 'vitest/node'
@@ -9,6 +9,7 @@ import { openDatabase } from '../../src/store/open-database.ts'
 import { createLog } from '../../src/util/log.ts'
 import { buildPrograms, type Programs } from './programs.ts'
 import { findLeaks } from './kept-output.ts'
+import { findMemory } from './memory.ts'
 import { openTemporaryFolder } from './temporary-folder.ts'
 
 declare module 'vitest' {
@@ -35,6 +36,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
       full_page_writes: 'off',
       synchronous_commit: 'off',
       max_connections: '400',
+      // Two hundred databases would be looked at once a minute.
+      autovacuum_naptime: '1h',
       shared_preload_libraries: 'pg_stat_statements',
       'pg_stat_statements.track': 'all',
     },
@@ -71,15 +74,4 @@ async function createTemplate(url: string): Promise<void> {
   const database = await openDatabase(url.replace(/[^/]+$/, template), { log })
   await prepareDatabase(database, { log })
   await database.close()
-}
-
-/** The tests' two hundred databases take 1 GB. */
-const enoughBytes = 4 * 2 ** 30
-
-/** A folder in memory with enough space. Creating a database there takes a tenth of the time. */
-async function findMemory(): Promise<string | undefined> {
-  const folder = '/dev/shm'
-  const space = await statfs(folder).catch(() => undefined)
-  const free = space === undefined ? 0 : space.bavail * space.bsize
-  return Math.min(free, process.availableMemory()) < enoughBytes ? undefined : folder
 }
