@@ -9,7 +9,6 @@ import { openDatabase } from '../../src/store/open-database.ts'
 import { createLog } from '../../src/util/log.ts'
 import { buildPrograms, type Programs } from './programs.ts'
 import { findLeaks } from './kept-output.ts'
-import { findMemory } from './memory.ts'
 import { openTemporaryFolder } from './temporary-folder.ts'
 
 declare module 'vitest' {
@@ -26,10 +25,8 @@ const log = createLog('warn')
 /** One Postgres for the whole test run, thrown away at its end. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const temporary = await openTemporaryFolder()
-  const memory = await findMemory()
-  const cluster = memory === undefined ? temporary : await openTemporaryFolder(memory)
   const postgres = await startEmbeddedPostgres({
-    dataDir: join(cluster.path, 'cluster'),
+    dataDir: join(temporary.path, 'cluster'),
     log,
     settings: {
       fsync: 'off',
@@ -47,8 +44,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const teardown = async () => {
     await postgres.stop()
     const leaks = findLeaks(output)
-    await cluster.remove()
-    if (cluster !== temporary) await temporary.remove()
+    await temporary.remove()
     if (leaks.length === 0) return
     // Vitest logs an error of the teardown, but would still end with 0.
     process.exitCode = 1

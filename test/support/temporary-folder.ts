@@ -4,6 +4,9 @@ import { join } from 'node:path'
 
 import { inject } from 'vitest'
 
+import { isAlive } from '../../src/store/embedded/postmaster-file.ts'
+import { findMemory } from './memory.ts'
+
 declare module 'vitest' {
   interface ProvidedContext {
     /** Contains all temporary folders of the test run. */
@@ -19,9 +22,16 @@ export function makeTemporaryFolder(): Promise<string> {
   return makeFolder(inject('temporaryFolder'))
 }
 
-/** Creates the folder of all temporary folders. */
-export async function openTemporaryFolder(parent = tmpdir()): Promise<{ path: string; remove(): Promise<void> }> {
-  const path = await makeFolder(await realpath(parent))
+/** Creates the folder of all temporary folders, and removes those of runs that were killed. */
+export async function openTemporaryFolder(): Promise<{ path: string; remove(): Promise<void> }> {
+  const parent = (await findMemory()) ?? (await realpath(tmpdir()))
+  for (const name of await readdir(parent)) {
+    const maker = /^holdpoint-test-(\d+)-/.exec(name)?.[1]
+    if (maker === undefined || isAlive(Number(maker))) continue
+    // A Postgres that still runs there ends when it finds its files gone. Those of another account stay.
+    await rm(join(parent, name), { recursive: true }).catch(() => {})
+  }
+  const path = await makeFolder(parent)
   return {
     path,
     async remove() {
@@ -37,7 +47,7 @@ export async function openTemporaryFolder(parent = tmpdir()): Promise<{ path: st
 
 /** Every account may enter it, which Postgres needs when root runs the tests. */
 async function makeFolder(parent: string): Promise<string> {
-  const path = await mkdtemp(join(parent, 'holdpoint-test-'))
+  const path = await mkdtemp(join(parent, `holdpoint-test-${process.pid}-`))
   await chmod(path, 0o755)
   return path
 }
