@@ -95,6 +95,7 @@ export function ConversationPage({ id }: { readonly id: string }): ReactNode {
         )}
         <TurnsProvider value={turns}>
           <ConversationLog
+            conversationId={id}
             conversation={conversation}
             sentCount={sentCount}
             empty={<Suggestions agent={agent} onChoose={choose.run} />}

@@ -22,6 +22,7 @@ const aroundView = 3_000
 const newest = 50
 
 interface ConversationLogProps {
+  readonly conversationId: string
   readonly conversation: Conversation
   /** How many messages the person has sent here. Whoever sends one wants to see it and what follows. */
   readonly sentCount: number
@@ -34,7 +35,8 @@ interface ConversationLogProps {
  * The entries of a conversation. Old ones are in the document only near the view. It opens at the end, stays there
  * while new text arrives if the reader is there too, and loads older messages when the reader scrolls up.
  */
-export function ConversationLog({ conversation, sentCount, empty, tail }: ConversationLogProps): ReactNode {
+export function ConversationLog({ conversationId, conversation, ...rest }: ConversationLogProps): ReactNode {
+  const { sentCount, empty, tail } = rest
   const { entries, drafts, waiting, hasOlder, isLoaded, loadOlder } = conversation
   const scroller = useRef<HTMLDivElement>(null)
   const isAtEnd = useRef(true)
@@ -129,7 +131,7 @@ export function ConversationLog({ conversation, sentCount, empty, tail }: Conver
           <QueuedEntry key={run.id} run={run} />
         ))}
         {drafts.map((draft) => (
-          <DraftEntry key={draft.clientId} draft={draft} conversation={conversation} />
+          <DraftEntry key={draft.clientId} draft={draft} conversationId={conversationId} conversation={conversation} />
         ))}
       </div>
     </div>
