@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
 import { createServer, type AddressInfo } from 'node:net'
@@ -6,9 +7,11 @@ import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest'
 
 import { findPostmaster } from '../src/store/embedded/postmaster-file.ts'
+import type { OpenDatabase } from '../src/store/open-database.ts'
 import { createEmptyDatabase, createTestDatabase } from './support/database.ts'
 import { createGraphQLClient } from './support/graphql-client.ts'
 import { spawnMain, type ServerProcess } from './support/server-process.ts'
+import { approve, talkTo } from './support/talk.ts'
 import { makeTemporaryFolder } from './support/temporary-folder.ts'
 
 let folder: string
@@ -127,8 +130,13 @@ describe('[CLI4] a start that fails prints one line and exits with status 1', ()
 })
 
 describe('keys', () => {
+  let database: OpenDatabase
+  beforeAll(async () => {
+    database = await createTestDatabase()
+  })
+  afterAll(() => database.close())
+
   test('[KEY7] keys create prints the secret alone on the last line, and keys list and revoke show the key', async () => {
-    const database = await createTestDatabase()
     const env = { DATABASE_URL: database.url }
     const keys = async (...args: string[]) => {
       const command = run(['keys', ...args], env)
@@ -151,7 +159,6 @@ describe('keys', () => {
     const [revoked] = await keys('revoke', listed!.split(' ')[0]!, '--tenant', 'acme')
     expect(revoked).toContain('revoked')
     expect((await client.request('{ viewer { tenantId } }')).status).toBe(401)
-    await database.close()
   })
 
   test.each([
@@ -161,17 +168,19 @@ describe('keys', () => {
     [['keys', 'create', '--name', 'x', '--scopes', 'WRITE'], 1, 'There is no scope "WRITE": use READ, RUN'],
     [['keys', 'revoke', 'key_1'], 1, 'There is no API key with the id key_1'],
   ])('[KEY7] a wrong command gives one line: %j', async (args, code, line) => {
-    const database = await createTestDatabase()
     const wrong = run(args, { DATABASE_URL: database.url })
     expect(await wrong.ended).toMatchObject({ code })
     expect(wrong.stderr()).toContain(line)
     expect(wrong.stderr()).toMatch(/^holdpoint: [^\n]+\n$/)
-    await database.close()
   })
 })
 
 describe('serve', () => {
-  test('[CLI5] prints one line when ready, and after SIGTERM ends by itself with status 0, together with Postgres', async () => {
+  test('[CLI5] prints one line when ready, and after SIGTERM ends by itself with status 0, together with Postgres; [CLI6] starts again after kill -9', async () => {
+    const killed = run([])
+    await killed.ready()
+    killed.child.kill('SIGKILL')
+    await killed.ended
     const server = run([])
     expect(await alive(await server.ready())).toBe(true)
     expect(server.stdout()).toMatch(/^ready http:\/\/127\.0\.0\.1:\d+\/graphql\n$/)
@@ -180,18 +189,6 @@ describe('serve', () => {
     expect(await server.ended).toEqual({ code: 0, signal: null })
     expect(server.stderr()).not.toContain('still open')
     expect(server.stdout().split('\n')).toHaveLength(2)
-    expect(await postmaster()).toBeUndefined()
-  })
-
-  test('[CLI6] starts again after kill -9', async () => {
-    const killed = run([])
-    await killed.ready()
-    killed.child.kill('SIGKILL')
-    await killed.ended
-    const next = run([])
-    expect(await alive(await next.ready())).toBe(true)
-    next.child.kill('SIGTERM')
-    expect(await next.ended).toMatchObject({ code: 0 })
     expect(await postmaster()).toBeUndefined()
   })
 
@@ -243,6 +240,34 @@ describe('serve', () => {
     expect(await server.ended).toEqual({ code: 1, signal: null })
     expect(server.stderr()).toMatch(/"errorId":"[\w-]{36}".*"an exception was thrown and not caught"/)
     expect(await postmaster()).toBeUndefined()
+  })
+
+  test('[OPS61] a copy of the data folder of a stopped server is served elsewhere, and what waited continues', async () => {
+    const serve = async (dataDir: string) => {
+      const server = run([], { HOLDPOINT_DATA_DIR: dataDir })
+      return { server, talk: talkTo(createGraphQLClient(await server.ready())) }
+    }
+    const stop = async ({ child, ended }: ServerProcess) => {
+      child.kill('SIGTERM')
+      expect(await ended).toMatchObject({ code: 0 })
+    }
+    const first = await serve(folder)
+    const agent = await first.talk.createAgent({
+      model: 'demo/scripted',
+      tools: [{ name: 'conversation_search', approvalOverride: true }],
+    })
+    const waiting = await first.talk.start(agent, 'call conversation_search {"query": "x"}')
+    await first.talk.pending(waiting)
+    const behind = await first.talk.start(agent, 'and then', { whenBusy: 'ENQUEUE' })
+    await stop(first.server)
+
+    const copy = join(await makeTemporaryFolder(), 'copy')
+    execFileSync('cp', ['-a', folder, copy])
+    const second = await serve(copy)
+    const [call] = await second.talk.pending(waiting)
+    await second.talk.submit(waiting, [approve(call)])
+    for (const run of [waiting, behind]) expect(await second.talk.settled(run)).toMatchObject({ status: 'COMPLETED' })
+    await stop(second.server)
   })
 
   test('[CLI10] worker drives runs without an API', async () => {

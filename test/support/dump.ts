@@ -64,6 +64,7 @@ export const copyTool: DumpTool = {
  * server.
  */
 export const installedBinaries = findInstalled()
+export const installedMajor = Number(installedBinaries?.split('/').at(-2))
 
 export const dumpTool: DumpTool = {
   async dump(url, folder) {
