@@ -14,42 +14,51 @@ export interface TurnCost {
 
 export interface TurnOptions {
   readonly turns: number
-  /** The number of messages in the conversation before the turn. */
-  readonly history: number
+  /** Numbers of messages in a conversation before the turns. */
+  readonly histories: readonly number[]
+  /** Whether commits are flushed to the disk, which takes time and changes nothing else. */
+  readonly fsync: boolean
 }
 
 export async function benchTurn(): Promise<void> {
   const turns = 500
-  console.error(`turn: ${turns} turns after 10 messages …`)
-  const short = await measureTurns({ turns, history: 10 })
-  console.error(`turn: ${turns} turns after 100,000 messages …`)
-  const long = await measureTurns({ turns, history: 100_000 })
+  console.error(`turn: ${turns} turns after 10 messages and after 100,000 …`)
+  const [short, long] = await measureTurns({ turns, histories: [10, 100_000], fsync: true })
   console.log(JSON.stringify({ bench: 'turn', turns, history10: short, history100000: long }))
 }
 
-/** Uses a separate database, so that the server's WAL contains nothing but these turns. */
-export async function measureTurns({ turns, history }: TurnOptions): Promise<TurnCost> {
+/**
+ * The cost of a turn after each history. Uses a separate database, so that the server's WAL contains nothing but these
+ * turns.
+ */
+export async function measureTurns({ turns, histories, fsync }: TurnOptions): Promise<TurnCost[]> {
   const server = await startThrowawayServer({ providers: [twoCalls], tools: [lookUp] })
   const observer = new pg.Client({ connectionString: server.databaseUrl, application_name: 'observer' })
   try {
     await observer.connect()
     await holdMaintenance(observer)
-    const agent = await createAgent(server.url)
-    await writeHistory(observer, history)
-    for (let turn = 0; turn < warmUp; turn++) await takeTurn(server.url, agent, observer)
-    await atRest(observer)
-
+    if (!fsync) await observer.query('alter system set fsync = off')
+    await observer.query('select pg_reload_conf()')
     const idle = await countIdleStatements(observer)
-    const counter = countStatements(observer)
-    const walBefore = await walPosition(observer)
-    const startedAt = performance.now()
-    for (let turn = 0; turn < turns; turn++) await takeTurn(server.url, agent, observer)
-    const ms = performance.now() - startedAt
-    await atRest(observer)
-    const statements = counter.stop() - idle * ms
-    const walBytes = (await walPosition(observer)) - walBefore
-    const per = (total: number) => Math.round((total / turns) * 100) / 100
-    return { statements: per(statements), walBytes: Math.round(walBytes / turns), ms: per(ms) }
+    const costs: TurnCost[] = []
+    for (const history of histories) {
+      const agent = await createAgent(server.url)
+      await writeHistory(observer, history)
+      for (let turn = 0; turn < warmUp; turn++) await takeTurn(server.url, agent, observer)
+      await atRest(observer)
+
+      const counter = countStatements(observer)
+      const walBefore = await walPosition(observer)
+      const startedAt = performance.now()
+      for (let turn = 0; turn < turns; turn++) await takeTurn(server.url, agent, observer)
+      const ms = performance.now() - startedAt
+      await atRest(observer)
+      const statements = counter.stop() - idle * ms
+      const walBytes = (await walPosition(observer)) - walBefore
+      const per = (total: number) => Math.round((total / turns) * 100) / 100
+      costs.push({ statements: per(statements), walBytes: Math.round(walBytes / turns), ms: per(ms) })
+    }
+    return costs
   } finally {
     await observer.end()
     await server.stop()
@@ -123,20 +132,20 @@ async function takeTurn(url: string, agent: string, observer: pg.Client): Promis
 async function holdMaintenance(client: pg.Client): Promise<void> {
   await client.query(`alter system set checkpoint_timeout = '1d'`)
   await client.query('alter system set autovacuum = off')
-  await client.query('select pg_reload_conf()')
 }
 
-/** As if one long run had been compacted except for its end. */
+/** In the newest conversation, as if one long run had been compacted except for its end. */
 async function writeHistory(client: pg.Client, messages: number): Promise<void> {
   await client.query(
-    `with r as (
+    `with newest as (select * from conversations order by id desc limit 1), r as (
       insert into runs (id, tenant_id, agent_id, conversation_id, number, hold, previous_hold, kind, urgent, max_steps, created_at, request,
         metadata, status, next_seq, first_position, next_position, updated_at, started_at, finished_at)
-      select '00000000-0000-7000-8000-000000000000'::uuid, tenant_id, agent_id, id, 1, 1, 0, 'TURN', false, 50, now(), '{"messages":[],"clientTools":[]}',
-        '{}', 'COMPLETED', 2, 1, $1 + 1, now(), now(), now() from conversations
+      select ('00000000-0000-7000-8000-' || lpad($1::integer::text, 12, '0'))::uuid, tenant_id, agent_id, id, 1, 1, 0, 'TURN', false, 50, now(), '{"messages":[],"clientTools":[]}',
+        '{}', 'COMPLETED', 2, 1, $1 + 1, now(), now(), now() from newest
       returning conversation_id
     ), c as (
       update conversations set next_run_number = 2, next_hold = 2, next_position = $1 + 1, context_from = greatest(1, $1 - 8)
+      where id = (select id from newest)
     )
     insert into messages (id, conversation_id, position, run_hold, type, created_at, content)
     select gen_random_uuid(), conversation_id, position, 1, 'USER', now(), '{"content":[{"text":"something was said"}]}'
@@ -159,7 +168,7 @@ async function atRest(client: pg.Client): Promise<void> {
 async function countIdleStatements(observer: pg.Client): Promise<number> {
   const counter = countStatements(observer)
   const startedAt = performance.now()
-  await new Promise((resolve) => setTimeout(resolve, 4_000))
+  await new Promise((resolve) => setTimeout(resolve, 3_000))
   return counter.stop() / (performance.now() - startedAt)
 }
 
