@@ -1,6 +1,6 @@
 import { Chat } from '@ai-sdk/react'
 import { lastAssistantMessageIsCompleteWithApprovalResponses, lastAssistantMessageIsCompleteWithToolCalls } from 'ai'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, test } from 'vitest'
 
 import { createChatTransport, type ChatTransportOptions } from '../../adapters/ai-sdk.ts'
 import { startAdapterGround, type AdapterGround } from './ground.ts'
@@ -29,7 +29,8 @@ const shown = (chat: Chat<any>) =>
       type === 'dynamic-tool' ? [toolName, state, output ?? errorText] : [type, text],
     )
 
-test('[ADA1] an answer with reasoning arrives in the chat', async () => {
+// They wait for slow answers at the same time, each in a conversation of its own.
+test.concurrent('[ADA1] an answer with reasoning arrives in the chat', async ({ expect }) => {
   const chat = await openChat()
   await chat.sendMessage({ text: 'think Hm, a greeting.\nsay Hello from the other side.' })
   expect(chat.status).toBe('ready')
@@ -40,14 +41,14 @@ test('[ADA1] an answer with reasoning arrives in the chat', async () => {
   expect(chat.lastMessage!.id).toMatch(/^run_/)
 })
 
-test('[ADA1] a failed run is an error of the chat', async () => {
+test.concurrent('[ADA1] a failed run is an error of the chat', async ({ expect }) => {
   const chat = await openChat()
   await chat.sendMessage({ text: 'fail rate_limit' })
   expect(chat.status).toBe('error')
   expect(chat.error!.message).not.toBe('')
 })
 
-test('[ADA2] an approval and a denial continue the run in the same message', async () => {
+test.concurrent('[ADA2] an approval and a denial continue the run in the same message', async ({ expect }) => {
   const chat = await openChat()
   await chat.sendMessage({ text: 'call pay {"amount": 5}' })
   expect(shown(chat)).toEqual([['pay', 'approval-requested', undefined]])
@@ -68,53 +69,59 @@ test('[ADA2] an approval and a denial continue the run in the same message', asy
   expect(shown(chat)[0]).toEqual(['pay', 'output-denied', undefined])
 })
 
-test('[ADA3] stop cancels the run, a resumed chat shows it whole, and regenerating makes another version', async () => {
-  const long = `One two three ${'and another word '.repeat(15)}at last.`
-  const chat = await openChat()
-  const sending = chat.sendMessage({ text: `slow 100\nsay ${long}` })
-  await expect.poll(() => shown(chat)[0]?.[1]).toContain('three')
-  const other = await openChat(chat.id)
-  const resuming = other.resumeStream()
-  await expect.poll(() => shown(other)[0]?.[1]).toContain('One two')
-  await chat.stop()
-  await sending
-  await resuming
-  const status = 'query ($id: ID!) { run(id: $id) { status answer } }'
-  const runOf = async () => (await ground.server.data(status, { id: other.lastMessage!.id })).run
-  await expect.poll(async () => (await runOf()).status).toBe('CANCELLED')
-  expect(shown(other)).toEqual([['text', (await runOf()).answer]])
+test.concurrent(
+  '[ADA3] stop cancels the run, a resumed chat shows it whole, and regenerating makes another version',
+  async ({ expect }) => {
+    const long = `One two three ${'and another word '.repeat(15)}at last.`
+    const chat = await openChat()
+    const sending = chat.sendMessage({ text: `slow 100\nsay ${long}` })
+    await expect.poll(() => shown(chat)[0]?.[1]).toContain('three')
+    const other = await openChat(chat.id)
+    const resuming = other.resumeStream()
+    await expect.poll(() => shown(other)[0]?.[1]).toContain('One two')
+    await chat.stop()
+    await sending
+    await resuming
+    const status = 'query ($id: ID!) { run(id: $id) { status answer } }'
+    const runOf = async () => (await ground.server.data(status, { id: other.lastMessage!.id })).run
+    await expect.poll(async () => (await runOf()).status).toBe('CANCELLED')
+    expect(shown(other)).toEqual([['text', (await runOf()).answer]])
 
-  const first = other.lastMessage!.id
-  await other.regenerate({ messageId: first })
-  expect(other.lastMessage!.id).not.toBe(first)
-  expect(shown(other)).toEqual([['text', long]])
-})
+    const first = other.lastMessage!.id
+    await other.regenerate({ messageId: first })
+    expect(other.lastMessage!.id).not.toBe(first)
+    expect(shown(other)).toEqual([['text', long]])
+  },
+)
 
 const clipboard = { name: 'clipboard', description: 'The clipboard.', parameters: { type: 'object' } }
 const toolPart = (chat: Chat<any>, name: string) =>
   chat.lastMessage!.parts.find(({ toolName }: any) => toolName === name)
 
-test('[ADA81] a tool of the page is answered with `addToolOutput`, beside a call that waits for approval', async () => {
-  const chat = await openChat(undefined, { clientTools: [clipboard] })
-  await chat.sendMessage({ text: 'call clipboard {}' })
-  expect(shown(chat)).toEqual([['clipboard', 'input-available', undefined]])
-  const { toolCallId } = toolPart(chat, 'clipboard')
-  await chat.addToolOutput({ tool: 'clipboard', toolCallId, output: 'a shopping list' })
-  await expect.poll(() => shown(chat).at(-1)).toEqual(['text', expect.stringContaining('a shopping list')])
-  expect(chat.messages).toHaveLength(2)
+test.concurrent(
+  '[ADA81] a tool of the page is answered with `addToolOutput`, beside a call that waits for approval',
+  async ({ expect }) => {
+    const chat = await openChat(undefined, { clientTools: [clipboard] })
+    await chat.sendMessage({ text: 'call clipboard {}' })
+    expect(shown(chat)).toEqual([['clipboard', 'input-available', undefined]])
+    const { toolCallId } = toolPart(chat, 'clipboard')
+    await chat.addToolOutput({ tool: 'clipboard', toolCallId, output: 'a shopping list' })
+    await expect.poll(() => shown(chat).at(-1)).toEqual(['text', expect.stringContaining('a shopping list')])
+    expect(chat.messages).toHaveLength(2)
 
-  await chat.sendMessage({ text: 'call clipboard {}\ncall pay {"amount": 5}' })
-  const [waits, approval] = [toolPart(chat, 'clipboard').toolCallId, toolPart(chat, 'pay').approval.id]
-  await chat.addToolApprovalResponse({ id: approval, approved: true })
-  // One answer alone, sent by hand: the run still waits, and the chat is ready for the other answer.
-  await chat.sendMessage()
-  expect(chat.status).toBe('ready')
-  await chat.addToolOutput({ tool: 'clipboard', toolCallId: waits, state: 'output-error', errorText: 'Not allowed.' })
-  await expect.poll(() => shown(chat).at(-1)?.[1]).toContain('paid 5')
-  expect(shown(chat).at(-1)![1]).toContain('Not allowed.')
-})
+    await chat.sendMessage({ text: 'call clipboard {}\ncall pay {"amount": 5}' })
+    const [waits, approval] = [toolPart(chat, 'clipboard').toolCallId, toolPart(chat, 'pay').approval.id]
+    await chat.addToolApprovalResponse({ id: approval, approved: true })
+    // One answer alone, sent by hand: the run still waits, and the chat is ready for the other answer.
+    await chat.sendMessage()
+    expect(chat.status).toBe('ready')
+    await chat.addToolOutput({ tool: 'clipboard', toolCallId: waits, state: 'output-error', errorText: 'Not allowed.' })
+    await expect.poll(() => shown(chat).at(-1)?.[1]).toContain('paid 5')
+    expect(shown(chat).at(-1)![1]).toContain('Not allowed.')
+  },
+)
 
-test('[ADA82] images and documents of a message reach the model', async () => {
+test.concurrent('[ADA82] images and documents of a message reach the model', async ({ expect }) => {
   const chat = await openChat()
   const files = [
     { type: 'file' as const, mediaType: 'image/png', url: `data:image/png;base64,${btoa('pixels')}` },
@@ -135,16 +142,19 @@ test('[ADA82] images and documents of a message reach the model', async () => {
   ])
 })
 
-test('[ADA83] text that is stored stays in the chat when a call is cancelled while it is written', async () => {
-  const chat = await openChat()
-  const sending = chat.sendMessage({
-    text: `slow 20\nsay Before the call.\ncall pay {"amount": 5, "note": "${'long '.repeat(200)}"}`,
-  })
-  await expect.poll(() => chat.lastMessage!.parts.some(({ state }: any) => state === 'input-streaming')).toBe(true)
-  const other = await openChat(chat.id)
-  const resuming = other.resumeStream()
-  await expect.poll(() => shown(other)[0]?.[1]).toBe('Before the call.')
-  await chat.stop()
-  await Promise.all([sending, resuming])
-  expect(shown(other)).toEqual([['text', 'Before the call.']])
-})
+test.concurrent(
+  '[ADA83] text that is stored stays in the chat when a call is cancelled while it is written',
+  async ({ expect }) => {
+    const chat = await openChat()
+    const sending = chat.sendMessage({
+      text: `slow 20\nsay Before the call.\ncall pay {"amount": 5, "note": "${'long '.repeat(200)}"}`,
+    })
+    await expect.poll(() => chat.lastMessage!.parts.some(({ state }: any) => state === 'input-streaming')).toBe(true)
+    const other = await openChat(chat.id)
+    const resuming = other.resumeStream()
+    await expect.poll(() => shown(other)[0]?.[1]).toBe('Before the call.')
+    await chat.stop()
+    await Promise.all([sending, resuming])
+    expect(shown(other)).toEqual([['text', 'Before the call.']])
+  },
+)

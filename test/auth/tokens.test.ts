@@ -46,7 +46,8 @@ async function createAgent(): Promise<string> {
   return made.agent.id
 }
 
-describe('createToken', () => {
+// One of them waits for seconds.
+describe.concurrent('createToken', () => {
   it('[TOK1] makes a token that names a person in every process, with scopes, limits and expiry', async () => {
     const agentId = await createAgent()
     const input = { subject: 'ada', name: 'Ada', scopes: ['RUN', 'READ'], allowedAgentIds: [agentId] }
@@ -145,7 +146,7 @@ describe('createToken', () => {
   })
 })
 
-describe('a token that expires', () => {
+describe.concurrent('a token that expires', () => {
   it('[TOK5] ends its sockets with 4403 and its event streams, and is refused from then on', async () => {
     const client = clientOf(await createToken({ expiresInSeconds: 5 }))
     const socket = client.webSocket()
