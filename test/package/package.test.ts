@@ -12,6 +12,7 @@ import { startFakeChat } from '../support/fake-providers/chat.ts'
 import { startFakeResponses } from '../support/fake-providers/responses.ts'
 import { createGraphQLClient } from '../support/graphql-client.ts'
 import {
+  compilerEnv,
   installedBytes,
   installedOptions,
   installPackage,
@@ -32,7 +33,7 @@ const ask = `mutation ($agentId: ID!, $text: String!) {
   }
 }`
 
-/** Serves in its own way, calls a typed tool over HTTP, opens a stream over a WebSocket, and stops. */
+/** Serves in each way: calls a typed tool over HTTP, opens a stream over a WebSocket, and stops. */
 const program = `
 import { once } from 'node:events'
 import { createServer } from 'node:http'
@@ -48,38 +49,40 @@ const add = defineTool({
   parameters: z.object({ a: z.number(), b: z.number() }),
   run: ({ a, b }) => ({ sum: a + b }),
 })
-const app = await createApp({ tools: [add], settings: { PORT: 0, HOLDPOINT_DRAIN_MS: 0 } })
-let url, server
-if (process.argv[2] === 'start') ({ url } = await app.start())
-else {
-  const { handler, upgrade } = await app.attach()
-  server = createServer((request, response) => request.url === '/mine' ? response.end('mine') : handler(request, response))
-  server.on('upgrade', upgrade).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  url = 'http://127.0.0.1:' + server.address().port + '/graphql'
-  if (await (await fetch(new URL('/mine', url))).text() !== 'mine') throw new Error('my own path is gone')
-}
-const socket = createSocket({ url: url.replace('http', 'ws'), retryAttempts: 0 })
-const client = createClient({ url, socket })
-const { tools } = await client.request('{ tools(filter: { nameContains: "add" }) { nodes { id } } }', {})
-const agent = { name: 'Ada', model: 'demo/scripted', tools: [{ toolId: tools.nodes[0].id }] }
-const { createAgent } = await client.request(${JSON.stringify(createAgentMutation)}, { input: agent })
-const { sendMessage } = await client.request(
-  'mutation ($input: SendMessageInput!) { sendMessage(input: $input) { ... on SendMessageSuccess { run { id } } } }',
-  { input: { to: { agentId: createAgent.agent.id }, messages: [{ text: 'call add {"a": 40, "b": 2}' }] } },
-)
-const transcript = await new Promise((onEnd, onError) => followRun(client, sendMessage.run.id, { onEnd, onError }))
-const answer = transcript.state.entries.at(-1).message.text
-await socket.dispose()
-await app.stop()
-await app.stop()
-server?.closeAllConnections()
-if (server) await new Promise((resolve) => server.close(resolve))
-// The output of the program is its own. Connections are closed when the other side has confirmed it.
+// The output of the program is its own.
 const opened = () => process.getActiveResourcesInfo().filter((name) => name !== 'PipeWrap')
-for (const deadline = Date.now() + 10_000; opened().length > 0 && Date.now() < deadline; ) await setTimeout(20)
-const open = opened()
-console.log(JSON.stringify({ answer, open }))
+for (const way of ['start', 'attach']) {
+  const app = await createApp({ tools: [add], settings: { PORT: 0, HOLDPOINT_DRAIN_MS: 0 } })
+  let url, server
+  if (way === 'start') ({ url } = await app.start())
+  else {
+    const { handler, upgrade } = await app.attach()
+    server = createServer((request, response) => request.url === '/mine' ? response.end('mine') : handler(request, response))
+    server.on('upgrade', upgrade).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    url = 'http://127.0.0.1:' + server.address().port + '/graphql'
+    if (await (await fetch(new URL('/mine', url))).text() !== 'mine') throw new Error('my own path is gone')
+  }
+  const socket = createSocket({ url: url.replace('http', 'ws'), retryAttempts: 0 })
+  const client = createClient({ url, socket })
+  const { tools } = await client.request('{ tools(filter: { nameContains: "add" }) { nodes { id } } }', {})
+  const agent = { name: 'Ada', model: 'demo/scripted', tools: [{ toolId: tools.nodes[0].id }] }
+  const { createAgent } = await client.request(${JSON.stringify(createAgentMutation)}, { input: agent })
+  const { sendMessage } = await client.request(
+    'mutation ($input: SendMessageInput!) { sendMessage(input: $input) { ... on SendMessageSuccess { run { id } } } }',
+    { input: { to: { agentId: createAgent.agent.id }, messages: [{ text: 'call add {"a": 40, "b": 2}' }] } },
+  )
+  const transcript = await new Promise((onEnd, onError) => followRun(client, sendMessage.run.id, { onEnd, onError }))
+  const answer = transcript.state.entries.at(-1).message.text
+  await socket.dispose()
+  await app.stop()
+  await app.stop()
+  server?.closeAllConnections()
+  if (server) await new Promise((resolve) => server.close(resolve))
+  // Connections are closed when the other side has confirmed it.
+  for (const deadline = Date.now() + 10_000; opened().length > 0 && Date.now() < deadline; ) await setTimeout(20)
+  console.log(JSON.stringify({ way, answer, open: opened() }))
+}
 `
 
 describe('the package', () => {
@@ -202,32 +205,42 @@ describe('the package', () => {
     )
   })
 
-  it.each(['start', 'attach'])('[PKG5] a program serves with `%s`, and after `stop` nothing is open', async (way) => {
+  it('[PKG5] a program serves with `start` or `attach`, and after `stop` nothing is open', async () => {
     const database = await createTestDatabase()
     await linkPackage('zod', folder).catch(() => {})
     await writeFile(inFolder('program.js'), program)
-    const { code, stdout, stderr } = await start(['program.js', way], { DATABASE_URL: database.url }).ended
+    const { code, stdout, stderr } = await start(['program.js'], { DATABASE_URL: database.url }).ended
     expect({ code, stderr }, stdout).toEqual({ code: 0, stderr: '' })
-    expect(JSON.parse(stdout)).toEqual({ answer: expect.stringContaining('"sum":42'), open: [] })
+    const said = stdout.trim().split('\n')
+    expect(said.map((line) => JSON.parse(line))).toEqual(
+      ['start', 'attach'].map((way) => ({ way, answer: expect.stringContaining('"sum":42'), open: [] })),
+    )
     await database.close()
   })
 
   it('[PKG6] settings of a program are checked, and a start that fails leaves nothing open', async () => {
-    const attempt = async (options: string) => {
-      await writeFile(
-        inFolder('failing.js'),
-        `import { createApp } from 'holdpoint'\nawait createApp(${options}).catch((e) => console.log(e.message))`,
-      )
-      const { stdout, stderr } = await start(['failing.js']).ended
-      expect(stderr).toBe('')
-      return stdout
-    }
-    expect(await attempt(`{ settings: { PROT: 1 } }`)).toContain('There is no setting "PROT"')
-    expect(await attempt(`{ settings: { PORT: 'x' } }`)).toContain('PORT is "x", but must be a whole number')
     const database = await createTestDatabase()
-    const tools = `[{ name: 'no name', description: '', parameters: { type: 'object' }, run: () => 1 }]`
-    const bad = `{ settings: { DATABASE_URL: '${database.url}' }, tools: ${tools} }`
-    expect(await attempt(bad)).toContain('The tool no name cannot be registered')
+    const attempts = `[
+      { settings: { PROT: 1 } },
+      { settings: { PORT: 'x' } },
+      {
+        settings: { DATABASE_URL: '${database.url}' },
+        tools: [{ name: 'no name', description: '', parameters: { type: 'object' }, run: () => 1 }],
+      },
+    ]`
+    await writeFile(
+      inFolder('failing.js'),
+      `import { createApp } from 'holdpoint'
+      for (const options of ${attempts}) await createApp(options).catch((error) => console.log(error.message))`,
+    )
+    // It ends by itself.
+    const { stdout, stderr } = await start(['failing.js']).ended
+    expect(stderr).toBe('')
+    expect(stdout.trim().split('\n')).toEqual([
+      expect.stringContaining('There is no setting "PROT"'),
+      expect.stringContaining('PORT is "x", but must be a whole number'),
+      expect.stringContaining('The tool no name cannot be registered'),
+    ])
     await database.close()
   })
 
@@ -240,9 +253,11 @@ describe('the package', () => {
 
     for (const name of ['zod', '@types/node', 'undici-types']) await linkPackage(name, folder).catch(() => {})
     const { path: compiler } = { path: join(import.meta.dirname, '../../node_modules/.bin/tsc') }
-    await run(compiler, ['-p', 'desk', '--preserveSymlinks'], { cwd: folder }).catch((error: unknown) => {
-      throw new Error((error as { stdout: string }).stdout)
-    })
+    await run(compiler, ['-p', 'desk', '--preserveSymlinks'], { cwd: folder, env: compilerEnv }).catch(
+      (error: unknown) => {
+        throw new Error((error as { stdout: string }).stdout)
+      },
+    )
 
     const database = await createTestDatabase()
     const server = start(['desk/server.ts'], { DATABASE_URL: database.url })

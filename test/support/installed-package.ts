@@ -18,9 +18,12 @@ export interface Package {
   readonly files: readonly PackedFile[]
 }
 
+/** With fewer garbage collections, which it makes on all processors, the compiler takes half the time. */
+export const compilerEnv = { ...process.env, GOGC: '400' }
+
 /** Builds the package and packs it, as `npm pack` does. */
 export async function packPackage(folder: string): Promise<Package> {
-  await run(process.execPath, [join(root, 'scripts/build-package.ts')])
+  await run(process.execPath, [join(root, 'scripts/build-package.ts')], { env: compilerEnv })
   const options = ['--json', '--ignore-scripts', '--silent', '--pack-destination', folder]
   const { stdout } = await run('npm', ['pack', ...options], { cwd: root })
   // A list or, since npm 12, an object by name.
