@@ -17,7 +17,7 @@ test(
   async () => {
     const folder = await makeTemporaryFolder()
     const child = spawn(process.execPath, [script], {
-      env: { PATH: process.env['PATH'], TMPDIR: folder },
+      env: { PATH: process.env['PATH'], NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'], TMPDIR: folder },
       stdio: ['ignore', 'pipe', 'pipe'],
     })
     const [shown, complained, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')])
