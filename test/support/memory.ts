@@ -8,7 +8,10 @@ const folder = '/dev/shm'
 /** A test run writes 2 GB: two hundred databases, a dozen clusters, an installed package. */
 const enoughBytes = 6 * 2 ** 30
 
-/** A folder in memory with enough space, from which programs may run. Creating a database there takes a tenth of the time. */
+/**
+ * A folder in memory with enough space, from which programs may run. Creating a database there takes a tenth of the
+ * time.
+ */
 export async function findMemory(): Promise<string | undefined> {
   const space = await statfs(folder).catch(() => undefined)
   const free = space === undefined ? 0 : space.bavail * space.bsize
