@@ -4,6 +4,7 @@ import { Link } from 'wouter'
 import type { InboxCallFields } from '../../client/documents.ts'
 import { useInbox } from '../../react/use-inbox.ts'
 import { count } from '../data/format.ts'
+import { useSession } from '../data/session.ts'
 import { Button } from '../parts/button.tsx'
 import { DecisionTaken } from '../parts/decision-taken.tsx'
 import type { DecisionMode } from '../parts/decision.tsx'
@@ -11,6 +12,7 @@ import { Empty } from '../parts/empty.tsx'
 import { InboxItem } from '../parts/inbox-item.tsx'
 import { KeyHelp } from '../parts/key-help.tsx'
 import { Page } from '../parts/page.tsx'
+import { Problem } from '../parts/problem.tsx'
 import { Skeleton } from '../parts/skeleton.tsx'
 import { Status } from '../parts/status.tsx'
 
@@ -19,6 +21,8 @@ const reactionMs = 300
 
 export function InboxPage(): ReactNode {
   const { calls: waiting, settled, totalCount, isLoaded } = useInbox()
+  const session = useSession()
+  const isAllowed = session.phase !== 'READY' || session.viewer.scopes.includes('READ')
   const [currentId, setCurrent] = useState<string>()
   const [open, setOpen] = useState<{ readonly id: string; readonly mode: DecisionMode }>()
   const [hasHelp, setHelp] = useState(false)
@@ -109,7 +113,8 @@ export function InboxPage(): ReactNode {
         </Button>
       }
     >
-      {!isLoaded && <Skeleton lines={4} />}
+      {!isLoaded && isAllowed && <Skeleton lines={4} />}
+      {!isLoaded && !isAllowed && <Problem>The inbox needs the scope READ, which your key lacks.</Problem>}
       {isLoaded && calls.length === 0 && (
         <Empty icon="inbox" title="Nothing is waiting">
           <p>Tool calls that need a person appear here, from every agent, as soon as an agent makes them.</p>
