@@ -1,4 +1,6 @@
-import { mkdir } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 
 import type { Page } from 'playwright-core'
@@ -23,7 +25,8 @@ const { values } = parseArgs({
 })
 
 const server = await startThrowawayServer()
-const opened = await openBrowser()
+const home = await mkdtemp(join(tmpdir(), 'holdpoint-'))
+const opened = await openBrowser(home)
 if (!opened) throw new Error('There is no browser to take screenshots with.')
 try {
   const origin = new URL(server.url).origin
@@ -58,6 +61,7 @@ try {
   }
 } finally {
   await opened.close()
+  await rm(home, { recursive: true, force: true })
   await server.stop()
 }
 

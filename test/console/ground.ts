@@ -4,6 +4,7 @@ import { expect } from 'vitest'
 
 import { ensureConsole } from '../support/built-console.ts'
 import { openBrowser, type TestBrowser } from '../support/browser.ts'
+import { makeTemporaryFolder } from '../support/temporary-folder.ts'
 
 /**
  * Errors that the browser logs while a server is killed and restarted: a request may be refused, or cut off before or
@@ -26,7 +27,7 @@ export interface Ground {
 
 /** Undefined if there is no browser. */
 export async function openGround(): Promise<Ground | undefined> {
-  const [opened] = await Promise.all([openBrowser(), ensureConsole()])
+  const [opened] = await Promise.all([openBrowser(await makeTemporaryFolder()), ensureConsole()])
   return opened && createGround(opened)
 }
 

@@ -6,7 +6,6 @@ import { fileURLToPath } from 'node:url'
 import { chromium, type Browser } from 'playwright-core'
 
 import { findMemory } from './memory.ts'
-import { makeTemporaryFolder } from './temporary-folder.ts'
 
 export interface TestBrowser {
   readonly browser: Browser
@@ -15,15 +14,14 @@ export interface TestBrowser {
 
 /**
  * A real browser: on Linux the Chromium of an npm package, which needs only glibc; elsewhere an installed Chrome.
- * Undefined if there is none, so that a test can say that it skips.
+ * Undefined if there is none, so that a test can say that it skips. Its files are in `home`.
  */
-export async function openBrowser(): Promise<TestBrowser | undefined> {
+export async function openBrowser(home: string): Promise<TestBrowser | undefined> {
   const isLinux = process.platform === 'linux' && (process.arch === 'x64' || process.arch === 'arm64')
-  return isLinux ? openPackagedChromium() : openInstalledChrome()
+  return isLinux ? openPackagedChromium(home) : openInstalledChrome()
 }
 
-async function openPackagedChromium(): Promise<TestBrowser | undefined> {
-  const home = await makeTemporaryFolder()
+async function openPackagedChromium(home: string): Promise<TestBrowser | undefined> {
   try {
     const folder = await unpackedChromium()
     await writeFile(join(home, 'fonts.conf'), fontsConf(folder))
