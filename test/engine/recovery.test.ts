@@ -1,4 +1,4 @@
-import { afterEach, expect, test, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
 
 import type { OpenDatabase } from '../../src/store/open-database.ts'
 import { defineTool } from '../../src/tools/registry.ts'
@@ -11,23 +11,26 @@ import { createGatedModel } from '../support/gated-model.ts'
 const model = createGatedModel()
 const apiOnly = { HOLDPOINT_WORKERS: '0' }
 const toStop: (() => Promise<void>)[] = []
+/** The processes of one test are gone when the next begins, and its runs have ended. */
+let database: OpenDatabase
 
+beforeAll(async () => {
+  database = await createTestDatabase()
+})
+afterAll(() => database.close())
 afterEach(async () => {
   for (const stop of toStop.splice(0).toReversed()) await stop()
   model.assertAllTaken()
 })
 
-async function openDatabase(): Promise<OpenDatabase> {
-  const database = await createTestDatabase()
-  toStop.push(() => database.close())
-  return database
-}
-
-async function start(database: OpenDatabase, env: Record<string, string> = {}): Promise<TestApp> {
-  const app = await startTestApp({ database, providers: [model.provider], tools: [steady], env })
+async function start(env: Record<string, string> = {}, given = database): Promise<TestApp> {
+  const app = await startTestApp({ database: given, providers: [model.provider], tools: [steady], env })
   toStop.push(() => app.stop())
   return app
 }
+
+/** The id as the database has it. */
+const uuidOf = (id: string) => id.slice(id.indexOf('_') + 1)
 
 const steady = defineTool({
   name: 'steady',
@@ -38,18 +41,18 @@ const steady = defineTool({
 })
 
 test('[ENG21] a run whose announcement was lost is claimed by the poll', async () => {
-  const database = await openDatabase()
-  const api = talkTo(await start(database))
+  const api = talkTo(await start())
   const agent = await api.createAgent()
   // Stored as if its process had died before announcing it.
   const { rows } = await database.pool.query<{ id: string }>(
-    `with c as (update conversations set next_run_number = 2, next_hold = 2, active_run_id = gen_random_uuid() returning *)
+    `with c as (update conversations set next_run_number = 2, next_hold = 2, active_run_id = gen_random_uuid()
+       where agent_id = $1 returning *)
      insert into runs (id, tenant_id, agent_id, conversation_id, number, hold, kind, urgent, max_steps, created_at, request,
        metadata, status, next_seq, updated_at)
      select active_run_id, tenant_id, agent_id, id, 1, 1, 'TURN', false, 50, now(),
        '{"messages":[{"role":"USER","content":[{"text":"hello"}],"clientId":null}],"clientTools":[]}', '{}', 'QUEUED', 2, now()
-     from c where agent_id = $1 returning id`,
-    [agent.slice('agent_'.length)],
+     from c returning id`,
+    [uuidOf(agent)],
   )
   ;(await model.nextCall()).finish()
   const run = `run_${rows[0]!.id.replaceAll('-', '')}`
@@ -57,22 +60,22 @@ test('[ENG21] a run whose announcement was lost is claimed by the poll', async (
 })
 
 test('[ENG22] a run whose worker is unknown is freed', async () => {
-  const database = await openDatabase()
-  const api = talkTo(await start(database, apiOnly))
+  const api = talkTo(await start(apiOnly))
   const run = await api.start(await api.createAgent(), 'hello')
-  await database.pool.query('update runs set lease = gen_random_uuid(), worker_id = gen_random_uuid()')
-  await start(database)
+  await database.pool.query('update runs set lease = gen_random_uuid(), worker_id = gen_random_uuid() where id = $1', [
+    uuidOf(run),
+  ])
+  await start()
   ;(await model.nextCall()).finish()
   expect(await api.settled(run)).toMatchObject({ status: 'COMPLETED' })
 })
 
 test('[ENG23] a process without a free place leaves runs to the others', async () => {
-  const database = await openDatabase()
-  const busy = talkTo(await start(database, { HOLDPOINT_WORKERS: '1' }))
+  const busy = talkTo(await start({ HOLDPOINT_WORKERS: '1' }))
   const agents = [await busy.createAgent(), await busy.createAgent(), await busy.createAgent()]
   const runs = [await busy.start(agents[0]!, 'one')]
   const calls = [await model.nextCall()]
-  await start(database, { HOLDPOINT_WORKERS: '2' })
+  await start({ HOLDPOINT_WORKERS: '2' })
   for (const agent of agents.slice(1)) {
     runs.push(await busy.start(agent, 'another'))
     calls.push(await model.nextCall())
@@ -82,7 +85,7 @@ test('[ENG23] a process without a free place leaves runs to the others', async (
 })
 
 test('[ENG37] a server that drains is alive but not ready', async () => {
-  const app = await start(await openDatabase())
+  const app = await start()
   const talk = talkTo(app)
   const at = (path: string) => fetch(new URL(path, app.url)).then(({ status }) => status)
   const run = await talk.start(await talk.createAgent(), 'hello')
@@ -97,7 +100,10 @@ test('[ENG37] a server that drains is alive but not ready', async () => {
 })
 
 test('[ENG62] a client that waits for a run is answered when its server stops', async () => {
-  const app = await start(await openDatabase(), apiOnly)
+  // Its run stays in the queue.
+  const own = await createTestDatabase()
+  toStop.push(() => own.close())
+  const app = await start(apiOnly, own)
   const talk = talkTo(app)
   const agentId = await talk.createAgent()
   const run = await talk.start(agentId, 'hello')
@@ -109,9 +115,8 @@ test('[ENG62] a client that waits for a run is answered when its server stops', 
 })
 
 test('[ENG24] a drained run is handed back and resumes at once, and neither its attempt nor its tool is a failure', async () => {
-  const database = await openDatabase()
-  const first = await start(database, { HOLDPOINT_DRAIN_MS: '100' })
-  const api = talkTo(await start(database, apiOnly))
+  const first = await start({ HOLDPOINT_DRAIN_MS: '100' })
+  const api = talkTo(await start(apiOnly))
   const agent = await api.createAgent({ tools: ['steady'] })
   const asking = await api.start(agent, 'hello')
   const call = await model.nextCall()
@@ -119,9 +124,9 @@ test('[ENG24] a drained run is handed back and resumes at once, and neither its 
   const using = await model.nextCall()
   using.call('steady', {})
   using.finish()
-  await toolRuns(database)
+  await toolRuns()
 
-  await start(database)
+  await start()
   await first.stop()
   await call.aborted
   const [again, after] = [await model.nextCall(), await model.nextCall()].toSorted(
@@ -136,11 +141,13 @@ test('[ENG24] a drained run is handed back and resumes at once, and neither its 
   for (const run of [asking, running]) {
     expect(await api.settled(run)).toMatchObject({ status: 'COMPLETED', attempts: 2 })
   }
-  const { rows } = await database.pool.query('select distinct deaths from runs')
+  const { rows } = await database.pool.query('select distinct deaths from runs where id = any($1)', [
+    [asking, running].map(uuidOf),
+  ])
   expect(rows).toEqual([{ deaths: 0 }])
 })
 
-async function toolRuns(database: OpenDatabase): Promise<void> {
+async function toolRuns(): Promise<void> {
   for (;;) {
     const { rows } = await database.pool.query(`select from tool_calls where status = 'RUNNING'`)
     if (rows.length > 0) return
@@ -149,8 +156,7 @@ async function toolRuns(database: OpenDatabase): Promise<void> {
 }
 
 test('[ENG25] a worker that loses its lock lets go of its runs, and starts a new session', async () => {
-  const database = await openDatabase()
-  const app = await start(database)
+  const app = await start()
   const api = talkTo(app)
   const run = await api.start(await api.createAgent(), 'hello')
   const call = await model.nextCall()
@@ -170,11 +176,10 @@ test('[ENG25] a worker that loses its lock lets go of its runs, and starts a new
 })
 
 test('[ENG26] connections that repeatedly break during a checkpoint cost only time', async () => {
-  const database = await openDatabase()
-  const api = talkTo(await start(database))
+  const api = talkTo(await start())
   const run = await api.start(await api.createAgent(), 'hello')
   const call = await model.nextCall()
-  const locker = await lockRows(database, 'runs')
+  const locker = await lockRows('runs')
   call.say('yes')
   call.finish()
   for (let count = 0; count < 4; count += 1) await locker.breakWaiting()
@@ -186,7 +191,6 @@ test('[ENG26] connections that repeatedly break during a checkpoint cost only ti
 })
 
 test('[ENG35] a claim whose result was lost with its connection does not block the run', async () => {
-  const database = await openDatabase()
   let lost = 0
   const db = hookDatabase(database.pool, {
     after(statement) {
@@ -196,35 +200,33 @@ test('[ENG35] a claim whose result was lost with its connection does not block t
     },
   })
   // The process that stores it has no worker, so the other one's first claim finds it.
-  const api = talkTo(await start(database, apiOnly))
+  const api = talkTo(await start(apiOnly))
   const run = await api.start(await api.createAgent(), 'hello')
-  await start({ ...database, db })
+  await start({}, { ...database, db })
   ;(await model.nextCall()).finish()
   expect(await api.settled(run)).toMatchObject({ status: 'COMPLETED' })
   expect(lost).toBe(1)
 })
 
 test('[ENG57] a run is stored as claimed by the worker of its process, which drives it without a claim', async () => {
-  const database = await openDatabase()
   let claims = 0
   const db = hookDatabase(database.pool, {
     before(statement) {
       if (statement.includes('claimed as')) claims += 1
     },
   })
-  const api = talkTo(await start({ ...database, db }))
+  const api = talkTo(await start({}, { ...database, db }))
   const agent = await api.createAgent()
   await expect.poll(() => claims).toBeGreaterThan(0)
   const { rows } = await database.pool.query<{ id: string }>('select id from workers')
   const run = await api.start(agent, 'hello')
-  const stored = await database.pool.query('select worker_id, attempts from runs')
+  const stored = await database.pool.query('select worker_id, attempts from runs where id = $1', [uuidOf(run)])
   expect(stored.rows).toEqual([{ worker_id: rows[0]!.id, attempts: 1 }])
   ;(await model.nextCall()).finish()
   expect(await api.settled(run)).toMatchObject({ status: 'COMPLETED', attempts: 1 })
 })
 
 test('[ENG57] a run is driven even if the result of accepting it was lost with the connection', async () => {
-  const database = await openDatabase()
   let lost = 0
   const db = hookDatabase(database.pool, {
     after(statement) {
@@ -233,7 +235,7 @@ test('[ENG57] a run is driven even if the result of accepting it was lost with t
       throw new Error('Connection terminated unexpectedly')
     },
   })
-  const app = await start({ ...database, db })
+  const app = await start({}, { ...database, db })
   const api = talkTo(app)
   const agent = await api.createAgent()
   const sent = await app.request(
@@ -244,26 +246,26 @@ test('[ENG57] a run is driven even if the result of accepting it was lost with t
   )
   expect(sent.errors).toMatchObject([{ extensions: { code: 'UNAVAILABLE' } }])
   ;(await model.nextCall()).finish()
-  const { rows } = await database.pool.query<{ id: string }>('select id from runs')
+  const { rows } = await database.pool.query<{ id: string }>('select id from runs where agent_id = $1', [uuidOf(agent)])
+  expect(rows).toHaveLength(1)
   const run = `run_${rows[0]!.id.replaceAll('-', '')}`
   expect(await api.settled(run)).toMatchObject({ status: 'COMPLETED' })
   expect(lost).toBe(1)
 })
 
 test('[ENG39] a stored lease that its worker does not know of is cleared, and runs that the worker drives are left alone', async () => {
-  const database = await openDatabase()
-  const api = talkTo(await start(database, { HOLDPOINT_WORKERS: '1' }))
+  const api = talkTo(await start({ HOLDPOINT_WORKERS: '1' }))
   const runs = [await api.start(await api.createAgent(), 'one')]
   const call = await model.nextCall()
   runs.push(await api.start(await api.createAgent(), 'another'))
   // As if a claim had been committed but its result had been lost.
   await database.pool.query(
-    'update runs set lease = gen_random_uuid(), worker_id = (select id from workers) where lease is null',
+    'update runs set lease = gen_random_uuid(), worker_id = (select id from workers) where lease is null and not ended',
   )
   const leases = async () => (await database.pool.query('select from runs where lease is not null')).rowCount
   expect(await leases()).toBe(2)
   await expect.poll(leases, { timeout: 15_000 }).toBe(1)
-  const { rows } = await database.pool.query('select from runs where deaths > 0')
+  const { rows } = await database.pool.query('select from runs where deaths > 0 and id = any($1)', [runs.map(uuidOf)])
   expect(rows).toEqual([])
   call.finish()
   ;(await model.nextCall()).finish()
@@ -271,7 +273,7 @@ test('[ENG39] a stored lease that its worker does not know of is cleared, and ru
 })
 
 /** Keeps others from changing the table's rows. Connections that wait for that are broken on request. */
-async function lockRows(database: OpenDatabase, table: string) {
+async function lockRows(table: string) {
   const locker = await database.pool.connect()
   await locker.query('begin')
   await locker.query(`select from ${table} for update`)

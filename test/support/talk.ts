@@ -79,19 +79,9 @@ export function talkTo(client: GraphQLClient): Talk {
       )
       return createAgent.agent.id
     },
-    async send(to, text, options = {}) {
-      const target = to.startsWith('conv') ? { conversationId: to } : { agentId: to }
-      const { sendMessage } = await client.data(
-        `mutation ($input: SendMessageInput!) { sendMessage(input: $input) { __typename
-          ... on SendMessageSuccess { run { ${runFields} } } ... on Refusal { message }
-          ... on ConversationBusyRefusal { run { id status } }
-          ... on PendingApprovalRefusal { run { id status } toolCalls { id } } } }`,
-        { input: { to: target, messages: [{ text }], ...options } },
-      )
-      return sendMessage
-    },
-    async start(to, text, options) {
-      const sent = await talk.send(to, text, options)
+    send: (to, text, options = {}) => send(client, runFields, to, text, options),
+    async start(to, text, options = {}) {
+      const sent = await send(client, 'id', to, text, options)
       if (sent.__typename !== 'SendMessageSuccess') throw new Error(`not accepted: ${sent.message}`)
       return sent.run.id
     },
@@ -147,6 +137,18 @@ export function talkTo(client: GraphQLClient): Talk {
     watch: (runId) => watchRun(client, runId),
   }
   return talk
+}
+
+async function send(client: GraphQLClient, fields: string, to: string, text: string, options: object): Promise<any> {
+  const target = to.startsWith('conv') ? { conversationId: to } : { agentId: to }
+  const { sendMessage } = await client.data(
+    `mutation ($input: SendMessageInput!) { sendMessage(input: $input) { __typename
+      ... on SendMessageSuccess { run { ${fields} } } ... on Refusal { message }
+      ... on ConversationBusyRefusal { run { id status } }
+      ... on PendingApprovalRefusal { run { id status } toolCalls { id } } } }`,
+    { input: { to: target, messages: [{ text }], ...options } },
+  )
+  return sendMessage
 }
 
 function watchRun(client: GraphQLClient, runId: string): Watch {
