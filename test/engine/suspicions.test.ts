@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 
 import pg from 'pg'
-import { afterEach, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 
 import type { OpenDatabase } from '../../src/store/open-database.ts'
 import { insertWorker } from '../../src/store/workers.ts'
@@ -16,30 +16,33 @@ import { talkTo } from '../support/talk.ts'
 
 const model = createGatedModel()
 const toStop: (() => Promise<void>)[] = []
+/** The processes of one test are gone when the next begins, and its runs have ended. */
+let database: OpenDatabase
 
+beforeAll(async () => {
+  database = await createTestDatabase()
+})
+afterAll(() => database.close())
 afterEach(async () => {
   for (const stop of toStop.splice(0).toReversed()) await stop()
   model.assertAllTaken()
 })
 
-async function openDatabase(): Promise<OpenDatabase> {
-  const database = await createTestDatabase()
-  toStop.push(() => database.close())
-  return database
-}
-
-async function start(options: TestAppOptions) {
-  const app = await startTestApp({ providers: [model.provider], ...options })
+async function start(options: TestAppOptions = {}) {
+  const app = await startTestApp({ database, providers: [model.provider], ...options })
   toStop.push(() => app.stop())
   return app
 }
 
-async function connect(database: OpenDatabase): Promise<pg.Client> {
+async function connect(): Promise<pg.Client> {
   const client = new pg.Client({ connectionString: database.url })
   await client.connect()
   toStop.push(() => client.end())
   return client
 }
+
+/** The id as the database has it. */
+const uuidOf = (id: string) => id.slice(id.indexOf('_') + 1)
 
 let executions = 0
 const fetchIt = defineTool({
@@ -51,7 +54,6 @@ const fetchIt = defineTool({
 
 test('[ENG51] no tool starts before the answer that calls it is stored', async () => {
   executions = 0
-  const database = await openDatabase()
   const reached = deferred()
   const opened = deferred()
   const db = hookDatabase(database.pool, {
@@ -77,8 +79,7 @@ test('[ENG51] no tool starts before the answer that calls it is stored', async (
 })
 
 test('[ENG52] a tool return that kills workers leaves the context when its run is failed as poison', async () => {
-  const database = await openDatabase()
-  const api = talkTo(await start({ database, tools: [fetchIt] }))
+  const api = talkTo(await start({ tools: [fetchIt] }))
   const agent = await api.createAgent({ tools: ['fetch_it'] })
   const run = await api.start(agent, 'hello')
   const first = await model.nextCall()
@@ -86,31 +87,31 @@ test('[ENG52] a tool return that kills workers leaves the context when its run i
   first.finish()
   const second = await model.nextCall()
   // As if three workers had died of it.
-  await database.pool.query('update runs set deaths = 3, lease = null, worker_id = null')
+  await database.pool.query('update runs set deaths = 3, lease = null, worker_id = null where id = $1', [uuidOf(run)])
   second.finish()
   expect(await api.settled(run)).toMatchObject({
     status: 'FAILED',
     error: { message: expect.stringContaining('given up') },
   })
-  await api.start(agent, 'and now?')
+  const after = await api.start(agent, 'and now?')
   const next = await model.nextCall()
   expect(JSON.stringify(next.request.messages)).not.toContain('a text that kills')
   next.finish()
+  await api.settled(after)
 })
 
 test('[ENG53] handing back a run never counts as a death, however often it happens', async () => {
-  const database = await openDatabase()
-  const api = talkTo(await start({ database, env: { HOLDPOINT_WORKERS: '0' } }))
+  const api = talkTo(await start({ env: { HOLDPOINT_WORKERS: '0' } }))
   const run = await api.start(await api.createAgent(), 'hello')
   for (let count = 0; count < 4; count += 1) {
     const app = await startTestApp({ database, providers: [model.provider], env: { HOLDPOINT_DRAIN_MS: '0' } })
     const call = await model.nextCall()
     await app.stop()
     await call.aborted
-    const { rows } = await database.pool.query('select deaths, lease, claimable from runs')
+    const { rows } = await database.pool.query('select deaths, lease, claimable from runs where id = $1', [uuidOf(run)])
     expect(rows).toEqual([{ deaths: 0, lease: null, claimable: true }])
   }
-  await start({ database })
+  await start()
   ;(await model.nextCall()).finish()
   expect((await api.settled(run)).status).toBe('COMPLETED')
 })
@@ -133,8 +134,7 @@ test('[ENG54] a sleeptime group can be deleted while its agent writes its person
       },
     },
   })
-  const database = await openDatabase()
-  const app = await start({ database, providers: [models.provider] })
+  const app = await start({ providers: [models.provider] })
   const api = talkTo(app)
   const agent = await api.createAgent({ model: 'talk/main' })
   const { createSleeptimeGroup } = await app.data(
@@ -143,23 +143,23 @@ test('[ENG54] a sleeptime group can be deleted while its agent writes its person
   )
   await api.settled(await api.start(agent, 'hello'))
   await asked.promise
-  const gate = await connect(database)
+  const gate = await connect()
   await gate.query('begin')
   await gate.query(`select from blocks where label = 'memory_persona' for update`)
   hold.resolve()
-  await waiting(database, '%locked_blocks%')
+  await waiting('%locked_blocks%')
   const deleting = app.request(
     'mutation ($input: DeleteSleeptimeGroupInput!) { deleteSleeptimeGroup(input: $input) { __typename } }',
     { input: { id: createSleeptimeGroup.group.id } },
   )
   // The delete waits for the run, which the memory tool's checkpoint locks before it waits for the block.
-  await waiting(database, '%', 2)
+  await waiting('%', 2)
   await gate.query('commit')
   expect((await deleting).errors).toBeUndefined()
 })
 
 /** Waits until this many statements like this wait for a lock. */
-async function waiting(database: OpenDatabase, like: string, count = 1): Promise<void> {
+async function waiting(like: string, count = 1): Promise<void> {
   for (;;) {
     const { rows } = await database.pool.query(
       `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like $1`,
@@ -179,14 +179,13 @@ const ask = defineTool({
 })
 
 test('[ENG55] dead workers are found while someone holds the lock of a conversation whose approval has expired', async () => {
-  const database = await openDatabase()
-  const api = talkTo(await start({ database, tools: [ask] }))
+  const api = talkTo(await start({ tools: [ask] }))
   const run = await api.start(await api.createAgent({ tools: ['ask'] }), 'hello')
   const call = await model.nextCall()
   call.call('ask', {})
   call.finish()
   expect((await api.settled(run)).status).toBe('AWAITING_APPROVAL')
-  const locker = await connect(database)
+  const locker = await connect()
   await locker.query('begin')
   await locker.query('select from conversations for no key update')
   await database.pool.query(`update tool_calls set expires_at = now() - interval '1 minute'`)
@@ -203,9 +202,8 @@ test('[ENG55] dead workers are found while someone holds the lock of a conversat
 })
 
 test('[ENG55] approvals expire while someone holds the lock of another conversation whose approval has expired', async () => {
-  const database = await openDatabase()
-  const api = talkTo(await start({ database, tools: [ask] }))
-  const runs = []
+  const api = talkTo(await start({ tools: [ask] }))
+  const runs: string[] = []
   for (const text of ['one', 'another']) {
     runs.push(await api.start(await api.createAgent({ tools: ['ask'] }), text))
     const call = await model.nextCall()
@@ -213,12 +211,10 @@ test('[ENG55] approvals expire while someone holds the lock of another conversat
     call.finish()
     expect((await api.settled(runs.at(-1)!)).status).toBe('AWAITING_APPROVAL')
   }
-  const locker = await connect(database)
+  const locker = await connect()
   await locker.query('begin')
   // The older one, which the sweep handles first.
-  await locker.query(
-    'select from conversations where active_run_id = (select min(id::text)::uuid from runs) for no key update',
-  )
+  await locker.query('select from conversations where active_run_id = $1 for no key update', [uuidOf(runs[0]!)])
   await database.pool.query(`update tool_calls set expires_at = now() - interval '1 minute'`)
   ;(await model.nextCall()).finish()
   expect((await api.settled(runs[1]!)).status).toBe('COMPLETED')
@@ -228,8 +224,7 @@ test('[ENG55] approvals expire while someone holds the lock of another conversat
 })
 
 test('[ENG56] creating conversations, changing their agent and sending messages to them never wait for each other', async () => {
-  const database = await openDatabase()
-  const app = await start({ database })
+  const app = await start()
   const api = talkTo(app)
   const agent = await api.createAgent()
   const create = async (): Promise<string> => {
@@ -239,7 +234,7 @@ test('[ENG56] creating conversations, changing their agent and sending messages 
     )
     return createConversation.conversation.id
   }
-  const locker = await connect(database)
+  const locker = await connect()
   await locker.query('begin')
   await locker.query('select from agents for no key update')
   await create()

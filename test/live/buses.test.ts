@@ -6,6 +6,7 @@ import { createRedisBus } from '../../src/live/redis-bus.ts'
 import { captureLog, type CapturedLog } from '../support/captured-log.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { startFakeRedis } from '../support/fake-redis.ts'
+import { hasten } from '../support/hasten.ts'
 import { startPostgresProxy } from '../support/postgres-proxy.ts'
 
 /** What carries the packets: a Postgres or a Redis that the test can switch off and on. */
@@ -151,6 +152,7 @@ test(
   async () => {
     const redis = await startFakeRedis()
     onTestFinished(() => redis.close())
+    onTestFinished(hasten())
     const { log, lines } = captureLog()
     const bus = await createRedisBus({ redisUrl: redis.url, scope: 'test', address: '1', log })
     onTestFinished(() => bus.close())

@@ -11,7 +11,7 @@ import { startPostgresProxy, type PostgresProxy } from '../support/postgres-prox
 import { spawnMain, type ServerProcess } from '../support/server-process.ts'
 import type { OutageLoad } from './load.ts'
 
-const hasten = new URL('../support/hasten.ts', import.meta.url).href
+const hasten = new URL('../support/hasten-server.ts', import.meta.url).href
 
 /** How long each outage takes at least. `npm run test:outage` sets 30 s, after which a heartbeat is too old. */
 export const longMs = process.env['HOLDPOINT_OUTAGE_MS'] ? Number(process.env['HOLDPOINT_OUTAGE_MS']) : undefined

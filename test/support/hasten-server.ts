@@ -1,0 +1,4 @@
+/** Loaded before a server, as `--import`. */
+import { hasten } from './hasten.ts'
+
+hasten()
