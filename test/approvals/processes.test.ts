@@ -35,7 +35,7 @@ afterAll(async () => {
 const three = ['one', 'two', 'three'].map((text) => ['get_secret_code', { text }] as const)
 
 test('[APR30] the last decisions, made at the same moment in two processes, continue the run once', async () => {
-  for (let round = 0; round < 6; round += 1) {
+  for (let round = 0; round < 3; round += 1) {
     const agent = await talk.createAgent(secretAgent)
     executions.length = 0
     const { runId, calls } = await ground.ask(agent, three)
@@ -74,10 +74,19 @@ test('[APR31] of two different decisions about one call at the same moment, one 
   }
 })
 
+/** Reads nothing afterwards, so that every statement is one of the decision. */
+async function decideBy({ app }: Ground, input: object): Promise<string> {
+  const { submitApprovals } = await app.data(
+    'mutation ($input: SubmitApprovalsInput!) { submitApprovals(input: $input) { __typename } }',
+    { input },
+  )
+  return submitApprovals.__typename
+}
+
 test('[APR32] a decision whose process dies is stored completely or not at all, wherever it dies, and succeeds once when repeated', async () => {
   const statements: string[] = []
   const decide = async (): Promise<void> => {
-    const agent = await talk.createAgent(secretAgent)
+    const agent = await talk.createAgent({ tools: secretAgent.tools.slice(0, 1) })
     executions.length = 0
     const { runId, calls } = await ground.ask(agent, [
       ['get_secret_code', hello],
@@ -85,17 +94,16 @@ test('[APR32] a decision whose process dies is stored completely or not at all, 
     ])
     armed = true
     const decisions = [approve(calls[0], { scope: 'AGENT' }), deny(calls[1], 'no')]
-    const options = { followUp: [{ text: 'and then' }], idempotencyKey: `key of ${runId}` }
-    const lost = await other.talk.submit(runId, decisions, options).catch(() => 'lost')
+    const input = { runId, decisions, followUp: [{ text: 'and then' }], idempotencyKey: `key of ${runId}` }
+    const lost = await decideBy(other, input).catch(() => 'lost')
     armed = false
-    const { status, pendingToolCalls } = await talk.run(runId)
+    const { status, pendingToolCalls } = await talk.run(runId, 0, 'status pendingToolCalls { id }')
     if (status === 'AWAITING_APPROVAL') expect(pendingToolCalls).toHaveLength(2)
     else expect(pendingToolCalls).toEqual([])
-    const again = await talk.submit(runId, decisions, options)
-    expect(again.__typename, String(lost)).toBe('SubmitApprovalsSuccess')
+    expect(await decideBy(ground, input), lost).toBe('SubmitApprovalsSuccess')
     const next = await ground.answer('done')
     expect(next.request.messages.at(-1)).toMatchObject({ role: 'user', content: [{ text: 'and then' }] })
-    expect(await talk.settled(runId)).toMatchObject({ status: 'COMPLETED' })
+    expect(await talk.settled(runId, 'id')).toMatchObject({ status: 'COMPLETED' })
     expect(executions).toEqual(['get_secret_code hello world'])
     expect((await talk.log(runId)).filter((line) => line === 'RunStatusChanged RUNNING')).toHaveLength(2)
   }

@@ -117,16 +117,10 @@ describe.each(['one process', 'two processes'])('%s', (processes) => {
     return created.agent.id
   }
 
-  /** Waits until the run has paused or ended. There are many, so only what is needed of them is read. */
-  async function settled(id: string, fields: string): Promise<any> {
-    const document = `query ($id: ID!) { run(id: $id, waitMs: 30000) { ${fields} } }`
-    return (await api.data(document, { id })).run
-  }
-
   /** A whole run, from the message to its end, with an approval. */
   async function play(agent: string): Promise<any> {
     const runId = await talk.start(agent, 'go')
-    const paused = await settled(runId, 'steps { toolCalls { id status } }')
+    const paused = await talk.settled(runId, 'steps { toolCalls { id status } }')
     // One field may be slightly older than another, because the cancel may have come in between.
     const call = paused.steps[0]?.toolCalls.find((each: any) => each.status === 'PENDING')
     if (call)
@@ -190,7 +184,7 @@ describe.each(['one process', 'two processes'])('%s', (processes) => {
     }
     expect(run.conversation.activeRun).toBeNull()
 
-    const next = await settled(await talk.start(agent, 'hello'), 'status answer')
+    const next = await talk.settled(await talk.start(agent, 'hello'), 'answer')
     expect(next).toEqual({ status: 'COMPLETED', answer: 'done' })
     expect(faultOfRequest(requests.at(-1)!)).toBeUndefined()
     return run.status

@@ -10,7 +10,7 @@ import type { OpenDatabase } from '../../src/store/open-database.ts'
 import { deleteBatch, deleteRunLogs } from '../../src/store/retention.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { createTestDatabase } from '../support/database.ts'
-import { createGatedModel, gatedHandle, type GatedModel } from '../support/gated-model.ts'
+import { createGatedModel, gatedHandle } from '../support/gated-model.ts'
 import { createGraphQLClient } from '../support/graphql-client.ts'
 import { spawnMain } from '../support/server-process.ts'
 import { talkTo } from '../support/talk.ts'
@@ -21,23 +21,24 @@ const textOf = ({ state }: Transcript): string[] =>
     entry.kind === 'call' ? entry.call.name : entry.kind === 'live' ? entry.text : entry.message.text,
   )
 
+const model = createGatedModel()
+let server: TestApp
+
+beforeAll(async () => {
+  server = await startTestApp({ providers: [model.provider] })
+})
+afterAll(() => server.stop())
+
 describe.each([
   ['graphql-ws', openSocketClient],
   ['event streams', openEventClient],
 ])('following over %s', (_name, open) => {
-  let server: TestApp
-  let model: GatedModel
   let opened: TestClient
 
-  beforeAll(async () => {
-    model = createGatedModel()
-    server = await startTestApp({ providers: [model.provider] })
+  beforeAll(() => {
     opened = open(server.url)
   })
-  afterAll(async () => {
-    await opened.close()
-    await server.stop()
-  })
+  afterAll(() => opened.close())
 
   async function send(conversationId: string, text: string): Promise<string> {
     const { sendMessage } = await opened.client.request(SendMessage, {

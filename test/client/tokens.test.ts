@@ -1,5 +1,5 @@
 import { createClient as createSocketClient } from 'graphql-ws'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, test } from 'vitest'
 import { WebSocket } from 'ws'
 
 import { createClient } from '../../client/client.ts'
@@ -35,9 +35,21 @@ function createTokenSource() {
   return source
 }
 
-test.each(['graphql-ws', 'event streams'])(
+/** The tests wait at the same time, so each starts its run alone and takes the model's call. */
+let starting: Promise<unknown> = Promise.resolve()
+function startRun() {
+  const started = starting.then(async () => {
+    const talk = talkTo(admin)
+    const runId = await talk.start(await talk.createAgent({ model: gatedHandle }), 'go')
+    return { runId, call: await model.nextCall() }
+  })
+  starting = started
+  return started
+}
+
+test.concurrent.for(['graphql-ws', 'event streams'])(
   '[TOK6] a run is followed past the expiry of a token, without a gap or a repeat, over %s',
-  async (transport) => {
+  async (transport, { expect }) => {
     const tokens = createTokenSource()
     const socket = createSocketClient({
       url: app.url.replace(/^http/, 'ws'),
@@ -49,9 +61,7 @@ test.each(['graphql-ws', 'event streams'])(
       transport === 'graphql-ws'
         ? createClient({ url: app.url, socket })
         : createClient({ url: app.url, key: tokens.next })
-    const talk = talkTo(admin)
-    const runId = await talk.start(await talk.createAgent({ model: gatedHandle }), 'go')
-    const call = await model.nextCall()
+    const { runId, call } = await startRun()
     const watch = createWatch()
     const events: string[] = []
     const ended = Promise.withResolvers<void>()

@@ -12,9 +12,9 @@ export interface Talk {
   start(to: string, text: string, options?: object): Promise<string>
   submit(runId: string, decisions: readonly object[], options?: Record<string, unknown>): Promise<any>
   cancel(input: Record<string, unknown>): Promise<any>
-  run(id: string, waitMs?: number): Promise<any>
-  /** Returns the run once it has paused or ended. Throws if it does neither. */
-  settled(id: string): Promise<any>
+  run(id: string, waitMs?: number, fields?: string): Promise<any>
+  /** Returns the run once it has paused or ended, with most of its fields or these. Throws if it does neither. */
+  settled(id: string, fields?: string): Promise<any>
   /** The calls that a run waits for, once it does. */
   pending(runId: string): Promise<any[]>
   /** The messages of the run, each by its type and content. */
@@ -105,20 +105,20 @@ export function talkTo(client: GraphQLClient): Talk {
       )
       return cancelRun
     },
-    async run(id, waitMs = 0) {
+    async run(id, waitMs = 0, fields = runFields) {
       const { run } = await client.data(
-        `query ($id: ID!, $waitMs: Int!) { run(id: $id, waitMs: $waitMs) { ${runFields} } }`,
+        `query ($id: ID!, $waitMs: Int!) { run(id: $id, waitMs: $waitMs) { ${fields} } }`,
         { id, waitMs },
       )
       return run
     },
-    async settled(id) {
-      const run = await talk.run(id, 30_000)
+    async settled(id, fields = runFields) {
+      const run = await talk.run(id, 30_000, `status ${fields}`)
       if (['QUEUED', 'RUNNING', 'CANCELLING'].includes(run.status)) throw new Error(`the run is still ${run.status}`)
       return run
     },
     async pending(runId) {
-      const run = await talk.settled(runId)
+      const run = await talk.settled(runId, `steps { toolCalls { ${callFields} } }`)
       if (run.status !== 'AWAITING_APPROVAL') throw new Error(`the run is ${run.status}`)
       return run.steps.at(-1).toolCalls.filter((call: { status: string }) => call.status === 'PENDING')
     },
