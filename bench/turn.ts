@@ -134,7 +134,10 @@ async function holdMaintenance(client: pg.Client): Promise<void> {
   await client.query('alter system set autovacuum = off')
 }
 
-/** In the newest conversation, as if one long run had been compacted except for its end. */
+/**
+ * In the newest conversation, as if one long run had been compacted except for its end. Half of the messages are of
+ * tools, as in the turns.
+ */
 async function writeHistory(client: pg.Client, messages: number): Promise<void> {
   await client.query(
     `with newest as (select * from conversations order by id desc limit 1), r as (
@@ -148,7 +151,8 @@ async function writeHistory(client: pg.Client, messages: number): Promise<void> 
       where id = (select id from newest)
     )
     insert into messages (id, conversation_id, position, run_hold, type, created_at, content)
-    select gen_random_uuid(), conversation_id, position, 1, 'USER', now(), '{"content":[{"text":"something was said"}]}'
+    select gen_random_uuid(), conversation_id, position, 1,
+      case when position % 2 = 0 or position > $1 - 10 then 'USER' else 'TOOL_RETURN' end, now(), '{"content":[{"text":"something was said"}]}'
     from r, generate_series(1, $1::integer) position`,
     [messages],
   )
