@@ -11,12 +11,12 @@ import { BlockEditor } from '../parts/block-editor.tsx'
 import { Button } from '../parts/button.tsx'
 import { Confirm } from '../parts/confirm.tsx'
 import { Dialog } from '../parts/dialog.tsx'
-import { DiscardButton } from '../parts/discard-button.tsx'
 import { Empty } from '../parts/empty.tsx'
 import { Field } from '../parts/field.tsx'
 import { Page } from '../parts/page.tsx'
 import { Problem } from '../parts/problem.tsx'
 import { Skeleton } from '../parts/skeleton.tsx'
+import { SubmitRow } from '../parts/submit-row.tsx'
 import { Ago } from '../parts/time.tsx'
 
 /** How many of the agents that share a block are named. */
@@ -175,12 +175,9 @@ function NewBlock({ onClose, onCreated }: NewBlockProps): ReactNode {
           onChange={(event) => kept.set({ value: event.target.value })}
         />
         {!create.field && <Problem>{create.problem}</Problem>}
-        <div className="row">
-          <Button look="primary" type="submit" isBusy={create.isBusy}>
-            Create block
-          </Button>
-          <DiscardButton form={kept} />
-        </div>
+        <SubmitRow form={kept} isBusy={create.isBusy}>
+          Create block
+        </SubmitRow>
       </form>
     </Dialog>
   )

@@ -9,9 +9,9 @@ import { useQuery } from '../data/use-query.ts'
 import { Button } from './button.tsx'
 import { Confirm } from './confirm.tsx'
 import { Dialog } from './dialog.tsx'
-import { DiscardButton } from './discard-button.tsx'
 import { Field } from './field.tsx'
 import { Problem } from './problem.tsx'
+import { SubmitRow } from './submit-row.tsx'
 
 interface Server {
   readonly id: string
@@ -174,12 +174,9 @@ function NewServer({
           onChange={(event) => kept.set({ headers: event.target.value })}
         />
         {!add.field && <Problem>{add.problem}</Problem>}
-        <div className="row">
-          <Button look="primary" type="submit" isBusy={add.isBusy}>
-            Add server
-          </Button>
-          <DiscardButton form={kept} />
-        </div>
+        <SubmitRow form={kept} isBusy={add.isBusy}>
+          Add server
+        </SubmitRow>
       </form>
     </Dialog>
   )

@@ -8,9 +8,9 @@ import { useKeptForm } from '../data/use-kept.ts'
 import { Button } from './button.tsx'
 import { CopyButton } from './copy-button.tsx'
 import { Dialog } from './dialog.tsx'
-import { DiscardButton } from './discard-button.tsx'
 import { Field } from './field.tsx'
 import { Problem } from './problem.tsx'
+import { SubmitRow } from './submit-row.tsx'
 
 const scopes: readonly (readonly [ApiScope, string])[] = [
   ['READ', 'Read and watch'],
@@ -88,12 +88,9 @@ export function NewKey({ onClose }: { readonly onClose: () => void }): ReactNode
           ))}
         </fieldset>
         {!create.field?.endsWith('name') && <Problem>{create.problem}</Problem>}
-        <div className="row">
-          <Button look="primary" type="submit" isBusy={create.isBusy}>
-            Create key
-          </Button>
-          <DiscardButton form={kept} />
-        </div>
+        <SubmitRow form={kept} isBusy={create.isBusy}>
+          Create key
+        </SubmitRow>
       </form>
     </Dialog>
   )

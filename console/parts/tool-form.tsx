@@ -7,11 +7,10 @@ import { pretty } from '../data/format.ts'
 import { jsonOf, listOf, numberOf } from '../data/parse.ts'
 import { useAction } from '../data/use-action.ts'
 import { useKeptForm } from '../data/use-kept.ts'
-import { Button } from './button.tsx'
 import { Dialog } from './dialog.tsx'
-import { DiscardButton } from './discard-button.tsx'
 import { Field } from './field.tsx'
 import { Problem } from './problem.tsx'
+import { SubmitRow } from './submit-row.tsx'
 
 const firstSource = `export default ({ text }) => {
   return text.toUpperCase()
@@ -261,12 +260,9 @@ export function ToolForm({ tool, onClose, onSaved }: ToolFormProps): ReactNode {
           </div>
         </details>
         {!at && <Problem>{save.problem}</Problem>}
-        <div className="row">
-          <Button look="primary" type="submit" isBusy={save.isBusy}>
-            {tool ? 'Save tool' : 'Create tool'}
-          </Button>
-          <DiscardButton form={kept} />
-        </div>
+        <SubmitRow form={kept} isBusy={save.isBusy}>
+          {tool ? 'Save tool' : 'Create tool'}
+        </SubmitRow>
       </form>
     </Dialog>
   )

@@ -27,19 +27,26 @@ beforeAll(async () => {
 })
 afterAll(() => ground.close())
 
+/** Runs that wait for approval, and each server with so many conversations, in the middle of an answer. */
+async function startLoad(count: number) {
+  const { clients } = ground
+  const load = new OutageLoad(clients)
+  const agentId = await createAgent(load, clients[0]!)
+  const waiting = await Promise.all(clients.map((client) => startWaiting(client, agentId)))
+  for (let made = 0; made < count; made += 1) load.talk(agentId, 20)
+  load.ask()
+  // In the middle of an answer, with another run behind it.
+  const inAnAnswer = () => load.followed.filter(({ reader }) => reader.live.size > 0).length
+  await expect.poll(inAnAnswer).toBeGreaterThanOrEqual(count)
+  return { load, waiting }
+}
+
 test(
   '[QUO80] while the database is away everyone is told to try again, no process dies, and no run or token is lost or doubled',
   { timeout: 240_000 + 4 * awayMs },
   async () => {
     const { proxy, servers, clients } = ground
-    const load = new OutageLoad(clients)
-    const agentId = await createAgent(load, clients[0]!)
-    const waiting = await Promise.all(clients.map((client) => startWaiting(client, agentId)))
-    for (let count = 0; count < conversations; count += 1) load.talk(agentId, 20)
-    load.ask()
-    // In the middle of an answer, with another run behind it.
-    const inAnAnswer = () => load.followed.filter(({ reader }) => reader.live.size > 0).length
-    await expect.poll(inAnAnswer).toBeGreaterThanOrEqual(conversations)
+    const { load, waiting } = await startLoad(conversations)
 
     const before = load.answered.length
     const began = performance.now()
@@ -92,13 +99,7 @@ test(
   { timeout: 300_000 + 4 * silentMs },
   async () => {
     const { proxy, servers, clients } = ground
-    const load = new OutageLoad(clients)
-    const agentId = await createAgent(load, clients[0]!)
-    const waiting = await Promise.all(clients.map((client) => startWaiting(client, agentId)))
-    load.talk(agentId, 20)
-    load.ask()
-    const inAnAnswer = () => load.followed.filter(({ reader }) => reader.live.size > 0).length
-    await expect.poll(inAnAnswer).toBeGreaterThanOrEqual(1)
+    const { load, waiting } = await startLoad(1)
 
     const written = servers.map((server) => server.stderr().length)
     proxy.silence()
