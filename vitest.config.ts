@@ -69,7 +69,7 @@ export default defineConfig({
     // Long enough for a busy machine. No test measures time with it.
     testTimeout: 60_000,
     hookTimeout: 60_000,
-    expect: { poll: { interval: 10, timeout: 30_000 } },
+    expect: { poll: { interval: 25, timeout: 30_000 } },
     coverage: {
       provider: 'v8',
       include: ['src/**/*.ts'],

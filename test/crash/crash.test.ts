@@ -91,6 +91,6 @@ async function timeToGoOn(held: ReadonlyMap<string, readonly string[]>, diedAt: 
     const left = [...waiting.values()].some((worker) => dead.includes(worker))
     if (performance.now() - diedAt > 1_500 && !left) return times
     if (performance.now() - diedAt > 20_000) throw new Error('runs of a dead worker did not go on')
-    await new Promise((resolve) => setTimeout(resolve, 25))
+    await new Promise((resolve) => setTimeout(resolve, 100))
   }
 }
