@@ -32,8 +32,10 @@ async function openPackagedChromium(home: string): Promise<TestBrowser | undefin
       HOME: home,
     }
     // The package's recommended arguments turn off web security, which a test must not do.
-    // Without what no test looks at: a process for the graphics card, and a renderer for each page of one server.
-    const args = ['--no-sandbox', '--disable-gpu', '--in-process-gpu', '--process-per-site', '--no-zygote']
+    // Without what no test looks at: a process for the graphics card, and a renderer for each page of one server. And
+    // without optimized code: no page lives long enough to repay what it costs to make.
+    const unoptimized = '--js-flags=--no-turbofan --no-maglev'
+    const args = ['--no-sandbox', '--disable-gpu', '--in-process-gpu', '--process-per-site', '--no-zygote', unoptimized]
     // Playwright lets it share memory through files on disk, because there may be little.
     const ignoreDefaultArgs = (await findMemory()) === undefined ? [] : ['--disable-dev-shm-usage']
     const executablePath = join(folder, 'chromium')
