@@ -342,6 +342,18 @@ export const ConversationOlder =
     ConversationOlderVariables
   >
 
+export type MessagesInContextData = {
+  readonly conversation: {
+    readonly messages: { readonly nodes: readonly { readonly id: string; readonly inContext: boolean }[] }
+  } | null
+}
+export type MessagesInContextVariables = { readonly id: string }
+export const MessagesInContext =
+  'query MessagesInContext($id:ID!){conversation(id:$id){messages(last:200){nodes{id inContext}}}}' as TypedDocument<
+    MessagesInContextData,
+    MessagesInContextVariables
+  >
+
 export type RunEventsData = { readonly runEvents: RunEventFields }
 export type RunEventsVariables = { readonly runId: string; readonly after?: string | null | undefined }
 export const RunEvents =

@@ -1,8 +1,8 @@
 import { HoldpointError, type Client } from './client.ts'
-import { ConversationEvents, ConversationOlder, ConversationSnapshot } from './documents.ts'
+import { ConversationEvents, ConversationOlder, ConversationSnapshot, MessagesInContext } from './documents.ts'
 import type { Follower, FollowOptions } from './follow-run.ts'
 import { isFinal, keepSubscribed } from './keep-subscribed.ts'
-import { createTranscript, type TranscriptEvent } from './transcript.ts'
+import { createTranscript, isRunOver, type TranscriptEntry, type TranscriptEvent } from './transcript.ts'
 
 export interface FollowConversationOptions extends FollowOptions {
   /**
@@ -78,9 +78,29 @@ export function followConversation(
         if (event.__typename !== 'QueueChanged' && event.__typename !== 'BranchChanged') options.onEvent?.(event)
         changed()
         if (event.__typename === 'BranchChanged') start()
+        else if (mayMoveContext(event)) askForContext()
       },
       refused: (error) => (error.code === 'BAD_CURSOR' ? start() : options.onError?.(error)),
     })
+  }
+
+  /** A message is sent with what it was when it was stored. Later it may leave the context, or enter it. */
+  function mayMoveContext(event: TranscriptEvent): boolean {
+    if (event.__typename === 'MessageAdded') return event.message.__typename === 'SummaryMessage'
+    if (event.__typename !== 'RunStatusChanged' || !isRunOver(event.status)) return false
+    const isOutside = ({ runId, ...entry }: TranscriptEntry) =>
+      entry.kind === 'message' && runId === event.runId && !entry.message.inContext
+    return event.status === 'FAILED' || transcript.state.entries.some(isOutside)
+  }
+
+  function askForContext(): void {
+    client.request(MessagesInContext, { id: conversationId }).then(
+      ({ conversation }) => {
+        if (!isStopped && conversation && transcript.setInContext(conversation.messages.nodes)) changed()
+      },
+      // The next query has it.
+      () => {},
+    )
   }
 
   function isAfterGap(event: TranscriptEvent): boolean {

@@ -69,6 +69,8 @@ export interface Transcript {
   load(snapshot: TranscriptSnapshot): void
   /** Adds messages that are older or newer than the known ones. */
   addMessages(messages: readonly MessageFields[]): void
+  /** Says of messages by their ids whether they are in the context now. False if that was known. */
+  setInContext(messages: readonly Pick<MessageFields, 'id' | 'inContext'>[]): boolean
 }
 
 const endedRuns: readonly RunStatus[] = ['COMPLETED', 'FAILED', 'CANCELLED']
@@ -240,6 +242,15 @@ export function createTranscript(snapshot: TranscriptSnapshot = {}): Transcript 
       messages.push(...kept)
       stored = undefined
       state = undefined
+    },
+    setInContext(more) {
+      const now = new Map(more.map(({ id, inContext }) => [id, inContext]))
+      const isNew = ({ id, inContext }: MessageFields) => (now.get(id) ?? inContext) !== inContext
+      if (!messages.some(isNew)) return false
+      messages = messages.map((message) => (isNew(message) ? { ...message, inContext: !message.inContext } : message))
+      stored = undefined
+      state = undefined
+      return true
     },
   }
   transcript.load(snapshot)

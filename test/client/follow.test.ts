@@ -141,6 +141,28 @@ describe.each([
     follower.stop()
   })
 
+  test('[LIB66] a message says whether it is in the context when its run has failed, and again when a retry is over', async () => {
+    const conversation = await startConversation()
+    const watch = createWatch()
+    const follower = followConversation(opened.client, conversation, { onChange: watch.look })
+    const isInContext = (expected: boolean) =>
+      watch.until(() => {
+        const entry = follower.transcript.state.entries[0]
+        return entry?.kind === 'message' && entry.message.inContext === expected
+      })
+    const run = await send(conversation, 'a')
+    const call = await model.nextCall()
+    await isInContext(true)
+    call.fail({ message: 'The model is on strike.', retryable: true })
+    await isInContext(false)
+    await server.data('mutation ($id: ID!) { retryRun(input: { runId: $id }) { __typename } }', { id: run })
+    const again = await model.nextCall()
+    again.say('One.')
+    again.finish()
+    await isInContext(true)
+    follower.stop()
+  })
+
   test('[LIB65] a conversation whose events were deleted while its reader was away is loaded anew', async () => {
     const conversation = await startConversation()
     const gate = await openGate(server.url)
