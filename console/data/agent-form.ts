@@ -1,5 +1,11 @@
-import type { CreateAgentInput, ReasoningEffort, ToolRuleInput, ToolRuleKind } from '../../client/schema-types.ts'
-import type { AgentSettings } from './documents.ts'
+import type {
+  CreateAgentInput,
+  ReasoningEffort,
+  ToolRuleInput,
+  ToolRuleKind,
+  UpdateAgentInput,
+} from '../../client/schema-types.ts'
+import type { AgentFormChoicesData, AgentSettings } from './documents.ts'
 import { pretty } from './format.ts'
 import { jsonOf, listOf, numberOf } from './parse.ts'
 
@@ -56,6 +62,9 @@ export interface AgentForm {
 }
 
 export type SetForm = (part: Partial<AgentForm>) => void
+
+/** What is wrong with the input field at this path, such as `compaction.model`, or with a part of it. */
+export type ProblemOf = (path: string) => string | undefined
 
 export const emptyRule: RuleDraft = {
   kind: 'REQUIRES_APPROVAL',
@@ -119,6 +128,101 @@ export function formOf(agent: AgentSettings | undefined): AgentForm {
   }
 }
 
+/** What people call the fields. */
+const labels: Readonly<Record<keyof AgentForm, string>> = {
+  name: 'Name',
+  description: 'Description',
+  model: 'Model',
+  instructions: 'Instructions',
+  tools: 'Tools and their approval',
+  includeBaseTools: 'Tools and their approval',
+  rules: 'Tool rules',
+  blockIds: 'Memory blocks',
+  newBlocks: 'Memory blocks',
+  compactionMode: 'Summarise',
+  compactionModel: 'Summaries are written by',
+  compactionPrompt: 'Prompt for summaries',
+  keepRatio: 'Share of recent messages to keep',
+  hasSleeptime: 'Sleeptime',
+  frequency: 'Sleeptime',
+  temperature: 'Temperature',
+  maxOutputTokens: 'Longest answer in tokens',
+  contextWindow: 'Context window in tokens',
+  parallelToolCalls: 'Several tool calls in one answer',
+  reasoningEffort: 'Reasoning',
+  reasoningBudget: 'Most reasoning tokens',
+  responseSchema: 'Response schema',
+  fallbacks: 'Fallbacks',
+  keepRequests: 'Keep requests and responses',
+  tellTimes: 'Tell it when messages and tool results happened',
+  tags: 'Tags',
+  timezone: 'Time zone',
+  metadata: 'Metadata',
+}
+
+/** The names of the fields in this part of a form, each once. */
+export const namesOf = (part: Partial<AgentForm>): string =>
+  [...new Set(Object.keys(part).map((field) => labels[field as keyof AgentForm]))].join(', ')
+
+/** The fields in which a form differs from another one. */
+export const changedFields = (form: AgentForm, base: AgentForm): (keyof AgentForm)[] =>
+  (Object.keys(labels) as (keyof AgentForm)[]).filter((field) => !isSame(valueAt(form, field), valueAt(base, field)))
+
+/** The fields that a person has changed while someone else has changed them in another way. */
+export function fieldsInConflict(form: AgentForm, base: AgentForm, theirs: AgentForm): (keyof AgentForm)[] {
+  const [mine, others] = [changedFields(form, base), changedFields(theirs, base)]
+  return changedFields(form, theirs).filter((field) => mine.includes(field) && others.includes(field))
+}
+
+export const pick = (form: AgentForm, fields: readonly string[]): Partial<AgentForm> =>
+  Object.fromEntries(Object.entries(form).filter(([field]) => fields.includes(field)))
+
+/** Both fields of sleeptime are one setting, since there is no frequency without it. */
+const valueAt = (form: AgentForm, field: keyof AgentForm): unknown =>
+  field === 'hasSleeptime' || field === 'frequency' ? form.hasSleeptime && form.frequency : form[field]
+
+const isSame = (one: unknown, other: unknown): boolean => textOf(one) === textOf(other)
+
+/** The order of an object's fields has no meaning: a tool that is removed and added again is the same. */
+const textOf = (value: unknown): string =>
+  JSON.stringify(value, (_, part: unknown) =>
+    part && typeof part === 'object' && !Array.isArray(part)
+      ? Object.fromEntries(Object.entries(part).toSorted(([one], [other]) => (one < other ? -1 : 1)))
+      : part,
+  )
+
+/** The tools that `includeBaseTools` adds. */
+const baseTools: readonly string[] = ['memory_insert', 'memory_replace', 'conversation_search']
+
+export const isBaseTool = (form: AgentForm, { kind, name }: AgentFormChoicesData['tools']['nodes'][number]): boolean =>
+  form.includeBaseTools && kind === 'BUILTIN' && baseTools.includes(name)
+
+/** Whether calls of the tool need approval. Undefined if the agent does not have the tool. */
+export const choiceOf = (
+  form: AgentForm,
+  tool: AgentFormChoicesData['tools']['nodes'][number],
+): ApprovalChoice | undefined => form.tools[tool.id] ?? (isBaseTool(form, tool) ? 'DEFAULT' : undefined)
+
+/**
+ * Only what a person has changed, also inside nested settings: what the server is not told stays as someone else may
+ * have set it meanwhile.
+ */
+export function changesOf(form: AgentForm, base: AgentForm): Omit<UpdateAgentInput, 'id'> {
+  const { compaction, modelSettings, ...others } = inputOf({ ...base, ...pick(form, changedFields(form, base)) })
+  const before = inputOf(base)
+  const nested = {
+    compaction: differenceOf(compaction!, before.compaction!),
+    modelSettings: differenceOf(modelSettings!, before.modelSettings!),
+  }
+  return { ...differenceOf(others, before), ...differenceOf(nested, { compaction: {}, modelSettings: {} }) }
+}
+
+/** The fields of an input that were not the same before. */
+const differenceOf = <Input extends object>(input: Input, before: Input): Partial<Input> =>
+  Object.fromEntries(
+    Object.entries(input).filter(([name, value]) => !isSame(value, before[name as keyof Input])),
+  ) as Partial<Input>
+
 /** The part of the input that is common to creating and changing an agent. */
 export function inputOf(form: AgentForm): Omit<CreateAgentInput, 'blocks' | 'blockIds' | 'includeBaseTools'> {
   return {
@@ -130,21 +234,21 @@ export function inputOf(form: AgentForm): Omit<CreateAgentInput, 'blocks' | 'blo
       toolId,
       approvalOverride: choice === 'DEFAULT' ? null : choice === 'ALWAYS',
     })),
-    toolRules: form.rules.map(ruleOf),
+    toolRules: form.rules.map((rule, index) => ruleOf(rule, `toolRules.${index}`)),
     compaction: {
       mode: form.compactionMode,
       model: form.compactionModel || null,
       prompt: form.compactionPrompt || null,
-      keepRatio: numberOf(form.keepRatio, 'keepRatio'),
+      keepRatio: numberOf(form.keepRatio, 'compaction.keepRatio'),
     },
     modelSettings: {
-      temperature: numberOf(form.temperature, 'temperature'),
-      maxOutputTokens: numberOf(form.maxOutputTokens, 'maxOutputTokens'),
-      contextWindow: numberOf(form.contextWindow, 'contextWindow'),
+      temperature: numberOf(form.temperature, 'modelSettings.temperature'),
+      maxOutputTokens: numberOf(form.maxOutputTokens, 'modelSettings.maxOutputTokens'),
+      contextWindow: numberOf(form.contextWindow, 'modelSettings.contextWindow'),
       parallelToolCalls: form.parallelToolCalls,
       reasoningEffort: form.reasoningEffort || null,
-      reasoningBudget: numberOf(form.reasoningBudget, 'reasoningBudget'),
-      responseSchema: jsonOf(form.responseSchema, 'responseSchema'),
+      reasoningBudget: numberOf(form.reasoningBudget, 'modelSettings.reasoningBudget'),
+      responseSchema: jsonOf(form.responseSchema, 'modelSettings.responseSchema'),
       fallbacks: listOf(form.fallbacks),
     },
     keepRequests: form.keepRequests,
@@ -155,11 +259,11 @@ export function inputOf(form: AgentForm): Omit<CreateAgentInput, 'blocks' | 'blo
   }
 }
 
-/** Only the fields that belong to the rule's kind. */
-function ruleOf(rule: RuleDraft): ToolRuleInput {
+/** Only the fields that belong to the rule's kind. `path` is where the rule is in the input. */
+function ruleOf(rule: RuleDraft, path: string): ToolRuleInput {
   const { kind, tool } = rule
   const prefilled = rule.prefilledArguments.trim()
-    ? { prefilledArguments: jsonOf(rule.prefilledArguments, 'prefilledArguments') }
+    ? { prefilledArguments: jsonOf(rule.prefilledArguments, `${path}.prefilledArguments`) }
     : {}
   switch (kind) {
     case 'CHILDREN':
@@ -169,13 +273,13 @@ function ruleOf(rule: RuleDraft): ToolRuleInput {
       return {
         kind,
         tool,
-        outputMapping: jsonOf(rule.outputMapping, 'outputMapping'),
+        outputMapping: jsonOf(rule.outputMapping, `${path}.outputMapping`),
         defaultChild: rule.defaultChild || null,
         requireMapping: rule.requireMapping,
         ...prefilled,
       }
     case 'MAX_CALLS':
-      return { kind, tool, maxCalls: numberOf(rule.maxCalls, 'maxCalls') }
+      return { kind, tool, maxCalls: numberOf(rule.maxCalls, `${path}.maxCalls`) }
     case 'RUN_FIRST':
       return { kind, tool, ...prefilled }
     default:

@@ -771,6 +771,19 @@ export const Tools =
     ToolsVariables
   >
 
+export type ToolNamesData = {
+  readonly tools: {
+    readonly nodes: readonly { readonly name: string }[]
+    readonly pageInfo: { readonly hasNextPage: boolean; readonly endCursor: string | null }
+  }
+}
+export type ToolNamesVariables = { readonly nameContains: string; readonly after?: string | null | undefined }
+export const ToolNames =
+  'query ToolNames($nameContains:String!$after:String){tools(first:200 after:$after filter:{nameContains:$nameContains}){nodes{name}pageInfo{hasNextPage endCursor}}}' as TypedDocument<
+    ToolNamesData,
+    ToolNamesVariables
+  >
+
 export type McpServersData = {
   readonly mcpServers: {
     readonly nodes: readonly {

@@ -26,7 +26,7 @@ export function listOf(text: string): string[] {
     .filter(Boolean)
 }
 
-/** A value that cannot be sent. `name` is the last part of the input field's path. */
+/** A value that cannot be sent. `name` is the input field's path, or its last part. */
 class FieldError extends Refused {
   readonly field: string
   constructor(field: string, message: string) {

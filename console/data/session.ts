@@ -121,7 +121,7 @@ function createBrowserClient(key: string | undefined): { client: Client; end: ()
   const client = createClient({ url: '/graphql', key, socket })
   const watch = (error: unknown): void => {
     if (isUnauthenticated(error) && !isEnded && session.phase === 'READY' && session.client === watched) {
-      signOut('Your key is no longer valid.')
+      signOut(key === undefined ? 'The server now requires a key.' : 'Your key is no longer valid.')
     }
   }
   const watched: Client = {

@@ -1,11 +1,11 @@
-import { useState, type ReactNode } from 'react'
+import { useEffect, useRef, useState, type ReactNode } from 'react'
 
 import { useClient } from '../../react/client-context.ts'
 import { newKey } from '../../react/new-key.ts'
-import { formOf, type AgentForm } from '../data/agent-form.ts'
+import { changedFields, choiceOf, fieldsInConflict, formOf, namesOf, pick, type AgentForm } from '../data/agent-form.ts'
 import { AgentForm as AgentFormQuery, AgentFormChoices, DeleteAgent, type AgentSettings } from '../data/documents.ts'
 import { createAgent, updateAgent } from '../data/save-agent.ts'
-import { useAction } from '../data/use-action.ts'
+import { Refused, useAction } from '../data/use-action.ts'
 import { useGo } from '../data/use-here.ts'
 import { useKept, useKeptForm } from '../data/use-kept.ts'
 import { useOnce } from '../data/use-once.ts'
@@ -32,30 +32,48 @@ export function AgentFormPage({ id }: { readonly id?: string }): ReactNode {
   return <AgentFormBody agent={data?.agent ?? undefined} />
 }
 
-/** The names of fields that show their own problem. */
-const named = [
+/** The paths of the input fields that show their own problem. */
+const placed = [
   'name',
   'description',
   'model',
   'instructions',
-  'temperature',
-  'maxOutputTokens',
-  'contextWindow',
-  'reasoningEffort',
-  'reasoningBudget',
-  'responseSchema',
-  'fallbacks',
-  'keepRatio',
-  'prompt',
+  'tools',
+  'blocks',
+  'blockIds',
+  'toolRules',
+  'modelSettings.temperature',
+  'modelSettings.maxOutputTokens',
+  'modelSettings.contextWindow',
+  'modelSettings.reasoningEffort',
+  'modelSettings.reasoningBudget',
+  'modelSettings.responseSchema',
+  'modelSettings.fallbacks',
+  'compaction.keepRatio',
+  'compaction.model',
+  'compaction.prompt',
   'frequency',
   'tags',
   'timezone',
   'metadata',
-  'toolRules',
-  'tools',
-  'blocks',
-  'blockIds',
 ] as const
+
+const isWithin = (path: string, whole: string): boolean => path === whole || path.startsWith(`${whole}.`)
+
+/**
+ * Without the names of the mutation's arguments. The server writes an index as `.0` or, if the type is wrong, `[0]`.
+ */
+const pathOf = (field: string): string => field.replace(/^input\.(agent\.)?/, '').replaceAll(/\[(\d+)\]/g, '.$1')
+
+/** Takes the person to what was refused, which may be screens away from the button. */
+function showRefused(form: HTMLFormElement): void {
+  const place = form.querySelector<HTMLElement>('[aria-invalid=true], fieldset [role=alert]')
+  const control = place?.matches('[role=alert]')
+    ? place.closest('[role=group], fieldset')?.querySelector<HTMLElement>('input, select, textarea, button')
+    : place
+  control?.focus({ preventScroll: true })
+  place?.scrollIntoView({ block: 'center' })
+}
 
 /** The latest attempt to create an agent. */
 interface Attempt {
@@ -68,14 +86,37 @@ function AgentFormBody({ agent }: { readonly agent: AgentSettings | undefined })
   const go = useGo()
   const choices = useQuery(AgentFormChoices, {})
   const [isDeleting, setDeleting] = useState(false)
-  const [stored] = useState(() => formOf(agent))
-  const kept = useKeptForm<AgentForm>(`agent.${agent?.id ?? 'new'}`, stored)
-  const { form, set } = kept
+  const [stored, setStored] = useState(() => formOf(agent))
+  const place = `agent.${agent?.id ?? 'new'}`
+  const kept = useKeptForm<AgentForm>(place, stored)
+  // The fields that the person has changed, as they were before. They are kept with the changes: if someone else saves
+  // while the person is on another page, the change was still made to the older value.
+  const [keptBase, setKeptBase] = useKept<Partial<AgentForm>>(`${place}.base`)
+  const base = { ...stored, ...keptBase }
+  const changed = changedFields(kept.form, base)
+  const form = { ...stored, ...pick(kept.form, changed) }
+  const [theirs, setTheirs] = useState<Partial<AgentForm>>()
 
+  const keepBase = (fields: readonly string[]): void => setKeptBase({ ...pick(stored, fields), ...pick(base, changed) })
+  const set = (part: Partial<AgentForm>): void => {
+    keepBase(Object.keys(part))
+    kept.set(part)
+    // The problem names a rule or block by its number.
+    const isFewer = (field: 'rules' | 'newBlocks'): boolean => (part[field] ?? form[field]).length < form[field].length
+    if (isFewer('rules') || isFewer('newBlocks')) save.clear()
+  }
+  const haveSeen = (part: Partial<AgentForm>): void => setKeptBase((before) => ({ ...before, ...part }))
+  const forget = (): void => {
+    save.clear()
+    kept.forget()
+    setKeptBase(undefined)
+    setTheirs(undefined)
+  }
   const [attempt, setAttempt] = useKept<Attempt>('agent.attempt')
   // What an attempt has made before it failed is not made again by the next one.
   const blockMade = (id: string): void => {
-    set((now) => ({ newBlocks: now.newBlocks.slice(1), blockIds: [...now.blockIds, id] }))
+    keepBase(['blockIds', 'newBlocks'])
+    kept.set((now) => ({ newBlocks: now.newBlocks.slice(1), blockIds: [...now.blockIds, id] }))
     void choices.refetch()
   }
   const create = async (): Promise<string> => {
@@ -86,23 +127,38 @@ function AgentFormBody({ agent }: { readonly agent: AgentSettings | undefined })
     setAttempt(undefined)
     return id
   }
-  const save = useAction(async () => {
-    if (agent) await updateAgent(client, agent, form, blockMade)
+  /** `seen` is what someone else has saved and the person wants to replace. Returns whether the form is saved. */
+  const update = async (id: string, seen: Partial<AgentForm>): Promise<boolean> => {
+    const { agent: now } = await client.request(AgentFormQuery, { id })
+    if (!now) throw new Refused('Someone else has deleted this agent.')
+    const before = { ...base, ...seen }
+    const latest = formOf(now)
+    const conflicts = fieldsInConflict(form, before, latest)
+    if (conflicts.length === 0) await updateAgent(client, { agent: now, form, base: before, blockMade })
+    else {
+      setStored(latest)
+      setTheirs(pick(latest, conflicts))
+    }
+    return conflicts.length === 0
+  }
+  const save = useAction(async (seen: Partial<AgentForm>) => {
+    setTheirs(undefined)
+    if (agent && !(await update(agent.id, seen))) return
     const id = agent?.id ?? (await create())
-    kept.forget()
+    forget()
     go(`/agents/${id}`)
   })
+  const formElement = useRef<HTMLFormElement>(null)
+  useEffect(() => {
+    if (save.problem) showRefused(formElement.current!)
+  }, [save.problem, save.field])
   const remove = async (): Promise<void> => {
     await client.request(DeleteAgent, { input: { id: agent!.id } })
     go('/agents')
   }
-  // A problem with a field of a rule or block is shown at its list.
-  const path = save.field?.split('.') ?? []
-  const at =
-    path.includes('outputMapping') || path.includes('maxCalls') || path.includes('prefilledArguments')
-      ? 'toolRules'
-      : named.find((name) => path.includes(name))
-  const problemOf = (name: string): string | undefined => (at === name ? save.problem : undefined)
+  const refused = pathOf(save.field ?? '')
+  const isPlaced = placed.some((path) => isWithin(refused, path))
+  const problemOf = (path: string): string | undefined => (isWithin(refused, path) ? save.problem : undefined)
 
   const models = choices.data?.models ?? []
   // People look for the tools that they made.
@@ -121,10 +177,11 @@ function AgentFormBody({ agent }: { readonly agent: AgentSettings | undefined })
       }
     >
       <form
+        ref={formElement}
         className="form"
         onSubmit={(event) => {
           event.preventDefault()
-          save.run()
+          save.run({})
         }}
       >
         <fieldset>
@@ -173,17 +230,12 @@ function AgentFormBody({ agent }: { readonly agent: AgentSettings | undefined })
           />
         </fieldset>
         <ToolChoice tools={tools} form={form} set={set} isNew={!agent} problem={problemOf('tools')} />
-        <BlockChoice
-          blocks={choices.data?.blocks.nodes ?? []}
-          form={form}
-          set={set}
-          problem={problemOf('blocks') ?? problemOf('blockIds')}
-        />
+        <BlockChoice blocks={choices.data?.blocks.nodes ?? []} form={form} set={set} problemOf={problemOf} />
         <RuleEditor
           form={form}
           set={set}
-          toolNames={(tools ?? []).filter(({ id }) => form.tools[id]).map(({ name }) => name)}
-          problem={problemOf('toolRules')}
+          toolNames={(tools ?? []).filter((tool) => choiceOf(form, tool)).map(({ name }) => name)}
+          problemOf={problemOf}
         />
         <ModelSettingsFields form={form} set={set} problemOf={problemOf} />
         <CompactionFields form={form} set={set} problemOf={problemOf} />
@@ -245,9 +297,35 @@ function AgentFormBody({ agent }: { readonly agent: AgentSettings | undefined })
             {agent ? 'Save' : 'Create agent'}
           </Button>
           <Button onClick={() => history.back()}>Back</Button>
-          <DiscardButton form={kept} />
-          {save.problem && !at && <Problem>{save.problem}</Problem>}
-          {save.problem && at && <span className="field-problem">One field needs your attention.</span>}
+          <DiscardButton form={{ hasChanged: changed.length > 0, forget }} />
+          {theirs && (
+            <Problem>
+              <p>Someone else has changed the same fields: {namesOf(theirs)}.</p>
+              <div className="row">
+                <Button
+                  onClick={() => {
+                    kept.set(theirs)
+                    haveSeen(theirs)
+                    setTheirs(undefined)
+                  }}
+                >
+                  Take theirs
+                </Button>
+                <Button
+                  look="danger"
+                  isBusy={save.isBusy}
+                  onClick={() => {
+                    haveSeen(theirs)
+                    save.run(theirs)
+                  }}
+                >
+                  Replace with mine
+                </Button>
+              </div>
+            </Problem>
+          )}
+          {save.problem && !isPlaced && <Problem>{save.problem}</Problem>}
+          {save.problem && isPlaced && <span className="field-problem">One field needs your attention.</span>}
         </div>
       </form>
       {isDeleting && (

@@ -5,6 +5,7 @@ import { useConversation } from '../../react/use-conversation.ts'
 import { ConversationList as ConversationListQuery } from '../data/documents.ts'
 import { TurnsProvider } from '../data/turns.ts'
 import { useAction } from '../data/use-action.ts'
+import { useDrawer } from '../data/use-drawer.ts'
 import { useQuery } from '../data/use-query.ts'
 import { useConversationTurns } from '../data/use-turns.ts'
 import { useTitle } from '../data/use-title.ts'
@@ -22,16 +23,13 @@ import { Status } from '../parts/status.tsx'
 import { Suggestions } from '../parts/suggestions.tsx'
 import { NotFoundPage } from './not-found-page.tsx'
 
-const isWide = (): boolean => matchMedia('(min-width: 1100px)').matches
-
 export function ConversationPage({ id }: { readonly id: string }): ReactNode {
   const conversation = useConversation(id)
   const { info, latestRun, isActive, error } = conversation
   const revision = `${latestRun?.id} ${latestRun?.status} ${isActive ? '' : conversation.entries.length}`
   const { data } = useQuery(ConversationListQuery, info ? { agentId: info.agent.id, archived: false } : null, revision)
   const { turns, isArchived, refetch } = useConversationTurns(id, { revision: info && revision, isActive })
-  const [hasContext, setContext] = useState(isWide)
-  const [hasList, setList] = useState(false)
+  const [drawer, setDrawer] = useDrawer()
   const [sentCount, setSent] = useState(0)
   const agent = data?.agent
   // The draft shows a failure. As an action, a double click sends it once.
@@ -41,8 +39,8 @@ export function ConversationPage({ id }: { readonly id: string }): ReactNode {
   if (error && 'code' in error && (error.code === 'NOT_FOUND' || error.code === 'BAD_USER_INPUT'))
     return <NotFoundPage what="conversation" />
   return (
-    <div className={`conversation-page ${hasContext ? 'with-context' : ''}`}>
-      <div className={`conversation-side ${hasList ? 'open' : ''}`}>
+    <div className={`conversation-page ${drawer === undefined ? '' : `with-${drawer.toLowerCase()}`}`}>
+      <div className="conversation-side" data-drawer="LIST">
         {agent && <ConversationList agent={agent} currentId={id} />}
       </div>
       <section className="conversation-main">
@@ -52,8 +50,9 @@ export function ConversationPage({ id }: { readonly id: string }): ReactNode {
             icon="list"
             className="narrow-only"
             aria-label="Conversations"
-            aria-expanded={hasList}
-            onClick={() => setList(!hasList)}
+            aria-expanded={drawer === 'LIST'}
+            data-opens="LIST"
+            onClick={() => setDrawer(drawer === 'LIST' ? undefined : 'LIST')}
           />
           <div className="conversation-name">
             <h1>{agent?.name ?? info?.agent.name ?? 'Conversation'}</h1>
@@ -79,13 +78,14 @@ export function ConversationPage({ id }: { readonly id: string }): ReactNode {
               onChanged={() => void refetch()}
             />
           )}
-          {!hasContext && (
+          {drawer !== 'CONTEXT' && (
             <Button
               look="quiet"
               icon="panel"
               aria-label="Show context"
               title="Show context"
-              onClick={() => setContext(true)}
+              data-opens="CONTEXT"
+              onClick={() => setDrawer('CONTEXT')}
             />
           )}
         </header>
@@ -104,7 +104,9 @@ export function ConversationPage({ id }: { readonly id: string }): ReactNode {
         </TurnsProvider>
         <Composer conversationId={id} conversation={conversation} onSend={() => setSent((before) => before + 1)} />
       </section>
-      {hasContext && <ContextPanel conversationId={id} revision={info && revision} onClose={() => setContext(false)} />}
+      {drawer === 'CONTEXT' && (
+        <ContextPanel conversationId={id} revision={info && revision} onClose={() => setDrawer(undefined)} />
+      )}
     </div>
   )
 }

@@ -106,7 +106,7 @@ export function RunsPage(): ReactNode {
       {pages.error && <Problem>{pages.error.message}</Problem>}
       {!pages.nodes && !pages.error && <Skeleton lines={6} />}
       {pages.nodes && (
-        <div className="data" tabIndex={0} role="group" aria-label="List of runs">
+        <div className="data stacked runs" tabIndex={0} role="group" aria-label="List of runs">
           <table aria-label="Runs">
             <thead>
               <tr>

@@ -3,6 +3,7 @@ import { useState, type ReactNode } from 'react'
 import type { ApiScope } from '../../client/schema-types.ts'
 import { useClient } from '../../react/client-context.ts'
 import { ApiKeys, RevokeApiKey, Settings, Workers } from '../data/documents.ts'
+import { useSession } from '../data/session.ts'
 import { useQuery } from '../data/use-query.ts'
 import { AuditLog } from '../parts/audit-log.tsx'
 import { Button } from '../parts/button.tsx'
@@ -17,6 +18,7 @@ import { WorkerTable } from '../parts/worker-table.tsx'
 
 export function SettingsPage(): ReactNode {
   const client = useClient()
+  const session = useSession()
   const settings = useQuery(Settings, {})
   const keys = useQuery(ApiKeys, {})
   const workers = useQuery(Workers, {})
@@ -27,15 +29,15 @@ export function SettingsPage(): ReactNode {
     await keys.refetch()
   }
   const viewer = settings.data?.viewer
+  // Not from the settings, which arrive only when every provider has listed its models.
+  const isOpen = session.phase === 'READY' && session.viewer.actor.kind === 'OPEN'
   return (
     <Page
       title="Settings"
       lead={
         viewer && (
           <>
-            {viewer.actor.kind === 'OPEN'
-              ? 'This server is open: it asks nobody for a key. '
-              : `Signed in as ${viewer.actor.name}. `}
+            {viewer.actor.kind === 'OPEN' ? openness(keys.data?.apiKeys.length) : `Signed in as ${viewer.actor.name}. `}
             Scopes: {viewer.scopes.join(', ')}.
           </>
         )
@@ -91,8 +93,9 @@ export function SettingsPage(): ReactNode {
                 {keys.data.apiKeys.length === 0 && (
                   <tr>
                     <td colSpan={5} className="quiet">
-                      There are no keys. While the server runs without HOLDPOINT_API_KEY, none is needed on this
-                      machine.
+                      {isOpen
+                        ? 'There are no keys, and none is needed on this machine.'
+                        : 'There are no keys here. HOLDPOINT_API_KEY, if it is set, is not listed.'}
                     </td>
                   </tr>
                 )}
@@ -113,6 +116,7 @@ export function SettingsPage(): ReactNode {
       {viewer?.scopes.includes('MANAGE') && <AuditLog />}
       {isNew && (
         <NewKey
+          closesServer={isOpen && keys.data?.apiKeys.every(({ revokedAt }) => revokedAt) === true}
           onClose={() => {
             setNew(false)
             void keys.refetch()
@@ -132,4 +136,11 @@ export function SettingsPage(): ReactNode {
       )}
     </Page>
   )
+}
+
+/** The server looks for keys when it starts, and counts those that were revoked. */
+function openness(keyCount: number | undefined): string {
+  return keyCount
+    ? 'This server is open until its next start: then it requires a key, because one was created. '
+    : 'This server is open: it asks nobody for a key. '
 }

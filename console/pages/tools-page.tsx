@@ -53,7 +53,7 @@ export function ToolsPage(): ReactNode {
       {error && <Problem>{error.message}</Problem>}
       {!tools && !error && <Skeleton lines={6} />}
       {tools && (
-        <div className="data" tabIndex={0} role="group" aria-label="List of tools">
+        <div className="data stacked tools" tabIndex={0} role="group" aria-label="List of tools">
           <table aria-label="Tools">
             <thead>
               <tr>

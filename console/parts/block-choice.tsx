@@ -1,6 +1,6 @@
 import { useState, type ReactNode } from 'react'
 
-import type { AgentForm, BlockDraft, SetForm } from '../data/agent-form.ts'
+import type { AgentForm, BlockDraft, ProblemOf, SetForm } from '../data/agent-form.ts'
 import type { AgentFormChoicesData } from '../data/documents.ts'
 import { Button } from './button.tsx'
 import { Field } from './field.tsx'
@@ -10,14 +10,15 @@ interface BlockChoiceProps {
   readonly blocks: AgentFormChoicesData['blocks']['nodes']
   readonly form: AgentForm
   readonly set: SetForm
-  readonly problem: string | undefined
+  readonly problemOf: ProblemOf
 }
 
 /** The memory of the agent: blocks made for it, and blocks that it shares with others. */
-export function BlockChoice({ blocks, form, set, problem }: BlockChoiceProps): ReactNode {
+export function BlockChoice({ blocks, form, set, problemOf }: BlockChoiceProps): ReactNode {
   const { newBlocks, blockIds } = form
   // It does not fold up when the last one is left out.
   const [wasOpen] = useState(blockIds.length > 0)
+  const isShown = newBlocks.some((_, index) => problemOf(`blocks.${index}`))
   const change = (at: number, part: Partial<BlockDraft>): void =>
     set({ newBlocks: newBlocks.map((block, index) => (index === at ? { ...block, ...part } : block)) })
   return (
@@ -29,11 +30,13 @@ export function BlockChoice({ blocks, form, set, problem }: BlockChoiceProps): R
             <Field
               label="Label"
               value={block.label}
+              problem={problemOf(`blocks.${index}.label`)}
               onChange={(event) => change(index, { label: event.target.value })}
             />
             <Field
               label="Purpose"
               value={block.description}
+              problem={problemOf(`blocks.${index}.description`)}
               hint="Tells the model what the block is for."
               onChange={(event) => change(index, { description: event.target.value })}
             />
@@ -43,6 +46,7 @@ export function BlockChoice({ blocks, form, set, problem }: BlockChoiceProps): R
             as="textarea"
             rows={3}
             value={block.value}
+            problem={problemOf(`blocks.${index}.value`)}
             onChange={(event) => change(index, { value: event.target.value })}
           />
           <Button look="quiet" onClick={() => set({ newBlocks: newBlocks.filter((_, at) => at !== index) })}>
@@ -80,7 +84,7 @@ export function BlockChoice({ blocks, form, set, problem }: BlockChoiceProps): R
           </div>
         </details>
       )}
-      <Problem>{problem}</Problem>
+      <Problem>{problemOf('blockIds') ?? (isShown ? undefined : problemOf('blocks'))}</Problem>
     </fieldset>
   )
 }

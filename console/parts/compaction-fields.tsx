@@ -1,12 +1,12 @@
 import type { ReactNode } from 'react'
 
-import type { AgentForm, SetForm } from '../data/agent-form.ts'
+import type { AgentForm, ProblemOf, SetForm } from '../data/agent-form.ts'
 import { Field } from './field.tsx'
 
 interface CompactionFieldsProps {
   readonly form: AgentForm
   readonly set: SetForm
-  readonly problemOf: (name: string) => string | undefined
+  readonly problemOf: ProblemOf
 }
 
 /** What happens when the context grows too long, and background work on the agent's memory. */
@@ -30,7 +30,7 @@ export function CompactionFields({ form, set, problemOf }: CompactionFieldsProps
             label="Share of recent messages to keep"
             inputMode="decimal"
             value={form.keepRatio}
-            problem={problemOf('keepRatio')}
+            problem={problemOf('compaction.keepRatio')}
             onChange={(event) => set({ keepRatio: event.target.value })}
           />
           <Field
@@ -38,6 +38,7 @@ export function CompactionFields({ form, set, problemOf }: CompactionFieldsProps
             list="models"
             value={form.compactionModel}
             placeholder="the agent's own"
+            problem={problemOf('compaction.model')}
             onChange={(event) => set({ compactionModel: event.target.value })}
           />
         </div>
@@ -47,7 +48,7 @@ export function CompactionFields({ form, set, problemOf }: CompactionFieldsProps
           rows={2}
           value={form.compactionPrompt}
           placeholder="the built-in one"
-          problem={problemOf('prompt')}
+          problem={problemOf('compaction.prompt')}
           onChange={(event) => set({ compactionPrompt: event.target.value })}
         />
       </fieldset>

@@ -1,4 +1,12 @@
-import { useEffect, useRef, useState, type ClipboardEvent, type KeyboardEvent, type ReactNode } from 'react'
+import {
+  useEffect,
+  useLayoutEffect,
+  useRef,
+  useState,
+  type ClipboardEvent,
+  type KeyboardEvent,
+  type ReactNode,
+} from 'react'
 
 import type { WhenBusy } from '../../client/schema-types.ts'
 import type { Conversation } from '../../react/use-conversation.ts'
@@ -36,6 +44,13 @@ export function Composer({ conversationId, conversation, onSend }: ComposerProps
   }, [])
   useEffect(() => setUnsent(failed.length > 0 ? failed : undefined), [failed.join()])
 
+  // As high as the text, which may also come from an earlier visit.
+  useLayoutEffect(() => {
+    const { style } = area.current!
+    style.height = 'auto'
+    style.height = `${Math.min(area.current!.scrollHeight, 240)}px`
+  }, [text])
+
   // A message must not leave without a file that is still on its way.
   const canSend = (text.trim() !== '' || uploads.ready.length > 0) && !uploads.isBusy
 
@@ -46,7 +61,6 @@ export function Composer({ conversationId, conversation, onSend }: ComposerProps
     if (!canSend) return
     setText(undefined)
     uploads.clear()
-    if (area.current) area.current.style.height = ''
     conversation.send(message, { whenBusy, files }).catch(() => {})
     onSend()
   }
@@ -102,11 +116,7 @@ export function Composer({ conversationId, conversation, onSend }: ComposerProps
           rows={1}
           placeholder={pendingCalls.length > 0 ? 'Decide above, or write a message' : 'Write a message'}
           value={text}
-          onChange={(event) => {
-            setText(event.target.value || undefined)
-            event.target.style.height = 'auto'
-            event.target.style.height = `${Math.min(event.target.scrollHeight, 240)}px`
-          }}
+          onChange={(event) => setText(event.target.value || undefined)}
           onKeyDown={pressed}
           onPaste={pasted}
         />

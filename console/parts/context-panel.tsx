@@ -33,7 +33,7 @@ export function ContextPanel({ conversationId, revision, onClose }: ContextPanel
   const conversation = data?.conversation
   const blocks = conversation?.blocks ?? conversation?.agent.blocks ?? []
   return (
-    <aside className="context" aria-label="Context">
+    <aside className="context" aria-label="Context" data-drawer="CONTEXT">
       <header>
         <h2>Context</h2>
         <Button look="quiet" icon="close" aria-label="Hide context" onClick={onClose} />

@@ -37,7 +37,7 @@ interface ConversationLogProps {
  */
 export function ConversationLog({ conversationId, conversation, ...rest }: ConversationLogProps): ReactNode {
   const { sentCount, empty, tail } = rest
-  const { entries, drafts, waiting, hasOlder, isLoaded, loadOlder } = conversation
+  const { entries, drafts, waiting, hasOlder, isLoaded, isActive, latestRun, loadOlder } = conversation
   const scroller = useRef<HTMLDivElement>(null)
   const isAtEnd = useRef(true)
   const lastTop = useRef(0)
@@ -119,7 +119,7 @@ export function ConversationLog({ conversationId, conversation, ...rest }: Conve
               className="log-entry"
               onFocus={() => setUsed((ids) => (ids.has(entry.id) ? ids : new Set(ids).add(entry.id)))}
             >
-              <Entry entry={entry} />
+              <Entry entry={entry} isUnderWay={isActive && entry.runId === latestRun?.id} />
               {entry.runId !== entries[index + 1]?.runId && (
                 <TurnEnd runId={entry.runId} messageOf={() => messageOf(entries, index)} />
               )}

@@ -3,6 +3,7 @@ import { useState, type ReactNode } from 'react'
 import { useClient } from '../../react/client-context.ts'
 import { ConversationList, UpdateConversation } from '../data/documents.ts'
 import { useAction } from '../data/use-action.ts'
+import { useFocusKept } from '../data/use-focus-kept.ts'
 import { useKept } from '../data/use-kept.ts'
 import { refresh } from '../data/use-query.ts'
 import { Button } from './button.tsx'
@@ -25,36 +26,44 @@ export function ConversationTitle({ id, title, isMain }: ConversationTitleProps)
     setDraft(undefined)
     refresh(client, ConversationList)
   })
-  if (draft !== undefined) {
-    return (
-      <form
-        className="row"
-        onSubmit={(event) => {
-          event.preventDefault()
-          save.run()
-        }}
-      >
-        <Field
-          label="Title"
-          hideLabel
-          value={draft}
-          autoFocus
-          problem={save.problem}
-          onChange={(event) => setDraft(event.target.value)}
-          onKeyDown={(event) => event.key === 'Escape' && setDraft(undefined)}
-        />
-        <Button type="submit" isBusy={save.isBusy}>
-          Save title
-        </Button>
-        <Button look="quiet" onClick={() => setDraft(undefined)}>
-          Back
-        </Button>
-      </form>
-    )
-  }
+  const root = useFocusKept(draft === undefined ? 'SHOW' : 'EDIT')
   return (
-    <button type="button" className="title-button" title="Rename" onClick={() => setDraft(shown ?? '')}>
-      {shown ?? (isMain ? 'Main conversation' : 'Conversation')}
-    </button>
+    <div ref={root}>
+      {draft === undefined ? (
+        <button
+          type="button"
+          className="title-button"
+          title="Rename"
+          data-opens="EDIT"
+          onClick={() => setDraft(shown ?? '')}
+        >
+          {shown ?? (isMain ? 'Main conversation' : 'Conversation')}
+        </button>
+      ) : (
+        <form
+          className="row"
+          onSubmit={(event) => {
+            event.preventDefault()
+            save.run()
+          }}
+        >
+          <Field
+            label="Title"
+            hideLabel
+            value={draft}
+            autoFocus
+            problem={save.problem}
+            onChange={(event) => setDraft(event.target.value)}
+            onKeyDown={(event) => event.key === 'Escape' && setDraft(undefined)}
+          />
+          <Button type="submit" isBusy={save.isBusy}>
+            Save title
+          </Button>
+          <Button look="quiet" onClick={() => setDraft(undefined)}>
+            Back
+          </Button>
+        </form>
+      )}
+    </div>
   )
 }

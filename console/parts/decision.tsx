@@ -57,7 +57,9 @@ export function Decision({ call, waiting, mode, onMode, onWriting, onAct }: Deci
   })
   const approve = (): void => submit.run({ approve: { toolCallId, scope } })
   const approveEdited = useAction(async () => {
-    submit.run({ approve: { toolCallId, scope, arguments: parseJson(text) } })
+    const edited = parseJson(text)
+    const isSame = JSON.stringify(edited) === JSON.stringify(call.arguments)
+    submit.run({ approve: { toolCallId, scope, ...(!isSame && { arguments: edited }) } })
   })
 
   const close = (): void => {

@@ -11,9 +11,12 @@ import { UserEntry } from './user-entry.tsx'
 /** One entry of a conversation. */
 export const Entry = memo(function Entry({
   entry,
+  isUnderWay,
   isReplay = false,
 }: {
   readonly entry: TranscriptEntry
+  /** Whether its run is not over. */
+  readonly isUnderWay: boolean
   readonly isReplay?: boolean
 }): ReactNode {
   if (entry.kind === 'call') return <ToolCall call={entry.call} isReplay={isReplay} />
@@ -26,13 +29,13 @@ export const Entry = memo(function Entry({
   const { message } = entry
   switch (message.__typename) {
     case 'UserMessage':
-      return <UserEntry message={message} />
+      return <UserEntry message={message} isUnderWay={isUnderWay} />
     case 'AssistantMessage':
       return (
         <Answer text={message.text}>
           <footer>
             {message.interrupted && <span className="quiet">cut short by a cancel</span>}
-            <NotInContext message={message} />
+            <NotInContext message={message} isUnderWay={isUnderWay} />
             <Clock at={message.createdAt} />
           </footer>
         </Answer>

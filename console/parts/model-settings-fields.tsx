@@ -1,13 +1,13 @@
 import type { ReactNode } from 'react'
 
 import type { ReasoningEffort } from '../../client/schema-types.ts'
-import type { AgentForm, SetForm } from '../data/agent-form.ts'
+import type { AgentForm, ProblemOf, SetForm } from '../data/agent-form.ts'
 import { Field } from './field.tsx'
 
 interface ModelSettingsFieldsProps {
   readonly form: AgentForm
   readonly set: SetForm
-  readonly problemOf: (name: string) => string | undefined
+  readonly problemOf: ProblemOf
 }
 
 /** The settings for model requests. Empty fields mean the model's defaults. */
@@ -21,7 +21,7 @@ export function ModelSettingsFields({ form, set, problemOf }: ModelSettingsField
           inputMode="decimal"
           value={form.temperature}
           placeholder="model's default"
-          problem={problemOf('temperature')}
+          problem={problemOf('modelSettings.temperature')}
           onChange={(event) => set({ temperature: event.target.value })}
         />
         <Field
@@ -29,7 +29,7 @@ export function ModelSettingsFields({ form, set, problemOf }: ModelSettingsField
           inputMode="numeric"
           value={form.maxOutputTokens}
           placeholder="model's limit"
-          problem={problemOf('maxOutputTokens')}
+          problem={problemOf('modelSettings.maxOutputTokens')}
           onChange={(event) => set({ maxOutputTokens: event.target.value })}
         />
         <Field
@@ -37,14 +37,14 @@ export function ModelSettingsFields({ form, set, problemOf }: ModelSettingsField
           inputMode="numeric"
           value={form.contextWindow}
           placeholder="model's own"
-          problem={problemOf('contextWindow')}
+          problem={problemOf('modelSettings.contextWindow')}
           onChange={(event) => set({ contextWindow: event.target.value })}
         />
         <Field
           label="Reasoning"
           as="select"
           value={form.reasoningEffort}
-          problem={problemOf('reasoningEffort')}
+          problem={problemOf('modelSettings.reasoningEffort')}
           onChange={(event) => set({ reasoningEffort: event.target.value as ReasoningEffort | '' })}
         >
           <option value="">model's default</option>
@@ -58,7 +58,7 @@ export function ModelSettingsFields({ form, set, problemOf }: ModelSettingsField
           inputMode="numeric"
           value={form.reasoningBudget}
           placeholder="model's default"
-          problem={problemOf('reasoningBudget')}
+          problem={problemOf('modelSettings.reasoningBudget')}
           onChange={(event) => set({ reasoningBudget: event.target.value })}
         />
       </div>
@@ -75,7 +75,7 @@ export function ModelSettingsFields({ form, set, problemOf }: ModelSettingsField
         className="mono"
         value={form.fallbacks}
         placeholder="none"
-        problem={problemOf('fallbacks')}
+        problem={problemOf('modelSettings.fallbacks')}
         hint="Handles to try in this order when the first is overloaded or cannot be reached, separated by commas."
         onChange={(event) => set({ fallbacks: event.target.value })}
       />
@@ -86,7 +86,7 @@ export function ModelSettingsFields({ form, set, problemOf }: ModelSettingsField
         rows={3}
         spellCheck={false}
         value={form.responseSchema}
-        problem={problemOf('responseSchema')}
+        problem={problemOf('modelSettings.responseSchema')}
         hint="JSON Schema that the final answer must satisfy. Empty: free text."
         onChange={(event) => set({ responseSchema: event.target.value })}
       />

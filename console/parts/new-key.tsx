@@ -24,10 +24,19 @@ interface NewKeyForm {
   readonly scopes: readonly ApiScope[]
 }
 
+interface NewKeyProps {
+  /** Whether the server is open and has no key that works: this one will be needed for everything. */
+  readonly closesServer: boolean
+  readonly onClose: () => void
+}
+
 /** Creates a key and shows its secret, once. */
-export function NewKey({ onClose }: { readonly onClose: () => void }): ReactNode {
+export function NewKey({ closesServer, onClose }: NewKeyProps): ReactNode {
   const client = useClient()
-  const kept = useKeptForm<NewKeyForm>('key.new', { name: '', scopes: ['READ', 'RUN'] })
+  const kept = useKeptForm<NewKeyForm>('key.new', {
+    name: '',
+    scopes: closesServer ? scopes.map(([scope]) => scope) : ['READ', 'RUN'],
+  })
   const { name, scopes: chosen } = kept.form
   const [secret, setSecret] = useState<string>()
   const create = useAction(async () => {
@@ -37,7 +46,7 @@ export function NewKey({ onClose }: { readonly onClose: () => void }): ReactNode
   })
   if (secret !== undefined) {
     return (
-      <Dialog title="The new key" onClose={onClose}>
+      <Dialog title="The new key" isHeld onClose={onClose}>
         <div className="stack">
           <p>Copy it now: it cannot be shown again.</p>
           <div className="secret">
@@ -52,7 +61,7 @@ export function NewKey({ onClose }: { readonly onClose: () => void }): ReactNode
     )
   }
   return (
-    <Dialog title="New key" onClose={onClose}>
+    <Dialog title="New key" isHeld={create.isBusy} onClose={onClose}>
       <form
         className="stack"
         onSubmit={(event) => {
@@ -60,6 +69,12 @@ export function NewKey({ onClose }: { readonly onClose: () => void }): ReactNode
           create.run()
         }}
       >
+        {closesServer && (
+          <p className="notice">
+            Creating a key closes this server: from its next start on, it accepts only requests with a key, even after
+            this one is revoked.
+          </p>
+        )}
         <Field
           label="Name"
           value={name}

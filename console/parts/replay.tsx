@@ -2,6 +2,7 @@ import { useEffect, useRef, useState, type ReactNode } from 'react'
 import { Virtualizer } from 'virtua'
 
 import type { RunEventFields } from '../../client/documents.ts'
+import { isRunOver } from '../../client/transcript.ts'
 import { duration, words } from '../data/format.ts'
 import { useTranscriptAt } from '../data/use-transcript-at.ts'
 import { Button } from './button.tsx'
@@ -21,6 +22,9 @@ export function Replay({ events }: { readonly events: readonly RunEventFields[] 
   const state = useTranscriptAt(events, position)
   const current = events[position - 1]
   const first = events[0]
+  // At its end, the replay is the present: what waits can be decided.
+  const isPast = isPlaying || position < events.length
+  const isUnderWay = state.latestRun !== undefined && !isRunOver(state.latestRun.status)
 
   useEffect(() => {
     if (!isPlaying) return undefined
@@ -82,7 +86,7 @@ export function Replay({ events }: { readonly events: readonly RunEventFields[] 
           data={state.entries}
           keepMounted={state.entries.map((_, index) => index).slice(-newest)}
         >
-          {(entry) => <Entry key={entry.id} entry={entry} isReplay />}
+          {(entry) => <Entry key={entry.id} entry={entry} isUnderWay={isUnderWay} isReplay={isPast} />}
         </Virtualizer>
       </div>
     </section>

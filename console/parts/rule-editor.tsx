@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react'
 
 import type { ToolRuleKind } from '../../client/schema-types.ts'
-import { emptyRule, type AgentForm, type RuleDraft, type SetForm } from '../data/agent-form.ts'
+import { emptyRule, type AgentForm, type ProblemOf, type RuleDraft, type SetForm } from '../data/agent-form.ts'
 import { Button } from './button.tsx'
 import { Field } from './field.tsx'
 import { Problem } from './problem.tsx'
@@ -18,15 +18,32 @@ const kinds: readonly (readonly [ToolRuleKind, string])[] = [
   ['CONDITIONAL', 'decides the next tool by its result'],
 ]
 
+/** The fields of a rule of this kind that show their own problem. */
+function fieldsOf(kind: ToolRuleKind): readonly (keyof RuleDraft)[] {
+  switch (kind) {
+    case 'CHILDREN':
+    case 'PARENT':
+      return ['tool', 'kind', 'children', 'prefilledArguments']
+    case 'CONDITIONAL':
+      return ['tool', 'kind', 'outputMapping', 'defaultChild', 'prefilledArguments']
+    case 'MAX_CALLS':
+      return ['tool', 'kind', 'maxCalls']
+    case 'RUN_FIRST':
+      return ['tool', 'kind', 'prefilledArguments']
+    default:
+      return ['tool', 'kind']
+  }
+}
+
 interface RuleEditorProps {
   readonly form: AgentForm
   readonly set: SetForm
   readonly toolNames: readonly string[]
-  readonly problem: string | undefined
+  readonly problemOf: ProblemOf
 }
 
 /** The rules on tool calls. Each shows only the fields that its kind has. */
-export function RuleEditor({ form, set, toolNames, problem }: RuleEditorProps): ReactNode {
+export function RuleEditor({ form, set, toolNames, problemOf }: RuleEditorProps): ReactNode {
   const { rules } = form
   const change = (at: number, part: Partial<RuleDraft>): void =>
     set({ rules: rules.map((rule, index) => (index === at ? { ...rule, ...part } : rule)) })
@@ -40,7 +57,8 @@ export function RuleEditor({ form, set, toolNames, problem }: RuleEditorProps): 
       </datalist>
       {rules.length === 0 && <p className="quiet">None: the model may call any of its tools at any time.</p>}
       {rules.map((rule, index) => {
-        const follows = rule.kind === 'CHILDREN' || rule.kind === 'PARENT'
+        const fields = fieldsOf(rule.kind)
+        const problemAt = (field: keyof RuleDraft): string | undefined => problemOf(`toolRules.${index}.${field}`)
         return (
           <div key={index} className="rule-row" role="group" aria-label={`Rule ${index + 1}`}>
             <div className="two">
@@ -48,12 +66,14 @@ export function RuleEditor({ form, set, toolNames, problem }: RuleEditorProps): 
                 label="Tool"
                 list="rule-tools"
                 value={rule.tool}
+                problem={problemAt('tool')}
                 onChange={(event) => change(index, { tool: event.target.value })}
               />
               <Field
                 label="Rule"
                 as="select"
                 value={rule.kind}
+                problem={problemAt('kind')}
                 onChange={(event) => change(index, { kind: event.target.value as ToolRuleKind })}
               >
                 {kinds.map(([kind, label]) => (
@@ -63,23 +83,25 @@ export function RuleEditor({ form, set, toolNames, problem }: RuleEditorProps): 
                 ))}
               </Field>
             </div>
-            {follows && (
+            {fields.includes('children') && (
               <Field
                 label="Tools that may follow"
                 value={rule.children}
+                problem={problemAt('children')}
                 hint="Separated by commas."
                 onChange={(event) => change(index, { children: event.target.value })}
               />
             )}
-            {rule.kind === 'MAX_CALLS' && (
+            {fields.includes('maxCalls') && (
               <Field
                 label="Calls in one run"
                 inputMode="numeric"
                 value={rule.maxCalls}
+                problem={problemAt('maxCalls')}
                 onChange={(event) => change(index, { maxCalls: event.target.value })}
               />
             )}
-            {rule.kind === 'CONDITIONAL' && (
+            {fields.includes('outputMapping') && (
               <>
                 <Field
                   label="Next tool by result"
@@ -87,12 +109,14 @@ export function RuleEditor({ form, set, toolNames, problem }: RuleEditorProps): 
                   className="mono"
                   rows={3}
                   value={rule.outputMapping}
+                  problem={problemAt('outputMapping')}
                   hint='JSON, such as {"yes": "send", "no": "ask"}.'
                   onChange={(event) => change(index, { outputMapping: event.target.value })}
                 />
                 <Field
                   label="Next tool otherwise"
                   value={rule.defaultChild}
+                  problem={problemAt('defaultChild')}
                   onChange={(event) => change(index, { defaultChild: event.target.value })}
                 />
                 <label className="check">
@@ -105,24 +129,26 @@ export function RuleEditor({ form, set, toolNames, problem }: RuleEditorProps): 
                 </label>
               </>
             )}
-            {(follows || rule.kind === 'CONDITIONAL' || rule.kind === 'RUN_FIRST') && (
+            {fields.includes('prefilledArguments') && (
               <Field
                 label="Fixed arguments"
                 as="textarea"
                 className="mono"
                 rows={2}
                 value={rule.prefilledArguments}
+                problem={problemAt('prefilledArguments')}
                 hint="JSON. They replace those of the model."
                 onChange={(event) => change(index, { prefilledArguments: event.target.value })}
               />
             )}
+            {!fields.some(problemAt) && <Problem>{problemOf(`toolRules.${index}`)}</Problem>}
             <Button look="quiet" onClick={() => set({ rules: rules.filter((_, at) => at !== index) })}>
               Remove rule {index + 1}
             </Button>
           </div>
         )
       })}
-      <Problem>{problem}</Problem>
+      {!rules.some((_, index) => problemOf(`toolRules.${index}`)) && <Problem>{problemOf('toolRules')}</Problem>}
       <div className="row">
         <Button icon="plus" onClick={() => set({ rules: [...rules, emptyRule] })}>
           Add rule

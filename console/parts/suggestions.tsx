@@ -26,7 +26,7 @@ export function Suggestions({ agent, onChoose }: SuggestionsProps): ReactNode {
     ['Ask something', 'Hello, who are you?'],
     [
       'Watch it think and write',
-      'slow 40\nthink The person wants to see a stream. I will write a short list.\nsay **Three things** to try:\nsay\nsay 1. Reload this page while I write.\nsay 2. Cancel the run.\nsay 3. Open the run and replay it.',
+      'slow 40\nthink The person wants to see a stream. I will write a short list.\nsay **Three things** to try:\nsay 1. Reload this page while I write.\nsay 2. Cancel the run.\nsay 3. Open the run and replay it.',
     ],
     ...callOf(
       own.find((tool) => tool.requiresApproval),

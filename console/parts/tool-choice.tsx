@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react'
 
-import type { ApprovalChoice, AgentForm, SetForm } from '../data/agent-form.ts'
+import { choiceOf, isBaseTool, type ApprovalChoice, type AgentForm, type SetForm } from '../data/agent-form.ts'
 import type { AgentFormChoicesData } from '../data/documents.ts'
 import { Problem } from './problem.tsx'
 
@@ -35,13 +35,14 @@ export function ToolChoice({ tools, form, set, isNew, problem }: ToolChoiceProps
       {tools?.length === 0 && <p className="quiet">There are no tools yet. Make one on the Tools page.</p>}
       <div className="scroll-list" role="group" aria-label="Tools of the agent" tabIndex={0}>
         {tools?.map((tool) => {
-          const choice = form.tools[tool.id]
+          const choice = choiceOf(form, tool)
           return (
             <div key={tool.id} className="choice-row">
               <label className="check">
                 <input
                   type="checkbox"
                   checked={choice !== undefined}
+                  disabled={isBaseTool(form, tool)}
                   onChange={(event) => choose(tool.id, event.target.checked ? 'DEFAULT' : undefined)}
                 />
                 <span>

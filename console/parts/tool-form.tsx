@@ -1,11 +1,12 @@
 import type { ReactNode } from 'react'
 
+import { HoldpointError, type Client } from '../../client/client.ts'
 import type { ToolImplementationInput } from '../../client/schema-types.ts'
 import { useClient } from '../../react/client-context.ts'
-import { UpdateTool, UpsertTool, type ToolRow } from '../data/documents.ts'
+import { ToolNames, UpdateTool, UpsertTool, type ToolNamesData, type ToolRow } from '../data/documents.ts'
 import { pretty } from '../data/format.ts'
 import { jsonOf, listOf, numberOf } from '../data/parse.ts'
-import { useAction } from '../data/use-action.ts'
+import { Refused, useAction } from '../data/use-action.ts'
 import { useKeptForm } from '../data/use-kept.ts'
 import { Dialog } from './dialog.tsx'
 import { Field } from './field.tsx'
@@ -31,7 +32,7 @@ type OwnKind = 'JAVASCRIPT' | 'HTTP' | 'CLIENT'
 export function ToolForm({ tool, onClose, onSaved }: ToolFormProps): ReactNode {
   const client = useClient()
   const isOwn = !tool || tool.kind === 'JAVASCRIPT' || tool.kind === 'HTTP' || tool.kind === 'CLIENT'
-  const kept = useKeptForm(`tool.${tool?.id ?? 'new'}`, {
+  const given = {
     kind: (isOwn && tool ? tool.kind : 'JAVASCRIPT') as OwnKind,
     name: tool?.name ?? '',
     description: tool?.description ?? '',
@@ -47,8 +48,13 @@ export function ToolForm({ tool, onClose, onSaved }: ToolFormProps): ReactNode {
     parallel: tool?.parallel ?? false,
     idempotent: tool?.idempotent ?? false,
     tags: tool?.tags.join(', ') ?? '',
-  })
+    /** The name of a new tool that was sent to the server and not answered: a tool of that name may be this one. */
+    unanswered: '',
+  }
+  const kept = useKeptForm(`tool.${tool?.id ?? 'new'}`, given)
   const { form, set } = kept
+  const isChanged = (...names: readonly (keyof typeof given)[]): boolean =>
+    names.some((name) => form[name] !== given[name])
 
   function implementation(): ToolImplementationInput {
     if (form.kind === 'CLIENT') return { client: true }
@@ -56,29 +62,51 @@ export function ToolForm({ tool, onClose, onSaved }: ToolFormProps): ReactNode {
     return { http: { url: form.url, ...(form.headers.trim() && { headers: jsonOf(form.headers, 'headers') }) } }
   }
 
-  const save = useAction(async () => {
-    const shared = {
-      requiresApproval: form.requiresApproval,
-      approvalCondition: jsonOf(form.approvalCondition, 'approvalCondition'),
-      approvalTimeoutMs: numberOf(form.approvalTimeoutMs, 'approvalTimeoutMs'),
-      timeoutMs: numberOf(form.timeoutMs, 'timeoutMs'),
-      returnCharLimit: numberOf(form.returnCharLimit, 'returnCharLimit'),
-      parallel: form.parallel,
-      idempotent: form.idempotent,
-      tags: listOf(form.tags),
+  /** What the input and the form call by the same name, as it is sent. */
+  const readers = {
+    description: () => form.description,
+    parameters: () => jsonOf(form.parameters, 'parameters'),
+    requiresApproval: () => form.requiresApproval,
+    approvalCondition: () => jsonOf(form.approvalCondition, 'approvalCondition'),
+    approvalTimeoutMs: () => numberOf(form.approvalTimeoutMs, 'approvalTimeoutMs'),
+    timeoutMs: () => numberOf(form.timeoutMs, 'timeoutMs'),
+    returnCharLimit: () => numberOf(form.returnCharLimit, 'returnCharLimit'),
+    parallel: () => form.parallel,
+    idempotent: () => form.idempotent,
+    tags: () => listOf(form.tags),
+  }
+  const read = (names: readonly (keyof typeof readers)[]): object =>
+    Object.fromEntries(names.map((name) => [name, readers[name]()]))
+  const settings = Object.keys(readers) as (keyof typeof readers)[]
+
+  /** The server has no call that only creates, so an existing tool of that name would be replaced. */
+  async function create(): Promise<void> {
+    const { name } = form
+    const input = { name, implementation: implementation(), ...read(settings) }
+    if (form.unanswered !== name && (await hasTool(client, name))) {
+      const words = `There is already a tool named "${name}". Choose another name, or edit that tool.`
+      throw Object.assign(new Refused(words), { field: 'name' })
     }
-    const own = isOwn
-      ? {
-          description: form.description,
-          parameters: jsonOf(form.parameters, 'parameters'),
-          implementation: implementation(),
-        }
-      : {}
-    if (tool) await client.request(UpdateTool, { input: { id: tool.id, ...shared, ...own } })
-    else
-      await client.request(UpsertTool, {
-        input: { name: form.name, implementation: implementation(), ...shared, ...own },
-      })
+    set({ unanswered: name })
+    try {
+      await client.request(UpsertTool, { input })
+    } catch (error) {
+      if (error instanceof HoldpointError) set({ unanswered: '' })
+      throw error
+    }
+  }
+
+  /** What is not sent stays as it is stored, also if someone else has changed it since the form was opened. */
+  async function update(id: string): Promise<void> {
+    const input = {
+      ...read(settings.filter((name) => isChanged(name))),
+      ...(isChanged('source', 'url', 'headers') && { implementation: implementation() }),
+    }
+    if (Object.keys(input).length > 0) await client.request(UpdateTool, { input: { id, ...input } })
+  }
+
+  const save = useAction(async () => {
+    await (tool ? update(tool.id) : create())
     await onSaved()
     kept.forget()
   })
@@ -266,4 +294,14 @@ export function ToolForm({ tool, onClose, onSaved }: ToolFormProps): ReactNode {
       </form>
     </Dialog>
   )
+}
+
+async function hasTool(client: Client, name: string): Promise<boolean> {
+  let after: string | null = null
+  do {
+    const { tools }: ToolNamesData = await client.request(ToolNames, { nameContains: name, after })
+    if (tools.nodes.some((tool) => tool.name === name)) return true
+    after = tools.pageInfo.hasNextPage ? tools.pageInfo.endCursor : null
+  } while (after !== null)
+  return false
 }

@@ -51,16 +51,24 @@ export function TryTool({ tool, onClose }: { readonly tool: ToolRow; readonly on
               <Status value={call.status} />{' '}
               {call.result?.durationMs != null && <span className="quiet">{duration(call.result.durationMs)}</span>}
             </p>
-            <PlainText text={call.result?.output || '(empty)'} label="Result" />
-            {call.result && call.result.stdout.length > 0 && (
-              <PlainText text={call.result.stdout.join('\n')} label="Standard output" />
-            )}
-            {call.result && call.result.stderr.length > 0 && (
-              <PlainText text={call.result.stderr.join('\n')} label="Standard error" />
-            )}
+            {outputsOf(call).map(([label, text]) => (
+              <div key={label} className="wide">
+                <h3 className="label">{label}</h3>
+                <PlainText text={text} label={label} />
+              </div>
+            ))}
           </div>
         )}
       </form>
     </Dialog>
   )
+}
+
+function outputsOf({ result }: ToolCallFields): (readonly [label: string, text: string])[] {
+  const { output = '', stdout = [], stderr = [] } = result ?? {}
+  const written = [
+    ['Standard output', stdout.join('\n')],
+    ['Standard error', stderr.join('\n')],
+  ] as const
+  return [['Result', output || '(empty)'], ...written.filter(([, text]) => text !== '')]
 }

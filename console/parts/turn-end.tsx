@@ -5,6 +5,7 @@ import { isRunOver } from '../../client/transcript.ts'
 import { count, duration } from '../data/format.ts'
 import { useTurns } from '../data/turns.ts'
 import { useAction } from '../data/use-action.ts'
+import { useFocusKept } from '../data/use-focus-kept.ts'
 import { useGo } from '../data/use-here.ts'
 import { Button } from './button.tsx'
 import { Cost } from './cost.tsx'
@@ -26,10 +27,11 @@ export function TurnEnd({ runId, messageOf }: TurnEndProps): ReactNode {
   })
   const again = useAction(async () => turns!.regenerate(runId!))
   const turn = turns?.turnOf(runId)
+  const root = useFocusKept<HTMLParagraphElement>()
   if (!turns || !turn || !isRunOver(turn.status)) return null
   const { usage, startedAt, finishedAt } = turn
   return (
-    <p className="turn-end">
+    <p ref={root} className="turn-end">
       {turn.status !== 'COMPLETED' && <Status value={turn.status} />}
       <Link href={`/runs/${turn.id}`} className="turn-cost" title="Open the run">
         {startedAt && finishedAt && <>{duration(Date.parse(finishedAt) - Date.parse(startedAt))} · </>}

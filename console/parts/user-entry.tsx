@@ -3,6 +3,7 @@ import { useState, type ReactNode } from 'react'
 import type { MessageFields } from '../../client/documents.ts'
 import { useTurns } from '../data/turns.ts'
 import { useAction } from '../data/use-action.ts'
+import { useFocusKept } from '../data/use-focus-kept.ts'
 import { useKept } from '../data/use-kept.ts'
 import { Button } from './button.tsx'
 import { Content } from './content.tsx'
@@ -15,7 +16,13 @@ import { Versions } from './versions.tsx'
 type UserMessage = Extract<MessageFields, { readonly __typename: 'UserMessage' }>
 
 /** A user's message. Editing it creates another version of its turn. */
-export function UserEntry({ message }: { readonly message: UserMessage }): ReactNode {
+export function UserEntry({
+  message,
+  isUnderWay,
+}: {
+  readonly message: UserMessage
+  readonly isUnderWay: boolean
+}): ReactNode {
   const turns = useTurns()
   const [draft = message.text, setDraft] = useKept<string>(`wording.${message.id}`)
   const [isOpen, setOpen] = useState(() => draft !== message.text)
@@ -29,8 +36,9 @@ export function UserEntry({ message }: { readonly message: UserMessage }): React
     giveUp()
   })
   const runId = message.run?.id ?? null
+  const root = useFocusKept<HTMLElement>(isOpen ? 'EDIT' : 'SHOW')
   return (
-    <article className="entry user" aria-label="User">
+    <article ref={root} className="entry user" aria-label="User">
       {!isOpen || !turns ? (
         <div className="bubble">
           <Content parts={message.content} text={message.text} />
@@ -65,13 +73,14 @@ export function UserEntry({ message }: { readonly message: UserMessage }): React
         </form>
       )}
       <footer>
-        <NotInContext message={message} />
+        <NotInContext message={message} isUnderWay={isUnderWay} />
         {turns && <Versions runId={runId} />}
         {turns && !isOpen && !turns.isActive && runId !== null && (
           <Button
             look="quiet"
             icon="edit"
             className="small reveal"
+            data-opens="EDIT"
             aria-label="Edit message"
             title="Edit message"
             onClick={() => setOpen(true)}

@@ -1,7 +1,8 @@
 import type { Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 
 import type { OpenDatabase } from '../../src/store/open-database.ts'
+import { startTestApp } from '../support/app.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { spawnMain, type ServerProcess } from '../support/server-process.ts'
 import { openGround, seriousFaults, type Ground } from './ground.ts'
@@ -156,6 +157,41 @@ describe.skipIf(!ground)('the console of a server with keys that is killed', () 
     expect((await data('query ($id: ID!) { run(id: $id) { status } }', { id: run })).run.status).toBe('CANCELLED')
   })
 
+  test('[CON91] a new tool replaces no other tool, and an edited one keeps what someone else saved meanwhile', async () => {
+    await page.getByRole('link', { name: 'Tools' }).click()
+    await page.getByRole('button', { name: 'New tool' }).click()
+    const dialog = page.getByRole('dialog')
+    const create = dialog.getByRole('button', { name: 'Create tool' })
+    await dialog.getByLabel('Name').fill('pay')
+    await create.click()
+    await dialog.getByText('There is already a tool named "pay".').waitFor()
+
+    let isLost = false
+    await page.route('**/graphql', async (route) => {
+      if (isLost || !route.request().postData()?.includes('mutation UpsertTool')) return route.continue()
+      isLost = true
+      await route.fetch()
+      await route.abort('connectionreset')
+    })
+    await dialog.getByLabel('Name').fill('pay_back')
+    await create.click()
+    await dialog.getByText('cannot be reached').waitFor()
+    await page.unroute('**/graphql')
+    await create.click()
+    await page.getByRole('button', { name: 'Edit pay_back' }).click()
+
+    const list = '{ tools(filter: { nameContains: "pay" }) { nodes { id name description requiresApproval } } }'
+    const { id } = (await data(list)).tools.nodes.find(({ name }: { name: string }) => name === 'pay_back')
+    await data(`mutation { updateTool(input: { id: "${id}", requiresApproval: true }) { __typename } }`)
+    await dialog.getByLabel('Description').fill('Returns money.')
+    await dialog.getByRole('button', { name: 'Save tool' }).click()
+    await dialog.waitFor({ state: 'detached' })
+    expect((await data(list)).tools.nodes).toMatchObject([
+      { name: 'pay', description: '', requiresApproval: true },
+      { name: 'pay_back', description: 'Returns money.', requiresApproval: true },
+    ])
+  })
+
   test('[CON12] [CON62] a key that is created here works until it is revoked here, and two people decide together', async () => {
     await page.getByRole('link', { name: 'Settings' }).click()
     await page.getByRole('table', { name: 'API keys' }).waitFor()
@@ -184,6 +220,34 @@ describe.skipIf(!ground)('the console of a server with keys that is killed', () 
     await other.getByText('no longer valid').waitFor()
     await page.getByRole('button', { name: 'Sign out' }).click()
     await page.getByLabel('API key', { exact: true }).waitFor()
+  })
+
+  test('[CON92] the first key of an open server has every scope, says that the server will require it, and stays until it is put away', async () => {
+    const shared = await createTestDatabase()
+    onTestFinished(() => shared.close())
+    const before = await startTestApp({ database: shared })
+    const url = new URL('/settings', before.url)
+    const owner = await open(url.href)
+    await owner.getByText('none is needed on this machine').waitFor()
+    await owner.getByRole('button', { name: 'New key' }).click()
+    await owner.getByText('from its next start on, it accepts only requests with a key').waitFor()
+    expect(await owner.getByRole('checkbox', { checked: true }).count()).toBe(4)
+    await owner.getByLabel('Name').fill('the owner')
+    await owner.getByRole('button', { name: 'Create key' }).click()
+    await owner.getByTestId('secret').waitFor()
+    for (let press = 0; press < 3; press++) await owner.keyboard.press('Escape')
+    const secret = (await owner.getByTestId('secret').textContent({ timeout: 1_000 }))!
+    await owner.getByRole('button', { name: 'Done' }).click()
+    await owner.getByText('open until its next start').waitFor()
+
+    await before.stop()
+    const after = await startTestApp({ database: shared, env: { PORT: url.port } })
+    onTestFinished(() => after.stop())
+    await owner.getByText('The server now requires a key.').waitFor()
+    await owner.getByLabel('API key', { exact: true }).fill(secret)
+    await owner.getByRole('button', { name: 'Sign in' }).click()
+    await owner.getByText('Signed in as the owner. Scopes: READ, RUN, APPROVE, MANAGE.').waitFor()
+    await owner.close()
   })
 
   /** A call that two people must approve: each sees at once that the other has. */

@@ -236,4 +236,101 @@ describe.skipIf(!ground)('the roles and names of the console', () => {
     await page.getByRole('main').getByText(version).first().waitFor()
     await page.getByRole('table', { name: 'Models' }).getByText('Ready').first().waitFor()
   })
+
+  test('[CON96] a call is decided on the page of its run, and unchanged arguments are approved as the model wrote them', async () => {
+    const waiting = await talk.start(agent, 'call send_mail {"to":"Grace"}')
+    await talk.pending(waiting)
+    await visit(page, `/runs/${waiting}`)
+    const call = page.getByRole('article', { name: 'Tool call: send_mail' })
+    await decides(call)
+    await call.getByRole('button', { name: 'Edit arguments' }).click()
+    await call.getByRole('button', { name: 'Approve edited' }).click()
+    await call.getByText('Approved by').waitFor()
+    expect((await talk.settled(waiting)).steps[0].toolCalls).toMatchObject([
+      { status: 'SUCCEEDED', editedArguments: null },
+    ])
+    // As it was before, there is nothing to decide any more.
+    const slider = page.getByRole('slider', { name: 'Replay' })
+    while ((await call.getByText('Pending').count()) === 0) await slider.press('ArrowLeft')
+    expect(await call.getByRole('button', { name: 'Approve' }).count()).toBe(0)
+  })
+
+  test('[CON93] a form saves only what was changed in it, and asks before it replaces what someone else has changed', async () => {
+    const id = await talk.createAgent({ name: 'Shared', model: 'demo/scripted', tools: ['look_up'] })
+    const toolId = await talk.toolId('look_up')
+    const change = (input: object) =>
+      server.data('mutation ($input: UpdateAgentInput!) { updateAgent(input: $input) { agent { id } } }', {
+        input: { id, ...input },
+      })
+    const settings = 'name description tools { approvalOverride } modelSettings { temperature maxOutputTokens }'
+    const stored = async () => (await server.data(`query ($id: ID!) { agent(id: $id) { ${settings} } }`, { id })).agent
+    const save = page.getByRole('button', { name: 'Save', exact: true })
+    const name = page.getByRole('textbox', { name: 'Name' })
+    const approval = page.getByLabel('Approval of look_up')
+    await visit(page, `/agents/${id}/edit`)
+    await name.fill('Mine')
+    await page.getByLabel('Temperature').fill('0.5')
+    const tools = [{ toolId, approvalOverride: true }]
+    await change({ description: 'theirs', tools, modelSettings: { maxOutputTokens: 100 } })
+    await save.click()
+    await page.waitForURL('**/conversations/*')
+    const modelSettings = { temperature: 0.5, maxOutputTokens: 100 }
+    const saved = { name: 'Mine', description: 'theirs', tools: [{ approvalOverride: true }], modelSettings }
+    expect(await stored()).toEqual(saved)
+
+    await visit(page, `/agents/${id}/edit`)
+    await approval.selectOption('Never needs approval')
+    await name.fill('Mine again')
+    await change({ tools: [] })
+    await save.click()
+    await page.getByRole('alert').getByText('changed the same fields: Tools and their approval.').waitFor()
+    expect(await stored()).toEqual({ ...saved, tools: [] })
+    await page.getByRole('button', { name: 'Take theirs' }).click()
+    await expect.poll(() => approval.count()).toBe(0)
+    // What was typed before a look at another page is compared with what the person saw then.
+    await visit(page, '/agents')
+    await change({ name: 'Theirs' })
+    await visit(page, `/agents/${id}/edit`)
+    await expect.poll(() => name.inputValue()).toBe('Mine again')
+    await save.click()
+    await page.getByRole('alert').getByText('changed the same fields: Name.').waitFor()
+    await page.getByRole('button', { name: 'Replace with mine' }).click()
+    await page.waitForURL('**/conversations/*')
+    expect(await stored()).toEqual({ ...saved, name: 'Mine again', tools: [] })
+  })
+
+  test('[CON94] a refused form takes the person to the field that was refused, in its rule or block', async () => {
+    await visit(page, `/agents/${agent}/edit`)
+    const refusedAt = async (place: Locator, isField = true): Promise<void> => {
+      await page.getByRole('button', { name: 'Save', exact: true }).click()
+      await place.and(page.locator(isField ? '[aria-invalid=true]:focus' : '*')).waitFor()
+      expect(await page.locator('[aria-invalid=true]').count()).toBe(Number(isField))
+      const { y, height } = (await place.boundingBox())!
+      expect(y).toBeGreaterThan(0)
+      expect(y + height).toBeLessThan(800)
+    }
+    const writer = page.getByLabel('Summaries are written by')
+    await writer.fill('nonsense')
+    await refusedAt(writer)
+    await writer.fill('')
+
+    const rule = page.getByRole('group', { name: 'Rule 2' })
+    for (const group of [page.getByRole('group', { name: 'Rule 1' }), rule]) {
+      await page.getByRole('button', { name: 'Add rule' }).click()
+      await group.getByLabel('Tool', { exact: true }).fill('look_up')
+    }
+    await refusedAt(rule.getByRole('alert'), false)
+    await rule.getByRole('combobox', { name: 'Rule' }).selectOption('is limited in number')
+    await refusedAt(rule.getByLabel('Calls in one run'))
+    await rule.getByLabel('Calls in one run').fill('many')
+    await refusedAt(rule.getByLabel('Calls in one run'))
+
+    await rule.getByLabel('Calls in one run').fill('1')
+    await page.getByRole('button', { name: 'Add block' }).click()
+    const block = page.getByRole('group', { name: 'New block 1' })
+    await refusedAt(block.getByLabel('Label'))
+    await block.getByLabel('Label').fill('notes')
+    await block.getByLabel('Purpose').fill('x'.repeat(10_001))
+    await refusedAt(block.getByLabel('Purpose'))
+  })
 })

@@ -702,4 +702,56 @@ describe.skipIf(!ground)('the console in a browser', () => {
     await expect.poll(async () => (await turns()).at(-1)).toBe(4_999)
     expect(await log.locator('*').count()).toBeLessThan(most)
   })
+
+  test('[CON95] the keyboard keeps its place: after an edit, a new title, another answer, and in and out of both drawers', async () => {
+    const agent = await talk.createAgent({ model: 'demo/scripted' })
+    await talk.settled(await talk.start(agent, 'say one'))
+    const page = await openTab(`${origin}/agents/${agent}`)
+    const press = async (name: string, ...keys: string[]): Promise<void> => {
+      await page.getByRole('button', { name, exact: true }).focus()
+      for (const key of ['Enter', ...keys]) await page.keyboard.press(key)
+    }
+    const focus = () =>
+      page.evaluate<string>(`(({ ariaLabel, title, innerText, tagName }) =>
+        ariaLabel || title || (tagName === 'BODY' ? tagName : innerText))(document.activeElement)`)
+    const hasFocus = async (name: string): Promise<void> => {
+      await expect.poll(focus).toBe(name)
+    }
+
+    await press('Edit message', 'Escape')
+    await hasFocus('Edit message')
+    await press('Main conversation', 'Escape')
+    await hasFocus('Rename')
+    await press('Main conversation', 'T', 'Enter')
+    await page.getByRole('button', { name: 'T', exact: true }).waitFor()
+    await hasFocus('Rename')
+    await press('Hide context')
+    await hasFocus('Show context')
+    await page.keyboard.press('Enter')
+    await hasFocus('Hide context')
+    await press('Regenerate')
+    await article(page, 'User').getByText('2 / 2').waitFor()
+    await hasFocus('Conversation')
+    await press('Edit message', 'End', '!')
+    await press('Answer this instead')
+    await article(page, 'User').getByText('3 / 3').waitFor()
+    await hasFocus('Conversation')
+
+    await press('Hide context')
+    await page.setViewportSize({ width: 360, height: 740 })
+    const drawers = [
+      ['Show context', page.getByRole('complementary', { name: 'Context' }), 5],
+      ['Conversations', page.getByRole('navigation', { name: 'Conversations' }), 355],
+    ] as const
+    for (const [opener, drawer, beside] of drawers) {
+      for (const close of [() => page.keyboard.press('Escape'), () => page.mouse.click(beside, 400)]) {
+        await press(opener)
+        await page.keyboard.press('Tab')
+        expect(await drawer.locator(':focus').count()).toBe(1)
+        await close()
+        await hasFocus(opener)
+        expect(await drawer.isVisible()).toBe(false)
+      }
+    }
+  })
 })
