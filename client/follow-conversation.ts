@@ -93,6 +93,7 @@ export function followConversation(
     return event.status === 'FAILED' || transcript.state.entries.some(isOutside)
   }
 
+  /** For the newest 200 messages, the most that one query gives. */
   function askForContext(): void {
     client.request(MessagesInContext, { id: conversationId }).then(
       ({ conversation }) => {
