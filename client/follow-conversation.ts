@@ -2,7 +2,7 @@ import { HoldpointError, type Client } from './client.ts'
 import { ConversationEvents, ConversationOlder, ConversationSnapshot, MessagesInContext } from './documents.ts'
 import type { Follower, FollowOptions } from './follow-run.ts'
 import { isFinal, keepSubscribed } from './keep-subscribed.ts'
-import { createTranscript, isRunOver, type TranscriptEntry, type TranscriptEvent } from './transcript.ts'
+import { createTranscript, isRunOver, type TranscriptEvent } from './transcript.ts'
 
 export interface FollowConversationOptions extends FollowOptions {
   /**
@@ -88,9 +88,10 @@ export function followConversation(
   function mayMoveContext(event: TranscriptEvent): boolean {
     if (event.__typename === 'MessageAdded') return event.message.__typename === 'SummaryMessage'
     if (event.__typename !== 'RunStatusChanged' || !isRunOver(event.status)) return false
-    const isOutside = ({ runId, ...entry }: TranscriptEntry) =>
-      entry.kind === 'message' && runId === event.runId && !entry.message.inContext
-    return event.status === 'FAILED' || transcript.state.entries.some(isOutside)
+    if (event.status === 'FAILED') return true
+    return transcript.state.entries.some(
+      (entry) => entry.kind === 'message' && entry.runId === event.runId && !entry.message.inContext,
+    )
   }
 
   /** For the newest 200 messages, the most that one query gives. */

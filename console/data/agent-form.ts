@@ -259,30 +259,38 @@ export function inputOf(form: AgentForm): Omit<CreateAgentInput, 'blocks' | 'blo
   }
 }
 
-/** Only the fields that belong to the rule's kind. `path` is where the rule is in the input. */
-function ruleOf(rule: RuleDraft, path: string): ToolRuleInput {
-  const { kind, tool } = rule
-  const prefilled = rule.prefilledArguments.trim()
-    ? { prefilledArguments: jsonOf(rule.prefilledArguments, `${path}.prefilledArguments`) }
-    : {}
+/** The fields that a rule of this kind has besides its tool. */
+export function ruleFieldsOf(kind: ToolRuleKind): readonly RuleField[] {
   switch (kind) {
     case 'CHILDREN':
     case 'PARENT':
-      return { kind, tool, children: listOf(rule.children), ...prefilled }
+      return ['children', 'prefilledArguments']
     case 'CONDITIONAL':
-      return {
-        kind,
-        tool,
-        outputMapping: jsonOf(rule.outputMapping, `${path}.outputMapping`),
-        defaultChild: rule.defaultChild || null,
-        requireMapping: rule.requireMapping,
-        ...prefilled,
-      }
+      return ['outputMapping', 'defaultChild', 'requireMapping', 'prefilledArguments']
     case 'MAX_CALLS':
-      return { kind, tool, maxCalls: numberOf(rule.maxCalls, `${path}.maxCalls`) }
+      return ['maxCalls']
     case 'RUN_FIRST':
-      return { kind, tool, ...prefilled }
+      return ['prefilledArguments']
     default:
-      return { kind, tool }
+      return []
   }
+}
+
+type RuleField = Exclude<keyof RuleDraft, 'kind' | 'tool'>
+
+/** Only the fields that belong to the rule's kind. `path` is where the rule is in the input. */
+function ruleOf(rule: RuleDraft, path: string): ToolRuleInput {
+  const readers: Readonly<Record<RuleField, () => Partial<ToolRuleInput>>> = {
+    children: () => ({ children: listOf(rule.children) }),
+    maxCalls: () => ({ maxCalls: numberOf(rule.maxCalls, `${path}.maxCalls`) }),
+    outputMapping: () => ({ outputMapping: jsonOf(rule.outputMapping, `${path}.outputMapping`) }),
+    defaultChild: () => ({ defaultChild: rule.defaultChild || null }),
+    requireMapping: () => ({ requireMapping: rule.requireMapping }),
+    prefilledArguments: () =>
+      rule.prefilledArguments.trim()
+        ? { prefilledArguments: jsonOf(rule.prefilledArguments, `${path}.prefilledArguments`) }
+        : {},
+  }
+  const parts = ruleFieldsOf(rule.kind).map((field) => readers[field]())
+  return Object.assign({ kind: rule.kind, tool: rule.tool }, ...parts) as ToolRuleInput
 }

@@ -930,11 +930,6 @@ export const DeleteBlock =
   >
 
 export type SettingsData = {
-  readonly viewer: {
-    readonly actor: { readonly kind: ActorKind; readonly name: string }
-    readonly scopes: readonly ApiScope[]
-    readonly tenantId: string
-  }
   readonly models: readonly {
     readonly handle: string
     readonly provider: string
@@ -945,7 +940,7 @@ export type SettingsData = {
 }
 export type SettingsVariables = Record<string, never>
 export const Settings =
-  'query Settings{viewer{actor{kind name}scopes tenantId}models{handle provider contextWindow isConfigured capabilities}}' as TypedDocument<
+  'query Settings{models{handle provider contextWindow isConfigured capabilities}}' as TypedDocument<
     SettingsData,
     SettingsVariables
   >

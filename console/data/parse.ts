@@ -27,7 +27,7 @@ export function listOf(text: string): string[] {
 }
 
 /** A value that cannot be sent. `name` is the input field's path, or its last part. */
-class FieldError extends Refused {
+export class FieldError extends Refused {
   readonly field: string
   constructor(field: string, message: string) {
     super(message)

@@ -9,8 +9,7 @@ import {
   UpsertAgent,
   type AgentSettings,
 } from './documents.ts'
-import { numberOf } from './parse.ts'
-import { Refused } from './use-action.ts'
+import { FieldError, numberOf } from './parse.ts'
 
 const blockOf = ({ label, value, description }: AgentForm['newBlocks'][number]) => ({
   label,
@@ -76,6 +75,6 @@ async function createBlock(client: Client, block: AgentForm['newBlocks'][number]
   } catch (error) {
     if (!(error instanceof HoldpointError) || !error.field) throw error
     const field = error.field.replace('input', 'blocks.0')
-    throw Object.assign(new Refused(error.message.replace(`${error.field}: `, '')), { field })
+    throw new FieldError(field, error.message.replace(`${error.field}: `, ''))
   }
 }

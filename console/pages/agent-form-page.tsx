@@ -13,6 +13,7 @@ import { useQuery } from '../data/use-query.ts'
 import { BlockChoice } from '../parts/block-choice.tsx'
 import { Button } from '../parts/button.tsx'
 import { CompactionFields } from '../parts/compaction-fields.tsx'
+import { Conflict } from '../parts/conflict.tsx'
 import { Confirm } from '../parts/confirm.tsx'
 import { DiscardButton } from '../parts/discard-button.tsx'
 import { Field } from '../parts/field.tsx'
@@ -299,30 +300,20 @@ function AgentFormBody({ agent }: { readonly agent: AgentSettings | undefined })
           <Button onClick={() => history.back()}>Back</Button>
           <DiscardButton form={{ hasChanged: changed.length > 0, forget }} />
           {theirs && (
-            <Problem>
+            <Conflict
+              isBusy={save.isBusy}
+              onTake={() => {
+                kept.set(theirs)
+                haveSeen(theirs)
+                setTheirs(undefined)
+              }}
+              onReplace={() => {
+                haveSeen(theirs)
+                save.run(theirs)
+              }}
+            >
               <p>Someone else has changed the same fields: {namesOf(theirs)}.</p>
-              <div className="row">
-                <Button
-                  onClick={() => {
-                    kept.set(theirs)
-                    haveSeen(theirs)
-                    setTheirs(undefined)
-                  }}
-                >
-                  Take theirs
-                </Button>
-                <Button
-                  look="danger"
-                  isBusy={save.isBusy}
-                  onClick={() => {
-                    haveSeen(theirs)
-                    save.run(theirs)
-                  }}
-                >
-                  Replace with mine
-                </Button>
-              </div>
-            </Problem>
+            </Conflict>
           )}
           {save.problem && !isPlaced && <Problem>{save.problem}</Problem>}
           {save.problem && isPlaced && <span className="field-problem">One field needs your attention.</span>}

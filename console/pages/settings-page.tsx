@@ -28,16 +28,15 @@ export function SettingsPage(): ReactNode {
     await client.request(RevokeApiKey, { input: { id } })
     await keys.refetch()
   }
-  const viewer = settings.data?.viewer
-  // Not from the settings, which arrive only when every provider has listed its models.
-  const isOpen = session.phase === 'READY' && session.viewer.actor.kind === 'OPEN'
+  const viewer = session.phase === 'READY' ? session.viewer : undefined
+  const isOpen = viewer?.actor.kind === 'OPEN'
   return (
     <Page
       title="Settings"
       lead={
         viewer && (
           <>
-            {viewer.actor.kind === 'OPEN' ? openness(keys.data?.apiKeys.length) : `Signed in as ${viewer.actor.name}. `}
+            {isOpen ? openness(keys.data?.apiKeys.length) : `Signed in as ${viewer.actor.name}. `}
             Scopes: {viewer.scopes.join(', ')}.
           </>
         )

@@ -6,8 +6,8 @@ import { count } from '../data/format.ts'
 import { useAction } from '../data/use-action.ts'
 import { useKept } from '../data/use-kept.ts'
 import { Button } from './button.tsx'
+import { Conflict } from './conflict.tsx'
 import { Field } from './field.tsx'
-import { Problem } from './problem.tsx'
 
 interface BlockEditorProps {
   readonly block: BlockFields
@@ -65,24 +65,18 @@ export function BlockEditor({ block, onSaved }: BlockEditorProps): ReactNode {
         }
       />
       {theirs && (
-        <Problem>
+        <Conflict
+          isBusy={save.isBusy}
+          onTake={() => {
+            setSaved(theirs)
+            setDraft(undefined)
+            setTheirs(undefined)
+          }}
+          onReplace={() => save.run(theirs.version)}
+        >
           <p>Someone else has changed this block. It now says:</p>
           <pre className="plain-text">{theirs.value}</pre>
-          <div className="row">
-            <Button
-              onClick={() => {
-                setSaved(theirs)
-                setDraft(undefined)
-                setTheirs(undefined)
-              }}
-            >
-              Take theirs
-            </Button>
-            <Button look="danger" isBusy={save.isBusy} onClick={() => save.run(theirs.version)}>
-              Replace with mine
-            </Button>
-          </div>
-        </Problem>
+        </Conflict>
       )}
       {!base.readOnly && (
         <div className="row">

@@ -1,7 +1,14 @@
 import type { ReactNode } from 'react'
 
 import type { ToolRuleKind } from '../../client/schema-types.ts'
-import { emptyRule, type AgentForm, type ProblemOf, type RuleDraft, type SetForm } from '../data/agent-form.ts'
+import {
+  emptyRule,
+  ruleFieldsOf,
+  type AgentForm,
+  type ProblemOf,
+  type RuleDraft,
+  type SetForm,
+} from '../data/agent-form.ts'
 import { Button } from './button.tsx'
 import { Field } from './field.tsx'
 import { Problem } from './problem.tsx'
@@ -17,23 +24,6 @@ const kinds: readonly (readonly [ToolRuleKind, string])[] = [
   ['PARENT', 'must come directly before others'],
   ['CONDITIONAL', 'decides the next tool by its result'],
 ]
-
-/** The fields of a rule of this kind that show their own problem. */
-function fieldsOf(kind: ToolRuleKind): readonly (keyof RuleDraft)[] {
-  switch (kind) {
-    case 'CHILDREN':
-    case 'PARENT':
-      return ['tool', 'kind', 'children', 'prefilledArguments']
-    case 'CONDITIONAL':
-      return ['tool', 'kind', 'outputMapping', 'defaultChild', 'prefilledArguments']
-    case 'MAX_CALLS':
-      return ['tool', 'kind', 'maxCalls']
-    case 'RUN_FIRST':
-      return ['tool', 'kind', 'prefilledArguments']
-    default:
-      return ['tool', 'kind']
-  }
-}
 
 interface RuleEditorProps {
   readonly form: AgentForm
@@ -57,8 +47,12 @@ export function RuleEditor({ form, set, toolNames, problemOf }: RuleEditorProps)
       </datalist>
       {rules.length === 0 && <p className="quiet">None: the model may call any of its tools at any time.</p>}
       {rules.map((rule, index) => {
-        const fields = fieldsOf(rule.kind)
+        const fields = ruleFieldsOf(rule.kind)
         const problemAt = (field: keyof RuleDraft): string | undefined => problemOf(`toolRules.${index}.${field}`)
+        // A checkbox shows no problem of its own.
+        const isAtField = (['tool', 'kind', ...fields] as const).some(
+          (field) => field !== 'requireMapping' && problemAt(field),
+        )
         return (
           <div key={index} className="rule-row" role="group" aria-label={`Rule ${index + 1}`}>
             <div className="two">
@@ -141,7 +135,7 @@ export function RuleEditor({ form, set, toolNames, problemOf }: RuleEditorProps)
                 onChange={(event) => change(index, { prefilledArguments: event.target.value })}
               />
             )}
-            {!fields.some(problemAt) && <Problem>{problemOf(`toolRules.${index}`)}</Problem>}
+            {!isAtField && <Problem>{problemOf(`toolRules.${index}`)}</Problem>}
             <Button look="quiet" onClick={() => set({ rules: rules.filter((_, at) => at !== index) })}>
               Remove rule {index + 1}
             </Button>

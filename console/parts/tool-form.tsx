@@ -5,8 +5,8 @@ import type { ToolImplementationInput } from '../../client/schema-types.ts'
 import { useClient } from '../../react/client-context.ts'
 import { ToolNames, UpdateTool, UpsertTool, type ToolNamesData, type ToolRow } from '../data/documents.ts'
 import { pretty } from '../data/format.ts'
-import { jsonOf, listOf, numberOf } from '../data/parse.ts'
-import { Refused, useAction } from '../data/use-action.ts'
+import { FieldError, jsonOf, listOf, numberOf } from '../data/parse.ts'
+import { useAction } from '../data/use-action.ts'
 import { useKeptForm } from '../data/use-kept.ts'
 import { Dialog } from './dialog.tsx'
 import { Field } from './field.tsx'
@@ -85,7 +85,7 @@ export function ToolForm({ tool, onClose, onSaved }: ToolFormProps): ReactNode {
     const input = { name, implementation: implementation(), ...read(settings) }
     if (form.unanswered !== name && (await hasTool(client, name))) {
       const words = `There is already a tool named "${name}". Choose another name, or edit that tool.`
-      throw Object.assign(new Refused(words), { field: 'name' })
+      throw new FieldError('name', words)
     }
     set({ unanswered: name })
     try {

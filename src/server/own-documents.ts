@@ -62,7 +62,7 @@ export const consoleDocuments: readonly string[] = [
   'mutation CreateBlock($input:CreateBlockInput!){createBlock(input:$input){block{...BlockFields}}}fragment BlockFields on Block{id label value description charLimit version readOnly updatedAt}',
   'mutation UpdateBlock($input:UpdateBlockInput!){updateBlock(input:$input){__typename ...on UpdateBlockSuccess{block{...BlockFields}}...on BlockChangedRefusal{message block{...BlockFields}}}}fragment BlockFields on Block{id label value description charLimit version readOnly updatedAt}',
   'mutation DeleteBlock($input:DeleteBlockInput!){deleteBlock(input:$input){deletedId}}',
-  'query Settings{viewer{actor{kind name}scopes tenantId}models{handle provider contextWindow isConfigured capabilities}}',
+  'query Settings{models{handle provider contextWindow isConfigured capabilities}}',
   'query ApiKeys{apiKeys{id name scopes createdAt lastUsedAt revokedAt expiresAt}}',
   'query Workers{viewer{actor{kind name}}workers{id hostname version capacity activeRunCount startedAt lastSeenAt}}',
   'mutation CreateApiKey($input:CreateApiKeyInput!){createApiKey(input:$input){secret apiKey{id}}}',
