@@ -41,6 +41,8 @@ export function followConversation(
   let lastSeq = new Map<string, number>()
   /** How often it was subscribed since the last query. */
   let subscriptions = 0
+  /** How often it was asked which messages are in the context. */
+  let questions = 0
 
   const changed = (): void => options.onChange?.(transcript)
 
@@ -94,11 +96,13 @@ export function followConversation(
     )
   }
 
-  /** For the newest 200 messages, the most that one query gives. */
+  /** For the newest 200 messages, the most that one query gives. Of two answers, the later question's counts. */
   function askForContext(): void {
+    const question = ++questions
     client.request(MessagesInContext, { id: conversationId }).then(
       ({ conversation }) => {
-        if (!isStopped && conversation && transcript.setInContext(conversation.messages.nodes)) changed()
+        if (isStopped || question !== questions || !conversation) return
+        if (transcript.setInContext(conversation.messages.nodes)) changed()
       },
       // The next query has it.
       () => {},
