@@ -92,15 +92,19 @@ test('[HOK60] a message that waits its turn is a draft, then part of the queue, 
     ]
   }
   const seen: string[] = []
-  const stop = store.subscribe(() => {
+  const look = () => {
     if (seen.at(-1) !== places().join()) seen.push(places().join())
     watch.look()
-  })
+  }
+  const stop = store.subscribe(look)
   try {
     await watch.until(() => store.getState().isLoaded)
     await start(agentId, 'first')
     const call = await model.nextCall()
-    await store.actions.send('second', { whenBusy: 'ENQUEUE' })
+    const sent = store.actions.send('second', { whenBusy: 'ENQUEUE' })
+    // Changes within one frame are announced together, so a quick answer can replace the draft before it is announced.
+    look()
+    await sent
     await watch.until(() => places().join() === 'queue')
     call.say('One.')
     call.finish()
