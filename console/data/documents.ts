@@ -371,6 +371,7 @@ export type ConversationRow = {
   readonly lastActivityAt: string
   readonly archivedAt: string | null
   readonly activeRun: { readonly id: string; readonly status: RunStatus } | null
+  readonly latestRun: { readonly id: string; readonly input: readonly { readonly text: string }[] } | null
 }
 
 export type ConversationListData = {
@@ -392,7 +393,7 @@ export type ConversationListData = {
 }
 export type ConversationListVariables = { readonly agentId: string; readonly archived: boolean }
 export const ConversationList =
-  'query ConversationList($agentId:ID!$archived:Boolean!){agent(id:$agentId){id name model tools{tool{name kind parameters requiresApproval}}mainConversation{id}conversations(first:50 orderBy:LAST_ACTIVITY filter:{archived:$archived}){totalCount nodes{...ConversationRow}}}}fragment ConversationRow on Conversation{id title lastActivityAt archivedAt activeRun{id status}}' as TypedDocument<
+  'query ConversationList($agentId:ID!$archived:Boolean!){agent(id:$agentId){id name model tools{tool{name kind parameters requiresApproval}}mainConversation{id}conversations(first:50 orderBy:LAST_ACTIVITY filter:{archived:$archived}){totalCount nodes{...ConversationRow}}}}fragment ConversationRow on Conversation{id title lastActivityAt archivedAt activeRun{id status}latestRun{id input{text}}}' as TypedDocument<
     ConversationListData,
     ConversationListVariables
   >
@@ -406,6 +407,7 @@ export type ConversationTurnsData = {
         readonly status: RunStatus
         readonly startedAt: string | null
         readonly finishedAt: string | null
+        readonly error: { readonly message: string } | null
         readonly usage: { readonly totalTokens: number; readonly costUsd: number | null }
         readonly versions: readonly { readonly id: string }[]
       }[]
@@ -414,7 +416,7 @@ export type ConversationTurnsData = {
 }
 export type ConversationTurnsVariables = { readonly id: string }
 export const ConversationTurns =
-  'query ConversationTurns($id:ID!){conversation(id:$id){archivedAt runs(first:100){nodes{id status startedAt finishedAt usage{totalTokens costUsd}versions{id}}}}}' as TypedDocument<
+  'query ConversationTurns($id:ID!){conversation(id:$id){archivedAt runs(first:100){nodes{id status startedAt finishedAt error{message}usage{totalTokens costUsd}versions{id}}}}}' as TypedDocument<
     ConversationTurnsData,
     ConversationTurnsVariables
   >

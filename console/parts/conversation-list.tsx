@@ -33,10 +33,7 @@ export function ConversationList({ agent, currentId }: ConversationListProps): R
             href={`/conversations/${conversation.id}`}
             aria-current={conversation.id === currentId ? 'page' : undefined}
           >
-            <span className="name">
-              {conversation.title ??
-                (conversation.id === agent.mainConversation.id ? 'Main conversation' : 'Conversation')}
-            </span>
+            <span className="name">{nameOf(conversation, { mainId: agent.mainConversation.id })}</span>
             <span className="quiet">
               {conversation.activeRun ? (
                 <Status value={conversation.activeRun.status} />
@@ -63,4 +60,11 @@ export function ConversationList({ agent, currentId }: ConversationListProps): R
       )}
     </nav>
   )
+}
+
+/** Without a title, what was last asked in it tells a conversation from the others. */
+function nameOf({ id, title, latestRun }: ConversationRow, { mainId }: { readonly mainId: string }): string {
+  if (title !== null) return title
+  if (id === mainId) return 'Main conversation'
+  return latestRun?.input.find(({ text }) => text)?.text ?? 'Conversation'
 }

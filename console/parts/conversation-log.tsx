@@ -121,7 +121,11 @@ export function ConversationLog({ conversationId, conversation, ...rest }: Conve
             >
               <Entry entry={entry} isUnderWay={isActive && entry.runId === latestRun?.id} />
               {entry.runId !== entries[index + 1]?.runId && (
-                <TurnEnd runId={entry.runId} messageOf={() => messageOf(entries, index)} />
+                <TurnEnd
+                  runId={entry.runId}
+                  messageOf={() => messageOf(entries, index)}
+                  isLatest={entry.runId === latestRun?.id}
+                />
               )}
             </div>
           ))}

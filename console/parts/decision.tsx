@@ -1,4 +1,4 @@
-import { useState, type ReactNode } from 'react'
+import { useEffect, useState, type ReactNode } from 'react'
 
 import type { DecisionFields, ToolCallFields, WaitingFields } from '../../client/documents.ts'
 import type { ApprovalDecisionInput, ApprovalScope } from '../../client/schema-types.ts'
@@ -67,6 +67,11 @@ export function Decision({ call, waiting, mode, onMode, onWriting, onAct }: Deci
     onMode('CHOOSE')
   }
   const root = useFocusKept(mode)
+  const problem = approveEdited.problem ?? submit.problem
+  // The buttons below a form that opens, or that grows by a problem, may be out of view.
+  useEffect(() => {
+    if (mode !== 'CHOOSE' || problem) root.current?.scrollIntoView({ block: 'nearest' })
+  }, [root, mode, problem])
 
   if (taken) return <DecisionTaken decision={taken} />
   const isClient = call.needs === 'CLIENT_EXECUTION'
@@ -174,7 +179,7 @@ export function Decision({ call, waiting, mode, onMode, onWriting, onAct }: Deci
             value={text}
             autoFocus
             spellCheck={false}
-            problem={approveEdited.problem ?? submit.problem}
+            problem={problem}
             onChange={(event) => {
               set({ text: event.target.value })
               submit.clear()

@@ -269,22 +269,26 @@ export function ToolForm({ tool, onClose, onSaved }: ToolFormProps): ReactNode {
               hint="Separated by commas."
               onChange={(event) => set({ tags: event.target.value })}
             />
-            <label className="check">
-              <input
-                type="checkbox"
-                checked={form.parallel}
-                onChange={(event) => set({ parallel: event.target.checked })}
-              />
-              <span>May run at the same time as other calls</span>
-            </label>
-            <label className="check">
-              <input
-                type="checkbox"
-                checked={form.idempotent}
-                onChange={(event) => set({ idempotent: event.target.checked })}
-              />
-              <span>Safe to repeat after a crash</span>
-            </label>
+            {tool?.kind !== 'BUILTIN' && (
+              <>
+                <label className="check">
+                  <input
+                    type="checkbox"
+                    checked={form.parallel}
+                    onChange={(event) => set({ parallel: event.target.checked })}
+                  />
+                  <span>May run at the same time as other calls</span>
+                </label>
+                <label className="check">
+                  <input
+                    type="checkbox"
+                    checked={form.idempotent}
+                    onChange={(event) => set({ idempotent: event.target.checked })}
+                  />
+                  <span>Safe to repeat after a crash</span>
+                </label>
+              </>
+            )}
           </div>
         </details>
         {!at && <Problem>{save.problem}</Problem>}

@@ -15,10 +15,12 @@ interface TurnEndProps {
   readonly runId: string | null
   /** Gives a message of the turn. Undefined if none of them is loaded. */
   readonly messageOf: () => string | undefined
+  /** Why the latest turn failed is shown below the conversation. */
+  readonly isLatest: boolean
 }
 
 /** What a turn took, and ways to go on from it: another answer, or a copy of the conversation up to here. */
-export function TurnEnd({ runId, messageOf }: TurnEndProps): ReactNode {
+export function TurnEnd({ runId, messageOf, isLatest }: TurnEndProps): ReactNode {
   const turns = useTurns()
   const go = useGo()
   const fork = useAction(async () => {
@@ -33,6 +35,7 @@ export function TurnEnd({ runId, messageOf }: TurnEndProps): ReactNode {
   return (
     <p ref={root} className="turn-end">
       {turn.status !== 'COMPLETED' && <Status value={turn.status} />}
+      {turn.error && !isLatest && <span>{turn.error.message}</span>}
       <Link href={`/runs/${turn.id}`} className="turn-cost" title="Open the run">
         {startedAt && finishedAt && <>{duration(Date.parse(finishedAt) - Date.parse(startedAt))} · </>}
         {count(usage.totalTokens)} tokens

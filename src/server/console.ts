@@ -44,6 +44,8 @@ interface File {
 export interface Console {
   /** False if the console has nothing at this path, or was not built. */
   send(path: string, request: IncomingMessage, response: ServerResponse): Promise<boolean>
+  /** Sends the console, which says that there is no such page. False if it was not built. */
+  sendNotFound(request: IncomingMessage, response: ServerResponse): Promise<boolean>
 }
 
 /**
@@ -52,16 +54,20 @@ export interface Console {
  */
 export function createConsole(folder: string = consoleFolder): Console {
   let loaded: Promise<ReadonlyMap<string, File>> | undefined
+  const find = async (path: string): Promise<File | undefined> => (await (loaded ??= load(folder))).get(path)
   return {
     async send(path, request, response) {
       const [, first = ''] = path.split('/')
       const isPage = pages.includes(first)
       if (!isPage && first !== 'assets' && first !== 'docs' && path !== '/icon.svg') return false
-      loaded ??= load(folder)
-      const file = (await loaded).get(isPage ? '/index.html' : fileOf(path))
-      if (!file) return false
-      sendFile(file, request, response)
-      return true
+      const file = await find(isPage ? '/index.html' : fileOf(path))
+      if (file) sendFile(file, request, response)
+      return file !== undefined
+    },
+    async sendNotFound(request, response) {
+      const file = await find('/index.html')
+      if (file) sendFile(file, request, response, 404)
+      return file !== undefined
     },
   }
 }
@@ -90,16 +96,21 @@ async function load(folder: string): Promise<ReadonlyMap<string, File>> {
   return new Map((await Promise.all(files)).filter((file) => file !== undefined))
 }
 
-function sendFile({ type, etag, isHashed, bodies }: File, request: IncomingMessage, response: ServerResponse): void {
+function sendFile(
+  { type, etag, isHashed, bodies }: File,
+  request: IncomingMessage,
+  response: ServerResponse,
+  status: 200 | 404 = 200,
+): void {
   const accepted = String(request.headers['accept-encoding'])
   const encoding = (['br', 'gzip'] as const).find((name) => bodies[name] && new RegExp(`\\b${name}\\b`).test(accepted))
   response.setHeader('content-security-policy', policy)
   response.setHeader('etag', etag)
   response.setHeader('cache-control', isHashed ? 'public, max-age=31536000, immutable' : 'no-cache')
   response.setHeader('vary', 'accept-encoding')
-  if (request.headers['if-none-match'] === etag) return void response.writeHead(304).end()
+  if (status === 200 && request.headers['if-none-match'] === etag) return void response.writeHead(304).end()
   const body = bodies[encoding ?? 'identity']!
-  response.writeHead(200, {
+  response.writeHead(status, {
     'content-type': type,
     'content-length': body.length,
     ...(encoding && { 'content-encoding': encoding }),

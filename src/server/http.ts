@@ -128,6 +128,7 @@ export function createHttpServer<Viewer>(options: HttpServerOptions<Viewer>): Ht
     const isConsole = (request.method === 'GET' || request.method === 'HEAD') && path !== undefined
     if (isConsole && (await webConsole?.send(path, request, response))) return
     if (path !== '/' && path !== '/healthz' && path !== '/readyz') {
+      if (asksForPage(request) && (await webConsole?.sendNotFound(request, response))) return
       return sendError(response, 404, 'There is nothing here. GraphQL is at /graphql.')
     }
     if (!isRead(request, response)) return

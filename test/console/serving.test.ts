@@ -74,6 +74,21 @@ test('[CON1] the console is at / and at all its addresses, compressed, cached, a
   await server.stop()
 })
 
+test('[CON97] a browser that opens an unknown address gets the console with status 404, and a program gets JSON', async () => {
+  const server = await startTestApp()
+  const { origin } = new URL(server.url)
+  const page = await get(`${origin}/agents`)
+  const browser = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' }
+  for (const path of ['/agentsx', '/favicon', '/docs/nope']) {
+    const shown = await get(origin + path, { ...browser, 'if-none-match': page.headers.etag! })
+    expect(shown, path).toMatchObject({ status: 404, body: page.body })
+    const told = await get(origin + path, { accept: '*/*' })
+    expect(told.status).toBe(404)
+    expect(JSON.parse(told.body.toString()).errors[0].message).toContain('There is nothing here')
+  }
+  await server.stop()
+})
+
 test('[DCS2] the documentation is at /docs, with every page, a reference and a search, all from this server', async () => {
   const server = await startTestApp()
   const { origin } = new URL(server.url)
