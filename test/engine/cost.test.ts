@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 
 import { measureTurns, type TurnCost } from '../../bench/turn.ts'
 
-const turns = 100
+const turns = 50
 
 test(
   '[ENG14] a turn of two model calls and one tool stays within its cost, whatever the history',
