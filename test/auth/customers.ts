@@ -50,8 +50,8 @@ export async function createCustomer(admin: GraphQLClient, agentId: string, mark
   )
   const { id: conversationId, agent } = createConversation.conversation
   const runIds: string[] = []
-  // Long enough to be stored as a file.
-  const documentUrl = `data:text/plain;base64,${Buffer.from(mark.repeat(2_000)).toString('base64')}`
+  // Just long enough to be stored as a file.
+  const documentUrl = `data:text/plain;base64,${Buffer.from(mark.repeat(800)).toString('base64')}`
   for (const text of [`say ${mark}`, `call ${agent.name}_pay {"note":"${mark}"}`]) {
     const { sendMessage } = await admin.data(
       `mutation ($input: SendMessageInput!) { sendMessage(input: $input) { ... on SendMessageSuccess { run { id status } } } }`,
