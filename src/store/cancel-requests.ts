@@ -53,10 +53,11 @@ export async function setCancelledBy(db: Kysely<Database>, runId: string, by: Ac
     .execute()
 }
 
-/** Runs that were asked to stop and that no living worker drives. */
+/** It was asked to stop, and no living worker drives it. */
+export const isAbandoned = sql<boolean>`not runs.ended and runs.cancel_requested_at is not null
+  and not exists (select from workers where workers.id = runs.worker_id)`
+
 export async function listAbandonedCancels(db: Kysely<Database>): Promise<string[]> {
-  const { rows } = await sql<{ id: string }>`
-    select id from runs where not ended and cancel_requested_at is not null
-      and not exists (select from workers where workers.id = runs.worker_id)`.execute(db)
+  const { rows } = await sql<{ id: string }>`select id from runs where ${isAbandoned}`.execute(db)
   return rows.map((row) => row.id)
 }

@@ -139,7 +139,7 @@ export async function claimSuspect(
     sql`
     candidates as materialized (
       select id, deaths, next_seq from runs
-      where deaths >= ${mayDrive ? suspectAfter : poisonAfter} and deaths >= 2 and ${isFree}
+      where deaths >= ${mayDrive ? suspectAfter : poisonAfter} and ${isFreeSuspect}
       order by deaths desc, id limit ${spare}
     ),
     chosen as materialized (
@@ -153,6 +153,9 @@ export async function claimSuspect(
 
 /** Like `runs.claimable`, but whatever the number of deaths. */
 const isFree = sql`runs.lease is null and runs.hold is not null and runs.status in ('QUEUED', 'RUNNING')`
+
+/** Workers died of it, and nobody drives it now. `suspectAfter` as a constant lets Postgres use the index. */
+export const isFreeSuspect = sql<boolean>`runs.deaths >= 2 and ${isFree}`
 
 /**
  * A worker that has been given up may not know it yet, and must claim nothing. If it is being given up right now, the

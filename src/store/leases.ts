@@ -22,6 +22,10 @@ export async function leaveRun(db: Kysely<Database>, runId: string, lease: strin
     where id = ${runId} and lease = ${lease}`.execute(db)
 }
 
+/** Its worker is gone. */
+export const isOrphaned = sql<boolean>`runs.worker_id is not null
+  and not exists (select from workers where workers.id = runs.worker_id)`
+
 /**
  * Frees the runs of workers that are gone. Each of these runs counts a death, because any of them may have caused it.
  * But if a suspect was among a worker's runs, the others are not counted: the suspect is to blame.
@@ -29,9 +33,7 @@ export async function leaveRun(db: Kysely<Database>, runId: string, lease: strin
 export async function freeRunsOfTheDead(db: Kysely<Database>): Promise<FreedRun[]> {
   const { rows } = await sql<FreedRun>`
     with orphans as materialized (
-      select id, worker_id, deaths from runs
-      where worker_id is not null and not exists (select from workers where workers.id = runs.worker_id)
-      for no key update skip locked
+      select id, worker_id, deaths from runs where ${isOrphaned} for no key update skip locked
     )
     update runs set lease = null, worker_id = null,
       deaths = runs.deaths + (orphans.deaths >= ${suspectAfter} or not exists (

@@ -162,12 +162,15 @@ export async function listPendingCallsOfRuns(
   return rows.map(toOutline)
 }
 
+/** Nobody decided about the call in time. */
+export const hasExpired = (now: Date) =>
+  sql<boolean>`tool_calls.exception = 'PENDING' and tool_calls.expires_at <= ${now}`
+
 /** Runs of all tenants that wait for calls whose approval has expired, longest overdue first. */
 export async function listRunsWithExpiredCalls(db: Kysely<Database>, now: Date): Promise<string[]> {
   const { rows } = await sql<{ run_id: string }>`
     select run_id from (
-      select run_id, expires_at from tool_calls where exception = 'PENDING' and expires_at <= ${now}
-      order by expires_at limit 500) expired
+      select run_id, expires_at from tool_calls where ${hasExpired(now)} order by expires_at limit 500) expired
     group by run_id order by min(expires_at) limit 100`.execute(db)
   return rows.map((row) => row.run_id)
 }

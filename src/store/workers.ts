@@ -139,16 +139,16 @@ export async function holdWorkerLock(
   return { release }
 }
 
-/** Workers that may be dead: their lock is free, or their last heartbeat is too old. */
-export async function listSilentWorkers(
-  db: Kysely<Database>,
-): Promise<{ readonly id: string; readonly silent: boolean }[]> {
-  const { rows } = await sql<{ id: string; silent: boolean }>`
-    select workers.id, silent from workers
-      cross join lateral (select not ${isAlive} as silent) heart
-    where silent or not exists (
-      select from pg_locks where locktype = 'advisory' and classid = ${lockSpace}::integer::oid
-        and database = (select oid from pg_database where datname = current_database())
-        and objid = (hashtext(workers.id::text)::bigint & 4294967295)::oid and granted)`.execute(db)
-  return rows
+export interface SilentWorker {
+  readonly id: string
+  /** Whether its last heartbeat is too old. Otherwise only its lock is free. */
+  readonly silent: boolean
 }
+
+/**
+ * Workers that may be dead: their lock is free, or their last heartbeat is too old. A free lock is taken together with
+ * whoever else looks, until the statement ends. A worker takes its lock before it has a row, so it never waits for that.
+ */
+export const silentWorkers = sql`
+  select id, not ${isAlive} as silent from workers
+  where not ${isAlive} or pg_try_advisory_xact_lock_shared(${lockSpace}::integer, hashtext(id::text))`

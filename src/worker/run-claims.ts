@@ -5,6 +5,7 @@ import { claimRuns, claimSuspect, type ClaimedRun } from '../store/claim-runs.ts
 import { shownRunIds } from '../domain/ids.ts'
 import { isPoison } from '../domain/take-up.ts'
 import { clearLease, leaveRun, listLeasesOf } from '../store/leases.ts'
+import type { SweepSigns } from '../store/sweep-signs.ts'
 import { isTransientFailure } from '../store/transient-failure.ts'
 import { notifyWorkers } from '../store/workers.ts'
 import { withLogIds } from '../util/log-context.ts'
@@ -110,14 +111,22 @@ export class RunClaims {
     }
   }
 
-  /** Called by the sweep. Looks for a suspect to drive, and for stored leases that have no driver here. */
-  tend(): void {
-    if (this.#asking || this.#openedAt === undefined || this.#draining.signal.aborted) return
+  /**
+   * Called by the sweep with what it saw. Looks for runs whose work signal was lost, for a suspect to drive, and for
+   * stored leases that have no driver here.
+   */
+  tend({ hasWaiting, hasSuspects }: Pick<SweepSigns, 'hasWaiting' | 'hasSuspects'>): void {
+    if (this.#openedAt === undefined || this.#draining.signal.aborted) return
     this.#rounds += 1
-    this.#ask(async () => {
-      if (this.#inDoubt || this.#rounds % compareRounds === 0) await this.#clearLostLeases()
-      if (this.#rounds % suspectRounds === 0 && this.#freePlaces() > 0) await this.#claimSuspect()
-    })
+    const compares = this.#inDoubt || this.#rounds % compareRounds === 0
+    const claimsSuspect = hasSuspects && this.#rounds % suspectRounds === 0
+    if ((compares || claimsSuspect) && !this.#asking) {
+      this.#ask(async () => {
+        if (compares) await this.#clearLostLeases()
+        if (claimsSuspect && this.#freePlaces() > 0) await this.#claimSuspect()
+      })
+    }
+    if (hasWaiting) this.look()
   }
 
   /**

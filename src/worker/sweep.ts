@@ -6,7 +6,8 @@ import { deleteOldIdempotencyKeys } from '../store/idempotency-keys.ts'
 import { freeRunsOfTheDead } from '../store/leases.ts'
 import { listCancelledRuns } from '../store/runs.ts'
 import { deleteOldStepExchanges } from '../store/step-exchanges.ts'
-import { deleteWorker, listSilentWorkers } from '../store/workers.ts'
+import { readSweepSigns, type SweepSigns } from '../store/sweep-signs.ts'
+import { deleteWorker } from '../store/workers.ts'
 import { Retention } from './retention.ts'
 import type { WorkerOptions } from './worker-options.ts'
 import type { WorkerPresence } from './worker-presence.ts'
@@ -24,17 +25,28 @@ interface Task {
   run(): Promise<void> | void
 }
 
+/** A task that acts on what the round saw. */
+interface SeeingTask {
+  readonly name: string
+  /** Whether there is anything to do. */
+  readonly isNeeded: (signs: SweepSigns) => boolean
+  run(signs: SweepSigns): Promise<void> | void
+}
+
 /**
  * Does what no other part does, in every process and twice a second: it frees the runs of dead workers, finds runs
- * whose work signal was lost, ends cancelled runs that have no worker, and expires approvals. The tasks are
- * independent: one that fails or waits for a lock does not delay the others.
+ * whose work signal was lost, ends cancelled runs that have no worker, and expires approvals. A round first looks, with
+ * one statement that takes no lock, and then starts the tasks that are needed. The tasks are independent: one that
+ * fails or waits for a lock does not delay the others.
  */
 export class Sweep {
   readonly #options: WorkerOptions
   readonly #session: () => WorkerSession | undefined
   readonly #drives: boolean
   readonly #tasks: readonly Task[]
-  readonly #running = new Map<Task, Promise<void>>()
+  readonly #seeingTasks: readonly SeeingTask[]
+  /** By name. */
+  readonly #running = new Map<string, Promise<void>>()
   readonly #retention: Retention
   readonly #stopping = new AbortController()
   #timer: NodeJS.Timeout | undefined
@@ -57,12 +69,23 @@ export class Sweep {
     const { engine } = options
     const { db, clock } = engine
     this.#retention = new Retention({ db, clock, rules: options.retention, onDeleted: options.onDeleted })
+    this.#seeingTasks = [
+      {
+        name: 'free the runs of dead workers',
+        isNeeded: () => true,
+        run: (signs) => this.#freeRunsOfDeadWorkers(signs),
+      },
+      { name: 'look for runs', isNeeded: () => true, run: (signs) => this.#session()?.claims.tend(signs) },
+      { name: 'expire approvals', isNeeded: ({ hasExpired }) => hasExpired, run: () => expireApprovals(engine) },
+      {
+        name: 'end cancelled runs that nobody drives',
+        isNeeded: ({ hasAbandoned }) => hasAbandoned,
+        run: () => stopAbandonedRuns(engine),
+      },
+    ]
     this.#tasks = [
-      { name: 'free the runs of dead workers', every: 1, run: () => this.#freeRunsOfDeadWorkers() },
-      { name: 'look for runs', every: 1, run: () => this.#lookForRuns() },
+      { name: 'look', every: 1, run: () => this.#look() },
       { name: 'stop cancelled runs', every: 1, run: () => this.#stopCancelledRuns() },
-      { name: 'expire approvals', every: 1, run: () => expireApprovals(engine) },
-      { name: 'end cancelled runs that nobody drives', every: 4, run: () => stopAbandonedRuns(engine) },
       {
         name: 'delete idempotency keys',
         every: 20,
@@ -98,34 +121,44 @@ export class Sweep {
   #sweep(): void {
     this.#round += 1
     for (const task of this.#tasks) {
-      // A task that takes longer than the interval is not started a second time.
-      if (this.#round % task.every !== 0 || this.#running.has(task)) continue
-      const running = Promise.try(() => task.run())
-        .catch((error: unknown) => {
-          this.#options.log.warn({ err: error, task: task.name }, 'a sweep task failed; retrying in the next round')
-        })
-        .finally(() => this.#running.delete(task))
-      this.#running.set(task, running)
+      if (this.#round % task.every === 0) this.#begin(task.name, () => task.run())
     }
   }
 
-  async #freeRunsOfDeadWorkers(): Promise<void> {
-    const { db, work } = this.#options.engine
-    // This process has lost its own session. The database may have been away, and the others begin again too.
-    if (this.#drives && !this.#session()) return this.#beginAgain()
-    const silent = await listSilentWorkers(db).catch((error: unknown) => {
+  /** A task that takes longer than the interval is not started a second time. */
+  #begin(task: string, run: () => Promise<void> | void): void {
+    if (this.#running.has(task)) return
+    const running = Promise.try(run)
+      .catch((error: unknown) => {
+        this.#options.log.warn({ err: error, task }, 'a sweep task failed; retrying in the next round')
+      })
+      .finally(() => this.#running.delete(task))
+    this.#running.set(task, running)
+  }
+
+  async #look(): Promise<void> {
+    const { db, clock } = this.#options.engine
+    const signs = await readSweepSigns(db, clock.now()).catch((error: unknown) => {
       this.#beginAgain()
       throw error
     })
+    if (this.#stopping.signal.aborted) return
+    for (const task of this.#seeingTasks) if (task.isNeeded(signs)) this.#begin(task.name, () => task.run(signs))
+  }
+
+  async #freeRunsOfDeadWorkers({ silentWorkers, hasOrphans }: SweepSigns): Promise<void> {
+    const { db, work } = this.#options.engine
+    // This process has lost its own session. The database may have been away, and the others begin again too.
+    if (this.#drives && !this.#session()) return this.#beginAgain()
     if (performance.now() < this.#patientUntil) return
-    const dead = silent.filter((worker) => worker.silent || this.#silent.has(worker.id))
-    this.#silent = new Set(silent.map(({ id }) => id))
+    const dead = silentWorkers.filter((worker) => worker.silent || this.#silent.has(worker.id))
+    this.#silent = new Set(silentWorkers.map(({ id }) => id))
     for (const { id } of dead) {
       this.#options.log.warn({ workerId: encodeId('Worker', id) }, 'a worker died; other workers continue its runs')
       await deleteWorker(db, id)
     }
-    // Also runs now and then without a death seen here: the process that saw it may have died before it freed the runs.
-    if (dead.length === 0 && this.#round % 4 !== 0) return
+    // Also without a death seen here: the process that saw it may have died before it freed the runs.
+    if (dead.length === 0 && !hasOrphans) return
     const freed = await freeRunsOfTheDead(db)
     for (const run of freed) {
       const facts = { ...shownRunIds(run), workerId: encodeId('Worker', run.workerId), deaths: run.deaths }
@@ -137,13 +170,6 @@ export class Sweep {
   #beginAgain(): void {
     this.#silent.clear()
     this.#patientUntil = performance.now() + comeBackMs
-  }
-
-  /** Finds runs whose work signal was lost. */
-  #lookForRuns(): void {
-    const claims = this.#session()?.claims
-    claims?.tend()
-    claims?.look()
   }
 
   async #stopCancelledRuns(): Promise<void> {

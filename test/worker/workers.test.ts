@@ -7,6 +7,7 @@ import { defineTool } from '../../src/tools/registry.ts'
 import { startTestApp, type TestApp, type TestAppOptions } from '../support/app.ts'
 import { captureLog } from '../support/captured-log.ts'
 import { createTestDatabase } from '../support/database.ts'
+import { hookDatabase } from '../support/gated-database.ts'
 import { createGatedModel } from '../support/gated-model.ts'
 import { createGraphQLClient } from '../support/graphql-client.ts'
 import { talkTo } from '../support/talk.ts'
@@ -144,4 +145,18 @@ test('[OPS6] a worker answers health checks on a separate port', async () => {
   expect([await at('/healthz'), await at('/readyz'), await at('/graphql')]).toEqual([200, 200, 404])
   await worker.stop()
   await expect(fetch(url)).rejects.toThrow()
+})
+
+test('[SPD3] while there is nothing to do, a sweep is one statement, and few others are sent', async () => {
+  const sent: string[] = []
+  await start({
+    database: { ...database, db: hookDatabase(database.pool, { before: (text) => void sent.push(text) }) },
+  })
+  const sweeps = () => sent.filter((text) => text.includes('"hasExpired"')).length
+  const begun = sweeps()
+  await expect.poll(sweeps).toBe(begun + 1)
+  sent.length = 0
+  await expect.poll(sweeps).toBeGreaterThanOrEqual(4)
+  // A heartbeat, the clock, a comparison of the leases, and what is old.
+  expect(sent.length - sweeps(), sent.join('\n')).toBeLessThanOrEqual(4)
 })
