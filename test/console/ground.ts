@@ -16,9 +16,12 @@ const fromAServerThatWasKilled =
 export interface Ground {
   /** A new browser window with its own storage, at this address: another person. */
   open(url: string): Promise<Page>
-  /** A tab of a window that all tests of the file share, so that the console's scripts are loaded only once. */
+  /**
+   * A tab of a window that all tests of the file share. A tab that an earlier test has left is used again, as good as
+   * new: a new one needs a new process, which costs more than loading the console.
+   */
   openTab(url: string): Promise<Page>
-  /** Closes all windows and tabs. A page that stays open goes on following the server. */
+  /** Closes all windows and leaves all tabs. A page that stays open goes on following the server. */
   closePages(): Promise<void>
   /** Fails if any window logged an error, threw an exception, or sent a request to another origin. */
   assertClean(): void
@@ -35,9 +38,10 @@ function createGround({ browser, close }: TestBrowser): Ground {
   const faults: string[] = []
   const windows = new Set<BrowserContext>()
   let shared: Promise<BrowserContext> | undefined
+  const usedTabs = new Set<Page>()
+  const freeTabs: Page[] = []
 
-  /** Nothing moves, which would make the browser draw all the time. */
-  const openWindow = (): Promise<BrowserContext> => browser.newContext({ viewport: wide, reducedMotion: 'reduce' })
+  const openWindow = (): Promise<BrowserContext> => browser.newContext({ viewport: wide, ...usualMedia })
 
   async function openPage(context: BrowserContext, url: string): Promise<Page> {
     const page = await context.newPage()
@@ -55,21 +59,43 @@ function createGround({ browser, close }: TestBrowser): Ground {
     return page
   }
 
+  async function openTab(url: string): Promise<Page> {
+    const left = freeTabs.pop()
+    const tab = left ?? (await openPage(await (shared ??= openWindow()), url))
+    usedTabs.add(tab)
+    await left?.goto(url)
+    return tab
+  }
+
   return {
     async open(url) {
       const context = await openWindow()
       windows.add(context)
       return openPage(context, url)
     },
-    openTab: async (url) => openPage(await (shared ??= openWindow()), url),
+    openTab,
     async closePages() {
       for (const context of windows) await context.close()
       windows.clear()
-      for (const page of (await shared)?.pages() ?? []) await page.close()
+      for (const tab of usedTabs) {
+        await leave(tab)
+        freeTabs.push(tab)
+      }
+      usedTabs.clear()
     },
     assertClean: () => expect(faults.splice(0)).toEqual([]),
     close,
   }
+}
+
+/** Makes a tab as good as new, except for what it shares with the other tabs of its window. */
+async function leave(tab: Page): Promise<void> {
+  await tab.unrouteAll()
+  // A page without scripts. The console stores what was typed when it is left, so that is removed afterwards.
+  await tab.goto(new URL('/healthz', tab.url()).href)
+  await tab.evaluate('sessionStorage.clear()')
+  await tab.setViewportSize(wide)
+  await tab.emulateMedia(usualMedia)
 }
 
 /** Goes to another page of the console as a link does, without loading its scripts again. */
@@ -94,6 +120,8 @@ export async function seriousFaults(page: Page, rules?: readonly string[]): Prom
 }
 
 const wide = { width: 1280, height: 800 }
+/** Nothing moves, which would make the browser draw all the time. */
+const usualMedia = { colorScheme: 'light', reducedMotion: 'reduce' } as const
 const narrow = { width: 360, height: 740 }
 
 const looks = [

@@ -476,13 +476,19 @@ describe.skipIf(!ground)('the console in a browser', () => {
   test('[CON90] the page of a long run has few elements, its slider works with the keyboard, and an opened event stays open', async () => {
     await addTool('note', false)
     const agent = await talk.createAgent({ model: gatedHandle, tools: ['note'] })
-    const page = await openTab(`${origin}/runs/${await talk.start(agent, 'go')}`)
-    for (let step = 0; step < 40; step++) {
-      const call = await model.nextCall()
-      call.say(`Step ${step}.`)
-      call.call('note', { to: 'x' })
-      call.finish()
+    const run = await talk.start(agent, 'go')
+    const take = async (first: number, end: number): Promise<void> => {
+      for (let step = first; step < end; step++) {
+        const call = await model.nextCall()
+        call.say(`Step ${step}.`)
+        call.call('note', { to: 'x' })
+        call.finish()
+      }
     }
+    // Half of the steps are stored when the page is opened, and the others happen while it is open.
+    await take(0, 20)
+    const page = await openTab(`${origin}/runs/${run}`)
+    await take(20, 40)
     const last = await model.nextCall()
     last.say('All noted.')
     last.finish()
@@ -527,7 +533,8 @@ describe.skipIf(!ground)('the console in a browser', () => {
     for (const each of [page, other]) await article(each, 'User').getByText('3 / 3').waitFor()
 
     const gated = await talk.createAgent({ model: gatedHandle })
-    await page.goto(`${origin}/agents/${gated}`)
+    await visit(page, `/agents/${gated}`)
+    await page.getByText('Write the first message below.').waitFor()
     await send(page, 'now')
     const call = await model.nextCall()
     await send(page, 'later')
@@ -597,8 +604,9 @@ describe.skipIf(!ground)('the console in a browser', () => {
   test('[CON81] while an answer streams, only its end is rendered again, less often than words arrive, and the page can be used', async () => {
     const agent = await talk.createAgent({ model: gatedHandle })
     const page = await openTab(`${origin}/agents/${agent}`)
-    await page.addInitScript(countRenderings)
+    const counter = await page.addInitScript(countRenderings)
     await page.reload()
+    await counter.dispose()
     await send(page, 'before')
     const first = await model.nextCall()
     first.say('An answer from before.')
@@ -610,7 +618,7 @@ describe.skipIf(!ground)('the console in a browser', () => {
     await article(page, 'Assistant').getByText('The second:').waitFor()
     await page.evaluate(watchChanges)
 
-    const words = 400
+    const words = 200
     for (let index = 0; index < words; index++) {
       call.say(`w${index} `)
       // 200 words per second.
