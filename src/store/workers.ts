@@ -147,7 +147,8 @@ export interface SilentWorker {
 
 /**
  * Workers that may be dead: their lock is free, or their last heartbeat is too old. A free lock is taken together with
- * whoever else looks, until the statement ends. A worker takes its lock before it has a row, so it never waits for that.
+ * whoever else looks, until the statement ends. A worker takes its lock before it has a row, so it never waits for
+ * that.
  */
 export const silentWorkers = sql`
   select id, not ${isAlive} as silent from workers
