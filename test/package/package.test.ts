@@ -33,7 +33,10 @@ const ask = `mutation ($agentId: ID!, $text: String!) {
   }
 }`
 
-/** Serves in each way: calls a typed tool over HTTP, opens a stream over a WebSocket, and stops. */
+/**
+ * Serves in each way: calls a typed tool over HTTP, opens a stream over a WebSocket, and stops. Then starts with
+ * mistakes, and ends by itself.
+ */
 const program = `
 import { once } from 'node:events'
 import { createServer } from 'node:http'
@@ -83,6 +86,14 @@ for (const way of ['start', 'attach']) {
   for (const deadline = Date.now() + 10_000; opened().length > 0 && Date.now() < deadline; ) await setTimeout(20)
   console.log(JSON.stringify({ way, answer, open: opened() }))
 }
+const { DATABASE_URL } = process.env
+delete process.env.DATABASE_URL
+for (const options of [
+  { settings: { PROT: 1 } },
+  { settings: { PORT: 'x' } },
+  { settings: { DATABASE_URL }, tools: [{ name: 'no name', description: '', parameters: { type: 'object' }, run: () => 1 }] },
+])
+  await createApp(options).catch((error) => console.log(JSON.stringify({ refused: error.message })))
 `
 
 describe('the package', () => {
@@ -205,43 +216,35 @@ describe('the package', () => {
     )
   })
 
-  it('[PKG5] a program serves with `start` or `attach`, and after `stop` nothing is open', async () => {
-    const database = await createTestDatabase()
-    await linkPackage('zod', folder).catch(() => {})
-    await writeFile(inFolder('program.js'), program)
-    const { code, stdout, stderr } = await start(['program.js'], { DATABASE_URL: database.url }).ended
-    expect({ code, stderr }, stdout).toEqual({ code: 0, stderr: '' })
-    const said = stdout.trim().split('\n')
-    expect(said.map((line) => JSON.parse(line))).toEqual(
-      ['start', 'attach'].map((way) => ({ way, answer: expect.stringContaining('"sum":42'), open: [] })),
-    )
-    await database.close()
-  })
+  describe('a program', () => {
+    let said: readonly any[]
+    beforeAll(async () => {
+      const database = await createTestDatabase()
+      await linkPackage('zod', folder).catch(() => {})
+      await writeFile(inFolder('program.js'), program)
+      const { code, stdout, stderr } = await start(['program.js'], { DATABASE_URL: database.url }).ended
+      // It ends by itself, which it could not do if an app that has stopped or failed to start left anything open.
+      expect({ code, stderr }, stdout).toEqual({ code: 0, stderr: '' })
+      said = stdout
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line))
+      await database.close()
+    })
 
-  it('[PKG6] settings of a program are checked, and a start that fails leaves nothing open', async () => {
-    const database = await createTestDatabase()
-    const attempts = `[
-      { settings: { PROT: 1 } },
-      { settings: { PORT: 'x' } },
-      {
-        settings: { DATABASE_URL: '${database.url}' },
-        tools: [{ name: 'no name', description: '', parameters: { type: 'object' }, run: () => 1 }],
-      },
-    ]`
-    await writeFile(
-      inFolder('failing.js'),
-      `import { createApp } from 'holdpoint'
-      for (const options of ${attempts}) await createApp(options).catch((error) => console.log(error.message))`,
-    )
-    // It ends by itself.
-    const { stdout, stderr } = await start(['failing.js']).ended
-    expect(stderr).toBe('')
-    expect(stdout.trim().split('\n')).toEqual([
-      expect.stringContaining('There is no setting "PROT"'),
-      expect.stringContaining('PORT is "x", but must be a whole number'),
-      expect.stringContaining('The tool no name cannot be registered'),
-    ])
-    await database.close()
+    it('[PKG5] serves with `start` or `attach`, and after `stop` nothing is open', () => {
+      expect(said.filter(({ way }) => way)).toEqual(
+        ['start', 'attach'].map((way) => ({ way, answer: expect.stringContaining('"sum":42'), open: [] })),
+      )
+    })
+
+    it('[PKG6] gets its settings checked, and a start that fails leaves nothing open', () => {
+      expect(said.flatMap(({ refused }) => refused ?? [])).toEqual([
+        expect.stringContaining('There is no setting "PROT"'),
+        expect.stringContaining('PORT is "x", but must be a whole number'),
+        expect.stringContaining('The tool no name cannot be registered'),
+      ])
+    })
   })
 
   it('[PKG7] `init` writes a project whose types are right, whose server starts and whose script runs', async () => {
