@@ -3,30 +3,38 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { CrashCluster } from '../support/crash-cluster.ts'
-import { CrashLoad } from '../support/crash-load.ts'
+import type { KillPoint } from '../support/kill-points.ts'
 
 let cluster: CrashCluster
-let load: CrashLoad
 let conversation: string
 
 beforeAll(async () => {
   cluster = await CrashCluster.start(2)
-  load = new CrashLoad(cluster)
-  const { agent } = await (
-    await cluster.client(0)
-  ).data('query ($id: ID!) { agent(id: $id) { mainConversation { id } } }', { id: await cluster.createAgent() })
-  conversation = agent.mainConversation.id
+  conversation = await createConversation()
 })
 afterAll(() => cluster.stop())
 
-const points = ['files written', 'files committed'] as const
 const dataUrl = (text: string) => `data:image/png;base64,${btoa(text.repeat(1_000))}`
+const sendMessage = `mutation ($input: SendMessageInput!) { sendMessage(input: $input) {
+  ... on SendMessageSuccess { run { id } } } }`
+const uploadFile = 'mutation ($input: UploadFileInput!) { uploadFile(input: $input) { file { id } } }'
 
-/** Asks the first server, which dies from it, and then the other one. */
-async function ask(document: string, variables: object): Promise<any> {
-  const answer = await load.persist(0, (server) => server.data(document, variables))
-  await cluster.death(0)
-  return answer
+async function createConversation(): Promise<string> {
+  const { agent } = await (
+    await cluster.client(0)
+  ).data('query ($id: ID!) { agent(id: $id) { mainConversation { id } } }', { id: await cluster.createAgent() })
+  return agent.mainConversation.id
+}
+
+/** Asks the first server, which reaches the point and stays there. The client asks the other server after its death. */
+async function ask(point: KillPoint, document: string, variables: object) {
+  const held = await cluster.hold(0, point)
+  const lost = expect((await cluster.client(0)).data(document, variables)).rejects.toThrow('fetch failed')
+  await held()
+  return async (): Promise<any> => {
+    await lost
+    return (await cluster.client(0)).data(document, variables)
+  }
 }
 
 /** The numbers of stored files, of files that something refers to, and of contents. */
@@ -61,46 +69,49 @@ async function filesOf(runId: string): Promise<{ run: any; urls: string[] }> {
   return { run, urls: parts.flatMap((part: any) => (part.file ? [part.file.url] : [])) }
 }
 
-test('[FIL11] a server that is killed while or after it stores an upload or a message neither loses nor doubles a file', async () => {
-  await cluster.arm(0, 'files committed')
-  const { uploadFile } = await ask(
-    'mutation ($input: UploadFileInput!) { uploadFile(input: $input) { file { id } } }',
-    { input: { conversationId: conversation, dataUrl: dataUrl('upload') } },
-  )
-  expect(await stored()).toEqual({ files: 1, kept: 0, contents: 1 })
-
-  for (const [round, point] of points.entries()) {
-    await cluster.startServer(0)
-    await cluster.arm(0, point)
-    const content = [{ fileId: uploadFile.file.id }, { imageUrl: dataUrl(`message ${round}`) }]
-    const { sendMessage } = await ask(
-      `mutation ($input: SendMessageInput!) { sendMessage(input: $input) { ... on SendMessageSuccess { run { id } } } }`,
-      { input: { to: { conversationId: conversation }, messages: [{ content }], idempotencyKey: randomUUID() } },
-    )
-    expect(await stored()).toEqual({ files: round + 2, kept: round + 2, contents: round + 2 })
-    const { run, urls } = await filesOf(sendMessage.run.id)
-    expect(run.status).toBe('COMPLETED')
-    const texts = ['upload', `message ${round}`].map((text) => text.repeat(1_000))
-    expect(await Promise.all(urls.map(download))).toEqual(texts)
-  }
-  const { rows } = await cluster.database.pool.query('select from runs')
-  expect(rows).toHaveLength(points.length)
-})
-
-test('[FIL11] a worker that is killed while or after it stores a result with files neither loses nor doubles one', async () => {
-  for (const point of points) {
-    await cluster.startServer(0)
+test.each([
+  ['while it stores', 'files written'],
+  ['after it stored', 'files committed'],
+] as const)(
+  '[FIL11] a server that is killed %s the files of an upload, a message and a result neither loses nor doubles one',
+  async (when, point) => {
+    const uploaded = await (
+      await cluster.client(1)
+    ).data(uploadFile, { input: { conversationId: conversation, dataUrl: dataUrl(`upload before ${when}`) } })
     const before = await stored()
-    const runs = await cluster.killByRun(0, point, 'slow 150 picture')
-    const { run, urls } = await filesOf(runs.at(-1)!)
-    expect(run).toMatchObject({ status: 'COMPLETED', attempts: 2 })
-    expect(urls).toHaveLength(1)
-    const [{ id }] = run.steps[0].toolCalls
-    expect(await download(urls[0]!)).toBe(id.repeat(500))
+    const upload = await ask(point, uploadFile, {
+      input: { conversationId: await createConversation(), dataUrl: dataUrl(`upload ${when}`) },
+    })
+    const content = [{ fileId: uploaded.uploadFile.file.id }, { imageUrl: dataUrl(`message ${when}`) }]
+    const message = await ask(point, sendMessage, {
+      input: { to: { conversationId: conversation }, messages: [{ content }], idempotencyKey: randomUUID() },
+    })
+    const runs = await cluster.holdRun(0, point, 'picture')
+    await cluster.kill(0, undefined)
+
+    expect(await upload()).toEqual({ uploadFile: { file: { id: expect.stringMatching(/^file_/) } } })
+    const sent = (await message()).sendMessage.run.id
+    const texts = [`upload before ${when}`, `message ${when}`].map((text) => text.repeat(1_000))
+    const { run, urls } = await filesOf(sent)
+    expect(run.status).toBe('COMPLETED')
+    expect(await Promise.all(urls.map(download))).toEqual(texts)
+
+    const result = await filesOf(runs.at(-1)!)
+    expect(result.run).toMatchObject({ status: 'COMPLETED', attempts: 2 })
+    expect(result.urls).toHaveLength(1)
+    const [{ id }] = result.run.steps[0].toolCalls
+    expect(await download(result.urls[0]!)).toBe(id.repeat(500))
+    const { rows: effects } = await cluster.database.pool.query('select from effects where key = $1', [id])
+    expect(effects).toHaveLength(point === 'files written' ? 2 : 1)
+
+    // Nothing refers to the upload. The message refers to the file that was uploaded before.
     const { files, kept, contents } = before
-    const count = runs.length
+    const count = 2 + runs.length
     expect(await stored()).toEqual({ files: files + count, kept: kept + count, contents: contents + count })
-    const { rows } = await cluster.database.pool.query('select from effects where key = $1', [id])
-    expect(rows).toHaveLength(point === 'files written' ? 2 : 1)
-  }
-})
+    const { rows } = await cluster.database.pool.query('select from runs where conversation_id = $1::uuid', [
+      conversation.slice('conv_'.length),
+    ])
+    expect(rows).toHaveLength(point === 'files written' ? 1 : 2)
+    if (point === 'files written') await cluster.startServer(0)
+  },
+)

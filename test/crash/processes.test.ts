@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 import { talkTo, type Talk } from '../support/talk.ts'
 import { CrashCluster } from '../support/crash-cluster.ts'
@@ -43,61 +43,15 @@ async function startOnFirst(text: string): Promise<string> {
   }
 }
 
-test('[ENG27] a tool that was running when its worker died runs again if it is idempotent; otherwise its outcome is unknown', async () => {
-  for (const [tool, outcome] of [
-    ['once', { status: 'FAILED', result: { output: expect.stringContaining('unknown') } }],
-    ['repeatable', { status: 'SUCCEEDED', result: { output: 'written down' } }],
-  ] as const) {
-    const runs = await cluster.killByRun(0, 'mid-tool', `slow 100 use ${tool}`)
-    const diedAt = performance.now()
-    const ended = await (await survivor()).settled(runs.at(-1)!)
-    // Noticed by its lock: a missing heartbeat would take half a minute.
-    expect(performance.now() - diedAt).toBeLessThan(20_000)
-    expect(ended).toMatchObject({ status: 'COMPLETED', attempts: 2, steps: [{ toolCalls: [outcome] }, {}] })
-    const { rows } = await cluster.database.pool.query('select from effects where key = $1', [
-      ended.steps[0]!.toolCalls[0]!.id,
-    ])
-    expect(rows).toHaveLength(tool === 'once' ? 1 : 2)
-    await cluster.startServer(0)
-  }
-})
-
-test('[ENG51] a tool whose answer was not stored before the process died has not run', async () => {
-  const runs = await cluster.killByRun(0, 'before the answer is stored', 'slow 100 use once')
-  // The id of the call that died with the process was not stored, so an effect of it would belong to no call.
-  const { rows: orphans } = await cluster.database.pool.query(
-    `select key from effects
-     where not exists (select from tool_calls where 'call_' || replace(tool_calls.id::text, '-', '') = effects.key)`,
-  )
-  expect(orphans).toEqual([])
-  const ended = await (await survivor()).settled(runs.at(-1)!)
-  expect(ended).toMatchObject({ status: 'COMPLETED', attempts: 2 })
-  const { rows } = await cluster.database.pool.query('select from effects where key = $1', [
-    ended.steps[0]!.toolCalls[0]!.id,
-  ])
-  expect(rows).toHaveLength(1)
-  await cluster.startServer(0)
-})
-
-test('[ENG28] if the first process dies after the commit, the same key finds the run in another', async () => {
-  const first = talkTo(await cluster.client(0))
-  const input = { idempotencyKey: 'died', whenBusy: 'ENQUEUE' } as const
-  const death = cluster.kill(0, 'after admission')
-  await expect(first.send(agent, 'hello', input)).rejects.toThrow('fetch failed')
-  await death
-  const run = await (await survivor()).start(agent, 'hello', input)
-  expect(await (await survivor()).settled(run)).toMatchObject({ status: 'COMPLETED' })
-  const { rows } = await cluster.database.pool.query(`select from runs where request::text like '%hello%'`)
-  expect(rows).toHaveLength(1)
-  await cluster.startServer(0)
-})
-
 test(
   '[ENG29] a worker that was suspended and resumes writes nothing, and its successor keeps the run',
   { timeout: 40_000 },
   async () => {
     const run = await startOnFirst('slow 700')
     const worker = cluster.workerId(0)
+    // While it waits for the next word. In the middle of a statement, it would keep the locks of that statement.
+    const watch = (await survivor()).watch(run)
+    await watch.until((line) => line.includes('let'))
     cluster.signal(0, 'SIGSTOP')
     await cluster.database.pool.query(`update workers set heartbeat_at = now() - interval '1 minute' where id = $1`, [
       worker,
@@ -111,6 +65,7 @@ test(
       await new Promise((resolve) => setTimeout(resolve, 20))
     }
     const ended = await (await survivor()).settled(run)
+    await watch.close()
     expect(ended).toMatchObject({ status: 'COMPLETED', attempts: 2 })
     expect(ended.messages.nodes.map((message: any) => message.__typename)).toEqual([
       'UserMessage',
@@ -121,6 +76,78 @@ test(
     ])
   },
 )
+
+test('[ENG31] a rolling restart of two processes under load fails no run', { timeout: 60_000 }, async () => {
+  const load = new CrashLoad(cluster)
+  await load.start(4)
+  for (const name of [0, 1]) {
+    await load.more(8)
+    await cluster.drain(name)
+    await cluster.startServer(name)
+  }
+  await load.more(8)
+  await load.stop()
+  expect(await settle(cluster, load)).toEqual({ stuck: 0, givenUp: 0 })
+  expect(await readOutcome(cluster, load)).toMatchObject({ lost: [], doubled: [], malformed: [] })
+  const { rows } = await cluster.database.pool.query(`select status, count(*)::integer from runs group by status`)
+  expect(rows.map((row) => row.status).toSorted()).toEqual(['COMPLETED'])
+})
+
+describe('a server that is killed while it drives runs and accepts a message', () => {
+  const message = { idempotencyKey: 'died', whenBusy: 'ENQUEUE' } as const
+  let diedAt: number
+  /** The runs that it drove. */
+  const runs: Record<'once' | 'repeatable' | 'unstored', string> = { once: '', repeatable: '', unstored: '' }
+
+  beforeAll(async () => {
+    for (const tool of ['once', 'repeatable'] as const)
+      runs[tool] = (await cluster.holdRun(0, 'mid-tool', `use ${tool}`)).at(-1)!
+    runs.unstored = (await cluster.holdRun(0, 'before the answer is stored', 'use once')).at(-1)!
+    await cluster.arm(0, 'after admission')
+    const sent = talkTo(await cluster.client(0)).send(agent, 'hello', message)
+    await expect(sent).rejects.toThrow('fetch failed')
+    await cluster.death(0)
+    diedAt = performance.now()
+  })
+  afterAll(() => cluster.startServer(0))
+
+  test('[ENG27] a tool that was running when its worker died runs again if it is idempotent; otherwise its outcome is unknown', async () => {
+    for (const [tool, outcome] of [
+      ['once', { status: 'FAILED', result: { output: expect.stringContaining('unknown') } }],
+      ['repeatable', { status: 'SUCCEEDED', result: { output: 'written down' } }],
+    ] as const) {
+      const ended = await (await survivor()).settled(runs[tool])
+      // Noticed by its lock: a missing heartbeat would take half a minute.
+      expect(performance.now() - diedAt).toBeLessThan(20_000)
+      expect(ended).toMatchObject({ status: 'COMPLETED', attempts: 2, steps: [{ toolCalls: [outcome] }, {}] })
+      expect(await countEffects(ended.steps[0]!.toolCalls[0]!.id)).toBe(tool === 'once' ? 1 : 2)
+    }
+  })
+
+  test('[ENG51] a tool whose answer was not stored before the process died has not run', async () => {
+    // The id of the call that died with the process was not stored, so an effect of it would belong to no call.
+    const { rows: orphans } = await cluster.database.pool.query(
+      `select key from effects
+       where not exists (select from tool_calls where 'call_' || replace(tool_calls.id::text, '-', '') = effects.key)`,
+    )
+    expect(orphans).toEqual([])
+    const ended = await (await survivor()).settled(runs.unstored)
+    expect(ended).toMatchObject({ status: 'COMPLETED', attempts: 2 })
+    expect(await countEffects(ended.steps[0]!.toolCalls[0]!.id)).toBe(1)
+  })
+
+  test('[ENG28] if the first process dies after the commit, the same key finds the run in another', async () => {
+    const run = await (await survivor()).start(agent, 'hello', message)
+    expect(await (await survivor()).settled(run)).toMatchObject({ status: 'COMPLETED' })
+    const { rows } = await cluster.database.pool.query(`select from runs where request::text like '%hello%'`)
+    expect(rows).toHaveLength(1)
+  })
+})
+
+async function countEffects(call: string): Promise<number> {
+  const { rows } = await cluster.database.pool.query('select from effects where key = $1', [call])
+  return rows.length
+}
 
 test(
   '[ENG30] a run that killed three workers is failed as poison, and runs beside it are not',
@@ -163,19 +190,3 @@ async function waitForRow<Row extends object>(query: string, values: readonly un
     await new Promise((resolve) => setTimeout(resolve, 50))
   }
 }
-
-test('[ENG31] a rolling restart of two processes under load fails no run', { timeout: 60_000 }, async () => {
-  const load = new CrashLoad(cluster)
-  await load.start(4)
-  for (const name of [0, 1]) {
-    await new Promise((resolve) => setTimeout(resolve, 300))
-    await cluster.drain(name)
-    await cluster.startServer(name)
-  }
-  await new Promise((resolve) => setTimeout(resolve, 300))
-  await load.stop()
-  expect(await settle(cluster, load)).toEqual({ stuck: 0, givenUp: 0 })
-  expect(await readOutcome(cluster, load)).toMatchObject({ lost: [], doubled: [], malformed: [] })
-  const { rows } = await cluster.database.pool.query(`select status, count(*)::integer from runs group by status`)
-  expect(rows.map((row) => row.status).toSorted()).toEqual(['COMPLETED', 'FAILED'])
-})

@@ -1,9 +1,9 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
+import { createInterface, type Interface } from 'node:readline'
 
 import { inject } from 'vitest'
 
-import { encodeId } from '../../src/domain/ids.ts'
 import type { OpenDatabase } from '../../src/store/open-database.ts'
 import { talkTo } from './talk.ts'
 import { createTestDatabase } from './database.ts'
@@ -15,6 +15,8 @@ interface Server {
   /** Its name as a worker. */
   readonly workerId: string
   readonly child: ChildProcess
+  /** The lines that it prints. */
+  readonly lines: Interface
   readonly client: GraphQLClient
   readonly ended: Promise<unknown>
 }
@@ -75,11 +77,13 @@ export class CrashCluster {
       if (this.#servers[name]?.child === child) this.#servers[name] = undefined
     })
     child.stdin.on('error', () => {})
-    const [line] = (await Promise.race([once(child.stdout, 'data'), ended.then(() => [])])) as [Buffer?]
-    if (!line) throw new Error('a server ended before it was ready')
-    const { url, workerId } = JSON.parse(line.toString()) as { readonly url: string; readonly workerId: string }
+    const lines = createInterface(child.stdout)
+    const [line] = (await Promise.race([once(lines, 'line'), ended.then(() => [])])) as [string?]
+    if (line === undefined) throw new Error('a server ended before it was ready')
+    const { url, workerId } = JSON.parse(line) as { readonly url: string; readonly workerId: string }
     this.#servers[name] = {
       child,
+      lines,
       client: createGraphQLClient(url, { authorization }),
       workerId,
       ended,
@@ -117,36 +121,48 @@ export class CrashCluster {
     return performance.now()
   }
 
+  /** After this resolves, it dies when it next reaches the point. */
+  async arm(name: number, point: KillPoint): Promise<void> {
+    await this.#command(name, { die: point })
+  }
+
   /**
-   * Starts runs, one after another, until the server dies at the point while it drives one: a run may be claimed by
-   * another server. Resolves with all of them; the server died driving the last.
+   * After this resolves, what next reaches the point stays there until the server is killed. The function that it
+   * returns waits for that. So one death can interrupt several things.
    */
-  async killByRun(name: number, point: KillPoint, text: string): Promise<string[]> {
-    await this.arm(name, point)
-    const died = this.death(name).then(() => true)
-    const survivor = this.#servers.findIndex((server, other) => server !== undefined && other !== name)
-    const runs: string[] = []
-    for (;;) {
-      const { client } = this.#servers[name]!
-      const agent = await this.createAgent()
-      const started = talkTo(client).start(agent, text)
-      // On a slow machine, the server dies before it has answered. Then the run that killed it is the newest one.
-      runs.push(await started.catch(async () => died.then(() => this.#newestRun())))
-      const settled = talkTo(this.#servers[survivor]!.client).settled(runs.at(-1)!)
-      if (await Promise.race([died, settled.then(() => false)])) return runs
+  async hold(name: number, point: KillPoint): Promise<() => Promise<void>> {
+    const { lines, ended } = this.#servers[name]!
+    await this.#command(name, { hold: point })
+    const held = once(lines, 'line')
+    return async () => {
+      await Promise.race([held, ended.then(() => Promise.reject(new Error('the server is dead')))])
     }
   }
 
-  async #newestRun(): Promise<string> {
-    const { rows } = await this.database.pool.query<{ id: string }>('select id from runs order by id desc limit 1')
-    return encodeId('Run', rows[0]!.id)
+  /**
+   * Starts runs, one after another, until the server holds one at the point: a run may be claimed by another server.
+   * Resolves with all of them; the last one is held.
+   */
+  async holdRun(name: number, point: KillPoint, text: string): Promise<string[]> {
+    const held = (await this.hold(name, point))().then(() => true)
+    const { client } = this.#servers[name]!
+    const other = this.#servers.find((server, index) => server !== undefined && index !== name)!
+    const runs: string[] = []
+    for (;;) {
+      const run = await talkTo(client).start(await this.createAgent(), text)
+      runs.push(run)
+      const settled = talkTo(other.client).settled(run)
+      // The held one settles after the death of its server, and nobody waits for that here.
+      settled.catch(() => {})
+      if (await Promise.race([held, settled.then(() => false)])) return runs
+    }
   }
 
-  /** After this resolves, it dies when it next reaches the point. */
-  async arm(name: number, point: KillPoint): Promise<void> {
-    const { child, ended } = this.#servers[name]!
-    child.stdin!.write(`${point}\n`)
-    await Promise.race([once(child.stdout!, 'data'), ended])
+  async #command(name: number, command: { readonly die?: KillPoint; readonly hold?: KillPoint }): Promise<void> {
+    const { child, lines, ended } = this.#servers[name]!
+    const done = once(lines, 'line')
+    child.stdin!.write(`${JSON.stringify(command)}\n`)
+    await Promise.race([done, ended])
   }
 
   /** Asks it to shut down. */

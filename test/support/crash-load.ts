@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { EventEmitter, once } from 'node:events'
 
 import type { CrashCluster } from './crash-cluster.ts'
 
@@ -13,6 +14,7 @@ export class CrashLoad {
   readonly conversations: Conversation[] = []
   readonly #cluster: CrashCluster
   readonly #sending: Promise<void>[] = []
+  readonly #events = new EventEmitter()
   #stopped = false
 
   constructor(cluster: CrashCluster) {
@@ -25,6 +27,12 @@ export class CrashLoad {
       this.conversations.push(conversation)
       this.#sending.push(this.#send(conversation, count))
     }
+  }
+
+  /** Waits until so many more messages are accepted. */
+  async more(count: number): Promise<void> {
+    const total = () => this.conversations.reduce((sum, { accepted }) => sum + accepted.length, 0)
+    for (const enough = total() + count; total() < enough;) await once(this.#events, 'accepted')
   }
 
   async stop(): Promise<void> {
@@ -54,6 +62,7 @@ export class CrashLoad {
         return sendMessage.run.id as string
       })
       accepted.push({ text, runId })
+      this.#events.emit('accepted')
     }
   }
 

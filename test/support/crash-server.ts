@@ -1,8 +1,9 @@
 /**
- * Runs as a separate process: a server that kills itself, like kill -9, at a point that its input names. Its model says
- * a few words as slowly as it is told to, calls a tool if it is told to, and says a few words more. Its tools record
- * that they ran.
+ * Runs as a separate process: a server that kills itself, like kill -9, at a point that its input names, or holds what
+ * reaches that point until it is killed. Its model says a few words as slowly as it is told to, calls a tool if it is
+ * told to, and says a few words more. Its tools record that they ran.
  */
+import { flushCompileCache } from 'node:module'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 
@@ -16,12 +17,17 @@ import { createLog } from '../../src/util/log.ts'
 import { hookDatabase } from './gated-database.ts'
 import type { KillPoint } from './kill-points.ts'
 
-let armed: KillPoint | undefined
+let deadly: KillPoint | undefined
+let holding: KillPoint | undefined
 let workerId: unknown
 let hasWrittenFiles = false
 
-function reach(point: KillPoint): void {
-  if (armed === point) process.kill(process.pid, 'SIGKILL')
+async function reach(point: KillPoint): Promise<void> {
+  if (deadly === point) process.kill(process.pid, 'SIGKILL')
+  if (holding !== point) return
+  holding = undefined
+  console.log('held')
+  await new Promise(() => {})
 }
 
 const log = createLog('debug')
@@ -29,22 +35,23 @@ const database = await openDatabase(process.env['DATABASE_URL']!, { log })
 const db = hookDatabase(database.pool, {
   async before(statement, parameters) {
     if (statement.includes('insert into workers')) workerId = parameters?.[0]
-    if (statement.includes('release_conversation')) reach('before the end')
-    if (statement.includes('insert into tool_calls') && armed === 'before the answer is stored') {
+    if (statement.includes('release_conversation')) await reach('before the end')
+    const point = 'before the answer is stored'
+    if (statement.includes('insert into tool_calls') && [deadly, holding].includes(point)) {
       // Long enough for a tool that was started too early to record its effect.
       await sleep(50)
-      reach('before the answer is stored')
+      await reach(point)
     }
   },
-  after(statement) {
-    if (statement.includes('insert into runs')) reach('after admission')
-    if (statement.includes('insert into tool_calls')) reach('answer stored')
-    if (statement.includes('release_conversation')) reach('after the end')
+  async after(statement) {
+    if (statement.includes('insert into runs')) await reach('after admission')
+    if (statement.includes('insert into tool_calls')) await reach('answer stored')
+    if (statement.includes('release_conversation')) await reach('after the end')
     if (statement.includes('insert into file_contents')) {
       hasWrittenFiles = true
-      reach('files written')
+      await reach('files written')
     }
-    if (statement === 'commit' && hasWrittenFiles) reach('files committed')
+    if (statement === 'commit' && hasWrittenFiles) await reach('files committed')
   },
 })
 
@@ -60,7 +67,7 @@ const provider: Provider = {
       await sleep(pauseMs, undefined, { signal }).catch(() => undefined)
       if (signal.aborted) return
       yield { type: 'text', item: 'text', text: word }
-      reach('mid-stream')
+      await reach('mid-stream')
     }
     const named = tools.find(({ name }) => text.includes(name))?.name
     if (messages.at(-1)!.role !== 'tool') {
@@ -78,7 +85,7 @@ const provider: Provider = {
 
 async function writeDown(key: string): Promise<string> {
   await database.pool.query('insert into effects (key) values ($1)', [key])
-  reach('mid-tool')
+  await reach('mid-tool')
   await sleep(5)
   return 'written down'
 }
@@ -126,10 +133,15 @@ const app = await createApp({
   ...JSON.parse(process.argv[2]!),
 })
 const { url } = await app.start()
+// Otherwise a process keeps what it compiled for the next one when it ends, and these are killed.
+flushCompileCache()
 console.log(JSON.stringify({ url, workerId }))
 
 createInterface({ input: process.stdin }).on('line', (line) => {
-  armed = line as KillPoint
+  const { die, hold } = JSON.parse(line) as { readonly die?: KillPoint; readonly hold?: KillPoint }
+  deadly = die
+  holding = hold
+  hasWrittenFiles = false
   console.log('armed')
 })
 process.on('SIGTERM', () => void stop())
