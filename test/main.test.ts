@@ -176,37 +176,53 @@ describe('keys', () => {
 })
 
 describe('serve', () => {
-  test('[CLI5] prints one line when ready, and after SIGTERM ends by itself with status 0, together with Postgres; [CLI6] starts again after kill -9', async () => {
+  test('[CLI5] prints one line when ready, and after SIGTERM ends by itself with status 0, together with Postgres; [CLI6] starts again after kill -9; [OPS61] a copy of the data folder of a stopped server is served elsewhere, and what waited continues', async () => {
     const killed = run([])
     await killed.ready()
     killed.child.kill('SIGKILL')
     await killed.ended
     const server = run([])
-    expect(await alive(await server.ready())).toBe(true)
+    const url = await server.ready()
+    expect(await alive(url)).toBe(true)
     expect(server.stdout()).toMatch(/^ready http:\/\/127\.0\.0\.1:\d+\/graphql\n$/)
     expect(server.stderr()).toContain('HOLDPOINT_API_KEY')
+    const talk = talkTo(createGraphQLClient(url))
+    const agent = await talk.createAgent({
+      model: 'demo/scripted',
+      tools: [{ name: 'conversation_search', approvalOverride: true }],
+    })
+    const waiting = await talk.start(agent, 'call conversation_search {"query": "x"}')
+    await talk.pending(waiting)
+    const behind = await talk.start(agent, 'and then', { whenBusy: 'ENQUEUE' })
     server.child.kill('SIGTERM')
     expect(await server.ended).toEqual({ code: 0, signal: null })
     expect(server.stderr()).not.toContain('still open')
     expect(server.stdout().split('\n')).toHaveLength(2)
     expect(await postmaster()).toBeUndefined()
+
+    const copy = join(await makeTemporaryFolder(), 'copy')
+    execFileSync('cp', ['-a', folder, copy])
+    const elsewhere = run([], { HOLDPOINT_DATA_DIR: copy })
+    const there = talkTo(createGraphQLClient(await elsewhere.ready()))
+    const [call] = await there.pending(waiting)
+    await there.submit(waiting, [approve(call)])
+    for (const id of [waiting, behind]) expect(await there.settled(id)).toMatchObject({ status: 'COMPLETED' })
+    elsewhere.child.kill('SIGTERM')
+    expect(await elsewhere.ended).toMatchObject({ code: 0 })
   })
 
-  test('[CLI7] two processes share the embedded Postgres, and the last one to stop stops it', async () => {
-    const [first, second] = [run([]), run([])]
-    const urls = await Promise.all([first.ready(), second.ready()])
-    first.child.kill('SIGTERM')
-    expect(await first.ended).toMatchObject({ code: 0 })
-    expect(await alive(urls[1])).toBe(true)
+  test('[CLI7] two processes share the embedded Postgres, and the last one to stop stops it; [CLI8] Ctrl-C is one request, although npm forwards the signal again; [CLI10] worker drives runs without an API', async () => {
+    const server = run([], { HOLDPOINT_WORKERS: '0' }, { detached: true })
+    const worker = run(['worker'])
+    const [url, address] = await Promise.all([server.ready(), worker.ready()])
+    expect(address).toBe('worker')
+    const talk = talkTo(createGraphQLClient(url))
+    const sent = await talk.start(await talk.createAgent({ model: 'demo/scripted' }), 'hello')
+    expect(await talk.settled(sent)).toMatchObject({ status: 'COMPLETED' })
+    worker.child.kill('SIGTERM')
+    expect(await worker.ended).toMatchObject({ code: 0 })
+    expect(await alive(url)).toBe(true)
     expect(await postmaster()).toBeDefined()
-    second.child.kill('SIGTERM')
-    expect(await second.ended).toMatchObject({ code: 0 })
-    expect(await postmaster()).toBeUndefined()
-  })
-
-  test('[CLI8] Ctrl-C is one request, although npm forwards the signal again', async () => {
-    const server = run([], {}, { detached: true })
-    await server.ready()
     process.kill(-server.child.pid!, 'SIGINT')
     server.child.kill('SIGINT')
     expect(await server.ended).toEqual({ code: 0, signal: null })
@@ -240,40 +256,5 @@ describe('serve', () => {
     expect(await server.ended).toEqual({ code: 1, signal: null })
     expect(server.stderr()).toMatch(/"errorId":"[\w-]{36}".*"an exception was thrown and not caught"/)
     expect(await postmaster()).toBeUndefined()
-  })
-
-  test('[OPS61] a copy of the data folder of a stopped server is served elsewhere, and what waited continues', async () => {
-    const serve = async (dataDir: string) => {
-      const server = run([], { HOLDPOINT_DATA_DIR: dataDir })
-      return { server, talk: talkTo(createGraphQLClient(await server.ready())) }
-    }
-    const stop = async ({ child, ended }: ServerProcess) => {
-      child.kill('SIGTERM')
-      expect(await ended).toMatchObject({ code: 0 })
-    }
-    const first = await serve(folder)
-    const agent = await first.talk.createAgent({
-      model: 'demo/scripted',
-      tools: [{ name: 'conversation_search', approvalOverride: true }],
-    })
-    const waiting = await first.talk.start(agent, 'call conversation_search {"query": "x"}')
-    await first.talk.pending(waiting)
-    const behind = await first.talk.start(agent, 'and then', { whenBusy: 'ENQUEUE' })
-    await stop(first.server)
-
-    const copy = join(await makeTemporaryFolder(), 'copy')
-    execFileSync('cp', ['-a', folder, copy])
-    const second = await serve(copy)
-    const [call] = await second.talk.pending(waiting)
-    await second.talk.submit(waiting, [approve(call)])
-    for (const run of [waiting, behind]) expect(await second.talk.settled(run)).toMatchObject({ status: 'COMPLETED' })
-    await stop(second.server)
-  })
-
-  test('[CLI10] worker drives runs without an API', async () => {
-    const worker = run(['worker'])
-    expect(await worker.ready()).toBe('worker')
-    worker.child.kill('SIGTERM')
-    expect(await worker.ended).toMatchObject({ code: 0 })
   })
 })
