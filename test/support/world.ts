@@ -84,6 +84,8 @@ export class World {
   #calls: ModelCall[] = []
   #tools: RunningTool[] = []
   #executing = 0
+  /** Resolved when the next statement has ended. */
+  #statementEnd = deferred()
   #actors = 0
   #texts = 0
   #conversationId = ''
@@ -127,11 +129,11 @@ export class World {
         this.#executing += 1
       },
       after: () => {
-        this.#executing -= 1
+        this.#endStatement()
         if (process.diesAfterNext) this.crash(process)
         if (process.dead) throw new Crash()
       },
-      failed: () => (this.#executing -= 1),
+      failed: () => this.#endStatement(),
     })
     process.context = ground.process(db, this.#toolsOf(process))
     await insertWorker(ground.database.db, process.workerId, testWorker)
@@ -173,8 +175,8 @@ export class World {
       await turn()
       this.#collectCalls()
       if (this.#executing > 0) {
-        if (await this.#allBlocked()) return
         idle = 0
+        if (!(await this.#oneEndsSoon()) && (await this.#allBlocked())) return
       } else {
         idle = before === this.#counts() ? idle + 1 : 0
       }
@@ -183,6 +185,23 @@ export class World {
 
   #counts(): string {
     return [this.#parked.length, this.#actors, this.#calls.length, this.#tools.length, this.#executing].join()
+  }
+
+  #endStatement(): void {
+    this.#executing -= 1
+    this.#statementEnd.resolve()
+    this.#statementEnd = deferred()
+  }
+
+  /** Whether a statement ends before it is worth asking Postgres, which costs more than most statements. */
+  #oneEndsSoon(): Promise<boolean> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => resolve(false), 3)
+      void this.#statementEnd.promise.then(() => {
+        clearTimeout(timer)
+        resolve(true)
+      })
+    })
   }
 
   async #allBlocked(): Promise<boolean> {
