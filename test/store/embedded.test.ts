@@ -89,15 +89,23 @@ describe('on one data folder', () => {
   afterEach(stopAll)
   afterAll(killServer)
 
-  test('[EMB1] the first start creates the database, the next finds the stored data, and a stop leaves no server', async () => {
-    const first = await start()
+  test('[EMB5] processes that start at once on an empty folder share one server, and the last one to stop stops it; [EMB1] the first start creates the database, the next finds the stored data, and a stop leaves no server', async () => {
+    // Each of the two makes a cluster, and one of these is kept.
+    const [first, second] = await Promise.all([startInOtherProcess(), startInOtherProcess()])
+    const third = await start()
+    expect([second.url, third.url]).toEqual([first.url, first.url])
+    const server = await postmaster()
     await query(first.url, 'create table kept as select 42 as answer')
-    await first.stop()
-    await first.stop()
+    await first.leave()
+    await second.leave()
+    expect(await postmaster()).toEqual(server)
+    expect(await query(third.url, 'select answer from kept')).toEqual([{ answer: 42 }])
+    await third.stop()
+    await third.stop()
     expect(await postmaster()).toBeUndefined()
 
-    const second = await start()
-    expect(await query(second.url, 'select answer from kept')).toEqual([{ answer: 42 }])
+    const next = await start()
+    expect(await query(next.url, 'select answer from kept')).toEqual([{ answer: 42 }])
   })
 
   test('[EMB2] other accounts of the machine can reach the port, but nobody gets in without the password', async () => {
@@ -186,20 +194,6 @@ describe('on a fresh data folder', () => {
   afterEach(async () => {
     await stopAll()
     await killServer()
-  })
-
-  test('[EMB5] processes that start at once on an empty folder share one server, and the last one to stop stops it', async () => {
-    // Each of the two makes a cluster, and one of these is kept.
-    const [first, second] = await Promise.all([startInOtherProcess(), startInOtherProcess()])
-    const third = await start()
-    expect([second.url, third.url]).toEqual([first.url, first.url])
-    const server = await postmaster()
-    await first.leave()
-    await second.leave()
-    expect(await postmaster()).toEqual(server)
-    expect(await query(third.url, 'select 1 as one')).toEqual([{ one: 1 }])
-    await third.stop()
-    expect(await postmaster()).toBeUndefined()
   })
 
   test('[EMB10] a data folder of a version that is not at hand fails the start with one line', async () => {
