@@ -5,7 +5,7 @@ import type { OpenDatabase } from '../../src/store/open-database.ts'
 import { startTestApp } from '../support/app.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { spawnMain, type ServerProcess } from '../support/server-process.ts'
-import { openGround, seriousFaults, type Ground } from './ground.ts'
+import { openGround, seriousFaults, visit, type Ground } from './ground.ts'
 import { changesOf, replay } from './replay.ts'
 
 const ground = await openGround()
@@ -90,7 +90,7 @@ describe.skipIf(!ground)('the console of a server with keys that is killed', () 
       { name: 'sign', requiresApproval: true, ...javascript },
       { name: 'ask_browser', implementation: { client: true } },
     ])
-    await page.goto(`${origin}/agents/${agent}`)
+    await visit(page, `/agents/${agent}`)
     const words = Array.from({ length: 80 }, (_, index) => `word${index}`).join(' ')
     const calls = ['pay', 'sign', 'ask_browser'].map((name) => `call ${name} {}`).join('\n')
     await page.getByRole('textbox', { name: 'Message' }).fill(`slow 15\nsay ${words}\n${calls}`)
@@ -258,7 +258,7 @@ describe.skipIf(!ground)('the console of a server with keys that is killed', () 
     await data('mutation ($input: SendMessageInput!) { sendMessage(input: $input) { __typename } }', {
       input: { to: { agentId: agent }, messages: [{ text: 'call pay {}' }] },
     })
-    await Promise.all([page.goto(`${origin}/agents/${agent}`), other.getByRole('link', { name: 'Inbox 1' }).click()])
+    await Promise.all([visit(page, `/agents/${agent}`), other.getByRole('link', { name: 'Inbox 1' }).click()])
     const call = page.getByRole('article', { name: 'Tool call: pay' })
     const item = other.getByRole('list', { name: 'Waiting for a decision' }).getByRole('listitem')
     await call.getByText('0 of 2 approvals').waitFor()

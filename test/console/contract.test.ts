@@ -27,13 +27,13 @@ describe.skipIf(!ground)('the roles and names of the console', () => {
     server = await startTestApp({ providers: [model.provider] })
     talk = talkTo(server)
     origin = new URL(server.url).origin
-    page = await open(origin)
+    page = await open(`${origin}/healthz`)
     // Everything that the connection's status says from the beginning.
     await page.addInitScript(`window.said = []; new MutationObserver(() => {
       const status = document.querySelector('[aria-label=Connection]')?.textContent
       if (status && window.said.at(-1) !== status) window.said.push(status)
     }).observe(document, { subtree: true, childList: true, characterData: true })`)
-    await page.reload()
+    await page.goto(origin)
     await page.getByRole('status', { name: 'Connection' }).waitFor()
   })
   afterEach(() => assertClean())
@@ -77,7 +77,7 @@ describe.skipIf(!ground)('the roles and names of the console', () => {
   })
 
   test('[CON60] Agents: an empty state with the demo agent, and a search', async () => {
-    await page.goto(`${origin}/agents`)
+    await visit(page, '/agents')
     await has(page, ['heading', 'Agents'], ['searchbox', 'Search agents'], ['button', 'New agent'])
     await has(page, ['button', 'Try the demo agent'])
     const source = 'export default ({ to }) => `sent to ${to}`'
@@ -157,7 +157,7 @@ describe.skipIf(!ground)('the roles and names of the console', () => {
   test('[CON60] Decisions: the same names in the conversation and in the inbox', async () => {
     run = await talk.start(agent, 'call send_mail {"to":"Grace"}')
     await talk.pending(run)
-    await page.goto(`${origin}/agents/${agent}`)
+    await visit(page, `/agents/${agent}`)
     const call = article('Tool call: send_mail')
     await decides(call)
     await page.getByRole('link', { name: 'Inbox 1', exact: true }).click()
