@@ -133,9 +133,9 @@ export class CrashCluster {
   async hold(name: number, point: KillPoint): Promise<() => Promise<void>> {
     const { lines, ended } = this.#servers[name]!
     await this.#command(name, { hold: point })
-    const held = once(lines, 'line')
+    const held = once(lines, 'line').then(() => true)
     return async () => {
-      await Promise.race([held, ended.then(() => Promise.reject(new Error('the server is dead')))])
+      if (!(await Promise.race([held, ended]))) throw new Error('the server ended before anything reached the point')
     }
   }
 
