@@ -558,6 +558,25 @@ describe.skipIf(!ground)('the console in a browser', () => {
     await page.getByText('This conversation is archived.').waitFor()
   })
 
+  test('[CON98] a conversation without a title is listed by what was last asked in it, and a turn that failed says why, also after later turns', async () => {
+    const agent = await talk.createAgent({ model: 'demo/scripted', name: 'Lister' })
+    const { createConversation } = await server.data(
+      'mutation ($input: CreateConversationInput!) { createConversation(input: $input) { conversation { id } } }',
+      { input: { agentId: agent } },
+    )
+    const page = await openTab(`${origin}/conversations/${createConversation.conversation.id}`)
+    const list = page.getByRole('navigation', { name: 'Conversations' })
+    await list.getByRole('link', { name: /^Main conversation/ }).waitFor()
+    await list.getByRole('link', { name: /^Conversation/ }).waitFor()
+    await send(page, 'fail rate_limit')
+    const problem = (await page.getByRole('alert').locator('strong').textContent())!
+    await send(page, 'say it works')
+    await list.getByRole('link', { name: /^say it works/ }).waitFor()
+    await article(page, 'Assistant').getByText('it works').waitFor()
+    await page.locator('.turn-end').filter({ hasText: 'Failed' }).getByText(problem).waitFor()
+    expect(await page.getByText(problem).count()).toBe(1)
+  })
+
   test('[CON61] files are attached, shown and saved, also those of tools; an edit keeps them, and a fork has them', async () => {
     const source = `export default () => ({ content: [{ text: 'drawn' }, { imageUrl: '${pixel}' }] })`
     await server.data('mutation ($input: UpsertToolInput!) { upsertTool(input: $input) { tool { id } } }', {
