@@ -1,11 +1,21 @@
 import { expect, test } from 'vitest'
 
+import { openDatabase } from '../../src/store/open-database.ts'
+import { createLog } from '../../src/util/log.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
+import { createTestDatabase } from '../support/database.ts'
 import { talkTo } from '../support/talk.ts'
 
 test('[ENG34] a turn reads as much of the database with thousands of earlier and waiting runs as with a few', async () => {
-  const app = await startTestApp()
-  await app.database.pool.query('create extension pg_stat_statements')
+  const fresh = await createTestDatabase()
+  const { rows } = await fresh.pool.query<{ name: string }>('select current_database() as name')
+  await fresh.pool.query('create extension pg_stat_statements')
+  await fresh.pool.query(`alter database ${rows[0]!.name} set compute_query_id = on`)
+  await fresh.pool.query(`alter database ${rows[0]!.name} set pg_stat_statements.track = 'all'`)
+  await fresh.close()
+  // Connections that are opened from now on are recorded.
+  const database = await openDatabase(fresh.url, { log: createLog('error'), poolSize: 5 })
+  const app = await startTestApp({ database })
   const client = talkTo(app)
   const agent = await client.createAgent({ model: 'demo/scripted' })
   const takeTurn = async () => client.settled(await client.start(agent, 'hello'))
@@ -14,8 +24,10 @@ test('[ENG34] a turn reads as much of the database with thousands of earlier and
   await addHistory(app, agent, 5_000)
   await addWaiting(app, await client.createAgent({ model: 'demo/scripted' }), 5_000)
   const old = await blocksOfTurns(app, takeTurn)
+  expect(young).toBeGreaterThan(0)
   expect(old).toBeLessThan(young * 1.3)
   await app.stop()
+  await database.close()
 })
 
 /** How much Postgres reads for each of twenty turns, including reading the answer. */

@@ -35,8 +35,10 @@ export default async function setup(project: TestProject): Promise<() => Promise
       max_connections: '400',
       // Two hundred databases would be looked at once a minute.
       autovacuum_naptime: '1h',
+      // For the tests that turn it on. Recording every statement of two hundred databases takes time.
       shared_preload_libraries: 'pg_stat_statements',
-      'pg_stat_statements.track': 'all',
+      'pg_stat_statements.track': 'none',
+      compute_query_id: 'off',
     },
   })
   const output = join(temporary.path, 'output')
