@@ -16,6 +16,7 @@ import { writeCheckpoint } from '../../src/store/checkpoint.ts'
 import { loadConfiguration, loadRun } from '../../src/store/load-run.ts'
 import { insertWorker } from '../../src/store/workers.ts'
 import { defineTool } from '../../src/tools/registry.ts'
+import { anyText } from '../support/any-text.ts'
 import { createEngineGround, type EngineGround } from '../support/engine-ground.ts'
 import { createGatedModel, gatedHandle } from '../support/gated-model.ts'
 import { testWorker } from '../support/worker-process.ts'
@@ -146,7 +147,7 @@ type Happening =
   | { readonly type: 'cancel' }
   | { readonly type: 'crash' }
 
-const text = fc.string({ unit: 'binary', maxLength: 8 }).map((value) => value.replaceAll('\u0000', '').toWellFormed())
+const text = anyText({ maxLength: 8 }).map((value) => value.replaceAll('\u0000', '').toWellFormed())
 const happening: fc.Arbitrary<Happening> = fc.oneof(
   {
     weight: 4,
