@@ -7,6 +7,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { decodeId } from '../../src/domain/ids.ts'
 import type { OpenDatabase } from '../../src/store/open-database.ts'
 import { defineTool } from '../../src/tools/registry.ts'
+import { readableText } from '../support/any-text.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { createFailingDatabase, type FailingDatabase } from '../support/failing-database.ts'
@@ -60,7 +61,7 @@ const readers = 3
 const reader = fc.nat({ max: readers - 1 })
 /** Whole and half surrogate pairs, control characters, quotes, long and short texts. */
 const text = fc.oneof(
-  fc.string({ unit: 'grapheme', minLength: 1, maxLength: 8 }),
+  readableText({ minLength: 1, maxLength: 8 }),
   fc.constantFrom('\ud83d', '\ude42', '🙂', '\u0000', '\n"\\', 'x'.repeat(3_000)),
 )
 const operation: fc.Arbitrary<Operation> = fc.oneof(

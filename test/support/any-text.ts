@@ -9,3 +9,16 @@ export function anyText({ maxLength }: { readonly maxLength: number }): fc.Arbit
     .array(fc.integer({ min: 0, max: 0x10ffff }), { maxLength })
     .map((codePoints) => String.fromCodePoint(...codePoints))
 }
+
+/** A text of whole characters, as a reader sees them: letters, any code points, and several code points that are one. */
+export function readableText(length: {
+  readonly minLength?: number
+  readonly maxLength: number
+}): fc.Arbitrary<string> {
+  const letter = fc.integer({ min: 0x20, max: 0x7e }).map((point) => String.fromCodePoint(point))
+  const below = fc.integer({ min: 0xa0, max: 0xd7ff })
+  const above = fc.integer({ min: 0xe000, max: 0x10ffff })
+  const codePoint = fc.oneof(below, above).map((point) => String.fromCodePoint(point))
+  const cluster = fc.constantFrom('👩‍👩‍👧', '🇵🇹', 'e\u0301', '👍🏽', 'क्षि', '각', '\r\n')
+  return fc.array(fc.oneof(letter, codePoint, cluster), length).map((characters) => characters.join(''))
+}
