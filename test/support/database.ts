@@ -22,16 +22,21 @@ export async function createEmptyDatabase(): Promise<OpenDatabase> {
 async function cloneDatabase(template: string): Promise<OpenDatabase> {
   const name = `test_${randomUUID().replaceAll('-', '')}`
   // Copies the files. The default would also write every page of them to the WAL.
-  await administer(`create database ${name} template ${template} strategy file_copy`)
+  await (await administration()).query(`create database ${name} template ${template} strategy file_copy`)
   return openDatabase(inject('postgres').url.replace(/[^/]+$/, name), { log: createLog('error'), poolSize: 5 })
 }
 
-async function administer(statement: string): Promise<void> {
+let administering: Promise<pg.Client> | undefined
+
+/** One connection for all test files of this process. It ends with the process. */
+function administration(): Promise<pg.Client> {
+  return (administering ??= connect())
+}
+
+async function connect(): Promise<pg.Client> {
   const client = new pg.Client({ connectionString: inject('postgres').url })
+  // The tests' Postgres stops before the process does.
+  client.on('error', () => {})
   await client.connect()
-  try {
-    await client.query(statement)
-  } finally {
-    await client.end()
-  }
+  return client
 }

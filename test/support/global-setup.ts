@@ -25,6 +25,9 @@ const log = createLog('warn')
 /** One Postgres for the whole test run, thrown away at its end. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const temporary = await openTemporaryFolder()
+  const building = buildPrograms()
+  // Awaited below. Until then, a failure has no handler.
+  building.catch(() => {})
   const postgres = await startEmbeddedPostgres({
     dataDir: join(temporary.path, 'cluster'),
     log,
@@ -53,7 +56,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
     console.error(`[SEC80] secrets are in the log of the tests' servers:\n${leaks.slice(0, 20).join('\n')}`)
   }
   try {
-    const [programs] = await Promise.all([buildPrograms(), createTemplate(postgres.url)])
+    const [programs] = await Promise.all([building, createTemplate(postgres.url)])
     project.provide('programs', programs)
   } catch (error) {
     await teardown()
