@@ -10,7 +10,9 @@ export function anyText({ maxLength }: { readonly maxLength: number }): fc.Arbit
     .map((codePoints) => String.fromCodePoint(...codePoints))
 }
 
-/** A text of whole characters, as a reader sees them: letters, any code points, and several code points that are one. */
+/**
+ * A text of whole characters, as a reader sees them: letters, any code points, and several code points that are one.
+ */
 export function readableText(length: {
   readonly minLength?: number
   readonly maxLength: number
