@@ -2,6 +2,7 @@ import { sql, type Kysely } from 'kysely'
 
 import type { Actor } from '../domain/actor.ts'
 import type { AuditEntry } from '../domain/audit.ts'
+import { hasNoWorker } from './leases.ts'
 import type { Database } from './schema.ts'
 
 /** The conversation and tenant of a run that was asked to stop. */
@@ -54,8 +55,7 @@ export async function setCancelledBy(db: Kysely<Database>, runId: string, by: Ac
 }
 
 /** It was asked to stop, and no living worker drives it. */
-export const isAbandoned = sql<boolean>`not runs.ended and runs.cancel_requested_at is not null
-  and not exists (select from workers where workers.id = runs.worker_id)`
+export const isAbandoned = sql<boolean>`not runs.ended and runs.cancel_requested_at is not null and ${hasNoWorker}`
 
 export async function listAbandonedCancels(db: Kysely<Database>): Promise<string[]> {
   const { rows } = await sql<{ id: string }>`select id from runs where ${isAbandoned}`.execute(db)

@@ -22,9 +22,11 @@ export async function leaveRun(db: Kysely<Database>, runId: string, lease: strin
     where id = ${runId} and lease = ${lease}`.execute(db)
 }
 
-/** Its worker is gone. */
-export const isOrphaned = sql<boolean>`runs.worker_id is not null
-  and not exists (select from workers where workers.id = runs.worker_id)`
+/** No living worker drives the run. */
+export const hasNoWorker = sql<boolean>`not exists (select from workers where workers.id = runs.worker_id)`
+
+/** The worker that drove the run is gone. */
+export const isOrphaned = sql<boolean>`runs.worker_id is not null and ${hasNoWorker}`
 
 /**
  * Frees the runs of workers that are gone. Each of these runs counts a death, because any of them may have caused it.

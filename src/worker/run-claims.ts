@@ -117,16 +117,19 @@ export class RunClaims {
    */
   tend({ hasWaiting, hasSuspects }: Pick<SweepSigns, 'hasWaiting' | 'hasSuspects'>): void {
     if (this.#openedAt === undefined || this.#draining.signal.aborted) return
+    if (!this.#asking) this.#checkLeases(hasSuspects)
+    if (hasWaiting) this.look()
+  }
+
+  #checkLeases(hasSuspects: boolean): void {
     this.#rounds += 1
     const compares = this.#inDoubt || this.#rounds % compareRounds === 0
     const claimsSuspect = hasSuspects && this.#rounds % suspectRounds === 0
-    if ((compares || claimsSuspect) && !this.#asking) {
-      this.#ask(async () => {
-        if (compares) await this.#clearLostLeases()
-        if (claimsSuspect && this.#freePlaces() > 0) await this.#claimSuspect()
-      })
-    }
-    if (hasWaiting) this.look()
+    if (!compares && !claimsSuspect) return
+    this.#ask(async () => {
+      if (compares) await this.#clearLostLeases()
+      if (claimsSuspect && this.#freePlaces() > 0) await this.#claimSuspect()
+    })
   }
 
   /**

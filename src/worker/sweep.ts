@@ -25,26 +25,17 @@ interface Task {
   run(): Promise<void> | void
 }
 
-/** A task that acts on what the round saw. */
-interface SeeingTask {
-  readonly name: string
-  /** Whether there is anything to do. */
-  readonly isNeeded: (signs: SweepSigns) => boolean
-  run(signs: SweepSigns): Promise<void> | void
-}
-
 /**
  * Does what no other part does, in every process and twice a second: it frees the runs of dead workers, finds runs
  * whose work signal was lost, ends cancelled runs that have no worker, and expires approvals. A round first looks, with
- * one statement that takes no lock, and then starts the tasks that are needed. The tasks are independent: one that
- * fails or waits for a lock does not delay the others.
+ * one statement that takes no lock on a row, and then starts the tasks that are needed. The tasks are independent: one
+ * that fails or waits for a lock does not delay the others.
  */
 export class Sweep {
   readonly #options: WorkerOptions
   readonly #session: () => WorkerSession | undefined
   readonly #drives: boolean
   readonly #tasks: readonly Task[]
-  readonly #seeingTasks: readonly SeeingTask[]
   /** By name. */
   readonly #running = new Map<string, Promise<void>>()
   readonly #retention: Retention
@@ -69,20 +60,6 @@ export class Sweep {
     const { engine } = options
     const { db, clock } = engine
     this.#retention = new Retention({ db, clock, rules: options.retention, onDeleted: options.onDeleted })
-    this.#seeingTasks = [
-      {
-        name: 'free the runs of dead workers',
-        isNeeded: () => true,
-        run: (signs) => this.#freeRunsOfDeadWorkers(signs),
-      },
-      { name: 'look for runs', isNeeded: () => true, run: (signs) => this.#session()?.claims.tend(signs) },
-      { name: 'expire approvals', isNeeded: ({ hasExpired }) => hasExpired, run: () => expireApprovals(engine) },
-      {
-        name: 'end cancelled runs that nobody drives',
-        isNeeded: ({ hasAbandoned }) => hasAbandoned,
-        run: () => stopAbandonedRuns(engine),
-      },
-    ]
     this.#tasks = [
       { name: 'look', every: 1, run: () => this.#look() },
       { name: 'stop cancelled runs', every: 1, run: () => this.#stopCancelledRuns() },
@@ -137,13 +114,16 @@ export class Sweep {
   }
 
   async #look(): Promise<void> {
-    const { db, clock } = this.#options.engine
-    const signs = await readSweepSigns(db, clock.now()).catch((error: unknown) => {
+    const { engine } = this.#options
+    const signs = await readSweepSigns(engine.db, engine.clock.now()).catch((error: unknown) => {
       this.#beginAgain()
       throw error
     })
     if (this.#stopping.signal.aborted) return
-    for (const task of this.#seeingTasks) if (task.isNeeded(signs)) this.#begin(task.name, () => task.run(signs))
+    this.#begin('free the runs of dead workers', () => this.#freeRunsOfDeadWorkers(signs))
+    this.#session()?.claims.tend(signs)
+    if (signs.hasExpired) this.#begin('expire approvals', () => expireApprovals(engine))
+    if (signs.hasAbandoned) this.#begin('end cancelled runs that nobody drives', () => stopAbandonedRuns(engine))
   }
 
   async #freeRunsOfDeadWorkers({ silentWorkers, hasOrphans }: SweepSigns): Promise<void> {
