@@ -1,4 +1,3 @@
-import { once } from 'node:events'
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
 
 import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest'
@@ -41,7 +40,7 @@ describe('a database that can be opened', () => {
     const { rows } = await database.pool.query<{ pid: number }>('select pg_backend_pid() as pid')
     const other = await openDatabase(database.url, { log, poolSize: 1 })
     // The end of the connection may arrive after the answer to who asked for it.
-    const removed = once(database.pool, 'remove')
+    const removed = new Promise((resolve) => void database.pool.once('remove', resolve))
     await other.pool.query('select pg_terminate_backend($1, 5000)', [rows[0]?.pid])
     await other.close()
     await removed
