@@ -2,6 +2,7 @@ import { useLayoutEffect, useRef, useState, type ReactNode } from 'react'
 import { Virtualizer } from 'virtua'
 
 import type { Conversation } from '../../react/use-conversation.ts'
+import { usePress } from '../data/use-press.ts'
 import { DraftEntry } from './draft-entry.tsx'
 import { Entry } from './entry.tsx'
 import { ListColumn } from './list-column.tsx'
@@ -48,22 +49,28 @@ export function ConversationLog({ conversationId, conversation, ...rest }: Conve
   // Older messages were added in front, so the scroll position must be adjusted.
   const isShift = lastFirst.current !== undefined && firstId !== lastFirst.current && isLoading.current
 
+  const press = usePress(followEnd)
+
+  /** A button that is being pressed must not move, or the click is lost or meets another one. */
+  function followEnd(): void {
+    const box = scroller.current
+    if (box && isAtEnd.current && !press.isDown()) box.scrollTop = box.scrollHeight
+  }
+
   useLayoutEffect(() => {
     if (sentCount > 0) isAtEnd.current = true
   }, [sentCount])
 
   useLayoutEffect(() => {
     lastFirst.current = firstId
-    if (!isShift && isAtEnd.current && scroller.current) scroller.current.scrollTop = scroller.current.scrollHeight
+    if (!isShift) followEnd()
   })
 
   // Heights are known only after a frame, and Markdown may grow when its code is highlighted.
   useLayoutEffect(() => {
     const box = scroller.current
     if (!box) return undefined
-    const observer = new ResizeObserver(() => {
-      if (isAtEnd.current) box.scrollTop = box.scrollHeight
-    })
+    const observer = new ResizeObserver(() => followEnd())
     for (const child of box.children) observer.observe(child)
     observer.observe(box)
     return () => observer.disconnect()
@@ -99,6 +106,7 @@ export function ConversationLog({ conversationId, conversation, ...rest }: Conve
       role="log"
       aria-label="Conversation"
       tabIndex={0}
+      onPointerDown={press.onPointerDown}
       onScroll={(event) => scrolled(event.currentTarget)}
     >
       <div className="log-inner">

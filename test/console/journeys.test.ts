@@ -669,7 +669,7 @@ describe.skipIf(!ground)('the console in a browser', () => {
     return { page, log, belowView }
   }
 
-  test('[CON84] what a person types in an entry stays there while the log scrolls, and its buttons work meanwhile', async () => {
+  test('[CON84] what a person types in an entry stays there while the log scrolls, its buttons work meanwhile, and one that is pressed does not move', async () => {
     await addTool('far_off')
     const agent = await talk.createAgent({ model: 'demo/scripted', tools: [{ name: 'far_off' }] })
     const { page, log, belowView } = await openLong(agent, { turns: 100 })
@@ -697,7 +697,15 @@ describe.skipIf(!ground)('the console in a browser', () => {
         for (let frames = 0; frames < 3; frames++) await new Promise((done) => void requestAnimationFrame(done))
         return getComputedStyle(box.querySelector('article')).pointerEvents
       }, to)
-    await call.getByRole('button', { name: 'Deny' }).click()
+    const deny = call.getByRole('button', { name: 'Deny' })
+    const place = (await deny.boundingBox())!
+    await page.mouse.move(place.x + 5, place.y + 5)
+    await page.mouse.down()
+    await talk.send(agent, 'from someone else', { whenBusy: 'ENQUEUE' })
+    await article(page, 'User').getByText('from someone else').waitFor()
+    await expect.poll(belowView).toBeGreaterThan(20)
+    expect(await deny.boundingBox()).toEqual(place)
+    await page.mouse.up()
     await call.getByRole('textbox', { name: 'Reason' }).fill('too far')
     for (const top of [0, 1_000, 500, 1e6, 0, 1e6]) {
       expect(await scroll(top)).toBe('auto')
