@@ -6,10 +6,10 @@ import { fileURLToPath } from 'node:url'
 
 import { expect, test } from 'vitest'
 
-import { lines } from '../scripts/demo-model.ts'
-import { makeTemporaryFolder } from './support/temporary-folder.ts'
+import { lines } from '../../scripts/demo-model.ts'
+import { makeTemporaryFolder } from '../support/temporary-folder.ts'
 
-const script = fileURLToPath(new URL('../scripts/demo.ts', import.meta.url))
+const script = fileURLToPath(new URL('../../scripts/demo.ts', import.meta.url))
 
 test(
   '[DEM1] the demo without a terminal shows every scene, and leaves nothing behind',

@@ -3,15 +3,15 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 import { expect } from 'vitest'
 
-import { manageKeys } from '../../src/manage-keys.ts'
-import { storedTexts } from '../live/reader.ts'
-import { createTestDatabase } from '../support/database.ts'
-import { createGraphQLClient, type GraphQLClient } from '../support/graphql-client.ts'
-import { startPostgresProxy, type PostgresProxy } from '../support/postgres-proxy.ts'
-import { spawnMain, type ServerProcess } from '../support/server-process.ts'
+import { manageKeys } from '../../../src/manage-keys.ts'
+import { storedTexts } from '../../live/reader.ts'
+import { createTestDatabase } from '../../support/database.ts'
+import { createGraphQLClient, type GraphQLClient } from '../../support/graphql-client.ts'
+import { startPostgresProxy, type PostgresProxy } from '../../support/postgres-proxy.ts'
+import { spawnMain, type ServerProcess } from '../../support/server-process.ts'
 import type { OutageLoad } from './load.ts'
 
-const hasten = new URL('../support/hasten-server.ts', import.meta.url).href
+const hasten = new URL('../../support/hasten-server.ts', import.meta.url).href
 
 /** How long each outage takes at least. `npm run test:outage` sets 30 s, after which a heartbeat is too old. */
 export const longMs = process.env['HOLDPOINT_OUTAGE_MS'] ? Number(process.env['HOLDPOINT_OUTAGE_MS']) : undefined

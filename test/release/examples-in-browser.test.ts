@@ -7,13 +7,13 @@ import { fileURLToPath } from 'node:url'
 import { createServer, type ViteDevServer } from 'vite'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 
-import { openGround, type Ground } from './console/ground.ts'
-import { startTestApp, type TestApp } from './support/app.ts'
-import { createTestDatabase } from './support/database.ts'
-import { talkTo } from './support/talk.ts'
-import { makeTemporaryFolder } from './support/temporary-folder.ts'
+import { openGround, type Ground } from '../console/ground.ts'
+import { startTestApp, type TestApp } from '../support/app.ts'
+import { createTestDatabase } from '../support/database.ts'
+import { talkTo } from '../support/talk.ts'
+import { makeTemporaryFolder } from '../support/temporary-folder.ts'
 
-const root = new URL('../', import.meta.url)
+const root = new URL('../../', import.meta.url)
 const ground = await openGround()
 
 /** Vite as `npx vite` in the example's folder would start it, or with another configuration file. */

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { inspect } from 'node:util'
 
-import { eventFields, Reader } from '../live/reader.ts'
-import { transportNames, transports } from '../server/transports.ts'
-import type { GraphQLClient, GraphQLResult } from '../support/graphql-client.ts'
+import { eventFields, Reader } from '../../live/reader.ts'
+import { transportNames, transports } from '../../server/transports.ts'
+import type { GraphQLClient, GraphQLResult } from '../../support/graphql-client.ts'
 import { longMs } from './ground.ts'
 
 /** The pause between two questions of one client. An outage is at least a second long. */

@@ -1,12 +1,12 @@
 import { afterAll, expect, test } from 'vitest'
 
-import type { OpenDatabase } from '../src/store/open-database.ts'
-import { createTestDatabase } from './support/database.ts'
-import { createGraphQLClient } from './support/graphql-client.ts'
-import { startLongHaul } from './support/long-haul.ts'
-import { spawnMain, type ServerProcess } from './support/server-process.ts'
-import { SoakLoad } from './support/soak-load.ts'
-import { residentMegabytes, spentSoFar, type Spent } from './support/spent.ts'
+import type { OpenDatabase } from '../../src/store/open-database.ts'
+import { createTestDatabase } from '../support/database.ts'
+import { createGraphQLClient } from '../support/graphql-client.ts'
+import { startLongHaul } from '../support/long-haul.ts'
+import { spawnMain, type ServerProcess } from '../support/server-process.ts'
+import { SoakLoad } from '../support/soak-load.ts'
+import { residentMegabytes, spentSoFar, type Spent } from '../support/spent.ts'
 
 /** `npm run test:soak`, which takes an hour. Here it is a few seconds. */
 const minutes = Number(process.env['HOLDPOINT_SOAK_MINUTES'] ?? 0)

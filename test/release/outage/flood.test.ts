@@ -1,14 +1,14 @@
 import { expect, onTestFinished, test } from 'vitest'
 
-import { hashSecret } from '../../src/auth/api-key-secret.ts'
-import { manageKeys } from '../../src/manage-keys.ts'
-import type { OpenDatabase } from '../../src/store/open-database.ts'
-import { eventFields, Reader, storedTexts } from '../live/reader.ts'
-import { transports } from '../server/transports.ts'
-import { createTestDatabase } from '../support/database.ts'
-import { createGraphQLClient, type GraphQLClient, type GraphQLResult } from '../support/graphql-client.ts'
-import { startPostgresProxy } from '../support/postgres-proxy.ts'
-import { spawnMain } from '../support/server-process.ts'
+import { hashSecret } from '../../../src/auth/api-key-secret.ts'
+import { manageKeys } from '../../../src/manage-keys.ts'
+import type { OpenDatabase } from '../../../src/store/open-database.ts'
+import { eventFields, Reader, storedTexts } from '../../live/reader.ts'
+import { transports } from '../../server/transports.ts'
+import { createTestDatabase } from '../../support/database.ts'
+import { createGraphQLClient, type GraphQLClient, type GraphQLResult } from '../../support/graphql-client.ts'
+import { startPostgresProxy } from '../../support/postgres-proxy.ts'
+import { spawnMain } from '../../support/server-process.ts'
 import { badLines } from './ground.ts'
 
 /** Of a key, so that any machine can exceed it. A key may send twice that at once. */

@@ -1,13 +1,13 @@
 import { sql } from 'kysely'
 import { afterAll, expect, test } from 'vitest'
 
-import type { OpenDatabase } from '../src/store/open-database.ts'
-import { startTestApp } from './support/app.ts'
-import { createTestDatabase } from './support/database.ts'
-import { createGraphQLClient, type GraphQLClient } from './support/graphql-client.ts'
-import { startLongHaul, type LongHaul } from './support/long-haul.ts'
-import { spawnMain, type ServerProcess } from './support/server-process.ts'
-import { residentMegabytes, spentSoFar, type Spent } from './support/spent.ts'
+import type { OpenDatabase } from '../../src/store/open-database.ts'
+import { startTestApp } from '../support/app.ts'
+import { createTestDatabase } from '../support/database.ts'
+import { createGraphQLClient, type GraphQLClient } from '../support/graphql-client.ts'
+import { startLongHaul, type LongHaul } from '../support/long-haul.ts'
+import { spawnMain, type ServerProcess } from '../support/server-process.ts'
+import { residentMegabytes, spentSoFar, type Spent } from '../support/spent.ts'
 
 /** `npm run test:long`: thousands of turns on a server that is killed repeatedly. */
 const isLong = process.env['HOLDPOINT_LONG'] === '1'

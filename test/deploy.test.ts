@@ -3,9 +3,9 @@ import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
 
-import { settings } from '../../src/settings.ts'
+import { settings } from '../src/settings.ts'
 
-const read = (name: string) => readFileSync(new URL(`../../${name}`, import.meta.url), 'utf8')
+const read = (name: string) => readFileSync(new URL(`../${name}`, import.meta.url), 'utf8')
 const names = Object.keys(settings)
 
 test('[DEP1] compose passes every setting on, restarts what fails, and waits longer than a drain', () => {
