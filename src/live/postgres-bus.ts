@@ -6,7 +6,8 @@ import { KeptConnection } from './kept-connection.ts'
 const everyone = 'holdpoint'
 
 /**
- * A bus over LISTEN and NOTIFY, with one connection for each. The NOTIFY connection is opened when it is first needed.
+ * A bus over LISTEN and NOTIFY, with one connection for each. A process that is alone sends once, when it is connected.
+ * It does so over the connection that listens, and never opens the other.
  */
 export function createPostgresBus({
   databaseUrl,
@@ -20,13 +21,17 @@ export function createPostgresBus({
   const notifier = createNotifier(databaseUrl)
   const channelOf = (to: string | undefined) => (to === undefined ? everyone : `${everyone} ${to}`)
   let receiver: BusReceiver | undefined
+  let hasSent = false
   const listener = new KeptConnection({
     open: (onLost) =>
       openListener(databaseUrl, [everyone, channelOf(address)], {
         onPayload: (payload) => receiver?.receive(payload),
         onLost,
       }),
-    onOpened: () => receiver?.connected(),
+    onOpened: () => {
+      hasSent = false
+      receiver?.connected()
+    },
     log,
   })
 
@@ -38,7 +43,11 @@ export function createPostgresBus({
       receiver = opened
       await listener.open()
     },
-    send: (packets) => notifier.notify(packets.map(({ to, payload }) => ({ channel: channelOf(to), payload }))),
+    send(packets) {
+      const sender = hasSent ? notifier : (listener.current ?? notifier)
+      hasSent = true
+      return sender.notify(packets.map(({ to, payload }) => ({ channel: channelOf(to), payload })))
+    },
     async close() {
       await listener.close()
       await notifier.close()

@@ -7,8 +7,15 @@ import { checkConnection, endConnection, keepAlive } from './connections.ts'
  * misses them, and a broken connection just stops. So anyone who relies on this must also be able to find out without
  * it.
  */
-export interface Listener {
+export interface Notifier {
+  /** Sent in one transaction. Payloads must differ, because Postgres delivers only one of several equal ones. */
+  notify(packets: readonly Packet[]): Promise<void>
   close(): Promise<void>
+}
+
+interface Packet {
+  readonly channel: string
+  readonly payload: string
 }
 
 const connection = {
@@ -19,14 +26,14 @@ const connection = {
 }
 
 /**
- * Opens a connection that only listens. `onLost` is called once, unless the connection was closed on purpose or could
- * not be opened.
+ * Opens a connection that listens, and can send too. `onLost` is called once, unless the connection was closed on
+ * purpose or could not be opened.
  */
 export async function openListener(
   databaseUrl: string,
   channels: readonly string[],
   handlers: { onPayload(payload: string): void; onLost(): void },
-): Promise<Listener> {
+): Promise<Notifier> {
   const client = new pg.Client({ ...connection, connectionString: databaseUrl })
   let opened = false
   let over = false as boolean
@@ -49,7 +56,7 @@ export async function openListener(
   })
   try {
     await client.connect()
-    for (const channel of channels) await client.query(`listen ${pg.escapeIdentifier(channel)}`)
+    await client.query(channels.map((channel) => `listen ${pg.escapeIdentifier(channel)}`).join('; '))
     if (over) throw new Error('The connection was lost while it was opened.')
     opened = true
   } catch (error) {
@@ -58,16 +65,11 @@ export async function openListener(
     throw error
   }
   return {
+    notify: (packets) => notify(client, packets),
     async close() {
       if (end()) await endConnection(client)
     },
   }
-}
-
-export interface Notifier {
-  /** Sent in one transaction. Payloads must differ, because Postgres delivers only one of several equal ones. */
-  notify(packets: readonly { readonly channel: string; readonly payload: string }[]): Promise<void>
-  close(): Promise<void>
 }
 
 /** A payload must be shorter than this, in bytes. */
@@ -107,14 +109,7 @@ export function createNotifier(databaseUrl: string): Notifier {
       opening ??= open()
       const current = opening
       try {
-        const client = await current
-        const channels = packets.map(({ channel }) => channel)
-        const payloads = packets.map(({ payload }) => payload)
-        await client.query({
-          name: 'notify',
-          text: 'select pg_notify(channel, payload) from unnest($1::text[], $2::text[]) as packets(channel, payload)',
-          values: [channels, payloads],
-        })
+        await notify(await current, packets)
       } catch (error) {
         if (opening === current) opening = undefined
         current.then(endConnection).catch(() => {})
@@ -136,4 +131,14 @@ async function prepare(client: pg.Client): Promise<pg.Client> {
     void endConnection(client)
     throw error
   }
+}
+
+async function notify(client: pg.Client, packets: readonly Packet[]): Promise<void> {
+  const channels = packets.map(({ channel }) => channel)
+  const payloads = packets.map(({ payload }) => payload)
+  await client.query({
+    name: 'notify',
+    text: 'select pg_notify(channel, payload) from unnest($1::text[], $2::text[]) as packets(channel, payload)',
+    values: [channels, payloads],
+  })
 }

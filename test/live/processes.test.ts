@@ -182,7 +182,7 @@ test('[BUS6] the poll finds stored entries that nobody announced', async () => {
   await stop()
 })
 
-test('[BUS7] a process that is alone sends one message when it starts, and no other', async () => {
+test('[BUS7] a process that is alone sends one message when it starts, and no other, over one connection', async () => {
   const lone = await createTestDatabase()
   const payloads: string[] = []
   const ear = await openListener(lone.url, ['holdpoint'], {
@@ -200,6 +200,11 @@ test('[BUS7] a process that is alone sends one message when it starts, and no ot
   call.finish()
   await readUntil(stream, reader, () => false)
   await stream.close()
+  const connections = await lone.pool.query(
+    "select 1 from pg_stat_activity where application_name = 'holdpoint bus' and datname = current_database()",
+  )
+  // The app's and the one that this test listens with.
+  expect(connections.rowCount).toBe(2)
   await app.stop()
   expect(payloads.map((payload) => payload.slice(payload.indexOf('[')))).toEqual(['[{"type":"hello"}]'])
   await ear.close()
