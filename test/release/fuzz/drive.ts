@@ -1,4 +1,4 @@
-import type { GraphQLClient, GraphQLErrorShown, GraphQLResult } from '../support/graphql-client.ts'
+import type { GraphQLClient, GraphQLErrorShown, GraphQLResult } from '../../support/graphql-client.ts'
 import type { Operation } from './operations.ts'
 import type { Random } from './random.ts'
 import type { Known } from './values.ts'

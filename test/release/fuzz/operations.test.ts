@@ -4,8 +4,8 @@ import { buildSchema } from 'graphql'
 import { SignJWT } from 'jose'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
-import { manageKeys } from '../../src/manage-keys.ts'
-import { createGraphQLClient, type GraphQLClient } from '../support/graphql-client.ts'
+import { manageKeys } from '../../../src/manage-keys.ts'
+import { createGraphQLClient, type GraphQLClient } from '../../support/graphql-client.ts'
 import { createDriver } from './drive.ts'
 import { createOperations } from './operations.ts'
 import { createRandom } from './random.ts'
@@ -14,7 +14,7 @@ import type { Known } from './values.ts'
 
 const operations = 300 * factor
 const atOnce = 6
-const schema = buildSchema(readFileSync(new URL('../../schema.graphql', import.meta.url), 'utf8'))
+const schema = buildSchema(readFileSync(new URL('../../../schema.graphql', import.meta.url), 'utf8'))
 const jwtSecret = 'the-secret-of-the-fuzzed-identity-provider'
 let server: FuzzedServer
 let tenants: readonly GraphQLClient[]

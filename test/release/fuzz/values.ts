@@ -7,7 +7,7 @@ import {
   type GraphQLInputType,
 } from 'graphql'
 
-import { idPrefixes } from '../../src/domain/ids.ts'
+import { idPrefixes } from '../../../src/domain/ids.ts'
 import type { Random } from './random.ts'
 
 /** Ids and cursors that the server has returned: operations with real ids reach further. */

@@ -14,12 +14,12 @@ import { parse, print, validate } from 'graphql'
 import { createOperationDescriptor, Environment, Network, type ConcreteRequest } from 'relay-runtime'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
-import * as actors from '../examples/actors.ts'
-import { createTranscript, type RunEvent } from '../examples/shared.ts'
-import { schema } from '../src/graphql/schema.ts'
-import { interleavedRuns } from './client/run-script.ts'
-import { startTestApp, type TestApp } from './support/app.ts'
-import { talkTo } from './support/talk.ts'
+import * as actors from '../../examples/actors.ts'
+import { createTranscript, type RunEvent } from '../../examples/shared.ts'
+import { schema } from '../../src/graphql/schema.ts'
+import { interleavedRuns } from '../client/run-script.ts'
+import { startTestApp, type TestApp } from '../support/app.ts'
+import { talkTo } from '../support/talk.ts'
 
 describe('the example programs', () => {
   let server: TestApp
@@ -65,7 +65,7 @@ describe('the example programs', () => {
     }).listen(0, '127.0.0.1')
     await once(chat, 'listening')
     const { port } = chat.address() as { port: number }
-    const file = fileURLToPath(new URL('../examples/approval-webhook.ts', import.meta.url))
+    const file = fileURLToPath(new URL('../../examples/approval-webhook.ts', import.meta.url))
     const env = { ...process.env, WEBHOOK_URL: `http://127.0.0.1:${port}`, WEBHOOK_SECRET: secret, PORT: '0' }
     const bridge = spawn(process.execPath, [file], { env: { ...env, HOLDPOINT_URL: server.url } })
     try {
@@ -93,12 +93,12 @@ describe('the example programs', () => {
   })
 
   it("[EXA61] Relay's artifacts are those of the documents, and fit the schema", async () => {
-    const source = await readFile(new URL('../examples/relay.ts', import.meta.url), 'utf8')
+    const source = await readFile(new URL('../../examples/relay.ts', import.meta.url), 'utf8')
     const documents = [...source.matchAll(/graphql`([^`]*)`/g)].map(([, document]) => document!)
     expect(documents).toHaveLength(6)
     for (const document of documents) {
       const name = /(?:query|mutation|subscription) (\w+)/.exec(document)![1]!
-      const artifact = (await import(`../examples/__generated__/${name}.graphql.ts`)) as { default: ConcreteRequest }
+      const artifact = (await import(`../../examples/__generated__/${name}.graphql.ts`)) as { default: ConcreteRequest }
       // Relay's plugins for bundlers compare the same hash, and warn.
       const hash = createHash('md5')
         .update(print(parse(document).definitions[0]!))
@@ -232,7 +232,7 @@ describe('actors with the same id', () => {
 })
 
 async function runExample(name: string, url: string) {
-  const file = fileURLToPath(new URL(`../examples/${name}.ts`, import.meta.url))
+  const file = fileURLToPath(new URL(`../../examples/${name}.ts`, import.meta.url))
   const child = spawn(process.execPath, [file, url], { stdio: ['ignore', 'pipe', 'pipe'] })
   let stdout = ''
   let stderr = ''

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 
-import { prepareDatabase } from '../src/prepare-database.ts'
-import { startEmbeddedPostgres } from '../src/store/embedded/launch.ts'
-import { openDatabase, type OpenDatabase } from '../src/store/open-database.ts'
-import { defineTool } from '../src/tools/registry.ts'
-import { createLog } from '../src/util/log.ts'
-import { startTestApp } from './support/app.ts'
-import { createTestDatabase } from './support/database.ts'
+import { prepareDatabase } from '../../src/prepare-database.ts'
+import { startEmbeddedPostgres } from '../../src/store/embedded/launch.ts'
+import { openDatabase, type OpenDatabase } from '../../src/store/open-database.ts'
+import { defineTool } from '../../src/tools/registry.ts'
+import { createLog } from '../../src/util/log.ts'
+import { startTestApp } from '../support/app.ts'
+import { createTestDatabase } from '../support/database.ts'
 import {
   copyTool,
   createEmptyBeside,
@@ -15,11 +15,11 @@ import {
   installedBinaries,
   installedMajor,
   type DumpTool,
-} from './support/dump.ts'
-import { createGatedModel, type GatedModel, type ModelCall } from './support/gated-model.ts'
-import { brokenPromises } from './support/promises.ts'
-import { approve, giveReturn, talkTo, type Talk } from './support/talk.ts'
-import { makeTemporaryFolder } from './support/temporary-folder.ts'
+} from '../support/dump.ts'
+import { createGatedModel, type GatedModel, type ModelCall } from '../support/gated-model.ts'
+import { brokenPromises } from '../support/promises.ts'
+import { approve, giveReturn, talkTo, type Talk } from '../support/talk.ts'
+import { makeTemporaryFolder } from '../support/temporary-folder.ts'
 
 const log = createLog('error')
 

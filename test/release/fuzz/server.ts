@@ -1,7 +1,7 @@
-import type { OpenDatabase } from '../../src/store/open-database.ts'
-import { createTestDatabase } from '../support/database.ts'
-import { createGraphQLClient, type GraphQLClient } from '../support/graphql-client.ts'
-import { spawnMain, type ServerProcess } from '../support/server-process.ts'
+import type { OpenDatabase } from '../../../src/store/open-database.ts'
+import { createTestDatabase } from '../../support/database.ts'
+import { createGraphQLClient, type GraphQLClient } from '../../support/graphql-client.ts'
+import { spawnMain, type ServerProcess } from '../../support/server-process.ts'
 
 /** Repeats a run: the seed is part of every failure's message. */
 export const seed = Number(process.env['HOLDPOINT_FUZZ_SEED'] ?? Math.floor(Math.random() * 2 ** 31))
