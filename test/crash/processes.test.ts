@@ -77,11 +77,11 @@ test('[ENG31] a rolling restart of two processes under load fails no run', { tim
   const load = new CrashLoad(cluster)
   await load.start(4)
   for (const name of [0, 1]) {
-    await load.more(8)
+    await load.more(4)
     await cluster.drain(name)
     await cluster.startServer(name)
   }
-  await load.more(8)
+  await load.more(4)
   await load.stop()
   expect(await settle(cluster, load)).toEqual({ stuck: 0, givenUp: 0 })
   expect(await readOutcome(cluster, load)).toMatchObject({ lost: [], doubled: [], malformed: [] })

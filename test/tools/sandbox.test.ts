@@ -147,7 +147,7 @@ const hostile: readonly (readonly [what: string, source: string, expected: RegEx
 ]
 
 describe('a hostile script', () => {
-  test('[JST6] harms neither the process nor others, whatever it tries', { timeout: 60_000 }, async () => {
+  test('[JST6] harms neither the process nor others, whatever it tries', { timeout: 180_000 }, async () => {
     expect(hostile.length).toBeGreaterThanOrEqual(20)
     const delay = monitorEventLoopDelay({ resolution: 10 })
     delay.enable()
@@ -161,8 +161,10 @@ describe('a hostile script', () => {
       }
       return calls
     })()
+    // Threads of scripts have a low priority. On a busy machine, one that ends by itself may take long to do so.
+    const limitOf = (expected: RegExp): number => (expected.source === 'in time' ? 300 : 120_000)
     const outcomes = await Promise.all(
-      hostile.map(([, source, expected]) => run(source, {}, { limitMs: expected.source === 'in time' ? 300 : 10_000 })),
+      hostile.map(([, source, expected]) => run(source, {}, { limitMs: limitOf(expected) })),
     )
     over = true
     expect(await neighbour).toBeGreaterThan(10)
