@@ -1,5 +1,8 @@
 import { useEffect, useRef, type PointerEvent } from 'react'
 
+/** What ends a press. A menu or another window may take the pointer, and its release is not announced then. */
+const ends = ['pointerup', 'pointercancel', 'contextmenu', 'blur'] as const
+
 export interface Press {
   /** Whether a pointer is down on something inside the element. */
   readonly isDown: () => boolean
@@ -18,9 +21,9 @@ export function usePress(onRelease: () => void): Press {
       // The click follows the release, and belongs to what is under the pointer now.
       requestAnimationFrame(() => latest.current())
     }
-    for (const type of ['pointerup', 'pointercancel']) addEventListener(type, release)
+    for (const type of ends) addEventListener(type, release)
     return () => {
-      for (const type of ['pointerup', 'pointercancel']) removeEventListener(type, release)
+      for (const type of ends) removeEventListener(type, release)
     }
   }, [])
   return {

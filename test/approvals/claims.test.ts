@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, expect, onTestFinished, test } from 'vitest'
 
 import type { OpenDatabase } from '../../src/store/open-database.ts'
 import { createTestDatabase } from '../support/database.ts'
@@ -154,6 +154,17 @@ test('[CLM4] a call that does not wait, or waits for approval, cannot be claimed
 test('[CLM5] a claim whose process dies is stored completely or not at all, and the call can still be answered', async () => {
   const statements: string[] = []
   let armed = false
+  // The sweep of the process has statements of its own. It waits before the first of them until the test is over.
+  const held = Promise.withResolvers<void>()
+  const over = Promise.withResolvers<void>()
+  onTestFinished(() => over.resolve())
+  const holdSweep = (statement: string): Promise<void> | undefined => {
+    if (!statement.includes('json_agg(worker)')) return undefined
+    held.resolve()
+    return over.promise
+  }
+  hooks = { before: holdSweep }
+  await held.promise
   const attempt = async () => {
     const { runId, calls } = await ask()
     armed = true
@@ -166,12 +177,13 @@ test('[CLM5] a claim whose process dies is stored completely or not at all, and 
     await ground.answer('done')
     expect(await talk.settled(runId)).toMatchObject({ status: 'COMPLETED' })
   }
-  hooks = { before: (statement) => void (armed && statements.push(statement)) }
+  hooks = { before: (statement) => holdSweep(statement) ?? void (armed && statements.push(statement)) }
   await attempt()
   expect(statements.filter((statement) => statement === 'commit')).toHaveLength(1)
   for (let place = 0; place < statements.length; place += 1) {
     let seen = 0
     hooks = {
+      before: holdSweep,
       after: () => {
         if (armed && seen++ === place) throw new Error('killed')
       },
