@@ -16,7 +16,7 @@ const slow = [
   'test/crash/crash.test.ts',
   'test/release/backup.test.ts',
   'test/release/examples-in-browser.test.ts',
-  'test/server/graphiql-tour.test.ts',
+  'test/release/graphiql-tour.test.ts',
   'test/store/embedded.test.ts',
   'test/release/soak.test.ts',
   'test/crash/files.test.ts',
