@@ -8,7 +8,7 @@ test(
   '[ENG14] a turn of two model calls and one tool stays within its cost, whatever the history',
   { timeout: 120_000 },
   async () => {
-    const costs = await measureTurns({ turns, histories: [10, 20_000], fsync: false })
+    const costs = await measureTurns({ turns, histories: [10, 100_000], fsync: false })
     const [short, long] = costs as [TurnCost, TurnCost]
     for (const { statements, walBytes } of costs) {
       expect(statements).toBeLessThanOrEqual(6)
