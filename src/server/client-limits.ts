@@ -63,11 +63,11 @@ const rememberedKeys = 10_000
  * limit.
  */
 function createRate(perSecond: number) {
+  if (perSecond === 0) return { take: () => true }
   const capacity = 2 * perSecond
   const buckets = new LRUCache<string, { tokens: number; at: number }>({ max: rememberedKeys })
   return {
     take(name: string): boolean {
-      if (perSecond === 0) return true
       const now = performance.now()
       const bucket = buckets.get(name) ?? { tokens: capacity, at: now }
       bucket.tokens = Math.min(capacity, bucket.tokens + ((now - bucket.at) * perSecond) / 1000)
