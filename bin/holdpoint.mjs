@@ -12,6 +12,8 @@ if (major < 22 || (major === 22 && minor < 18)) {
   process.stderr.write(`holdpoint: Node ${process.versions.node} is too old, 22.18 or later is needed: ${remedy}.\n`)
   process.exitCode = 1
 } else {
+  // Libraries check less then. graphql-js, for example, no longer looks for a second copy of itself at every value.
+  process.env.NODE_ENV ??= 'production'
   // The second start finds the source compiled: it takes half as long.
   const { enableCompileCache } = await import('node:module')
   enableCompileCache()

@@ -3,6 +3,7 @@ import { sql, type Kysely } from 'kysely'
 import type { Resumed } from '../domain/run.ts'
 import type { Reach } from '../domain/viewer.ts'
 import { tipHold } from './branches.ts'
+import { executePrepared } from './prepared.ts'
 import type { Database } from './schema.ts'
 import { ofTenant } from './tenant-scope.ts'
 
@@ -41,20 +42,22 @@ export async function findConversationHeads(
   reach: Reach,
   conversationIds: readonly string[],
 ): Promise<ConversationHead[]> {
-  const { rows } = await sql<{
-    id: string
-    tip_hold: number
-    off_branch: string
-    context_from: number
-    summary_position: number | null
-    active_run_id: string | null
-    open_step_index: number | null
-    latest_run_id: string | null
-    last_hold: number
-    last_run_id: string | null
-    next_seq: number | null
-    queue: string
-  }>`
+  const { rows } = await executePrepared(
+    db,
+    sql<{
+      id: string
+      tip_hold: number
+      off_branch: string
+      context_from: number
+      summary_position: number | null
+      active_run_id: string | null
+      open_step_index: number | null
+      latest_run_id: string | null
+      last_hold: number
+      last_run_id: string | null
+      next_seq: number | null
+      queue: string
+    }>`
     select conversations.id, ${tipHold} as tip_hold, off_branch, context_from, summary_position, active_run_id,
       latest.id as latest_run_id, next_hold - 1 as last_hold, last_run.id as last_run_id, last_run.next_seq,
       open.step_index as open_step_index, ${queueTag} as queue
@@ -66,7 +69,8 @@ export async function findConversationHeads(
       left join messages open on open.conversation_id = conversations.id and open.position = active.next_position - 1
         and open.run_hold = active.hold
         and open.type in ('TOOL_CALL', 'APPROVAL_REQUEST', 'APPROVAL_RESPONSE')
-    where ${ofTenant('conversations', reach)} and conversations.id = any(${conversationIds}::uuid[])`.execute(db)
+    where ${ofTenant('conversations', reach)} and conversations.id = any(${conversationIds}::uuid[])`,
+  )
   return rows.map((row) => ({
     conversationId: row.id,
     tipHold: row.tip_hold,
@@ -87,11 +91,14 @@ export async function listConversationPlaces(
   db: Kysely<Database>,
   conversationIds: readonly string[],
 ): Promise<Map<string, string>> {
-  const { rows } = await sql<{ id: string; place: string }>`
+  const { rows } = await executePrepared(
+    db,
+    sql<{ id: string; place: string }>`
     select conversations.id, concat_ws(' ', next_hold, ${tipHold}, coalesce(last_run.next_seq, 0), ${queueTag}) as place
     from conversations left join runs last_run
       on last_run.conversation_id = conversations.id and last_run.hold = next_hold - 1
-    where conversations.id = any(${conversationIds}::uuid[]) and conversations.deleted_at is null`.execute(db)
+    where conversations.id = any(${conversationIds}::uuid[]) and conversations.deleted_at is null`,
+  )
   return new Map(rows.map((row) => [row.id, row.place]))
 }
 
@@ -119,17 +126,19 @@ export async function findConversationPlace(
   conversationId: string,
   { hold }: { readonly hold: number },
 ): Promise<ConversationPlace | undefined> {
-  const { rows } = await sql<{
-    next_seq: number | null
-    next_id: string | null
-    next_hold: number | null
-    previous_hold: number | null
-    resumed: Resumed | null
-    created_at: Date | null
-    tip: number
-    queue: string
-    updated_at: Date
-  }>`
+  const { rows } = await executePrepared(
+    db,
+    sql<{
+      next_seq: number | null
+      next_id: string | null
+      next_hold: number | null
+      previous_hold: number | null
+      resumed: Resumed | null
+      created_at: Date | null
+      tip: number
+      queue: string
+      updated_at: Date
+    }>`
     select current.next_seq, next.id as next_id, next.hold as next_hold, next.previous_hold, next.resumed, next.created_at,
       ${tipHold} as tip, ${queueTag} as queue, conversations.updated_at
     from conversations
@@ -138,7 +147,8 @@ export async function findConversationPlace(
         select id, hold, previous_hold, resumed, created_at from runs
         where conversation_id = conversations.id and hold > ${hold} order by hold limit 1
       ) next on true
-    where conversations.id = ${conversationId} and conversations.deleted_at is null`.execute(db)
+    where conversations.id = ${conversationId} and conversations.deleted_at is null`,
+  )
   const row = rows[0]
   if (!row) return undefined
   const { next_id: runId, next_hold: nextHold, previous_hold: previousHold, resumed, created_at: createdAt } = row

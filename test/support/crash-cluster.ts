@@ -63,6 +63,7 @@ export class CrashCluster {
       env: {
         PATH: process.env['PATH'],
         NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
+        NODE_ENV: 'production',
         DATABASE_URL: this.database.url,
         HOLDPOINT_API_KEY: apiKey,
       },

@@ -30,6 +30,8 @@ export function spawnMain(
       NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
       NODE: process.execPath,
       MAIN: mainFile,
+      // As bin/holdpoint.mjs sets it.
+      NODE_ENV: 'production',
       PORT: '0',
       ...env,
     },
