@@ -38,3 +38,16 @@ test('[CLI12] a start loads no package that only some requests need, and no larg
   }
   for (const large of ['graphql', '@graphql-tools/utils']) expect(loaded.get(large), large).toBe(1)
 })
+
+test.each([
+  ['production', undefined],
+  ['development', 'development'],
+])('[CLI13] NODE_ENV is %s if it was %s', async (expected, given) => {
+  const bin = fileURLToPath(new URL('../bin/holdpoint.mjs', import.meta.url))
+  const tell = 'data:text/javascript,process.on("exit", () => console.log(process.env.NODE_ENV))'
+  const { NODE_ENV: _, ...env } = process.env
+  const { stdout } = await promisify(execFile)(process.execPath, ['--import', tell, bin, '--version'], {
+    env: given === undefined ? env : { ...env, NODE_ENV: given },
+  })
+  expect(stdout.split('\n')).toEqual([expect.stringMatching(/^\d/), expected, ''])
+})
