@@ -58,7 +58,7 @@ export default defineConfig({
     // Real processes: tests open sockets, spawn servers and look at what keeps a process alive.
     pool: 'forks',
     // Node loads the tests and the source as it loads the server. Vite would rewrite every import into a call, which
-    // takes a tenth of the suite's time.
+    // costs 5 to 10 % of the suite's time.
     experimental: { viteModuleRunner: false, nodeLoader: false },
     // Files that run in one process share what they import: loading the server again for each took a third of the time.
     isolate: false,
