@@ -58,18 +58,18 @@ export async function findConversationHeads(
       next_seq: number | null
       queue: string
     }>`
-    select conversations.id, ${tipHold} as tip_hold, off_branch, context_from, summary_position, active_run_id,
-      latest.id as latest_run_id, next_hold - 1 as last_hold, last_run.id as last_run_id, last_run.next_seq,
-      open.step_index as open_step_index, ${queueTag} as queue
-    from conversations
-      left join runs latest on latest.conversation_id = conversations.id and latest.hold = ${tipHold}
-      left join runs last_run on last_run.conversation_id = conversations.id and last_run.hold = next_hold - 1
-      left join runs active on active.id = active_run_id
-      -- A step of the run has open calls if the run's last message is not their return.
-      left join messages open on open.conversation_id = conversations.id and open.position = active.next_position - 1
-        and open.run_hold = active.hold
-        and open.type in ('TOOL_CALL', 'APPROVAL_REQUEST', 'APPROVAL_RESPONSE')
-    where ${ofTenant('conversations', reach)} and conversations.id = any(${conversationIds}::uuid[])`,
+      select conversations.id, ${tipHold} as tip_hold, off_branch, context_from, summary_position, active_run_id,
+        latest.id as latest_run_id, next_hold - 1 as last_hold, last_run.id as last_run_id, last_run.next_seq,
+        open.step_index as open_step_index, ${queueTag} as queue
+      from conversations
+        left join runs latest on latest.conversation_id = conversations.id and latest.hold = ${tipHold}
+        left join runs last_run on last_run.conversation_id = conversations.id and last_run.hold = next_hold - 1
+        left join runs active on active.id = active_run_id
+        -- A step of the run has open calls if the run's last message is not their return.
+        left join messages open on open.conversation_id = conversations.id and open.position = active.next_position - 1
+          and open.run_hold = active.hold
+          and open.type in ('TOOL_CALL', 'APPROVAL_REQUEST', 'APPROVAL_RESPONSE')
+      where ${ofTenant('conversations', reach)} and conversations.id = any(${conversationIds}::uuid[])`,
   )
   return rows.map((row) => ({
     conversationId: row.id,
@@ -94,10 +94,11 @@ export async function listConversationPlaces(
   const { rows } = await executePrepared(
     db,
     sql<{ id: string; place: string }>`
-    select conversations.id, concat_ws(' ', next_hold, ${tipHold}, coalesce(last_run.next_seq, 0), ${queueTag}) as place
-    from conversations left join runs last_run
-      on last_run.conversation_id = conversations.id and last_run.hold = next_hold - 1
-    where conversations.id = any(${conversationIds}::uuid[]) and conversations.deleted_at is null`,
+      select conversations.id,
+        concat_ws(' ', next_hold, ${tipHold}, coalesce(last_run.next_seq, 0), ${queueTag}) as place
+      from conversations left join runs last_run
+        on last_run.conversation_id = conversations.id and last_run.hold = next_hold - 1
+      where conversations.id = any(${conversationIds}::uuid[]) and conversations.deleted_at is null`,
   )
   return new Map(rows.map((row) => [row.id, row.place]))
 }
@@ -139,15 +140,15 @@ export async function findConversationPlace(
       queue: string
       updated_at: Date
     }>`
-    select current.next_seq, next.id as next_id, next.hold as next_hold, next.previous_hold, next.resumed, next.created_at,
-      ${tipHold} as tip, ${queueTag} as queue, conversations.updated_at
-    from conversations
-      left join runs current on current.conversation_id = conversations.id and current.hold = ${hold}
-      left join lateral (
-        select id, hold, previous_hold, resumed, created_at from runs
-        where conversation_id = conversations.id and hold > ${hold} order by hold limit 1
-      ) next on true
-    where conversations.id = ${conversationId} and conversations.deleted_at is null`,
+      select current.next_seq, next.id as next_id, next.hold as next_hold, next.previous_hold, next.resumed,
+        next.created_at, ${tipHold} as tip, ${queueTag} as queue, conversations.updated_at
+      from conversations
+        left join runs current on current.conversation_id = conversations.id and current.hold = ${hold}
+        left join lateral (
+          select id, hold, previous_hold, resumed, created_at from runs
+          where conversation_id = conversations.id and hold > ${hold} order by hold limit 1
+        ) next on true
+      where conversations.id = ${conversationId} and conversations.deleted_at is null`,
   )
   const row = rows[0]
   if (!row) return undefined

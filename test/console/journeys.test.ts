@@ -704,8 +704,8 @@ describe.skipIf(!ground)('the console in a browser', () => {
     await talk.send(agent, 'from someone else', { whenBusy: 'ENQUEUE' })
     await article(page, 'User').getByText('from someone else').waitFor()
     await expect.poll(belowView).toBeGreaterThan(20)
-    // By less than a pixel, which nobody sees, it may move when the list measures an entry again.
-    expect(Math.abs((await deny.boundingBox())!.y - place.y)).toBeLessThan(0.5)
+    // Seen on a busy machine: an eighth of a pixel, which nobody notices. Following the end would move it by a message.
+    expect(await deny.boundingBox()).toEqual({ ...place, y: expect.closeTo(place.y, 0) })
     await page.mouse.up()
     await call.getByRole('textbox', { name: 'Reason' }).fill('too far')
     for (const top of [0, 1_000, 500, 1e6, 0, 1e6]) {

@@ -1,6 +1,4 @@
 import { once } from 'node:events'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { gzipSync } from 'node:zlib'
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -18,15 +16,11 @@ import { systemClock } from '../../src/util/clock.ts'
 import { createIdSource } from '../../src/util/ids.ts'
 import { createLog } from '../../src/util/log.ts'
 import type { FakeCall, FakeProvider } from '../support/fake-providers/fake-model.ts'
-import type { Exchange } from '../support/fake-providers/fake-server.ts'
+import { startFakeServer, type Exchange } from '../support/fake-providers/fake-server.ts'
 import { aRequest, fakes } from './speakers.ts'
 
 /** Writes as long as the client reads, and no faster. Returns when the client has disconnected. */
-async function writeEndlessly(
-  { response }: Pick<Exchange, 'response'>,
-  chunk: string | Buffer,
-  headers: object = {},
-): Promise<void> {
+async function writeEndlessly({ response }: Exchange, chunk: string | Buffer, headers: object = {}): Promise<void> {
   response.on('error', () => undefined)
   response.writeHead(200, { 'content-type': 'text/event-stream', ...headers })
   const closed = once(response, 'close')
@@ -183,17 +177,19 @@ test('[PRV37] chunks without content end the step, however many come', async () 
 test('[PRV36] a compressed response is cut off by its decompressed size', async () => {
   // A gzip file may have several members: one kilobyte on the wire per megabyte.
   const member = gzipSync(`: ${'x'.repeat(262_140)}\n\n`.repeat(4))
-  const server = createServer((_, response) => {
-    void writeEndlessly({ response }, member, { 'content-encoding': 'gzip' })
-  })
-  await once(server.listen(0, '127.0.0.1'), 'listening')
-  const { body } = await sdkOptions.fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+  const server = await startFakeServer(() => undefined)
+  const asked = sdkOptions.fetch(server.url, { method: 'POST', body: '{}' })
+  const written = writeEndlessly(await server.next(), member, { 'content-encoding': 'gzip' })
+  const { body } = await asked
   let megabytes = 0
   const reading = async () => {
     for await (const chunk of body!) megabytes += chunk.length / 1024 ** 2
   }
-  await expect(reading()).rejects.toThrow(new ResponseTooLargeError('The limit for a response is 128 MB.'))
+  const error = await reading().catch((reason: unknown) => reason)
+  expect(error).toBeInstanceOf(ResponseTooLargeError)
+  expect(error).toMatchObject({ message: 'The limit for a response is 128 MB.' })
   expect(megabytes).toBeGreaterThan(127)
   expect(megabytes).toBeLessThanOrEqual(128)
-  await new Promise((closed) => server.close(closed))
+  await written
+  await server.stop()
 })
