@@ -14,6 +14,8 @@ import { buildDocs } from './build-docs.ts'
 const folder = fileURLToPath(new URL('../console/', import.meta.url))
 const output = join(folder, 'dist')
 
+// Vite takes NODE_ENV from the environment. Tests set it to `test`, which would put React's development build into it.
+process.env['NODE_ENV'] = 'production'
 await rm(output, { recursive: true, force: true })
 await build({ root: folder, configFile: join(folder, 'vite.config.ts'), logLevel: 'warn' })
 await buildDocs(join(output, 'docs'))

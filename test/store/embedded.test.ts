@@ -1,6 +1,6 @@
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { chmod, lstat, mkdir, readFile, realpath, rm, writeFile } from 'node:fs/promises'
+import { chmod, lstat, mkdir, readdir, readFile, realpath, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -113,6 +113,11 @@ describe('on one data folder', () => {
     const noPassword = new URL(url)
     noPassword.password = 'guessed'
     await expect(query(noPassword.href, 'select 1')).rejects.toMatchObject({ code: '28P01' })
+    const [role] = await query<{ password: string }>(
+      url,
+      'select rolpassword as password from pg_authid where rolpassword is not null',
+    )
+    expect(role?.password).toMatch(/^SCRAM-SHA-256\$1:/)
     expect((await lstat(cluster)).mode & 0o777).toBe(0o700)
     expect((await lstat(join(cluster, 'holdpoint.password'))).mode & 0o777).toBe(0o600)
   })
@@ -223,6 +228,12 @@ describe('on a fresh data folder', () => {
       await mkdir(join(folder, 'postgres'))
       await writeFile(join(folder, 'postgres', 'letter.txt'), 'Dear …')
       expect(await startError()).toContain('Is there something else in that folder?')
+      expect(await readdir(folder, { recursive: true })).toEqual(['postgres', 'postgres/letter.txt'])
+    })
+
+    test('a file where the database should be', async () => {
+      await writeFile(join(folder, 'postgres'), 'Dear …')
+      expect(await startError()).toContain(`${join(folder, 'postgres')} cannot be read (ENOTDIR)`)
     })
   })
 

@@ -80,6 +80,8 @@ export async function createCluster(
   { folder, cluster, account }: DataFolder,
   { binaries, outsideFolder, sync, log }: { binaries: Binaries; outsideFolder: string; sync: boolean; log: Log },
 ): Promise<void> {
+  // Making a cluster takes seconds, so a place that is taken is found out before.
+  if (await isTaken(cluster)) return refuseUnlessCluster(cluster, 'ENOTEMPTY')
   const inside = await canEnter(account, folder)
   const parent = inside ? folder : await makeOutsideFolder(outsideFolder, folder)
   await removeAbandonedStaging(folder)
@@ -102,15 +104,26 @@ export async function createCluster(
     else await symlink(staging, cluster)
   } catch (error) {
     await rm(staging, { recursive: true, force: true })
-    if ((await readMajor(cluster)) !== undefined) return
-    throw new StartError(
-      `Could not move the new database to ${cluster} (${errorCode(error)}). Is there something else in that folder?`,
-    )
+    return refuseUnlessCluster(cluster, errorCode(error))
   }
   if (!inside) {
     const message = `${account?.name} cannot enter the data folder, so the database is stored outside it`
     log.warn({ dataFolder: folder, database: staging }, message)
   }
+}
+
+async function isTaken(cluster: string): Promise<boolean> {
+  try {
+    return (await readdir(cluster)).length > 0
+  } catch (error) {
+    return errorCode(error) !== 'ENOENT'
+  }
+}
+
+/** Another process may have been faster. Then its cluster is used. */
+async function refuseUnlessCluster(cluster: string, code: string | undefined): Promise<void> {
+  if ((await readMajor(cluster)) !== undefined) return
+  throw new StartError(`Could not make a database in ${cluster} (${code}). Is there something else in that folder?`)
 }
 
 async function makeOutsideFolder(outsideFolder: string, folder: string): Promise<string> {
