@@ -50,7 +50,8 @@ class SlowFirst extends BaseSequencer {
   }
 }
 
-// As `npm start` does: the libraries run without their checks for development, which take time. Vitest would set `test`.
+// As `npm start` does: the libraries run without their checks for development, which take time. Vitest would set
+// `test`.
 process.env['NODE_ENV'] = 'production'
 
 export default defineConfig({
