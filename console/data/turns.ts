@@ -15,6 +15,8 @@ export interface Turns {
   edit(messageId: string, text: string, kept: readonly ContentFields[]): Promise<void>
   regenerate(runId: string): Promise<void>
   select(runId: string): Promise<void>
+  /** Where someone is paging to. The buttons there are new, and one of them gets the focus. */
+  readonly pagingTo: { current: { readonly runId: string; readonly by: -1 | 1 } | undefined }
   /** Gives the id of a new conversation with everything up to the turn of this message. */
   fork(messageId: string): Promise<string>
 }

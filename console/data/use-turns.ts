@@ -1,4 +1,4 @@
-import { useMemo } from 'react'
+import { useMemo, useRef } from 'react'
 
 import { Regenerate, type ContentFields } from '../../client/documents.ts'
 import type { ContentPartInput } from '../../client/schema-types.ts'
@@ -15,6 +15,7 @@ export function useConversationTurns(
   { revision, isActive }: { readonly revision: string | undefined; readonly isActive: boolean },
 ): { readonly turns: Turns; readonly isArchived: boolean; refetch(): Promise<void> } {
   const client = useClient()
+  const pagingTo: Turns['pagingTo'] = useRef(undefined)
   const { data, refetch } = useQuery(
     ConversationTurns,
     revision === undefined ? null : { id: conversationId },
@@ -25,6 +26,7 @@ export function useConversationTurns(
     return {
       turnOf: (runId) => (runId === null ? undefined : byRun.get(runId)),
       isActive,
+      pagingTo,
       async edit(messageId, text, kept) {
         const message = kept.length > 0 ? { content: [{ text }, ...kept.map(partOf)] } : { text }
         const input = { messageId, message, idempotencyKey: newKey() }

@@ -2,12 +2,17 @@ import type { ReactNode } from 'react'
 
 import { useTurns } from '../data/turns.ts'
 import { useAction } from '../data/use-action.ts'
+import { usePagingFocus } from '../data/use-paging-focus.ts'
 import { Button } from './button.tsx'
 
 /** Switches between the versions of a turn. Shows nothing if there is only one. */
 export function Versions({ runId }: { readonly runId: string | null }): ReactNode {
   const turns = useTurns()
-  const select = useAction(async (id: string) => turns!.select(id))
+  const root = usePagingFocus(turns, runId)
+  const select = useAction(async (id: string, by: -1 | 1) => {
+    turns!.pagingTo.current = { runId: id, by }
+    await turns!.select(id)
+  })
   const versions = turns?.turnOf(runId)?.versions ?? []
   const place = versions.findIndex(({ id }) => id === runId)
   if (!turns || versions.length < 2) return null
@@ -23,12 +28,12 @@ export function Versions({ runId }: { readonly runId: string | null }): ReactNod
         disabled={!other || turns.isActive}
         isRepeatable
         isBusy={select.isBusy}
-        onClick={() => other && select.run(other.id)}
+        onClick={() => other && select.run(other.id, by)}
       />
     )
   }
   return (
-    <span className="versions" role="group" aria-label="Versions of this turn">
+    <span ref={root} className="versions" role="group" aria-label="Versions of this turn">
       {step(-1, 'Previous version', 'back')}
       <span>
         {place + 1} / {versions.length}

@@ -772,6 +772,12 @@ describe.skipIf(!ground)('the console in a browser', () => {
     await press('Answer this instead')
     await article(page, 'User').getByText('3 / 3').waitFor()
     await hasFocus('Conversation')
+    await press('Previous version')
+    await article(page, 'User').getByText('2 / 3').waitFor()
+    await hasFocus('Previous version')
+    await page.keyboard.press('Enter')
+    await article(page, 'User').getByText('1 / 3').waitFor()
+    await hasFocus('Next version')
 
     await press('Hide context')
     await page.setViewportSize({ width: 360, height: 740 })
