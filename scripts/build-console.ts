@@ -14,7 +14,7 @@ import { buildDocs } from './build-docs.ts'
 const folder = fileURLToPath(new URL('../console/', import.meta.url))
 const output = join(folder, 'dist')
 
-// Vite takes NODE_ENV from the environment. Tests set it to `test`, which would put React's development build into it.
+// Vite takes it from the environment, and with any other value builds React for development.
 process.env['NODE_ENV'] = 'production'
 await rm(output, { recursive: true, force: true })
 await build({ root: folder, configFile: join(folder, 'vite.config.ts'), logLevel: 'warn' })

@@ -14,8 +14,9 @@ export interface Turns {
   /** Each of these rejects with a readable message if the server refuses. */
   edit(messageId: string, text: string, kept: readonly ContentFields[]): Promise<void>
   regenerate(runId: string): Promise<void>
-  select(runId: string): Promise<void>
-  /** Where someone is paging to. The buttons there are new, and one of them gets the focus. */
+  /** `by` says which of the two buttons was pressed. */
+  select(runId: string, by: -1 | 1): Promise<void>
+  /** The version that was selected, until it is shown. Its buttons are new, and one of them gets the focus. */
   readonly pagingTo: { current: { readonly runId: string; readonly by: -1 | 1 } | undefined }
   /** Gives the id of a new conversation with everything up to the turn of this message. */
   fork(messageId: string): Promise<string>

@@ -37,9 +37,13 @@ export function useConversationTurns(
         const { regenerate } = await client.request(Regenerate, { input: { runId, idempotencyKey: newKey() } })
         if ('message' in regenerate!) throw new Refused(regenerate.message)
       },
-      async select(runId) {
+      async select(runId, by) {
+        // Before it is asked for: the version may be shown before the answer arrives.
+        pagingTo.current = { runId, by }
         const { selectBranch } = await client.request(SelectBranch, { input: { runId } })
-        if ('message' in selectBranch!) throw new Refused(selectBranch.message)
+        if (!('message' in selectBranch!)) return
+        pagingTo.current = undefined
+        throw new Refused(selectBranch.message)
       },
       async fork(messageId) {
         const { forkConversation } = await client.request(ForkConversation, { input: { messageId } })

@@ -9,10 +9,7 @@ import { Button } from './button.tsx'
 export function Versions({ runId }: { readonly runId: string | null }): ReactNode {
   const turns = useTurns()
   const root = usePagingFocus(turns, runId)
-  const select = useAction(async (id: string, by: -1 | 1) => {
-    turns!.pagingTo.current = { runId: id, by }
-    await turns!.select(id)
-  })
+  const select = useAction(async (id: string, by: -1 | 1) => turns!.select(id, by))
   const versions = turns?.turnOf(runId)?.versions ?? []
   const place = versions.findIndex(({ id }) => id === runId)
   if (!turns || versions.length < 2) return null
