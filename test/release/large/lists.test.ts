@@ -1,16 +1,16 @@
 import { graphql, parse, subscribe, type ExecutionResult } from 'graphql'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
-import { encodeId } from '../../src/domain/ids.ts'
-import { viewerOf } from '../support/viewer.ts'
-import { createLoaders } from '../../src/graphql/loaders.ts'
-import { schema } from '../../src/graphql/schema.ts'
-import { searchMessages } from '../../src/store/search-messages.ts'
-import { startTestApp } from '../support/app.ts'
-import { createGround, type Ground } from '../support/execute.ts'
-import { explain, type Explanation, type Statement } from '../support/explain.ts'
-import { hookDatabase } from '../support/gated-database.ts'
-import { createLargeDatabase, firstRunAt, type LargeDatabase } from '../support/large-database.ts'
+import { encodeId } from '../../../src/domain/ids.ts'
+import { viewerOf } from '../../support/viewer.ts'
+import { createLoaders } from '../../../src/graphql/loaders.ts'
+import { schema } from '../../../src/graphql/schema.ts'
+import { searchMessages } from '../../../src/store/search-messages.ts'
+import { startTestApp } from '../../support/app.ts'
+import { createGround, type Ground } from '../../support/execute.ts'
+import { explain, type Explanation, type Statement } from '../../support/explain.ts'
+import { hookDatabase } from '../../support/gated-database.ts'
+import { createLargeDatabase, firstRunAt, type LargeDatabase } from '../../support/large-database.ts'
 
 let large: LargeDatabase
 let ground: Ground

@@ -1,10 +1,20 @@
 import { expect, test } from 'vitest'
 
-import { openDatabase } from '../../src/store/open-database.ts'
-import { createLog } from '../../src/util/log.ts'
-import { startTestApp, type TestApp } from '../support/app.ts'
-import { createTestDatabase } from '../support/database.ts'
-import { talkTo } from '../support/talk.ts'
+import { measureTurns, type TurnCost } from '../../../bench/turn.ts'
+import { openDatabase } from '../../../src/store/open-database.ts'
+import { createLog } from '../../../src/util/log.ts'
+import { startTestApp, type TestApp } from '../../support/app.ts'
+import { createTestDatabase } from '../../support/database.ts'
+import { talkTo } from '../../support/talk.ts'
+
+test('[ENG14] a turn costs as much after 100,000 messages as after ten', { timeout: 120_000 }, async () => {
+  const costs = await measureTurns({ turns: 50, histories: [10, 100_000], fsync: false })
+  const [short, long] = costs as [TurnCost, TurnCost]
+  expect(long.statements).toBeLessThanOrEqual(6)
+  expect(long.walBytes).toBeLessThanOrEqual(7_168)
+  expect(Math.abs(long.statements / short.statements - 1)).toBeLessThan(0.2)
+  expect(Math.abs(long.walBytes / short.walBytes - 1)).toBeLessThan(0.2)
+})
 
 test('[ENG34] a turn reads as much of the database with thousands of earlier and waiting runs as with a few', async () => {
   const fresh = await createTestDatabase()
