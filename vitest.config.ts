@@ -18,7 +18,7 @@ const slow = [
   'test/release/backup.test.ts',
   'test/release/examples-in-browser.test.ts',
   'test/release/graphiql-tour.test.ts',
-  'test/store/embedded.test.ts',
+  'test/release/embedded.test.ts',
   'test/release/soak.test.ts',
   'test/crash/files.test.ts',
   'test/tools/sandbox.test.ts',
