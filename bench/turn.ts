@@ -12,6 +12,9 @@ export interface TurnCost {
   readonly ms: number
 }
 
+/** What a turn may cost on every machine. */
+export const turnLimits = { statements: 6, walBytes: 7_168 }
+
 export interface TurnOptions {
   readonly turns: number
   /** Numbers of messages in a conversation before the turns. */

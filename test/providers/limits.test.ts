@@ -19,10 +19,16 @@ import type { FakeCall, FakeProvider } from '../support/fake-providers/fake-mode
 import { startFakeServer, type Exchange } from '../support/fake-providers/fake-server.ts'
 import { aRequest, fakes } from './speakers.ts'
 
+interface Head {
+  readonly status?: number
+  readonly headers?: object
+}
+
 /** Writes as long as the client reads, and no faster. Returns when the client has disconnected. */
-async function writeEndlessly({ response }: Exchange, chunk: string | Buffer, headers: object = {}): Promise<void> {
+async function writeEndlessly({ response }: Exchange, chunk: string | Buffer, head: Head = {}): Promise<void> {
+  const { status = 200, headers } = head
   response.on('error', () => undefined)
-  response.writeHead(200, { 'content-type': 'text/event-stream', ...headers })
+  response.writeHead(status, { 'content-type': 'text/event-stream', ...headers })
   const closed = once(response, 'close')
   while (!response.destroyed) {
     if (response.write(chunk)) continue
@@ -40,6 +46,9 @@ const tooLarge = (message: RegExp) => ({
   stopReason: 'INVALID_LLM_RESPONSE',
   error: { type: 'LLM_ERROR', retryable: true, message: expect.stringMatching(message) },
 })
+
+/** A megabyte of events, in a kilobyte on the wire. A gzip file may have several members. */
+const member = gzipSync(`: ${'x'.repeat(262_140)}\n\n`.repeat(4))
 
 type Speak = (call: FakeCall) => unknown
 
@@ -111,10 +120,8 @@ describe.each(Object.entries(fakes))('limits on an answer of %s', (name, start) 
   })
 
   test('[PRV36] an error response is cut off', async () => {
-    const outcome = await answer(({ exchange: { response } }) => {
-      response.writeHead(400, { 'content-type': 'application/json', 'content-encoding': 'gzip' })
-      response.end(gzipSync('x'.repeat(4 * 1024 ** 2)))
-    })
+    const headers = { 'content-type': 'application/json', 'content-encoding': 'gzip' }
+    const outcome = await answer(({ exchange }) => writeEndlessly(exchange, member, { status: 400, headers }))
     // Gemini's SDK reads the whole body before it reports the refusal.
     expect(outcome).toMatchObject({ error: { type: name === 'gemini' ? 'LLM_ERROR' : 'LLM_BAD_REQUEST' } })
     expect(JSON.stringify(outcome).length).toBeLessThan(2_000)
@@ -165,10 +172,10 @@ test('[PRV37] chunks without content end the step, however many come', async () 
 })
 
 /** Reads an endless response as all adapters do, by the `fetch` that they share, and returns what ended it. */
-async function readEndlessly(chunk: string | Buffer, headers?: object): Promise<{ error: unknown; megabytes: number }> {
+async function readEndlessly(chunk: string | Buffer, head?: Head): Promise<{ error: unknown; megabytes: number }> {
   const server = await startFakeServer(() => undefined)
   const asked = sdkOptions.fetch(server.url, { method: 'POST', body: '{}' })
-  const written = writeEndlessly(await server.next(), chunk, headers)
+  const written = writeEndlessly(await server.next(), chunk, head)
   const { body } = await asked
   let bytes = 0
   const reading = async () => {
@@ -188,9 +195,7 @@ test('[PRV36] an event of lines that do not end is cut off', async () => {
 })
 
 test('[PRV36] a compressed response is cut off by its decompressed size', async () => {
-  // A gzip file may have several members: one kilobyte on the wire per megabyte.
-  const member = gzipSync(`: ${'x'.repeat(262_140)}\n\n`.repeat(4))
-  const { error, megabytes } = await readEndlessly(member, { 'content-encoding': 'gzip' })
+  const { error, megabytes } = await readEndlessly(member, { headers: { 'content-encoding': 'gzip' } })
   expect(error).toBeInstanceOf(ResponseTooLargeError)
   expect(error).toMatchObject({ message: 'The limit for a response is 128 MB.' })
   expect(megabytes).toBeGreaterThan(127)

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 
-import { measureTurns, type TurnCost } from '../../../bench/turn.ts'
+import { measureTurns, turnLimits, type TurnCost } from '../../../bench/turn.ts'
 import { openDatabase } from '../../../src/store/open-database.ts'
 import { createLog } from '../../../src/util/log.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
@@ -10,8 +10,8 @@ import { talkTo } from '../../support/talk.ts'
 test('[ENG14] a turn costs as much after 100,000 messages as after ten', { timeout: 120_000 }, async () => {
   const costs = await measureTurns({ turns: 50, histories: [10, 100_000], fsync: false })
   const [short, long] = costs as [TurnCost, TurnCost]
-  expect(long.statements).toBeLessThanOrEqual(6)
-  expect(long.walBytes).toBeLessThanOrEqual(7_168)
+  expect(long.statements).toBeLessThanOrEqual(turnLimits.statements)
+  expect(long.walBytes).toBeLessThanOrEqual(turnLimits.walBytes)
   expect(Math.abs(long.statements / short.statements - 1)).toBeLessThan(0.2)
   expect(Math.abs(long.walBytes / short.walBytes - 1)).toBeLessThan(0.2)
 })
