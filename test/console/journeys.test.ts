@@ -6,9 +6,9 @@ import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test 
 
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { createGatedModel, gatedHandle, type GatedModel } from '../support/gated-model.ts'
-import { addTurns } from '../support/many-turns.ts'
 import { talkTo, type Talk } from '../support/talk.ts'
 import { faultsInBothLooks, openGround, visit, type Ground } from './ground.ts'
+import { openLongConversation } from './long-conversation.ts'
 import { countRenderings, watchChanges, type Seen } from './renderings.ts'
 import { changesOf, replay } from './replay.ts'
 
@@ -473,45 +473,6 @@ describe.skipIf(!ground)('the console in a browser', () => {
     expect(moments).toEqual(expect.arrayContaining(['none', 'Pending', 'Succeeded']))
   })
 
-  test('[CON90] the page of a long run has few elements, its slider works with the keyboard, and an opened event stays open', async () => {
-    await addTool('note', false)
-    const agent = await talk.createAgent({ model: gatedHandle, tools: ['note'] })
-    const run = await talk.start(agent, 'go')
-    const take = async (first: number, end: number): Promise<void> => {
-      for (let step = first; step < end; step++) {
-        const call = await model.nextCall()
-        call.say(`Step ${step}.`)
-        call.call('note', { to: 'x' })
-        call.finish()
-      }
-    }
-    // Half of the steps are stored when the page is opened, and the others happen while it is open.
-    await take(0, 20)
-    const page = await openTab(`${origin}/runs/${run}`)
-    await take(20, 40)
-    const last = await model.nextCall()
-    last.say('All noted.')
-    last.finish()
-    const seen = page.getByRole('group', { name: 'The run at this moment' })
-    await seen.getByText('All noted.').waitFor()
-    expect(await seen.getByRole('article').count()).toBeLessThan(60)
-    const slider = page.getByRole('slider', { name: 'Replay' })
-    await slider.press('Home')
-    await seen.getByText('Nothing was visible yet.').waitFor()
-    await slider.press('End')
-    await seen.getByText('All noted.').waitFor()
-
-    const log = page.getByRole('group', { name: 'Event log' })
-    await log.getByText('MessageAdded').first().click()
-    const opened = log.getByText('"__typename": "UserMessage"')
-    await opened.waitFor()
-    for (const top of [1e6, 0]) {
-      await log.evaluate((box, to) => (box.scrollTop = to), top)
-      await log.getByText(top > 0 ? 'run completed' : 'run queued').waitFor()
-    }
-    expect(await opened.isVisible()).toBe(true)
-  })
-
   test('[CON13] a person edits a message, answers again, pages between the versions, takes a waiting message back, and clears and archives the conversation', async () => {
     const agent = await talk.createAgent({ model: 'demo/scripted', name: 'Brancher' })
     const [page, other] = await Promise.all([
@@ -655,24 +616,10 @@ describe.skipIf(!ground)('the console in a browser', () => {
     call.finish()
   })
 
-  /** Opens the main conversation of an agent after it has been given this many turns. */
-  async function openLong(agent: string, { turns }: { readonly turns: number }) {
-    const { agent: found } = await server.data('query ($id: ID!) { agent(id: $id) { mainConversation { id } } }', {
-      id: agent,
-    })
-    const conversation = found.mainConversation.id as string
-    await addTurns(server.database.pool, conversation.slice('conv_'.length), turns)
-    const page = await openTab(`${origin}/conversations/${conversation}`)
-    const log = page.getByRole('log', { name: 'Conversation' })
-    /** How many pixels of the log are below what is in view. */
-    const belowView = () => log.evaluate((box) => box.scrollHeight - box.scrollTop - box.clientHeight)
-    return { page, log, belowView }
-  }
-
   test('[CON84] what a person types in an entry stays there while the log scrolls, its buttons work meanwhile, and one that is pressed does not move', async () => {
     await addTool('far_off')
     const agent = await talk.createAgent({ model: 'demo/scripted', tools: [{ name: 'far_off' }] })
-    const { page, log, belowView } = await openLong(agent, { turns: 100 })
+    const { page, log, belowView } = await openLongConversation({ server, openTab }, agent, { turns: 100 })
     const oldest = async (): Promise<string | null> => article(page, 'Assistant').first().textContent()
     await expect
       .poll(async () => {
@@ -715,28 +662,6 @@ describe.skipIf(!ground)('the console in a browser', () => {
     }
     await call.getByRole('button', { name: 'Deny with reason' }).click()
     await call.getByText('“too far”').waitFor()
-  })
-
-  test('[CON82] a conversation of 10,000 messages opens at its end, scrolls, and has few elements in the document', async () => {
-    const agent = await talk.createAgent({ model: 'demo/scripted' })
-    const { page, log, belowView } = await openLong(agent, { turns: 5_000 })
-    const turns = async (): Promise<number[]> =>
-      (await article(page, 'Assistant').locator('.markdown').allTextContents()).map((text) =>
-        Number(text.replace('turn ', '')),
-      )
-    await expect.poll(async () => (await turns()).at(-1)).toBe(4_999)
-    await article(page, 'Assistant').last().getByText('turn 4999').waitFor()
-    expect(await belowView()).toBeLessThan(2)
-    const most = 2_500
-    for (let step = 0; step < 4; step++) {
-      const [oldest] = await turns()
-      await log.evaluate((box) => (box.scrollTop = 0))
-      await expect.poll(async () => (await turns())[0]).toBeLessThan(oldest!)
-      expect(await log.locator('*').count()).toBeLessThan(most)
-    }
-    await log.press('End')
-    await expect.poll(async () => (await turns()).at(-1)).toBe(4_999)
-    expect(await log.locator('*').count()).toBeLessThan(most)
   })
 
   test('[CON95] the keyboard keeps its place: after an edit, a new title, another answer, and in and out of both drawers', async () => {

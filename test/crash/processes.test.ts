@@ -2,8 +2,6 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 import { talkTo, type Talk } from '../support/talk.ts'
 import { CrashCluster } from '../support/crash-cluster.ts'
-import { CrashLoad } from '../support/crash-load.ts'
-import { readOutcome, settle } from '../support/crash-outcome.ts'
 
 let cluster: CrashCluster
 let agent: string
@@ -72,22 +70,6 @@ test(
     ])
   },
 )
-
-test('[ENG31] a rolling restart of two processes under load fails no run', { timeout: 60_000 }, async () => {
-  const load = new CrashLoad(cluster)
-  await load.start(4)
-  for (const name of [0, 1]) {
-    await load.more(4)
-    await cluster.drain(name)
-    await cluster.startServer(name)
-  }
-  await load.more(4)
-  await load.stop()
-  expect(await settle(cluster, load)).toEqual({ stuck: 0, givenUp: 0 })
-  expect(await readOutcome(cluster, load)).toMatchObject({ lost: [], doubled: [], malformed: [] })
-  const { rows } = await cluster.database.pool.query(`select status, count(*)::integer from runs group by status`)
-  expect(rows.map((row) => row.status).toSorted()).toEqual(['COMPLETED'])
-})
 
 describe('a server that is killed while it drives runs and accepts a message', () => {
   const message = { idempotencyKey: 'died', whenBusy: 'ENQUEUE' } as const
