@@ -1,5 +1,4 @@
 import { readFile } from 'node:fs/promises'
-import { setTimeout } from 'node:timers/promises'
 
 import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
@@ -8,8 +7,6 @@ import { startTestApp, type TestApp } from '../support/app.ts'
 import { createGatedModel, gatedHandle, type GatedModel } from '../support/gated-model.ts'
 import { talkTo, type Talk } from '../support/talk.ts'
 import { faultsInBothLooks, openGround, visit, type Ground } from './ground.ts'
-import { openLongConversation } from './long-conversation.ts'
-import { countRenderings, watchChanges, type Seen } from './renderings.ts'
 import { changesOf, replay } from './replay.ts'
 
 const ground = await openGround()
@@ -579,89 +576,6 @@ describe.skipIf(!ground)('the console in a browser', () => {
     await expect.poll(() => page.url()).not.toBe(before)
     await article(page, 'Assistant').getByText('kept').waitFor()
     await hasPicture('User')
-  })
-
-  test('[CON81] while an answer streams, only its end is rendered again, less often than words arrive, and the page can be used', async () => {
-    const agent = await talk.createAgent({ model: gatedHandle })
-    const page = await openTab(`${origin}/agents/${agent}`)
-    const counter = await page.addInitScript(countRenderings)
-    await page.reload()
-    await counter.dispose()
-    await send(page, 'before')
-    const first = await model.nextCall()
-    first.say('An answer from before.')
-    first.finish()
-    await article(page, 'Assistant').getByText('from before').waitFor()
-    await send(page, 'go')
-    const call = await model.nextCall()
-    call.say('# Heading\n\nThe first block.\n\nThe second: ')
-    await article(page, 'Assistant').getByText('The second:').waitFor()
-    await page.evaluate(watchChanges)
-
-    const words = 200
-    for (let index = 0; index < words; index++) {
-      call.say(`w${index} `)
-      // 200 words per second.
-      await setTimeout(5)
-      if (index === words / 2) await page.getByRole('textbox', { name: 'Message' }).fill('typed meanwhile')
-    }
-    await article(page, 'Assistant')
-      .getByText(`w${words - 1}`)
-      .waitFor()
-    const { renderings, changedElsewhere } = (await page.evaluate('window.seen')) as Seen
-    expect(changedElsewhere).toEqual([])
-    expect(renderings).toBeGreaterThan(0)
-    expect(renderings).toBeLessThan(words / 2)
-    expect(await page.getByRole('textbox', { name: 'Message' }).inputValue()).toBe('typed meanwhile')
-    call.finish()
-  })
-
-  test('[CON84] what a person types in an entry stays there while the log scrolls, its buttons work meanwhile, and one that is pressed does not move', async () => {
-    await addTool('far_off')
-    const agent = await talk.createAgent({ model: 'demo/scripted', tools: [{ name: 'far_off' }] })
-    const { page, log, belowView } = await openLongConversation({ server, openTab }, agent, { turns: 100 })
-    const oldest = async (): Promise<string | null> => article(page, 'Assistant').first().textContent()
-    await expect
-      .poll(async () => {
-        await log.evaluate((box) => (box.scrollTop = 0))
-        return oldest()
-      })
-      .toContain('turn 0')
-    const edited = article(page, 'User').first()
-    await edited.getByRole('button', { name: 'Edit message' }).click()
-    const wording = page.getByRole('textbox', { name: 'New wording' })
-    await wording.fill('a new wording')
-
-    await send(page, 'call far_off {"to":"moon"}')
-    const call = article(page, 'Tool call: far_off')
-    await call.getByRole('button', { name: 'Deny' }).waitFor()
-    await expect.poll(belowView).toBeLessThan(2)
-    /** Returns whether buttons can be clicked while the log still scrolls. */
-    const scroll = (to: number): Promise<string> =>
-      log.evaluate(async (box, top) => {
-        const { requestAnimationFrame, getComputedStyle } = globalThis as any
-        box.scrollTop = top
-        for (let frames = 0; frames < 3; frames++) await new Promise((done) => void requestAnimationFrame(done))
-        return getComputedStyle(box.querySelector('article')).pointerEvents
-      }, to)
-    const deny = call.getByRole('button', { name: 'Deny' })
-    await deny.hover()
-    await page.mouse.down()
-    const place = (await deny.boundingBox())!
-    await talk.send(agent, 'from someone else', { whenBusy: 'ENQUEUE' })
-    await article(page, 'User').getByText('from someone else').waitFor()
-    await expect.poll(belowView).toBeGreaterThan(20)
-    // Seen on a busy machine: an eighth of a pixel, which nobody notices. Following the end would move it by a message.
-    expect(await deny.boundingBox()).toEqual({ ...place, y: expect.closeTo(place.y, 0) })
-    await page.mouse.up()
-    await call.getByRole('textbox', { name: 'Reason' }).fill('too far')
-    for (const top of [0, 1_000, 500, 1e6, 0, 1e6]) {
-      expect(await scroll(top)).toBe('auto')
-      expect(await wording.inputValue()).toBe('a new wording')
-      expect(await call.getByRole('textbox', { name: 'Reason' }).inputValue()).toBe('too far')
-    }
-    await call.getByRole('button', { name: 'Deny with reason' }).click()
-    await call.getByText('“too far”').waitFor()
   })
 
   test('[CON95] the keyboard keeps its place: after an edit, a new title, another answer, and in and out of both drawers', async () => {

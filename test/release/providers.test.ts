@@ -4,7 +4,7 @@ import { defineTool } from '../../src/tools/registry.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { secretKey, type FakeProvider } from '../support/fake-providers/fake-model.ts'
 import { talkTo, type Talk } from '../support/talk.ts'
-import { fakes } from './speakers.ts'
+import { fakes } from '../providers/speakers.ts'
 
 const names = Object.keys(fakes) as (keyof typeof fakes)[]
 const started = {} as Record<keyof typeof fakes, FakeProvider>

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
-import type { OpenDatabase } from '../../src/store/open-database.ts'
-import { startTestApp, type TestApp } from '../support/app.ts'
-import { createTestDatabase } from '../support/database.ts'
-import { hookDatabase } from '../support/gated-database.ts'
-import { createGatedModel } from '../support/gated-model.ts'
-import { talkTo } from '../support/talk.ts'
+import type { OpenDatabase } from '../../../src/store/open-database.ts'
+import { startTestApp, type TestApp } from '../../support/app.ts'
+import { createTestDatabase } from '../../support/database.ts'
+import { hookDatabase } from '../../support/gated-database.ts'
+import { createGatedModel } from '../../support/gated-model.ts'
+import { talkTo } from '../../support/talk.ts'
 
 const model = createGatedModel()
 let database: OpenDatabase

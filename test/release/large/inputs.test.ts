@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
-import { startTestApp, type TestApp } from '../support/app.ts'
-import { talkTo } from '../support/talk.ts'
+import { startTestApp, type TestApp } from '../../support/app.ts'
+import { talkTo } from '../../support/talk.ts'
 
 let app: TestApp
 let agentId: string

@@ -6,8 +6,8 @@ import { Kind, parse, print, validate, visit, type DocumentNode, type OperationD
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parse as parseYaml } from 'yaml'
 
-import { schema } from '../src/graphql/schema.ts'
-import { startTestApp, type TestApp } from './support/app.ts'
+import { schema } from '../../src/graphql/schema.ts'
+import { startTestApp, type TestApp } from '../support/app.ts'
 
 /** A fenced block of a page. */
 interface Block {
@@ -16,7 +16,7 @@ interface Block {
   readonly line: number
 }
 
-const root = new URL('../', import.meta.url)
+const root = new URL('../../', import.meta.url)
 const pages = [
   'README.md',
   ...(await readdir(new URL('docs/', root))).filter((name) => name.endsWith('.md')).map((name) => `docs/${name}`),
