@@ -583,7 +583,10 @@ describe.skipIf(!ground)('the console in a browser', () => {
     await talk.settled(await talk.start(agent, 'say one'))
     const page = await openTab(`${origin}/agents/${agent}`)
     const press = async (name: string, ...keys: string[]): Promise<void> => {
-      await page.getByRole('button', { name, exact: true }).focus()
+      const button = page.getByRole('button', { name, exact: true })
+      // Versions cannot be selected while a run is under way, and a disabled button cannot have the focus.
+      await expect.poll(() => button.isEnabled()).toBe(true)
+      await button.focus()
       for (const key of ['Enter', ...keys]) await page.keyboard.press(key)
     }
     const focus = () =>
