@@ -1,6 +1,6 @@
 import { checkSchema, type SchemaProblem } from '../util/json-schema.ts'
 import { withDefaults } from '../util/schema-defaults.ts'
-import { isJsonObject, sameJson, type Json, type JsonObject } from '../util/json.ts'
+import { cutText, isJsonObject, sameJson, type Json, type JsonObject } from '../util/json.ts'
 import { findClientTool, findTool, isAnswered, lastStep, type PromptState, type RunState } from './run-state.ts'
 import { hasRun } from './tool-call.ts'
 import {
@@ -90,7 +90,7 @@ export function faultOfCall(state: RunState, call: CallInQuestion): CallFault | 
     return { message, stopsRun: true }
   }
   if (!isJsonObject(call.arguments))
-    return fault(`The arguments of ${call.name} are not a JSON object. They were: ${call.argumentsText.slice(0, 500)}`)
+    return fault(`The arguments of ${call.name} are not a JSON object. They were: ${cutText(call.argumentsText, 500)}`)
   const problems = checkSchema(parameters, withDefaults(parameters, call.arguments))
   if (problems.length > 0) return fault(`The arguments of ${call.name} don't fit its parameters: ${told(problems)}.`)
   return undefined

@@ -1,5 +1,5 @@
 import { compileSchema } from '../util/json-schema.ts'
-import { storableJson, storableText, type JsonObject } from '../util/json.ts'
+import { cutText, storableJson, storableText, type JsonObject } from '../util/json.ts'
 import type { McpServer } from './mcp-server.ts'
 import type { ListedTool } from './tool-access.ts'
 import { unsetTool } from './tool-input.ts'
@@ -11,7 +11,7 @@ const maxSchema = 256 * 1024
 /** The settings of a tool that its MCP server decides. The tenant sets everything else. */
 export function settingsOfListed({ description, parameters }: ListedTool): Pick<Tool, 'description' | 'parameters'> {
   const text = storableText(description)
-  const cut = text.length > maxDescription ? `${text.slice(0, maxDescription).toWellFormed()} …` : text
+  const cut = text.length > maxDescription ? `${cutText(text, maxDescription)} …` : text
   return { description: cut, parameters: usableSchema(parameters) }
 }
 

@@ -1,3 +1,4 @@
+import { cutText } from '../util/json.ts'
 import type { Agent } from './agent.ts'
 import { approvalPolicy, mayNeedApproval } from './approval.ts'
 import type { BlockSettings } from './block-input.ts'
@@ -37,7 +38,7 @@ export function sleeptimeAgentOf(foreground: Agent, { id, now }: { readonly id: 
     ...foreground,
     id,
     key: null,
-    name: `${foreground.name.slice(0, 180)} (sleeptime)`,
+    name: `${cutText(foreground.name, 180)} (sleeptime)`,
     description: `Works in the background for ${foreground.name}.`,
     instructions,
     modelSettings: { ...foreground.modelSettings, responseSchema: null },

@@ -3,6 +3,7 @@ import { createRequire } from 'node:module'
 import type * as TokenizerPackage from 'gpt-tokenizer/encoding/o200k_base'
 
 import { alongList } from '../util/along-list.ts'
+import { cutText } from '../util/json.ts'
 import { weighMedia, type ModelContent } from './model-content.ts'
 import type { AssistantPart, ModelMessage, ModelRequest, ModelTool } from './model-request.ts'
 
@@ -60,7 +61,7 @@ export function countTokens(text: string, share = 1): number {
 
 /** The beginning of a text, at most `tokens` tokens long. */
 export function cutToTokens(text: string, tokens: number): string {
-  return text.slice(0, lengthWithin(text, tokens)).toWellFormed()
+  return cutText(text, lengthWithin(text, tokens))
 }
 
 /** The end of a text, at most `tokens` tokens long. */

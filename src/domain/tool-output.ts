@@ -1,5 +1,5 @@
 import { alongList } from '../util/along-list.ts'
-import { sameJson, storableJson, storableText, type Json } from '../util/json.ts'
+import { cutText, sameJson, storableJson, storableText, type Json } from '../util/json.ts'
 import { textOf } from './content.ts'
 import type { ModelMessage, ModelToolReturn } from './model-request.ts'
 import type { ToolResult } from './tool-call.ts'
@@ -108,7 +108,7 @@ function cut(given: string, limit: number): { readonly text: string; readonly tr
   const text = storableText(given)
   if (text.length <= limit) return { text, truncated: false }
   return {
-    text: `${text.slice(0, limit).toWellFormed()}\n[cut after ${limit} characters]`,
+    text: `${cutText(text, limit)}\n[cut after ${limit} characters]`,
     truncated: true,
   }
 }

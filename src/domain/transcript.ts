@@ -1,3 +1,4 @@
+import { cutText } from '../util/json.ts'
 import { changedArguments } from './call-notes.ts'
 import type { ContextMessage } from './context.ts'
 import { callsOfMessage } from './message.ts'
@@ -80,9 +81,7 @@ function returnLabel(call: ToolCall): string {
 }
 
 function clamp(text: string, limit: number): string {
-  return text.length <= limit
-    ? text
-    : `${text.slice(0, limit).toWellFormed()}\n[${text.length - limit} characters more]`
+  return text.length <= limit ? text : `${cutText(text, limit)}\n[${text.length - limit} characters more]`
 }
 
 const clampedReturn = 1_000

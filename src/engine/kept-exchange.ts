@@ -2,6 +2,7 @@ import type { Exchange } from '../domain/model-request.ts'
 import type { RunError } from '../domain/run.ts'
 import type { StepKey } from '../store/steps.ts'
 import { putStepExchange } from '../store/step-exchanges.ts'
+import { cutText } from '../util/json.ts'
 import type { EngineContext } from './engine-context.ts'
 
 /** A longer text inside a request, such as an image, is cut, because the conversation has it in full. */
@@ -62,5 +63,5 @@ function written(event: object): string | undefined {
 
 function shortened(_key: string, value: unknown): unknown {
   if (typeof value !== 'string' || value.length <= maxTextCharacters) return value
-  return `${value.slice(0, 200).toWellFormed()}… (${value.length} characters)`
+  return `${cutText(value, 200)}… (${value.length} characters)`
 }

@@ -1,6 +1,6 @@
 import type { ModelPart } from '../domain/model-request.ts'
 import type { RunError, RunErrorType } from '../domain/run.ts'
-import { isJsonObject } from '../util/json.ts'
+import { cutText, isJsonObject } from '../util/json.ts'
 import { MissingPackageError } from '../util/optional-package.ts'
 import { ResponseTooLargeError } from './response-limits.ts'
 
@@ -164,5 +164,5 @@ const keyLike = /\b(?:sk|pk|rk|key|Bearer)[-_ ][\w*.-]{6,}/g
 
 function withoutSecrets(text: string, secret: string | undefined): string {
   const cleaned = secret ? text.replaceAll(secret, '***') : text
-  return cleaned.replaceAll(keyLike, '***').slice(0, 1000).toWellFormed()
+  return cutText(cleaned.replaceAll(keyLike, '***'), 1000)
 }

@@ -3,6 +3,7 @@ import { sql, type Kysely, type RawBuilder, type Transaction } from 'kysely'
 import type { Checkpoint } from '../domain/draft.ts'
 import type { DrivenRun } from '../domain/run-state.ts'
 import { hasEnded } from '../domain/run.ts'
+import { storableJsonText } from '../util/json.ts'
 import {
   addCalls,
   addMessages,
@@ -127,7 +128,7 @@ function changesOf(run: DrivenRun, at: Date) {
     cancel_requested_at = ${run.cancelRequestedAt}, updated_at = ${at}, started_at = ${run.startedAt},
     finished_at = ${run.finishedAt}, steps = ${run.steps}, input_tokens = ${run.usage.inputTokens},
     output_tokens = ${run.usage.outputTokens}, cached_input_tokens = ${run.usage.cachedInputTokens},
-    reasoning_tokens = ${run.usage.reasoningTokens}, cost_usd = ${storedCost(run.usage)}::double precision, follow_ups = ${JSON.stringify(run.followUps)}::jsonb,
+    reasoning_tokens = ${run.usage.reasoningTokens}, cost_usd = ${storedCost(run.usage)}::double precision, follow_ups = ${storableJsonText(run.followUps)}::jsonb,
     approved_tools = ${run.approvedTools}::text[], reading = ${jsonOrNull(run.reading)}::jsonb`
 }
 
@@ -164,6 +165,6 @@ function moveContext({ contextFrom, summaryPosition }: NonNullable<Checkpoint['c
     from run where conversations.id = run.conversation_id`
 }
 
-function jsonOrNull(value: unknown): string | null {
-  return value === null ? null : JSON.stringify(value)
+function jsonOrNull(value: object | null): string | null {
+  return value === null ? null : storableJsonText(value)
 }

@@ -4,6 +4,7 @@ import { HoldpointError } from '../domain/errors.ts'
 import type { LogEntry } from '../domain/run-event.ts'
 import { noUsage, type RunError, type StopReason, type StoredRunStatus, type Usage } from '../domain/run.ts'
 import type { ToolCallStatus } from '../domain/tool-call.ts'
+import { storableJsonText } from '../util/json.ts'
 import { storedCost, toCost } from './usage.ts'
 
 /**
@@ -29,7 +30,7 @@ type Packed =
   | readonly ['k', runId: string]
 
 export function packEntries(entries: readonly LogEntry[]): string {
-  return JSON.stringify(entries.map(pack))
+  return storableJsonText(entries.map(pack))
 }
 
 /**

@@ -3,7 +3,7 @@ import { sql, type Kysely, type Selectable } from 'kysely'
 import type { McpServer } from '../domain/mcp-server.ts'
 import type { ToolOfKind } from '../domain/tool.ts'
 import type { Reach } from '../domain/viewer.ts'
-import { storableText } from '../util/json.ts'
+import { cutText, storableText } from '../util/json.ts'
 import { countRows, readPage, type Page, type PageArguments } from './page.ts'
 import type { Database } from './schema.ts'
 import { ofTenant } from './tenant-scope.ts'
@@ -95,7 +95,7 @@ export async function lockMcpServer(trx: Kysely<Database>, reach: Reach, id: str
 export async function setMcpServerError(db: Kysely<Database>, id: string, error: string | null): Promise<void> {
   await db
     .updateTable('mcp_servers')
-    .set({ last_error: error === null ? null : storableText(error).slice(0, 2_000) })
+    .set({ last_error: error === null ? null : cutText(storableText(error), 2_000) })
     .where('id', '=', id)
     .execute()
 }

@@ -1,5 +1,6 @@
 import { sql, type RawBuilder } from 'kysely'
 
+import { storableJsonText } from '../util/json.ts'
 import { oncePer } from '../util/once-per.ts'
 
 /** The columns of the rows that one statement writes, with their types. */
@@ -10,7 +11,7 @@ export type RecordColumns = Readonly<Record<string, string>>
  * rows.
  */
 export function givenRows(columns: RecordColumns, rows: readonly object[]): RawBuilder<unknown> {
-  return sql`json_to_recordset(${JSON.stringify(rows)}::json) as given(${definitionOf(columns)})`
+  return sql`json_to_recordset(${storableJsonText(rows)}::json) as given(${definitionOf(columns)})`
 }
 
 const definitionOf = oncePer((columns: RecordColumns) =>

@@ -2,7 +2,7 @@ import { describeMedia, shownSize, type ContentPart } from '../domain/content.ts
 import { parseDataUrl } from '../domain/data-url.ts'
 import { fileOfUrl, maxInlineUrl, newFile, referenceTo, type NewFile } from '../domain/file.ts'
 import { mediaTypeOf } from '../domain/media-type.ts'
-import { isJsonObject, storableText, type Json } from '../util/json.ts'
+import { cutText, isJsonObject, storableText, type Json } from '../util/json.ts'
 
 /** A part of a tool's result: text, the URL of an image or document, or its bytes. */
 export type ReturnedPart =
@@ -48,7 +48,7 @@ type UrlPart = Exclude<ReturnedPart, { readonly text: string } | { readonly byte
 
 /** Undefined for a URL that is kept unchanged. */
 function fileOf(part: Exclude<ReturnedPart, { readonly text: string }>): NewFile | undefined {
-  const name = part.name === undefined || part.name === null ? null : storableText(part.name).slice(0, maxName)
+  const name = part.name === undefined || part.name === null ? null : cutText(storableText(part.name), maxName)
   if (!('bytes' in part)) return fileOfUrl(urlOf(part), name)
   return newFile({ bytes: part.bytes, name, mediaType: mediaTypeOf(part.mediaType) })
 }
@@ -88,6 +88,6 @@ function isPart(part: unknown): part is { readonly text: string } | UrlPart {
 function checkUrl(part: UrlPart): void {
   const url = urlOf(part)
   if (parseDataUrl(url) || (/^https?:\/\//i.test(url) && URL.canParse(url) && url.length <= maxInlineUrl)) return
-  const shown = url.length > 100 ? `${url.slice(0, 99)}…` : url
+  const shown = url.length > 100 ? `${cutText(url, 99)}…` : url
   throw new Error(`The tool returned content with a URL that cannot be used: ${JSON.stringify(shown)}`)
 }

@@ -13,6 +13,21 @@ export function storableText(text: string): string {
   return (text.includes('\u0000') ? text.replaceAll('\u0000', '') : text).toWellFormed()
 }
 
+/** The beginning of a text. If it would end with half of a surrogate pair, which cannot be stored, that is replaced. */
+export function cutText(text: string, length: number): string {
+  return text.slice(0, length).toWellFormed()
+}
+
+/**
+ * JSON that Postgres accepts whatever is in its texts. They should be storable already: this is for one that is not,
+ * because a run whose result cannot be stored cannot continue.
+ */
+export function storableJsonText(value: object): string {
+  const text = JSON.stringify(value)
+  if (!/\\u(?:0000|d[89a-f])/.test(text)) return text
+  return JSON.stringify(value, (_key, inner: unknown) => (typeof inner === 'string' ? storableText(inner) : inner))
+}
+
 /** Deeper than any real value, and far below the limit of Postgres. */
 const deepest = 500
 

@@ -165,11 +165,14 @@ test('[ENG6] characters in a model’s arguments that Postgres refuses do not fa
   call.call('echo', '{"text":"a\\u0000b\\ud800c","big":1e999}')
   call.call('echo', `{"text":"deep","nested":${'['.repeat(20_000)}${']'.repeat(20_000)}}`)
   call.call('echo', 'not JSON')
+  // The explanation shows the first 500 characters: the last of them is half of this one.
+  call.call('echo', `${'x'.repeat(499)}👋`)
   call.finish()
   const next = await model.nextCall()
   const returned = next.request.messages.at(-1)!
   expect(returned.role === 'tool' && returned.returns.map(({ output }) => output.slice(0, 20))).toEqual([
     'echo: ab\ufffdc',
+    'The arguments of ech',
     'The arguments of ech',
     'The arguments of ech',
   ])

@@ -27,6 +27,13 @@ const camera = defineTool({
     json: { place: 'here' },
   }),
 })
+const album = defineTool({
+  name: 'album',
+  description: 'Returns too many pictures, with long names.',
+  parameters: { type: 'object' },
+  // The two hundredth character is the first half of the emoji.
+  run: () => ({ content: Array.from({ length: 51 }, () => ({ imageUrl, name: `${'x'.repeat(199)}👋.png` })) }),
+})
 const data = defineTool({
   name: 'data',
   description: 'Returns an object that only looks like content.',
@@ -62,7 +69,7 @@ beforeAll(async () => {
     }))
   })
   const env = Object.assign({}, ...fakes.map((fake) => fake.env), { HOLDPOINT_ALLOW_PRIVATE_NETWORK: '1' })
-  app = await startTestApp({ env, tools: [camera, data] })
+  app = await startTestApp({ env, tools: [camera, album, data] })
   talk = talkTo(app)
 })
 afterAll(async () => {
@@ -108,6 +115,13 @@ test('[RET1] a tool in code returns parts and a structured result', async () => 
     json: { content: [{ text: 'no image' }] },
     content: [{ kind: 'TEXT' }],
   })
+})
+
+test('[RET6] of many parts 50 are kept, and of a long name 200 characters', async () => {
+  const { content, truncated } = await call('album')
+  expect(content).toHaveLength(50)
+  expect(truncated).toBe(true)
+  expect(content[0].file.name).toBe(`${'x'.repeat(199)}\ufffd`)
 })
 
 test('[RET1] a script in the sandbox returns parts, however long they are', async () => {

@@ -2,7 +2,7 @@ import type { Kysely } from 'kysely'
 
 import type { Database } from '../../store/schema.ts'
 import { searchMessages, type SearchedType } from '../../store/search-messages.ts'
-import type { JsonObject } from '../../util/json.ts'
+import { cutText, type JsonObject } from '../../util/json.ts'
 import type { Execution, ToolOutput } from '../execution.ts'
 
 const typesOfRole: Readonly<Record<string, readonly SearchedType[]>> = {
@@ -41,7 +41,7 @@ export async function searchConversation(
   const messages = found.map(({ type, text, createdAt }) => ({
     at: createdAt.toISOString(),
     role: roleOfType[type],
-    text: text.length > maxTextLength ? `${text.slice(0, maxTextLength).toWellFormed()} …` : text,
+    text: text.length > maxTextLength ? `${cutText(text, maxTextLength)} …` : text,
   }))
   return { ok: true, output: JSON.stringify(messages, null, 1) }
 }
