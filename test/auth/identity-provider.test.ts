@@ -87,6 +87,12 @@ describe('tokens that are signed with HOLDPOINT_JWT_SECRET', () => {
     ['has no issuer', { aud: 'us' }, {}, "The token's claim `iss` is missing."],
     ['has another audience', { ...expected, aud: 'them' }, {}, "The token's claim `aud` is not accepted."],
     ['has no subject', { ...expected, sub: undefined }, {}, 'The token has no subject'],
+    [
+      'has a name that is too long',
+      { ...expected, name: 'x'.repeat(201) },
+      {},
+      'must be a text of 1 to 200 characters',
+    ],
     ['has a subject that is not text', { ...expected, sub: 7 }, {}, "The token's claim `sub` must be"],
     ['is signed with another secret', expected, { key: new Uint8Array(32) }, 'The token is not valid.'],
     ['names a tenant that does not exist', { ...expected, tenant: 'nowhere' }, {}, 'There is no tenant "nowhere"'],

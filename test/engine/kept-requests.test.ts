@@ -94,6 +94,19 @@ test('[KEP3] what is older than the limit is deleted; long texts inside a reques
   expect(await stepsOf(recent)).toMatchObject([{ request: { model: 'demo/scripted' } }])
 })
 
+test('[KEP3] of an answer, four million characters are kept, and how many events are missing', async () => {
+  const { openai } = started
+  const run = await talk.start(await talk.createAgent({ model: openai.handle, keepRequests: true }), 'go on')
+  const call = await openai.nextCall()
+  // With the numbering of each event, four of them exceed the limit.
+  for (let piece = 0; piece < 5; piece += 1) call.say('x'.repeat(1_000_000))
+  call.finish()
+  await talk.settled(run)
+  const [{ response }] = await stepsOf(run)
+  expect(JSON.stringify(response).length).toBeLessThan(4_000_100)
+  expect(response.at(-1).omittedEvents).toBeGreaterThan(1)
+})
+
 test('[KEP4] HOLDPOINT_KEEP_REQUESTS=0 keeps nothing', async () => {
   const other = await startTestApp({ env: { HOLDPOINT_KEEP_REQUESTS: '0' } })
   try {

@@ -4,6 +4,7 @@ import type { ModelRequest } from '../../src/domain/model-request.ts'
 import { defineTool } from '../../src/tools/registry.ts'
 import { deferred } from '../../src/util/deferred.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
+import { addTurns } from '../support/many-turns.ts'
 import { talkTo, type Talk } from '../support/talk.ts'
 import { createTalkingModel, type Reply } from '../support/talking-model.ts'
 
@@ -302,6 +303,30 @@ test('[SLP7] all conversations of the agent are read, each from where the last r
   const next = materialOf(models.requests.findLast(isBackground))
   expect(next).not.toContain('in the main one')
   expect(next).toContain('> again')
+})
+
+test('[SLP13] one run reads 20 conversations, the longest unread first, and 500 messages of each', async () => {
+  const agent = await createAgent({ includeBaseTools: false })
+  await createGroup(agent)
+  const { createConversation } = await app.data(
+    'mutation ($agent: ID!) { createConversation(input: { agentId: $agent, title: "Long" }) { conversation { id } } }',
+    { agent },
+  )
+  await addTurns(app.database.pool, createConversation.conversation.id.slice('conv_'.length), 251)
+  for (let index = 0; index < 20; index += 1) {
+    const { createConversation: made } = await app.data(
+      'mutation ($input: CreateConversationInput!) { createConversation(input: $input) { conversation { id } } }',
+      { input: { agentId: agent, title: `number ${index}` } },
+    )
+    await addTurns(app.database.pool, made.conversation.id.slice('conv_'.length), 1)
+  }
+  const titlesOf = (material: string) => [...material.matchAll(/titled "(.*)":/g)].map(([, title]) => title)
+  await settledChildren(await say(agent, 'hello'))
+  const first = materialOf(models.requests.findLast(isBackground))
+  expect(first).toContain('titled "Long":\n\n[2 earlier messages are left out]')
+  expect(titlesOf(first)).toEqual(['Long', ...Array.from({ length: 19 }, (_, index) => `number ${index}`)])
+  await settledChildren(await say(agent, 'hello again'))
+  expect(titlesOf(materialOf(models.requests.findLast(isBackground)))).toEqual(['number 19'])
 })
 
 test('[SLP8] tools that may wait are refused for sleeptime agents, when the group is created and later', async () => {

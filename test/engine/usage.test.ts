@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
+import { sumOfTokens } from '../../src/domain/run.ts'
 import { defineTool } from '../../src/tools/registry.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { talkTo, type Talk } from '../support/talk.ts'
@@ -32,6 +33,13 @@ const cancel = (id: string) =>
 const retry = (id: string) => app.data('mutation ($id: ID!) { retryRun(input: { runId: $id }) { __typename } }', { id })
 
 const measured = { timeToFirstTokenMs: expect.any(Number), modelMs: expect.any(Number) }
+
+test('[PRV28] a sum of tokens stops at the largest integer of the API, and what is not a count is 0', () => {
+  expect(sumOfTokens(2 ** 30, 2 ** 30 - 1)).toBe(2 ** 31 - 1)
+  expect(sumOfTokens(2 ** 31 - 1, 1)).toBe(2 ** 31 - 1)
+  expect(sumOfTokens(Infinity, Number.NaN)).toBe(2 ** 31 - 1)
+  expect(sumOfTokens(-5, 2.9)).toBe(2)
+})
 
 test('[PRV42] a cancelled request is counted, with what it used and how long it took', async () => {
   const run = await talk.start(await talk.createAgent(), 'tell me a story')

@@ -132,6 +132,17 @@ test('[PRV47] Azure is called at the address of the deployment, with its key and
   expect(itemsOf(await parts)).toMatchObject([{ type: 'text', text: 'hi' }])
 })
 
+test('[PRV23] of the models that an endpoint lists, a thousand are shown', async () => {
+  const names = Array.from({ length: 1_001 }, (_, index) => ({ id: `model-${index}` }))
+  const listing = await startFakeServer(
+    () => undefined,
+    () => ({ object: 'list', data: names }),
+  )
+  const provider = createProvider({ ...endpoint, name: 'office', adapter: 'openai-chat', baseUrl: listing.url })
+  expect(await provider.listModels!(signal)).toHaveLength(1_000)
+  await listing.stop()
+})
+
 test('[PRV48] an endpoint gets at most that many requests at a time, and the others wait or are cancelled', async () => {
   const provider = createProvider({
     ...endpoint,

@@ -181,6 +181,9 @@ test('[PRV20] a tool is strict if its schema is closed, and its schema is never 
   const claude = anthropic.requestBody(withSettings('anthropic/claude-sonnet-5', {}, { tools }))['tools'] as any[]
   expect(claude.map((tool) => tool.strict)).toEqual([undefined, true])
   expect(claude[1].input_schema).toEqual(schema)
+  const many = Array.from({ length: 21 }, (_, index) => ({ ...closed, name: `closed_${index}` }))
+  const body = anthropic.requestBody(withSettings('anthropic/claude-sonnet-5', {}, { tools: many }))
+  expect((body['tools'] as any[]).map(({ strict: isStrict }) => isStrict)).toEqual([...Array(20).fill(true), undefined])
 })
 
 test('[PRV21] images are passed on by address or as bytes; the server does not fetch them', () => {

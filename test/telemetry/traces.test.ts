@@ -6,6 +6,8 @@ import { promisify } from 'node:util'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest'
 
 import type { OpenDatabase } from '../../src/store/open-database.ts'
+import { Metrics } from '../../src/telemetry/metrics.ts'
+import { OtlpExporter } from '../../src/telemetry/otlp.ts'
 import { defineTool, type ToolContext } from '../../src/tools/registry.ts'
 import { formatTraceparent, parseTraceparent } from '../../src/util/trace-context.ts'
 import { startTestApp, type TestApp, type TestAppOptions } from '../support/app.ts'
@@ -218,6 +220,28 @@ test('[TRC4] a receiver that refuses delays nobody and loses nothing, and the lo
   expect(captured.with('traces and metrics could not be sent')).toHaveLength(1)
   expect(receiver.headers[0]).toMatchObject({ 'api-key': 'a b', x: 'y' })
   expect(JSON.stringify(captured.lines)).not.toContain('a b')
+})
+
+test('[TRC10] while a receiver refuses, the newest 8,192 spans wait', async () => {
+  receiver.status = 503
+  const { log } = captureLog()
+  const exporter = new OtlpExporter({ endpoint: receiver.url, headers: {}, resource: {}, metrics: new Metrics(), log })
+  const at = new Date()
+  for (let index = 0; index < 8_292; index += 1)
+    exporter.emit({
+      ...{
+        traceId: '1'.repeat(32),
+        spanId: String(index).padStart(16, '0'),
+        parentSpanId: null,
+        name: `span ${index}`,
+      },
+      ...{ kind: 'INTERNAL', start: at, end: at, attributes: {}, error: null },
+    })
+  await expect.poll(() => receiver.headers.length).toBe(1)
+  receiver.status = 200
+  await exporter.stop()
+  expect(receiver.spans).toHaveLength(8_192)
+  expect(receiver.spans[0]).toMatchObject({ name: 'span 100' })
 })
 
 test('[TRC5] the metrics of /metrics are sent by OTLP too', async () => {

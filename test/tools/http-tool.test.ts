@@ -114,7 +114,7 @@ describe('an HTTP tool', () => {
     expect((await call('/')).call.result).toMatchObject({ status: 'ERROR', output: expect.stringMatching(/./) })
   })
 
-  test('[HTL3] that answers more than its limit is cut, and more than 10 MB is refused', async () => {
+  test('[HTL3] whose answer exceeds its limit is cut, and an answer of more than 10 MB is refused', async () => {
     handler = (_received, response) => void response.end('x'.repeat(5_000))
     expect((await call('/', { returnCharLimit: 100 })).call.result).toMatchObject({
       truncated: true,
@@ -122,6 +122,20 @@ describe('an HTTP tool', () => {
     })
     handler = (_received, response) => void response.end(Buffer.alloc(11 * 1024 ** 2, 'x'))
     expect((await call('/')).call.result.output).toBe("The tool's server answered with more than 10 MB.")
+  })
+
+  test('[HTL3] whose arguments are larger than 1 MB is not called', async () => {
+    const network = createNetworkGuard({ allowPrivate: true })
+    const tool = { url: `${origin}/`, headers: {} } as ToolOfKind<'HTTP'>
+    const { signal } = new AbortController()
+    const calling = (text: string) =>
+      callHttpTool(network, tool, { args: { text }, secret: 's', context: someContext, signal })
+    handler = (_received, response) => void response.end('done')
+    const most = 'x'.repeat(1024 ** 2 - '{"text":""}'.length)
+    expect(await calling(most)).toMatchObject({ ok: true, output: 'done' })
+    await expect(calling(`${most}x`)).rejects.toThrow('The arguments are larger than 1 MB, the most that can be sent.')
+    expect(received).toHaveLength(1)
+    network.close()
   })
 
   test('[HTL4] follows redirects, but sends its secrets only to its own origin', async () => {

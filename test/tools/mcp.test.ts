@@ -202,6 +202,25 @@ test('[MCP8] a schema that is too deep or too large, and a long description, are
   expect(third.description).toMatch(/^(👋){5000} …$/u)
 })
 
+test('[MCP16] of a list that does not end 20 pages are read, and an answer of more than 20 MB is an error return', async () => {
+  const endless = await startMcpServer((mcp) => {
+    mcp.registerTool('page_1', {}, () => ({ content: [{ type: 'text', text: 'x'.repeat(21 * 1024 ** 2) }] }))
+    mcp.server.setRequestHandler(ListToolsRequestSchema, ({ params }) => {
+      const page = Number(params?.cursor ?? 1)
+      const tools = [{ name: `page_${page}`, inputSchema: { type: 'object' as const } }]
+      return { tools, nextCursor: String(page + 1) }
+    })
+  })
+  const { data } = await add({ name: 'Endless', url: endless.url })
+  const names = data.addMcpServer.server.tools.map(({ name }: { name: string }) => name)
+  expect(names).toHaveLength(20)
+  expect((await call('page_1', {})).result).toMatchObject({
+    status: 'ERROR',
+    output: expect.stringContaining('more than 20 MB'),
+  })
+  await endless.stop()
+})
+
 const address = (url: string) => ({ url, headers: {} })
 const slowCall = {
   name: 'slow',

@@ -258,6 +258,14 @@ describe('conversation_search', () => {
     expect(await search({ start_date: 'last week' })).toEqual([expect.stringMatching(/^start_date takes a day/)])
   })
 
+  test('[SEA5] of a long message the first 2,000 characters are shown', async () => {
+    const runId = await talk.start(agent, `labyrinth ${'x'.repeat(3_000)}`)
+    await ground.answer('Indeed.')
+    await talk.settled(runId)
+    const [text] = await search({ query: 'labyrinth' })
+    expect(text).toBe(`labyrinth ${'x'.repeat(1_990)} …`)
+  })
+
   test('[SEA80] finds a message by the name of its file, whole or by a word', async () => {
     const { agent: shown } = await ground.app.data('query ($id: ID!) { agent(id: $id) { mainConversation { id } } }', {
       id: agent,

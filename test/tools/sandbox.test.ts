@@ -1,3 +1,5 @@
+import type { Worker } from 'node:worker_threads'
+
 import { afterAll, describe, expect, test } from 'vitest'
 
 import { Sandbox } from '../../src/tools/sandbox/sandbox.ts'
@@ -109,6 +111,25 @@ test('[JST8] a tenant that keeps all its threads busy does not delay other tenan
   await busy
 })
 
+test('[JST12] of the threads that are no longer needed, two are kept', async () => {
+  const alive = new Set<Worker>()
+  const started = (worker: Worker): void => {
+    alive.add(worker)
+    worker.once('exit', () => alive.delete(worker))
+  }
+  process.on('worker', started)
+  const own = new Sandbox()
+  try {
+    const job = { source: 'export default () => 1', argumentsText: '{}', limitMs: 60_000, charLimit: 100 }
+    const { signal } = new AbortController()
+    await Promise.all(Array.from({ length: 4 }, () => own.run(job, { tenantId: 'one', signal })))
+    await expect.poll(() => alive.size).toBe(2)
+  } finally {
+    process.off('worker', started)
+    await own.close()
+  }
+})
+
 test('[JST9] source that cannot be called is reported with the place of the fault', async () => {
   const load = (source: string) =>
     sandbox.run(
@@ -138,13 +159,19 @@ test('[JST80] work is limited by interrupts, which do not depend on how busy the
   expect(await load(Infinity, 200)).toMatchObject({ late: true, output: 'It did not finish in time.' })
 })
 
-test('[JST10] when the sandbox closes, running and waiting scripts end with an error that says so', async () => {
-  const closing = new Sandbox()
+test('[JST10] [JST12] when the sandbox closes, running and waiting scripts end with an error that says so', async () => {
   const job = { source: 'export default () => { for (;;); }', argumentsText: '{}', limitMs: 60_000, charLimit: 100 }
   const { signal } = new AbortController()
-  const results = Promise.allSettled(Array.from({ length: 6 }, () => closing.run(job, { tenantId: 'one', signal })))
-  await closing.close()
-  const reasons = (await results).map((result) => result.status === 'rejected' && String(result.reason))
-  expect(reasons.filter((reason) => reason === 'Error: The sandbox broke down.')).toHaveLength(4)
-  expect(reasons.filter((reason) => reason === 'Error: The server is stopping.')).toHaveLength(2)
+  const reasonsOf = async (tenants: readonly string[]): Promise<unknown[]> => {
+    const closing = new Sandbox()
+    const results = Promise.allSettled(tenants.map((tenantId) => closing.run(job, { tenantId, signal })))
+    await closing.close()
+    return (await results).map((result) => result.status === 'rejected' && String(result.reason))
+  }
+  const running = 'Error: The sandbox broke down.'
+  const waiting = 'Error: The server is stopping.'
+  // A tenant has at most four threads, and all tenants together have at most eight.
+  expect(await reasonsOf(Array(6).fill('one'))).toEqual([...Array(4).fill(running), ...Array(2).fill(waiting)])
+  const three = ['one', 'two', 'three'].flatMap((tenant) => Array<string>(4).fill(tenant))
+  expect(await reasonsOf(three)).toEqual([...Array(8).fill(running), ...Array(4).fill(waiting)])
 })

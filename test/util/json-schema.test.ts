@@ -55,6 +55,7 @@ describe('a JSON Schema', () => {
     expect(checkSchema(schema, { count: 1 })).toEqual([])
     expect(checkSchema({ type: 'string', format: 'email', unknownKeyword: 1 }, 'anything')).toEqual([])
     expect(checkSchema(false, 1)).toHaveLength(1)
+    expect(checkSchema({ items: { type: 'string' } }, Array(12).fill(1))).toHaveLength(10)
   })
 
   it('[JSN3] is read as draft 2020-12, or as draft 7 if it says so', () => {
