@@ -1,6 +1,6 @@
 import type { ModelPart } from '../domain/model-request.ts'
 import type { RunError, RunErrorType } from '../domain/run.ts'
-import { cutText, isJsonObject } from '../util/json.ts'
+import { cutText, isJsonObject, storableText } from '../util/json.ts'
 import { MissingPackageError } from '../util/optional-package.ts'
 import { ResponseTooLargeError } from './response-limits.ts'
 
@@ -164,5 +164,5 @@ const keyLike = /\b(?:sk|pk|rk|key|Bearer)[-_ ][\w*.-]{6,}/g
 
 function withoutSecrets(text: string, secret: string | undefined): string {
   const cleaned = secret ? text.replaceAll(secret, '***') : text
-  return cutText(cleaned.replaceAll(keyLike, '***'), 1000)
+  return cutText(storableText(cleaned.replaceAll(keyLike, '***')), 1000)
 }

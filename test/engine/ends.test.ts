@@ -180,6 +180,15 @@ test('[ENG6] characters in a model’s arguments that Postgres refuses do not fa
   expect(await talk.settled(run)).toMatchObject({ status: 'COMPLETED', attempts: 1 })
 })
 
+test('[ENG6] nor do such characters in the error of a provider', async () => {
+  const run = await talk.start(await talk.createAgent(), 'go')
+  ;(await model.nextCall()).fail({ message: 'It said \u0000 and \ud83d.', detail: '\u0000', retryable: false })
+  expect(await talk.settled(run)).toMatchObject({
+    ...{ status: 'FAILED', attempts: 1 },
+    error: { type: 'LLM_ERROR', message: 'It said  and \ufffd.' },
+  })
+})
+
 test('[ENG32] returns that a provider refused are withheld from then on, and sent again by a retry', async () => {
   const agent = await talk.createAgent({ tools: ['echo'] })
   const run = await talk.start(agent, 'go')
