@@ -166,7 +166,7 @@ test('[CMP6] if a provider says "too long", the context is compacted and the mod
   expect(log.filter((line) => line === 'StepRestarted')).toHaveLength(2)
 
   // Enough turns for many more compactions.
-  for (let turn = 0; turn < 12; turn += 1) await say(agent, `turn ${turn}`)
+  for (let turn = 0; turn < 20; turn += 1) await say(agent, `turn ${turn}`)
   answers = (request) => (isSummary(request) ? { text: 'x' } : { failure: { type: 'LLM_CONTEXT_WINDOW' } })
   models.requests.length = 0
   const failed = await say(agent, 'and now?')
