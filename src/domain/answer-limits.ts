@@ -11,8 +11,10 @@ export const answerLimits = {
   calls: 1_000,
   /** Texts, pieces of reasoning and calls together. */
   items: 5_000,
-  /** A call's name, and its id. */
-  nameCharacters: 1_000,
+  /** The name of a call. It is indexed, and Postgres indexes at most 2,704 bytes: three for each of these, and more. */
+  nameCharacters: 500,
+  /** The id that the provider gives to a call. */
+  idCharacters: 1_000,
   /** Consecutive chunks without content. Some servers send one for each token of hidden reasoning. */
   emptyChunks: 50_000,
   minutes: 360,
@@ -64,8 +66,10 @@ export class AnswerMeter {
       case 'call':
         this.#calls += 1
         if (this.#calls > answerLimits.calls) return `it has more than ${shown('calls')} tool calls`
-        return Math.max(part.name.length, part.callId.length) > answerLimits.nameCharacters
-          ? `it has a tool call whose name or id has more than ${shown('nameCharacters')} characters`
+        if (part.name.length > answerLimits.nameCharacters)
+          return `it has a tool call whose name has more than ${shown('nameCharacters')} characters`
+        return part.callId.length > answerLimits.idCharacters
+          ? `it has a tool call whose id has more than ${shown('idCharacters')} characters`
           : undefined
       case 'done':
         if (part.provider) this.#providerData += JSON.stringify(part.provider.data).length

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
+import { answerLimits } from '../../src/domain/answer-limits.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { talkTo, type Talk } from '../support/talk.ts'
 import { createGatedModel } from '../support/gated-model.ts'
@@ -186,6 +187,23 @@ test('[ENG6] nor do such characters in the error of a provider', async () => {
   expect(await talk.settled(run)).toMatchObject({
     ...{ status: 'FAILED', attempts: 1 },
     error: { type: 'LLM_ERROR', message: 'It said  and \ufffd.' },
+  })
+})
+
+test('[ENG64] the longest name and id that a call may have are stored, in any script', async () => {
+  const run = await talk.start(await talk.createAgent(), 'go')
+  // Characters of three bytes that Postgres cannot compress.
+  const letters = (count: number) =>
+    Array.from({ length: count }, (_, index) => String.fromCodePoint(0x4e00 + ((index * 7_919 + index ** 3) % 20_000)))
+  const name = letters(answerLimits.nameCharacters).join('')
+  const call = await model.nextCall()
+  call.call(name, {}, { callId: letters(answerLimits.idCharacters).join('') })
+  call.finish()
+  ;(await model.nextCall()).finish()
+  expect(await talk.settled(run)).toMatchObject({
+    status: 'COMPLETED',
+    attempts: 1,
+    steps: [{ toolCalls: [{ name }] }, {}],
   })
 })
 

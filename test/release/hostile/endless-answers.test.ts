@@ -110,7 +110,8 @@ describe.each(Object.entries(fakes))('limits on an answer of %s', (name, start) 
   test('[PRV35] arguments and names that are too long are stopped', async () => {
     const long = JSON.stringify({ text: 'x'.repeat(answerLimits.argumentCharacters) })
     expect(await answer((call) => call.call('echo', long))).toMatchObject(tooLarge(/characters of tool arguments/))
-    expect(await answer((call) => call.call('e'.repeat(2_000), '{}'))).toMatchObject(tooLarge(/name or id/))
+    const name = 'e'.repeat(answerLimits.nameCharacters + 1)
+    expect(await answer((call) => call.call(name, '{}'))).toMatchObject(tooLarge(/name has more than 500 characters/))
   })
 
   test('[PRV36] a line that does not end is cut off', async () => {
