@@ -1,5 +1,6 @@
 import type { ModelPart } from '../domain/model-request.ts'
 import type { TokenCounts } from '../domain/run.ts'
+import { storableJson, type Json } from '../util/json.ts'
 import { failureOf, UnfitPieceError, unusable } from './errors.ts'
 
 /**
@@ -30,17 +31,30 @@ export async function* guardStream(
 type ItemKind = 'text' | 'reasoning' | 'call'
 
 /**
- * An item keeps its kind from its first piece to its last, arguments belong to a call that has begun, and text is a
- * string.
+ * An item keeps its kind from its first piece to its last, arguments belong to a call that has begun, text is a string,
+ * and what the provider wants back can be stored.
  */
 function checkItem(part: ModelPart, kinds: Map<string, ItemKind>): void {
-  if (!('item' in part) || part.type === 'done') return
+  if (!('item' in part)) return
+  if (part.type === 'done') {
+    if (part.provider && !isStorable(part.provider.data)) throw new UnfitPieceError()
+    return
+  }
   const texts: unknown[] = part.type === 'call' ? [part.name, part.callId] : [part.text]
   if (!texts.every((text) => typeof text === 'string')) throw new UnfitPieceError()
   const known = kinds.get(part.item)
   const fits = part.type === 'arguments' ? known === 'call' : known === undefined || known === part.type
   if (!fits || (part.type === 'call' && known)) throw new UnfitPieceError()
   if (part.type !== 'arguments') kinds.set(part.item, part.type)
+}
+
+function isStorable(data: Json): boolean {
+  try {
+    return storableJson(data) !== undefined
+  } catch {
+    // It is nested too deeply.
+    return false
+  }
 }
 
 /** Far above every context window, and far below the database's largest integer. */

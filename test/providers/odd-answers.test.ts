@@ -228,3 +228,14 @@ test('[PRV30] "too long" is recognised inside a stream, and an account without c
     { error: { type: 'LLM_RATE_LIMIT', retryable: false } },
   ])
 })
+
+test('[PRV49] what a provider wants back is refused if it is nested too deeply to be stored', async () => {
+  let deep: unknown = 1
+  for (let level = 0; level < 3_000; level += 1) deep = [deep]
+  const item = { type: 'reasoning', id: 'r', summary: [{ text: deep }], encrypted_content: 'x' }
+  const events = [{ type: 'response.output_item.done', output_index: 0, item }, ...hi.openai()]
+  expect((await answer('openai', sendAll(events))).at(-1)).toMatchObject({
+    type: 'failure',
+    stopReason: 'INVALID_LLM_RESPONSE',
+  })
+})
