@@ -201,7 +201,11 @@ export class Toolbox implements ToolAccess {
     const value = await run(args, { ...context, idempotencyKey, traceparent, signal })
     if (typeof value === 'string') return { ok: true, output: value }
     const content = contentOfValue(value)
-    return content ? { ok: true, output: '', ...content } : { ok: true, output: JSON.stringify(value ?? null) }
+    if (content) return { ok: true, output: '', ...content }
+    // Undefined for a function and a symbol.
+    const output = JSON.stringify(value ?? null) as string | undefined
+    if (output === undefined) throw new Error(`The tool returned a ${typeof value}, which is not JSON.`)
+    return { ok: true, output }
   }
 
   async #runJavaScript(tool: ToolOfKind<'JAVASCRIPT'>, args: JsonObject, signal: AbortSignal): Promise<ToolOutput> {

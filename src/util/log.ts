@@ -1,5 +1,6 @@
 import { pino, type DestinationStream, type Logger } from 'pino'
 
+import { errorMessage } from './error-message.ts'
 import { currentLogIds } from './log-context.ts'
 import { createPrettyStream } from './pretty-log.ts'
 
@@ -12,7 +13,17 @@ export type LogLevel = (typeof logLevels)[number]
  * Writes to stderr: readable lines in a terminal, JSON lines anywhere else. Stdout carries only the output of commands.
  */
 export function createLog(level: LogLevel, destination: DestinationStream = standardError()): Log {
-  return pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime, mixin: currentLogIds }, destination)
+  const options = { base: null, timestamp: pino.stdTimeFunctions.isoTime, mixin: currentLogIds }
+  return pino({ level, ...options, serializers: { err: shownError } }, destination)
+}
+
+/** Whoever throws something that cannot be read must not make the log throw too. */
+function shownError(error: Error): object {
+  try {
+    return pino.stdSerializers.err(error)
+  } catch {
+    return { message: errorMessage(error) }
+  }
 }
 
 function standardError(): DestinationStream {

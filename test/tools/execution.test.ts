@@ -29,6 +29,25 @@ const gated = (name: string, parallel: boolean) =>
     },
   })
 
+/** What a tool may return or throw by mistake, and what its result says. */
+const mistakes: Readonly<Record<string, { readonly run: () => unknown; readonly says: RegExp }>> = {
+  returns_a_function: { run: () => () => 1, says: /^The tool returned a function, which is not JSON\.$/ },
+  returns_a_symbol: { run: () => Symbol('x'), says: /^The tool returned a symbol, which is not JSON\.$/ },
+  returns_a_bigint: { run: () => 5n, says: /BigInt/ },
+  throws_null: { run: () => Promise.reject(null as unknown), says: /^null$/ },
+  throws_what_cannot_be_read: {
+    run: () => Promise.reject(unreadable()),
+    says: /^Something was thrown that has no text\.$/,
+  },
+}
+
+function unreadable(): Error {
+  const get = (): never => {
+    throw new Error('It cannot be read.')
+  }
+  return Object.defineProperties(new Error('x'), { message: { get }, stack: { get } })
+}
+
 let ground: Ground
 let talk: Talk
 let lastContext: ToolContext | undefined
@@ -38,6 +57,9 @@ beforeAll(async () => {
     tools: [
       gated('together', true),
       gated('alone', false),
+      ...Object.entries(mistakes).map(([name, { run }]) =>
+        defineTool({ name, description: '', parameters: { type: 'object' }, run: run as () => string }),
+      ),
       defineTool({
         name: 'greeter',
         description: '',
@@ -175,6 +197,12 @@ describe('execution', () => {
       extensions: { code: 'BAD_USER_INPUT', field: 'input.implementation.javascript.source' },
     })
     expect((await tool('export const x = 1')).errors![0]!.message).toMatch(/no default export that is a function/)
+  })
+
+  test.each(Object.entries(mistakes))('[EXE6] the result of a tool that %s is an error', async (name, { says }) => {
+    const { run, call } = await callOne(name, {})
+    expect(run.attempts).toBe(1)
+    expect(call.result).toMatchObject({ status: 'ERROR', output: expect.stringMatching(says) })
   })
 
   test('[EXE5] a JavaScript tool is killed when its run is cancelled', async () => {
