@@ -46,7 +46,7 @@ export async function startVersion(
     const earlier = keyed && (await findEarlierRun(trx, keyed, now))
     if (earlier) return { outcome: 'accepted', runId: earlier, isNew: false }
     const original = found(...subject, await findRunContents(trx, viewer, runId))
-    if (original.kind !== 'TURN' || original.request.messages.length === 0) {
+    if (original.kind !== 'TURN') {
       throw badUserInput(field, "The run has no input of its own. Expected a run that answers a client's messages.")
     }
     const refusal = await refusalWhileHeld(trx, locked.activeRunId)

@@ -228,10 +228,16 @@ test('[BRA5] a summary belongs to the branches that contain it, and a failed run
   const edited = await edit(question.id, 'one again')
   const compacted = await app.data(
     `mutation ($input: CompactConversationInput!) { compactConversation(input: $input) { __typename
-      ... on CompactConversationSuccess { run { status } } } }`,
+      ... on CompactConversationSuccess { run { id status } } } }`,
     { input: { conversationId: id, waitMs } },
   )
-  expect(compacted.compactConversation.run.status).toBe('COMPLETED')
+  const { run: compaction } = compacted.compactConversation
+  expect(compaction.status).toBe('COMPLETED')
+  const { errors } = await app.request(
+    'mutation ($input: RegenerateInput!) { regenerate(input: $input) { __typename } }',
+    { input: { runId: compaction.id } },
+  )
+  expect(errors).toMatchObject([{ extensions: { code: 'BAD_USER_INPUT', field: 'input.runId' } }])
   await send(id, 'three')
   const summarised = await show(id)
   expect(summarised.context.messages[0].text).toBe('summary of it')
