@@ -29,12 +29,14 @@ function imageTokens(bytes: Buffer): number {
 /** Models read a page both as text and as an image. */
 const tokensPerPage = 2_000
 const bytesPerPage = 50_000
+/** More than any model reads. What a file says of itself may be nonsense, and must fit the integers of the API. */
+const maxPages = 10_000
 
 /** A PDF states its number of pages, unless that part of it is compressed. */
 function pagesOf(bytes: Buffer): number {
   const text = bytes.toString('latin1')
   const pages = text.match(/\/Type\s{0,9}\/Page(?![A-Za-z])/g)?.length ?? 0
-  return pages > 0 ? pages : Math.ceil(bytes.length / bytesPerPage)
+  return Math.min(maxPages, pages > 0 ? pages : Math.ceil(bytes.length / bytesPerPage))
 }
 
 /** Content of other types is replaced by a short description. */
