@@ -9,6 +9,7 @@ import { ErrorCode, McpError, type CallToolResult } from '@modelcontextprotocol/
 import type { ConfiguredMcpServer } from '../domain/mcp-server.ts'
 import type { ListedTool } from '../domain/tool-access.ts'
 import { textOf } from '../domain/content.ts'
+import { errorMessage } from '../util/error-message.ts'
 import { isJsonObject, type JsonObject } from '../util/json.ts'
 import type { CallContext } from './call-context.ts'
 import type { ToolOutput } from './execution.ts'
@@ -114,7 +115,7 @@ export class McpClient {
           yield chunk
         }
       } catch (error) {
-        if (!resumable) call?.fail(new ConnectionLostError(messageOf(error)))
+        if (!resumable) call?.fail(new ConnectionLostError(errorMessage(error)))
         throw error
       }
       const ended = () => call?.fail(new ConnectionLostError('The server closed the stream without an answer.'))
@@ -180,10 +181,6 @@ export class McpClient {
     }
     await this.#client.close().catch(() => undefined)
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }
 
 function isTransportError(error: Error): boolean {

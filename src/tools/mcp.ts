@@ -1,5 +1,6 @@
 import type { ListedTool } from '../domain/tool-access.ts'
 import { abortable } from '../util/abort.ts'
+import { errorMessage } from '../util/error-message.ts'
 import type { ToolOutput } from './execution.ts'
 import type { McpAddress, McpAnswer, McpCall, McpClient } from './mcp-client.ts'
 import type { McpTokens } from './mcp-tokens.ts'
@@ -8,7 +9,7 @@ import type { GuardedNetwork } from './network-guard.ts'
 /** The server cannot be reached, or does not speak the protocol. */
 export class McpUnreachableError extends Error {
   constructor(cause: unknown) {
-    super(cause instanceof Error ? cause.message : String(cause), { cause })
+    super(errorMessage(cause), { cause })
     this.name = 'McpUnreachableError'
   }
 }

@@ -83,7 +83,7 @@ function evaluate(schema: Json, value: Json): { problems: SchemaProblem[]; failu
   try {
     return { problems: result.validate(value) }
   } catch (error) {
-    return { problems: [], failure: error instanceof Error ? error.message : String(error) }
+    return { problems: [], failure: errorMessage(error) }
   }
 }
 

@@ -1,7 +1,8 @@
 import axe from 'axe-core'
-import type { BrowserContext, Page } from 'playwright-core'
+import type { BrowserContext, Locator, Page } from 'playwright-core'
 import { expect } from 'vitest'
 
+import type { TestApp } from '../support/app.ts'
 import { ensureConsole } from '../support/built-console.ts'
 import { openBrowser, type TestBrowser } from '../support/browser.ts'
 import { makeTemporaryFolder } from '../support/temporary-folder.ts'
@@ -101,6 +102,25 @@ async function leave(tab: Page): Promise<void> {
 /** Goes to another page of the console as a link does, without loading its scripts again. */
 export async function visit(page: Page, path: string): Promise<void> {
   await page.evaluate(`history.pushState(null, '', ${JSON.stringify(path)})`)
+}
+
+/** An entry of the conversation that a page shows. */
+export function article(page: Page, name: string): Locator {
+  return page.getByRole('log', { name: 'Conversation' }).getByRole('article', { name })
+}
+
+export async function send(page: Page, text: string): Promise<void> {
+  await page.getByRole('textbox', { name: 'Message' }).fill(text)
+  await page.getByRole('button', { name: 'Send', exact: true }).click()
+}
+
+/** A tool that says what it was given. It takes `to`. */
+export async function addTool(server: TestApp, name: string, requiresApproval = true): Promise<void> {
+  const source = 'export default (args) => `did ${JSON.stringify(args)}`'
+  const parameters = { type: 'object', properties: { to: { type: 'string' } }, required: ['to'] }
+  await server.data('mutation ($input: UpsertToolInput!) { upsertTool(input: $input) { tool { id } } }', {
+    input: { name, requiresApproval, parameters, implementation: { javascript: { source } } },
+  })
 }
 
 /** Rules whose outcome depends on the theme and the width. The others are looked at once. */

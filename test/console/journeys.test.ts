@@ -1,12 +1,11 @@
 import { readFile } from 'node:fs/promises'
 
-import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { createGatedModel, gatedHandle, type GatedModel } from '../support/gated-model.ts'
 import { talkTo, type Talk } from '../support/talk.ts'
-import { faultsInBothLooks, openGround, visit, type Ground } from './ground.ts'
+import { addTool, article, faultsInBothLooks, openGround, send, visit, type Ground } from './ground.ts'
 import { changesOf, replay } from './replay.ts'
 
 const ground = await openGround()
@@ -37,22 +36,6 @@ describe.skipIf(!ground)('the console in a browser', () => {
     await ground?.close()
     await server.stop()
   })
-
-  const article = (page: Page, name: string) =>
-    page.getByRole('log', { name: 'Conversation' }).getByRole('article', { name })
-
-  async function send(page: Page, text: string): Promise<void> {
-    await page.getByRole('textbox', { name: 'Message' }).fill(text)
-    await page.getByRole('button', { name: 'Send', exact: true }).click()
-  }
-
-  async function addTool(name: string, requiresApproval = true): Promise<void> {
-    const source = 'export default (args) => `did ${JSON.stringify(args)}`'
-    const parameters = { type: 'object', properties: { to: { type: 'string' } }, required: ['to'] }
-    await server.data('mutation ($input: UpsertToolInput!) { upsertTool(input: $input) { tool { id } } }', {
-      input: { name, requiresApproval, parameters, implementation: { javascript: { source } } },
-    })
-  }
 
   test('[CON4] a stranger makes the demo agent with one click, talks to it, and edits it', async () => {
     const page = await openTab(origin)
@@ -138,7 +121,7 @@ describe.skipIf(!ground)('the console in a browser', () => {
   })
 
   test('[CON11] axe finds nothing serious on any page, both light and wide and dark and narrow', async () => {
-    await addTool('publish')
+    await addTool(server, 'publish')
     const agent = await talk.createAgent({
       model: 'demo/scripted',
       tools: ['publish'],
@@ -211,7 +194,7 @@ describe.skipIf(!ground)('the console in a browser', () => {
   })
 
   test('[CON6] two people decide: each sees what the other did, with who did it', async () => {
-    await addTool('send_mail')
+    await addTool(server, 'send_mail')
     const agent = await talk.createAgent({ model: 'demo/scripted', tools: ['send_mail'] })
     const [chat, inbox] = await Promise.all([openTab(`${origin}/agents/${agent}`), open(`${origin}/inbox`)])
     const list = inbox.getByRole('list', { name: 'Waiting for a decision' })
@@ -253,7 +236,7 @@ describe.skipIf(!ground)('the console in a browser', () => {
   })
 
   test('[CON7] the inbox is worked through with the keyboard alone', async () => {
-    await addTool('sign')
+    await addTool(server, 'sign')
     const agent = await talk.createAgent({ model: 'demo/scripted', tools: ['sign'] })
     const run = await talk.start(agent, ['first', 'second', 'third'].map((to) => `call sign {"to":"${to}"}`).join('\n'))
     const page = await openTab(`${origin}/inbox`)
@@ -282,7 +265,7 @@ describe.skipIf(!ground)('the console in a browser', () => {
   })
 
   test('[CON85] in the inbox a double click decides once, the focus goes to the next call, and what is typed while someone else decides goes nowhere else', async () => {
-    await addTool('stamp')
+    await addTool(server, 'stamp')
     const agent = await talk.createAgent({ model: 'demo/scripted', tools: ['stamp'] })
     const run = await talk.start(agent, ['a', 'b', 'c', 'd'].map((to) => `call stamp {"to":"${to}"}`).join('\n'))
     onTestFinished(() => talk.cancel({ runId: run }))
@@ -322,7 +305,7 @@ describe.skipIf(!ground)('the console in a browser', () => {
   })
 
   test('[CON8] HTML in answers, arguments and results is text; links carry no referrer; images of other sites are not loaded', async () => {
-    await addTool('echo', false)
+    await addTool(server, 'echo', false)
     const agent = await talk.createAgent({ model: gatedHandle, tools: ['echo'] })
     const page = await openTab(`${origin}/agents/${agent}`)
     await send(page, '<img src=x onerror=alert(1)>')
@@ -444,7 +427,7 @@ describe.skipIf(!ground)('the console in a browser', () => {
   })
 
   test('[CON10] the slider replays a run as it was watched, and the timeline tells people, models and tools apart', async () => {
-    await addTool('pay')
+    await addTool(server, 'pay')
     const agent = await talk.createAgent({ model: 'demo/scripted', tools: ['pay'], keepRequests: true })
     const run = await talk.start(agent, 'call pay {"to":"x"}')
     const [pending] = await talk.pending(run)

@@ -306,20 +306,17 @@ test('[SLP7] all conversations of the agent are read, each from where the last r
 })
 
 test('[SLP13] one run reads 20 conversations, the longest unread first, and 500 messages of each', async () => {
-  const agent = await createAgent({ includeBaseTools: false })
+  const agent = await createAgent()
   await createGroup(agent)
-  const { createConversation } = await app.data(
-    'mutation ($agent: ID!) { createConversation(input: { agentId: $agent, title: "Long" }) { conversation { id } } }',
-    { agent },
-  )
-  await addTurns(app.database.pool, createConversation.conversation.id.slice('conv_'.length), 251)
-  for (let index = 0; index < 20; index += 1) {
-    const { createConversation: made } = await app.data(
+  const addConversation = async (title: string, turns: number): Promise<void> => {
+    const { createConversation } = await app.data(
       'mutation ($input: CreateConversationInput!) { createConversation(input: $input) { conversation { id } } }',
-      { input: { agentId: agent, title: `number ${index}` } },
+      { input: { agentId: agent, title } },
     )
-    await addTurns(app.database.pool, made.conversation.id.slice('conv_'.length), 1)
+    await addTurns(app.database.pool, createConversation.conversation.id.slice('conv_'.length), turns)
   }
+  await addConversation('Long', 251)
+  for (let index = 0; index < 20; index += 1) await addConversation(`number ${index}`, 1)
   const titlesOf = (material: string) => [...material.matchAll(/titled "(.*)":/g)].map(([, title]) => title)
   await settledChildren(await say(agent, 'hello'))
   const first = materialOf(models.requests.findLast(isBackground))

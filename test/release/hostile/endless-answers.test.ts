@@ -4,20 +4,13 @@ import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 import { answerLimits, AnswerMeter } from '../../../src/domain/answer-limits.ts'
-import type { LiveStep } from '../../../src/domain/live-step.ts'
-import { callModel, type ModelOutcome } from '../../../src/engine/call-model.ts'
-import type { EngineContext } from '../../../src/engine/engine-context.ts'
-import { countTokens } from '../../../src/domain/tokens.ts'
-import { createHub } from '../../../src/live/hub.ts'
+import type { ModelOutcome } from '../../../src/engine/call-model.ts'
 import { sdkOptions } from '../../../src/providers/access.ts'
-import { createCatalog } from '../../../src/providers/catalog.ts'
 import { ResponseTooLargeError } from '../../../src/providers/response-limits.ts'
-import { systemClock } from '../../../src/util/clock.ts'
-import { createIdSource } from '../../../src/util/ids.ts'
-import { createLog } from '../../../src/util/log.ts'
 import type { FakeCall, FakeProvider } from '../../support/fake-providers/fake-model.ts'
 import { startFakeServer, type Exchange } from '../../support/fake-providers/fake-server.ts'
-import { aRequest, fakes } from '../../providers/speakers.ts'
+import { fakes } from '../../providers/speakers.ts'
+import { askModel } from './ask-model.ts'
 
 interface Head {
   readonly status?: number
@@ -52,18 +45,12 @@ const member = gzipSync(`: ${'x'.repeat(262_140)}\n\n`.repeat(4))
 
 type Speak = (call: FakeCall) => unknown
 
-async function answerOf(fake: FakeProvider, speak: Speak, { idleMs = 60_000 } = {}): Promise<ModelOutcome> {
-  const context = {
-    ids: createIdSource(systemClock),
-    hub: createHub(),
-    catalog: createCatalog([fake.provider]),
-    log: createLog('fatal'),
-    countTokens,
-    modelIdleMs: idleMs,
-  } as unknown as EngineContext
-  const live: LiveStep = { seq: 1, stepIndex: 0, items: [] }
-  const { signal } = new AbortController()
-  const outcome = callModel(context, 'run', aRequest(fake.handle, 'hello'), live, signal)
+async function answerOf(
+  fake: FakeProvider,
+  speak: Speak,
+  options?: { readonly idleMs: number },
+): Promise<ModelOutcome> {
+  const outcome = askModel(fake, options)
   const call = await fake.nextCall()
   const [result] = await Promise.all([outcome, speak(call)])
   return result
@@ -107,11 +94,15 @@ describe.each(Object.entries(fakes))('limits on an answer of %s', (name, start) 
     expect(await answer((call) => calls(call, answerLimits.calls + 1))).toMatchObject(tooLarge(/1,000 tool calls/))
   })
 
-  test('[PRV35] arguments and names that are too long are stopped', async () => {
+  test('[PRV35] arguments, names and ids that are too long are stopped', async () => {
     const long = JSON.stringify({ text: 'x'.repeat(answerLimits.argumentCharacters) })
     expect(await answer((call) => call.call('echo', long))).toMatchObject(tooLarge(/characters of tool arguments/))
-    const name = 'e'.repeat(answerLimits.nameCharacters + 1)
-    expect(await answer((call) => call.call(name, '{}'))).toMatchObject(tooLarge(/name has more than 500 characters/))
+    const longName = 'e'.repeat(answerLimits.nameCharacters + 1)
+    expect(await answer((call) => call.call(longName, '{}'))).toMatchObject(tooLarge(/name has more than 500 /))
+    const callId = 'i'.repeat(answerLimits.idCharacters + 1)
+    expect(await answer((call) => call.call('echo', '{}', { callId }))).toMatchObject(
+      tooLarge(/id has more than 1,000 /),
+    )
   })
 
   test('[PRV36] a line that does not end is cut off', async () => {

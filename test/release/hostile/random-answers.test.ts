@@ -1,20 +1,12 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
-import type { LiveStep } from '../../../src/domain/live-step.ts'
-import { countTokens } from '../../../src/domain/tokens.ts'
-import { callModel } from '../../../src/engine/call-model.ts'
-import type { EngineContext } from '../../../src/engine/engine-context.ts'
-import { createHub } from '../../../src/live/hub.ts'
-import { createCatalog } from '../../../src/providers/catalog.ts'
-import { systemClock } from '../../../src/util/clock.ts'
-import { createIdSource } from '../../../src/util/ids.ts'
 import { isJsonObject, type Json } from '../../../src/util/json.ts'
-import { createLog } from '../../../src/util/log.ts'
 import { anyText } from '../../support/any-text.ts'
 import type { FakeProvider } from '../../support/fake-providers/fake-model.ts'
 import type { Exchange } from '../../support/fake-providers/fake-server.ts'
-import { aRequest, fakes } from '../../providers/speakers.ts'
+import { fakes } from '../../providers/speakers.ts'
+import { askModel } from './ask-model.ts'
 
 /** `npm run test:hostile` tries many more. */
 const numRuns = Number(process.env['HOLDPOINT_TEST_RUNS'] ?? 40)
@@ -118,19 +110,6 @@ describe.each(Object.keys(fakes) as (keyof typeof fakes)[])('a hostile server th
   })
   afterAll(() => fake.stop())
 
-  function ask() {
-    const context = {
-      ids: createIdSource(systemClock),
-      hub: createHub(),
-      catalog: createCatalog([fake.provider]),
-      log: createLog('fatal'),
-      countTokens,
-      modelIdleMs: 60_000,
-    } as unknown as EngineContext
-    const live: LiveStep = { seq: 1, stepIndex: 0, items: [] }
-    return callModel(context, 'run', aRequest(fake.handle, 'hello'), live, new AbortController().signal)
-  }
-
   test('[PRV49] whatever it sends is an answer or a failure with a type, and never an internal error', async () => {
     await fc.assert(
       fc.asyncProperty(attack, async ({ mutations: changes, order, cuts, junk, end }) => {
@@ -145,7 +124,7 @@ describe.each(Object.keys(fakes) as (keyof typeof fakes)[])('a hostile server th
           const type = isJsonObject(event) && typeof event['type'] === 'string' ? event['type'] : undefined
           return `${type ? `event: ${type}\n` : ''}data: ${JSON.stringify(event)}\n\n`
         })
-        const outcome = ask()
+        const outcome = askModel(fake)
         const { exchange } = await fake.nextCall()
         send(exchange, [...text, junk, end === 'done' ? '\n\ndata: [DONE]\n\n' : ''].join(''), cuts)
         if (end === 'break') exchange.cut()
@@ -159,7 +138,7 @@ describe.each(Object.keys(fakes) as (keyof typeof fakes)[])('a hostile server th
       { numRuns },
     )
     // The server still works.
-    const outcome = ask()
+    const outcome = askModel(fake)
     const call = await fake.nextCall()
     call.say('hi')
     call.finish()

@@ -1,9 +1,8 @@
 import { setTimeout } from 'node:timers/promises'
 
-import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 
-import { openGround, type Ground } from '../../console/ground.ts'
+import { addTool, article, openGround, send, type Ground } from '../../console/ground.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
 import { createGatedModel, gatedHandle, type GatedModel } from '../../support/gated-model.ts'
 import { addTurns } from '../../support/many-turns.ts'
@@ -33,21 +32,7 @@ describe.skipIf(!ground)('the console with much to show', () => {
     await server.stop()
   })
 
-  const logOf = (page: Page) => page.getByRole('log', { name: 'Conversation' })
-  const article = (page: Page, name: string) => logOf(page).getByRole('article', { name })
   const at = (path: string): string => new URL(path, server.url).href
-
-  async function send(page: Page, text: string): Promise<void> {
-    await page.getByRole('textbox', { name: 'Message' }).fill(text)
-    await page.getByRole('button', { name: 'Send', exact: true }).click()
-  }
-
-  async function addTool(name: string, requiresApproval: boolean): Promise<void> {
-    const implementation = { javascript: { source: 'export default () => "done"' } }
-    await server.data('mutation ($input: UpsertToolInput!) { upsertTool(input: $input) { tool { id } } }', {
-      input: { name, requiresApproval, implementation },
-    })
-  }
 
   /** Opens the main conversation of an agent after it has been given this many turns. */
   async function openLong(agent: string, { turns }: { readonly turns: number }) {
@@ -57,21 +42,21 @@ describe.skipIf(!ground)('the console with much to show', () => {
     const conversation = found.mainConversation.id as string
     await addTurns(server.database.pool, conversation.slice('conv_'.length), turns)
     const page = await openTab(at(`/conversations/${conversation}`))
-    const log = logOf(page)
+    const log = page.getByRole('log', { name: 'Conversation' })
     /** How many pixels of the log are below what is in view. */
     const belowView = () => log.evaluate((box) => box.scrollHeight - box.scrollTop - box.clientHeight)
     return { page, log, belowView }
   }
 
   test('[CON90] the page of a long run has few elements, its slider works with the keyboard, and an opened event stays open', async () => {
-    await addTool('note', false)
+    await addTool(server, 'note', false)
     const agent = await talk.createAgent({ model: gatedHandle, tools: ['note'] })
     const run = await talk.start(agent, 'go')
     const take = async (first: number, end: number): Promise<void> => {
       for (let step = first; step < end; step++) {
         const call = await model.nextCall()
         call.say(`Step ${step}.`)
-        call.call('note', {})
+        call.call('note', { to: 'x' })
         call.finish()
       }
     }
@@ -159,7 +144,7 @@ describe.skipIf(!ground)('the console with much to show', () => {
   })
 
   test('[CON84] what a person types in an entry stays there while the log scrolls, its buttons work meanwhile, and one that is pressed does not move', async () => {
-    await addTool('far_off', true)
+    await addTool(server, 'far_off')
     const agent = await talk.createAgent({ model: 'demo/scripted', tools: [{ name: 'far_off' }] })
     const { page, log, belowView } = await openLong(agent, { turns: 100 })
     const oldest = async (): Promise<string | null> => article(page, 'Assistant').first().textContent()
