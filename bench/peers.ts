@@ -10,8 +10,8 @@ import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 
 import { prepareDatabase } from '../src/prepare-database.ts'
-import { startEmbeddedPostgres } from '../src/store/embedded/launch.ts'
-import { openDatabase } from '../src/store/open-database.ts'
+import { startEmbeddedPostgres } from '../src/store/database/embedded/launch.ts'
+import { openDatabase } from '../src/store/database/open-database.ts'
 import { createLog } from '../src/util/log.ts'
 import { ask } from './ask.ts'
 

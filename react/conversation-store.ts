@@ -11,7 +11,7 @@ import {
 import { followConversation, type ConversationFollower } from '../client/follow-conversation.ts'
 import type { SendMessageInput } from '../client/schema-types.ts'
 import { isRunOver, type TranscriptState } from '../client/transcript.ts'
-import { newKey } from './new-key.ts'
+import { newKey } from '../client/new-key.ts'
 import { createStore, type Store } from './store.ts'
 
 /** A message that was sent but is not part of the conversation yet. */

@@ -1,7 +1,7 @@
 import type { Client } from '../client/client.ts'
 import { SubmitApprovals, type SubmitApprovalsData } from '../client/documents.ts'
 import type { ApprovalDecisionInput } from '../client/schema-types.ts'
-import { newKey } from './new-key.ts'
+import { newKey } from '../client/new-key.ts'
 
 /** `SubmitApprovalsSuccess`, or the refusal that says why nothing was changed. */
 export type DecideResult = NonNullable<SubmitApprovalsData['submitApprovals']>

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-import { textOf } from '../src/domain/content.ts'
-import type { ModelMessage, ModelPart, ModelRequest, ModelToolReturn } from '../src/domain/model-request.ts'
+import { textOf } from '../src/domain/conversations/content.ts'
+import type { ModelMessage, ModelPart, ModelRequest, ModelToolReturn } from '../src/domain/models/model-request.ts'
 import type { Provider } from '../src/providers/provider.ts'
 import { defineTool } from '../src/tools/registry.ts'
 

@@ -1,6 +1,6 @@
 import { createApp } from '../src/app.ts'
 import { readConfig } from '../src/config.ts'
-import { openDatabase } from '../src/store/open-database.ts'
+import { openDatabase } from '../src/store/database/open-database.ts'
 import { createLog } from '../src/util/log.ts'
 import { tourProvider, tourTools } from './demo-model.ts'
 

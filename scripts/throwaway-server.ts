@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { createApp, type AppOptions } from '../src/app.ts'
 import { readConfig } from '../src/config.ts'
 import { prepareDatabase } from '../src/prepare-database.ts'
-import { startEmbeddedPostgres } from '../src/store/embedded/launch.ts'
-import { openDatabase } from '../src/store/open-database.ts'
+import { startEmbeddedPostgres } from '../src/store/database/embedded/launch.ts'
+import { openDatabase } from '../src/store/database/open-database.ts'
 import { createLog } from '../src/util/log.ts'
 
 export interface ThrowawayServer {

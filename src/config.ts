@@ -1,7 +1,7 @@
 import type { KeyObject } from 'node:crypto'
 import { isIP } from 'node:net'
 
-import type { ConfiguredMcpServer } from './domain/mcp-server.ts'
+import type { ConfiguredMcpServer } from './domain/tools/mcp-server.ts'
 import type { RetentionRules } from './domain/retention.ts'
 import { readMcpFile } from './mcp-file.ts'
 import { plainEndpoint, readProvidersFile, type EndpointConfig } from './providers-file.ts'

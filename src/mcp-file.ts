@@ -1,4 +1,4 @@
-import type { ConfiguredMcpServer } from './domain/mcp-server.ts'
+import type { ConfiguredMcpServer } from './domain/tools/mcp-server.ts'
 import { readConfigFile } from './config-file.ts'
 import { isJsonObject, type Json, type JsonObject } from './util/json.ts'
 import { StartError } from './util/start-error.ts'

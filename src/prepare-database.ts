@@ -1,5 +1,5 @@
-import { migrate, withMigrationLock } from './store/migrate.ts'
-import type { OpenDatabase } from './store/open-database.ts'
+import { migrate, withMigrationLock } from './store/database/migrate.ts'
+import type { OpenDatabase } from './store/database/open-database.ts'
 import type { Log } from './util/log.ts'
 
 /** Brings the tables up to date. Several processes may do this at once. */

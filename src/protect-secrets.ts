@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
 
-import type { Database } from './store/schema.ts'
+import type { Database } from './store/database/schema.ts'
 import { findForeignSecret, resealSecrets } from './store/stored-secrets.ts'
 import { transact } from './store/transact.ts'
 import type { Log } from './util/log.ts'

@@ -6,8 +6,8 @@ import { join } from 'node:path'
 
 import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest'
 
-import { findPostmaster } from '../src/store/embedded/postmaster-file.ts'
-import type { OpenDatabase } from '../src/store/open-database.ts'
+import { findPostmaster } from '../src/store/database/embedded/postmaster-file.ts'
+import type { OpenDatabase } from '../src/store/database/open-database.ts'
 import { createEmptyDatabase, createTestDatabase } from './support/database.ts'
 import { createGraphQLClient } from './support/graphql-client.ts'
 import { spawnMain, type ServerProcess } from './support/server-process.ts'

@@ -1,5 +1,5 @@
 import { useClient } from '../../react/client-context.ts'
-import { newKey } from '../../react/new-key.ts'
+import { newKey } from '../../client/new-key.ts'
 import { UploadFile } from './documents.ts'
 import { readAsDataUrl } from './stored-file.ts'
 import { useKept } from './use-kept.ts'

@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState, type ReactNode } from 'react'
 
 import { useClient } from '../../react/client-context.ts'
-import { newKey } from '../../react/new-key.ts'
+import { newKey } from '../../client/new-key.ts'
 import { changedFields, choiceOf, fieldsInConflict, formOf, namesOf, pick, type AgentForm } from '../data/agent-form.ts'
 import { AgentForm as AgentFormQuery, AgentFormChoices, DeleteAgent, type AgentSettings } from '../data/documents.ts'
 import { createAgent, updateAgent } from '../data/save-agent.ts'

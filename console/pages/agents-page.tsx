@@ -3,7 +3,7 @@ import { Link } from 'wouter'
 
 import { keepSubscribed } from '../../client/keep-subscribed.ts'
 import { useClient } from '../../react/client-context.ts'
-import { newKey } from '../../react/new-key.ts'
+import { newKey } from '../../client/new-key.ts'
 import { useInbox } from '../../react/use-inbox.ts'
 import { createDemoAgent } from '../data/demo-agent.ts'
 import { Agents, RunChanges } from '../data/documents.ts'

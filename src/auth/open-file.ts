@@ -1,10 +1,10 @@
 import type { Kysely } from 'kysely'
 
-import type { StoredFile } from '../domain/file.ts'
+import type { StoredFile } from '../domain/files/file.ts'
 import { decodeId } from '../domain/ids.ts'
-import type { Viewer } from '../domain/viewer.ts'
-import { findFiles, readFiles } from '../store/files.ts'
-import type { Database } from '../store/schema.ts'
+import type { Viewer } from '../domain/access/viewer.ts'
+import { findFiles, readFiles } from '../store/files/files.ts'
+import type { Database } from '../store/database/schema.ts'
 import { requireScope } from './require-scope.ts'
 
 /** A file for someone who may read it. */

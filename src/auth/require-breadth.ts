@@ -1,5 +1,5 @@
 import { HoldpointError } from '../domain/errors.ts'
-import type { Reach } from '../domain/viewer.ts'
+import type { Reach } from '../domain/access/viewer.ts'
 import type { Breadth } from './scopes.ts'
 
 /** Throws FORBIDDEN if the viewer is limited to less. `what` is the subject of the sentence: 'Approving …'. */

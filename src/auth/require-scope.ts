@@ -1,5 +1,5 @@
 import { HoldpointError } from '../domain/errors.ts'
-import type { ApiScope, Viewer } from '../domain/viewer.ts'
+import type { ApiScope, Viewer } from '../domain/access/viewer.ts'
 
 /** Throws FORBIDDEN unless the viewer has one of the scopes. `what` is the subject of the sentence: 'Deciding …'. */
 export function requireScope(viewer: Viewer, scopes: readonly ApiScope[], what: string): void {

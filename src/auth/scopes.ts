@@ -1,4 +1,4 @@
-import type { ApiScope } from '../domain/viewer.ts'
+import type { ApiScope } from '../domain/access/viewer.ts'
 
 /** One of these scopes is enough. An empty list admits every authenticated client. */
 export type RequiredScopes = readonly ApiScope[]

@@ -1,7 +1,7 @@
 import type { JWTPayload } from 'jose'
 
 import { decodeId, encodeId } from '../domain/ids.ts'
-import { apiScopes, type ApiScope, type Reach } from '../domain/viewer.ts'
+import { apiScopes, type ApiScope, type Reach } from '../domain/access/viewer.ts'
 import { storableText } from '../util/json.ts'
 import { unauthenticated } from './unauthenticated.ts'
 

@@ -1,9 +1,9 @@
 import type { Kysely } from 'kysely'
 import { LRUCache } from 'lru-cache'
 
-import type { Viewer } from '../domain/viewer.ts'
-import type { Database } from '../store/schema.ts'
-import { findTenantId } from '../store/tenants.ts'
+import type { Viewer } from '../domain/access/viewer.ts'
+import type { Database } from '../store/database/schema.ts'
+import { findTenantId } from '../store/access/tenants.ts'
 import type { Clock } from '../util/clock.ts'
 import type { OwnTokens } from './own-tokens.ts'
 import { readClaims, type TokenClaims } from './token-claims.ts'

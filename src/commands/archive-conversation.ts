@@ -1,6 +1,6 @@
-import type { Conversation } from '../domain/conversation.ts'
-import type { Viewer } from '../domain/viewer.ts'
-import { setArchived } from '../store/conversations.ts'
+import type { Conversation } from '../domain/conversations/conversation.ts'
+import type { Viewer } from '../domain/access/viewer.ts'
+import { setArchived } from '../store/conversations/conversations.ts'
 import type { CommandContext } from './command-context.ts'
 import { found } from './found.ts'
 

@@ -1,13 +1,13 @@
 import { checkBlockCount, checkLabels } from '../domain/agent-parts.ts'
 import type { Agent } from '../domain/agent.ts'
-import type { Viewer } from '../domain/viewer.ts'
+import type { Viewer } from '../domain/access/viewer.ts'
 import { lockAgent, setAgent } from '../store/agents.ts'
 import { insertAgentBlocks, listBlocksOfAgents, lockBlocks } from '../store/blocks.ts'
 import { transact } from '../store/transact.ts'
 import type { CommandContext } from './command-context.ts'
 import { allFound, found } from './found.ts'
 import { recordChange, shownBlockIds } from './record-change.ts'
-import { shareBlocks } from './share-blocks.ts'
+import { shareBlocks } from './memory/share-blocks.ts'
 
 /** Nothing changes if the agent already has the block. */
 export async function attachBlock(

@@ -1,7 +1,7 @@
 import type { Transaction } from 'kysely'
 
-import { findRunProgress } from '../store/runs.ts'
-import type { Database } from '../store/schema.ts'
+import { findRunProgress } from '../store/runs/runs.ts'
+import type { Database } from '../store/database/schema.ts'
 
 export interface HeldRefusal {
   readonly outcome: 'pending approval' | 'busy'

@@ -1,6 +1,6 @@
 import { badUserInput } from '../domain/errors.ts'
-import type { ToolImplementation } from '../domain/tool.ts'
-import type { Viewer } from '../domain/viewer.ts'
+import type { ToolImplementation } from '../domain/tools/tool.ts'
+import type { Viewer } from '../domain/access/viewer.ts'
 import type { CommandContext } from './command-context.ts'
 
 /**

@@ -1,5 +1,5 @@
-import type { Viewer } from '../domain/viewer.ts'
-import { clearConversation as clearConversationRows, lockConversationsToDelete } from '../store/conversations.ts'
+import type { Viewer } from '../domain/access/viewer.ts'
+import { clearConversation as clearConversationRows, lockConversationsToDelete } from '../store/conversations/conversations.ts'
 import { transact } from '../store/transact.ts'
 import { refusalWhileHeld, type HeldRefusal } from './branch-refusal.ts'
 import type { CommandContext } from './command-context.ts'

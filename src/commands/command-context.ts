@@ -1,10 +1,10 @@
 import type { Kysely } from 'kysely'
 
-import type { ModelCatalog } from '../domain/model.ts'
-import type { ToolAccess } from '../domain/tool-access.ts'
+import type { ModelCatalog } from '../domain/models/model.ts'
+import type { ToolAccess } from '../domain/tools/tool-access.ts'
 import type { Hub } from '../live/hub.ts'
 import type { WorkSignal } from '../live/work-signal.ts'
-import type { Database } from '../store/schema.ts'
+import type { Database } from '../store/database/schema.ts'
 import type { Clock } from '../util/clock.ts'
 import type { IdSource } from '../util/ids.ts'
 import type { SecretBox } from '../util/secret-box.ts'

@@ -1,6 +1,6 @@
 import { createSecret, hashSecret } from '../auth/api-key-secret.ts'
-import type { Actor } from '../domain/actor.ts'
-import { checkedApiKey, type ApiKey, type ApiKeyInput } from '../domain/api-key.ts'
+import type { Actor } from '../domain/access/actor.ts'
+import { checkedApiKey, type ApiKey, type ApiKeyInput } from '../domain/access/api-key.ts'
 import { insertApiKey } from '../store/api-keys.ts'
 import { transact } from '../store/transact.ts'
 import type { CommandContext } from './command-context.ts'

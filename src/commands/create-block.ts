@@ -1,6 +1,6 @@
 import { mergeBlock, unsetBlock, type BlockInput } from '../domain/block-input.ts'
-import type { Block } from '../domain/block.ts'
-import type { Viewer } from '../domain/viewer.ts'
+import type { Block } from '../domain/memory/block.ts'
+import type { Viewer } from '../domain/access/viewer.ts'
 import { insertBlocks } from '../store/blocks.ts'
 import { transact } from '../store/transact.ts'
 import type { CommandContext } from './command-context.ts'

@@ -1,11 +1,11 @@
-import type { Viewer } from '../domain/viewer.ts'
+import type { Viewer } from '../domain/access/viewer.ts'
 import { lockAgents } from '../store/agents.ts'
 import {
   deleteSleeptimeGroup as deleteGroupRow,
   findSleeptimeGroups,
   listMadeAgentIds,
   lockSleeptimeGroup,
-} from '../store/sleeptime-groups.ts'
+} from '../store/memory/sleeptime-groups.ts'
 import { transact } from '../store/transact.ts'
 import type { CommandContext } from './command-context.ts'
 import { recordGroup } from './create-sleeptime-group.ts'

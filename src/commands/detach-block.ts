@@ -1,5 +1,5 @@
 import type { Agent } from '../domain/agent.ts'
-import type { Viewer } from '../domain/viewer.ts'
+import type { Viewer } from '../domain/access/viewer.ts'
 import { lockAgent, setAgent } from '../store/agents.ts'
 import { deleteAgentBlocks, lockBlocks } from '../store/blocks.ts'
 import { transact } from '../store/transact.ts'

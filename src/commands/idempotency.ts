@@ -4,7 +4,7 @@ import type { Transaction } from 'kysely'
 
 import { HoldpointError } from '../domain/errors.ts'
 import { findIdempotencyKey, insertIdempotencyKey, type IdempotencyKey } from '../store/idempotency-keys.ts'
-import type { Database } from '../store/schema.ts'
+import type { Database } from '../store/database/schema.ts'
 import { canonicalJson, type Json } from '../util/json.ts'
 
 /** An idempotency key, and the hash of the request that was made with it. */

@@ -1,12 +1,12 @@
 import type { Transaction } from 'kysely'
 
 import type { Agent } from '../domain/agent.ts'
-import type { Block } from '../domain/block.ts'
-import { insertAgentTools } from '../store/agent-tools.ts'
+import type { Block } from '../domain/memory/block.ts'
+import { insertAgentTools } from '../store/agents/agent-tools.ts'
 import { insertAgent } from '../store/agents.ts'
 import { insertAgentBlocks, insertBlocks } from '../store/blocks.ts'
-import { insertConversation } from '../store/conversations.ts'
-import type { Database } from '../store/schema.ts'
+import { insertConversation } from '../store/conversations/conversations.ts'
+import type { Database } from '../store/database/schema.ts'
 import type { CommandContext } from './command-context.ts'
 
 /** The initial tools and blocks of an agent. */

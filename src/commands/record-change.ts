@@ -1,12 +1,12 @@
 import type { Kysely } from 'kysely'
 
-import type { Actor } from '../domain/actor.ts'
-import { decisionsMade, settingsChange, type AuditEntry, type SettingsChange } from '../domain/audit.ts'
+import type { Actor } from '../domain/access/actor.ts'
+import { decisionsMade, settingsChange, type AuditEntry, type SettingsChange } from '../domain/access/audit.ts'
 import { encodeId, type UuidKind } from '../domain/ids.ts'
-import type { RunState } from '../domain/run-state.ts'
-import type { AgentTool } from '../domain/tool.ts'
+import type { RunState } from '../domain/runs/run-state.ts'
+import type { AgentTool } from '../domain/tools/tool.ts'
 import { insertAuditEntries } from '../store/audit-entries.ts'
-import type { Database } from '../store/schema.ts'
+import type { Database } from '../store/database/schema.ts'
 import type { CommandContext } from './command-context.ts'
 
 type RecordContext = Pick<CommandContext, 'clock' | 'ids'>

@@ -1,5 +1,5 @@
-import type { McpServer } from '../domain/mcp-server.ts'
-import type { Viewer } from '../domain/viewer.ts'
+import type { McpServer } from '../domain/tools/mcp-server.ts'
+import type { Viewer } from '../domain/access/viewer.ts'
 import { findMcpServers, lockMcpServer, setMcpServerError } from '../store/mcp-servers.ts'
 import { transact } from '../store/transact.ts'
 import type { CommandContext } from './command-context.ts'

@@ -1,4 +1,4 @@
-import type { Viewer } from '../domain/viewer.ts'
+import type { Viewer } from '../domain/access/viewer.ts'
 import type { AdmissionOutcome } from './admit.ts'
 import type { CommandContext } from './command-context.ts'
 import { keyedInput } from './idempotency.ts'

@@ -1,5 +1,5 @@
 import { badUserInput } from '../domain/errors.ts'
-import type { Viewer } from '../domain/viewer.ts'
+import type { Viewer } from '../domain/access/viewer.ts'
 import { deleteMcpServer, listToolsOfMcpServers, lockMcpServer } from '../store/mcp-servers.ts'
 import { transact } from '../store/transact.ts'
 import type { CommandContext } from './command-context.ts'

@@ -1,8 +1,8 @@
 import type { Transaction } from 'kysely'
 
 import type { Agent } from '../domain/agent.ts'
-import { deleteAgentTools, insertAgentTools, listToolsOfAgents } from '../store/agent-tools.ts'
-import type { Database } from '../store/schema.ts'
+import { deleteAgentTools, insertAgentTools, listToolsOfAgents } from '../store/agents/agent-tools.ts'
+import type { Database } from '../store/database/schema.ts'
 import type { CommandContext } from './command-context.ts'
 
 /** Sets the agent's tools, in this order. A tool that stays attached keeps the id of its attachment. */

@@ -1,6 +1,6 @@
 import type { Agent } from '../domain/agent.ts'
-import type { Viewer } from '../domain/viewer.ts'
-import { listToolsOfAgents, setApprovalOverride } from '../store/agent-tools.ts'
+import type { Viewer } from '../domain/access/viewer.ts'
+import { listToolsOfAgents, setApprovalOverride } from '../store/agents/agent-tools.ts'
 import { lockAgent, setAgent } from '../store/agents.ts'
 import { transact } from '../store/transact.ts'
 import { checkSleeptimeTools } from './check-sleeptime-tools.ts'

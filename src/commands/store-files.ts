@@ -1,12 +1,12 @@
 import type { Transaction } from 'kysely'
 
-import { shownSize } from '../domain/content.ts'
+import { shownSize } from '../domain/conversations/content.ts'
 import { badUserInput, notFound, type HoldpointError } from '../domain/errors.ts'
-import type { StoredFile } from '../domain/file.ts'
-import type { OfferedFiles, OfferedUpload } from '../domain/offered-content.ts'
-import type { Reach } from '../domain/viewer.ts'
-import { findFiles, insertFiles, lockFiles, setFilesUsed, sumFileBytes, type FileOwner } from '../store/files.ts'
-import type { Database } from '../store/schema.ts'
+import type { StoredFile } from '../domain/files/file.ts'
+import type { OfferedFiles, OfferedUpload } from '../domain/context/offered-content.ts'
+import type { Reach } from '../domain/access/viewer.ts'
+import { findFiles, insertFiles, lockFiles, setFilesUsed, sumFileBytes, type FileOwner } from '../store/files/files.ts'
+import type { Database } from '../store/database/schema.ts'
 import type { CommandContext } from './command-context.ts'
 
 /** The files that a request names, by key, locked against deletion until the transaction ends. */

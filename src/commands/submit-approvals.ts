@@ -2,7 +2,7 @@ import type { Transaction } from 'kysely'
 
 import { requireBreadth } from '../auth/require-breadth.ts'
 import { requireScope } from '../auth/require-scope.ts'
-import { refusalOf, type DecisionRefusal } from '../domain/decision-refusal.ts'
+import { refusalOf, type DecisionRefusal } from '../domain/approvals/decision-refusal.ts'
 import {
   applyDecisions,
   denyExpired,
@@ -11,10 +11,10 @@ import {
   withCalls,
   type DecisionInput,
   type GivenDecision,
-} from '../domain/decisions.ts'
-import { Draft } from '../domain/draft.ts'
+} from '../domain/approvals/decisions.ts'
+import { Draft } from '../domain/runs/draft.ts'
 import { notFound } from '../domain/errors.ts'
-import type { StoredFile } from '../domain/file.ts'
+import type { StoredFile } from '../domain/files/file.ts'
 import { encodeId } from '../domain/ids.ts'
 import {
   noFiles,
@@ -23,16 +23,16 @@ import {
   type OfferedFiles,
   type OfferedMessage,
   type OfferedPart,
-} from '../domain/offered-content.ts'
-import type { RunState } from '../domain/run-state.ts'
-import type { Viewer } from '../domain/viewer.ts'
+} from '../domain/context/offered-content.ts'
+import type { RunState } from '../domain/runs/run-state.ts'
+import type { Viewer } from '../domain/access/viewer.ts'
 import { announceCheckpoint } from '../live/announce.ts'
-import { setApprovalOverride } from '../store/agent-tools.ts'
+import { setApprovalOverride } from '../store/agents/agent-tools.ts'
 import { writeCheckpoint } from '../store/checkpoint.ts'
-import { loadRun } from '../store/load-run.ts'
-import { lockRun } from '../store/lock-run.ts'
-import { findRuns } from '../store/runs.ts'
-import type { Database } from '../store/schema.ts'
+import { loadRun } from '../store/runs/load-run.ts'
+import { lockRun } from '../store/runs/lock-run.ts'
+import { findRuns } from '../store/runs/runs.ts'
+import type { Database } from '../store/database/schema.ts'
 import { transact, type AfterCommit } from '../store/transact.ts'
 import type { SchemaProblem } from '../util/json-schema.ts'
 import type { CommandContext, RunContext } from './command-context.ts'

@@ -1,4 +1,4 @@
-import type { ConfiguredMcpServer, McpServer } from '../domain/mcp-server.ts'
+import type { ConfiguredMcpServer, McpServer } from '../domain/tools/mcp-server.ts'
 import { lockMcpServer, putConfiguredMcpServer, setMcpServerError } from '../store/mcp-servers.ts'
 import { transact } from '../store/transact.ts'
 import { errorMessage } from '../util/error-message.ts'

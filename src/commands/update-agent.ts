@@ -2,10 +2,10 @@ import { mergeAgentSettings, type AgentSettingsInput } from '../domain/agent-inp
 import { checkAgentTools, checkBlockIds, checkLabels, type AgentToolInput } from '../domain/agent-parts.ts'
 import type { Agent } from '../domain/agent.ts'
 import type { Given } from '../domain/input.ts'
-import { checkedToolRules, checkToolsLeftToRules, checkToolsOfRules } from '../domain/tool-rules-input.ts'
-import type { ToolRuleInput } from '../domain/tool-rule-shape.ts'
-import type { Viewer } from '../domain/viewer.ts'
-import { listToolsOfAgents } from '../store/agent-tools.ts'
+import { checkedToolRules, checkToolsLeftToRules, checkToolsOfRules } from '../domain/tools/tool-rules-input.ts'
+import type { ToolRuleInput } from '../domain/tools/tool-rule-shape.ts'
+import type { Viewer } from '../domain/access/viewer.ts'
+import { listToolsOfAgents } from '../store/agents/agent-tools.ts'
 import { lockAgent, setAgent } from '../store/agents.ts'
 import { deleteAgentBlocks, insertAgentBlocks, listBlocksOfAgents, lockBlocks } from '../store/blocks.ts'
 import { lockToolsToAttach } from '../store/tools.ts'
@@ -15,7 +15,7 @@ import type { CommandContext } from './command-context.ts'
 import { allFound, found } from './found.ts'
 import { recordChange, shownAgentTools, shownBlockIds, shownTools } from './record-change.ts'
 import { replaceAgentTools } from './replace-agent-tools.ts'
-import { shareBlocks } from './share-blocks.ts'
+import { shareBlocks } from './memory/share-blocks.ts'
 
 export interface UpdateAgentInput extends AgentSettingsInput {
   readonly id: string

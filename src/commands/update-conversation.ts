@@ -1,7 +1,7 @@
 import { checkedConversation, type ConversationInput } from '../domain/conversation-input.ts'
-import type { Conversation } from '../domain/conversation.ts'
-import type { Viewer } from '../domain/viewer.ts'
-import { setConversation } from '../store/conversations.ts'
+import type { Conversation } from '../domain/conversations/conversation.ts'
+import type { Viewer } from '../domain/access/viewer.ts'
+import { setConversation } from '../store/conversations/conversations.ts'
 import type { CommandContext } from './command-context.ts'
 import { found } from './found.ts'
 

@@ -1,7 +1,7 @@
 import { badUserInput } from '../domain/errors.ts'
 import type { Given } from '../domain/input.ts'
-import type { SleeptimeGroup } from '../domain/sleeptime-group.ts'
-import type { Viewer } from '../domain/viewer.ts'
+import type { SleeptimeGroup } from '../domain/memory/sleeptime-group.ts'
+import type { Viewer } from '../domain/access/viewer.ts'
 import { lockAgents } from '../store/agents.ts'
 import {
   findSleeptimeGroups,
@@ -9,7 +9,7 @@ import {
   lockSleeptimeGroup,
   setFrequency,
   setGroupAgents,
-} from '../store/sleeptime-groups.ts'
+} from '../store/memory/sleeptime-groups.ts'
 import { transact } from '../store/transact.ts'
 import type { CommandContext } from './command-context.ts'
 import { checkAgentIds, checkedFrequency, checkSleeptimeAgents, recordGroup } from './create-sleeptime-group.ts'

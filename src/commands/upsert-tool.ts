@@ -6,10 +6,10 @@ import {
   unsetTool,
   type ToolImplementationInput,
   type ToolInput,
-} from '../domain/tool-input.ts'
-import { sealTool } from '../domain/sealed-headers.ts'
-import type { Tool } from '../domain/tool.ts'
-import type { Viewer } from '../domain/viewer.ts'
+} from '../domain/tools/tool-input.ts'
+import { sealTool } from '../domain/tools/sealed-headers.ts'
+import type { Tool } from '../domain/tools/tool.ts'
+import type { Viewer } from '../domain/access/viewer.ts'
 import { lockToolByName, upsertTool as upsertToolRow } from '../store/tools.ts'
 import { transact } from '../store/transact.ts'
 import { checkJavaScript } from './check-javascript.ts'

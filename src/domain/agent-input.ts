@@ -23,7 +23,7 @@ import {
   shown,
   type Given,
 } from './input.ts'
-import type { ModelCatalog } from './model.ts'
+import type { ModelCatalog } from './models/model.ts'
 
 export interface ModelSettingsInput {
   readonly temperature?: Given<number>

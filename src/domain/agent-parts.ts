@@ -1,4 +1,4 @@
-import type { Block } from './block.ts'
+import type { Block } from './memory/block.ts'
 import { badUserInput } from './errors.ts'
 import { encodeId } from './ids.ts'
 import { checkedDistinct, shown, type Given } from './input.ts'

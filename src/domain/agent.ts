@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '../util/json.ts'
-import type { ToolRule } from './tool-rules.ts'
+import type { ToolRule } from './tools/tool-rules.ts'
 
 export const reasoningEfforts = ['MINIMAL', 'LOW', 'MEDIUM', 'HIGH'] as const
 export type ReasoningEffort = (typeof reasoningEfforts)[number]

@@ -1,4 +1,4 @@
-import type { ModelPart } from './model-request.ts'
+import type { ModelPart } from './models/model-request.ts'
 
 /** Limits on one answer of a model, far above what models write, and low enough to do no harm. */
 export const answerLimits = {

@@ -1,4 +1,4 @@
-import { defaultBlockCharLimit, type Block } from './block.ts'
+import { defaultBlockCharLimit, type Block } from './memory/block.ts'
 import { badUserInput } from './errors.ts'
 import {
   characterCount,

@@ -1,4 +1,4 @@
-import type { FilePlace } from './file.ts'
+import type { FilePlace } from './files/file.ts'
 
 /** Prefixes of ids in the API: `run_` and the 32 hex digits of a UUID. Inside the server, ids are plain UUIDs. */
 export const idPrefixes = {

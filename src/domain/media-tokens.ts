@@ -1,5 +1,5 @@
 import { imageSize } from '../util/image-size.ts'
-import { isPdf, isTextType } from './media-type.ts'
+import { isPdf, isTextType } from './files/media-type.ts'
 
 /** The tokens of content for a model that reads it. Like all token counts here, an estimate on the high side. */
 export function estimateTokens(mediaType: string, bytes: Buffer): number {

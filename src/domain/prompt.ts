@@ -1,6 +1,6 @@
 import type { Agent } from './agent.ts'
-import type { Block } from './block.ts'
-import { dayOf } from './local-time.ts'
+import type { Block } from './memory/block.ts'
+import { dayOf } from './context/local-time.ts'
 import { describeToolRules } from './tool-rule-text.ts'
 
 /**

@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from '../util/json.ts'
-import type { Actor } from './actor.ts'
+import type { Actor } from './access/actor.ts'
 import type { CompactionSettings } from './agent.ts'
-import type { GivenMessage } from './message.ts'
+import type { GivenMessage } from './conversations/message.ts'
 
 /** The stored statuses. A run that is RUNNING and has been asked to stop is shown as CANCELLING. */
 export const storedRunStatuses = ['QUEUED', 'RUNNING', 'AWAITING_APPROVAL', 'COMPLETED', 'FAILED', 'CANCELLED'] as const

@@ -1,6 +1,6 @@
-import { correctAnswer, endRun } from './advance.ts'
-import type { Draft } from './draft.ts'
-import { lastStep, type DrivenRun } from './run-state.ts'
+import { correctAnswer, endRun } from './runs/advance.ts'
+import type { Draft } from './runs/draft.ts'
+import { lastStep, type DrivenRun } from './runs/run-state.ts'
 
 /** After this many workers died driving a run, with no checkpoint in between, the run is failed. */
 export const poisonAfter = 3

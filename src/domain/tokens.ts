@@ -4,8 +4,8 @@ import type * as TokenizerPackage from 'gpt-tokenizer/encoding/o200k_base'
 
 import { alongList } from '../util/along-list.ts'
 import { cutText } from '../util/json.ts'
-import { weighMedia, type ModelContent } from './model-content.ts'
-import type { AssistantPart, ModelMessage, ModelRequest, ModelTool } from './model-request.ts'
+import { weighMedia, type ModelContent } from './context/model-content.ts'
+import type { AssistantPart, ModelMessage, ModelRequest, ModelTool } from './models/model-request.ts'
 
 /**
  * Counts tokens here instead of asking a provider. Every model counts slightly differently, so this is an estimate:

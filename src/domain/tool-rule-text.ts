@@ -1,4 +1,4 @@
-import type { ConditionalRule, ToolRule } from './tool-rules.ts'
+import type { ConditionalRule, ToolRule } from './tools/tool-rules.ts'
 
 /** Describes the rules for the model. */
 export function describeToolRules(rules: readonly ToolRule[]): string[] {

@@ -1,5 +1,5 @@
-import type { ContextMessage } from '../domain/context.ts'
-import type { ContextBounds } from '../domain/draft.ts'
+import type { ContextMessage } from '../domain/context/context.ts'
+import type { ContextBounds } from '../domain/runs/draft.ts'
 import { alongList } from '../util/along-list.ts'
 
 /** A conversation's context as it was when this process last drove one of its runs. */

@@ -1,9 +1,9 @@
 import type { Kysely } from 'kysely'
 import { LRUCache } from 'lru-cache'
 
-import type { FilePlace } from '../domain/file.ts'
-import { readFiles } from '../store/files.ts'
-import type { Database } from '../store/schema.ts'
+import type { FilePlace } from '../domain/files/file.ts'
+import { readFiles } from '../store/files/files.ts'
+import type { Database } from '../store/database/schema.ts'
 
 const maxCharacters = 64 * 1024 * 1024
 

@@ -1,5 +1,5 @@
 import { saysNothing } from '../domain/answer-limits.ts'
-import type { ModelPart } from '../domain/model-request.ts'
+import type { ModelPart } from '../domain/models/model-request.ts'
 import { onAbort } from '../util/abort.ts'
 
 /** The model sent nothing, or only empty chunks, for too long. */

@@ -1,6 +1,6 @@
-import type { Exchange } from '../domain/model-request.ts'
+import type { Exchange } from '../domain/models/model-request.ts'
 import type { RunError } from '../domain/run.ts'
-import type { StepKey } from '../store/steps.ts'
+import type { StepKey } from '../store/runs/steps.ts'
 import { putStepExchange } from '../store/step-exchanges.ts'
 import { cutText } from '../util/json.ts'
 import type { EngineContext } from './engine-context.ts'

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-import { isTransientFailure } from '../store/transient-failure.ts'
+import { isTransientFailure } from '../store/database/transient-failure.ts'
 
 const pauseMs = { first: 50, longest: 2_000 }
 

@@ -1,4 +1,4 @@
-import type { Actor as DomainActor, ActorKind as DomainActorKind } from '../domain/actor.ts'
+import type { Actor as DomainActor, ActorKind as DomainActorKind } from '../domain/access/actor.ts'
 import { builder } from './builder.ts'
 
 const ActorKind = builder.enumType('ActorKind', {

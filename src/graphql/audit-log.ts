@@ -1,4 +1,4 @@
-import type { AuditEntry as DomainAuditEntry } from '../domain/audit.ts'
+import type { AuditEntry as DomainAuditEntry } from '../domain/access/audit.ts'
 import { countAuditEntries, listAuditEntriesPage } from '../store/audit-entries.ts'
 import { Actor } from './actor.ts'
 import { builder } from './builder.ts'

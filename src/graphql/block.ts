@@ -1,4 +1,4 @@
-import type { Block as BlockShape } from '../domain/block.ts'
+import type { Block as BlockShape } from '../domain/memory/block.ts'
 import { encodeId } from '../domain/ids.ts'
 import { countBlocks, listBlocksPage } from '../store/blocks.ts'
 import { Agent } from './agent.ts'

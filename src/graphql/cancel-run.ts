@@ -1,4 +1,4 @@
-import { cancelRun, type CancelRunInput as CancelRunCommand } from '../commands/cancel-run.ts'
+import { cancelRun, type CancelRunInput as CancelRunCommand } from '../commands/runs/cancel-run.ts'
 import { builder } from './builder.ts'
 import type { Context } from './context.ts'
 import { requireUuid } from './node.ts'

@@ -5,7 +5,7 @@ import { builder } from './builder.ts'
 import { loadExisting } from './load-existing.ts'
 import { requireUuid } from './node.ts'
 import { Refusal } from './refusal.ts'
-import { checkedToken } from '../domain/run-input.ts'
+import { checkedToken } from '../domain/runs/run-input.ts'
 import { ToolCall } from './run-refs.ts'
 import { AlreadyDecidedRefusal, NoPendingApprovalRefusal } from './submit-approvals-result.ts'
 

@@ -1,10 +1,10 @@
 import { compactConversation } from '../commands/compact-conversation.ts'
 import { waitForRun } from '../live/wait-for-run.ts'
 import { builder } from './builder.ts'
-import { CompactionSettingsInput } from './compaction.ts'
+import { CompactionSettingsInput } from './context/compaction.ts'
 import type { Context } from './context.ts'
 import { requireUuid } from './node.ts'
-import { checkedWait } from '../domain/run-input.ts'
+import { checkedWait } from '../domain/runs/run-input.ts'
 import { admissionResult, ConversationBusyRefusal, PendingApprovalRefusal, runSuccessType } from './run-results.ts'
 import { WhenBusy } from './when-busy.ts'
 

@@ -1,6 +1,6 @@
 import type { ObjectRef, InterfaceRef, ImplementableObjectRef } from '@pothos/core'
 
-import { defaultPageSize, maxCount, maxPageSize, type Page, type PageArguments } from '../store/page.ts'
+import { defaultPageSize, maxCount, maxPageSize, type Page, type PageArguments } from '../store/database/page.ts'
 import { builder, type BuilderTypes } from './builder.ts'
 
 type NodeRef<Node> =

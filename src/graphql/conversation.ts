@@ -1,8 +1,8 @@
 import { archiveConversation } from '../commands/archive-conversation.ts'
-import { createConversation } from '../commands/create-conversation.ts'
+import { createConversation } from '../commands/conversations/create-conversation.ts'
 import { deleteConversation } from '../commands/delete-conversation.ts'
 import { updateConversation } from '../commands/update-conversation.ts'
-import type { Conversation as ConversationShape } from '../domain/conversation.ts'
+import type { Conversation as ConversationShape } from '../domain/conversations/conversation.ts'
 import { encodeId } from '../domain/ids.ts'
 import { checkedObject } from '../domain/input.ts'
 import {
@@ -10,8 +10,8 @@ import {
   listConversationsPage,
   type ConversationFilter as StoredFilter,
   type ConversationOrder as StoredOrder,
-} from '../store/conversation-list.ts'
-import type { PageArguments } from '../store/page.ts'
+} from '../store/conversations/conversation-list.ts'
+import type { PageArguments } from '../store/database/page.ts'
 import { Agent } from './agent.ts'
 import { builder } from './builder.ts'
 import { connectionType, pageArguments, pageComplexity, type CountedPage } from './connection.ts'

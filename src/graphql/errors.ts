@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { GraphQLError } from 'graphql'
 
 import { HoldpointError, type ErrorCode } from '../domain/errors.ts'
-import { isTransientFailure } from '../store/transient-failure.ts'
+import { isTransientFailure } from '../store/database/transient-failure.ts'
 import type { Log } from '../util/log.ts'
 
 export type ClientErrorCode =

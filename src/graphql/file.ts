@@ -1,5 +1,5 @@
 import { uploadFile } from '../commands/upload-file.ts'
-import { checkedUpload } from '../domain/content-input.ts'
+import { checkedUpload } from '../domain/conversations/content-input.ts'
 import { encodeFileId } from '../domain/ids.ts'
 import { builder } from './builder.ts'
 import { Conversation } from './conversation.ts'

@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely'
 
-import type { Reach } from '../domain/viewer.ts'
-import type { Database } from '../store/schema.ts'
+import type { Reach } from '../domain/access/viewer.ts'
+import type { Database } from '../store/database/schema.ts'
 import { createConfigurationLoaders, type ConfigurationLoaders } from './configuration-loaders.ts'
 import { createRunLoaders, type RunLoaders } from './run-loaders.ts'
 

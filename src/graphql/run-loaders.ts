@@ -1,24 +1,24 @@
 import DataLoader from 'dataloader'
 
 import type { CommandContext } from '../commands/command-context.ts'
-import type { ApiKey } from '../domain/api-key.ts'
-import type { AuditEntry } from '../domain/audit.ts'
-import type { FilePlace, StoredFile } from '../domain/file.ts'
-import type { McpServer } from '../domain/mcp-server.ts'
-import type { GivenMessage, MessageOutline } from '../domain/message.ts'
+import type { ApiKey } from '../domain/access/api-key.ts'
+import type { AuditEntry } from '../domain/access/audit.ts'
+import type { FilePlace, StoredFile } from '../domain/files/file.ts'
+import type { McpServer } from '../domain/tools/mcp-server.ts'
+import type { GivenMessage, MessageOutline } from '../domain/conversations/message.ts'
 import type { Run, StopReason } from '../domain/run.ts'
-import type { SleeptimeGroup } from '../domain/sleeptime-group.ts'
-import type { Step } from '../domain/step.ts'
-import type { ToolCallArguments, ToolCallOutline, ToolResult } from '../domain/tool-call.ts'
-import type { Tool } from '../domain/tool.ts'
-import type { Reach } from '../domain/viewer.ts'
+import type { SleeptimeGroup } from '../domain/memory/sleeptime-group.ts'
+import type { Step } from '../domain/runs/step.ts'
+import type { ToolCallArguments, ToolCallOutline, ToolResult } from '../domain/tools/tool-call.ts'
+import type { Tool } from '../domain/tools/tool.ts'
+import type { Reach } from '../domain/access/viewer.ts'
 import { findApiKeys } from '../store/api-keys.ts'
 import { findAuditEntries } from '../store/audit-entries.ts'
-import { listPreviousRuns, listVersionsOfRuns } from '../store/branches.ts'
+import { listPreviousRuns, listVersionsOfRuns } from '../store/conversations/branches.ts'
 import { findConversationHeads, type ConversationHead } from '../store/conversation-heads.ts'
-import { findLastActivity } from '../store/conversation-list.ts'
-import { findFiles } from '../store/files.ts'
-import { findLastStopReasonsOfAgents, findLastStopReasonsOfConversations } from '../store/last-stop-reasons.ts'
+import { findLastActivity } from '../store/conversations/conversation-list.ts'
+import { findFiles } from '../store/files/files.ts'
+import { findLastStopReasonsOfAgents, findLastStopReasonsOfConversations } from '../store/conversations/last-stop-reasons.ts'
 import { findMcpServers, listToolsOfMcpServers } from '../store/mcp-servers.ts'
 import {
   findAnswers,
@@ -26,7 +26,7 @@ import {
   findMessages,
   listMessagesOfSteps,
   type ShownContent,
-} from '../store/messages.ts'
+} from '../store/conversations/messages.ts'
 import {
   findClientToolNames,
   findRunInputs,
@@ -34,14 +34,14 @@ import {
   findRuns,
   listChildrenOfRuns,
   listQueuedRuns,
-} from '../store/runs.ts'
+} from '../store/runs/runs.ts'
 import {
   findLastProcessedMessageIds,
   findSleeptimeGroups,
   findSleeptimeGroupsOfAgents,
-} from '../store/sleeptime-groups.ts'
+} from '../store/memory/sleeptime-groups.ts'
 import { findStepExchanges, type StepExchange } from '../store/step-exchanges.ts'
-import { findSteps, listStepsOfRuns, type StepKey } from '../store/steps.ts'
+import { findSteps, listStepsOfRuns, type StepKey } from '../store/runs/steps.ts'
 import {
   findToolCallArguments,
   findToolCalls,
@@ -49,7 +49,7 @@ import {
   findToolsByName,
   listCallsOfSteps,
   listPendingCallsOfRuns,
-} from '../store/tool-calls.ts'
+} from '../store/tools/tool-calls.ts'
 import type { JsonObject } from '../util/json.ts'
 import { loaderBy, loaderById, loaderByOwner } from './configuration-loaders.ts'
 

@@ -1,4 +1,4 @@
-import type { RunWait as DomainRunWait } from '../domain/approval.ts'
+import type { RunWait as DomainRunWait } from '../domain/approvals/approval.ts'
 import {
   sumOfTokens,
   type RunError as DomainRunError,

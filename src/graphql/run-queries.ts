@@ -1,6 +1,6 @@
 import type { Run as DomainRun } from '../domain/run.ts'
 import { waitForRun } from '../live/wait-for-run.ts'
-import type { PageArguments } from '../store/page.ts'
+import type { PageArguments } from '../store/database/page.ts'
 import { countRuns, listRunsPage, type RunFilter as StoredRunFilter } from '../store/run-list.ts'
 import { builder } from './builder.ts'
 import { connectionType, pageArguments, pageComplexity, type CountedPage } from './connection.ts'
@@ -10,7 +10,7 @@ import { clearLoaders } from './loaders.ts'
 import { uuidOf, uuidOfFilter, uuidsOfFilter } from './node.ts'
 import { RunStatus, StopReason } from './run-outcome.ts'
 import { Run } from './run-refs.ts'
-import { checkedWait } from '../domain/run-input.ts'
+import { checkedWait } from '../domain/runs/run-input.ts'
 
 export const RunConnection = connectionType('Run', Run)
 

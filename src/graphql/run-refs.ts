@@ -1,11 +1,11 @@
-import type { ApiKey as DomainApiKey } from '../domain/api-key.ts'
-import type { StoredFile } from '../domain/file.ts'
-import type { McpServer as DomainMcpServer } from '../domain/mcp-server.ts'
-import type { MessageOutline } from '../domain/message.ts'
+import type { ApiKey as DomainApiKey } from '../domain/access/api-key.ts'
+import type { StoredFile } from '../domain/files/file.ts'
+import type { McpServer as DomainMcpServer } from '../domain/tools/mcp-server.ts'
+import type { MessageOutline } from '../domain/conversations/message.ts'
 import type { Run as DomainRun } from '../domain/run.ts'
-import type { SleeptimeGroup as DomainSleeptimeGroup } from '../domain/sleeptime-group.ts'
-import type { Step as DomainStep } from '../domain/step.ts'
-import type { ToolCallOutline } from '../domain/tool-call.ts'
+import type { SleeptimeGroup as DomainSleeptimeGroup } from '../domain/memory/sleeptime-group.ts'
+import type { Step as DomainStep } from '../domain/runs/step.ts'
+import type { ToolCallOutline } from '../domain/tools/tool-call.ts'
 import { builder } from './builder.ts'
 
 /**

@@ -1,4 +1,4 @@
-import { createToken, type CreatedToken } from '../commands/create-token.ts'
+import { createToken, type CreatedToken } from '../commands/access/create-token.ts'
 import { builder } from './builder.ts'
 import { requireUuid } from './node.ts'
 import { ApiScope } from './viewer.ts'

@@ -1,16 +1,16 @@
-import { approvalsOf } from '../domain/call-approvals.ts'
+import { approvalsOf } from '../domain/approvals/call-approvals.ts'
 import type {
   ApprovalScope as DomainApprovalScope,
   Decision,
   ToolCallArguments,
   ToolCallOutline,
   ToolResult,
-} from '../domain/tool-call.ts'
-import { jsonOf } from '../domain/tool-output.ts'
+} from '../domain/tools/tool-call.ts'
+import { jsonOf } from '../domain/tools/tool-output.ts'
 import type { Json } from '../util/json.ts'
 import { Actor } from './actor.ts'
 import { builder } from './builder.ts'
-import { ContentPart, shownParts } from './content-part.ts'
+import { ContentPart, shownParts } from './conversations/content-part.ts'
 import type { Context } from './context.ts'
 import { loadExisting } from './load-existing.ts'
 import { encodeId } from './node.ts'

@@ -1,14 +1,14 @@
-import { approvalsRequired } from '../domain/call-approvals.ts'
-import { currentClaim } from '../domain/claim.ts'
+import { approvalsRequired } from '../domain/approvals/call-approvals.ts'
+import { currentClaim } from '../domain/approvals/claim.ts'
 import type {
   ToolCallClaim as DomainToolCallClaim,
   ToolCallNeed as DomainToolCallNeed,
   ToolCallOutline,
   ToolCallStatus as DomainToolCallStatus,
-} from '../domain/tool-call.ts'
-import { findClientTool } from '../domain/run-state.ts'
-import type { Tool as DomainTool } from '../domain/tool.ts'
-import { countToolCalls, listToolCallsPage } from '../store/tool-call-list.ts'
+} from '../domain/tools/tool-call.ts'
+import { findClientTool } from '../domain/runs/run-state.ts'
+import type { Tool as DomainTool } from '../domain/tools/tool.ts'
+import { countToolCalls, listToolCallsPage } from '../store/tools/tool-call-list.ts'
 import { Actor } from './actor.ts'
 import { Agent } from './agent.ts'
 import { builder } from './builder.ts'

@@ -1,4 +1,4 @@
-import type { ToolRule as ToolRuleShape } from '../domain/tool-rules.ts'
+import type { ToolRule as ToolRuleShape } from '../domain/tools/tool-rules.ts'
 import { builder } from './builder.ts'
 
 const ToolRuleKind = builder.enumType('ToolRuleKind', {

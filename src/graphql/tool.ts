@@ -1,5 +1,5 @@
 import { encodeId } from '../domain/ids.ts'
-import type { Tool as ToolShape } from '../domain/tool.ts'
+import type { Tool as ToolShape } from '../domain/tools/tool.ts'
 import { countTools, listToolsPage } from '../store/tools.ts'
 import { builder } from './builder.ts'
 import { connectionType, pageArguments, pageComplexity } from './connection.ts'

@@ -1,5 +1,5 @@
 import { encodeId } from '../domain/ids.ts'
-import type { Viewer as ViewerShape } from '../domain/viewer.ts'
+import type { Viewer as ViewerShape } from '../domain/access/viewer.ts'
 import { Actor } from './actor.ts'
 import { builder } from './builder.ts'
 

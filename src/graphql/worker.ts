@@ -1,5 +1,5 @@
 import type { Worker as DomainWorker } from '../domain/worker.ts'
-import { listWorkers } from '../store/workers.ts'
+import { listWorkers } from '../store/workers/workers.ts'
 import { builder } from './builder.ts'
 import { encodeId, Node, registerNode } from './node.ts'
 

@@ -1,5 +1,5 @@
-import type { Checkpoint } from '../domain/draft.ts'
-import type { StoredEnd } from '../store/end-run.ts'
+import type { Checkpoint } from '../domain/runs/draft.ts'
+import type { StoredEnd } from '../store/runs/end-run.ts'
 import type { Hub } from './hub.ts'
 import type { WorkSignal } from './work-signal.ts'
 

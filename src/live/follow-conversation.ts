@@ -6,9 +6,9 @@ import {
   type EventFilter,
   type EventType,
   type RunEvent,
-} from '../domain/run-event.ts'
+} from '../domain/runs/run-event.ts'
 import { hasEnded } from '../domain/run.ts'
-import { findLastMessageBefore, findLastSharedMessage } from '../store/branches.ts'
+import { findLastMessageBefore, findLastSharedMessage } from '../store/conversations/branches.ts'
 import { findConversationPlace, type ConversationPlace } from '../store/conversation-heads.ts'
 import { followRun, type FollowContext, type RunFollower } from './follow-run.ts'
 import { PulledIterator } from './pulled-iterator.ts'

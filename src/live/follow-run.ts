@@ -2,7 +2,7 @@ import type { Kysely } from 'kysely'
 
 import { encodeCursor, type RunCursor } from '../domain/cursor.ts'
 import { eventsDeleted } from '../domain/errors.ts'
-import { pieceBeyond, sliceText, type LivePiece } from '../domain/live-step.ts'
+import { pieceBeyond, sliceText, type LivePiece } from '../domain/runs/live-step.ts'
 import {
   eventTypeOf,
   messageTypeOfDelta,
@@ -10,13 +10,13 @@ import {
   wantsDeltas,
   type EventFilter,
   type RunEvent,
-} from '../domain/run-event.ts'
+} from '../domain/runs/run-event.ts'
 import { hasEnded } from '../domain/run.ts'
-import { findMessageTypes } from '../store/messages.ts'
-import { listLogEntries } from '../store/run-log.ts'
-import { findStreamedItem } from '../store/streamed-items.ts'
-import { findRunProgress } from '../store/runs.ts'
-import type { Database } from '../store/schema.ts'
+import { findMessageTypes } from '../store/conversations/messages.ts'
+import { listLogEntries } from '../store/runs/run-log.ts'
+import { findStreamedItem } from '../store/runs/streamed-items.ts'
+import { findRunProgress } from '../store/runs/runs.ts'
+import type { Database } from '../store/database/schema.ts'
 import type { Clock } from '../util/clock.ts'
 import { PulledIterator } from './pulled-iterator.ts'
 import type { Hub } from './hub.ts'

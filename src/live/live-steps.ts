@@ -1,4 +1,4 @@
-import type { ShownStep } from '../domain/live-step.ts'
+import type { ShownStep } from '../domain/runs/live-step.ts'
 
 /** The live steps that this process knows: its own, and copies of those that other processes write. */
 export class LiveSteps {

@@ -1,8 +1,8 @@
 import type { Kysely } from 'kysely'
 
 import { listConversationPlaces } from '../store/conversation-heads.ts'
-import { listRunSeqs } from '../store/runs.ts'
-import type { Database } from '../store/schema.ts'
+import { listRunSeqs } from '../store/runs/runs.ts'
+import type { Database } from '../store/database/schema.ts'
 import type { Log } from '../util/log.ts'
 import type { Hub } from './hub.ts'
 

@@ -1,5 +1,5 @@
-import { isTransientFailure } from '../store/transient-failure.ts'
-import { retryTransient } from '../util/retry.ts'
+import { isTransientFailure } from '../store/database/transient-failure.ts'
+import { retryTransient } from '../util/retry-transient.ts'
 
 /** How long a stream waits for an unavailable database before it ends with an error. */
 const patienceMs = 30_000

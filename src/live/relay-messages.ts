@@ -1,4 +1,4 @@
-import type { RunNews } from '../domain/run-news.ts'
+import type { RunNews } from '../domain/runs/run-news.ts'
 import type { Patch } from './step-copy.ts'
 
 /**

@@ -1,4 +1,4 @@
-import { pieceBeyond, type LivePosition } from '../domain/live-step.ts'
+import { pieceBeyond, type LivePosition } from '../domain/runs/live-step.ts'
 import type { Log } from '../util/log.ts'
 import type { Bus } from './bus.ts'
 import type { Hub, HubInlet, HubLink, TopicKind } from './hub.ts'

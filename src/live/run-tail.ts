@@ -1,4 +1,4 @@
-import type { RunEvent } from '../domain/run-event.ts'
+import type { RunEvent } from '../domain/runs/run-event.ts'
 import { hasEnded } from '../domain/run.ts'
 
 export type EntryEvent = Extract<RunEvent, { readonly type: 'entry' }>

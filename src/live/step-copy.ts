@@ -6,8 +6,8 @@ import {
   type RecentText,
   type ShownItem,
   type ShownStep,
-} from '../domain/live-step.ts'
-import type { ToolCallNeed } from '../domain/tool-call.ts'
+} from '../domain/runs/live-step.ts'
+import type { ToolCallNeed } from '../domain/tools/tool-call.ts'
 
 /** A piece of a live step's text on its way to another process. */
 export interface Patch extends LivePosition {

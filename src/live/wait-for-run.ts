@@ -1,6 +1,6 @@
 import type { RunCursor } from '../domain/cursor.ts'
 import { hasEnded, type RunStatus } from '../domain/run.ts'
-import { findRunProgress } from '../store/runs.ts'
+import { findRunProgress } from '../store/runs/runs.ts'
 import { deferred } from '../util/deferred.ts'
 import type { FollowContext } from './follow-run.ts'
 import type { EntryEvent } from './run-tail.ts'

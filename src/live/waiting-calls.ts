@@ -1,5 +1,5 @@
-import { listWaitingCallsOfRuns, listWaitingCallsPage, type WaitingCall } from '../store/tool-calls.ts'
-import { isTransientFailure } from '../store/transient-failure.ts'
+import { listWaitingCallsOfRuns, listWaitingCallsPage, type WaitingCall } from '../store/tools/tool-calls.ts'
+import { isTransientFailure } from '../store/database/transient-failure.ts'
 import type { FollowContext } from './follow-run.ts'
 
 export interface WaitingChange {

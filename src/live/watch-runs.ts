@@ -1,6 +1,6 @@
 import type { Run } from '../domain/run.ts'
-import type { Reach } from '../domain/viewer.ts'
-import { findRuns, listChangedRuns, listRecentStatuses } from '../store/runs.ts'
+import type { Reach } from '../domain/access/viewer.ts'
+import { findRuns, listChangedRuns, listRecentStatuses } from '../store/runs/runs.ts'
 import type { FollowContext } from './follow-run.ts'
 import type { Hub } from './hub.ts'
 import { PulledIterator } from './pulled-iterator.ts'

@@ -1,8 +1,8 @@
 import type { Kysely } from 'kysely'
 
-import type { LoadedRun } from '../store/load-run.ts'
-import type { Database } from '../store/schema.ts'
-import { notifyWorkers } from '../store/workers.ts'
+import type { LoadedRun } from '../store/runs/load-run.ts'
+import type { Database } from '../store/database/schema.ts'
+import { notifyWorkers } from '../store/workers/workers.ts'
 
 /**
  * Tells workers that a run can be claimed. The signal may be lost: the runs table is the truth, and every worker looks

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-import type { ModelRequest } from '../domain/model-request.ts'
+import type { ModelRequest } from '../domain/models/model-request.ts'
 import { currentLog } from '../util/log-context.ts'
 import { limitResponse } from './response-limits.ts'
 

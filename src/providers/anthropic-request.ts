@@ -1,12 +1,12 @@
 import type { ContentBlockParam, MessageCreateParamsStreaming, ToolChoice } from '@anthropic-ai/sdk/resources/messages'
 
-import type { ModelRequest } from '../domain/model-request.ts'
+import type { ModelRequest } from '../domain/models/model-request.ts'
 import type { JsonObject } from '../util/json.ts'
-import { anthropicMessages, type Turn } from './anthropic-messages.ts'
+import { anthropicMessages, type Turn } from './anthropic/anthropic-messages.ts'
 import { bindingBeta, interleavedBeta, thinkingOf } from './anthropic-thinking.ts'
-import { claudeVersion, takesSchemas, takesTemperature } from './claude-version.ts'
+import { claudeVersion, takesSchemas, takesTemperature } from './anthropic/claude-version.ts'
 import { modelName } from './models.ts'
-import { isStrictSchema } from './strict-schema.ts'
+import { isStrictSchema } from './openai/strict-schema.ts'
 import { promptWithSchema } from './wire.ts'
 
 const ephemeral = { type: 'ephemeral' } as const

@@ -1,8 +1,8 @@
 import type { ThinkingConfigParam } from '@anthropic-ai/sdk/resources/messages'
 
 import type { ReasoningEffort } from '../domain/agent.ts'
-import type { ModelRequest } from '../domain/model-request.ts'
-import { claudeVersion } from './claude-version.ts'
+import type { ModelRequest } from '../domain/models/model-request.ts'
+import { claudeVersion } from './anthropic/claude-version.ts'
 import { modelName } from './models.ts'
 
 /** From this version on, thinking needs no budget: the model decides. */

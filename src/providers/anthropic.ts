@@ -1,11 +1,11 @@
 import type Anthropic from '@anthropic-ai/sdk'
 
-import type { ModelPart, ModelRequest } from '../domain/model-request.ts'
+import type { ModelPart, ModelRequest } from '../domain/models/model-request.ts'
 import type { JsonObject } from '../util/json.ts'
 import { abortable } from '../util/abort.ts'
 import { requestOptions, sdkOptions } from './access.ts'
 import { anthropicBody, betasOf } from './anthropic-request.ts'
-import { readMessage } from './anthropic-stream.ts'
+import { readMessage } from './anthropic/anthropic-stream.ts'
 import { clientOptions, type Endpoint } from './endpoint.ts'
 import { missingKey } from './errors.ts'
 import { guardStream } from './guard-stream.ts'

@@ -1,4 +1,4 @@
-import type { Model, ModelCatalog } from '../domain/model.ts'
+import type { Model, ModelCatalog } from '../domain/models/model.ts'
 import type { ModelPrice } from '../domain/price.ts'
 import { ListedModels } from './listed-models.ts'
 import type { Provider, ProviderModel } from './provider.ts'

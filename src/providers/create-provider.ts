@@ -1,15 +1,15 @@
 import type { ModelPrice } from '../domain/price.ts'
 import { createAnthropic } from './anthropic.ts'
-import { createAzureOpenAI } from './azure-openai.ts'
+import { createAzureOpenAI } from './openai/azure-openai.ts'
 import { createBedrock } from './bedrock.ts'
 import type { Endpoint } from './endpoint.ts'
-import { createGemini } from './gemini.ts'
+import { createGemini } from './gemini/gemini.ts'
 import { limitConcurrency } from './limit-concurrency.ts'
 import { modelName } from './models.ts'
 import { createOpenAIChat } from './openai-chat.ts'
 import { createOpenAIResponses } from './openai-responses.ts'
 import type { Provider } from './provider.ts'
-import { createVertex } from './vertex.ts'
+import { createVertex } from './anthropic/vertex.ts'
 
 /** One function per wire format. A new format is added here, and to the adapters of the providers file. */
 const create = {

@@ -1,4 +1,4 @@
-import type { ModelPart } from '../domain/model-request.ts'
+import type { ModelPart } from '../domain/models/model-request.ts'
 import type { RunError, RunErrorType } from '../domain/run.ts'
 import { cutText, isJsonObject, storableText } from '../util/json.ts'
 import { MissingPackageError } from '../util/optional-package.ts'

@@ -1,4 +1,4 @@
-import type { ModelPart } from '../domain/model-request.ts'
+import type { ModelPart } from '../domain/models/model-request.ts'
 import type { TokenCounts } from '../domain/run.ts'
 import { storableJson, type Json } from '../util/json.ts'
 import { failureOf, UnfitPieceError, unusable } from './errors.ts'

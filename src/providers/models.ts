@@ -1,8 +1,8 @@
-import type { ModelCapability } from '../domain/model.ts'
-import { claudeVersion, plainClaudeName, takesSchemas } from './claude-version.ts'
+import type { ModelCapability } from '../domain/models/model.ts'
+import { claudeVersion, plainClaudeName, takesSchemas } from './anthropic/claude-version.ts'
 import type { Endpoint } from './endpoint.ts'
-import { geminiVersion } from './gemini-model.ts'
-import { isOpenaiModel, isReasoningModel } from './openai-model.ts'
+import { geminiVersion } from './gemini/gemini-model.ts'
+import { isOpenaiModel, isReasoningModel } from './openai/openai-model.ts'
 import type { ProviderModel } from './provider.ts'
 
 /** The largest request of each model in tokens, newest first: the context window minus the longest answer. */

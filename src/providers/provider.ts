@@ -1,5 +1,5 @@
-import type { ModelPart, ModelRequest } from '../domain/model-request.ts'
-import type { Model } from '../domain/model.ts'
+import type { ModelPart, ModelRequest } from '../domain/models/model-request.ts'
+import type { Model } from '../domain/models/model.ts'
 import type { ModelPrice } from '../domain/price.ts'
 import type { JsonObject } from '../util/json.ts'
 

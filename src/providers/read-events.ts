@@ -1,4 +1,4 @@
-import type { ModelPart, ModelRequest } from '../domain/model-request.ts'
+import type { ModelPart, ModelRequest } from '../domain/models/model-request.ts'
 import { isJsonObject } from '../util/json.ts'
 import { UnfitPieceError } from './errors.ts'
 

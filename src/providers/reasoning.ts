@@ -1,4 +1,4 @@
-import type { AssistantPart, ModelMessage, ModelRequest } from '../domain/model-request.ts'
+import type { AssistantPart, ModelMessage, ModelRequest } from '../domain/models/model-request.ts'
 import { isJsonObject, type JsonObject } from '../util/json.ts'
 
 /** The provider data of a part, if the model that is asked now is the one that produced it. */

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 
-import { textOf } from '../domain/content.ts'
-import type { Media, ModelContent } from '../domain/model-content.ts'
-import type { AssistantPart, ModelMessage, ModelRequest, ModelToolReturn } from '../domain/model-request.ts'
+import { textOf } from '../domain/conversations/content.ts'
+import type { Media, ModelContent } from '../domain/context/model-content.ts'
+import type { AssistantPart, ModelMessage, ModelRequest, ModelToolReturn } from '../domain/models/model-request.ts'
 import { alongList } from '../util/along-list.ts'
 import { isJsonObject, storableJson, type Json, type JsonObject } from '../util/json.ts'
 

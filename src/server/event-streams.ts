@@ -4,7 +4,7 @@ import type { Plugin } from 'graphql-yoga'
 
 import { ClientError } from '../graphql/errors.ts'
 import type { KeyWatch } from './key-watch.ts'
-import { accepts } from './request-rules.ts'
+import { accepts } from './limits/request-rules.ts'
 
 /**
  * Server-sent events: refuses requests that do not accept them, tells proxies not to buffer, and tracks open streams.

@@ -1,6 +1,6 @@
 import { toClientError } from '../graphql/errors.ts'
 import type { Log } from '../util/log.ts'
-import type { Authenticate } from './authentication.ts'
+import type { Authenticate } from './access/authentication.ts'
 
 /**
  * Closes sockets and event streams whose key or token was revoked or has expired. Every key and token in use is checked

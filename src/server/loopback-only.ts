@@ -1,8 +1,8 @@
 import { isIPv4 } from 'node:net'
 
 import type { RequestHandler, UpgradeHandler } from './handlers.ts'
-import { sendError } from './pages.ts'
-import { refuse } from './websocket.ts'
+import { sendError } from './pages/pages.ts'
+import { refuse } from './streams/websocket.ts'
 
 const refusal =
   'This server has no API key, so it answers only programs on its own machine. Set HOLDPOINT_API_KEY or create a key.'

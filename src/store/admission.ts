@@ -1,16 +1,16 @@
 import { sql, type Kysely, type Transaction } from 'kysely'
 
-import type { Actor } from '../domain/actor.ts'
+import type { Actor } from '../domain/access/actor.ts'
 import type { RunKind, RunRequest } from '../domain/run.ts'
-import type { Target } from '../domain/target.ts'
-import type { Reach } from '../domain/viewer.ts'
+import type { Target } from '../domain/conversations/target.ts'
+import type { Reach } from '../domain/access/viewer.ts'
 import type { JsonObject } from '../util/json.ts'
 import { currentTrace, formatTraceparent } from '../util/trace-context.ts'
-import { livingWorker } from './claim-runs.ts'
-import { loadedRunColumns, toLoadedRun, type LoadedRun, type LoadedRunRow } from './load-run.ts'
-import { executePrepared } from './prepared.ts'
-import type { Database } from './schema.ts'
-import { ofTenant } from './tenant-scope.ts'
+import { livingWorker } from './workers/claim-runs.ts'
+import { loadedRunColumns, toLoadedRun, type LoadedRun, type LoadedRunRow } from './runs/load-run.ts'
+import { executePrepared } from './database/prepared.ts'
+import type { Database } from './database/schema.ts'
+import { ofTenant } from './access/tenant-scope.ts'
 
 export interface NewRun {
   readonly id: string

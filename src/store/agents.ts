@@ -1,11 +1,11 @@
 import { sql, type Kysely, type Selectable, type Transaction } from 'kysely'
 
 import type { Agent } from '../domain/agent.ts'
-import type { Reach } from '../domain/viewer.ts'
+import type { Reach } from '../domain/access/viewer.ts'
 import { storableText } from '../util/json.ts'
-import { countRows, readPage, type Page, type PageArguments } from './page.ts'
-import type { Database } from './schema.ts'
-import { ofTenant } from './tenant-scope.ts'
+import { countRows, readPage, type Page, type PageArguments } from './database/page.ts'
+import type { Database } from './database/schema.ts'
+import { ofTenant } from './access/tenant-scope.ts'
 
 export interface AgentFilter {
   readonly nameContains?: string | null | undefined

@@ -1,10 +1,10 @@
 import { sql, type Kysely, type Selectable } from 'kysely'
 
-import type { ApiKey } from '../domain/api-key.ts'
-import type { Reach } from '../domain/viewer.ts'
-import { plainListLimit } from './page.ts'
-import type { Database } from './schema.ts'
-import { ofTenant } from './tenant-scope.ts'
+import type { ApiKey } from '../domain/access/api-key.ts'
+import type { Reach } from '../domain/access/viewer.ts'
+import { plainListLimit } from './database/page.ts'
+import type { Database } from './database/schema.ts'
+import { ofTenant } from './access/tenant-scope.ts'
 
 const columns = [
   'id',

@@ -1,13 +1,13 @@
 import { sql, type Kysely, type Selectable } from 'kysely'
 
-import type { AuditEntry } from '../domain/audit.ts'
-import type { Reach } from '../domain/viewer.ts'
+import type { AuditEntry } from '../domain/access/audit.ts'
+import type { Reach } from '../domain/access/viewer.ts'
 import { firstIdAt } from '../util/ids.ts'
 import { storableText } from '../util/json.ts'
-import { countRows, readPage, type Page, type PageArguments } from './page.ts'
-import { idSlackMs } from './runs.ts'
-import type { Database } from './schema.ts'
-import { ofTenant } from './tenant-scope.ts'
+import { countRows, readPage, type Page, type PageArguments } from './database/page.ts'
+import { idSlackMs } from './runs/runs.ts'
+import type { Database } from './database/schema.ts'
+import { ofTenant } from './access/tenant-scope.ts'
 
 /** All given fields must match. An empty list matches nothing. */
 export interface AuditLogFilter {

@@ -1,13 +1,13 @@
 import { sql, type Kysely, type Selectable } from 'kysely'
 
 import type { Agent } from '../domain/agent.ts'
-import type { Block } from '../domain/block.ts'
-import type { Reach } from '../domain/viewer.ts'
+import type { Block } from '../domain/memory/block.ts'
+import type { Reach } from '../domain/access/viewer.ts'
 import { storableText } from '../util/json.ts'
 import { toAgent } from './agents.ts'
-import { countRows, plainListLimit, readPage, type Page, type PageArguments } from './page.ts'
-import type { Database } from './schema.ts'
-import { ofTenant } from './tenant-scope.ts'
+import { countRows, plainListLimit, readPage, type Page, type PageArguments } from './database/page.ts'
+import type { Database } from './database/schema.ts'
+import { ofTenant } from './access/tenant-scope.ts'
 
 export interface BlockFilter {
   readonly label?: string | null | undefined

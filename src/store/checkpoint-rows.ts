@@ -1,11 +1,11 @@
 import { sql } from 'kysely'
 
-import type { BlockWrite } from '../domain/block.ts'
-import type { Checkpoint, PositionedMessage } from '../domain/draft.ts'
-import type { Step } from '../domain/step.ts'
-import type { ToolCall } from '../domain/tool-call.ts'
-import { storedResult } from './tool-calls.ts'
-import { storedCost } from './usage.ts'
+import type { BlockWrite } from '../domain/memory/block.ts'
+import type { Checkpoint, PositionedMessage } from '../domain/runs/draft.ts'
+import type { Step } from '../domain/runs/step.ts'
+import type { ToolCall } from '../domain/tools/tool-call.ts'
+import { storedResult } from './tools/tool-calls.ts'
+import { storedCost } from './runs/usage.ts'
 import { givenRows, listColumns, listGiven, setColumns } from './record-rows.ts'
 
 /** The parts of a checkpoint's statement that write rows. Each writes only if `run`, the update of the run, did. */

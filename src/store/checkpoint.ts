@@ -1,7 +1,7 @@
 import { sql, type Kysely, type RawBuilder, type Transaction } from 'kysely'
 
-import type { Checkpoint } from '../domain/draft.ts'
-import type { DrivenRun } from '../domain/run-state.ts'
+import type { Checkpoint } from '../domain/runs/draft.ts'
+import type { DrivenRun } from '../domain/runs/run-state.ts'
 import { hasEnded } from '../domain/run.ts'
 import { storableJsonText } from '../util/json.ts'
 import {
@@ -13,11 +13,11 @@ import {
   changeSteps,
   lockUnchangedBlocks,
 } from './checkpoint-rows.ts'
-import { configurationOf, toConfiguration, type Configuration, type ConfigurationRow } from './load-run.ts'
-import { packEntries } from './log-entries.ts'
-import { executePrepared } from './prepared.ts'
-import type { Database } from './schema.ts'
-import { storedCost } from './usage.ts'
+import { configurationOf, toConfiguration, type Configuration, type ConfigurationRow } from './runs/load-run.ts'
+import { packEntries } from './runs/log-entries.ts'
+import { executePrepared } from './database/prepared.ts'
+import type { Database } from './database/schema.ts'
+import { storedCost } from './runs/usage.ts'
 
 /** The result of a checkpoint that was stored. */
 export interface StoredCheckpoint {

@@ -1,11 +1,11 @@
 import { sql, type Kysely } from 'kysely'
 
 import type { Resumed } from '../domain/run.ts'
-import type { Reach } from '../domain/viewer.ts'
-import { tipHold } from './branches.ts'
-import { executePrepared } from './prepared.ts'
-import type { Database } from './schema.ts'
-import { ofTenant } from './tenant-scope.ts'
+import type { Reach } from '../domain/access/viewer.ts'
+import { tipHold } from './conversations/branches.ts'
+import { executePrepared } from './database/prepared.ts'
+import type { Database } from './database/schema.ts'
+import { ofTenant } from './access/tenant-scope.ts'
 
 /**
  * The changing parts of a conversation, read in one statement. A reader that shows the last entry next to other fields

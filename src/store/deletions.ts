@@ -1,8 +1,8 @@
 import { sql, type RawBuilder, type Transaction } from 'kysely'
 
-import { unfinishedRunsOf } from './conversations.ts'
+import { unfinishedRunsOf } from './conversations/conversations.ts'
 import { deleteRuns } from './retention.ts'
-import type { Database } from './schema.ts'
+import type { Database } from './database/schema.ts'
 
 /**
  * An agent or conversation may have a million rows. Deleting it marks it and removes what is small or in progress; from

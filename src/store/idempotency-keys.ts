@@ -1,7 +1,7 @@
 import { sql, type Kysely, type SqlBool, type Transaction } from 'kysely'
 
-import type { Database } from './schema.ts'
-import { isInConversation } from './tenant-scope.ts'
+import type { Database } from './database/schema.ts'
+import { isInConversation } from './access/tenant-scope.ts'
 
 /** A client's idempotency key. Repeating the request has no further effect. */
 export interface IdempotencyKey {

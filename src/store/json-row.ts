@@ -1,6 +1,6 @@
 import type { Selectable } from 'kysely'
 
-import type { Database } from './schema.ts'
+import type { Database } from './database/schema.ts'
 
 /** A row that was read as JSON inside another row: the same columns, but times are text. */
 export type JsonRow = Readonly<Record<string, unknown>>

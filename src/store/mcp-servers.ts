@@ -1,12 +1,12 @@
 import { sql, type Kysely, type Selectable } from 'kysely'
 
-import type { McpServer } from '../domain/mcp-server.ts'
-import type { ToolOfKind } from '../domain/tool.ts'
-import type { Reach } from '../domain/viewer.ts'
+import type { McpServer } from '../domain/tools/mcp-server.ts'
+import type { ToolOfKind } from '../domain/tools/tool.ts'
+import type { Reach } from '../domain/access/viewer.ts'
 import { cutText, storableText } from '../util/json.ts'
-import { countRows, readPage, type Page, type PageArguments } from './page.ts'
-import type { Database } from './schema.ts'
-import { ofTenant } from './tenant-scope.ts'
+import { countRows, readPage, type Page, type PageArguments } from './database/page.ts'
+import type { Database } from './database/schema.ts'
+import { ofTenant } from './access/tenant-scope.ts'
 import { toTool } from './tools.ts'
 
 export async function findMcpServers(db: Kysely<Database>, reach: Reach, ids: readonly string[]): Promise<McpServer[]> {

@@ -1,6 +1,6 @@
 import pg from 'pg'
 
-import { checkConnection, endConnection, keepAlive } from './connections.ts'
+import { checkConnection, endConnection, keepAlive } from './database/connections.ts'
 
 /**
  * Sends short texts to other processes through Postgres. Nothing is kept: a process that is not listening at the moment

@@ -2,7 +2,7 @@ import { sql, type Kysely, type RawBuilder, type Transaction } from 'kysely'
 
 import type { RetentionScope } from '../domain/retention.ts'
 import { firstIdAt } from '../util/ids.ts'
-import type { Database } from './schema.ts'
+import type { Database } from './database/schema.ts'
 
 /** An arbitrary number that nothing else locks in this database. */
 const retentionLock = 0x484f4c445245

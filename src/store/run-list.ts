@@ -1,12 +1,12 @@
 import { sql, type Kysely, type RawBuilder, type Selectable, type SqlBool } from 'kysely'
 
 import { statusOfStopReason, stopReasons, type Run, type RunStatus, type StopReason } from '../domain/run.ts'
-import type { Reach } from '../domain/viewer.ts'
+import type { Reach } from '../domain/access/viewer.ts'
 import { firstIdAt } from '../util/ids.ts'
-import { countRows, maxCount, planPage, readPage, type ListOrder, type Page, type PageArguments } from './page.ts'
-import { idSlackMs, runColumns, runsOfTenant, toRun, unfinishedRuns } from './runs.ts'
-import type { Database } from './schema.ts'
-import { ofTenant } from './tenant-scope.ts'
+import { countRows, maxCount, planPage, readPage, type ListOrder, type Page, type PageArguments } from './database/page.ts'
+import { idSlackMs, runColumns, runsOfTenant, toRun, unfinishedRuns } from './runs/runs.ts'
+import type { Database } from './database/schema.ts'
+import { ofTenant } from './access/tenant-scope.ts'
 
 /** All given fields must match. A field that is omitted filters nothing; an empty list matches nothing. */
 export interface RunFilter {

@@ -1,7 +1,7 @@
 import pg from 'pg'
 
 import type { Log } from '../util/log.ts'
-import { endConnection, keepAlive, socketOf } from './connections.ts'
+import { endConnection, keepAlive, socketOf } from './database/connections.ts'
 
 export interface SilenceTimes {
   /** How often connections in use are looked at. One that received nothing between three looks is in doubt. */

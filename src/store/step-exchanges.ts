@@ -1,10 +1,10 @@
 import { sql, type Kysely } from 'kysely'
 
-import type { Reach } from '../domain/viewer.ts'
+import type { Reach } from '../domain/access/viewer.ts'
 import type { Json } from '../util/json.ts'
-import type { Database } from './schema.ts'
-import { isOneOfSteps, type StepKey } from './steps.ts'
-import { ofTenant } from './tenant-scope.ts'
+import type { Database } from './database/schema.ts'
+import { isOneOfSteps, type StepKey } from './runs/steps.ts'
+import { ofTenant } from './access/tenant-scope.ts'
 
 /**
  * What was sent to a model for a step and what it answered. If the step is attempted again, only the last attempt is

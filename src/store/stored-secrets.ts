@@ -1,8 +1,8 @@
 import { sql, type Kysely, type RawBuilder } from 'kysely'
 
-import { openHeaders } from '../domain/sealed-headers.ts'
+import { openHeaders } from '../domain/tools/sealed-headers.ts'
 import { sealedMark, type SecretBox } from '../util/secret-box.ts'
-import type { Database } from './schema.ts'
+import type { Database } from './database/schema.ts'
 
 /**
  * Every stored secret: the headers of HTTP tools and MCP servers, and the secrets that sign tokens and requests of HTTP

@@ -1,12 +1,12 @@
 import { sql, type Kysely } from 'kysely'
 
-import { isAbandoned } from './cancel-requests.ts'
-import { isFreeSuspect } from './claim-runs.ts'
-import { isOrphaned } from './leases.ts'
-import { executePrepared } from './prepared.ts'
-import type { Database } from './schema.ts'
-import { hasExpired } from './tool-calls.ts'
-import { silentWorkers, type SilentWorker } from './workers.ts'
+import { isAbandoned } from './runs/cancel-requests.ts'
+import { isFreeSuspect } from './workers/claim-runs.ts'
+import { isOrphaned } from './workers/leases.ts'
+import { executePrepared } from './database/prepared.ts'
+import type { Database } from './database/schema.ts'
+import { hasExpired } from './tools/tool-calls.ts'
+import { silentWorkers, type SilentWorker } from './workers/workers.ts'
 
 /** What there is to do for a sweep, in all tenants. */
 export interface SweepSigns {

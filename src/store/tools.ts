@@ -1,11 +1,11 @@
 import { sql, type Kysely, type Selectable } from 'kysely'
 
-import type { Tool, ToolImplementation, ToolKind } from '../domain/tool.ts'
-import type { Reach } from '../domain/viewer.ts'
+import type { Tool, ToolImplementation, ToolKind } from '../domain/tools/tool.ts'
+import type { Reach } from '../domain/access/viewer.ts'
 import { storableText } from '../util/json.ts'
-import { countRows, readPage, type Page, type PageArguments } from './page.ts'
-import type { Database } from './schema.ts'
-import { ofTenant } from './tenant-scope.ts'
+import { countRows, readPage, type Page, type PageArguments } from './database/page.ts'
+import type { Database } from './database/schema.ts'
+import { ofTenant } from './access/tenant-scope.ts'
 
 export interface ToolFilter {
   readonly nameContains?: string | null | undefined

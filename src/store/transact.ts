@@ -1,7 +1,7 @@
 import type { Kysely, Transaction } from 'kysely'
 
 import { retryDeadlocks } from './retry-deadlocks.ts'
-import type { Database } from './schema.ts'
+import type { Database } from './database/schema.ts'
 
 /** Calls a function once the transaction has committed, and never if it does not. */
 export type AfterCommit = (task: () => void) => void

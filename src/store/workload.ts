@@ -2,7 +2,7 @@ import { sql, type Kysely } from 'kysely'
 
 import { silenceMs } from '../domain/worker.ts'
 import type { Workload } from '../domain/workload.ts'
-import type { Database } from './schema.ts'
+import type { Database } from './database/schema.ts'
 
 /** Reads the rows of runs that have not ended, and no others. */
 export async function readWorkload(db: Kysely<Database>): Promise<Workload> {

@@ -1,9 +1,9 @@
-import type { Checkpoint } from '../domain/draft.ts'
-import type { NewMessage } from '../domain/message.ts'
-import type { DrivenRun } from '../domain/run-state.ts'
+import type { Checkpoint } from '../domain/runs/draft.ts'
+import type { NewMessage } from '../domain/conversations/message.ts'
+import type { DrivenRun } from '../domain/runs/run-state.ts'
 import type { StoredRunStatus, Usage } from '../domain/run.ts'
-import type { Step } from '../domain/step.ts'
-import type { ToolCall, ToolCallStatus } from '../domain/tool-call.ts'
+import type { Step } from '../domain/runs/step.ts'
+import type { ToolCall, ToolCallStatus } from '../domain/tools/tool-call.ts'
 
 /** What a stored checkpoint says about a run: the entries that readers get, with the objects that they are about. */
 export type Observation =

@@ -1,5 +1,5 @@
-import { textOf } from '../domain/content.ts'
-import type { GivenMessage, NewMessage } from '../domain/message.ts'
+import { textOf } from '../domain/conversations/content.ts'
+import type { GivenMessage, NewMessage } from '../domain/conversations/message.ts'
 
 /** What a client sent, in the format of the GenAI conventions. */
 export function inputOf(messages: readonly GivenMessage[]): string {

@@ -1,11 +1,11 @@
-import type { Checkpoint } from '../domain/draft.ts'
+import type { Checkpoint } from '../domain/runs/draft.ts'
 import { encodeId } from '../domain/ids.ts'
-import type { RunNews } from '../domain/run-news.ts'
+import type { RunNews } from '../domain/runs/run-news.ts'
 import type { Log } from '../util/log.ts'
 import type { Metrics } from './metrics.ts'
 import { observe, type RunObserver } from './observation.ts'
 import { createRunLog } from './run-log.ts'
-import { createRunMetrics } from './run-metrics.ts'
+import { createRunMetrics } from './measure-runs.ts'
 
 export interface Telemetry {
   checkpointStored(checkpoint: Checkpoint): void

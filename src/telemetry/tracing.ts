@@ -1,6 +1,6 @@
 import { createOperationSpans } from './operation-spans.ts'
 import { OtlpExporter, type OtlpOptions } from './otlp.ts'
-import { createRunSpans, type SpanOptions } from './run-spans.ts'
+import { createRunSpans, type SpanOptions } from './trace-runs.ts'
 
 /** Makes spans of runs and operations, and sends them and the metrics to a receiver once the exporter is started. */
 export function startTracing(options: OtlpOptions & SpanOptions) {

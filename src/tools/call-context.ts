@@ -1,5 +1,5 @@
-import type { Actor } from '../domain/actor.ts'
-import { approvalsOf } from '../domain/call-approvals.ts'
+import type { Actor } from '../domain/access/actor.ts'
+import { approvalsOf } from '../domain/approvals/call-approvals.ts'
 import { encodeId } from '../domain/ids.ts'
 import type { JsonObject } from '../util/json.ts'
 import type { Execution } from './execution.ts'

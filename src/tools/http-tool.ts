@@ -1,11 +1,11 @@
 import { createHmac } from 'node:crypto'
 
-import type { ToolOfKind } from '../domain/tool.ts'
-import { isPdf, isTextType, mediaTypeOf } from '../domain/media-type.ts'
+import type { ToolOfKind } from '../domain/tools/tool.ts'
+import { isPdf, isTextType, mediaTypeOf } from '../domain/files/media-type.ts'
 import type { JsonObject } from '../util/json.ts'
 import type { CallContext } from './call-context.ts'
 import type { ToolOutput } from './execution.ts'
-import type { GuardedNetwork } from './network-guard.ts'
+import type { GuardedNetwork } from '../util/network-guard.ts'
 
 const maxRequestBytes = 1024 ** 2
 const maxResponseBytes = 10 * 1024 ** 2

@@ -4,7 +4,7 @@ import {
 } from '@modelcontextprotocol/sdk/client/auth-extensions.js'
 import type { OAuthTokens } from '@modelcontextprotocol/sdk/shared/auth.js'
 
-import type { ConfiguredMcpServer } from '../domain/mcp-server.ts'
+import type { ConfiguredMcpServer } from '../domain/tools/mcp-server.ts'
 
 export type McpOAuth = NonNullable<ConfiguredMcpServer['oauth']>
 

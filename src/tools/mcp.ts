@@ -1,10 +1,10 @@
-import type { ListedTool } from '../domain/tool-access.ts'
+import type { ListedTool } from '../domain/tools/tool-access.ts'
 import { abortable } from '../util/abort.ts'
 import { errorMessage } from '../util/error-message.ts'
 import type { ToolOutput } from './execution.ts'
 import type { McpAddress, McpAnswer, McpCall, McpClient } from './mcp-client.ts'
 import type { McpTokens } from './mcp-tokens.ts'
-import type { GuardedNetwork } from './network-guard.ts'
+import type { GuardedNetwork } from '../util/network-guard.ts'
 
 /** The server cannot be reached, or does not speak the protocol. */
 export class McpUnreachableError extends Error {

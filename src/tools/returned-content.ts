@@ -1,7 +1,7 @@
-import { describeMedia, shownSize, type ContentPart } from '../domain/content.ts'
-import { parseDataUrl } from '../domain/data-url.ts'
-import { fileOfUrl, maxInlineUrl, newFile, referenceTo, type NewFile } from '../domain/file.ts'
-import { mediaTypeOf } from '../domain/media-type.ts'
+import { describeMedia, shownSize, type ContentPart } from '../domain/conversations/content.ts'
+import { parseDataUrl } from '../domain/files/data-url.ts'
+import { fileOfUrl, maxInlineUrl, newFile, referenceTo, type NewFile } from '../domain/files/file.ts'
+import { mediaTypeOf } from '../domain/files/media-type.ts'
 import { cutText, isJsonObject, storableText, type Json } from '../util/json.ts'
 
 /** A part of a tool's result: text, the URL of an image or document, or its bytes. */

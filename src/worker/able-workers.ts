@@ -1,7 +1,7 @@
-import type { RunState } from '../domain/run-state.ts'
+import type { RunState } from '../domain/runs/run-state.ts'
 import type { WorkerAbilities } from '../domain/worker.ts'
 import type { EngineContext } from '../engine/engine-context.ts'
-import { hasAbleWorker } from '../store/workers.ts'
+import { hasAbleWorker } from '../store/workers/workers.ts'
 
 /** How long this worker skips the runs of an agent before it checks one of them again. */
 const leftForMs = 5_000

@@ -18,8 +18,8 @@ import {
   listOldRuns,
   type RetentionCursor,
 } from '../store/retention.ts'
-import type { Database } from '../store/schema.ts'
-import { listTenants } from '../store/tenants.ts'
+import type { Database } from '../store/database/schema.ts'
+import { listTenants } from '../store/access/tenants.ts'
 import type { Clock } from '../util/clock.ts'
 
 export interface RetentionOptions {

@@ -2,8 +2,8 @@ import type { EngineContext } from '../engine/engine-context.ts'
 import type { DeletedKind, RetentionRules } from '../domain/retention.ts'
 import type { WorkerProcess } from '../domain/worker.ts'
 import type { ProcessWorkSignal } from '../live/work-signal.ts'
-import type { ClaimLimits } from '../store/claim-runs.ts'
-import type { OpenDatabase } from '../store/open-database.ts'
+import type { ClaimLimits } from '../store/workers/claim-runs.ts'
+import type { OpenDatabase } from '../store/database/open-database.ts'
 import type { Log } from '../util/log.ts'
 
 export interface WorkerOptions {

@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely'
 
-import type { Database } from '../store/schema.ts'
-import { readWorkerPresence } from '../store/workers.ts'
+import type { Database } from '../store/database/schema.ts'
+import { readWorkerPresence } from '../store/workers/workers.ts'
 import type { Log } from '../util/log.ts'
 
 /** How long a server stays ready without any worker. A rolling restart may stop all of them for a moment. */

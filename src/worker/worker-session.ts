@@ -1,5 +1,5 @@
-import { deleteWorker, holdWorkerLock, beatHeart, insertWorker } from '../store/workers.ts'
-import { clearLeasesOf } from '../store/leases.ts'
+import { deleteWorker, holdWorkerLock, beatHeart, insertWorker } from '../store/workers/workers.ts'
+import { clearLeasesOf } from '../store/workers/leases.ts'
 import { RunClaims } from './run-claims.ts'
 import type { WorkerOptions } from './worker-options.ts'
 

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { createAgUiHandler } from '../../adapters/ag-ui.ts'
 import { createChatTransport } from '../../adapters/ai-sdk.ts'
-import type { OpenDatabase } from '../../src/store/open-database.ts'
+import type { OpenDatabase } from '../../src/store/database/open-database.ts'
 import { startTestApp } from '../support/app.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { createGatedModel, gatedHandle } from '../support/gated-model.ts'

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, onTestFinished, test } from 'vitest'
 
-import type { OpenDatabase } from '../../src/store/open-database.ts'
+import type { OpenDatabase } from '../../src/store/database/open-database.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { hookDatabase, type StatementHooks } from '../support/gated-database.ts'
 import { secretAgent } from '../support/secret-tools.ts'

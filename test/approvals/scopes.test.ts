@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
-import type { Actor } from '../../src/domain/actor.ts'
+import type { Actor } from '../../src/domain/access/actor.ts'
 import { encodeId } from '../../src/domain/ids.ts'
-import type { ApiScope, Viewer } from '../../src/domain/viewer.ts'
+import type { ApiScope, Viewer } from '../../src/domain/access/viewer.ts'
 import { createGround, type Ground } from '../support/execute.ts'
 import { createFixtures, type Fixtures } from '../support/fixtures.ts'
 import { approve, deny, giveReturn } from '../support/talk.ts'

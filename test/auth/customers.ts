@@ -1,4 +1,4 @@
-import type { OpenDatabase } from '../../src/store/open-database.ts'
+import type { OpenDatabase } from '../../src/store/database/open-database.ts'
 import type { GraphQLClient } from '../support/graphql-client.ts'
 
 /** A conversation with a finished and a waiting run. All of its texts have `mark`. */

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { exportJWK, exportSPKI, generateKeyPair, SignJWT, type CryptoKey } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
-import { ensureTenant } from '../../src/store/tenants.ts'
+import { ensureTenant } from '../../src/store/access/tenants.ts'
 import { systemClock } from '../../src/util/clock.ts'
 import { createIdSource } from '../../src/util/ids.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'

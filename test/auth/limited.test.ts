@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 import { breadthOf } from '../../src/auth/scopes.ts'
 import { decodeId } from '../../src/domain/ids.ts'
-import type { Viewer } from '../../src/domain/viewer.ts'
+import type { Viewer } from '../../src/domain/access/viewer.ts'
 import { createLoaders } from '../../src/graphql/loaders.ts'
 import { schema } from '../../src/graphql/schema.ts'
 import { transportNames, transports } from '../server/transports.ts'

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
-import type { ApiScope } from '../../src/domain/viewer.ts'
+import type { ApiScope } from '../../src/domain/access/viewer.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { createGraphQLClient, type GraphQLClient } from '../support/graphql-client.ts'
 

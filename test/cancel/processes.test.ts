@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 
-import type { OpenDatabase } from '../../src/store/open-database.ts'
+import type { OpenDatabase } from '../../src/store/database/open-database.ts'
 import { startGround, type Ground } from '../approvals/ground.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { createGatedModel } from '../support/gated-model.ts'

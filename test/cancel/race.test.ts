@@ -2,10 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
-import type { ModelPart, ModelRequest } from '../../src/domain/model-request.ts'
+import type { ModelPart, ModelRequest } from '../../src/domain/models/model-request.ts'
 import { noUsage } from '../../src/domain/run.ts'
 import type { Provider } from '../../src/providers/provider.ts'
-import type { OpenDatabase } from '../../src/store/open-database.ts'
+import type { OpenDatabase } from '../../src/store/database/open-database.ts'
 import { deferred, type Deferred } from '../../src/util/deferred.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { createTestDatabase } from '../support/database.ts'

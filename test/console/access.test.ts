@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 
-import type { OpenDatabase } from '../../src/store/open-database.ts'
+import type { OpenDatabase } from '../../src/store/database/open-database.ts'
 import { startTestApp } from '../support/app.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { spawnMain, type ServerProcess } from '../support/server-process.ts'

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 
 import { beforeAll, expect, test } from 'vitest'
 
-import { createConsole } from '../../src/server/console.ts'
+import { createConsole } from '../../src/server/pages/console.ts'
 import { startTestApp } from '../support/app.ts'
 import { ensureConsole } from '../support/built-console.ts'
 import { makeTemporaryFolder } from '../support/temporary-folder.ts'

@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs'
 
 import { expect, test } from 'vitest'
 
-import { approvalPolicy, mayNeedApproval, needsApproval } from '../../src/domain/approval.ts'
-import { unsetTool } from '../../src/domain/tool-input.ts'
-import type { ToolRule } from '../../src/domain/tool-rules.ts'
-import type { Tool } from '../../src/domain/tool.ts'
+import { approvalPolicy, mayNeedApproval, needsApproval } from '../../src/domain/approvals/approval.ts'
+import { unsetTool } from '../../src/domain/tools/tool-input.ts'
+import type { ToolRule } from '../../src/domain/tools/tool-rules.ts'
+import type { Tool } from '../../src/domain/tools/tool.ts'
 import type { Json } from '../../src/util/json.ts'
 
 const at = new Date('2026-01-01')

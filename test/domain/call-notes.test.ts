@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 
-import { changedArguments, notesOf } from '../../src/domain/call-notes.ts'
-import type { ContextMessage } from '../../src/domain/context.ts'
-import type { ToolCall } from '../../src/domain/tool-call.ts'
-import { transcriptWithin } from '../../src/domain/transcript.ts'
+import { changedArguments, notesOf } from '../../src/domain/tools/call-notes.ts'
+import type { ContextMessage } from '../../src/domain/context/context.ts'
+import type { ToolCall } from '../../src/domain/tools/tool-call.ts'
+import { transcriptWithin } from '../../src/domain/context/transcript.ts'
 
 const written = {
   name: 'pay',

@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 
-import { firstToStay, planCompaction, unitsOf, withoutOpenCalls } from '../../src/domain/compaction.ts'
-import { toModelMessages, type ContextMessage } from '../../src/domain/context.ts'
-import type { Message, MessageType } from '../../src/domain/message.ts'
-import type { ModelMessage } from '../../src/domain/model-request.ts'
-import type { ToolCall } from '../../src/domain/tool-call.ts'
+import { firstToStay, planCompaction, unitsOf, withoutOpenCalls } from '../../src/domain/context/compaction.ts'
+import { toModelMessages, type ContextMessage } from '../../src/domain/context/context.ts'
+import type { Message, MessageType } from '../../src/domain/conversations/message.ts'
+import type { ModelMessage } from '../../src/domain/models/model-request.ts'
+import type { ToolCall } from '../../src/domain/tools/tool-call.ts'
 
 /** A step: its text, its calls, and whether the calls have their returns. */
 interface GivenStep {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 
-import { toModelMessages, type ContextMessage } from '../../src/domain/context.ts'
-import type { ToolCall } from '../../src/domain/tool-call.ts'
+import { toModelMessages, type ContextMessage } from '../../src/domain/context/context.ts'
+import type { ToolCall } from '../../src/domain/tools/tool-call.ts'
 
 const at = new Date('2026-11-17T10:00:00Z')
 const call = { providerCallId: 'call_1', name: 'pay', needs: null, argumentsText: '{}', arguments: {}, ordinal: 0 }

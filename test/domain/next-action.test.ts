@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest'
 
 import { defaultCompaction, defaultModelSettings, type Agent } from '../../src/domain/agent.ts'
-import { nextAction } from '../../src/domain/next-action.ts'
-import type { DrivenRun, RunState } from '../../src/domain/run-state.ts'
+import { nextAction } from '../../src/domain/runs/next-action.ts'
+import type { DrivenRun, RunState } from '../../src/domain/runs/run-state.ts'
 import { noUsage } from '../../src/domain/run.ts'
-import type { Step } from '../../src/domain/step.ts'
-import type { ToolCall } from '../../src/domain/tool-call.ts'
-import type { ToolRule } from '../../src/domain/tool-rules.ts'
-import { toolDefaults, type AgentTool } from '../../src/domain/tool.ts'
+import type { Step } from '../../src/domain/runs/step.ts'
+import type { ToolCall } from '../../src/domain/tools/tool-call.ts'
+import type { ToolRule } from '../../src/domain/tools/tool-rules.ts'
+import { toolDefaults, type AgentTool } from '../../src/domain/tools/tool.ts'
 
 const at = new Date('2026-01-01')
 

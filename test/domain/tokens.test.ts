@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 
-import type { ModelRequest } from '../../src/domain/model-request.ts'
+import type { ModelRequest } from '../../src/domain/models/model-request.ts'
 import { countTokens, weighRequest, type CountTokens } from '../../src/domain/tokens.ts'
 
 test('[CTX5] the token count of a long text, estimated from samples, is close to the full count', () => {

@@ -1,19 +1,19 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 
-import { faultOfCall } from '../../src/domain/call-check.ts'
-import type { RunState } from '../../src/domain/run-state.ts'
-import { conflictProblems } from '../../src/domain/tool-rule-conflicts.ts'
+import { faultOfCall } from '../../src/domain/tools/call-check.ts'
+import type { RunState } from '../../src/domain/runs/run-state.ts'
+import { conflictProblems } from '../../src/domain/tools/tool-rule-conflicts.ts'
 import {
   allowedTools,
   forcesCall,
   prefilledArguments,
   uncalledTools,
   type PastCall,
-} from '../../src/domain/tool-rule-solver.ts'
+} from '../../src/domain/tools/tool-rule-solver.ts'
 import { describeToolRules } from '../../src/domain/tool-rule-text.ts'
-import { toToolRule, type ToolRuleInput } from '../../src/domain/tool-rule-shape.ts'
-import { toolRuleKinds, type ToolRule } from '../../src/domain/tool-rules.ts'
+import { toToolRule, type ToolRuleInput } from '../../src/domain/tools/tool-rule-shape.ts'
+import { toolRuleKinds, type ToolRule } from '../../src/domain/tools/tool-rules.ts'
 
 const tools = ['a', 'b', 'c', 'd']
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { countTokens, weighRequest } from '../../src/domain/tokens.ts'
-import type { ModelRequest } from '../../src/domain/model-request.ts'
+import type { ModelRequest } from '../../src/domain/models/model-request.ts'
 import { defineTool } from '../../src/tools/registry.ts'
 import { deferred, type Deferred } from '../../src/util/deferred.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 
-import type { ContextMessage } from '../../src/domain/context.ts'
+import type { ContextMessage } from '../../src/domain/context/context.ts'
 import { ContextCache, type CachedContext } from '../../src/engine/context-cache.ts'
 
 /** A context of about this many million characters. */

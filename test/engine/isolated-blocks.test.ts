@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
-import type { ModelRequest } from '../../src/domain/model-request.ts'
+import type { ModelRequest } from '../../src/domain/models/model-request.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { talkTo, type Talk } from '../support/talk.ts'
 import { createTalkingModel, type Reply } from '../support/talking-model.ts'

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 
-import type { OpenDatabase } from '../../src/store/open-database.ts'
+import type { OpenDatabase } from '../../src/store/database/open-database.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { talkTo, type Talk } from '../support/talk.ts'
 import { createTestDatabase } from '../support/database.ts'

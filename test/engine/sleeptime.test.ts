@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
-import type { ModelRequest } from '../../src/domain/model-request.ts'
+import type { ModelRequest } from '../../src/domain/models/model-request.ts'
 import { defineTool } from '../../src/tools/registry.ts'
 import { deferred } from '../../src/util/deferred.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'

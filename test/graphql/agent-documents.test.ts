@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
-import { openActor } from '../../src/domain/actor.ts'
+import { openActor } from '../../src/domain/access/actor.ts'
 import { createGround, type Ground } from '../support/execute.ts'
 
 let ground: Ground

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
-import type { ModelRequest } from '../../src/domain/model-request.ts'
+import type { ModelRequest } from '../../src/domain/models/model-request.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { createTalkingModel } from '../support/talking-model.ts'
 import { talkTo, type Talk } from '../support/talk.ts'

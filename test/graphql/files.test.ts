@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
-import { deleteUnusedFiles } from '../../src/store/files.ts'
+import { deleteUnusedFiles } from '../../src/store/files/files.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { createGraphQLClient } from '../support/graphql-client.ts'
 import { talkTo, type Talk } from '../support/talk.ts'

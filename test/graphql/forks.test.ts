@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
-import { copiedColumns } from '../../src/store/fork-conversation.ts'
-import type { OpenDatabase } from '../../src/store/open-database.ts'
+import { copiedColumns } from '../../src/store/conversations/fork-conversation.ts'
+import type { OpenDatabase } from '../../src/store/database/open-database.ts'
 import { defineTool } from '../../src/tools/registry.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { createTestDatabase } from '../support/database.ts'

@@ -2,7 +2,7 @@ import { graphql, parse, subscribe, type ExecutionResult } from 'graphql'
 import type { KyselyPlugin } from 'kysely'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 
-import type { Viewer } from '../../src/domain/viewer.ts'
+import type { Viewer } from '../../src/domain/access/viewer.ts'
 import { viewerOf } from '../support/viewer.ts'
 import { encodeId } from '../../src/domain/ids.ts'
 import { createLoaders } from '../../src/graphql/loaders.ts'

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 import { builtinTools } from '../../src/domain/builtin-tools.ts'
-import { upsertBuiltinTools } from '../../src/store/code-tools.ts'
+import { upsertBuiltinTools } from '../../src/store/tools/code-tools.ts'
 import { createGround, type Ground } from '../support/execute.ts'
 
 let ground: Ground

@@ -5,7 +5,7 @@ import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { decodeId } from '../../src/domain/ids.ts'
-import type { OpenDatabase } from '../../src/store/open-database.ts'
+import type { OpenDatabase } from '../../src/store/database/open-database.ts'
 import { defineTool } from '../../src/tools/registry.ts'
 import { readableText } from '../support/any-text.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'

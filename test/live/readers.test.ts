@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
-import { writeText, type LiveItem } from '../../src/domain/live-step.ts'
+import { writeText, type LiveItem } from '../../src/domain/runs/live-step.ts'
 import { encodeId } from '../../src/domain/ids.ts'
-import type { LogEntry, RunEvent } from '../../src/domain/run-event.ts'
+import type { LogEntry, RunEvent } from '../../src/domain/runs/run-event.ts'
 import { noUsage } from '../../src/domain/run.ts'
 import { followRun } from '../../src/live/follow-run.ts'
 import type { HubInlet } from '../../src/live/hub.ts'

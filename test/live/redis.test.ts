@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
-import type { OpenDatabase } from '../../src/store/open-database.ts'
+import type { OpenDatabase } from '../../src/store/database/open-database.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { captureLog } from '../support/captured-log.ts'
 import { createTestDatabase } from '../support/database.ts'

@@ -1,7 +1,7 @@
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
 
-import { writeText, type LiveItem } from '../../src/domain/live-step.ts'
-import type { RunNews } from '../../src/domain/run-news.ts'
+import { writeText, type LiveItem } from '../../src/domain/runs/live-step.ts'
+import type { RunNews } from '../../src/domain/runs/run-news.ts'
 import { createHub, type Hub, type WakeUp } from '../../src/live/hub.ts'
 import { Relay } from '../../src/live/relay.ts'
 import { deferred } from '../../src/util/deferred.ts'

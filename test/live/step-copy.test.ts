@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 
-import { pieceBeyond, writeText, type LivePosition } from '../../src/domain/live-step.ts'
+import { pieceBeyond, writeText, type LivePosition } from '../../src/domain/runs/live-step.ts'
 import { packMessages, senderOf, unpackMessages, type RelayMessage } from '../../src/live/relay-messages.ts'
 import { StepCopy, toPatch, type Patch } from '../../src/live/step-copy.ts'
 import { readableText } from '../support/any-text.ts'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 
-import type { OpenDatabase } from '../../src/store/open-database.ts'
+import type { OpenDatabase } from '../../src/store/database/open-database.ts'
 import { defineTool } from '../../src/tools/registry.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { createTestDatabase } from '../support/database.ts'

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { decodeId } from '../../src/domain/ids.ts'
-import type { OpenDatabase } from '../../src/store/open-database.ts'
+import type { OpenDatabase } from '../../src/store/database/open-database.ts'
 import { defineTool } from '../../src/tools/registry.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { createTestDatabase } from '../support/database.ts'

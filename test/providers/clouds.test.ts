@@ -3,7 +3,7 @@ import { join } from 'node:path'
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
-import { claudeVersion } from '../../src/providers/claude-version.ts'
+import { claudeVersion } from '../../src/providers/anthropic/claude-version.ts'
 import { createBedrock } from '../../src/providers/bedrock.ts'
 import { failureOf } from '../../src/providers/errors.ts'
 import { loadOptional } from '../../src/util/optional-package.ts'

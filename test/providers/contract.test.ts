@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
-import type { ModelPart } from '../../src/domain/model-request.ts'
+import type { ModelPart } from '../../src/domain/models/model-request.ts'
 import { aRequest, collect, itemsOf, speakers, type Speaker } from './speakers.ts'
 
 describe.each(speakers)('$name', ({ start }) => {

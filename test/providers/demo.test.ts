@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 
-import type { ModelMessage } from '../../src/domain/model-request.ts'
-import { readScript } from '../../src/providers/demo-script.ts'
+import type { ModelMessage } from '../../src/domain/models/model-request.ts'
+import { readScript } from '../../src/providers/demo/demo-script.ts'
 
 const user = (text: string): ModelMessage => ({ role: 'user', content: [{ text }] })
 const system: ModelMessage = { role: 'system', text: 'Be quick.' }

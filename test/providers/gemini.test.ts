@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 
 import { defaultModelSettings } from '../../src/domain/agent.ts'
-import type { ModelMessage, ModelPart } from '../../src/domain/model-request.ts'
-import { createGemini } from '../../src/providers/gemini.ts'
+import type { ModelMessage, ModelPart } from '../../src/domain/models/model-request.ts'
+import { createGemini } from '../../src/providers/gemini/gemini.ts'
 import { secretKey, type FakeCall, type FakeProvider } from '../support/fake-providers/fake-model.ts'
 import { startFakeGemini } from '../support/fake-providers/gemini.ts'
 import { aRequest, collect, itemsOf } from './speakers.ts'

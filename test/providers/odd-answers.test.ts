@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
-import type { ModelPart } from '../../src/domain/model-request.ts'
+import type { ModelPart } from '../../src/domain/models/model-request.ts'
 import type { FakeCall, FakeProvider } from '../support/fake-providers/fake-model.ts'
 import { aRequest, collect, fakes, itemsOf } from './speakers.ts'
 

@@ -1,6 +1,6 @@
 import { defaultModelSettings } from '../../src/domain/agent.ts'
-import type { ModelPart, ModelRequest } from '../../src/domain/model-request.ts'
-import { demoProvider } from '../../src/providers/demo.ts'
+import type { ModelPart, ModelRequest } from '../../src/domain/models/model-request.ts'
+import { demoProvider } from '../../src/providers/demo/demo.ts'
 import type { Provider } from '../../src/providers/provider.ts'
 import { startFakeAnthropic } from '../support/fake-providers/anthropic.ts'
 import { startFakeChat } from '../support/fake-providers/chat.ts'

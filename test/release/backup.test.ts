@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 
 import { prepareDatabase } from '../../src/prepare-database.ts'
-import { startEmbeddedPostgres } from '../../src/store/embedded/launch.ts'
-import { openDatabase, type OpenDatabase } from '../../src/store/open-database.ts'
+import { startEmbeddedPostgres } from '../../src/store/database/embedded/launch.ts'
+import { openDatabase, type OpenDatabase } from '../../src/store/database/open-database.ts'
 import { defineTool } from '../../src/tools/registry.ts'
 import { createLog } from '../../src/util/log.ts'
 import { startTestApp } from '../support/app.ts'

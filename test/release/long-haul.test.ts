@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { afterAll, expect, test } from 'vitest'
 
-import type { OpenDatabase } from '../../src/store/open-database.ts'
+import type { OpenDatabase } from '../../src/store/database/open-database.ts'
 import { startTestApp } from '../support/app.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { createGraphQLClient, type GraphQLClient } from '../support/graphql-client.ts'

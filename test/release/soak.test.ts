@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from 'vitest'
 
-import type { OpenDatabase } from '../../src/store/open-database.ts'
+import type { OpenDatabase } from '../../src/store/database/open-database.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { createGraphQLClient } from '../support/graphql-client.ts'
 import { startLongHaul } from '../support/long-haul.ts'

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { WebSocket } from 'ws'
 
-import type { OpenDatabase } from '../../src/store/open-database.ts'
+import type { OpenDatabase } from '../../src/store/database/open-database.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { createGraphQLClient, type GraphQLClient } from '../support/graphql-client.ts'
 import { spawnMain, type ServerProcess } from '../support/server-process.ts'

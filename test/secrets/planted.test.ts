@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { WebSocket } from 'ws'
 
-import type { OpenDatabase } from '../../src/store/open-database.ts'
+import type { OpenDatabase } from '../../src/store/database/open-database.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { createGraphQLClient } from '../support/graphql-client.ts'
 import { plantedMark } from '../support/kept-output.ts'

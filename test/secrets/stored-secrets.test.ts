@@ -3,8 +3,8 @@ import type { AddressInfo } from 'node:net'
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
-import { sealHeaders } from '../../src/domain/sealed-headers.ts'
-import type { OpenDatabase } from '../../src/store/open-database.ts'
+import { sealHeaders } from '../../src/domain/tools/sealed-headers.ts'
+import type { OpenDatabase } from '../../src/store/database/open-database.ts'
 import { createSecretBox } from '../../src/util/secret-box.ts'
 import { startGround, type Ground } from '../approvals/ground.ts'
 import { createTestDatabase } from '../support/database.ts'

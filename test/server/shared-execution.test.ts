@@ -13,7 +13,7 @@ import { WebSocket } from 'ws'
 
 import { createLoaders } from '../../src/graphql/loaders.ts'
 import { schema as realSchema } from '../../src/graphql/schema.ts'
-import { preparePlainExecution } from '../../src/server/plain-execution.ts'
+import { preparePlainExecution } from '../../src/server/streams/plain-execution.ts'
 import { createGraphQLClient } from '../support/graphql-client.ts'
 import { startServer } from './fixture.ts'
 

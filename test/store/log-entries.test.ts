@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 
-import { packEntries, unpackEntries } from '../../src/store/log-entries.ts'
+import { packEntries, unpackEntries } from '../../src/store/runs/log-entries.ts'
 
 test('[UPG2] a row of the log that a newer version wrote is refused with UNAVAILABLE', () => {
   const entries = [{ type: 'stepStarted', index: 0 }] as const

@@ -2,7 +2,7 @@ import { createServer, type AddressInfo, type Server, type Socket } from 'node:n
 
 import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest'
 
-import { isWritable, openDatabase, type OpenDatabase } from '../../src/store/open-database.ts'
+import { isWritable, openDatabase, type OpenDatabase } from '../../src/store/database/open-database.ts'
 import { createLog } from '../../src/util/log.ts'
 import { StartError } from '../../src/util/start-error.ts'
 import { createTestDatabase } from '../support/database.ts'

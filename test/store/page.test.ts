@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
-import { readPage, type Page, type PageArguments } from '../../src/store/page.ts'
-import type { OpenDatabase } from '../../src/store/open-database.ts'
+import { readPage, type Page, type PageArguments } from '../../src/store/database/page.ts'
+import type { OpenDatabase } from '../../src/store/database/open-database.ts'
 import { systemClock } from '../../src/util/clock.ts'
 import { createIdSource } from '../../src/util/ids.ts'
 import { createTestDatabase } from '../support/database.ts'

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 
-import { executePrepared } from '../../src/store/prepared.ts'
+import { executePrepared } from '../../src/store/database/prepared.ts'
 import { createTestDatabase } from '../support/database.ts'
 
 test('[SPD2] a prepared statement is used again with other values, and another text is another statement', async () => {

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest'
 
-import { openDatabase } from '../../src/store/open-database.ts'
-import { isTransientFailure } from '../../src/store/transient-failure.ts'
+import { openDatabase } from '../../src/store/database/open-database.ts'
+import { isTransientFailure } from '../../src/store/database/transient-failure.ts'
 import { createLog } from '../../src/util/log.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { startPostgresProxy } from '../support/postgres-proxy.ts'

@@ -1,6 +1,6 @@
 import { createApp, type App, type AppOptions } from '../../src/app.ts'
 import { readConfig } from '../../src/config.ts'
-import type { OpenDatabase } from '../../src/store/open-database.ts'
+import type { OpenDatabase } from '../../src/store/database/open-database.ts'
 import { createLog } from '../../src/util/log.ts'
 import { createTestDatabase } from './database.ts'
 import { createGraphQLClient, type GraphQLClient } from './graphql-client.ts'

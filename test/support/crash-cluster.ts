@@ -4,7 +4,7 @@ import { createInterface, type Interface } from 'node:readline'
 
 import { inject } from 'vitest'
 
-import type { OpenDatabase } from '../../src/store/open-database.ts'
+import type { OpenDatabase } from '../../src/store/database/open-database.ts'
 import { talkTo } from './talk.ts'
 import { createTestDatabase } from './database.ts'
 import { createGraphQLClient, type GraphQLClient } from './graphql-client.ts'

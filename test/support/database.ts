@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import pg from 'pg'
 import { inject } from 'vitest'
 
-import { openDatabase, type OpenDatabase } from '../../src/store/open-database.ts'
+import { openDatabase, type OpenDatabase } from '../../src/store/database/open-database.ts'
 import { createLog } from '../../src/util/log.ts'
 
 /**

@@ -8,8 +8,8 @@ import { promisify } from 'node:util'
 import pg from 'pg'
 
 import { prepareDatabase } from '../../src/prepare-database.ts'
-import { isRoot } from '../../src/store/embedded/account.ts'
-import { openDatabase } from '../../src/store/open-database.ts'
+import { isRoot } from '../../src/store/database/embedded/account.ts'
+import { openDatabase } from '../../src/store/database/open-database.ts'
 import { createLog } from '../../src/util/log.ts'
 
 const run = promisify(execFile)

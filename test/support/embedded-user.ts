@@ -1,5 +1,5 @@
 /** Runs as a separate process: uses the embedded Postgres of the given folder until its input ends. */
-import { startEmbeddedPostgres } from '../../src/store/embedded/launch.ts'
+import { startEmbeddedPostgres } from '../../src/store/database/embedded/launch.ts'
 import { createLog } from '../../src/util/log.ts'
 
 const postgres = await startEmbeddedPostgres({

@@ -1,4 +1,4 @@
-import type { OpenDatabase } from '../../src/store/open-database.ts'
+import type { OpenDatabase } from '../../src/store/database/open-database.ts'
 import { hookDatabase } from './gated-database.ts'
 
 /** A database that a test makes unavailable for some statements. Everything else reaches the real one. */

@@ -1,11 +1,11 @@
 import type { Insertable, Kysely } from 'kysely'
 
-import type { MessageContents, MessageType } from '../../src/domain/message.ts'
+import type { MessageContents, MessageType } from '../../src/domain/conversations/message.ts'
 import { defaultCompaction, defaultModelSettings } from '../../src/domain/agent.ts'
-import type { LogEntry } from '../../src/domain/run-event.ts'
+import type { LogEntry } from '../../src/domain/runs/run-event.ts'
 import type { StopReason, StoredRunStatus } from '../../src/domain/run.ts'
-import { packEntries } from '../../src/store/log-entries.ts'
-import type { Database } from '../../src/store/schema.ts'
+import { packEntries } from '../../src/store/runs/log-entries.ts'
+import type { Database } from '../../src/store/database/schema.ts'
 import { systemClock } from '../../src/util/clock.ts'
 import { createIdSource } from '../../src/util/ids.ts'
 

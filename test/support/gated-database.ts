@@ -1,7 +1,7 @@
 import { CompiledQuery, Kysely, PostgresDialect, type DatabaseConnection, type Driver, type QueryResult } from 'kysely'
 import type pg from 'pg'
 
-import type { Database } from '../../src/store/schema.ts'
+import type { Database } from '../../src/store/database/schema.ts'
 
 /**
  * Called around every statement, including those that begin and commit transactions. If it throws, the statement

@@ -1,4 +1,4 @@
-import type { ModelPart, ModelRequest } from '../../src/domain/model-request.ts'
+import type { ModelPart, ModelRequest } from '../../src/domain/models/model-request.ts'
 import { noUsage, type RunError, type TokenCounts } from '../../src/domain/run.ts'
 import type { Provider } from '../../src/providers/provider.ts'
 import { deferred, type Deferred } from '../../src/util/deferred.ts'

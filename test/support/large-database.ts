@@ -1,7 +1,7 @@
 import type pg from 'pg'
 
 import { createTestDatabase } from './database.ts'
-import type { OpenDatabase } from '../../src/store/open-database.ts'
+import type { OpenDatabase } from '../../src/store/database/open-database.ts'
 
 /** One tenant with a lot of everything, and the ids that lists are filtered by. */
 export interface LargeDatabase extends OpenDatabase {

@@ -2,9 +2,9 @@ import type { Kysely, Selectable } from 'kysely'
 
 import { encodeId } from '../../src/domain/ids.ts'
 import { hasEnded, transitions, type StoredRunStatus } from '../../src/domain/run.ts'
-import { isSettled } from '../../src/domain/tool-call.ts'
-import { listLogEntries } from '../../src/store/run-log.ts'
-import type { Database } from '../../src/store/schema.ts'
+import { isSettled } from '../../src/domain/tools/tool-call.ts'
+import { listLogEntries } from '../../src/store/runs/run-log.ts'
+import type { Database } from '../../src/store/database/schema.ts'
 import type { Sent } from './world.ts'
 
 /** What clients were told and tools did, for comparison with what is stored. */

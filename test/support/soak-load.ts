@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-import type { OpenDatabase } from '../../src/store/open-database.ts'
+import type { OpenDatabase } from '../../src/store/database/open-database.ts'
 import type { GraphQLClient } from './graphql-client.ts'
 import type { LongHaul } from './long-haul.ts'
 import { addTurns } from './many-turns.ts'

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 
 import { sql } from 'kysely'
 
-import type { OpenDatabase } from '../../src/store/open-database.ts'
+import type { OpenDatabase } from '../../src/store/database/open-database.ts'
 import type { ServerProcess } from './server-process.ts'
 
 export interface Spent {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 
 import { inject } from 'vitest'
 
-import { isAlive } from '../../src/store/embedded/postmaster-file.ts'
+import { isAlive } from '../../src/store/database/embedded/postmaster-file.ts'
 import { findMemory } from './memory.ts'
 
 declare module 'vitest' {

@@ -1,4 +1,4 @@
-import { apiScopes, type Viewer } from '../../src/domain/viewer.ts'
+import { apiScopes, type Viewer } from '../../src/domain/access/viewer.ts'
 
 /** A key with every scope and no limit. */
 export function viewerOf(tenantId: string, { id = 'key_test', name = 'test' } = {}): Viewer {

@@ -1,4 +1,4 @@
-import type { ModelRequest } from '../../src/domain/model-request.ts'
+import type { ModelRequest } from '../../src/domain/models/model-request.ts'
 
 /** What a strict provider would refuse in a request. Undefined if there is nothing. */
 export function faultOfRequest({ messages }: ModelRequest): string | undefined {

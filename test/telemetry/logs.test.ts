@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 
-import { openDatabase } from '../../src/store/open-database.ts'
+import { openDatabase } from '../../src/store/database/open-database.ts'
 import { defineTool } from '../../src/tools/registry.ts'
 import { createPrettyStream } from '../../src/util/pretty-log.ts'
 import { createLog } from '../../src/util/log.ts'

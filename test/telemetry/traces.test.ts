@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 
 import { afterAll, afterEach, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest'
 
-import type { OpenDatabase } from '../../src/store/open-database.ts'
+import type { OpenDatabase } from '../../src/store/database/open-database.ts'
 import { Metrics } from '../../src/telemetry/metrics.ts'
 import { OtlpExporter } from '../../src/telemetry/otlp.ts'
 import { defineTool, type ToolContext } from '../../src/tools/registry.ts'

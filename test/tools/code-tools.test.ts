@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 
-import type { OpenDatabase } from '../../src/store/open-database.ts'
+import type { OpenDatabase } from '../../src/store/database/open-database.ts'
 import { checkTools } from '../../src/tools/load-tools.ts'
 import { defineTool, type ToolDefinition } from '../../src/tools/registry.ts'
 import { createLog } from '../../src/util/log.ts'

@@ -6,8 +6,8 @@ import { text } from 'node:stream/consumers'
 
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 
-import { openActor } from '../../src/domain/actor.ts'
-import { findTenantSecret } from '../../src/store/tenants.ts'
+import { openActor } from '../../src/domain/access/actor.ts'
+import { findTenantSecret } from '../../src/store/access/tenants.ts'
 import { createSecretBox } from '../../src/util/secret-box.ts'
 import { defineTool } from '../../src/tools/registry.ts'
 import { startGround, type Ground } from '../approvals/ground.ts'

@@ -6,15 +6,15 @@ import { text } from 'node:stream/consumers'
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 
-import type { ToolOfKind } from '../../src/domain/tool.ts'
+import type { ToolOfKind } from '../../src/domain/tools/tool.ts'
 import { callHttpTool } from '../../src/tools/http-tool.ts'
 import {
   createNetworkGuard,
   isPublicAddress,
   PrivateAddressError,
   type GuardedNetwork,
-} from '../../src/tools/network-guard.ts'
-import { findTenantSecret } from '../../src/store/tenants.ts'
+} from '../../src/util/network-guard.ts'
+import { findTenantSecret } from '../../src/store/access/tenants.ts'
 import { createSecretBox } from '../../src/util/secret-box.ts'
 import { startGround, type Ground } from '../approvals/ground.ts'
 import { deferred } from '../../src/util/deferred.ts'

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 
 import { McpConnections } from '../../src/tools/mcp.ts'
-import { createNetworkGuard } from '../../src/tools/network-guard.ts'
+import { createNetworkGuard } from '../../src/util/network-guard.ts'
 import { deferred, type Deferred } from '../../src/util/deferred.ts'
 import { startGround, type Ground } from '../approvals/ground.ts'
 import { someContext } from '../support/call-context.ts'

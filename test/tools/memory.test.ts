@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 
-import { editMemory, type MemoryCall } from '../../src/domain/memory-edit.ts'
-import type { Block } from '../../src/domain/block.ts'
-import type { OpenDatabase } from '../../src/store/open-database.ts'
+import { editMemory, type MemoryCall } from '../../src/domain/memory/memory-edit.ts'
+import type { Block } from '../../src/domain/memory/block.ts'
+import type { OpenDatabase } from '../../src/store/database/open-database.ts'
 import { startGround, type Ground } from '../approvals/ground.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { hookDatabase } from '../support/gated-database.ts'

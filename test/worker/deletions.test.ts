@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { afterAll, afterEach, beforeAll, expect, onTestFinished, test } from 'vitest'
 
-import { clearConversation } from '../../src/store/conversations.ts'
+import { clearConversation } from '../../src/store/conversations/conversations.ts'
 import { deleteMarked } from '../../src/store/deletions.ts'
 import { deleteBatch } from '../../src/store/retention.ts'
 import { systemClock } from '../../src/util/clock.ts'

@@ -2,7 +2,7 @@ import { hostname } from 'node:os'
 
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 
-import type { OpenDatabase } from '../../src/store/open-database.ts'
+import type { OpenDatabase } from '../../src/store/database/open-database.ts'
 import { defineTool } from '../../src/tools/registry.ts'
 import { startTestApp, type TestApp, type TestAppOptions } from '../support/app.ts'
 import { captureLog } from '../support/captured-log.ts'

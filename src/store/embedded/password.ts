@@ -3,9 +3,9 @@ import { link, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 
 import { StartError, errorCode } from '../../util/start-error.ts'
-import { runAs, writeOwned, type Account } from './account.ts'
-import type { Binaries } from './binaries.ts'
-import { superuser } from './data-folder.ts'
+import { runAs, writeOwned, type Account } from '../database/embedded/account.ts'
+import type { Binaries } from '../database/embedded/binaries.ts'
+import { superuser } from '../database/embedded/data-folder.ts'
 
 const passwordFile = (cluster: string) => join(cluster, 'holdpoint.password')
 

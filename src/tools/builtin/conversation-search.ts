@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely'
 
-import type { Database } from '../../store/schema.ts'
-import { searchMessages, type SearchedType } from '../../store/search-messages.ts'
+import type { Database } from '../../store/database/schema.ts'
+import { searchMessages, type SearchedType } from '../../store/conversations/search-messages.ts'
 import { cutText, type JsonObject } from '../../util/json.ts'
 import type { Execution, ToolOutput } from '../execution.ts'
 

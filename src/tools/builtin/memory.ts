@@ -1,8 +1,8 @@
 import type { Kysely } from 'kysely'
 
-import { editMemory, memoryToolNames, type MemoryToolName } from '../../domain/memory-edit.ts'
+import { editMemory, memoryToolNames, type MemoryToolName } from '../../domain/memory/memory-edit.ts'
 import { listBlocksOfConversations } from '../../store/blocks.ts'
-import type { Database } from '../../store/schema.ts'
+import type { Database } from '../../store/database/schema.ts'
 import type { JsonObject } from '../../util/json.ts'
 import type { Execution, ToolOutput } from '../execution.ts'
 

@@ -1,4 +1,4 @@
-import type { OpenDatabase } from '../../../src/store/open-database.ts'
+import type { OpenDatabase } from '../../../src/store/database/open-database.ts'
 import { createTestDatabase } from '../../support/database.ts'
 import { createGraphQLClient, type GraphQLClient } from '../../support/graphql-client.ts'
 import { spawnMain, type ServerProcess } from '../../support/server-process.ts'

@@ -1,4 +1,4 @@
-import type { LiveStep } from '../../../src/domain/live-step.ts'
+import type { LiveStep } from '../../../src/domain/runs/live-step.ts'
 import { countTokens } from '../../../src/domain/tokens.ts'
 import { callModel, type ModelOutcome } from '../../../src/engine/call-model.ts'
 import type { EngineContext } from '../../../src/engine/engine-context.ts'

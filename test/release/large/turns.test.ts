@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 
 import { measureTurns, turnLimits, type TurnCost } from '../../../bench/turn.ts'
-import { openDatabase } from '../../../src/store/open-database.ts'
+import { openDatabase } from '../../../src/store/database/open-database.ts'
 import { createLog } from '../../../src/util/log.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
 import { createTestDatabase } from '../../support/database.ts'

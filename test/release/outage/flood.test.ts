@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from 'vitest'
 
 import { hashSecret } from '../../../src/auth/api-key-secret.ts'
 import { manageKeys } from '../../../src/manage-keys.ts'
-import type { OpenDatabase } from '../../../src/store/open-database.ts'
+import type { OpenDatabase } from '../../../src/store/database/open-database.ts'
 import { eventFields, Reader, storedTexts } from '../../live/reader.ts'
 import { transports } from '../../server/transports.ts'
 import { createTestDatabase } from '../../support/database.ts'

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
-import { createGemini } from '../../../src/providers/gemini.ts'
+import { createGemini } from '../../../src/providers/gemini/gemini.ts'
 import { secretKey, usage, type FailureKind, type FakeCall, type FakeProvider } from './fake-model.ts'
 import { startFakeServer, type Exchange, type Refusal } from './fake-server.ts'
 import { checkGemini, geminiError } from './gemini-check.ts'

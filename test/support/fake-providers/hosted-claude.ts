@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib'
 
 import { createBedrock } from '../../../src/providers/bedrock.ts'
-import { createVertex } from '../../../src/providers/vertex.ts'
+import { createVertex } from '../../../src/providers/anthropic/vertex.ts'
 import { checkAnthropic } from './anthropic-check.ts'
 import { messagesUsage, openMessagesCall, type Issued } from './anthropic.ts'
 import { secretKey, type FakeProvider } from './fake-model.ts'

@@ -1,0 +1,34 @@
+import type { Transaction } from 'kysely'
+
+import { checkBlockCount, checkLabels } from '../../domain/agent-parts.ts'
+import type { Agent } from '../../domain/agent.ts'
+import type { Block } from '../../domain/memory/block.ts'
+import { lockAgents } from '../../store/agents.ts'
+import { insertAgentBlocks, listBlocksOfAgents } from '../../store/blocks.ts'
+import type { Database } from '../../store/database/schema.ts'
+import { listMadeAgentIds } from '../../store/memory/sleeptime-groups.ts'
+
+/**
+ * Gives an agent's new blocks also to the agent that was made to work for it. The blocks and the agent are locked
+ * already. The other agent is newer, so locking it last keeps the order.
+ */
+export async function shareBlocks(
+  trx: Transaction<Database>,
+  agent: Agent,
+  { field, blocks }: { readonly field: string; readonly blocks: readonly Block[] },
+): Promise<void> {
+  const madeIds = await listMadeAgentIds(trx, [agent.id])
+  await lockAgents(trx, agent, madeIds)
+  const owned = await listBlocksOfAgents(trx, agent, madeIds)
+  for (const madeId of madeIds) {
+    const has = owned.filter(({ agentId }) => agentId === madeId).map(({ block }) => block)
+    const added = blocks.filter((block) => !has.some(({ id }) => id === block.id))
+    checkBlockCount(field, has.length + added.length)
+    checkLabels(field, [...has, ...added])
+    await insertAgentBlocks(
+      trx,
+      madeId,
+      added.map((block) => block.id),
+    )
+  }
+}

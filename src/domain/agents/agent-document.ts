@@ -1,0 +1,108 @@
+import { isJsonObject, type Json, type JsonObject } from '../../util/json.ts'
+import { unsetAgent, type AgentSettings } from '../agent-input.ts'
+import type { Agent } from '../agent.ts'
+import { unsetBlock } from '../block-input.ts'
+import type { Block } from '../memory/block.ts'
+import { badUserInput } from '../errors.ts'
+import { checkedCount } from '../input.ts'
+import type { AgentTool, Tool } from '../tools/tool.ts'
+
+/** Increased when older servers can no longer read a document. */
+const documentVersion = 1
+
+/**
+ * An agent as one JSON document. The agent and its tools have the form of the inputs of `createAgent` and `upsertTool`,
+ * so they are read the same way. It contains no secrets: of the headers of HTTP tools, only the names.
+ */
+export function exportAgent(agent: Agent, blocks: readonly Block[], agentTools: readonly AgentTool[]): JsonObject {
+  const settings = pick(agent, Object.keys(unsetAgent) as (keyof AgentSettings)[])
+  return {
+    version: documentVersion,
+    agent: {
+      ...settings,
+      toolRules: agent.toolRules,
+      blocks: blocks.map((block) => pick(block, Object.keys(unsetBlock) as (keyof typeof unsetBlock)[])),
+    },
+    tools: agentTools.map(({ tool, approvalOverride }) => ({
+      name: tool.name,
+      kind: tool.kind,
+      approvalOverride,
+      ...definitionOf(tool),
+    })),
+  } as unknown as JsonObject
+}
+
+/**
+ * What is needed to create the tool elsewhere. Tools in code and tools of MCP servers cannot be created from a
+ * document.
+ */
+function definitionOf(tool: Tool): object {
+  const implementation = implementationOf(tool)
+  if (!implementation) return {}
+  const { name, description, parameters, requiresApproval, approvalCondition, approvalsRequired, tags } = tool
+  const { approvalExcludesSender, approvalTimeoutMs, parallel, idempotent, returnCharLimit, timeoutMs } = tool
+  const settings = { name, description, parameters, requiresApproval, approvalCondition, approvalsRequired, tags }
+  const limits = { approvalExcludesSender, approvalTimeoutMs, parallel, idempotent, returnCharLimit, timeoutMs }
+  return {
+    ...(tool.kind === 'HTTP' && { headerNames: Object.keys(tool.headers) }),
+    definition: { ...settings, ...limits, implementation },
+  }
+}
+
+function implementationOf(tool: Tool): object | undefined {
+  switch (tool.kind) {
+    case 'JAVASCRIPT':
+      return { javascript: { source: tool.source } }
+    case 'HTTP':
+      return { http: { url: tool.url } }
+    case 'CLIENT':
+      return { client: true }
+    case 'BUILTIN':
+    case 'MCP':
+      return undefined
+    default:
+      return tool satisfies never
+  }
+}
+
+function pick<Source extends object, Key extends keyof Source>(source: Source, keys: readonly Key[]) {
+  return Object.fromEntries(keys.map((key) => [key, source[key]]))
+}
+
+/** A tool of a document, before its definition is checked. */
+export interface DocumentTool {
+  readonly name: string
+  readonly approvalOverride: boolean | null
+  /** Undefined if the document only names the tool. */
+  readonly definition: Json | undefined
+}
+
+export interface AgentDocument {
+  readonly agent: JsonObject
+  readonly tools: readonly DocumentTool[]
+}
+
+/** The parts of a document. `agent` and the tool definitions still have to be checked as inputs. */
+export function readAgentDocument(field: string, document: Json): AgentDocument {
+  if (!isJsonObject(document)) throw badUserInput(field, 'Expected a JSON object, as `Agent.export` returns it.')
+  const { version, agent, tools = [] } = document
+  if (version !== documentVersion)
+    throw badUserInput(
+      `${field}.version`,
+      `It is ${JSON.stringify(version ?? null)}. This server reads version ${documentVersion}.`,
+    )
+  if (!isJsonObject(agent))
+    throw badUserInput(`${field}.agent`, 'Expected a JSON object with the settings of the agent.')
+  if (!Array.isArray(tools)) throw badUserInput(`${field}.tools`, 'Expected a list of tools.')
+  checkedCount(`${field}.tools`, tools, { max: 200 })
+  return { agent, tools: tools.map((tool, index) => readTool(`${field}.tools.${index}`, tool as Json)) }
+}
+
+function readTool(field: string, tool: Json): DocumentTool {
+  if (!isJsonObject(tool) || typeof tool.name !== 'string')
+    throw badUserInput(field, 'Expected a JSON object with the `name` of a tool.')
+  const { name, approvalOverride = null, definition } = tool
+  if (approvalOverride !== null && typeof approvalOverride !== 'boolean')
+    throw badUserInput(`${field}.approvalOverride`, 'Expected true, false or null.')
+  return { name, approvalOverride, definition: definition === null ? undefined : definition }
+}

@@ -1,0 +1,20 @@
+import type { JsonObject } from '../../util/json.ts'
+
+export interface Conversation {
+  readonly id: string
+  readonly tenantId: string
+  readonly agentId: string
+  readonly isMain: boolean
+  readonly title: string | null
+  readonly metadata: JsonObject
+  readonly createdAt: Date
+  readonly updatedAt: Date
+  readonly archivedAt: Date | null
+  readonly nextRunNumber: number
+  readonly nextPosition: number
+  readonly contextFrom: number
+  readonly summaryPosition: number | null
+  readonly activeRunId: string | null
+  /** The conversation that a sleeptime agent works for in this one. Null for all other conversations. */
+  readonly forConversation: string | null
+}

@@ -1,0 +1,35 @@
+import { withDefaults } from '../../util/schema-defaults.ts'
+import { approvalPolicy, needsApproval } from '../approvals/approval.ts'
+import { faultOfCall, parametersOf, type CallInQuestion } from './call-check.ts'
+import { findTool, type RunState } from '../runs/run-state.ts'
+import type { ToolCallNeed } from './tool-call.ts'
+
+/**
+ * What a call waits for. A call that cannot run (no such tool, forbidden by the rules, arguments that do not match the
+ * schema) is never offered to anyone: it waits for nothing and returns an error.
+ */
+export function needOf(state: RunState, call: CallInQuestion): ToolCallNeed {
+  if (faultOfCall(state, call)) return 'NOTHING'
+  const known = needOfTool(state, call.name)
+  if (known !== null) return known
+  const agentTool = findTool(state, call.name)!
+  const policy = approvalPolicy(agentTool, state.agent.toolRules)
+  // The condition is evaluated on the arguments that the tool will be called with.
+  return needsApproval(policy, withDefaults(agentTool.tool.parameters, call.arguments)) ? 'APPROVAL' : 'NOTHING'
+}
+
+/** What a call of this tool waits for if it can run at all. Null if that depends on its arguments. */
+function needOfTool(state: RunState, name: string): ToolCallNeed | null {
+  const agentTool = findTool(state, name)
+  if (!agentTool || agentTool.tool.kind === 'CLIENT') return 'CLIENT_EXECUTION'
+  if (state.run.approvedTools.includes(name)) return 'NOTHING'
+  const { when } = approvalPolicy(agentTool, state.agent.toolRules)
+  return when === 'CONDITION' ? null : when === 'ALWAYS' ? 'APPROVAL' : 'NOTHING'
+}
+
+/** What a call will wait for, as readers see it while the model is still writing the arguments. */
+export function announcedNeed(state: RunState, name: string): ToolCallNeed | null {
+  const exists = parametersOf(state, name) !== undefined
+  // Nothing waits in a background run. Such a call is denied.
+  return exists && state.run.kind !== 'SLEEPTIME' ? needOfTool(state, name) : 'NOTHING'
+}

@@ -1,0 +1,215 @@
+import { submitApprovals, type OfferedDecision } from '../../commands/submit-approvals.ts'
+import { badUserInput } from '../../domain/errors.ts'
+import { checkedCount, checkedText } from '../../domain/input.ts'
+import { waitForRun } from '../../live/wait-for-run.ts'
+import { textOf } from '../../domain/conversations/content.ts'
+import { checkedParts } from '../../domain/conversations/content-input.ts'
+import { namedFiles, type OfferedPart, type OfferedUpload } from '../../domain/context/offered-content.ts'
+import { storableText } from '../../util/json.ts'
+import { builder } from '../builder.ts'
+import type { Context } from '../context.ts'
+import { ContentPartInput } from '../conversations/content-part.ts'
+import { NewMessageInput } from '../conversations/given-message.ts'
+import { requireUuid } from '../node.ts'
+import { checkedMessages, checkedToken, checkedWait } from '../../domain/runs/run-input.ts'
+import { SubmitApprovalsResult } from '../submit-approvals-result.ts'
+import { ApprovalScope, ToolReturnStatus } from '../tool-call-outcome.ts'
+
+const maxDecisions = 200
+const maxWordsForModel = 10_000
+
+const ApproveInput = builder.inputType('ApproveInput', {
+  description: 'An approval.',
+  fields: (t) => ({
+    toolCallId: t.id({ required: true, description: 'Id of the tool call.' }),
+    arguments: t.field({
+      type: 'JSON',
+      description:
+        "Arguments to use instead of the model's. Approvals given before for other arguments no longer count.",
+    }),
+    note: t.string({
+      description: 'Note for the model, which reads it with the result. At most 10,000 characters.',
+    }),
+    scope: t.field({
+      type: ApprovalScope,
+      required: true,
+      defaultValue: 'ONCE',
+      description:
+        'How far the approval reaches. Defaults to ONCE. If several approvals are required, the narrowest scope applies.',
+    }),
+  }),
+})
+
+const DenyInput = builder.inputType('DenyInput', {
+  description: 'A denial.',
+  fields: (t) => ({
+    toolCallId: t.id({ required: true, description: 'Id of the tool call.' }),
+    reason: t.string({ description: 'Reason for the model, at most 10,000 characters.' }),
+  }),
+})
+
+const ClientToolReturnInput = builder.inputType('ClientToolReturnInput', {
+  description: 'Result of a tool call that the client ran. Give either `output` or `content`.',
+  fields: (t) => ({
+    toolCallId: t.id({ required: true, description: 'Id of the tool call.' }),
+    status: t.field({ type: ToolReturnStatus, required: true, description: 'Whether the tool succeeded.' }),
+    output: t.string({
+      description: "Text of the result, or of the error. It is cut to the tool's `returnCharLimit`.",
+    }),
+    content: t.field({ type: [ContentPartInput], description: 'Parts of the result: 1 to 50.' }),
+    stdout: t.stringList({ description: 'Lines that the tool wrote to standard output. Empty by default.' }),
+    stderr: t.stringList({ description: 'Lines that the tool wrote to standard error. Empty by default.' }),
+  }),
+})
+
+const ApprovalDecisionInput = builder.inputType('ApprovalDecisionInput', {
+  description: 'A decision about one tool call.',
+  isOneOf: true,
+  fields: (t) => ({
+    approve: t.field({
+      type: ApproveInput,
+      description: 'Lets the server run the call. Requires the APPROVE scope, and MANAGE too if `scope` is AGENT.',
+    }),
+    deny: t.field({
+      type: DenyInput,
+      description: 'Prevents the call from being run. Requires the APPROVE scope, or RUN for a client tool.',
+    }),
+    toolReturn: t.field({
+      type: ClientToolReturnInput,
+      description:
+        'Result of a call that the client ran. Requires the RUN scope, or APPROVE if the call waits for approval.',
+    }),
+  }),
+})
+
+const SubmitApprovalsInput = builder.inputType('SubmitApprovalsInput', {
+  description: 'Decisions about waiting tool calls of one run.',
+  fields: (t) => ({
+    runId: t.id({ required: true, description: 'Id of the run.' }),
+    decisions: t.field({
+      type: [ApprovalDecisionInput],
+      required: true,
+      description: 'Decisions: 1 to 200. Undecided calls keep waiting.',
+    }),
+    followUp: t.field({
+      type: [NewMessageInput],
+      description: 'Messages for the model after the tool results, in the same run. At most 100.',
+    }),
+    waitMs: t.int({
+      required: true,
+      defaultValue: 0,
+      description: 'How long to wait for the run to pause or end before answering. Defaults to 0, at most 300,000.',
+    }),
+    idempotencyKey: t.string({
+      description:
+        '1 to 200 characters. The same key and input within 24 hours return the same result, and `followUp` is stored once.',
+    }),
+  }),
+})
+
+builder.mutationField('submitApprovals', (t) =>
+  t.field({
+    type: SubmitApprovalsResult,
+    nullable: true,
+    description:
+      'Approves, denies or answers waiting tool calls. The run continues when none of its calls waits any more. If anything is refused, nothing is changed.',
+    args: {
+      input: t.arg({
+        type: SubmitApprovalsInput,
+        required: true,
+        description: 'Decisions about waiting tool calls of one run.',
+      }),
+    },
+    resolve: async (_root, { input }, context) => {
+      const waitMs = checkedWait('input.waitMs', input.waitMs)
+      const runId = requireUuid('Run', input.runId)
+      const result = await submit(context, runId, input)
+      if (result.type === 'SubmitApprovalsSuccess') await waitForRun(context, runId, { waitMs })
+      return result
+    },
+  }),
+)
+
+type Input = typeof SubmitApprovalsInput.$inferInput
+
+async function submit(context: Context, runId: string, input: Input) {
+  if (input.decisions.length === 0) throw badUserInput('input.decisions', 'It is empty. Expected 1 to 200 decisions.')
+  checkedCount('input.decisions', input.decisions, { max: maxDecisions })
+  const uploads: OfferedUpload[] = []
+  const decisions = input.decisions.map((one, index) => toDecision(`input.decisions.${index}`, one, uploads))
+  const followUp = checkedMessages('input.followUp', input.followUp ?? [])
+  const returned = decisions.flatMap((one) => (one.kind === 'CLIENT_RETURN' ? (one.content ?? []) : []))
+  const outcome = await submitApprovals(context, context.viewer, {
+    runId,
+    decisions,
+    followUp: followUp.messages,
+    files: {
+      named: [...namedFiles(returned), ...followUp.files.named],
+      brought: [...uploads, ...followUp.files.brought],
+    },
+    idempotencyKey: checkedToken('input.idempotencyKey', input.idempotencyKey),
+  })
+  switch (outcome.outcome) {
+    case 'accepted':
+      return { type: 'SubmitApprovalsSuccess' as const, runId }
+    case 'nothing pending':
+      return { ...outcome, type: 'NoPendingApprovalRefusal' as const, runId }
+    case 'invalid ids':
+      return { ...outcome, type: 'InvalidToolCallIdsRefusal' as const }
+    case 'already decided':
+      return { ...outcome, type: 'AlreadyDecidedRefusal' as const }
+    case 'self approval':
+      return { ...outcome, type: 'SelfApprovalRefusal' as const }
+    case 'invalid arguments':
+      return { ...outcome, type: 'InvalidArgumentsRefusal' as const }
+    default:
+      return outcome satisfies never
+  }
+}
+
+function toDecision(field: string, input: Input['decisions'][number], uploads: OfferedUpload[]): OfferedDecision {
+  if (input.approve) {
+    const { toolCallId, arguments: edited, note, scope } = input.approve
+    return {
+      kind: 'APPROVED',
+      toolCallId,
+      arguments: edited ?? undefined,
+      note: wordsForModel(`${field}.approve.note`, note),
+      scope: scope ?? 'ONCE',
+    }
+  }
+  if (input.deny) {
+    const { toolCallId, reason } = input.deny
+    return { kind: 'DENIED', toolCallId, reason: wordsForModel(`${field}.deny.reason`, reason) }
+  }
+  const { toolCallId, status, stdout, stderr } = input.toolReturn
+  return {
+    kind: 'CLIENT_RETURN',
+    toolCallId,
+    status,
+    ...returnedContent(`${field}.toolReturn`, input.toolReturn, uploads),
+    stdout: (stdout ?? []).map(storableText),
+    stderr: (stderr ?? []).map(storableText),
+  }
+}
+
+/** A client returns a text, or parts. */
+function returnedContent(
+  field: string,
+  { output, content }: typeof ClientToolReturnInput.$inferInput,
+  uploads: OfferedUpload[],
+): { readonly output: string; readonly content?: readonly OfferedPart[] } {
+  if (typeof output === 'string' && content) {
+    throw badUserInput(`${field}.content`, 'It cannot be combined with `output`. Give one of the two.')
+  }
+  if (typeof output === 'string') return { output: storableText(output) }
+  if (!content) throw badUserInput(`${field}.output`, 'It is missing. Give either `output` or `content`.')
+  const parts = checkedParts(`${field}.content`, content, uploads)
+  return { output: textOf(parts), content: parts }
+}
+
+/** A note or a reason. Empty text counts as none. */
+function wordsForModel(field: string, value: string | null | undefined): string | null {
+  const text = checkedText(field, value ?? '', { max: maxWordsForModel })
+  return text === '' ? null : text
+}

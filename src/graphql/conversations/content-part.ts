@@ -1,0 +1,80 @@
+import { fileOf, kindOf, type ContentPart as DomainContentPart } from '../../domain/conversations/content.ts'
+import { encodeFileId } from '../../domain/ids.ts'
+import { builder } from '../builder.ts'
+import { File } from '../run-refs.ts'
+
+const ContentKind = builder.enumType('ContentKind', {
+  description: 'Kind of content. Models that cannot read a kind are given a description in words.',
+  values: {
+    TEXT: { description: 'Text.' },
+    IMAGE: { description: 'An image.' },
+    DOCUMENT: { description: 'A PDF, text or other file.' },
+  } as const,
+})
+
+/** A part with the conversation that its file belongs to. */
+interface ShownPart {
+  readonly part: DomainContentPart
+  readonly conversationId: string
+}
+
+export function shownParts(content: readonly DomainContentPart[], conversationId: string): ShownPart[] {
+  return content.map((part) => ({ part, conversationId }))
+}
+
+/** The URL that the client gave, or that of the file. */
+function urlOf({ part, conversationId }: ShownPart): string {
+  if ('imageUrl' in part) return part.imageUrl
+  if ('documentUrl' in part) return part.documentUrl
+  return `/files/${encodeFileId({ conversationId, key: fileOf(part)!.key })}`
+}
+
+export const ContentPart = builder.objectRef<ShownPart>('ContentPart')
+ContentPart.implement({
+  description: 'A part of a message or tool result. Exactly one of `text`, `imageUrl` and `documentUrl` is set.',
+  fields: (t) => ({
+    kind: t.field({ type: ContentKind, description: 'Kind of content.', resolve: ({ part }) => kindOf(part) }),
+    text: t.string({
+      nullable: true,
+      description: 'TEXT: the text. Null for other kinds.',
+      resolve: ({ part }) => ('text' in part ? part.text : null),
+    }),
+    imageUrl: t.string({
+      nullable: true,
+      description:
+        'IMAGE: URL or data URL as given, or `file.url` if the image is stored as a file. Null for other kinds.',
+      resolve: (shown) => (kindOf(shown.part) === 'IMAGE' ? urlOf(shown) : null),
+    }),
+    documentUrl: t.string({
+      nullable: true,
+      description:
+        'DOCUMENT: URL or data URL as given, or `file.url` if the document is stored as a file. Null for other kinds.',
+      resolve: (shown) => (kindOf(shown.part) === 'DOCUMENT' ? urlOf(shown) : null),
+    }),
+    file: t.field({
+      type: File,
+      nullable: true,
+      description: 'Stored file with the content. Null for text and for content that is not stored as a file.',
+      resolve: ({ part, conversationId }, _args, { loaders }) => {
+        const key = fileOf(part)?.key
+        return key === undefined ? null : loaders.files.load({ conversationId, key })
+      },
+    }),
+  }),
+})
+
+export const ContentPartInput = builder.inputType('ContentPartInput', {
+  description: 'A part of a new message or client tool result. A data URL of more than 8 KB is stored as a file.',
+  isOneOf: true,
+  fields: (t) => ({
+    text: t.string({ description: 'Text, 1 to 200,000 characters.' }),
+    imageUrl: t.string({ description: 'Image: an http or https URL, or a base64 data URL with an image type.' }),
+    documentUrl: t.string({
+      description: 'PDF, text or other document: an http or https URL, or a base64 data URL.',
+    }),
+    fileId: t.id({
+      description:
+        'Id of a file of the same conversation. Its media type determines whether it is an image or a document.',
+    }),
+  }),
+})

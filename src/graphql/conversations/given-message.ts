@@ -1,0 +1,51 @@
+import { textOf } from '../../domain/conversations/content.ts'
+import type { GivenMessage as DomainGivenMessage } from '../../domain/conversations/message.ts'
+import { builder } from '../builder.ts'
+import { ContentPart, ContentPartInput, shownParts } from './content-part.ts'
+
+const MessageRole = builder.enumType('MessageRole', {
+  description: 'Who speaks in a message that a client sends.',
+  values: {
+    USER: { description: 'The user.' },
+    SYSTEM: { description: 'The application that uses the agent.' },
+  } as const,
+})
+
+/** A message of a run in the given conversation. */
+export const GivenMessage = builder.objectRef<DomainGivenMessage & { readonly conversationId: string }>('GivenMessage')
+GivenMessage.implement({
+  description: 'A message as the client sent it.',
+  fields: (t) => ({
+    role: t.expose('role', { type: MessageRole, description: 'Who speaks.' }),
+    text: t.string({
+      description: 'Text parts of the message, joined by line breaks. Empty if there are none.',
+      resolve: (message) => textOf(message.content),
+    }),
+    content: t.field({
+      type: [ContentPart],
+      description: 'All parts of the message, in order.',
+      resolve: (message) => shownParts(message.content, message.conversationId),
+    }),
+    clientId: t.exposeString('clientId', {
+      nullable: true,
+      description: 'Id that the client gave the message. Null if it gave none.',
+    }),
+  }),
+})
+
+export const NewMessageInput = builder.inputType('NewMessageInput', {
+  description: 'A new message. Give either `text` or `content`.',
+  fields: (t) => ({
+    role: t.field({
+      type: MessageRole,
+      required: true,
+      defaultValue: 'USER',
+      description: 'Who speaks. Defaults to USER. A SYSTEM message contains text only.',
+    }),
+    text: t.string({ description: 'Text, 1 to 200,000 characters.' }),
+    content: t.field({ type: [ContentPartInput], description: 'Parts of the message: 1 to 50.' }),
+    clientId: t.string({
+      description: "The client's own id for the message, 1 to 200 characters. It is stored unchanged.",
+    }),
+  }),
+})

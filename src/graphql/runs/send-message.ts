@@ -1,0 +1,138 @@
+import { sendMessage } from '../../commands/send-message.ts'
+import { badUserInput } from '../../domain/errors.ts'
+import { checkedNumber, checkedObject, checkedResponseSchema } from '../../domain/input.ts'
+import { waitForRun } from '../../live/wait-for-run.ts'
+import { builder } from '../builder.ts'
+import { NewMessageInput } from '../conversations/given-message.ts'
+import { requireUuid } from '../node.ts'
+import { checkedClientTools, checkedMessages, checkedToken, checkedWait } from '../../domain/runs/run-input.ts'
+import { admissionResult, ConversationBusyRefusal, PendingApprovalRefusal, runSuccessType } from '../run-results.ts'
+import { WhenBusy } from '../when-busy.ts'
+
+const SendMessageTarget = builder.inputType('SendMessageTarget', {
+  description: 'Where a message goes.',
+  isOneOf: true,
+  fields: (t) => ({
+    agentId: t.id({ description: 'Id of an agent: the message goes to its main conversation.' }),
+    conversationId: t.id({ description: 'Id of a conversation.' }),
+  }),
+})
+
+const ClientToolInput = builder.inputType('ClientToolInput', {
+  description: 'A tool that the client runs.',
+  fields: (t) => ({
+    name: t.string({
+      required: true,
+      description: 'Name by which the model calls the tool: 1 to 64 characters of a–z, A–Z, 0–9, _ and -.',
+    }),
+    description: t.string({
+      description: 'Tells the model what the tool does, at most 10,000 characters. Empty by default.',
+    }),
+    parameters: t.field({
+      type: 'JSON',
+      description: 'JSON Schema of the arguments, with type object, at most 64 KB. Defaults to no arguments.',
+    }),
+  }),
+})
+
+const SendMessageInput = builder.inputType('SendMessageInput', {
+  description: 'Messages to send, and settings of the run that answers them.',
+  fields: (t) => ({
+    to: t.field({ type: SendMessageTarget, required: true, description: 'Where the messages go.' }),
+    messages: t.field({
+      type: [NewMessageInput],
+      required: true,
+      description: 'Messages, in order: 1 to 100.',
+    }),
+    clientTools: t.field({
+      type: [ClientToolInput],
+      description:
+        'Tools that the client runs, for this run only. At most 128. They hide tools of the agent with the same name.',
+    }),
+    maxSteps: t.int({ description: 'Maximum number of steps. Defaults to 50, at most 1,000.' }),
+    maxTotalTokens: t.int({
+      description: 'Token budget: no step starts once the run has used this many tokens. Defaults to no budget.',
+    }),
+    responseSchema: t.field({
+      type: 'JSON',
+      description:
+        "JSON Schema that the final answer must satisfy, at most 64 KB. Omit for the agent's own; null means free text.",
+    }),
+    whenBusy: t.field({
+      type: WhenBusy,
+      required: true,
+      defaultValue: 'REJECT',
+      description: 'What to do if the conversation has an active run. Defaults to REJECT.',
+    }),
+    waitMs: t.int({
+      required: true,
+      defaultValue: 0,
+      description: 'How long to wait for the run to pause or end before answering. Defaults to 0, at most 300,000.',
+    }),
+    idempotencyKey: t.string({
+      description: '1 to 200 characters. The same key and input within 24 hours return the same run.',
+    }),
+    metadata: t.field({
+      type: 'JSON',
+      description: "JSON object for the client's own use, stored on the run, at most 64 KB. Empty by default.",
+    }),
+  }),
+})
+
+const SendMessageSuccess = runSuccessType('SendMessageSuccess', {
+  description: 'The messages are stored and will be processed, whatever happens to the server.',
+  run: 'Run that processes the messages.',
+})
+
+const SendMessageResult = builder.unionType('SendMessageResult', {
+  description: 'Result of `sendMessage`.',
+  types: [SendMessageSuccess, PendingApprovalRefusal, ConversationBusyRefusal],
+  resolveType: (result) => result.type,
+})
+
+builder.mutationField('sendMessage', (t) =>
+  t.field({
+    type: SendMessageResult,
+    nullable: true,
+    description: 'Starts a run that answers the given messages, at the end of the current branch.',
+    args: {
+      input: t.arg({
+        type: SendMessageInput,
+        required: true,
+        description: 'Messages to send, and settings of the run that answers them.',
+      }),
+    },
+    resolve: async (_root, { input }, context) => {
+      const waitMs = checkedWait('input.waitMs', input.waitMs)
+      const result = await sendMessage(context, context.viewer, toCommand(input))
+      if (result.outcome === 'accepted') await waitForRun(context, result.runId, { waitMs, isNew: result.isNew })
+      return admissionResult(result, 'SendMessageSuccess')
+    },
+  }),
+)
+
+function toCommand(input: typeof SendMessageInput.$inferInput): Parameters<typeof sendMessage>[2] {
+  const { to, messages, clientTools, maxSteps, maxTotalTokens, responseSchema, whenBusy, idempotencyKey, metadata } =
+    input
+  if (messages.length === 0) throw badUserInput('input.messages', 'It is empty. Expected at least one message.')
+  return {
+    to:
+      typeof to.agentId === 'string'
+        ? { agentId: requireUuid('Agent', to.agentId) }
+        : { conversationId: requireUuid('Conversation', to.conversationId ?? '') },
+    ...checkedMessages('input.messages', messages),
+    clientTools: checkedClientTools('input.clientTools', clientTools ?? []),
+    maxSteps: optionalNumber('input.maxSteps', maxSteps, { from: 1, to: 1000 }),
+    maxTotalTokens: optionalNumber('input.maxTotalTokens', maxTotalTokens, { from: 1, to: 2 ** 31 - 1 }),
+    ...(responseSchema !== undefined && {
+      responseSchema: checkedResponseSchema('input.responseSchema', responseSchema),
+    }),
+    whenBusy: whenBusy ?? 'REJECT',
+    idempotencyKey: checkedToken('input.idempotencyKey', idempotencyKey),
+    metadata: checkedObject('input.metadata', metadata ?? {}),
+  }
+}
+
+function optionalNumber(field: string, value: number | null | undefined, range: { from: number; to: number }) {
+  return typeof value === 'number' ? checkedNumber(field, value, range) : null
+}

@@ -1,0 +1,181 @@
+import { maxAliasesPlugin } from '@escape.tech/graphql-armor-max-aliases'
+import { maxDepthPlugin } from '@escape.tech/graphql-armor-max-depth'
+import { maxDirectivesPlugin } from '@escape.tech/graphql-armor-max-directives'
+import { maxTokensPlugin } from '@escape.tech/graphql-armor-max-tokens'
+import {
+  getOperationAST,
+  getVariableValues,
+  type ExecutionArgs,
+  type ExecutionResult,
+  type ValidationContext,
+} from 'graphql'
+import type { Plugin } from 'graphql-yoga'
+
+import { ClientError, toVariableError } from '../../graphql/errors.ts'
+import { introspectionCost } from '../../graphql/introspection-cost.ts'
+import { operationCost } from '../../graphql/operation-cost.ts'
+
+/** The same limits apply to HTTP, server-sent events and WebSockets. */
+export interface Limits {
+  /** Levels of fields. Fragments do not count as levels. */
+  readonly depth: number
+  /** The most fields in a result, or in one event of a subscription, if every list is full. */
+  readonly cost: number
+  readonly aliases: number
+  readonly directives: number
+  readonly tokens: number
+  /** The size of an HTTP body or a WebSocket frame. */
+  readonly requestBytes: number
+  readonly operationsPerSocket: number
+  /** Requests per second of one key, including operations on its sockets. 0 means no limit. */
+  readonly keyRequests: number
+  readonly keySockets: number
+  /** Open subscriptions of one key, on sockets and event streams together. */
+  readonly keySubscriptions: number
+  /** Requests per second of all keys of one tenant together. 0 means no limit. */
+  readonly tenantRequests: number
+  /** How long a connection may take to send the head of its first or next request. */
+  readonly requestHeadMs: number
+  /** How long a client may leave what it is sent unread. */
+  readonly stalledSocketMs: number
+  /** How long a stream waits for a database that is unavailable, before it ends with UNAVAILABLE. */
+  readonly unavailableMs: number
+  /** How long sockets and event streams may stay open after their key was revoked. */
+  readonly keyCheckMs: number
+  /** How long a query or mutation may take. `waitMs` alone allows five minutes. */
+  readonly executionMs: number
+  /** Whether clients may ask for the schema. */
+  readonly introspection: boolean
+  /** The memory for parsed and validated documents. */
+  readonly documentCacheBytes: number
+}
+
+/**
+ * Costs, for comparison: a page of 200 messages with the fields of every kind of message costs 30,000 (all kinds are
+ * counted, though a message has one). 200 agents with their tools and blocks cost 11,000. Agents with runs with agents
+ * with runs, 50 per page, cost 130,000. 50,000 plain fields keep the process busy for about a tenth of a second (20,000
+ * took 15 to 50 ms on 2 cores).
+ */
+export const defaultLimits: Limits = {
+  depth: 15,
+  cost: 50_000,
+  aliases: 30,
+  directives: 10,
+  tokens: 2_000,
+  requestBytes: 10 * 1024 * 1024,
+  operationsPerSocket: 50,
+  keyRequests: 1_000,
+  keySockets: 2_000,
+  keySubscriptions: 10_000,
+  tenantRequests: 0,
+  requestHeadMs: 20_000,
+  stalledSocketMs: 60_000,
+  unavailableMs: 30_000,
+  keyCheckMs: 2_000,
+  executionMs: 330_000,
+  introspection: true,
+  documentCacheBytes: 48 * 1024 * 1024,
+}
+
+/** The error for a body or frame that is larger than `requestBytes`, the same on every transport. */
+export function tooLarge({ requestBytes }: Pick<Limits, 'requestBytes'>): ClientError {
+  const message = `The request is larger than ${requestBytes} bytes, the limit that HOLDPOINT_MAX_BODY sets.`
+  return new ClientError('BAD_REQUEST', message, { http: { status: 413 } })
+}
+
+function tooComplex(message: string): ClientError {
+  return new ClientError('OPERATION_TOO_COMPLEX', message)
+}
+
+/** Limits that depend on the document alone, so that the result of the check can be cached with it. */
+export function documentLimits(limits: Limits): Plugin[] {
+  // Reported, not thrown: an exception during validation would become an internal error.
+  const report = {
+    propagateOnRejection: false,
+    onReject: [
+      (context: ValidationContext | null, error: Error) =>
+        context?.reportError(tooComplex(error.message.replace('Syntax Error: ', ''))),
+    ],
+  }
+  const throwIt = {
+    onReject: [
+      () => {
+        throw tooComplex(`Token limit of ${limits.tokens} exceeded. Use variables, or send several operations.`)
+      },
+    ],
+  }
+  return [
+    maxTokensPlugin({ n: limits.tokens, ...throwIt }),
+    // Fragments are flattened and do not count as levels: unions and interfaces need many of them.
+    maxDepthPlugin({ n: limits.depth, flattenFragments: true, ...report }),
+    // Without this empty allowList, aliases of __typename are not counted.
+    maxAliasesPlugin({ n: limits.aliases, allowList: [], ...report }),
+    maxDirectivesPlugin({ n: limits.directives, ...report }),
+  ]
+}
+
+/** Checks the operation's name, its variables and its cost before any resolver runs. */
+export function useOperationCheck(limits: Limits): Plugin {
+  const check = ({ args, setResultAndStopExecution }: OperationHook): void => {
+    const errors = operationErrors(args, limits)
+    if (errors.length > 0) setResultAndStopExecution({ errors })
+  }
+  return { onExecute: check, onSubscribe: check }
+}
+
+interface OperationHook {
+  readonly args: ExecutionArgs
+  setResultAndStopExecution(result: ExecutionResult): void
+}
+
+function operationErrors(args: ExecutionArgs, limits: Limits): ClientError[] {
+  const operation = getOperationAST(args.document, args.operationName)
+  if (!operation) return [unknownOperation()]
+  const definitions = operation.variableDefinitions ?? []
+  const { errors } = getVariableValues(args.schema, definitions, args.variableValues ?? {}, {
+    maxErrors: 10,
+    hideSuggestions: !limits.introspection,
+  })
+  if (errors) return errors.map(toVariableError)
+  const cost = operationCost(operation, args)
+  if (cost > limits.cost)
+    return [
+      tooComplex(`The operation costs ${cost}, the limit is ${limits.cost}. Ask for smaller pages or fewer fields.`),
+    ]
+  const introspection = introspectionCost(args.schema, operation, args.document)
+  if (introspection.cost <= introspection.limit) return []
+  return [
+    tooComplex(
+      'The operation asks for more than twice as much as a full introspection query. Remove aliases or nested lists.',
+    ),
+  ]
+}
+
+export function unknownOperation(): ClientError {
+  return new ClientError(
+    'OPERATION_RESOLUTION_FAILURE',
+    'Could not tell which operation to execute. If the document has several operations, `operationName` must name one of them.',
+  )
+}
+
+/** Answers in time, but undoes nothing: a mutation that has started may still take effect. */
+export function useExecutionTimeout(limits: Limits): Plugin {
+  return {
+    onExecute({ executeFn, setExecuteFn }) {
+      setExecuteFn(async (args: ExecutionArgs) => {
+        const { promise: expired, resolve } = Promise.withResolvers<ExecutionResult>()
+        const timer = setTimeout(() => resolve({ errors: [timedOut(limits)] }), limits.executionMs)
+        try {
+          return await Promise.race([executeFn(args), expired])
+        } finally {
+          clearTimeout(timer)
+        }
+      })
+    },
+  }
+}
+
+function timedOut({ executionMs }: Limits): ClientError {
+  const message = `The operation took longer than ${executionMs} ms. A mutation may still take effect.`
+  return new ClientError('TIMEOUT', message)
+}

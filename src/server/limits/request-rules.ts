@@ -1,0 +1,91 @@
+import type { Plugin } from 'graphql-yoga'
+import Negotiator from 'negotiator'
+
+import { ClientError } from '../../graphql/errors.ts'
+import { isJsonObject } from '../../util/json.ts'
+import { documentOf, type TrustedDocuments } from './trusted-documents.ts'
+import { checkValueCount } from '../value-count.ts'
+
+/**
+ * Requests are JSON, answers are JSON or events. Anything else is refused before the body is read, so that no mutation
+ * takes effect whose answer cannot be sent. Any site's page can post a form or plain text without permission, so both
+ * are refused.
+ */
+export function useContentTypes(): Plugin {
+  return {
+    onRequestParse({ request, fetchAPI, endResponse }) {
+      const refuse = (status: number, message: string): void => {
+        const body = JSON.stringify({ errors: [new ClientError('BAD_REQUEST', message)] })
+        endResponse(
+          new fetchAPI.Response(body, { status, headers: { 'content-type': 'application/json; charset=utf-8' } }),
+        )
+      }
+      const type = request.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase()
+      if (request.method === 'POST' && type !== 'application/json') {
+        refuse(415, `The body must be JSON. Send \`Content-Type: application/json\` instead of ${type ?? 'no type'}.`)
+      } else if (!answerTypes.some((answerType) => accepts(request, answerType))) {
+        refuse(406, `\`Accept\` must allow one of ${answerTypes.join(', ')}.`)
+      } else if (request.method === 'GET') {
+        checkUrlJson(new URL(request.url).searchParams)
+      }
+    },
+  }
+}
+
+/** Yoga parses these without a check, and its exception would look like a bug of the server. */
+function checkUrlJson(parameters: URLSearchParams): void {
+  for (const name of ['variables', 'extensions']) {
+    try {
+      JSON.parse(parameters.get(name) || 'null')
+    } catch {
+      throw new ClientError('BAD_REQUEST', `\`${name}\` in the URL is not JSON.`)
+    }
+  }
+}
+
+const answerTypes = ['application/json', 'application/graphql-response+json', 'text/event-stream'] as const
+
+export function accepts(request: Request, type: (typeof answerTypes)[number]): boolean {
+  const accept = request.headers.get('accept') ?? undefined
+  return new Negotiator({ headers: { accept } }).mediaTypes([type]).length > 0
+}
+
+/** Refuses a body with too many values before it is parsed. */
+export function useValueCount(): Plugin {
+  return {
+    onRequestParse({ request, requestParser, setRequestParser }) {
+      if (request.method !== 'POST' || !requestParser) return
+      const json = async (): Promise<unknown> => {
+        const text = await request.text()
+        checkValueCount(text)
+        return JSON.parse(text)
+      }
+      // Yoga's parser for JSON bodies reads nothing else of the request.
+      setRequestParser(() => requestParser({ json } as Request))
+    },
+  }
+}
+
+/**
+ * GraphQL over HTTP says that unknown keys of a request are ignored. Yoga would refuse them. The id of a trusted
+ * document is replaced with its text.
+ */
+export function useKnownParameters(trusted: TrustedDocuments | undefined): Plugin {
+  return {
+    onParams({ request, params, setParams }) {
+      // Unchanged from the client: yoga has not checked it yet.
+      const given: unknown = params
+      if (!isJsonObject(given)) return
+      const { variables, operationName, extensions } = params
+      // Yoga reads only the parameters of a URL that it knows.
+      const ids = request.method === 'GET' ? Object.fromEntries(new URL(request.url).searchParams) : {}
+      const query = documentOf({ ...ids, ...given }, trusted) as string | undefined
+      setParams({
+        ...(query !== undefined && { query }),
+        ...(variables !== undefined && { variables }),
+        ...(operationName !== undefined && { operationName }),
+        ...(extensions !== undefined && { extensions }),
+      })
+    },
+  }
+}

@@ -1,0 +1,90 @@
+import type { Kysely } from 'kysely'
+
+import type { AgentTool } from '../../domain/tools/tool.ts'
+import type { Reach } from '../../domain/access/viewer.ts'
+import type { Database } from '../database/schema.ts'
+import { ofTenant } from '../access/tenant-scope.ts'
+import { toTool } from '../tools.ts'
+
+function selectAgentTools(db: Kysely<Database>, reach: Reach) {
+  return db
+    .selectFrom('agent_tools')
+    .innerJoin('tools', 'tools.id', 'agent_tools.tool_id')
+    .innerJoin('agents', 'agents.id', 'agent_tools.agent_id')
+    .selectAll('tools')
+    .select(['agent_tools.id as agent_tool_id', 'agent_tools.agent_id', 'agent_tools.approval_override'])
+    .where(ofTenant('agents', reach))
+    .where(ofTenant('tools', reach))
+    .orderBy('agent_tools.ordinal')
+}
+
+type AgentToolRow = Awaited<ReturnType<ReturnType<typeof selectAgentTools>['execute']>>[number]
+
+function toAgentTool(row: AgentToolRow): AgentTool {
+  return { id: row.agent_tool_id, agentId: row.agent_id, tool: toTool(row), approvalOverride: row.approval_override }
+}
+
+export async function listAgentTools(db: Kysely<Database>, reach: Reach, ids: readonly string[]): Promise<AgentTool[]> {
+  const rows = await selectAgentTools(db, reach).where('agent_tools.id', 'in', ids).execute()
+  return rows.map(toAgentTool)
+}
+
+/** Ordered by when they were attached. */
+export async function listToolsOfAgents(
+  db: Kysely<Database>,
+  reach: Reach,
+  agentIds: readonly string[],
+): Promise<AgentTool[]> {
+  if (agentIds.length === 0) return []
+  const rows = await selectAgentTools(db, reach).where('agent_tools.agent_id', 'in', agentIds).execute()
+  return rows.map(toAgentTool)
+}
+
+/** The agents that have the tool. */
+export async function listAgentIdsOfTool(db: Kysely<Database>, toolId: string): Promise<string[]> {
+  const rows = await db.selectFrom('agent_tools').select('agent_id').where('tool_id', '=', toolId).execute()
+  return rows.map((row) => row.agent_id)
+}
+
+/** Attaches tools in the given order. The caller has checked that the agent and the tools belong to the tenant. */
+export async function insertAgentTools(
+  trx: Kysely<Database>,
+  agentId: string,
+  agentTools: readonly { readonly id: string; readonly toolId: string; readonly approvalOverride: boolean | null }[],
+): Promise<void> {
+  if (agentTools.length === 0) return
+  await trx
+    .insertInto('agent_tools')
+    .values(
+      agentTools.map((agentTool) => ({
+        id: agentTool.id,
+        agent_id: agentId,
+        tool_id: agentTool.toolId,
+        approval_override: agentTool.approvalOverride,
+      })),
+    )
+    .execute()
+}
+
+export async function setApprovalOverride(
+  trx: Kysely<Database>,
+  agentToolId: string,
+  approvalOverride: boolean | null,
+): Promise<void> {
+  await trx
+    .updateTable('agent_tools')
+    .set({ approval_override: approvalOverride })
+    .where('id', '=', agentToolId)
+    .execute()
+}
+
+/** Detaches one tool, or all of them. The caller has checked that the agent belongs to the tenant. */
+export async function deleteAgentTools(
+  trx: Kysely<Database>,
+  agentId: string,
+  which: { readonly toolId?: string } = {},
+): Promise<void> {
+  let query = trx.deleteFrom('agent_tools').where('agent_id', '=', agentId)
+  if (which.toolId !== undefined) query = query.where('tool_id', '=', which.toolId)
+  await query.execute()
+}

@@ -1,0 +1,333 @@
+import { sql, type Kysely, type RawBuilder, type Selectable } from 'kysely'
+
+import type { GivenMessage } from '../../domain/conversations/message.ts'
+import { shownStatus, type Run, type RunContents, type RunStatus, type StoredRunStatus } from '../../domain/run.ts'
+import type { Reach } from '../../domain/access/viewer.ts'
+import { firstIdAt } from '../../util/ids.ts'
+import type { JsonObject } from '../../util/json.ts'
+import { childrenNamed, tellsStatus } from './log-entries.ts'
+import { plainListLimit } from '../database/page.ts'
+import { executePrepared } from '../database/prepared.ts'
+import type { Database } from '../database/schema.ts'
+import { ofTenant } from '../access/tenant-scope.ts'
+import { toUsage } from './usage.ts'
+
+/** An id contains the time when it was made, which differs from `created_at` by at most this much. */
+export const idSlackMs = 60_000
+
+/** A run without its contents: `request` and `metadata` may be large. */
+export const runColumns = [
+  'runs.id',
+  'runs.tenant_id',
+  'runs.agent_id',
+  'runs.conversation_id',
+  'runs.number',
+  'runs.hold',
+  'runs.previous_hold',
+  'runs.resumed',
+  'runs.kind',
+  'runs.parent_id',
+  'runs.sent_by',
+  'runs.max_steps',
+  'runs.max_total_tokens',
+  'runs.created_at',
+  'runs.status',
+  'runs.stop_reason',
+  'runs.has_output',
+  'runs.next_seq',
+  'runs.first_position',
+  'runs.next_position',
+  'runs.attempts',
+  'runs.cancel_requested_at',
+  'runs.cancelled_by',
+  'runs.updated_at',
+  'runs.started_at',
+  'runs.finished_at',
+  'runs.steps',
+  'runs.input_tokens',
+  'runs.output_tokens',
+  'runs.cached_input_tokens',
+  'runs.reasoning_tokens',
+  'runs.cost_usd',
+  'runs.error',
+] as const
+
+type ColumnOf<Qualified> = Qualified extends `runs.${infer Column}` ? Column : never
+type RunRow = Pick<
+  Selectable<Database['runs']>,
+  ColumnOf<(typeof runColumns)[number]> & keyof Selectable<Database['runs']>
+>
+
+export function toRun(row: RunRow): Run {
+  return {
+    id: row.id,
+    tenantId: row.tenant_id,
+    agentId: row.agent_id,
+    conversationId: row.conversation_id,
+    number: row.number,
+    hold: row.hold,
+    previousHold: row.previous_hold,
+    resumed: row.resumed,
+    kind: row.kind,
+    parentId: row.parent_id,
+    sentBy: row.sent_by,
+    maxSteps: row.max_steps,
+    maxTotalTokens: row.max_total_tokens,
+    status: row.status,
+    stopReason: row.stop_reason,
+    error: row.error,
+    hasOutput: row.has_output,
+    nextSeq: row.next_seq,
+    firstPosition: row.first_position,
+    nextPosition: row.next_position,
+    attempts: row.attempts,
+    cancelRequestedAt: row.cancel_requested_at,
+    cancelledBy: row.cancelled_by,
+    usage: toUsage(row),
+    steps: row.steps,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+    startedAt: row.started_at,
+    finishedAt: row.finished_at,
+  }
+}
+
+const allRunColumns = sql.raw(runColumns.join(', '))
+
+export async function findRuns(db: Kysely<Database>, reach: Reach, ids: readonly string[]): Promise<Run[]> {
+  const { rows } = await executePrepared(
+    db,
+    sql<RunRow>`select ${allRunColumns} from runs where ${ofTenant('runs', reach)} and runs.id = any(${ids}::uuid[])`,
+  )
+  return rows.map(toRun)
+}
+
+/** A run with what the client sent. */
+export async function findRunContents(
+  db: Kysely<Database>,
+  reach: Reach,
+  id: string,
+): Promise<(Run & RunContents) | undefined> {
+  const row = await runsOfTenant(db, reach)
+    .where('runs.id', '=', id)
+    .select([...runColumns, 'runs.request', 'runs.metadata'])
+    .executeTakeFirst()
+  return row && { ...toRun(row), request: row.request, metadata: row.metadata }
+}
+
+/** The messages that clients sent with these runs, by run. */
+export function findRunInputs(db: Kysely<Database>, reach: Reach, ids: readonly string[]) {
+  return findOfRuns<readonly GivenMessage[]>(db, reach, ids, sql`runs.request -> 'messages'`)
+}
+
+export function findRunMetadata(db: Kysely<Database>, reach: Reach, ids: readonly string[]) {
+  return findOfRuns<JsonObject>(db, reach, ids, sql`runs.metadata`)
+}
+
+/** The names of the tools that clients sent with these runs, by run. */
+export function findClientToolNames(db: Kysely<Database>, reach: Reach, ids: readonly string[]) {
+  return findOfRuns<readonly { readonly name: string }[]>(
+    db,
+    reach,
+    ids,
+    sql`(select coalesce(jsonb_agg(jsonb_build_object('name', tool -> 'name')), '[]')
+      from jsonb_array_elements(runs.request -> 'clientTools') tool)`,
+  )
+}
+
+async function findOfRuns<Value>(
+  db: Kysely<Database>,
+  reach: Reach,
+  ids: readonly string[],
+  part: RawBuilder<unknown>,
+): Promise<Map<string, Value>> {
+  const rows = await runsOfTenant(db, reach)
+    .where(sql<boolean>`runs.id = any(${ids}::uuid[])`)
+    .select(['runs.id', sql<Value>`${part}`.as('value')])
+    .execute()
+  return new Map(rows.map((row) => [row.id, row.value as Value]))
+}
+
+/**
+ * The background runs that read the turns of these runs, oldest first: those that were created for them, and those that
+ * were waiting already, which the last log entries of these runs name.
+ */
+export async function listChildrenOfRuns(
+  db: Kysely<Database>,
+  reach: Reach,
+  runIds: readonly string[],
+): Promise<{ readonly parentId: string; readonly run: Run }[]> {
+  const rows = await runsOfTenant(db, reach)
+    .innerJoin(
+      sql<{ id: string; read_run_id: string }>`(
+        select id, parent_id as read_run_id from runs where parent_id = any(${runIds}::uuid[])
+        union
+        select named.id, run_id from run_log cross join lateral ${childrenNamed(sql`entries`)} named(id)
+        where run_id = any(${runIds}::uuid[])
+      )`.as('children'),
+      'children.id',
+      'runs.id',
+    )
+    .select(runColumns)
+    .select('children.read_run_id')
+    .orderBy('runs.id')
+    .execute()
+  return rows.map((row) => ({ parentId: row.read_run_id, run: toRun(row) }))
+}
+
+/** The ids of the runs of a conversation that have not ended: those that wait for it, and the one that holds it. */
+export function unfinishedRuns(conversationId: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`select id from runs where conversation_id = ${conversationId} and hold is null and not ended
+    union all select active_run_id from conversations where id = ${conversationId}`
+}
+
+/** The runs that wait for their conversation, in the order in which they will start, as many as one answer holds. */
+export async function listQueuedRuns(
+  db: Kysely<Database>,
+  reach: Reach,
+  conversationIds: readonly string[],
+): Promise<Run[]> {
+  const rows = await runsOfTenant(db, reach)
+    .innerJoin(
+      sql<{ id: string }>`(
+        select next.id from conversations cross join lateral (
+          select id from runs
+          where conversation_id = conversations.id and hold is null and not ended and status = 'QUEUED'
+          order by urgent desc, number limit ${plainListLimit}
+        ) next
+        where conversations.id = any(${conversationIds}::uuid[])
+      )`.as('waiting'),
+      'waiting.id',
+      'runs.id',
+    )
+    .select(runColumns)
+    .orderBy('runs.conversation_id')
+    .orderBy('runs.urgent', 'desc')
+    .orderBy('runs.number')
+    .execute()
+  return rows.map(toRun)
+}
+
+export function runsOfTenant(db: Kysely<Database>, reach: Reach) {
+  return db.selectFrom('runs').where(ofTenant('runs', reach))
+}
+
+/**
+ * How far a run has got, without a check of the viewer: the caller has made that check. Undefined if the run was
+ * deleted.
+ */
+export async function findRunProgress(
+  db: Kysely<Database>,
+  runId: string,
+): Promise<{ readonly status: StoredRunStatus; readonly nextSeq: number } | undefined> {
+  const row = await db.selectFrom('runs').where('id', '=', runId).select(['status', 'next_seq']).executeTakeFirst()
+  return row && { status: row.status, nextSeq: row.next_seq }
+}
+
+/** Like `findRunProgress`, for many runs. */
+export async function listRunSeqs(db: Kysely<Database>, runIds: readonly string[]): Promise<Map<string, number>> {
+  const rows = await db
+    .selectFrom('runs')
+    .where(sql<boolean>`id = any(${runIds}::uuid[])`)
+    .select(['id', 'next_seq'])
+    .execute()
+  return new Map(rows.map((row) => [row.id, row.next_seq]))
+}
+
+/** The values that a checkpoint's fence compares, to find out why it refused. */
+export async function findRunHold(
+  db: Kysely<Database>,
+  runId: string,
+): Promise<
+  | {
+      readonly lease: string | null
+      readonly workerId: string | null
+      readonly nextSeq: number
+      readonly cancelRequestedAt: Date | null
+    }
+  | undefined
+> {
+  const row = await db
+    .selectFrom('runs')
+    .where('id', '=', runId)
+    .select(['lease', 'worker_id', 'next_seq', 'cancel_requested_at'])
+    .executeTakeFirst()
+  return (
+    row && {
+      lease: row.lease,
+      workerId: row.worker_id,
+      nextSeq: row.next_seq,
+      cancelRequestedAt: row.cancel_requested_at,
+    }
+  )
+}
+
+/** Which of these runs were asked to stop. */
+export async function listCancelledRuns(db: Kysely<Database>, runIds: readonly string[]): Promise<string[]> {
+  const rows = await db
+    .selectFrom('runs')
+    .where(sql<boolean>`id = any(${runIds}::uuid[])`)
+    .where('cancel_requested_at', 'is not', null)
+    .select('id')
+    .execute()
+  return rows.map((row) => row.id)
+}
+
+/**
+ * The tenant's runs whose status changed at or after `since`, ordered by id. The time of the last change is in no
+ * index, because every checkpoint would have to update it. Ended runs are found by their end time, paused runs by the
+ * calls that they wait for, and for each active run its log is read.
+ */
+export async function listChangedRuns(
+  db: Kysely<Database>,
+  reach: Reach,
+  options: { readonly since: Date; readonly after: string | undefined; readonly limit: number },
+): Promise<Run[]> {
+  const { since, limit } = options
+  const after = options.after === undefined ? sql`true` : sql`runs.id > ${options.after}::uuid`
+  const changed = (which: RawBuilder<unknown>) => sql`
+    (select runs.id from runs where ${ofTenant('runs', reach)} and ${after} and ${which} order by runs.id limit ${limit})`
+  const rows = await runsOfTenant(db, reach)
+    .where(
+      sql<boolean>`runs.id in (
+        ${changed(sql`runs.ended and runs.finished_at >= ${since}`)}
+        union all ${changed(sql`runs.outcome = 'REQUIRES_APPROVAL' and ${waitsSince(reach, since)}`)}
+        union all ${changed(sql`runs.outcome = 'ACTIVE' and (
+          runs.created_at >= ${since} or runs.cancel_requested_at >= ${since} or exists (
+            select from run_log where run_id = runs.id and at >= ${since} and ${tellsStatus(sql`entries`)}))`)})`,
+    )
+    .select(runColumns)
+    .orderBy('runs.id')
+    .limit(limit)
+    .execute()
+  return rows.map(toRun)
+}
+
+/** The tenant's runs that changed since then, with their statuses as the API shows them. */
+export async function listRecentStatuses(
+  db: Kysely<Database>,
+  reach: Reach,
+  since: Date,
+): Promise<Map<string, RunStatus>> {
+  const recent = (which: RawBuilder<unknown>) => sql`
+    (select runs.id from runs where ${ofTenant('runs', reach)} and ${which})`
+  const rows = await runsOfTenant(db, reach)
+    .where(
+      sql<boolean>`runs.id in (
+        ${recent(sql`runs.ended and runs.finished_at >= ${since}`)}
+        union all ${recent(sql`runs.outcome = 'REQUIRES_APPROVAL' and ${waitsSince(reach, since)}`)}
+        union all ${recent(sql`runs.outcome = 'ACTIVE' and greatest(runs.updated_at, runs.cancel_requested_at) >= ${since}`)})`,
+    )
+    .select(['runs.id', 'runs.status', 'runs.cancel_requested_at'])
+    .execute()
+  return new Map(
+    rows.map((row) => [row.id, shownStatus({ status: row.status, cancelRequestedAt: row.cancel_requested_at })]),
+  )
+}
+
+/** Whether a paused run paused at or after `since`: its calls were stored at that moment. */
+function waitsSince(reach: Reach, since: Date): RawBuilder<unknown> {
+  return sql`exists (select from tool_calls where ${ofTenant('tool_calls', reach)} and tool_calls.run_id = runs.id
+    and tool_calls.exception = 'PENDING' and tool_calls.created_at >= ${since}
+    and tool_calls.id >= ${firstIdAt(new Date(since.getTime() - idSlackMs))}::uuid)`
+}

@@ -1,0 +1,155 @@
+import { sql, type Kysely } from 'kysely'
+import pg from 'pg'
+
+import { silenceMs, type Worker, type WorkerAbilities, type WorkerProcess } from '../../domain/worker.ts'
+import { checkConnection, endConnection, keepAlive } from '../database/connections.ts'
+import type { Database } from '../database/schema.ts'
+
+/**
+ * The processes that drive runs. A row means that the worker is alive. Whoever finds it dead deletes the row, and from
+ * then on others may take its runs. A worker whose row is gone has been given up, and must stop what it is doing. The
+ * database's time counts, so a machine whose clock is wrong neither seems dead nor takes others for dead.
+ */
+export async function insertWorker(db: Kysely<Database>, workerId: string, about: WorkerProcess): Promise<void> {
+  const { hostname, version, capacity, providers, tools } = about
+  await sql`insert into workers (id, hostname, version, capacity, providers, tools, started_at, heartbeat_at)
+    values (${workerId}, ${hostname}, ${version}, ${capacity}, ${providers}, ${tools},
+      clock_timestamp(), clock_timestamp())`.execute(db)
+}
+
+/** A worker that has sent no heartbeat for longer than this is dead, or will soon be declared dead. */
+const isAlive = sql<boolean>`heartbeat_at > clock_timestamp() - make_interval(secs => ${silenceMs / 1000})`
+
+/** The workers that are alive, oldest first. With `ids`, only these. */
+export async function listWorkers(db: Kysely<Database>, ids?: readonly string[]): Promise<Worker[]> {
+  let query = db
+    .selectFrom('workers')
+    .select(['id', 'hostname', 'version', 'capacity', 'started_at', 'heartbeat_at'])
+    .select((eb) =>
+      eb
+        .selectFrom('runs')
+        .whereRef('runs.worker_id', '=', 'workers.id')
+        .select((runs) => runs.fn.countAll<number>().as('count'))
+        .as('active_runs'),
+    )
+    .where(isAlive)
+    .orderBy('started_at')
+    .orderBy('id')
+  if (ids) query = query.where('id', 'in', ids)
+  const rows = await query.execute()
+  return rows.map((row) => ({
+    id: row.id,
+    hostname: row.hostname,
+    version: row.version,
+    capacity: row.capacity,
+    activeRunCount: row.active_runs ?? 0,
+    startedAt: row.started_at,
+    lastSeenAt: row.heartbeat_at,
+  }))
+}
+
+/** Whether any process drives runs, and whether runs are waiting for one. */
+export async function readWorkerPresence(
+  db: Kysely<Database>,
+): Promise<{ readonly hasWorker: boolean; readonly runsWait: boolean }> {
+  const { rows } = await sql<{ has_worker: boolean; runs_wait: boolean }>`
+    select exists (select from workers where ${isAlive}) as has_worker,
+      exists (select from runs where claimable) as runs_wait`.execute(db)
+  return { hasWorker: rows[0]!.has_worker, runsWait: rows[0]!.runs_wait }
+}
+
+/** Whether a worker other than this one can reach these providers and has these tools in its code. */
+export async function hasAbleWorker(
+  db: Kysely<Database>,
+  { providers, tools }: WorkerAbilities,
+  { exceptId }: { readonly exceptId: string },
+): Promise<boolean> {
+  const { rows } = await sql<{ able: boolean }>`
+    select exists (
+      select from workers where id <> ${exceptId} and providers @> ${providers}::text[] and tools @> ${tools}::text[]
+        and ${isAlive}) as able`.execute(db)
+  return rows[0]!.able
+}
+
+/** The tools in the code of the workers that are alive. */
+export async function listToolsOfWorkers(db: Kysely<Database>): Promise<string[]> {
+  const { rows } = await sql<{ name: string }>`
+    select distinct unnest(tools) as name from workers where ${isAlive}`.execute(db)
+  return rows.map(({ name }) => name)
+}
+
+/** False if the worker was given up. */
+export async function beatHeart(db: Kysely<Database>, workerId: string): Promise<boolean> {
+  const result = await db
+    .updateTable('workers')
+    .set({ heartbeat_at: sql`clock_timestamp()` })
+    .where('id', '=', workerId)
+    .executeTakeFirst()
+  return result.numUpdatedRows > 0n
+}
+
+/** Deletes a worker's row. `freeRunsOfTheDead` frees its runs, unless the worker has handed them back itself. */
+export async function deleteWorker(db: Kysely<Database>, workerId: string): Promise<void> {
+  await db.deleteFrom('workers').where('id', '=', workerId).execute()
+}
+
+/** The two parts of a worker's session lock: a constant, and a number derived from its id. */
+const lockSpace = 0x484f4c44
+
+const channel = 'holdpoint_work'
+
+/** Tells the workers of all processes to look for runs. */
+export async function notifyWorkers(db: Kysely<Database>): Promise<void> {
+  await sql`select pg_notify(${channel}, '')`.execute(db)
+}
+
+/** The connection that holds the worker's lock. The worker counts as alive while the lock is held. */
+export interface WorkerConnection {
+  release(): Promise<void>
+}
+
+/** Takes the worker's lock on a separate connection, which also listens for runs to claim. */
+export async function holdWorkerLock(
+  databaseUrl: string,
+  workerId: string,
+  { onLost, onWork }: { onLost(): void; onWork(): void },
+): Promise<WorkerConnection> {
+  const client = new pg.Client({
+    connectionString: databaseUrl,
+    application_name: 'holdpoint worker',
+    connectionTimeoutMillis: 10_000,
+    ...keepAlive,
+  })
+  client.on('error', onLost)
+  client.on('end', onLost)
+  client.on('notification', onWork)
+  const stopChecking = checkConnection(client)
+  const release = async () => {
+    stopChecking()
+    await endConnection(client)
+  }
+  try {
+    await client.connect()
+    await client.query('select pg_advisory_lock($1, hashtext($2))', [lockSpace, workerId])
+    await client.query(`listen ${channel}`)
+  } catch (error) {
+    await release()
+    throw error
+  }
+  return { release }
+}
+
+export interface SilentWorker {
+  readonly id: string
+  /** Whether its last heartbeat is too old. Otherwise only its lock is free. */
+  readonly silent: boolean
+}
+
+/**
+ * Workers that may be dead: their lock is free, or their last heartbeat is too old. A free lock is taken together with
+ * whoever else looks, until the statement ends. A worker takes its lock before it has a row, so it never waits for
+ * that.
+ */
+export const silentWorkers = sql`
+  select id, not ${isAlive} as silent from workers
+  where not ${isAlive} or pg_try_advisory_xact_lock_shared(${lockSpace}::integer, hashtext(id::text))`
