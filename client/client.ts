@@ -2,14 +2,25 @@ import { createConnectionState, type ConnectionState } from './connection-state.
 import { readEventStream } from './event-stream.ts'
 import type { TypedDocument } from './typed-document.ts'
 
-export interface ClientOptions {
+export type ClientOptions = SharedOptions & (Remote | InProcess)
+
+interface Remote {
   /** The address of the GraphQL endpoint, such as `https://agents.example.com/graphql`. */
   readonly url: string
+  readonly fetch?: typeof globalThis.fetch
+}
+
+interface InProcess {
+  readonly url?: undefined
+  /** The `fetch` of an app in the same program: nothing goes over a socket. */
+  readonly fetch: (input: string, init: RequestInit) => Promise<Response>
+}
+
+interface SharedOptions {
   /** An API key or access token, or a function that returns the current one. It is called for every request. */
   readonly key?: string | undefined | (() => string | undefined | Promise<string | undefined>)
   /** A `graphql-ws` client, made with `retryAttempts: 0`. Without one, subscriptions are event streams over HTTP. */
   readonly socket?: SocketClient
-  readonly fetch?: typeof globalThis.fetch
 }
 
 /** The part of a `graphql-ws` client that is used. */
@@ -87,7 +98,7 @@ function dataOf<Data>({ data, errors }: Result<Data>): Data {
 }
 
 export function createClient(options: ClientOptions): Client {
-  const { url, key, socket } = options
+  const { url = 'http://localhost/graphql', key, socket } = options
   const connection = createConnectionState()
   socket?.on?.('connected', () => connection.opened())
 

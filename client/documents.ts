@@ -6,7 +6,9 @@ import type {
   ApprovalScope,
   CancelRunInput,
   ContentKind,
+  CreateConversationInput,
   DeltaKind,
+  EditMessageInput,
   MessageRole,
   RegenerateInput,
   RetryRunInput,
@@ -18,6 +20,9 @@ import type {
   ToolCallNeed,
   ToolCallStatus,
   ToolReturnStatus,
+  UploadFileInput,
+  UpsertAgentInput,
+  UpsertToolInput,
 } from './schema-types.ts'
 import type { TypedDocument } from './typed-document.ts'
 
@@ -120,12 +125,19 @@ export type ToolCallFields = {
   readonly result: {
     readonly status: ToolReturnStatus
     readonly output: string
+    readonly json: unknown
     readonly content: readonly AttachmentFields[]
     readonly stdout: readonly string[]
     readonly stderr: readonly string[]
     readonly truncated: boolean
     readonly durationMs: number | null
   } | null
+}
+
+export type ProgressFields = {
+  readonly progress: number
+  readonly total: number | null
+  readonly message: string | null
 }
 
 export type MessageFields =
@@ -227,6 +239,7 @@ export type RunEventFields =
       readonly runId: string
       readonly at: string
       readonly seq: number
+      readonly step: { readonly model: string }
     }
   | {
       readonly __typename: 'StepRestarted'
@@ -278,6 +291,14 @@ export type RunEventFields =
       readonly offset: number
       readonly argumentsText: string
     }
+  | {
+      readonly __typename: 'ToolCallProgressed'
+      readonly cursor: string
+      readonly runId: string
+      readonly at: string
+      readonly toolCallId: string
+      readonly progress: ProgressFields
+    }
 
 export type RunSnapshotData = {
   readonly run: {
@@ -318,7 +339,7 @@ export type ConversationSnapshotData = {
 }
 export type ConversationSnapshotVariables = { readonly id: string; readonly last: number }
 export const ConversationSnapshot =
-  'query ConversationSnapshot($id:ID!$last:Int!){conversation(id:$id){id title lastCursor agent{id name}latestRun{...RunFields}queue{...QueuedRunFields}messages(last:$last){nodes{...MessageFields}pageInfo{hasPreviousPage startCursor}}}}fragment RunFields on Run{id status stopReason canRetry createdAt startedAt finishedAt error{...RunErrorFields}usage{...UsageFields}}fragment RunErrorFields on RunError{type message detail retryable}fragment UsageFields on Usage{steps inputTokens outputTokens totalTokens cachedInputTokens reasoningTokens costUsd}fragment QueuedRunFields on Run{id status createdAt input{role text clientId content{kind}}}fragment MessageFields on Message{__typename id position clientId inContext createdAt run{id}...on SystemMessage{text}...on UserMessage{text content{...ContentFields}sentBy{kind name}}...on ReasoningMessage{text redacted}...on AssistantMessage{text interrupted}...on SummaryMessage{text}...on ToolCallMessage{toolCalls{...ToolCallFields}}...on ApprovalRequestMessage{toolCalls{...ToolCallFields}}}fragment ContentFields on ContentPart{...AttachmentFields text}fragment AttachmentFields on ContentPart{kind imageUrl documentUrl file{id name mediaType sizeBytes url}}fragment ToolCallFields on ToolCall{id name argumentsText arguments editedArguments status needs approvalsRequired createdAt startedAt finishedAt expiresAt run{id}decision{...DecisionFields}result{status output content{...AttachmentFields}stdout stderr truncated durationMs}}fragment DecisionFields on ApprovalDecision{toolCallId kind reason note scope editedArguments toolReturn status decidedBy decidedAt}' as TypedDocument<
+  'query ConversationSnapshot($id:ID!$last:Int!){conversation(id:$id){id title lastCursor agent{id name}latestRun{...RunFields}queue{...QueuedRunFields}messages(last:$last){nodes{...MessageFields}pageInfo{hasPreviousPage startCursor}}}}fragment RunFields on Run{id status stopReason canRetry createdAt startedAt finishedAt error{...RunErrorFields}usage{...UsageFields}}fragment RunErrorFields on RunError{type message detail retryable}fragment UsageFields on Usage{steps inputTokens outputTokens totalTokens cachedInputTokens reasoningTokens costUsd}fragment QueuedRunFields on Run{id status createdAt input{role text clientId content{kind}}}fragment MessageFields on Message{__typename id position clientId inContext createdAt run{id}...on SystemMessage{text}...on UserMessage{text content{...ContentFields}sentBy{kind name}}...on ReasoningMessage{text redacted}...on AssistantMessage{text interrupted}...on SummaryMessage{text}...on ToolCallMessage{toolCalls{...ToolCallFields}}...on ApprovalRequestMessage{toolCalls{...ToolCallFields}}}fragment ContentFields on ContentPart{...AttachmentFields text}fragment AttachmentFields on ContentPart{kind imageUrl documentUrl file{id name mediaType sizeBytes url}}fragment ToolCallFields on ToolCall{id name argumentsText arguments editedArguments status needs approvalsRequired createdAt startedAt finishedAt expiresAt run{id}decision{...DecisionFields}result{status output json content{...AttachmentFields}stdout stderr truncated durationMs}}fragment DecisionFields on ApprovalDecision{toolCallId kind reason note scope editedArguments toolReturn status decidedBy decidedAt}' as TypedDocument<
     ConversationSnapshotData,
     ConversationSnapshotVariables
   >
@@ -337,7 +358,7 @@ export type ConversationOlderVariables = {
   readonly before?: string | null | undefined
 }
 export const ConversationOlder =
-  'query ConversationOlder($id:ID!$last:Int!$before:String){conversation(id:$id){messages(last:$last before:$before){nodes{...MessageFields}pageInfo{hasPreviousPage startCursor}}}}fragment MessageFields on Message{__typename id position clientId inContext createdAt run{id}...on SystemMessage{text}...on UserMessage{text content{...ContentFields}sentBy{kind name}}...on ReasoningMessage{text redacted}...on AssistantMessage{text interrupted}...on SummaryMessage{text}...on ToolCallMessage{toolCalls{...ToolCallFields}}...on ApprovalRequestMessage{toolCalls{...ToolCallFields}}}fragment ContentFields on ContentPart{...AttachmentFields text}fragment AttachmentFields on ContentPart{kind imageUrl documentUrl file{id name mediaType sizeBytes url}}fragment ToolCallFields on ToolCall{id name argumentsText arguments editedArguments status needs approvalsRequired createdAt startedAt finishedAt expiresAt run{id}decision{...DecisionFields}result{status output content{...AttachmentFields}stdout stderr truncated durationMs}}fragment DecisionFields on ApprovalDecision{toolCallId kind reason note scope editedArguments toolReturn status decidedBy decidedAt}' as TypedDocument<
+  'query ConversationOlder($id:ID!$last:Int!$before:String){conversation(id:$id){messages(last:$last before:$before){nodes{...MessageFields}pageInfo{hasPreviousPage startCursor}}}}fragment MessageFields on Message{__typename id position clientId inContext createdAt run{id}...on SystemMessage{text}...on UserMessage{text content{...ContentFields}sentBy{kind name}}...on ReasoningMessage{text redacted}...on AssistantMessage{text interrupted}...on SummaryMessage{text}...on ToolCallMessage{toolCalls{...ToolCallFields}}...on ApprovalRequestMessage{toolCalls{...ToolCallFields}}}fragment ContentFields on ContentPart{...AttachmentFields text}fragment AttachmentFields on ContentPart{kind imageUrl documentUrl file{id name mediaType sizeBytes url}}fragment ToolCallFields on ToolCall{id name argumentsText arguments editedArguments status needs approvalsRequired createdAt startedAt finishedAt expiresAt run{id}decision{...DecisionFields}result{status output json content{...AttachmentFields}stdout stderr truncated durationMs}}fragment DecisionFields on ApprovalDecision{toolCallId kind reason note scope editedArguments toolReturn status decidedBy decidedAt}' as TypedDocument<
     ConversationOlderData,
     ConversationOlderVariables
   >
@@ -354,10 +375,67 @@ export const MessagesInContext =
     MessagesInContextVariables
   >
 
+export type SentMessagesData = {
+  readonly viewer: { readonly actor: { readonly kind: ActorKind; readonly id: string } }
+  readonly conversation: {
+    readonly latestRun: { readonly id: string; readonly status: RunStatus } | null
+    readonly messages: {
+      readonly nodes: readonly (
+        | {
+            readonly __typename:
+              | 'ApprovalRequestMessage'
+              | 'ApprovalResponseMessage'
+              | 'AssistantMessage'
+              | 'ReasoningMessage'
+              | 'SummaryMessage'
+              | 'ToolCallMessage'
+              | 'ToolReturnMessage'
+            readonly id: string
+            readonly clientId: string | null
+            readonly run: { readonly id: string; readonly status: RunStatus } | null
+          }
+        | {
+            readonly __typename: 'SystemMessage'
+            readonly id: string
+            readonly clientId: string | null
+            readonly run: { readonly id: string; readonly status: RunStatus } | null
+            readonly text: string
+          }
+        | {
+            readonly __typename: 'UserMessage'
+            readonly id: string
+            readonly clientId: string | null
+            readonly run: { readonly id: string; readonly status: RunStatus } | null
+            readonly text: string
+            readonly sentBy: { readonly kind: ActorKind; readonly id: string } | null
+          }
+      )[]
+    }
+  } | null
+}
+export type SentMessagesVariables = { readonly id: string }
+export const SentMessages =
+  'query SentMessages($id:ID!){viewer{actor{kind id}}conversation(id:$id){latestRun{id status}messages(last:200 filter:{types:[USER SYSTEM]}){nodes{__typename id clientId run{id status}...on UserMessage{text sentBy{kind id}}...on SystemMessage{text}}}}}' as TypedDocument<
+    SentMessagesData,
+    SentMessagesVariables
+  >
+
+export type FindConversationData = { readonly conversations: { readonly nodes: readonly { readonly id: string }[] } }
+export type FindConversationVariables = { readonly agentId: string; readonly metadata: unknown }
+export const FindConversation =
+  'query FindConversation($agentId:ID!$metadata:JSON!){conversations(first:1 filter:{agentIds:[$agentId]metadataContains:$metadata}){nodes{id}}}' as TypedDocument<
+    FindConversationData,
+    FindConversationVariables
+  >
+
+export type WhoAmIData = { readonly viewer: { readonly actor: { readonly kind: ActorKind; readonly id: string } } }
+export type WhoAmIVariables = Record<string, never>
+export const WhoAmI = 'query WhoAmI{viewer{actor{kind id}}}' as TypedDocument<WhoAmIData, WhoAmIVariables>
+
 export type RunEventsData = { readonly runEvents: RunEventFields }
 export type RunEventsVariables = { readonly runId: string; readonly after?: string | null | undefined }
 export const RunEvents =
-  'subscription RunEvents($runId:ID!$after:EventCursor){runEvents(runId:$runId after:$after){...RunEventFields}}fragment RunEventFields on RunEvent{__typename cursor runId at ...on RunEntry{seq}...on RunStatusChanged{status stopReason error{...RunErrorFields}usage{...UsageFields}}...on StepStarted{stepId index}...on StepRestarted{stepId attempt}...on TextDelta{stepId messageId kind offset text}...on ToolCallDelta{stepId toolCallId name needs offset argumentsText}...on MessageAdded{message{...MessageFields}}...on ToolCallChanged{toolCallStatus toolCall{...ToolCallFields}}...on ChildRunStarted{child{id}}}fragment RunErrorFields on RunError{type message detail retryable}fragment UsageFields on Usage{steps inputTokens outputTokens totalTokens cachedInputTokens reasoningTokens costUsd}fragment MessageFields on Message{__typename id position clientId inContext createdAt run{id}...on SystemMessage{text}...on UserMessage{text content{...ContentFields}sentBy{kind name}}...on ReasoningMessage{text redacted}...on AssistantMessage{text interrupted}...on SummaryMessage{text}...on ToolCallMessage{toolCalls{...ToolCallFields}}...on ApprovalRequestMessage{toolCalls{...ToolCallFields}}}fragment ContentFields on ContentPart{...AttachmentFields text}fragment AttachmentFields on ContentPart{kind imageUrl documentUrl file{id name mediaType sizeBytes url}}fragment ToolCallFields on ToolCall{id name argumentsText arguments editedArguments status needs approvalsRequired createdAt startedAt finishedAt expiresAt run{id}decision{...DecisionFields}result{status output content{...AttachmentFields}stdout stderr truncated durationMs}}fragment DecisionFields on ApprovalDecision{toolCallId kind reason note scope editedArguments toolReturn status decidedBy decidedAt}' as TypedDocument<
+  'subscription RunEvents($runId:ID!$after:EventCursor){runEvents(runId:$runId after:$after){...RunEventFields}}fragment RunEventFields on RunEvent{__typename cursor runId at ...on RunEntry{seq}...on RunStatusChanged{status stopReason error{...RunErrorFields}usage{...UsageFields}}...on StepStarted{stepId index}...on StepRestarted{stepId attempt}...on StepFinished{step{model}}...on TextDelta{stepId messageId kind offset text}...on ToolCallDelta{stepId toolCallId name needs offset argumentsText}...on MessageAdded{message{...MessageFields}}...on ToolCallChanged{toolCallStatus toolCall{...ToolCallFields}}...on ToolCallProgressed{toolCallId progress{...ProgressFields}}...on ChildRunStarted{child{id}}}fragment RunErrorFields on RunError{type message detail retryable}fragment UsageFields on Usage{steps inputTokens outputTokens totalTokens cachedInputTokens reasoningTokens costUsd}fragment MessageFields on Message{__typename id position clientId inContext createdAt run{id}...on SystemMessage{text}...on UserMessage{text content{...ContentFields}sentBy{kind name}}...on ReasoningMessage{text redacted}...on AssistantMessage{text interrupted}...on SummaryMessage{text}...on ToolCallMessage{toolCalls{...ToolCallFields}}...on ApprovalRequestMessage{toolCalls{...ToolCallFields}}}fragment ContentFields on ContentPart{...AttachmentFields text}fragment AttachmentFields on ContentPart{kind imageUrl documentUrl file{id name mediaType sizeBytes url}}fragment ToolCallFields on ToolCall{id name argumentsText arguments editedArguments status needs approvalsRequired createdAt startedAt finishedAt expiresAt run{id}decision{...DecisionFields}result{status output json content{...AttachmentFields}stdout stderr truncated durationMs}}fragment DecisionFields on ApprovalDecision{toolCallId kind reason note scope editedArguments toolReturn status decidedBy decidedAt}fragment ProgressFields on ToolCallProgress{progress total message}' as TypedDocument<
     RunEventsData,
     RunEventsVariables
   >
@@ -403,6 +481,7 @@ export type ConversationEventsData = {
         readonly runId: string
         readonly at: string
         readonly seq: number
+        readonly step: { readonly model: string }
       }
     | {
         readonly __typename: 'StepRestarted'
@@ -454,10 +533,18 @@ export type ConversationEventsData = {
         readonly offset: number
         readonly argumentsText: string
       }
+    | {
+        readonly __typename: 'ToolCallProgressed'
+        readonly cursor: string
+        readonly runId: string
+        readonly at: string
+        readonly toolCallId: string
+        readonly progress: ProgressFields
+      }
 }
 export type ConversationEventsVariables = { readonly conversationId: string; readonly after: string }
 export const ConversationEvents =
-  'subscription ConversationEvents($conversationId:ID!$after:EventCursor!){conversationEvents(conversationId:$conversationId after:$after){__typename cursor ...on RunEvent{...RunEventFields}...on QueueChanged{queue{...QueuedRunFields}}...on BranchChanged{lastSharedMessage{id position}}}}fragment RunEventFields on RunEvent{__typename cursor runId at ...on RunEntry{seq}...on RunStatusChanged{status stopReason error{...RunErrorFields}usage{...UsageFields}}...on StepStarted{stepId index}...on StepRestarted{stepId attempt}...on TextDelta{stepId messageId kind offset text}...on ToolCallDelta{stepId toolCallId name needs offset argumentsText}...on MessageAdded{message{...MessageFields}}...on ToolCallChanged{toolCallStatus toolCall{...ToolCallFields}}...on ChildRunStarted{child{id}}}fragment RunErrorFields on RunError{type message detail retryable}fragment UsageFields on Usage{steps inputTokens outputTokens totalTokens cachedInputTokens reasoningTokens costUsd}fragment MessageFields on Message{__typename id position clientId inContext createdAt run{id}...on SystemMessage{text}...on UserMessage{text content{...ContentFields}sentBy{kind name}}...on ReasoningMessage{text redacted}...on AssistantMessage{text interrupted}...on SummaryMessage{text}...on ToolCallMessage{toolCalls{...ToolCallFields}}...on ApprovalRequestMessage{toolCalls{...ToolCallFields}}}fragment ContentFields on ContentPart{...AttachmentFields text}fragment AttachmentFields on ContentPart{kind imageUrl documentUrl file{id name mediaType sizeBytes url}}fragment ToolCallFields on ToolCall{id name argumentsText arguments editedArguments status needs approvalsRequired createdAt startedAt finishedAt expiresAt run{id}decision{...DecisionFields}result{status output content{...AttachmentFields}stdout stderr truncated durationMs}}fragment DecisionFields on ApprovalDecision{toolCallId kind reason note scope editedArguments toolReturn status decidedBy decidedAt}fragment QueuedRunFields on Run{id status createdAt input{role text clientId content{kind}}}' as TypedDocument<
+  'subscription ConversationEvents($conversationId:ID!$after:EventCursor!){conversationEvents(conversationId:$conversationId after:$after){__typename cursor ...on RunEvent{...RunEventFields}...on QueueChanged{queue{...QueuedRunFields}}...on BranchChanged{lastSharedMessage{id position}}}}fragment RunEventFields on RunEvent{__typename cursor runId at ...on RunEntry{seq}...on RunStatusChanged{status stopReason error{...RunErrorFields}usage{...UsageFields}}...on StepStarted{stepId index}...on StepRestarted{stepId attempt}...on StepFinished{step{model}}...on TextDelta{stepId messageId kind offset text}...on ToolCallDelta{stepId toolCallId name needs offset argumentsText}...on MessageAdded{message{...MessageFields}}...on ToolCallChanged{toolCallStatus toolCall{...ToolCallFields}}...on ToolCallProgressed{toolCallId progress{...ProgressFields}}...on ChildRunStarted{child{id}}}fragment RunErrorFields on RunError{type message detail retryable}fragment UsageFields on Usage{steps inputTokens outputTokens totalTokens cachedInputTokens reasoningTokens costUsd}fragment MessageFields on Message{__typename id position clientId inContext createdAt run{id}...on SystemMessage{text}...on UserMessage{text content{...ContentFields}sentBy{kind name}}...on ReasoningMessage{text redacted}...on AssistantMessage{text interrupted}...on SummaryMessage{text}...on ToolCallMessage{toolCalls{...ToolCallFields}}...on ApprovalRequestMessage{toolCalls{...ToolCallFields}}}fragment ContentFields on ContentPart{...AttachmentFields text}fragment AttachmentFields on ContentPart{kind imageUrl documentUrl file{id name mediaType sizeBytes url}}fragment ToolCallFields on ToolCall{id name argumentsText arguments editedArguments status needs approvalsRequired createdAt startedAt finishedAt expiresAt run{id}decision{...DecisionFields}result{status output json content{...AttachmentFields}stdout stderr truncated durationMs}}fragment DecisionFields on ApprovalDecision{toolCallId kind reason note scope editedArguments toolReturn status decidedBy decidedAt}fragment ProgressFields on ToolCallProgress{progress total message}fragment QueuedRunFields on Run{id status createdAt input{role text clientId content{kind}}}' as TypedDocument<
     ConversationEventsData,
     ConversationEventsVariables
   >
@@ -492,6 +579,7 @@ export type InboxCallFields = {
   readonly result: {
     readonly status: ToolReturnStatus
     readonly output: string
+    readonly json: unknown
     readonly content: readonly AttachmentFields[]
     readonly stdout: readonly string[]
     readonly stderr: readonly string[]
@@ -521,9 +609,55 @@ export type InboxData = {
 }
 export type InboxVariables = { readonly needs: readonly ToolCallNeed[] }
 export const Inbox =
-  'subscription Inbox($needs:[ToolCallNeed!]!){approvalInbox(needs:$needs){__typename ...on InboxSnapshot{totalCount toolCalls{...InboxCallFields}}...on InboxAdded{toolCall{...InboxCallFields}}...on InboxRemoved{toolCall{...InboxCallFields}}}}fragment InboxCallFields on ToolCall{...ToolCallFields ...WaitingFields agent{id name}conversation{id title}}fragment ToolCallFields on ToolCall{id name argumentsText arguments editedArguments status needs approvalsRequired createdAt startedAt finishedAt expiresAt run{id}decision{...DecisionFields}result{status output content{...AttachmentFields}stdout stderr truncated durationMs}}fragment DecisionFields on ApprovalDecision{toolCallId kind reason note scope editedArguments toolReturn status decidedBy decidedAt}fragment AttachmentFields on ContentPart{kind imageUrl documentUrl file{id name mediaType sizeBytes url}}fragment WaitingFields on ToolCall{approvals{decidedBy decidedAt}tool{id description requiresApproval approvalCondition approvalExcludesSender}run{sentBy{name}}}' as TypedDocument<
+  'subscription Inbox($needs:[ToolCallNeed!]!){approvalInbox(needs:$needs){__typename ...on InboxSnapshot{totalCount toolCalls{...InboxCallFields}}...on InboxAdded{toolCall{...InboxCallFields}}...on InboxRemoved{toolCall{...InboxCallFields}}}}fragment InboxCallFields on ToolCall{...ToolCallFields ...WaitingFields agent{id name}conversation{id title}}fragment ToolCallFields on ToolCall{id name argumentsText arguments editedArguments status needs approvalsRequired createdAt startedAt finishedAt expiresAt run{id}decision{...DecisionFields}result{status output json content{...AttachmentFields}stdout stderr truncated durationMs}}fragment DecisionFields on ApprovalDecision{toolCallId kind reason note scope editedArguments toolReturn status decidedBy decidedAt}fragment AttachmentFields on ContentPart{kind imageUrl documentUrl file{id name mediaType sizeBytes url}}fragment WaitingFields on ToolCall{approvals{decidedBy decidedAt}tool{id description requiresApproval approvalCondition approvalExcludesSender}run{sentBy{name}}}' as TypedDocument<
     InboxData,
     InboxVariables
+  >
+
+export type FindAgentData = {
+  readonly agents: {
+    readonly nodes: readonly { readonly id: string; readonly mainConversation: { readonly id: string } }[]
+  }
+}
+export type FindAgentVariables = { readonly key: string }
+export const FindAgent =
+  'query FindAgent($key:String!){agents(first:1 filter:{key:$key}){nodes{id mainConversation{id}}}}' as TypedDocument<
+    FindAgentData,
+    FindAgentVariables
+  >
+
+export type UpsertAgentData = {
+  readonly upsertAgent: {
+    readonly agent: {
+      readonly id: string
+      readonly mainConversation: { readonly id: string }
+      readonly sleeptime: { readonly id: string } | null
+    }
+  } | null
+}
+export type UpsertAgentVariables = { readonly input: UpsertAgentInput }
+export const UpsertAgent =
+  'mutation UpsertAgent($input:UpsertAgentInput!){upsertAgent(input:$input){agent{id mainConversation{id}sleeptime{id}}}}' as TypedDocument<
+    UpsertAgentData,
+    UpsertAgentVariables
+  >
+
+export type UpsertToolData = { readonly upsertTool: { readonly tool: { readonly id: string } } | null }
+export type UpsertToolVariables = { readonly input: UpsertToolInput }
+export const UpsertTool =
+  'mutation UpsertTool($input:UpsertToolInput!){upsertTool(input:$input){tool{id}}}' as TypedDocument<
+    UpsertToolData,
+    UpsertToolVariables
+  >
+
+export type CreateConversationData = {
+  readonly createConversation: { readonly conversation: { readonly id: string } } | null
+}
+export type CreateConversationVariables = { readonly input: CreateConversationInput }
+export const CreateConversation =
+  'mutation CreateConversation($input:CreateConversationInput!){createConversation(input:$input){conversation{id}}}' as TypedDocument<
+    CreateConversationData,
+    CreateConversationVariables
   >
 
 export type SendMessageData = {
@@ -550,6 +684,37 @@ export const Regenerate =
   'mutation Regenerate($input:RegenerateInput!){regenerate(input:$input){__typename ...on RegenerateSuccess{run{...RunFields}}...on Refusal{message}}}fragment RunFields on Run{id status stopReason canRetry createdAt startedAt finishedAt error{...RunErrorFields}usage{...UsageFields}}fragment RunErrorFields on RunError{type message detail retryable}fragment UsageFields on Usage{steps inputTokens outputTokens totalTokens cachedInputTokens reasoningTokens costUsd}' as TypedDocument<
     RegenerateData,
     RegenerateVariables
+  >
+
+export type EditMessageData = {
+  readonly editMessage:
+    | { readonly __typename: 'ConversationBusyRefusal' | 'PendingApprovalRefusal'; readonly message: string }
+    | { readonly __typename: 'EditMessageSuccess'; readonly run: RunFields }
+    | null
+}
+export type EditMessageVariables = { readonly input: EditMessageInput }
+export const EditMessage =
+  'mutation EditMessage($input:EditMessageInput!){editMessage(input:$input){__typename ...on EditMessageSuccess{run{...RunFields}}...on Refusal{message}}}fragment RunFields on Run{id status stopReason canRetry createdAt startedAt finishedAt error{...RunErrorFields}usage{...UsageFields}}fragment RunErrorFields on RunError{type message detail retryable}fragment UsageFields on Usage{steps inputTokens outputTokens totalTokens cachedInputTokens reasoningTokens costUsd}' as TypedDocument<
+    EditMessageData,
+    EditMessageVariables
+  >
+
+export type UploadFileData = {
+  readonly uploadFile: {
+    readonly file: {
+      readonly id: string
+      readonly name: string | null
+      readonly mediaType: string
+      readonly sizeBytes: number
+      readonly url: string
+    }
+  } | null
+}
+export type UploadFileVariables = { readonly input: UploadFileInput }
+export const UploadFile =
+  'mutation UploadFile($input:UploadFileInput!){uploadFile(input:$input){file{id name mediaType sizeBytes url}}}' as TypedDocument<
+    UploadFileData,
+    UploadFileVariables
   >
 
 export type SubmitApprovalsData = {

@@ -8,6 +8,8 @@ export type ApprovalDecisionKind = 'APPROVED' | 'CLIENT_RETURN' | 'DENIED'
 
 export type ApprovalScope = 'AGENT' | 'ONCE' | 'RUN'
 
+export type BudgetPeriod = 'DAY' | 'MONTH' | 'TOTAL'
+
 export type CompactionMode = 'ALL' | 'SLIDING_WINDOW'
 
 export type ContentKind = 'DOCUMENT' | 'IMAGE' | 'TEXT'
@@ -28,6 +30,7 @@ export type EventType =
   | 'TEXT_DELTA'
   | 'TOOL_CALL_CHANGED'
   | 'TOOL_CALL_DELTA'
+  | 'TOOL_CALL_PROGRESSED'
 
 export type MessageRole = 'SYSTEM' | 'USER'
 
@@ -41,6 +44,8 @@ export type MessageType =
   | 'TOOL_CALL'
   | 'TOOL_RETURN'
   | 'USER'
+
+export type MissedSchedule = 'ONCE' | 'SKIP'
 
 export type ModelCapability = 'DOCUMENTS' | 'IMAGES' | 'REASONING' | 'STRUCTURED_OUTPUT' | 'TOOLS'
 
@@ -57,7 +62,7 @@ export type RunErrorType =
 
 export type RunStatus = 'AWAITING_APPROVAL' | 'CANCELLED' | 'CANCELLING' | 'COMPLETED' | 'FAILED' | 'QUEUED' | 'RUNNING'
 
-export type RunWait = 'APPROVAL' | 'CLIENT_RESULT'
+export type RunWait = 'APPROVAL' | 'BUDGET' | 'CLIENT_RESULT'
 
 export type StepStatus = 'CANCELLED' | 'COMPLETED' | 'FAILED' | 'PAUSED' | 'RUNNING'
 
@@ -96,6 +101,24 @@ export type ToolRuleKind =
   | 'RUN_FIRST'
   | 'TERMINAL'
 
+export type UsageDimension = 'ACTOR' | 'AGENT' | 'MODEL'
+
+export type UsageInterval = 'ALL' | 'DAY' | 'HOUR' | 'MONTH'
+
+export type WebhookDeliveryStatus = 'DEAD' | 'DELIVERED' | 'PENDING'
+
+export type WebhookEvent =
+  | 'APPROVAL_DECIDED'
+  | 'APPROVAL_EXPIRED'
+  | 'APPROVAL_REQUESTED'
+  | 'BUDGET_REACHED'
+  | 'CLIENT_CALL_REQUESTED'
+  | 'PING'
+  | 'RUN_ENDED'
+  | 'SCHEDULE_FAILED'
+
+export type WhenBudgetReached = 'ASK' | 'STOP'
+
 export type WhenBusy = 'ENQUEUE' | 'INTERRUPT' | 'REJECT'
 
 export interface AddMcpServerInput {
@@ -103,6 +126,12 @@ export interface AddMcpServerInput {
   readonly name: string
   readonly requiresApproval?: boolean | null | undefined
   readonly url: string
+}
+
+export interface AddPassagesInput {
+  readonly agentId: string
+  readonly idempotencyKey?: string | null | undefined
+  readonly passages: readonly PassageInput[]
 }
 
 export interface AgentFilter {
@@ -113,7 +142,8 @@ export interface AgentFilter {
 
 export interface AgentToolInput {
   readonly approvalOverride?: boolean | null | undefined
-  readonly toolId: string
+  readonly toolId?: string | null | undefined
+  readonly toolName?: string | null | undefined
 }
 
 export type ApprovalDecisionInput =
@@ -138,7 +168,8 @@ export interface AttachBlockInput {
 export interface AttachToolInput {
   readonly agentId: string
   readonly approvalOverride?: boolean | null | undefined
-  readonly toolId: string
+  readonly toolId?: string | null | undefined
+  readonly toolName?: string | null | undefined
 }
 
 export interface AuditLogFilter {
@@ -201,6 +232,13 @@ export type ContentPartInput =
   | { readonly imageUrl: string }
   | { readonly text: string }
 
+export interface ContinueRunInput {
+  readonly allowTokens?: number | null | undefined
+  readonly allowUsd?: number | null | undefined
+  readonly idempotencyKey?: string | null | undefined
+  readonly runId: string
+}
+
 export interface ConversationFilter {
   readonly activeSince?: string | null | undefined
   readonly agentIds?: readonly string[] | null | undefined
@@ -214,6 +252,8 @@ export interface CreateAgentInput {
   readonly blocks?: readonly CreateBlockInput[] | null | undefined
   readonly compaction?: CompactionSettingsInput | null | undefined
   readonly description?: string | null | undefined
+  readonly embeddingModel?: string | null | undefined
+  readonly idempotencyKey?: string | null | undefined
   readonly includeBaseTools?: boolean | undefined
   readonly instructions?: string | undefined
   readonly keepRequests?: boolean | null | undefined
@@ -237,21 +277,54 @@ export interface CreateApiKeyInput {
 export interface CreateBlockInput {
   readonly charLimit?: number | null | undefined
   readonly description?: string | null | undefined
+  readonly idempotencyKey?: string | null | undefined
   readonly label: string
   readonly readOnly?: boolean | null | undefined
   readonly value: string
 }
 
+export interface CreateBudgetInput {
+  readonly actorId?: string | null | undefined
+  readonly agentId?: string | null | undefined
+  readonly idempotencyKey?: string | null | undefined
+  readonly limitTokens?: number | null | undefined
+  readonly limitUsd?: number | null | undefined
+  readonly period: BudgetPeriod
+  readonly whenReached?: WhenBudgetReached | null | undefined
+}
+
 export interface CreateConversationInput {
   readonly agentId: string
+  readonly idempotencyKey?: string | null | undefined
   readonly isolatedBlockLabels?: readonly string[] | null | undefined
   readonly metadata?: unknown
   readonly title?: string | null | undefined
 }
 
+export interface CreateDecisionLinkInput {
+  readonly personId: string
+  readonly personName: string
+  readonly toolCallId: string
+  readonly validForMs?: number | null | undefined
+}
+
+export interface CreateScheduleInput {
+  readonly agentId: string
+  readonly at?: string | null | undefined
+  readonly conversationId?: string | null | undefined
+  readonly cron?: string | null | undefined
+  readonly enabled?: boolean | null | undefined
+  readonly idempotencyKey?: string | null | undefined
+  readonly messages: readonly NewMessageInput[]
+  readonly missed?: MissedSchedule | null | undefined
+  readonly name: string
+  readonly timezone?: string | null | undefined
+}
+
 export interface CreateSleeptimeGroupInput {
   readonly agentId: string
   readonly frequency?: number | undefined
+  readonly idempotencyKey?: string | null | undefined
   readonly sleeptimeAgentIds?: readonly string[] | null | undefined
 }
 
@@ -264,6 +337,14 @@ export interface CreateTokenInput {
   readonly subject: string
 }
 
+export interface CreateWebhookInput {
+  readonly agentIds?: readonly string[] | null | undefined
+  readonly events: readonly WebhookEvent[]
+  readonly headers?: unknown
+  readonly idempotencyKey?: string | null | undefined
+  readonly url: string
+}
+
 export interface DeleteAgentInput {
   readonly id: string
 }
@@ -272,7 +353,19 @@ export interface DeleteBlockInput {
   readonly id: string
 }
 
+export interface DeleteBudgetInput {
+  readonly id: string
+}
+
 export interface DeleteConversationInput {
+  readonly id: string
+}
+
+export interface DeletePassagesInput {
+  readonly ids: readonly string[]
+}
+
+export interface DeleteScheduleInput {
   readonly id: string
 }
 
@@ -281,6 +374,10 @@ export interface DeleteSleeptimeGroupInput {
 }
 
 export interface DeleteToolInput {
+  readonly id: string
+}
+
+export interface DeleteWebhookInput {
   readonly id: string
 }
 
@@ -307,6 +404,7 @@ export interface EditMessageInput {
 }
 
 export interface ForkConversationInput {
+  readonly idempotencyKey?: string | null | undefined
   readonly messageId: string
   readonly metadata?: unknown
   readonly title?: string | null | undefined
@@ -319,6 +417,7 @@ export interface HttpToolInput {
 
 export interface ImportAgentInput {
   readonly document: unknown
+  readonly idempotencyKey?: string | null | undefined
 }
 
 export interface JavaScriptToolInput {
@@ -347,6 +446,12 @@ export interface NewMessageInput {
   readonly text?: string | null | undefined
 }
 
+export interface PassageInput {
+  readonly metadata?: unknown
+  readonly tags?: readonly string[] | null | undefined
+  readonly text: string
+}
+
 export interface RefreshMcpServerInput {
   readonly id: string
 }
@@ -361,11 +466,19 @@ export interface RemoveMcpServerInput {
   readonly id: string
 }
 
+export interface ResendWebhookDeliveryInput {
+  readonly deliveryId: string
+}
+
 export interface RetryRunInput {
   readonly runId: string
 }
 
 export interface RevokeApiKeyInput {
+  readonly id: string
+}
+
+export interface RotateWebhookSecretInput {
   readonly id: string
 }
 
@@ -375,8 +488,12 @@ export interface RunFilter {
   readonly conversationId?: string | null | undefined
   readonly createdAfter?: string | null | undefined
   readonly createdBefore?: string | null | undefined
+  readonly metadataContains?: unknown
+  readonly models?: readonly string[] | null | undefined
+  readonly sentBy?: string | null | undefined
   readonly statuses?: readonly RunStatus[] | null | undefined
   readonly stopReasons?: readonly StopReason[] | null | undefined
+  readonly waitingFor?: readonly RunWait[] | null | undefined
 }
 
 export interface SelectBranchInput {
@@ -412,10 +529,18 @@ export interface SubmitApprovalsInput {
   readonly waitMs?: number | undefined
 }
 
+export interface TestWebhookInput {
+  readonly id: string
+}
+
 export interface ToolCallFilter {
   readonly agentIds?: readonly string[] | null | undefined
+  readonly conversationId?: string | null | undefined
+  readonly createdAfter?: string | null | undefined
+  readonly createdBefore?: string | null | undefined
   readonly decidedBy?: string | null | undefined
   readonly needs?: readonly ToolCallNeed[] | null | undefined
+  readonly runId?: string | null | undefined
   readonly statuses?: readonly ToolCallStatus[] | null | undefined
   readonly toolNames?: readonly string[] | null | undefined
 }
@@ -423,6 +548,7 @@ export interface ToolCallFilter {
 export interface ToolFilter {
   readonly kinds?: readonly ToolKind[] | null | undefined
   readonly nameContains?: string | null | undefined
+  readonly names?: readonly string[] | null | undefined
 }
 
 export type ToolImplementationInput =
@@ -439,6 +565,10 @@ export interface ToolRuleInput {
   readonly tool: string
 }
 
+export interface TriggerScheduleInput {
+  readonly id: string
+}
+
 export interface UnarchiveConversationInput {
   readonly id: string
 }
@@ -447,6 +577,7 @@ export interface UpdateAgentInput {
   readonly blockIds?: readonly string[] | null | undefined
   readonly compaction?: CompactionSettingsInput | null | undefined
   readonly description?: string | null | undefined
+  readonly embeddingModel?: string | null | undefined
   readonly id: string
   readonly instructions?: string | null | undefined
   readonly keepRequests?: boolean | null | undefined
@@ -471,10 +602,29 @@ export interface UpdateBlockInput {
   readonly value?: string | null | undefined
 }
 
+export interface UpdateBudgetInput {
+  readonly id: string
+  readonly limitTokens?: number | null | undefined
+  readonly limitUsd?: number | null | undefined
+  readonly whenReached?: WhenBudgetReached | null | undefined
+}
+
 export interface UpdateConversationInput {
   readonly id: string
   readonly metadata?: unknown
   readonly title?: string | null | undefined
+}
+
+export interface UpdateScheduleInput {
+  readonly at?: string | null | undefined
+  readonly conversationId?: string | null | undefined
+  readonly cron?: string | null | undefined
+  readonly enabled?: boolean | null | undefined
+  readonly id: string
+  readonly messages?: readonly NewMessageInput[] | null | undefined
+  readonly missed?: MissedSchedule | null | undefined
+  readonly name?: string | null | undefined
+  readonly timezone?: string | null | undefined
 }
 
 export interface UpdateSleeptimeGroupInput {
@@ -498,6 +648,15 @@ export interface UpdateToolInput {
   readonly returnCharLimit?: number | null | undefined
   readonly tags?: readonly string[] | null | undefined
   readonly timeoutMs?: number | null | undefined
+}
+
+export interface UpdateWebhookInput {
+  readonly agentIds?: readonly string[] | null | undefined
+  readonly enabled?: boolean | null | undefined
+  readonly events?: readonly WebhookEvent[] | null | undefined
+  readonly headers?: unknown
+  readonly id: string
+  readonly url?: string | null | undefined
 }
 
 export interface UploadFileInput {
@@ -526,4 +685,12 @@ export interface UpsertToolInput {
   readonly returnCharLimit?: number | null | undefined
   readonly tags?: readonly string[] | null | undefined
   readonly timeoutMs?: number | null | undefined
+}
+
+export interface UsageInput {
+  readonly agentIds?: readonly string[] | null | undefined
+  readonly from: string
+  readonly groupBy?: readonly UsageDimension[] | null | undefined
+  readonly interval: UsageInterval
+  readonly to: string
 }

@@ -1,4 +1,11 @@
-import type { MessageFields, QueuedRunFields, RunEventFields, RunFields, ToolCallFields } from './documents.ts'
+import type {
+  MessageFields,
+  ProgressFields,
+  QueuedRunFields,
+  RunEventFields,
+  RunFields,
+  ToolCallFields,
+} from './documents.ts'
 import { createLiveSteps, type LiveItem } from './live-steps.ts'
 import type { RunStatus, ToolCallStatus } from './schema-types.ts'
 
@@ -18,6 +25,7 @@ export interface BranchChangedEvent {
 
 export type TranscriptEvent = RunEventFields | QueueChangedEvent | BranchChangedEvent
 
+type ProgressedEvent = Extract<RunEventFields, { readonly __typename: 'ToolCallProgressed' }>
 type TextMessage = Extract<MessageFields, { readonly text: string }>
 
 /** One thing to show, in order. It stays the same object while nothing about it changes. */
@@ -25,7 +33,14 @@ export type TranscriptEntry =
   /** A stored message with text. */
   | { readonly kind: 'message'; readonly id: string; readonly runId: string | null; readonly message: TextMessage }
   /** A tool call. Its approval, its result and its status are updated in `call`. */
-  | { readonly kind: 'call'; readonly id: string; readonly runId: string | null; readonly call: ToolCallFields }
+  | {
+      readonly kind: 'call'
+      readonly id: string
+      readonly runId: string | null
+      readonly call: ToolCallFields
+      /** What the running call last reported. */
+      readonly progress?: ProgressFields
+    }
   /** Text or arguments that the model is writing. They become void if their step starts again or its run fails. */
   | ({ readonly kind: 'live' } & LiveItem)
 
@@ -88,6 +103,7 @@ export function createTranscript(snapshot: TranscriptSnapshot = {}): Transcript 
   let messages: MessageFields[] = []
   let messageIds = new Set<string>()
   let calls = new Map<string, ToolCallFields>()
+  const progressOf = new WeakMap<ToolCallFields, ProgressFields>()
   let runs = new Map<string, TranscriptRun>()
   let queue: readonly QueuedRunFields[] = []
   let cursor: string | undefined
@@ -119,7 +135,7 @@ export function createTranscript(snapshot: TranscriptSnapshot = {}): Transcript 
     calls.set(call.id, status === call.status ? call : asOf(call, status))
   }
 
-  function applyEntry(event: Exclude<RunEventFields, { readonly __typename: 'TextDelta' | 'ToolCallDelta' }>): void {
+  function applyEntry(event: Extract<RunEventFields, { readonly seq: number }>): void {
     const { runId } = event
     switch (event.__typename) {
       case 'RunStatusChanged': {
@@ -144,6 +160,17 @@ export function createTranscript(snapshot: TranscriptSnapshot = {}): Transcript 
     }
   }
 
+  /** A call that changes status has no progress any more. */
+  function applyProgress({ toolCallId, progress }: ProgressedEvent): boolean {
+    const call = calls.get(toolCallId)
+    if (!call || isCallOver(call.status)) return false
+    const moved = { ...call }
+    progressOf.set(moved, progress)
+    calls.set(toolCallId, moved)
+    stored = undefined
+    return true
+  }
+
   function applyBranch({ lastSharedMessage }: BranchChangedEvent): void {
     const last = lastSharedMessage?.position ?? 0
     const gone = messages.filter(({ position }) => position > last)
@@ -164,6 +191,8 @@ export function createTranscript(snapshot: TranscriptSnapshot = {}): Transcript 
         applyBranch(event)
         stored = undefined
         return true
+      case 'ToolCallProgressed':
+        return applyProgress(event)
       case 'TextDelta':
       case 'ToolCallDelta':
         return live.apply(event, (id) => calls.has(id) || messageIds.has(id))
@@ -183,7 +212,8 @@ export function createTranscript(snapshot: TranscriptSnapshot = {}): Transcript 
       if (!('toolCalls' in message)) return []
       return message.toolCalls.map(({ id }) => {
         const call = calls.get(id)!
-        return entryFor(call, () => ({ kind: 'call', id, runId, call }))
+        const progress = progressOf.get(call)
+        return entryFor(call, () => ({ kind: 'call', id, runId, call, ...(progress && { progress }) }))
       })
     })
   }

@@ -1,6 +1,6 @@
 export { HoldpointProvider, useClient } from './client-context.ts'
 export type { ConversationActions, ConversationState, Draft, SendOptions } from './conversation-store.ts'
-export { decide, type DecideResult } from './decide.ts'
+export { decide, type DecideResult } from '../client/decide.ts'
 export { useConnection } from './use-connection.ts'
 export { useConversation, type Conversation } from './use-conversation.ts'
 export { useInbox } from './use-inbox.ts'

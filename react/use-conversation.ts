@@ -8,7 +8,7 @@ import {
   type ConversationActions,
   type ConversationState,
 } from './conversation-store.ts'
-import { decide, type DecideResult } from './decide.ts'
+import { decide, type DecideResult } from '../client/decide.ts'
 import { shareStore } from './store.ts'
 
 export interface Conversation extends ConversationState, ConversationActions {

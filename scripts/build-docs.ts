@@ -4,9 +4,8 @@ import { fileURLToPath } from 'node:url'
 
 import highlight from 'highlight.js/lib/common'
 import graphqlLanguage from 'highlight.js/lib/languages/graphql'
+import { Kind, parse, print, type DefinitionNode } from 'graphql'
 import { Marked } from 'marked'
-
-import { describeSchema } from './describe-schema.ts'
 
 const root = fileURLToPath(new URL('../', import.meta.url))
 const docs = join(root, 'docs')
@@ -60,6 +59,29 @@ async function readPages(): Promise<Page[]> {
   )
   const reference = describeSchema(await readFile(join(root, 'schema.graphql'), 'utf8'))
   return [toPage('index', index, 'Overview'), ...pages, toPage('api', reference)]
+}
+
+/** Every operation and type of the schema under a heading of its own. */
+function describeSchema(sdl: string): string {
+  const section = (name: string, code: string) => `### ${name}\n\n\`\`\`graphql\n${code}\n\`\`\``
+  const roots = ['Query', 'Mutation', 'Subscription']
+  const describe = (type: DefinitionNode): string[] => {
+    if (!('name' in type) || type.kind === Kind.DIRECTIVE_DEFINITION) return []
+    const { value: name } = type.name
+    if (type.kind !== Kind.OBJECT_TYPE_DEFINITION || !roots.includes(name)) return [section(name, print(type))]
+    return [`## ${name}`, ...(type.fields ?? []).map((field) => section(field.name.value, print(field)))]
+  }
+  const { definitions } = parse(sdl)
+  const rank = (type: DefinitionNode) => ('name' in type ? roots.toReversed().indexOf(type.name.value) : -1)
+  const sorted = definitions.toSorted((one, other) => rank(other) - rank(one))
+  const types = sorted.findIndex((type) => rank(type) === -1)
+  return [
+    '# API reference',
+    'This is `schema.graphql`, which the server also serves at `/schema.graphql`.',
+    ...sorted.slice(0, types).flatMap(describe),
+    '## Types',
+    ...sorted.slice(types).flatMap(describe),
+  ].join('\n\n')
 }
 
 function toPage(name: string, markdown: string, shortTitle?: string): Page {

@@ -4,8 +4,6 @@ import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
-import { vendorPackages } from './vendor-packages.ts'
-
 /**
  * Compiles what an installed package runs into dist/, which has the layout of the repository, because Node does not
  * strip types below node_modules. Types are kept for the entry points and what they refer to.
@@ -22,7 +20,6 @@ interface Manifest {
 await rm(output, { recursive: true, force: true })
 await compile()
 await removeInnerTypes()
-await vendorPackages({ root, output })
 for (const folder of ['console/dist', 'templates'])
   await cp(join(root, folder), join(output, folder), { recursive: true })
 await writeFile(join(output, 'package.json'), `${JSON.stringify({ type: 'module', version: manifest.version })}\n`)

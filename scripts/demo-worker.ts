@@ -1,5 +1,5 @@
 import { createApp } from '../src/app.ts'
-import { readConfig } from '../src/config.ts'
+import { readConfig } from '../src/config/config.ts'
 import { openDatabase } from '../src/store/database/open-database.ts'
 import { createLog } from '../src/util/log.ts'
 import { tourProvider, tourTools } from './demo-model.ts'

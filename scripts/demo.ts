@@ -51,12 +51,11 @@ try {
 }
 
 async function createAda(client: DemoClient): Promise<string> {
-  const { tools } = await client.ask('{ tools(filter: { nameContains: "send_mail" }) { nodes { id } } }')
   const input = {
     name: 'Ada',
     model: 'tour/ada',
     includeBaseTools: false,
-    tools: [{ toolId: tools.nodes[0].id, approvalOverride: true }],
+    tools: [{ toolName: 'send_mail', approvalOverride: true }],
   }
   const { createAgent } = await client.ask(
     'mutation ($input: CreateAgentInput!) { createAgent(input: $input) { agent { id } } }',

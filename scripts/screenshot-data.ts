@@ -1,7 +1,7 @@
 import type { Client } from '../client/client.ts'
-import { Regenerate, SendMessage, SubmitApprovals } from '../client/documents.ts'
+import { CreateConversation, Regenerate, SendMessage, SubmitApprovals } from '../client/documents.ts'
 import { createDemoAgent } from '../console/data/demo-agent.ts'
-import { CreateAgent, Runs, UpdateAgent } from '../console/data/documents.ts'
+import { AgentNames, CreateAgent, CreateBudget, CreateSchedule, Runs, UpdateAgent } from '../console/data/documents.ts'
 
 /** The conversation and the run to take pictures of. */
 export interface Filled {
@@ -55,7 +55,21 @@ export async function fillLittle(client: Client): Promise<Filled> {
       await client.request(Regenerate, { input })
     }
   }
+  await fillTimesAndLimits(client)
   return { conversation, run }
+}
+
+async function fillTimesAndLimits(client: Client): Promise<void> {
+  const [agentId, other] = (await client.request(AgentNames, {})).agents.nodes.map(({ id }) => id)
+  const messages = [{ text: 'Summarise what happened since yesterday.' }]
+  const morning = { name: 'Morning report', agentId: agentId!, cron: '30 8 * * MON-FRI', messages }
+  await client.request(CreateSchedule, { input: morning })
+  await client.request(CreateSchedule, { input: { ...morning, name: 'Every hour', cron: '0 * * * *', enabled: false } })
+  await client.request(CreateBudget, { input: { period: 'MONTH', limitUsd: 100, limitTokens: 2_000_000 } })
+  await client.request(CreateBudget, { input: { agentId: other!, period: 'DAY', limitTokens: 50_000 } })
+  await client.request(CreateBudget, { input: { actorId: 'open', period: 'DAY', limitTokens: 0, whenReached: 'ASK' } })
+  const { createConversation } = await client.request(CreateConversation, { input: { agentId: other! } })
+  await send(client, createConversation!.conversation.id, 'Go on')
 }
 
 export const send = (client: Client, conversationId: string, text: string) =>

@@ -1,13 +1,6 @@
 import type { Client } from '../client/client.ts'
-import { SendMessage } from '../client/documents.ts'
-import {
-  AddMcpServer,
-  CreateAgent,
-  CreateApiKey,
-  CreateBlock,
-  UpdateAgent,
-  UpsertTool,
-} from '../console/data/documents.ts'
+import { SendMessage, UpsertTool } from '../client/documents.ts'
+import { AddMcpServer, CreateAgent, CreateApiKey, CreateBlock, UpdateAgent } from '../console/data/documents.ts'
 import { approveAll, fillLittle, latestRun, send, type Filled } from './screenshot-data.ts'
 
 const word = 'Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft'
@@ -55,9 +48,10 @@ export async function fillMuch(client: Client): Promise<Filled> {
   const { conversation, run } = await fillLittle(client)
   const parameters = { type: 'object', properties: { to: { type: 'string' } } }
   const source = 'export default (args) => args\n'
-  const tool = await client.request(UpsertTool, {
+  const toolName = 'reconcile_the_accounts_of_every_branch_with_the_ledger_of_head'
+  await client.request(UpsertTool, {
     input: {
-      name: 'reconcile_the_accounts_of_every_branch_with_the_ledger_of_head',
+      name: toolName,
       description: sentence.repeat(3),
       parameters,
       requiresApproval: true,
@@ -65,7 +59,6 @@ export async function fillMuch(client: Client): Promise<Filled> {
       implementation: { javascript: { source } },
     },
   })
-  const toolId = tool.upsertTool!.tool.id
   for (let index = 0; index < 40; index++)
     await client.request(UpsertTool, {
       input: {
@@ -91,7 +84,7 @@ export async function fillMuch(client: Client): Promise<Filled> {
         name: name.slice(0, 200),
         description: index % 2 ? sentence.repeat(4) : word.repeat(2),
         model: 'demo/scripted',
-        tools: index < 70 ? [{ toolId }] : [],
+        tools: index < 70 ? [{ toolName }] : [],
         tags: ['finance', word.slice(0, 64)],
       },
     })

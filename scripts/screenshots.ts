@@ -42,8 +42,12 @@ try {
     inbox: '/inbox',
     runs: '/runs',
     ...(run && { run: `/runs/${run}` }),
+    schedules: '/schedules',
+    usage: '/usage',
+    budgets: '/budgets',
     tools: '/tools',
     memory: '/memory',
+    webhooks: '/webhooks',
     settings: '/settings',
   }
   for (const width of values.widths.split(',').map(Number)) {

@@ -78,7 +78,7 @@ async function tryPackage(tarball: string): Promise<void> {
   const [kilobytes] = (await run('du -sk node_modules', empty)).split('\t')
   const megabytes = Number(kilobytes) / 1024
   console.log(`          node_modules: ${megabytes.toFixed(0)} MB`)
-  if (megabytes >= 200) throw new Error('The installation takes 200 MB or more.')
+  if (megabytes >= 300) throw new Error('The installation takes 300 MB or more.')
   const began = performance.now()
   const server = start('npx holdpoint', empty, { PORT: '0' })
   const url = (await server.prints(/ready \S+/)).split(' ')[1]!

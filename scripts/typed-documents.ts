@@ -24,8 +24,6 @@ import {
   type GraphQLType,
   type OperationDefinitionNode,
   type SelectionSetNode,
-  TypeInfo,
-  visitWithTypeInfo,
 } from 'graphql'
 
 const scalars: Readonly<Record<string, string>> = {
@@ -79,53 +77,58 @@ function inputType(type: GraphQLType): string {
 
 /**
  * TypeScript for a file of GraphQL documents: the type of each fragment, and for each operation its text with the types
- * of its result and variables. A selection marked `@optional` is left out while the schema does not have it; its type
- * is then `undefined`.
+ * of its result and variables. The types of shared fragments are imported from the file that has them.
  */
 export function printDocuments(
   schema: GraphQLSchema,
   source: string,
-  options: { readonly schemaTypes: string; readonly typedDocument: string; readonly shared?: string },
+  options: {
+    readonly schemaTypes: string
+    readonly typedDocument: string
+    readonly shared?: { readonly source: string; readonly from: string }
+  },
 ): string {
-  const own = parse(source)
-  const known = parse(`${options.shared ?? ''}\n${source}`)
-  const { document, missing } = dropMissing(schema, known)
+  const own = parse(source).definitions.map(nameOf)
+  const document = parse(`${options.shared?.source ?? ''}\n${source}`)
   const problems = validate(schema, document).filter(({ message }) => !/^Fragment ".*" is never used/.test(message))
   if (problems.length > 0) throw new Error(problems.map(String).join('\n\n'))
 
   const fragments = fragmentsOf(document)
-  const printer = createTypePrinter(schema, fragments, missing)
-  const ownNames = new Set(own.definitions.map(nameOf))
-  const isOwn = (one: DefinitionNode): boolean => ownNames.has(nameOf(one))
-  const parts: string[] = []
-  const needed = neededFragments(document.definitions.filter(isOwn), fragments)
-  for (const definition of document.definitions) {
-    if (definition.kind === Kind.FRAGMENT_DEFINITION && (isOwn(definition) || needed.has(definition.name.value))) {
-      parts.push(`export type ${definition.name.value} = ${printer.fragment(definition)}`)
-    } else if (definition.kind === Kind.OPERATION_DEFINITION && isOwn(definition)) {
-      parts.push(printer.operation(definition))
-    }
+  const printer = createTypePrinter(schema, fragments)
+  const body = document.definitions
+    .filter((one) => own.includes(nameOf(one)))
+    .map((one) =>
+      one.kind === Kind.FRAGMENT_DEFINITION
+        ? `export type ${one.name.value} = ${printer.fragment(one)}`
+        : printer.operation(one as OperationDefinitionNode),
+    )
+    .join('\n\n')
+  // The texts of the operations name types too, but do not use them.
+  const types = body.replaceAll(/^export const .*$/gm, '')
+  const importOf = (names: readonly string[], from: string | undefined): string[] => {
+    const used = names.filter((name) => new RegExp(`\\b${name}\\b(?!')`).test(types))
+    return used.length > 0 ? [`import type { ${used.join(', ')} } from '${from}'`] : []
   }
-  const body = parts.join('\n\n')
-  const used = Object.keys(schema.getTypeMap()).filter((name) => {
-    const type = schema.getType(name)
-    return (isEnumType(type) || isInputObjectType(type)) && new RegExp(`\\b${name}\\b(?!')`).test(body)
-  })
+  const inputs = Object.values(schema.getTypeMap()).filter((type) => isEnumType(type) || isInputObjectType(type))
   return [
     banner,
-    ...(used.length > 0 ? [`import type { ${used.join(', ')} } from '${options.schemaTypes}'`] : []),
+    ...importOf(
+      [...fragments.keys()].filter((name) => !own.includes(name)),
+      options.shared?.from,
+    ),
+    ...importOf(
+      inputs.map(({ name }) => name),
+      options.schemaTypes,
+    ),
     `import type { TypedDocument } from '${options.typedDocument}'\n`,
     `${body}\n`,
   ].join('\n')
 }
 
 /** TypeScript with the texts of the operations of each file, by the name of their list. */
-export function printTexts(
-  schema: GraphQLSchema,
-  lists: Readonly<Record<string, { source: string; shared?: string }>>,
-): string {
+export function printTexts(lists: Readonly<Record<string, { source: string; shared?: string }>>): string {
   const parts = Object.entries(lists).map(([name, { source, shared }]) => {
-    const { document } = dropMissing(schema, parse(`${shared ?? ''}\n${source}`))
+    const document = parse(`${shared ?? ''}\n${source}`)
     const fragments = fragmentsOf(document)
     const own = new Set(parse(source).definitions.map(nameOf))
     const operations = document.definitions.filter((one) => one.kind === Kind.OPERATION_DEFINITION)
@@ -133,61 +136,6 @@ export function printTexts(
     return `export const ${name}: readonly string[] = ${JSON.stringify(texts)}`
   })
   return `${banner}\n${parts.join('\n\n')}\n`
-}
-
-interface Missing {
-  readonly fields: ReadonlyMap<SelectionSetNode, readonly string[]>
-}
-
-/** Removes `@optional` selections that the schema does not have yet, and the directive from the others. */
-function dropMissing(schema: GraphQLSchema, document: DocumentNode): { document: DocumentNode; missing: Missing } {
-  const info = new TypeInfo(schema)
-  const isOptional = (node: { readonly directives?: readonly { name: { value: string } }[] }): boolean =>
-    node.directives?.some(({ name }) => name.value === 'optional') ?? false
-  const withoutMissing = visit(
-    document,
-    visitWithTypeInfo(info, {
-      Field(node) {
-        if (!isOptional(node)) return undefined
-        if (info.getFieldDef()) return { ...node, directives: [] }
-        // A marker that the second pass turns into a list of missing fields.
-        return {
-          ...node,
-          directives: [],
-          selectionSet: undefined,
-          name: { ...node.name, value: `missing_${node.name.value}` },
-        }
-      },
-      InlineFragment(node) {
-        if (!isOptional(node)) return undefined
-        return node.typeCondition && schema.getType(node.typeCondition.name.value) ? { ...node, directives: [] } : null
-      },
-      FragmentDefinition(node) {
-        if (!isOptional(node)) return undefined
-        return schema.getType(node.typeCondition.name.value) ? { ...node, directives: [] } : null
-      },
-    }),
-  )
-  const fields = new Map<SelectionSetNode, string[]>()
-  const cleaned = visit(withoutMissing, {
-    SelectionSet: {
-      leave(node) {
-        const gone = node.selections.flatMap((one) =>
-          one.kind === Kind.FIELD && one.name.value.startsWith('missing_') ? [one.name.value.slice(8)] : [],
-        )
-        if (gone.length === 0) return undefined
-        const kept = {
-          ...node,
-          selections: node.selections.filter(
-            (one) => one.kind !== Kind.FIELD || !one.name.value.startsWith('missing_'),
-          ),
-        }
-        fields.set(kept, gone)
-        return kept
-      },
-    },
-  })
-  return { document: cleaned, missing: { fields } }
 }
 
 /** The names of all fragments that these definitions spread, directly or through others. */
@@ -231,23 +179,15 @@ interface TypePrinter {
   operation(definition: OperationDefinitionNode): string
 }
 
-function createTypePrinter(
-  schema: GraphQLSchema,
-  fragments: ReadonlyMap<string, FragmentDefinitionNode>,
-  missing: Missing,
-): TypePrinter {
-  interface Collected {
-    readonly fields: Map<string, FieldNode[]>
-    readonly absent: Set<string>
-  }
+function createTypePrinter(schema: GraphQLSchema, fragments: ReadonlyMap<string, FragmentDefinitionNode>): TypePrinter {
+  type Collected = Map<string, FieldNode[]>
 
   function collect(type: GraphQLObjectType, sets: readonly SelectionSetNode[], into: Collected): Collected {
     for (const set of sets) {
-      for (const name of missing.fields.get(set) ?? []) into.absent.add(name)
       for (const selection of set.selections) {
         if (selection.kind === Kind.FIELD) {
           const key = selection.alias?.value ?? selection.name.value
-          into.fields.set(key, [...(into.fields.get(key) ?? []), selection])
+          into.set(key, [...(into.get(key) ?? []), selection])
           continue
         }
         const fragment = selection.kind === Kind.INLINE_FRAGMENT ? selection : fragments.get(selection.name.value)!
@@ -261,7 +201,7 @@ function createTypePrinter(
   }
 
   function objectType(type: GraphQLObjectType, sets: readonly SelectionSetNode[]): { typename: boolean; body: string } {
-    const { fields, absent } = collect(type, sets, { fields: new Map(), absent: new Set() })
+    const fields = collect(type, sets, new Map())
     const lines: string[] = []
     for (const [key, nodes] of fields) {
       if (key === '__typename') continue
@@ -269,7 +209,6 @@ function createTypePrinter(
       const inner = nodes.flatMap((node) => (node.selectionSet ? [node.selectionSet] : []))
       lines.push(`readonly ${key}: ${outputType(field.type, inner)}`)
     }
-    for (const name of absent) if (!fields.has(name)) lines.push(`readonly ${name}?: undefined`)
     return { typename: fields.has('__typename'), body: lines.join('; ') }
   }
 

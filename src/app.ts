@@ -2,55 +2,65 @@ import { hostname } from 'node:os'
 
 import { hashSecret } from './auth/api-key-secret.ts'
 import { createAuthenticate } from './auth/authenticate.ts'
-import { requireBreadth } from './auth/require-breadth.ts'
-import { requireScope } from './auth/require-scope.ts'
+import { requireBreadth, requireScope } from './auth/require-scope.ts'
+import { createDecisionLinks } from './auth/decision-links.ts'
 import { createOwnTokens } from './auth/own-tokens.ts'
 import { trustsTokens } from './auth/verify-token.ts'
 import { createViewerOfToken } from './auth/viewer-of-token.ts'
 import { openFile } from './auth/open-file.ts'
+import { decideByLink, openDecisionLink } from './commands/approvals/decision-links.ts'
 import type { CommandContext } from './commands/command-context.ts'
-import { listMcpServers, storeMcpServers } from './commands/sync-mcp-servers.ts'
-import { isLoopback, type Config } from './config.ts'
-import { builtinTools, type BuiltinTool } from './domain/builtin-tools.ts'
-import { createTokenCounter } from './domain/tokens.ts'
+import { storeCodeTools } from './commands/tools/store-code-tools.ts'
+import { refreshMcpServers, storeMcpServers } from './commands/tools/refresh-mcp-server.ts'
+import {
+  isLoopback,
+  modelEndpoints,
+  requestLimits,
+  retentionRules,
+  runLimits,
+  tokenTrust,
+  type Config,
+} from './config/config.ts'
+import { builtinTools } from './domain/tools/builtin-tools.ts'
+import { createTokenCounter } from './util/tokens.ts'
 import type { Viewer } from './domain/access/viewer.ts'
+import { CheckpointWriter } from './engine/checkpoint-writer.ts'
 import { ContextCache } from './engine/context-cache.ts'
 import type { EngineContext } from './engine/engine-context.ts'
 import { FileCache } from './engine/file-cache.ts'
-import type { Context } from './graphql/context.ts'
+import type { Context } from './graphql/context/context.ts'
 import { createLoaders } from './graphql/loaders.ts'
 import { schema } from './graphql/schema.ts'
-import { createHub } from './live/hub.ts'
+import { createSubgraph } from './graphql/subgraph.ts'
+import type { Bus } from './live/bus.ts'
+import { Hub } from './live/hub.ts'
 import { RunPoll } from './live/poll-runs.ts'
 import { createPostgresBus } from './live/postgres-bus.ts'
 import { createRedisBus } from './live/redis-bus.ts'
 import { Relay } from './live/relay.ts'
-import { ProcessWorkSignal } from './live/work-signal.ts'
+import { WorkSignal } from './live/work-signal.ts'
 import { createCatalog } from './providers/catalog.ts'
 import { createProvider } from './providers/create-provider.ts'
 import { demoProvider } from './providers/demo/demo.ts'
 import type { Provider } from './providers/provider.ts'
-import { protectSecrets } from './protect-secrets.ts'
-import type { Handlers } from './server/handlers.ts'
+import { protectSecrets } from './store/access/stored-secrets.ts'
+import type { Fetch, Handlers } from './server/handlers.ts'
 import { createHealthServer } from './server/health/health-server.ts'
 import { createHttpServer } from './server/http.ts'
-import { loopbackOnly } from './server/loopback-only.ts'
+import { loopbackOnly } from './server/access/loopback-only.ts'
 import { createTrustedDocuments } from './server/limits/trusted-documents.ts'
-import { hasApiKeys } from './store/api-keys.ts'
+import { hasApiKeys } from './store/access/api-keys.ts'
 import { startDatabaseClock } from './store/database/database-clock.ts'
 import { isWritable, type OpenDatabase } from './store/database/open-database.ts'
-import { upsertBuiltinTools } from './store/tools/code-tools.ts'
-import { ensureDefaultTenant, listTenantIds } from './store/access/tenants.ts'
-import { listToolsOfWorkers } from './store/workers/workers.ts'
-import { readWorkload } from './store/workload.ts'
+import { ensureDefaultTenant } from './store/access/tenants.ts'
+import { notifyWorkers, readWorkload } from './store/workers/workers.ts'
 import { Metrics } from './telemetry/metrics.ts'
-import { startProcessMetrics } from './telemetry/process-metrics.ts'
+import { startProcessMetrics, addServerMetrics, countDeletedRows, measureBusDelay } from './telemetry/server-metrics.ts'
 import { prometheusType, toPrometheus } from './telemetry/prometheus.ts'
-import { addServerMetrics } from './telemetry/server-metrics.ts'
 import { createTelemetry } from './telemetry/telemetry.ts'
-import { checkTools, loadTools } from './tools/load-tools.ts'
+import { loadTools } from './tools/load-tools.ts'
 import { createNetworkGuard } from './util/network-guard.ts'
-import { createToolRegistry, type ToolDefinition } from './tools/registry.ts'
+import { createToolRegistry, toBuiltinTool, type ToolDefinition } from './tools/registry.ts'
 import { Toolbox } from './tools/toolbox.ts'
 import type { Clock } from './util/clock.ts'
 import { createIdSource, type IdSource } from './util/ids.ts'
@@ -79,99 +89,84 @@ export interface AppOptions {
 }
 
 export interface App {
-  /** `url` is null if there is no API. */
+  /** `url` is null if there is no API. An app is started once. */
   start(): Promise<{ readonly url: string | null }>
   /** Starts everything except an HTTP server, and returns handlers for the caller's own. Throws if there is no API. */
   attach(): Promise<Handlers>
-  /** Drains: runs that cannot finish in time are handed back. May be called twice. */
+  /** The API without a socket, from the start to the stop. Throws before the start, and if there is no API. */
+  readonly fetch: Fetch
+  /** Drains: runs that cannot finish in time are handed back. May be called twice, and during the start. */
   stop(): Promise<void>
 }
 
-/** Connects the rooms. The parts stop in the reverse order of their start. */
+/** Connects the rooms: what they share, what drives runs, and what operators and clients reach. */
 export async function createApp(options: AppOptions): Promise<App> {
   const { config, database, log, role } = options
-  const { db } = database
-  const tools = [...(options.tools ?? []), ...(config.toolsPath ? await loadTools(config.toolsPath) : [])]
-  checkTools(tools)
-  const { apiKey, tokenTrust } = config
-  const isOpen = apiKey === undefined && !trustsTokens(tokenTrust) && !(await hasApiKeys(db))
-  if (role === 'serve' && isOpen && !isLoopback(config.host)) {
-    throw new StartError(
-      `HOST is "${config.host}", which others can reach, and there is no API key: set HOLDPOINT_API_KEY, run \`keys create\`, or leave HOST at 127.0.0.1.`,
-    )
-  }
+  const { db, pool } = database
+  const publicUrl = config.HOLDPOINT_PUBLIC_URL
+  const tools = await loadTools(options.tools ?? [], config.HOLDPOINT_TOOLS)
+  const trust = tokenTrust(config)
+  const isOpen = config.HOLDPOINT_API_KEY === undefined && !trustsTokens(trust) && !(await hasApiKeys(db))
+  if (role === 'serve' && isOpen && !isLoopback(config.HOST)) throw openToOthers(config.HOST)
+
   const databaseClock = options.clock ? undefined : await startDatabaseClock(db)
   const clock = options.clock ?? databaseClock!
   const ids = options.ids ?? createIdSource(clock)
   const tenantId = await ensureDefaultTenant(db, { clock, ids })
-  const secrets = createSecretBox(config.secretKeys)
+  const secrets = createSecretBox(config.HOLDPOINT_SECRET_KEY)
   await protectSecrets(db, secrets, log)
   const toolsInCode = [...builtinTools, ...tools.map(toBuiltinTool)]
-  // A process that drives no runs may have been started without the tools.
-  const marksMissing = config.workers > 0 ? { except: await listToolsOfWorkers(db) } : undefined
-  for (const tenant of await listTenantIds(db)) {
-    const kept = await upsertBuiltinTools(db, tenant, toolsInCode, { clock, ids, marksMissing })
-    for (const { name, settings } of kept)
-      log.info({ tool: name, settings }, "a client has changed these settings of the tool, so the code's are not used")
-  }
+  await storeCodeTools({ db, clock, ids }, toolsInCode, { drivesRuns: config.HOLDPOINT_WORKERS > 0, log })
 
   const metrics = new Metrics()
-  const tracing = config.otlp && (await createTracing(config.otlp, metrics, log))
-  const hub = createHub(createTelemetry(log, metrics, tracing?.observeRun))
-  const work = new ProcessWorkSignal(db)
-  const providers = [demoProvider, ...config.endpoints.map(createProvider), ...(options.providers ?? [])]
+  const tracing = await createTracing(config, metrics, log)
+  const hub = new Hub(createTelemetry(log, metrics, tracing?.observeRun))
+  const poll = new RunPoll(db, hub, log)
+  const bus = await createBus(config, { database, tenantId, address: ids.next(), log })
+  const relay = new Relay({ bus, hub, log, onDelay: measureBusDelay(metrics) })
+  const work = new WorkSignal(() => notifyWorkers(db))
+
+  const providers = [demoProvider, ...modelEndpoints(config).map(createProvider), ...(options.providers ?? [])]
   const catalog = createCatalog(providers)
-  const network = createNetworkGuard({ allowPrivate: config.allowPrivateNetwork })
-  const { maxFileBytes } = config
-  const registry = createToolRegistry(tools)
+  const maxFileBytes = config.HOLDPOINT_MAX_FILE
+  const network = createNetworkGuard({ allowPrivate: config.HOLDPOINT_ALLOW_PRIVATE_NETWORK })
   const toolbox = new Toolbox({
-    ...{ db, secrets, registry, network, log, maxFileBytes },
+    ...{ db, secrets, log, maxFileBytes, network },
+    registry: createToolRegistry(tools),
     traces: tracing !== undefined,
-    mcpServers: config.mcpServers,
+    embedQuery: catalog.embedQuery,
+    tenantStorageBytes: config.HOLDPOINT_TENANT_STORAGE,
+    mcpServers: config.HOLDPOINT_MCP,
   })
-  const commands: CommandContext = {
-    ...{ db, secrets, clock, ids, hub, work },
-    models: catalog,
+
+  const engine: EngineContext = {
+    ...{ db, clock, ids, hub, work, catalog, log },
     tools: toolbox,
-    maxFileBytes,
-    tenantStorageBytes: config.tenantStorageBytes,
-  }
-  const engine = {
-    db,
-    clock,
-    ids,
-    hub,
-    work,
+    checkpoints: new CheckpointWriter(db),
     contexts: new ContextCache(),
     files: new FileCache(),
-    catalog,
-    log,
     countTokens: createTokenCounter(),
-    tools: toolbox,
-    toolGraceMs: config.toolGraceMs,
-    modelIdleMs: config.modelIdleMs,
-    keepsRequests: config.keepRequestsMs > 0,
-  } satisfies EngineContext
-  const ownTokens = createOwnTokens(db, {
-    clock,
-    secrets,
-    configuredHash: apiKey === undefined ? undefined : hashSecret(apiKey),
+    toolGraceMs: config.HOLDPOINT_TOOL_GRACE_MS,
+    modelIdleMs: config.HOLDPOINT_MODEL_IDLE_MS,
+    keepsRequests: config.HOLDPOINT_KEEP_REQUESTS > 0,
+  }
+  const worker = new RunWorker({
+    ...{ engine, database, log },
+    about: {
+      ...{ hostname: hostname(), version, capacity: config.HOLDPOINT_WORKERS },
+      providers: providers.filter(({ missing }) => missing === undefined).map(({ name }) => name),
+      tools: toolsInCode.map(({ name }) => name),
+    },
+    limits: runLimits(config),
+    drainMs: config.HOLDPOINT_DRAIN_MS,
+    keepRequestsMs: config.HOLDPOINT_KEEP_REQUESTS,
+    keepDeliveriesMs: config.HOLDPOINT_KEEP_DELIVERIES,
+    webhooks: { network, secrets, publicUrl },
+    retention: retentionRules(config),
+    onDeleted: countDeletedRows(metrics),
+    suspectAfterMs: options.suspectAfterMs ?? 10_000,
   })
-  const poll = new RunPoll(db, hub, log)
-  const address = ids.next()
-  const bus =
-    config.redisUrl === undefined
-      ? createPostgresBus({ databaseUrl: database.url, address, log })
-      : // Every database has a default tenant of its own.
-        await createRedisBus({ redisUrl: config.redisUrl, scope: tenantId, address, log })
-  const onDelay = metrics.histogram({
-    name: 'holdpoint.bus.delay',
-    unit: 's',
-    help: 'Time that a message to all processes takes to come back to its sender.',
-    bounds: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5],
-  })
-  const relay = new Relay({ bus, hub, log, onDelay })
-  const { pool } = database
+
   addServerMetrics(metrics, {
     workload: () => readWorkload(db),
     pool: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
@@ -179,7 +174,168 @@ export async function createApp(options: AppOptions): Promise<App> {
     busConnected: () => bus.isConnected(),
     log,
   })
-  const metricsPage = {
+  const life = new Life()
+  const health = {
+    // A process that drains accepts no more work, so a load balancer should use another one.
+    ready: async () => !life.isStopping && (await isWritable(pool)) && worker.isServed(),
+    metrics: createMetricsPage(metrics),
+    log,
+  }
+  const commands: CommandContext = {
+    ...{ db, secrets, clock, ids, hub, work, maxFileBytes, network, publicUrl },
+    models: catalog,
+    tools: toolbox,
+    tenantStorageBytes: config.HOLDPOINT_TENANT_STORAGE,
+  }
+  const apiKey = config.HOLDPOINT_API_KEY
+  const configuredHash = apiKey === undefined ? undefined : hashSecret(apiKey)
+  const ownTokens = createOwnTokens(db, { clock, secrets, configuredHash })
+  const linking = { ...commands, decisionLinks: createDecisionLinks(db, { secrets, configuredHash }) }
+  const viewerOfToken = createViewerOfToken(db, { clock, tenantId, ownTokens, trust })
+  const server =
+    role === 'worker'
+      ? undefined
+      : createHttpServer<Viewer>({
+          ...{ schema, ...health, ...servedPages(config) },
+          authenticate: createAuthenticate(db, { tenantId, apiKey, isOpen, viewerOfToken }),
+          createContext: (viewer): Context => ({ ...linking, viewer, ownTokens, loaders: createLoaders(db, viewer) }),
+          decisions: {
+            open: (token) => openDecisionLink(linking, token),
+            decide: (token, decision) => decideByLink(linking, token, decision),
+          },
+          openFile: (viewer, id) => openFile(db, viewer, id),
+          limits: requestLimits(config),
+          clientOf: ({ tenantId, actor }) => ({ id: `${tenantId} ${actor.kind} ${actor.id}`, tenantId }),
+          isOverloaded: () => pool.waitingCount > overloadedAt,
+          observeOperation: tracing?.observeOperation,
+        })
+  const healthPort = config.HOLDPOINT_HEALTH_PORT
+  const healthServer = healthPort === undefined ? undefined : createHealthServer(health)
+
+  const api = server && isOpen ? loopbackOnly(server) : server
+
+  let mcpSync: Promise<void> | undefined
+  let stopProcessMetrics: (() => void) | undefined
+
+  async function startWork(): Promise<void> {
+    stopProcessMetrics = startProcessMetrics(metrics)
+    tracing?.exporter.start()
+    poll.start()
+    await relay.start()
+    await worker.start()
+    const mcpServers = await storeMcpServers(commands, config.HOLDPOINT_MCP, tenantId)
+    // Not awaited, because an MCP server that does not answer must not delay the start.
+    if (!life.isStopping) mcpSync = refreshMcpServers(commands, mcpServers, log)
+  }
+
+  function warn(): void {
+    if (isOpen) log.warn(openWarning)
+    if (trust.secret !== undefined && Buffer.byteLength(trust.secret) < 32) log.warn(shortSecretWarning)
+  }
+
+  return {
+    start: async () =>
+      life.start(async () => {
+        await startWork()
+        const opened = await healthServer?.listen(config.HOST, healthPort!)
+        if (opened) log.info({ url: `${urlOf(config.HOST, opened.port)}/healthz` }, 'the health port is open')
+        if (!server) return { url: null }
+        const { port } = await server.listen(config.HOST, config.PORT)
+        warn()
+        return { url: `${urlOf(config.HOST, port)}/graphql` }
+      }),
+    async attach() {
+      if (!api) throw new StartError(noApi)
+      await life.start(startWork)
+      warn()
+      return { handler: api.handle, upgrade: api.upgrade }
+    },
+    async fetch(input, init) {
+      if (!api) throw new StartError(noApi)
+      if (!life.isStarted) throw new StartError('The app was not started: call start() or attach() before fetch().')
+      return api.fetch(input, init)
+    },
+    stop: () =>
+      life.stop(async (started) => {
+        // The worker stops first: clients can follow its runs until they are drained.
+        await worker.stop()
+        await started
+        hub.endWaits()
+        await server?.close()
+        await healthServer?.close()
+        await toolbox.close()
+        await mcpSync
+        await relay.stop()
+        await poll.stop()
+        databaseClock?.stop()
+        stopProcessMetrics?.()
+        await tracing?.exporter.stop()
+      }),
+  }
+}
+
+/** An app is started once, because nobody would close what a second start, or one after the stop, would open. */
+class Life {
+  #starting: Promise<unknown> | undefined
+  #stopping: Promise<void> | undefined
+
+  get isStarted(): boolean {
+    return this.#starting !== undefined
+  }
+
+  get isStopping(): boolean {
+    return this.#stopping !== undefined
+  }
+
+  start<Result>(work: () => Promise<Result>): Promise<Result> {
+    if (this.isStarted || this.isStopping)
+      throw new StartError('The app was started or stopped before. Create another one.')
+    const started = work()
+    this.#starting = started.catch(() => undefined)
+    return started
+  }
+
+  /** `work` gets the end of a start that is still going on. */
+  stop(work: (started: Promise<unknown> | undefined) => Promise<void>): Promise<void> {
+    return (this.#stopping ??= work(this.#starting))
+  }
+}
+
+/** Requests that wait for a database connection. Beyond this number, new ones are refused at once. */
+const overloadedAt = 1_000
+
+function openToOthers(host: string): StartError {
+  return new StartError(
+    `HOST is "${host}", which others can reach, and there is no API key: set HOLDPOINT_API_KEY, run \`keys create\`, or leave HOST at 127.0.0.1.`,
+  )
+}
+
+/** Carries texts between processes: by Redis if one is configured. */
+async function createBus(
+  { REDIS_URL: redisUrl }: Config,
+  { database, tenantId, address, log }: { database: OpenDatabase; tenantId: string; address: string; log: Log },
+): Promise<Bus> {
+  if (redisUrl === undefined) return createPostgresBus({ database, address, log })
+  // Every database has a default tenant of its own.
+  return createRedisBus({ redisUrl, scope: tenantId, address, log })
+}
+
+/** Loaded only if it is configured. */
+async function createTracing(config: Config, metrics: Metrics, log: Log) {
+  const endpoint = config.OTEL_EXPORTER_OTLP_ENDPOINT
+  if (endpoint === undefined) return undefined
+  const { startTracing } = await import('./telemetry/tracing.ts')
+  const serviceName = config.OTEL_SERVICE_NAME
+  return startTracing({
+    ...{ endpoint, metrics, log },
+    headers: config.OTEL_EXPORTER_OTLP_HEADERS,
+    contents: config.HOLDPOINT_TRACE_CONTENTS,
+    resource: { 'service.name': serviceName, 'service.version': version, 'host.name': hostname() },
+  })
+}
+
+function createMetricsPage(metrics: Metrics) {
+  return {
     contentType: prometheusType,
     text: async () => toPrometheus(await metrics.collect()),
     // They concern all tenants, like `workers`.
@@ -188,136 +344,21 @@ export async function createApp(options: AppOptions): Promise<App> {
       requireBreadth(viewer, 'tenant', 'Reading /metrics')
     },
   }
-  const countDeleted = metrics.counter({
-    name: 'holdpoint.retention.deleted',
-    unit: '{row}',
-    help: 'Rows that were deleted because they were old: logs, runs, archived conversations, audit entries.',
-  })
-  const worker = new RunWorker({
-    engine,
-    database,
-    about: {
-      hostname: hostname(),
-      version,
-      capacity: config.workers,
-      providers: providers.filter(({ missing }) => missing === undefined).map(({ name }) => name),
-      tools: toolsInCode.map(({ name }) => name),
-    },
-    limits: { perTenant: config.tenantRuns, perAgent: config.agentRuns, perKey: config.keyRuns },
-    drainMs: config.drainMs,
-    keepRequestsMs: config.keepRequestsMs,
-    retention: config.retention,
-    onDeleted: (rows, kind) => countDeleted(rows, { kind }),
-    suspectAfterMs: options.suspectAfterMs ?? 10_000,
-    log,
-  })
-  let stopping: Promise<void> | undefined
-  let mcpSync: Promise<void> | undefined
-  let stopProcessMetrics: (() => void) | undefined
-  const ready = async () => {
-    // A process that drains accepts no more work, so a load balancer should use another one.
-    if (stopping !== undefined || !(await isWritable(database.pool))) return false
-    return worker.isServed()
-  }
-  const server =
-    role === 'serve'
-      ? createHttpServer<Viewer>({
-          schema,
-          authenticate: createAuthenticate(db, {
-            tenantId,
-            apiKey,
-            isOpen,
-            viewerOfToken: createViewerOfToken(db, { clock, tenantId, ownTokens, trust: tokenTrust }),
-          }),
-          createContext: (viewer): Context => ({ ...commands, viewer, ownTokens, loaders: createLoaders(db, viewer) }),
-          openFile: (viewer, id) => openFile(db, viewer, id),
-          log,
-          graphiql: config.graphiql,
-          trustedDocuments:
-            config.trustedDocuments &&
-            createTrustedDocuments(schema, config.trustedDocuments, { console: config.console }),
-          console: config.console,
-          allowedOrigins: config.allowedOrigins,
-          limits: {
-            requestBytes: config.maxBodyBytes,
-            introspection: config.introspection,
-            keyRequests: config.keyRequests,
-            keySockets: config.keySockets,
-            keySubscriptions: config.keySubscriptions,
-            tenantRequests: config.tenantRequests,
-          },
-          clientOf: ({ tenantId, actor }) => ({ id: `${tenantId} ${actor.kind} ${actor.id}`, tenantId }),
-          isOverloaded: () => database.pool.waitingCount > overloadedAt,
-          ready,
-          metrics: metricsPage,
-          observeOperation: tracing?.observeOperation,
-        })
-      : undefined
-  const health = config.healthPort === undefined ? undefined : createHealthServer({ ready, metrics: metricsPage, log })
+}
 
-  async function startWork(): Promise<void> {
-    stopProcessMetrics = startProcessMetrics(metrics)
-    tracing?.exporter.start()
-    poll.start()
-    await relay.start()
-    await worker.start()
-    const mcpServers = await storeMcpServers(commands, config.mcpServers, tenantId)
-    // Not awaited, because an MCP server that does not answer must not delay the start.
-    mcpSync = listMcpServers(commands, mcpServers, log)
-  }
-
-  function warn(): void {
-    if (isOpen) log.warn(openWarning)
-    const { secret } = tokenTrust
-    if (secret !== undefined && Buffer.byteLength(secret) < 32) log.warn(shortSecretWarning)
-  }
-
+function servedPages(config: Config) {
+  const { HOLDPOINT_CONSOLE: console, HOLDPOINT_TRUSTED_DOCUMENTS: trusted } = config
   return {
-    async start() {
-      await startWork()
-      const healthUrl = health && urlOf(config.host, (await health.listen(config.host, config.healthPort!)).port)
-      if (healthUrl !== undefined) log.info({ url: `${healthUrl}/healthz` }, 'the health port is open')
-      if (!server) return { url: null }
-      const { port } = await server.listen(config.host, config.port)
-      warn()
-      return { url: `${urlOf(config.host, port)}/graphql` }
-    },
-    async attach() {
-      if (!server) throw new StartError('A worker has no API: call start(), or create the app with the role `serve`.')
-      await startWork()
-      warn()
-      const { handle, upgrade } = isOpen ? loopbackOnly(server) : server
-      return { handler: handle, upgrade }
-    },
-    stop() {
-      stopping ??= (async () => {
-        // The worker stops first: clients can follow its runs until they are drained.
-        await worker.stop()
-        hub.endWaits()
-        await server?.close()
-        await health?.close()
-        await toolbox.close()
-        await mcpSync
-        await relay.stop()
-        await poll.stop()
-        databaseClock?.stop()
-        stopProcessMetrics?.()
-        await tracing?.exporter.stop()
-      })()
-      return stopping
-    },
+    console,
+    subgraph: config.HOLDPOINT_SUBGRAPH ? createSubgraph(schema, { shown: config.HOLDPOINT_INTROSPECTION }) : undefined,
+    // People write their own documents in GraphiQL.
+    graphiql: config.HOLDPOINT_GRAPHIQL && trusted === undefined,
+    trustedDocuments: trusted && createTrustedDocuments(schema, trusted, { console }),
+    allowedOrigins: config.HOLDPOINT_ALLOWED_ORIGINS,
   }
 }
 
-/** Requests that wait for a database connection. Beyond this number, new ones are refused at once. */
-const overloadedAt = 1_000
-
-/** Loaded only if it is configured. */
-async function createTracing(otlp: NonNullable<Config['otlp']>, metrics: Metrics, log: Log) {
-  const { startTracing } = await import('./telemetry/tracing.ts')
-  const resource = { 'service.name': otlp.serviceName, 'service.version': version, 'host.name': hostname() }
-  return startTracing({ ...otlp, resource, metrics, log })
-}
+const noApi = 'A worker has no API: call start(), or create the app with the role `serve`.'
 
 const openWarning =
   'there is no API key: every program on this machine can do everything. Set HOLDPOINT_API_KEY, or run `keys create` and restart'
@@ -327,8 +368,4 @@ const shortSecretWarning =
 
 function urlOf(host: string, port: number): string {
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
-}
-
-function toBuiltinTool({ run: _run, ...tool }: ToolDefinition): BuiltinTool {
-  return { ...tool, parallel: tool.parallel ?? false, idempotent: tool.idempotent ?? false }
 }

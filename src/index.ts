@@ -1,14 +1,13 @@
 import { createApp as connectApp } from './app.ts'
-import { readGivenConfig } from './config.ts'
-import { prepareDatabase } from './prepare-database.ts'
-import type { Handlers } from './server/handlers.ts'
-import type { GivenSettings } from './settings.ts'
-import { startEmbeddedPostgres } from './store/database/embedded/launch.ts'
-import { openDatabase } from './store/database/open-database.ts'
+import { databaseOptions, readGivenConfig, type GivenSettings } from './config/config.ts'
+import type { Fetch, Handlers } from './server/handlers.ts'
+import { openStore } from './store/database/open-store.ts'
 import type { ToolDefinition } from './tools/registry.ts'
 import { createLog } from './util/log.ts'
+import { nearest } from './util/nearest.ts'
+import { StartError } from './util/start-error.ts'
 
-export type { Handlers, RequestHandler, UpgradeHandler } from './server/handlers.ts'
+export type { Fetch, Handlers, RequestHandler, UpgradeHandler } from './server/handlers.ts'
 export { defineTool } from './tools/registry.ts'
 export type { StandardToolDefinition, ToolContext, ToolDefinition, ToolFunction } from './tools/registry.ts'
 
@@ -24,12 +23,23 @@ export interface AppOptions {
   readonly role?: 'serve' | 'worker'
 }
 
+const appOptions: readonly string[] = ['tools', 'settings', 'role'] satisfies (keyof AppOptions)[]
+const roles: readonly string[] = ['serve', 'worker'] satisfies AppOptions['role'][]
+
 /** A whole server inside a program. The program handles signals: nothing here listens for them. */
 export interface App {
-  /** Drives runs and listens on `HOST` and `PORT`. `url` is the address of the API, null for a worker. */
+  /**
+   * Drives runs and listens on `HOST` and `PORT`. `url` is the address of the API, null for a worker. An app is started
+   * once, and not after `stop`.
+   */
   start(): Promise<{ readonly url: string | null }>
   /** Drives runs, and returns the handlers for the program's own HTTP server. Use it instead of `start`. */
   attach(): Promise<Handlers>
+  /**
+   * Answers requests to `/graphql` inside this program, streams included, without a socket. For
+   * `createClient({ fetch: app.fetch })` of `holdpoint/client`, after `start` or `attach`.
+   */
+  readonly fetch: Fetch
   /**
    * Lets running steps finish, hands back the rest, and closes everything that the app has opened, including the
    * embedded Postgres. May be called twice, and at any time.
@@ -38,30 +48,26 @@ export interface App {
 }
 
 /** Opens the database and updates its tables. If that fails, throws an error that says what is wrong. */
-export async function createApp({ tools = [], settings = {}, role = 'serve' }: AppOptions = {}): Promise<App> {
+export async function createApp(options: AppOptions = {}): Promise<App> {
+  const { tools = [], settings = {}, role = 'serve' } = options
+  const unknown = Object.keys(options).find((name) => !appOptions.includes(name))
+  if (unknown !== undefined)
+    throw new StartError(`createApp has no option "${unknown}". The nearest one is "${nearest(unknown, appOptions)}".`)
+  if (!roles.includes(role)) throw new StartError('`role` of createApp must be "serve" or "worker".')
   const config = readGivenConfig(settings)
-  const log = createLog(config.logLevel)
-  const closers: (() => Promise<void>)[] = []
-  let stopping: Promise<void> | undefined
-  const stop = (): Promise<void> =>
-    (stopping ??= (async () => {
-      for (const close of closers.toReversed()) await close()
-    })())
-  try {
-    let url = config.databaseUrl
-    if (url === undefined) {
-      const postgres = await startEmbeddedPostgres({ dataDir: config.dataDir, log })
-      closers.push(() => postgres.stop())
-      url = postgres.url
-    }
-    const database = await openDatabase(url, { log, prepare: config.preparedStatements })
-    closers.push(() => database.close())
-    await prepareDatabase(database, { log })
-    const app = await connectApp({ config, database, log, role, tools })
-    closers.push(() => app.stop())
-    return { start: () => app.start(), attach: () => app.attach(), stop }
-  } catch (error) {
-    await stop()
+  const log = createLog(config.LOG_LEVEL)
+  const { database, close } = await openStore({ ...databaseOptions(config), log })
+  const app = await connectApp({ config, database, log, role, tools }).catch(async (error: unknown) => {
+    await close()
     throw error
+  })
+  let stopping: Promise<void> | undefined
+  const stop = async () => {
+    try {
+      await app.stop()
+    } finally {
+      await close()
+    }
   }
+  return { start: () => app.start(), attach: () => app.attach(), fetch: app.fetch, stop: () => (stopping ??= stop()) }
 }

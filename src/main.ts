@@ -1,21 +1,17 @@
 import { parseCommand } from './cli/arguments.ts'
 import { helpText } from './cli/help.ts'
 import { watchForStop, type StopRequest } from './cli/stop-request.ts'
-import { readConfig, type Config } from './config.ts'
-import { prepareDatabase } from './prepare-database.ts'
-import { protectSecrets } from './protect-secrets.ts'
-import { settings } from './settings.ts'
-import { startEmbeddedPostgres } from './store/database/embedded/launch.ts'
+import { databaseOptions, readConfig, type Config } from './config/config.ts'
+import { protectSecrets } from './store/access/stored-secrets.ts'
+import { chapters } from './config/settings.ts'
 import { refuseNewer } from './store/database/migrate.ts'
-import { openDatabase, type OpenDatabase } from './store/database/open-database.ts'
+import type { OpenDatabase } from './store/database/open-database.ts'
+import { openStore, type Store } from './store/database/open-store.ts'
 import { findTenantSecret } from './store/access/tenants.ts'
 import { createLog, type Log } from './util/log.ts'
 import { createSecretBox, SecretKeyError } from './util/secret-box.ts'
 import { StartError, errorCode } from './util/start-error.ts'
 import { version } from './util/version.ts'
-
-/** Functions that close what was opened. They are called in reverse order. */
-type Closers = (() => Promise<void>)[]
 
 const stillOpenMs = 3_000
 
@@ -23,7 +19,7 @@ async function main(args: readonly string[]): Promise<void> {
   const command = parseCommand(args)
   switch (command.name) {
     case 'help':
-      return print(helpText(version, settings))
+      return print(helpText(version, chapters))
     case 'version':
       return print(version)
     case 'wrong':
@@ -32,18 +28,21 @@ async function main(args: readonly string[]): Promise<void> {
     case 'serve':
     case 'worker': {
       const role = command.name
-      return withDatabase((parts, closers) => serve(role, parts, closers), { prepare: loadServer })
+      return withDatabase((parts) => serve(role, parts), { prepare: loadServer })
     }
     case 'init': {
       const { writeProject } = await import('./cli/init.ts')
       return print((await writeProject(command.folder, { version })).join('\n'))
     }
     case 'keys': {
-      const { manageKeys } = await import('./manage-keys.ts')
+      const { manageKeys } = await import('./cli/manage-keys.ts')
       return withDatabase(async ({ database, config, log }) => {
+        const protect = () => protectSecrets(database.db, createSecretBox(config.HOLDPOINT_SECRET_KEY), log)
+        // With a wrong HOLDPOINT_SECRET_KEY, nothing is created.
+        await protect()
         const lines = await manageKeys(database, command)
         // A tenant that was just created has a new signing secret, which may have to be encrypted.
-        await protectSecrets(database.db, createSecretBox(config.secretKeys), log)
+        await protect()
         for (const line of lines) print(line)
       })
     }
@@ -61,12 +60,10 @@ async function main(args: readonly string[]): Promise<void> {
   }
 }
 
-interface Parts {
+interface Parts extends Pick<Store, 'database' | 'migrated'> {
   readonly config: Config
   readonly log: Log
   readonly stop: StopRequest
-  readonly database: OpenDatabase
-  readonly migrated: string[]
 }
 
 interface DatabaseOptions {
@@ -78,38 +75,29 @@ interface DatabaseOptions {
 
 /** Opens and migrates the database, does the work and closes everything, even if the process is asked to stop early. */
 async function withDatabase(
-  work: (parts: Parts, closers: Closers) => Promise<void> | void,
+  work: (parts: Parts) => Promise<void> | void,
   { prepare, migrates = true }: DatabaseOptions = {},
 ): Promise<void> {
   const config = readConfig()
   prepare?.().catch(() => {})
-  const log = createLog(config.logLevel)
+  const log = createLog(config.LOG_LEVEL)
   const stop = watchForStop({ log, watchParent: config.underNpm })
-  const stopped = () => stop.signal.aborted
-  const closers: Closers = []
+  let store: Store | undefined
   try {
-    const url = config.databaseUrl ?? (await startDatabase(config, log, closers))
-    if (stopped()) return
-    const database = await openDatabase(url, { log, prepare: config.preparedStatements })
-    closers.push(() => database.close())
-    const migrated = migrates ? await prepareDatabase(database, { log }) : []
-    if (stopped()) return
-    await work({ config, log, stop, database, migrated }, closers)
+    store = await openStore({ ...databaseOptions(config), migrates, log, signal: stop.signal })
+    if (!stop.signal.aborted) await work({ config, log, stop, ...store })
   } finally {
-    for (const close of closers.toReversed()) {
-      await close().catch((error: unknown) => {
-        log.error({ err: error }, 'a shutdown step failed')
-        process.exitCode = 1
-      })
-    }
+    await close(store, log)
     setTimeout(() => exitDespite(log), stillOpenMs).unref()
   }
 }
 
-async function startDatabase({ dataDir }: Config, log: Log, closers: Closers): Promise<string> {
-  const postgres = await startEmbeddedPostgres({ dataDir, log })
-  closers.push(() => postgres.stop())
-  return postgres.url
+/** Whatever fails to close does not keep the rest open. */
+async function close(opened: { close(): Promise<void> } | undefined, log: Log): Promise<void> {
+  await opened?.close().catch((error: unknown) => {
+    log.error({ err: error }, 'a shutdown step failed')
+    process.exitCode = 1
+  })
 }
 
 /** Loading the whole server takes longer than any other command, so only the commands that need it do so. */
@@ -117,20 +105,19 @@ function loadServer() {
   return import('./app.ts')
 }
 
-async function serve(
-  role: 'serve' | 'worker',
-  { config, log, stop, database }: Parts,
-  closers: Closers,
-): Promise<void> {
+async function serve(role: 'serve' | 'worker', { config, log, stop, database }: Parts): Promise<void> {
   const { createApp } = await loadServer()
   const app = await createApp({ config, database, log, role })
-  closers.push(() => app.stop())
-  const { url } = await app.start().catch((error: unknown) => {
-    throw explainListening(error, config)
-  })
-  log.info({ version, role, url, capacity: config.workers, node: process.version }, 'started')
-  print(`ready ${url ?? role}`)
-  await stop.asked
+  try {
+    const { url } = await app.start().catch((error: unknown) => {
+      throw explainListening(error, config)
+    })
+    log.info({ version, role, url, capacity: config.HOLDPOINT_WORKERS, node: process.version }, 'started')
+    print(`ready ${url ?? role}`)
+    await stop.asked
+  } finally {
+    await close({ close: app.stop }, log)
+  }
 }
 
 /** For a deployment that checks before it starts the new version. */
@@ -143,7 +130,7 @@ async function checkMigrations({ db }: OpenDatabase): Promise<void> {
 
 async function findSigningSecret(
   { db }: OpenDatabase,
-  { secretKeys }: Config,
+  { HOLDPOINT_SECRET_KEY: secretKeys }: Config,
   tenant: string | undefined,
 ): Promise<string> {
   const secret = await findTenantSecret(db, createSecretBox(secretKeys), tenant).catch((error: unknown) => {
@@ -156,7 +143,7 @@ async function findSigningSecret(
   return secret
 }
 
-function explainListening(error: unknown, { host, healthPort }: Config): unknown {
+function explainListening(error: unknown, { HOST: host, HOLDPOINT_HEALTH_PORT: healthPort }: Config): unknown {
   const { port } = error as NodeJS.ErrnoException & { readonly port?: number }
   const variable = port === healthPort ? 'HOLDPOINT_HEALTH_PORT' : 'PORT'
   switch (errorCode(error)) {

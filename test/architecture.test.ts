@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -22,7 +22,8 @@ const mayImport: Record<string, readonly string[]> = {
   worker: ['engine', 'commands', 'store', 'live', 'domain', 'util'],
   graphql: ['commands', 'store', 'live', 'auth', 'domain', 'util'],
   server: ['graphql', 'auth', 'util'],
-  cli: ['util'],
+  config: ['domain', 'util'],
+  cli: ['commands', 'store', 'domain', 'util'],
 }
 
 /**
@@ -35,7 +36,7 @@ const owners: readonly (readonly [pattern: RegExp, rooms: readonly string[]])[] 
   [/^(graphql-yoga|graphql-ws|ws|@graphql-yoga\/|@escape\.tech\/)/, ['server']],
   [/^graphql$/, ['graphql', 'server']],
   [/^(quickjs-|@jitl\/|@modelcontextprotocol\/)/, ['tools']],
-  [/^(ajv|re2js)/, ['util']],
+  [/^(ajv|re2js|croner)/, ['util']],
   [/^jose$/, ['auth']],
   [/^redis$/, ['live']],
 ]
@@ -107,9 +108,9 @@ test('[ARC3] packages stay in their rooms', () => {
   expect(strays.map(({ file, target }) => `${file} → ${target}`)).toEqual([])
 })
 
-test('[ARC4] only config.ts reads the environment', () => {
+test('[ARC4] only config/config.ts reads the environment', () => {
   const readers = files.filter((file) => readFileSync(join(source, file), 'utf8').includes('process.env'))
-  expect(readers).toEqual(['config.ts'])
+  expect(readers).toEqual(['config/config.ts'])
 })
 
 test('[ARC5] no default exports, no TypeScript enums, no namespaces', () => {
@@ -131,3 +132,19 @@ test('[ARC6] every rule of SPEC.md has one meaning and a test, and every test a 
   expect(rules.filter((id) => !tested.includes(id))).toEqual([])
   expect(tested.filter((id) => !rules.includes(id))).toEqual([])
 })
+
+test('[ARC7] every path that ARCHITECTURE.md and CONTRIBUTING.md name exists', () => {
+  const root = join(source, '..')
+  const missing = ['ARCHITECTURE.md', 'CONTRIBUTING.md'].flatMap((page) => {
+    const prose = readFileSync(join(root, page), 'utf8').replaceAll(/^```[^]*?^```/gm, '')
+    const paths = [...prose.matchAll(/`((?:\w[\w.-]*\/)+[\w.-]*)`/g)].map(([, path]) => path!)
+    expect(paths.length).toBeGreaterThan(20)
+    // The examples of CONTRIBUTING.md add these.
+    return paths.filter((path) => !/\/(acme|wasm)\.ts$/.test(path) && !isThere(root, path) && !isThere(source, path))
+  })
+  expect(missing).toEqual([])
+})
+
+function isThere(folder: string, path: string): boolean {
+  return ['', '.ts', '.tsx'].some((ending) => existsSync(join(folder, path + ending)))
+}

@@ -3,61 +3,72 @@ import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 
 import { helpText } from '../src/cli/help.ts'
-import { readConfig, type Environment } from '../src/config.ts'
-import { plainEndpoint } from '../src/providers-file.ts'
-import { settings } from '../src/settings.ts'
+import { modelEndpoints, readConfig, retentionRules } from '../src/config/config.ts'
+import type { Environment } from '../src/config/file.ts'
+import { createApp } from '../src/index.ts'
+import { chapters, settings } from '../src/config/settings.ts'
 import { StartError } from '../src/util/start-error.ts'
 
 describe('readConfig', () => {
   test('[CFG1] an empty environment gives the documented defaults, frozen', () => {
     const config = readConfig({})
     expect(config).toEqual({
-      host: '127.0.0.1',
-      port: 4000,
-      databaseUrl: undefined,
-      dataDir: `${process.cwd()}/.holdpoint`,
-      redisUrl: undefined,
-      preparedStatements: true,
-      workers: 64,
-      tenantRuns: null,
-      agentRuns: null,
-      keyRuns: null,
-      apiKey: undefined,
-      secretKeys: [],
-      tokenTrust: {},
-      allowedOrigins: [],
-      keyRequests: 1_000,
-      keySockets: 2_000,
-      keySubscriptions: 10_000,
-      tenantRequests: 0,
-      maxBodyBytes: 10 * 1024 * 1024,
-      maxFileBytes: 10 * 1024 * 1024,
-      endpoints: [plainEndpoint('openai'), plainEndpoint('openai-chat'), plainEndpoint('anthropic')],
-      mcpServers: [],
-      allowPrivateNetwork: false,
-      graphiql: true,
-      introspection: true,
-      console: true,
-      logLevel: 'info',
-      otlp: undefined,
-      retention: {
-        defaults: { logs: null, runs: null, archived: null, audit: null },
-        tenants: {},
-        agents: {},
-      },
-      toolGraceMs: 5_000,
-      drainMs: 60_000,
-      modelIdleMs: 600_000,
-      keepRequestsMs: 7 * 86_400_000,
+      PORT: 4000,
+      HOST: '127.0.0.1',
+      HOLDPOINT_DRAIN_MS: 60_000,
+      LOG_LEVEL: 'info',
+      HOLDPOINT_DATA_DIR: `${process.cwd()}/.holdpoint`,
+      HOLDPOINT_POOL: 20,
+      HOLDPOINT_WORKERS: 64,
+      HOLDPOINT_TENANT_RUNS: 0,
+      HOLDPOINT_AGENT_RUNS: 0,
+      HOLDPOINT_KEY_RUNS: 0,
+      HOLDPOINT_MODEL_IDLE_MS: 600_000,
+      HOLDPOINT_TOOL_GRACE_MS: 5_000,
+      HOLDPOINT_PROVIDERS: [],
+      HOLDPOINT_MCP: [],
+      HOLDPOINT_ALLOW_PRIVATE_NETWORK: false,
+      HOLDPOINT_SECRET_KEY: [],
+      HOLDPOINT_ALLOWED_ORIGINS: [],
+      HOLDPOINT_CONSOLE: true,
+      HOLDPOINT_GRAPHIQL: true,
+      HOLDPOINT_INTROSPECTION: true,
+      HOLDPOINT_KEY_REQUESTS: 1_000,
+      HOLDPOINT_KEY_SOCKETS: 2_000,
+      HOLDPOINT_KEY_SUBSCRIPTIONS: 10_000,
+      HOLDPOINT_SUBGRAPH: false,
+      HOLDPOINT_TENANT_REQUESTS: 0,
+      HOLDPOINT_MAX_BODY: 10 * 1024 * 1024,
+      HOLDPOINT_MAX_FILE: 10 * 1024 * 1024,
+      HOLDPOINT_KEEP_LOGS: null,
+      HOLDPOINT_KEEP_RUNS: null,
+      HOLDPOINT_KEEP_ARCHIVED: null,
+      HOLDPOINT_KEEP_AUDIT: null,
+      HOLDPOINT_KEEP_DELIVERIES: 30 * 86_400_000,
+      HOLDPOINT_RETENTION: {},
+      HOLDPOINT_KEEP_REQUESTS: 7 * 86_400_000,
+      OTEL_EXPORTER_OTLP_HEADERS: {},
+      OTEL_SERVICE_NAME: 'holdpoint',
+      HOLDPOINT_TRACE_CONTENTS: false,
       underNpm: false,
     })
-    expect(Object.isFrozen(config) && Object.isFrozen(config.endpoints)).toBe(true)
+    expect(Object.isFrozen(config) && Object.isFrozen(config.HOLDPOINT_ALLOWED_ORIGINS)).toBe(true)
     expect(readConfig({ PORT: '', DATABASE_URL: '', LOG_LEVEL: '' })).toEqual(config)
+    expect(modelEndpoints(config).map(({ name, apiKey, baseUrl }) => [name, apiKey, baseUrl])).toEqual([
+      ['openai', undefined, undefined],
+      ['openai-chat', undefined, undefined],
+      ['anthropic', undefined, undefined],
+    ])
+    expect(retentionRules(config)).toEqual({
+      defaults: { logs: null, runs: null, archived: null, audit: null },
+      tenants: {},
+      agents: {},
+    })
   })
 
   test('[CFG2] Chat Completions uses the settings of OpenAI by default', () => {
     const openai = { OPENAI_API_KEY: 'k1', OPENAI_BASE_URL: 'http://one.test/v1' }
-    const chatOf = (env: Environment) => readConfig(env).endpoints.find(({ name }) => name === 'openai-chat')
+    const chatOf = (env: Environment) => modelEndpoints(readConfig(env)).find(({ name }) => name === 'openai-chat')
     expect(chatOf(openai)).toMatchObject({ apiKey: 'k1', baseUrl: 'http://one.test/v1' })
     const chat = { OPENAI_CHAT_API_KEY: 'k2', OPENAI_CHAT_BASE_URL: 'http://two.test' }
     expect(chatOf({ ...openai, ...chat })).toMatchObject({ apiKey: 'k2', baseUrl: 'http://two.test' })
@@ -105,25 +116,47 @@ describe('readConfig', () => {
     expect(() => readConfig(env)).toThrow(new StartError(line))
   })
 
+  test.each<[object, string]>([
+    [{ settings: { PROT: 1 } }, 'There is no setting "PROT" in createApp({ settings }). The nearest one is "PORT".'],
+    [
+      { settings: { constructor: 1 } },
+      'There is no setting "constructor" in createApp({ settings }). The nearest one is "PORT".',
+    ],
+    [
+      { settings: { HOLDPOINT_API_KEY: null } },
+      'HOLDPOINT_API_KEY in createApp({ settings }) must be a text or a number.',
+    ],
+    [
+      { settings: { HOLDPOINT_GRAPHIQL: false } },
+      'HOLDPOINT_GRAPHIQL in createApp({ settings }) must be a text or a number.',
+    ],
+    [{ settings: null }, '`settings` of createApp must be an object.'],
+    [{ tool: [] }, 'createApp has no option "tool". The nearest one is "tools".'],
+    [{ role: 'workr' }, '`role` of createApp must be "serve" or "worker".'],
+  ])('[PKG6] wrong options of a program are refused with one line: %j', async (options, line) => {
+    await expect(createApp(options)).rejects.toThrow(new StartError(line))
+  })
+
   test('[CFG5] allowed origins are separated by commas, and a final slash is left out', () => {
-    const { allowedOrigins } = readConfig({ HOLDPOINT_ALLOWED_ORIGINS: 'https://one.example/, http://localhost:5173,' })
-    expect(allowedOrigins).toEqual(['https://one.example', 'http://localhost:5173'])
+    const config = readConfig({ HOLDPOINT_ALLOWED_ORIGINS: 'https://one.example/, http://localhost:5173,' })
+    expect(config.HOLDPOINT_ALLOWED_ORIGINS).toEqual(['https://one.example', 'http://localhost:5173'])
   })
 
   test('[CFG6] a size is in bytes, kilobytes or megabytes', () => {
-    const sizes = ['4096', '512kb', '10MB', '2 mb'].map((size) => readConfig({ HOLDPOINT_MAX_BODY: size }).maxBodyBytes)
+    const read = (size: string) => readConfig({ HOLDPOINT_MAX_BODY: size }).HOLDPOINT_MAX_BODY
+    const sizes = ['4096', '512kb', '10MB', '2 mb'].map(read)
     expect(sizes).toEqual([4096, 512 * 1024, 10 * 1024 ** 2, 2 * 1024 ** 2])
   })
 
-  test('[CFG7] the README and --help show every setting, and readConfig reads no other', () => {
-    const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
-    const help = helpText('1.0.0', settings)
+  test('[CFG7] docs/configuration.md and --help show every setting, and readConfig reads no other', () => {
+    const page = readFileSync(new URL('../docs/configuration.md', import.meta.url), 'utf8')
+    const help = helpText('1.0.0', chapters)
     const read = new Set<string>()
     readConfig(new Proxy({}, { get: (_target, name) => void read.add(String(name)) }))
     for (const [name, { meaning }] of Object.entries(settings)) {
       expect(help).toMatch(new RegExp(`^  ${name} `, 'm'))
       expect(help).toContain(meaning)
-      expect(readme).toContain(`\`${name}\``)
+      expect(page).toContain(`\`${name}\``)
       read.delete(name)
     }
     expect([...read]).toEqual(['npm_lifecycle_event'])

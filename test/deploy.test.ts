@@ -3,17 +3,21 @@ import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
 
-import { settings } from '../src/settings.ts'
+import { settings } from '../src/config/settings.ts'
 
 const read = (name: string) => readFileSync(new URL(`../${name}`, import.meta.url), 'utf8')
 const names = Object.keys(settings)
 
-test('[DEP1] compose passes every setting on, restarts what fails, and waits longer than a drain', () => {
+test('[DEP1] compose passes every setting of an optional .env on, restarts what fails, and waits longer than a drain', () => {
   const { services } = parse(read('docker-compose.yml'))
-  const given = Object.keys(services.server.environment)
-  // The image sets the first two. The others are about an embedded Postgres and a worker.
-  const elsewhere = ['PORT', 'HOST', 'HOLDPOINT_DATA_DIR', 'HOLDPOINT_HEALTH_PORT']
-  expect(given.toSorted()).toEqual(names.filter((name) => !elsewhere.includes(name)).toSorted())
+  const { environment, env_file: files, ports } = services.server
+  expect(files).toEqual([{ path: '.env', required: false }])
+  // What is set here takes precedence over the file, so only what has to be is.
+  expect(Object.keys(environment)).toEqual(['DATABASE_URL', 'HOLDPOINT_API_KEY', 'HOST', 'PORT'])
+  expect(environment).toMatchObject({ HOST: '0.0.0.0', PORT: 4000 })
+  expect(ports).toEqual(['127.0.0.1:4000:4000'])
+  expect(read('.gitignore').split('\n')).toContain('.env')
+  expect(read('.dockerignore').split('\n')).toContain('.env*')
   expect(Object.values(services).map(({ restart }: any) => restart)).toEqual(['unless-stopped', 'unless-stopped'])
   expect(Number.parseInt(services.server.stop_grace_period, 10) * 1000).toBeGreaterThan(
     Number(settings.HOLDPOINT_DRAIN_MS.shownDefault),

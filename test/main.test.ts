@@ -1,10 +1,11 @@
 import { execFileSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
 import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 
-import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest'
 
 import { findPostmaster } from '../src/store/database/embedded/postmaster-file.ts'
 import type { OpenDatabase } from '../src/store/database/open-database.ts'
@@ -159,6 +160,35 @@ describe('keys', () => {
     const [revoked] = await keys('revoke', listed!.split(' ')[0]!, '--tenant', 'acme')
     expect(revoked).toContain('revoked')
     expect((await client.request('{ viewer { tenantId } }')).status).toBe(401)
+  })
+
+  test('[KEY62] keys create that cannot succeed changes nothing: with another HOLDPOINT_SECRET_KEY, a bad scope, time, name or tenant. Nor do keys list and keys revoke of an unknown tenant', async () => {
+    const encrypted = await createTestDatabase()
+    onTestFinished(() => encrypted.close())
+    const [right, wrong] = [1, 2].map(() => ({ HOLDPOINT_SECRET_KEY: randomBytes(32).toString('base64') }))
+    const keys = (args: string[], env: Record<string, string> = right!) =>
+      run(['keys', ...args], { DATABASE_URL: encrypted.url, ...env })
+    const create = ['create', '--tenant', 'acme', '--name', 'ci', '--scopes', 'READ']
+    expect(await keys(['list']).ended).toMatchObject({ code: 0 })
+    const failures = [
+      keys(create, wrong),
+      keys(create, {}),
+      keys([...create, '--scopes', 'WRITE']),
+      keys([...create, '--expires', 'soon']),
+      keys([...create, '--expires', '2020-01-01T00:00:00Z']),
+      keys([...create, '--name', 'x'.repeat(201)]),
+      keys([...create, '--tenant', ' ']),
+      keys([...create, '--tenant', 'x'.repeat(201)]),
+      keys(['list', '--tenant', 'acme']),
+      keys(['revoke', 'key_00000000000000000000000000000000', '--tenant', 'acme']),
+    ]
+    for (const failed of failures) {
+      expect(await failed.ended).toMatchObject({ code: 1 })
+      expect(failed.stderr()).toMatch(/^holdpoint: [^\n]+\n$/)
+    }
+    const { rows } = await encrypted.pool.query('select name from tenants union all select name from api_keys')
+    expect(rows).toEqual([{ name: 'default' }])
+    expect(await keys(create).ended).toMatchObject({ code: 0 })
   })
 
   test.each([

@@ -1,8 +1,12 @@
 import { execFile } from 'node:child_process'
+import { copyFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
 import { expect, test } from 'vitest'
+
+import { makeTemporaryFolder } from './support/temporary-folder.ts'
 
 /** Prints the packages that importing the server loads, and how many copies of each. */
 const program = `
@@ -50,4 +54,16 @@ test.each([
     env: given === undefined ? env : { ...env, NODE_ENV: given },
   })
   expect(stdout.split('\n')).toEqual([expect.stringMatching(/^\d/), expected, ''])
+})
+
+test('[CLI14] npm warns of nothing when a clone is installed with an older Node', async () => {
+  const folder = await makeTemporaryFolder()
+  for (const name of ['.npmrc', 'package.json', 'package-lock.json'])
+    await copyFile(new URL(`../${name}`, import.meta.url), join(folder, name))
+  const older = `--import "data:text/javascript,Object.defineProperty(process,'version',{value:'v20.20.2'})"`
+  const { stderr } = await promisify(execFile)('npm', ['ci', '--dry-run', '--ignore-scripts', '--offline'], {
+    cwd: folder,
+    env: { PATH: process.env['PATH'], HOME: folder, NODE_OPTIONS: older },
+  })
+  expect(stderr).toBe('')
 })

@@ -6,6 +6,7 @@ import type {
   UpdateAgentInput,
 } from '../../client/schema-types.ts'
 import type { AgentFormChoicesData, AgentSettings } from './documents.ts'
+import type { Fields, ProblemOf } from './bind.ts'
 import { pretty } from './format.ts'
 import { jsonOf, listOf, numberOf } from './parse.ts'
 
@@ -54,6 +55,7 @@ export interface AgentForm {
   readonly reasoningBudget: string
   readonly responseSchema: string
   readonly fallbacks: string
+  readonly embeddingModel: string
   readonly keepRequests: boolean
   readonly tellTimes: boolean
   readonly tags: string
@@ -61,10 +63,9 @@ export interface AgentForm {
   readonly metadata: string
 }
 
-export type SetForm = (part: Partial<AgentForm>) => void
-
-/** What is wrong with the input field at this path, such as `compaction.model`, or with a part of it. */
-export type ProblemOf = (path: string) => string | undefined
+export interface AgentFields extends Fields<AgentForm> {
+  readonly problemOf: ProblemOf
+}
 
 export const emptyRule: RuleDraft = {
   kind: 'REQUIRES_APPROVAL',
@@ -120,6 +121,7 @@ export function formOf(agent: AgentSettings | undefined): AgentForm {
     reasoningBudget: text(settings?.reasoningBudget),
     responseSchema: text(settings?.responseSchema),
     fallbacks: settings?.fallbacks.join(', ') ?? '',
+    embeddingModel: agent?.embeddingModel ?? '',
     keepRequests: agent?.keepRequests ?? false,
     tellTimes: agent?.tellTimes ?? false,
     tags: agent?.tags.join(', ') ?? '',
@@ -153,6 +155,7 @@ const labels: Readonly<Record<keyof AgentForm, string>> = {
   reasoningBudget: 'Most reasoning tokens',
   responseSchema: 'Response schema',
   fallbacks: 'Fallbacks',
+  embeddingModel: 'Embedding model',
   keepRequests: 'Keep requests and responses',
   tellTimes: 'Tell it when messages and tool results happened',
   tags: 'Tags',
@@ -192,7 +195,13 @@ const textOf = (value: unknown): string =>
   )
 
 /** The tools that `includeBaseTools` adds. */
-const baseTools: readonly string[] = ['memory_insert', 'memory_replace', 'conversation_search']
+const baseTools: readonly string[] = [
+  'memory_insert',
+  'memory_replace',
+  'conversation_search',
+  'archival_memory_insert',
+  'archival_memory_search',
+]
 
 export const isBaseTool = (form: AgentForm, { kind, name }: AgentFormChoicesData['tools']['nodes'][number]): boolean =>
   form.includeBaseTools && kind === 'BUILTIN' && baseTools.includes(name)
@@ -251,6 +260,7 @@ export function inputOf(form: AgentForm): Omit<CreateAgentInput, 'blocks' | 'blo
       responseSchema: jsonOf(form.responseSchema, 'modelSettings.responseSchema'),
       fallbacks: listOf(form.fallbacks),
     },
+    embeddingModel: form.embeddingModel.trim() || null,
     keepRequests: form.keepRequests,
     tellTimes: form.tellTimes,
     tags: listOf(form.tags),

@@ -1,12 +1,12 @@
 import type { Client } from '../../client/client.ts'
-import { UpsertAgent, UpsertTool } from './documents.ts'
+import { UpsertAgent, UpsertTool } from '../../client/documents.ts'
 
 /**
  * Creates an agent that works offline, with a tool that runs at once and one that needs approval. Returns its main
  * conversation. A second attempt with the same key makes no second agent.
  */
 export async function createDemoAgent(client: Client, key: string): Promise<string> {
-  const dice = await client.request(UpsertTool, {
+  await client.request(UpsertTool, {
     input: {
       name: 'demo_dice',
       description: 'Rolls a die.',
@@ -16,7 +16,7 @@ export async function createDemoAgent(client: Client, key: string): Promise<stri
       },
     },
   })
-  const email = await client.request(UpsertTool, {
+  await client.request(UpsertTool, {
     input: {
       name: 'demo_send_email',
       description: 'Pretends to send an e-mail. Every call needs approval.',
@@ -37,7 +37,7 @@ export async function createDemoAgent(client: Client, key: string): Promise<stri
         description: 'Uses the scripted demo model: no key and no network are needed.',
         model: 'demo/scripted',
         instructions: 'You show what Holdpoint can do.',
-        tools: [{ toolId: dice.upsertTool!.tool.id }, { toolId: email.upsertTool!.tool.id }],
+        tools: [{ toolName: 'demo_dice' }, { toolName: 'demo_send_email' }],
         blocks: [
           {
             label: 'human',

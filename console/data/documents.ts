@@ -1,35 +1,50 @@
 // Generated from schema.graphql by `npm run schema`. Do not edit.
 
 import type {
+  UsageFields,
+  RunErrorFields,
+  AttachmentFields,
+  DecisionFields,
+  ToolCallFields,
+} from '../../client/documents.ts'
+import type {
   ActorKind,
   AddMcpServerInput,
+  AddPassagesInput,
   AgentFilter,
   ApiScope,
-  ApprovalDecisionKind,
-  ApprovalScope,
   ArchiveConversationInput,
   AuditLogFilter,
+  BudgetPeriod,
   ClearConversationInput,
   CompactConversationInput,
   CompactionMode,
-  ContentKind,
+  ContinueRunInput,
   CreateAgentInput,
   CreateApiKeyInput,
   CreateBlockInput,
-  CreateConversationInput,
+  CreateBudgetInput,
+  CreateScheduleInput,
   CreateSleeptimeGroupInput,
+  CreateWebhookInput,
   DeleteAgentInput,
   DeleteBlockInput,
+  DeleteBudgetInput,
   DeleteConversationInput,
+  DeletePassagesInput,
+  DeleteScheduleInput,
   DeleteSleeptimeGroupInput,
   DeleteToolInput,
-  EditMessageInput,
+  DeleteWebhookInput,
   ForkConversationInput,
+  MissedSchedule,
   ModelCapability,
   ReasoningEffort,
   RefreshMcpServerInput,
   RemoveMcpServerInput,
+  ResendWebhookDeliveryInput,
   RevokeApiKeyInput,
+  RotateWebhookSecretInput,
   RunErrorType,
   RunFilter,
   RunStatus,
@@ -37,104 +52,29 @@ import type {
   SendMessageInput,
   StepStatus,
   StopReason,
+  TestWebhookInput,
   ToolCallNeed,
   ToolCallStatus,
   ToolFilter,
   ToolKind,
   ToolReturnStatus,
   ToolRuleKind,
+  TriggerScheduleInput,
   UnarchiveConversationInput,
   UpdateAgentInput,
   UpdateBlockInput,
+  UpdateBudgetInput,
   UpdateConversationInput,
+  UpdateScheduleInput,
   UpdateSleeptimeGroupInput,
   UpdateToolInput,
-  UploadFileInput,
-  UpsertAgentInput,
-  UpsertToolInput,
+  UpdateWebhookInput,
+  UsageInput,
+  WebhookDeliveryStatus,
+  WebhookEvent,
+  WhenBudgetReached,
 } from '../../client/schema-types.ts'
 import type { TypedDocument } from '../../client/typed-document.ts'
-
-export type UsageFields = {
-  readonly steps: number
-  readonly inputTokens: number
-  readonly outputTokens: number
-  readonly totalTokens: number
-  readonly cachedInputTokens: number
-  readonly reasoningTokens: number
-  readonly costUsd: number | null
-}
-
-export type RunErrorFields = {
-  readonly type: RunErrorType
-  readonly message: string
-  readonly detail: string | null
-  readonly retryable: boolean
-}
-
-export type AttachmentFields = {
-  readonly kind: ContentKind
-  readonly imageUrl: string | null
-  readonly documentUrl: string | null
-  readonly file: {
-    readonly id: string
-    readonly name: string | null
-    readonly mediaType: string
-    readonly sizeBytes: number
-    readonly url: string
-  } | null
-}
-
-export type DecisionFields = {
-  readonly toolCallId: string
-  readonly kind: ApprovalDecisionKind
-  readonly reason: string | null
-  readonly note: string | null
-  readonly scope: ApprovalScope | null
-  readonly editedArguments: unknown
-  readonly toolReturn: string | null
-  readonly status: ToolReturnStatus | null
-  readonly decidedBy: string | null
-  readonly decidedAt: string
-}
-
-export type ToolCallFields = {
-  readonly id: string
-  readonly name: string
-  readonly argumentsText: string
-  readonly arguments: unknown
-  readonly editedArguments: unknown
-  readonly status: ToolCallStatus
-  readonly needs: ToolCallNeed
-  readonly approvalsRequired: number
-  readonly createdAt: string
-  readonly startedAt: string | null
-  readonly finishedAt: string | null
-  readonly expiresAt: string | null
-  readonly run: { readonly id: string }
-  readonly decision: DecisionFields | null
-  readonly result: {
-    readonly status: ToolReturnStatus
-    readonly output: string
-    readonly content: readonly AttachmentFields[]
-    readonly stdout: readonly string[]
-    readonly stderr: readonly string[]
-    readonly truncated: boolean
-    readonly durationMs: number | null
-  } | null
-}
-
-export type WaitingFields = {
-  readonly approvals: readonly { readonly decidedBy: string | null; readonly decidedAt: string }[]
-  readonly tool: {
-    readonly id: string
-    readonly description: string
-    readonly requiresApproval: boolean
-    readonly approvalCondition: unknown
-    readonly approvalExcludesSender: boolean
-  } | null
-  readonly run: { readonly sentBy: { readonly name: string } | null }
-}
 
 export type ViewerData = {
   readonly viewer: {
@@ -204,6 +144,7 @@ export type AgentSettings = {
   readonly model: string
   readonly tags: readonly string[]
   readonly timezone: string
+  readonly embeddingModel: string | null
   readonly metadata: unknown
   readonly modelSettings: {
     readonly temperature: number | null
@@ -248,7 +189,7 @@ export type AgentSettings = {
 export type AgentFormData = { readonly agent: AgentSettings | null }
 export type AgentFormVariables = { readonly id: string }
 export const AgentForm =
-  'query AgentForm($id:ID!){agent(id:$id){...AgentSettings}}fragment AgentSettings on Agent{id name description instructions model tags timezone metadata modelSettings{temperature maxOutputTokens contextWindow parallelToolCalls reasoningEffort reasoningBudget responseSchema fallbacks}keepRequests tellTimes tools{approvalOverride tool{id name}}toolRules{kind tool children maxCalls outputMapping defaultChild requireMapping prefilledArguments}blocks{...BlockFields}compaction{mode model prompt keepRatio}sleeptime{id frequency sleeptimeAgents{id name}}}fragment BlockFields on Block{id label value description charLimit version readOnly updatedAt}' as TypedDocument<
+  'query AgentForm($id:ID!){agent(id:$id){...AgentSettings}}fragment AgentSettings on Agent{id name description instructions model tags timezone embeddingModel metadata modelSettings{temperature maxOutputTokens contextWindow parallelToolCalls reasoningEffort reasoningBudget responseSchema fallbacks}keepRequests tellTimes tools{approvalOverride tool{id name}}toolRules{kind tool children maxCalls outputMapping defaultChild requireMapping prefilledArguments}blocks{...BlockFields}compaction{mode model prompt keepRatio}sleeptime{id frequency sleeptimeAgents{id name}}}fragment BlockFields on Block{id label value description charLimit version readOnly updatedAt}' as TypedDocument<
     AgentFormData,
     AgentFormVariables
   >
@@ -303,22 +244,6 @@ export const CreateAgent =
   'mutation CreateAgent($input:CreateAgentInput!){createAgent(input:$input){agent{id mainConversation{id}}}}' as TypedDocument<
     CreateAgentData,
     CreateAgentVariables
-  >
-
-export type UpsertAgentData = {
-  readonly upsertAgent: {
-    readonly agent: {
-      readonly id: string
-      readonly mainConversation: { readonly id: string }
-      readonly sleeptime: { readonly id: string } | null
-    }
-  } | null
-}
-export type UpsertAgentVariables = { readonly input: UpsertAgentInput }
-export const UpsertAgent =
-  'mutation UpsertAgent($input:UpsertAgentInput!){upsertAgent(input:$input){agent{id mainConversation{id}sleeptime{id}}}}' as TypedDocument<
-    UpsertAgentData,
-    UpsertAgentVariables
   >
 
 export type UpdateAgentData = { readonly updateAgent: { readonly agent: { readonly id: string } } | null }
@@ -421,19 +346,6 @@ export const ConversationTurns =
     ConversationTurnsVariables
   >
 
-export type EditMessageData = {
-  readonly editMessage:
-    | { readonly __typename: 'ConversationBusyRefusal' | 'PendingApprovalRefusal'; readonly message: string }
-    | { readonly __typename: 'EditMessageSuccess' }
-    | null
-}
-export type EditMessageVariables = { readonly input: EditMessageInput }
-export const EditMessage =
-  'mutation EditMessage($input:EditMessageInput!){editMessage(input:$input){__typename ...on Refusal{message}}}' as TypedDocument<
-    EditMessageData,
-    EditMessageVariables
-  >
-
 export type SelectBranchData = {
   readonly selectBranch:
     | { readonly __typename: 'ConversationBusyRefusal' | 'PendingApprovalRefusal'; readonly message: string }
@@ -458,24 +370,6 @@ export const ForkConversation =
   'mutation ForkConversation($input:ForkConversationInput!){forkConversation(input:$input){__typename ...on ForkConversationSuccess{conversation{id}}...on Refusal{message}}}' as TypedDocument<
     ForkConversationData,
     ForkConversationVariables
-  >
-
-export type UploadFileData = {
-  readonly uploadFile: {
-    readonly file: {
-      readonly id: string
-      readonly name: string | null
-      readonly mediaType: string
-      readonly sizeBytes: number
-      readonly url: string
-    }
-  } | null
-}
-export type UploadFileVariables = { readonly input: UploadFileInput }
-export const UploadFile =
-  'mutation UploadFile($input:UploadFileInput!){uploadFile(input:$input){file{id name mediaType sizeBytes url}}}' as TypedDocument<
-    UploadFileData,
-    UploadFileVariables
   >
 
 export type ClearConversationData = {
@@ -559,16 +453,6 @@ export const ConversationContext =
   'query ConversationContext($id:ID!){conversation(id:$id){id blocks{...BlockFields}agent{id blocks{...BlockFields}}context{systemPrompt tokens{window total instructions blocks tools summary messages}}}}fragment BlockFields on Block{id label value description charLimit version readOnly updatedAt}' as TypedDocument<
     ConversationContextData,
     ConversationContextVariables
-  >
-
-export type CreateConversationData = {
-  readonly createConversation: { readonly conversation: { readonly id: string } } | null
-}
-export type CreateConversationVariables = { readonly input: CreateConversationInput }
-export const CreateConversation =
-  'mutation CreateConversation($input:CreateConversationInput!){createConversation(input:$input){conversation{id}}}' as TypedDocument<
-    CreateConversationData,
-    CreateConversationVariables
   >
 
 export type UpdateConversationData = {
@@ -765,25 +649,29 @@ export type ToolRow = {
   readonly mcpServer: { readonly id: string; readonly name: string } | null
 }
 
-export type ToolsData = { readonly tools: { readonly nodes: readonly ToolRow[] } }
-export type ToolsVariables = { readonly first: number; readonly filter?: ToolFilter | null | undefined }
+export type ToolsData = {
+  readonly tools: {
+    readonly nodes: readonly ToolRow[]
+    readonly pageInfo: { readonly hasNextPage: boolean; readonly endCursor: string | null }
+  }
+}
+export type ToolsVariables = {
+  readonly first: number
+  readonly after?: string | null | undefined
+  readonly filter?: ToolFilter | null | undefined
+}
 export const Tools =
-  'query Tools($first:Int!$filter:ToolFilter){tools(first:$first filter:$filter){nodes{...ToolRow}}}fragment ToolRow on Tool{id name description kind parameters requiresApproval approvalCondition approvalTimeoutMs parallel idempotent returnCharLimit timeoutMs tags source url headerNames updatedAt mcpServer{id name}}' as TypedDocument<
+  'query Tools($first:Int!$after:String$filter:ToolFilter){tools(first:$first after:$after filter:$filter){nodes{...ToolRow}pageInfo{hasNextPage endCursor}}}fragment ToolRow on Tool{id name description kind parameters requiresApproval approvalCondition approvalTimeoutMs parallel idempotent returnCharLimit timeoutMs tags source url headerNames updatedAt mcpServer{id name}}' as TypedDocument<
     ToolsData,
     ToolsVariables
   >
 
-export type ToolNamesData = {
-  readonly tools: {
-    readonly nodes: readonly { readonly name: string }[]
-    readonly pageInfo: { readonly hasNextPage: boolean; readonly endCursor: string | null }
-  }
-}
-export type ToolNamesVariables = { readonly nameContains: string; readonly after?: string | null | undefined }
-export const ToolNames =
-  'query ToolNames($nameContains:String!$after:String){tools(first:200 after:$after filter:{nameContains:$nameContains}){nodes{name}pageInfo{hasNextPage endCursor}}}' as TypedDocument<
-    ToolNamesData,
-    ToolNamesVariables
+export type ToolNamedData = { readonly tools: { readonly nodes: readonly { readonly id: string }[] } }
+export type ToolNamedVariables = { readonly name: string }
+export const ToolNamed =
+  'query ToolNamed($name:String!){tools(first:1 filter:{names:[$name]}){nodes{id}}}' as TypedDocument<
+    ToolNamedData,
+    ToolNamedVariables
   >
 
 export type McpServersData = {
@@ -795,25 +683,13 @@ export type McpServersData = {
       readonly lastError: string | null
       readonly tools: readonly { readonly id: string }[]
     }[]
-    readonly id?: undefined
-    readonly name?: undefined
-    readonly url?: undefined
-    readonly lastError?: undefined
-    readonly tools?: undefined
   }
 }
 export type McpServersVariables = Record<string, never>
-export const McpServers = 'query McpServers{mcpServers{nodes{id name url lastError tools{id}}}}' as TypedDocument<
-  McpServersData,
-  McpServersVariables
->
-
-export type UpsertToolData = { readonly upsertTool: { readonly tool: { readonly id: string } } | null }
-export type UpsertToolVariables = { readonly input: UpsertToolInput }
-export const UpsertTool =
-  'mutation UpsertTool($input:UpsertToolInput!){upsertTool(input:$input){tool{id}}}' as TypedDocument<
-    UpsertToolData,
-    UpsertToolVariables
+export const McpServers =
+  'query McpServers{mcpServers(first:200){nodes{id name url lastError tools{id}}}}' as TypedDocument<
+    McpServersData,
+    McpServersVariables
   >
 
 export type UpdateToolData = { readonly updateTool: { readonly tool: { readonly id: string } } | null }
@@ -874,7 +750,7 @@ export type TryToolData = {
 }
 export type TryToolVariables = { readonly input: SendMessageInput }
 export const TryTool =
-  'mutation TryTool($input:SendMessageInput!){sendMessage(input:$input){__typename ...on SendMessageSuccess{run{id status error{message}steps{toolCalls{...ToolCallFields}}}}...on Refusal{message}}}fragment ToolCallFields on ToolCall{id name argumentsText arguments editedArguments status needs approvalsRequired createdAt startedAt finishedAt expiresAt run{id}decision{...DecisionFields}result{status output content{...AttachmentFields}stdout stderr truncated durationMs}}fragment DecisionFields on ApprovalDecision{toolCallId kind reason note scope editedArguments toolReturn status decidedBy decidedAt}fragment AttachmentFields on ContentPart{kind imageUrl documentUrl file{id name mediaType sizeBytes url}}' as TypedDocument<
+  'mutation TryTool($input:SendMessageInput!){sendMessage(input:$input){__typename ...on SendMessageSuccess{run{id status error{message}steps{toolCalls{...ToolCallFields}}}}...on Refusal{message}}}fragment ToolCallFields on ToolCall{id name argumentsText arguments editedArguments status needs approvalsRequired createdAt startedAt finishedAt expiresAt run{id}decision{...DecisionFields}result{status output json content{...AttachmentFields}stdout stderr truncated durationMs}}fragment DecisionFields on ApprovalDecision{toolCallId kind reason note scope editedArguments toolReturn status decidedBy decidedAt}fragment AttachmentFields on ContentPart{kind imageUrl documentUrl file{id name mediaType sizeBytes url}}' as TypedDocument<
     TryToolData,
     TryToolVariables
   >
@@ -966,7 +842,6 @@ export const ApiKeys =
   >
 
 export type WorkersData = {
-  readonly viewer: { readonly actor: { readonly kind: ActorKind; readonly name: string } }
   readonly workers: readonly {
     readonly id: string
     readonly hostname: string
@@ -979,7 +854,7 @@ export type WorkersData = {
 }
 export type WorkersVariables = Record<string, never>
 export const Workers =
-  'query Workers{viewer{actor{kind name}}workers{id hostname version capacity activeRunCount startedAt lastSeenAt}}' as TypedDocument<
+  'query Workers{workers{id hostname version capacity activeRunCount startedAt lastSeenAt}}' as TypedDocument<
     WorkersData,
     WorkersVariables
   >
@@ -1026,4 +901,328 @@ export const AuditLog =
   'query AuditLog($first:Int!$after:String$filter:AuditLogFilter){auditLog(first:$first after:$after filter:$filter){totalCount nodes{id at action subjectId before after actor{kind name}}pageInfo{hasNextPage endCursor}}}' as TypedDocument<
     AuditLogData,
     AuditLogVariables
+  >
+
+export type PassageFields = {
+  readonly id: string
+  readonly text: string
+  readonly tags: readonly string[]
+  readonly embedded: boolean
+  readonly createdAt: string
+}
+
+export type ArchiveData = {
+  readonly agent: {
+    readonly id: string
+    readonly name: string
+    readonly embeddingModel: string | null
+    readonly passages: {
+      readonly totalCount: number
+      readonly nodes: readonly PassageFields[]
+      readonly pageInfo: { readonly hasNextPage: boolean; readonly endCursor: string | null }
+    }
+  } | null
+}
+export type ArchiveVariables = {
+  readonly id: string
+  readonly first: number
+  readonly after?: string | null | undefined
+}
+export const Archive =
+  'query Archive($id:ID!$first:Int!$after:String){agent(id:$id){id name embeddingModel passages(first:$first after:$after){totalCount nodes{...PassageFields}pageInfo{hasNextPage endCursor}}}}fragment PassageFields on Passage{id text tags embedded createdAt}' as TypedDocument<
+    ArchiveData,
+    ArchiveVariables
+  >
+
+export type SearchArchiveData = {
+  readonly agent: { readonly searchPassages: readonly { readonly passage: PassageFields }[] } | null
+}
+export type SearchArchiveVariables = { readonly id: string; readonly query: string }
+export const SearchArchive =
+  'query SearchArchive($id:ID!$query:String!){agent(id:$id){searchPassages(query:$query first:50){passage{...PassageFields}}}}fragment PassageFields on Passage{id text tags embedded createdAt}' as TypedDocument<
+    SearchArchiveData,
+    SearchArchiveVariables
+  >
+
+export type AddPassagesData = { readonly addPassages: { readonly passages: readonly PassageFields[] } | null }
+export type AddPassagesVariables = { readonly input: AddPassagesInput }
+export const AddPassages =
+  'mutation AddPassages($input:AddPassagesInput!){addPassages(input:$input){passages{...PassageFields}}}fragment PassageFields on Passage{id text tags embedded createdAt}' as TypedDocument<
+    AddPassagesData,
+    AddPassagesVariables
+  >
+
+export type DeletePassagesData = { readonly deletePassages: { readonly deletedIds: readonly string[] } | null }
+export type DeletePassagesVariables = { readonly input: DeletePassagesInput }
+export const DeletePassages =
+  'mutation DeletePassages($input:DeletePassagesInput!){deletePassages(input:$input){deletedIds}}' as TypedDocument<
+    DeletePassagesData,
+    DeletePassagesVariables
+  >
+
+export type SchedulesData = {
+  readonly schedules: {
+    readonly totalCount: number
+    readonly nodes: readonly {
+      readonly id: string
+      readonly name: string
+      readonly agent: { readonly id: string; readonly name: string }
+      readonly cron: string | null
+      readonly timezone: string
+      readonly at: string | null
+      readonly messages: readonly { readonly text: string }[]
+      readonly missed: MissedSchedule
+      readonly enabled: boolean
+      readonly nextTimes: readonly string[]
+      readonly lastError: string | null
+      readonly runs: {
+        readonly nodes: readonly { readonly id: string; readonly status: RunStatus; readonly createdAt: string }[]
+      }
+    }[]
+    readonly pageInfo: { readonly hasNextPage: boolean; readonly endCursor: string | null }
+  }
+}
+export type SchedulesVariables = { readonly first: number; readonly after?: string | null | undefined }
+export const Schedules =
+  'query Schedules($first:Int!$after:String){schedules(first:$first after:$after){totalCount nodes{id name agent{id name}cron timezone at messages{text}missed enabled nextTimes lastError runs(first:1){nodes{id status createdAt}}}pageInfo{hasNextPage endCursor}}}' as TypedDocument<
+    SchedulesData,
+    SchedulesVariables
+  >
+
+export type CreateScheduleData = { readonly createSchedule: { readonly schedule: { readonly id: string } } | null }
+export type CreateScheduleVariables = { readonly input: CreateScheduleInput }
+export const CreateSchedule =
+  'mutation CreateSchedule($input:CreateScheduleInput!){createSchedule(input:$input){schedule{id}}}' as TypedDocument<
+    CreateScheduleData,
+    CreateScheduleVariables
+  >
+
+export type UpdateScheduleData = { readonly updateSchedule: { readonly schedule: { readonly id: string } } | null }
+export type UpdateScheduleVariables = { readonly input: UpdateScheduleInput }
+export const UpdateSchedule =
+  'mutation UpdateSchedule($input:UpdateScheduleInput!){updateSchedule(input:$input){schedule{id}}}' as TypedDocument<
+    UpdateScheduleData,
+    UpdateScheduleVariables
+  >
+
+export type DeleteScheduleData = { readonly deleteSchedule: { readonly deletedId: string } | null }
+export type DeleteScheduleVariables = { readonly input: DeleteScheduleInput }
+export const DeleteSchedule =
+  'mutation DeleteSchedule($input:DeleteScheduleInput!){deleteSchedule(input:$input){deletedId}}' as TypedDocument<
+    DeleteScheduleData,
+    DeleteScheduleVariables
+  >
+
+export type TriggerScheduleData = { readonly triggerSchedule: { readonly run: { readonly id: string } } | null }
+export type TriggerScheduleVariables = { readonly input: TriggerScheduleInput }
+export const TriggerSchedule =
+  'mutation TriggerSchedule($input:TriggerScheduleInput!){triggerSchedule(input:$input){run{id}}}' as TypedDocument<
+    TriggerScheduleData,
+    TriggerScheduleVariables
+  >
+
+export type UsageBucketsData = {
+  readonly usage: readonly {
+    readonly from: string
+    readonly agent: { readonly id: string; readonly name: string } | null
+    readonly model: string | null
+    readonly actor: { readonly id: string; readonly name: string } | null
+    readonly runs: number
+    readonly failedRuns: number
+    readonly runP50Ms: number | null
+    readonly runP95Ms: number | null
+    readonly usage: { readonly totalTokens: number; readonly costUsd: number | null }
+  }[]
+}
+export type UsageBucketsVariables = { readonly input: UsageInput }
+export const UsageBuckets =
+  'query UsageBuckets($input:UsageInput!){usage(input:$input){from agent{id name}model actor{id name}runs failedRuns runP50Ms runP95Ms usage{totalTokens costUsd}}}' as TypedDocument<
+    UsageBucketsData,
+    UsageBucketsVariables
+  >
+
+export type BudgetsData = {
+  readonly budgets: readonly {
+    readonly id: string
+    readonly agent: { readonly id: string; readonly name: string } | null
+    readonly actorId: string | null
+    readonly period: BudgetPeriod
+    readonly limitUsd: number | null
+    readonly limitTokens: number | null
+    readonly spentUsd: number
+    readonly spentTokens: number
+    readonly resetsAt: string | null
+    readonly whenReached: WhenBudgetReached
+    readonly unpricedModels: readonly string[]
+  }[]
+}
+export type BudgetsVariables = Record<string, never>
+export const Budgets =
+  'query Budgets{budgets{id agent{id name}actorId period limitUsd limitTokens spentUsd spentTokens resetsAt whenReached unpricedModels}}' as TypedDocument<
+    BudgetsData,
+    BudgetsVariables
+  >
+
+export type CreateBudgetData = { readonly createBudget: { readonly budget: { readonly id: string } } | null }
+export type CreateBudgetVariables = { readonly input: CreateBudgetInput }
+export const CreateBudget =
+  'mutation CreateBudget($input:CreateBudgetInput!){createBudget(input:$input){budget{id}}}' as TypedDocument<
+    CreateBudgetData,
+    CreateBudgetVariables
+  >
+
+export type UpdateBudgetData = { readonly updateBudget: { readonly budget: { readonly id: string } } | null }
+export type UpdateBudgetVariables = { readonly input: UpdateBudgetInput }
+export const UpdateBudget =
+  'mutation UpdateBudget($input:UpdateBudgetInput!){updateBudget(input:$input){budget{id}}}' as TypedDocument<
+    UpdateBudgetData,
+    UpdateBudgetVariables
+  >
+
+export type DeleteBudgetData = { readonly deleteBudget: { readonly deletedId: string } | null }
+export type DeleteBudgetVariables = { readonly input: DeleteBudgetInput }
+export const DeleteBudget =
+  'mutation DeleteBudget($input:DeleteBudgetInput!){deleteBudget(input:$input){deletedId}}' as TypedDocument<
+    DeleteBudgetData,
+    DeleteBudgetVariables
+  >
+
+export type BudgetWaitsData = {
+  readonly runs: {
+    readonly totalCount: number
+    readonly nodes: readonly {
+      readonly id: string
+      readonly updatedAt: string
+      readonly agent: { readonly id: string; readonly name: string }
+      readonly conversation: { readonly id: string; readonly title: string | null }
+      readonly usage: { readonly totalTokens: number; readonly costUsd: number | null }
+    }[]
+  }
+}
+export type BudgetWaitsVariables = Record<string, never>
+export const BudgetWaits =
+  'query BudgetWaits{runs(first:50 filter:{waitingFor:[BUDGET]}){totalCount nodes{id updatedAt agent{id name}conversation{id title}usage{totalTokens costUsd}}}}' as TypedDocument<
+    BudgetWaitsData,
+    BudgetWaitsVariables
+  >
+
+export type ContinueRunData = { readonly continueRun: {} | { readonly message: string } | null }
+export type ContinueRunVariables = { readonly input: ContinueRunInput }
+export const ContinueRun =
+  'mutation ContinueRun($input:ContinueRunInput!){continueRun(input:$input){...on Refusal{message}}}' as TypedDocument<
+    ContinueRunData,
+    ContinueRunVariables
+  >
+
+export type WebhookRow = {
+  readonly id: string
+  readonly url: string
+  readonly events: readonly WebhookEvent[]
+  readonly agentIds: readonly string[] | null
+  readonly enabled: boolean
+  readonly headerNames: readonly string[]
+  readonly lastError: string | null
+}
+
+export type WebhooksData = {
+  readonly webhooks: {
+    readonly nodes: readonly WebhookRow[]
+    readonly pageInfo: { readonly hasNextPage: boolean; readonly endCursor: string | null }
+  }
+}
+export type WebhooksVariables = { readonly first: number; readonly after?: string | null | undefined }
+export const Webhooks =
+  'query Webhooks($first:Int!$after:String){webhooks(first:$first after:$after){nodes{...WebhookRow}pageInfo{hasNextPage endCursor}}}fragment WebhookRow on Webhook{id url events agentIds enabled headerNames lastError}' as TypedDocument<
+    WebhooksData,
+    WebhooksVariables
+  >
+
+export type DeliveryRow = {
+  readonly id: string
+  readonly event: WebhookEvent
+  readonly status: WebhookDeliveryStatus
+  readonly attempts: number
+  readonly nextAttemptAt: string | null
+  readonly responseStatus: number | null
+  readonly error: string | null
+  readonly payload: unknown
+  readonly createdAt: string
+  readonly deliveredAt: string | null
+}
+
+export type DeliveriesData = {
+  readonly webhook: {
+    readonly id: string
+    readonly url: string
+    readonly events: readonly WebhookEvent[]
+    readonly agentIds: readonly string[] | null
+    readonly enabled: boolean
+    readonly headerNames: readonly string[]
+    readonly lastError: string | null
+    readonly deliveries: {
+      readonly nodes: readonly DeliveryRow[]
+      readonly pageInfo: { readonly hasNextPage: boolean; readonly endCursor: string | null }
+    }
+  } | null
+}
+export type DeliveriesVariables = {
+  readonly id: string
+  readonly first: number
+  readonly after?: string | null | undefined
+  readonly status?: WebhookDeliveryStatus | null | undefined
+}
+export const Deliveries =
+  'query Deliveries($id:ID!$first:Int!$after:String$status:WebhookDeliveryStatus){webhook(id:$id){...WebhookRow deliveries(first:$first after:$after status:$status){nodes{...DeliveryRow}pageInfo{hasNextPage endCursor}}}}fragment WebhookRow on Webhook{id url events agentIds enabled headerNames lastError}fragment DeliveryRow on WebhookDelivery{id event status attempts nextAttemptAt responseStatus error payload createdAt deliveredAt}' as TypedDocument<
+    DeliveriesData,
+    DeliveriesVariables
+  >
+
+export type CreateWebhookData = { readonly createWebhook: { readonly secret: string | null } | null }
+export type CreateWebhookVariables = { readonly input: CreateWebhookInput }
+export const CreateWebhook =
+  'mutation CreateWebhook($input:CreateWebhookInput!){createWebhook(input:$input){secret}}' as TypedDocument<
+    CreateWebhookData,
+    CreateWebhookVariables
+  >
+
+export type UpdateWebhookData = { readonly updateWebhook: { readonly webhook: { readonly id: string } } | null }
+export type UpdateWebhookVariables = { readonly input: UpdateWebhookInput }
+export const UpdateWebhook =
+  'mutation UpdateWebhook($input:UpdateWebhookInput!){updateWebhook(input:$input){webhook{id}}}' as TypedDocument<
+    UpdateWebhookData,
+    UpdateWebhookVariables
+  >
+
+export type RotateWebhookSecretData = { readonly rotateWebhookSecret: { readonly secret: string } | null }
+export type RotateWebhookSecretVariables = { readonly input: RotateWebhookSecretInput }
+export const RotateWebhookSecret =
+  'mutation RotateWebhookSecret($input:RotateWebhookSecretInput!){rotateWebhookSecret(input:$input){secret}}' as TypedDocument<
+    RotateWebhookSecretData,
+    RotateWebhookSecretVariables
+  >
+
+export type DeleteWebhookData = { readonly deleteWebhook: { readonly deletedId: string } | null }
+export type DeleteWebhookVariables = { readonly input: DeleteWebhookInput }
+export const DeleteWebhook =
+  'mutation DeleteWebhook($input:DeleteWebhookInput!){deleteWebhook(input:$input){deletedId}}' as TypedDocument<
+    DeleteWebhookData,
+    DeleteWebhookVariables
+  >
+
+export type TestWebhookData = { readonly testWebhook: { readonly delivery: DeliveryRow } | null }
+export type TestWebhookVariables = { readonly input: TestWebhookInput }
+export const TestWebhook =
+  'mutation TestWebhook($input:TestWebhookInput!){testWebhook(input:$input){delivery{...DeliveryRow}}}fragment DeliveryRow on WebhookDelivery{id event status attempts nextAttemptAt responseStatus error payload createdAt deliveredAt}' as TypedDocument<
+    TestWebhookData,
+    TestWebhookVariables
+  >
+
+export type ResendDeliveryData = {
+  readonly resendWebhookDelivery: { readonly delivery: { readonly id: string } } | null
+}
+export type ResendDeliveryVariables = { readonly input: ResendWebhookDeliveryInput }
+export const ResendDelivery =
+  'mutation ResendDelivery($input:ResendWebhookDeliveryInput!){resendWebhookDelivery(input:$input){delivery{id}}}' as TypedDocument<
+    ResendDeliveryData,
+    ResendDeliveryVariables
   >

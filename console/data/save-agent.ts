@@ -1,4 +1,5 @@
 import { HoldpointError, type Client } from '../../client/client.ts'
+import { UpsertAgent } from '../../client/documents.ts'
 import { changedFields, changesOf, inputOf, type AgentForm } from './agent-form.ts'
 import {
   CreateBlock,
@@ -6,7 +7,6 @@ import {
   DeleteSleeptimeGroup,
   UpdateAgent,
   UpdateSleeptimeGroup,
-  UpsertAgent,
   type AgentSettings,
 } from './documents.ts'
 import { FieldError, numberOf } from './parse.ts'

@@ -1,5 +1,6 @@
 import type { Client } from '../../client/client.ts'
-import { CreateAgent, DeleteAgent, TryTool, type ToolCallFields } from './documents.ts'
+import type { ToolCallFields } from '../../client/documents.ts'
+import { CreateAgent, DeleteAgent, TryTool } from './documents.ts'
 import { Refused } from './use-action.ts'
 
 /** Runs a tool once, through an agent with the scripted demo model that exists only for this call. */

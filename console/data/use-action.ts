@@ -1,11 +1,15 @@
 import { useCallback, useRef, useState } from 'react'
 
+import type { ProblemOf } from './bind.ts'
+
 export interface Action<Args extends readonly unknown[]> {
   readonly isBusy: boolean
   /** Why the last attempt failed, for the person to read. */
   readonly problem: string | undefined
-  /** The input field that the server named. */
+  /** The path of the input field that was refused, without the names of the mutation's arguments. */
   readonly field: string | undefined
+  /** Why the field at this path was refused, or a part of it. */
+  readonly problemOf: ProblemOf
   run(...args: Args): void
   clear(): void
 }
@@ -31,13 +35,22 @@ export function useAction<Args extends readonly unknown[]>(act: (...args: Args) 
       (error: unknown) => {
         busy.current = false
         const field = error instanceof Error && 'field' in error ? (error.field as string | undefined) : undefined
-        setState({ isBusy: false, problem: wordsOf(error, field), ...(field !== undefined && { field }) })
+        setState({
+          isBusy: false,
+          problem: wordsOf(error, field),
+          ...(field !== undefined && { field: pathOf(field) }),
+        })
       },
     )
   }, [])
   const clear = useCallback(() => setState(({ isBusy }) => ({ isBusy })), [])
-  return { isBusy: state.isBusy, problem: state.problem, field: state.field, run, clear }
+  const { isBusy, problem, field } = state
+  const problemOf: ProblemOf = (path) => (field === path || field?.startsWith(`${path}.`) ? problem : undefined)
+  return { isBusy, problem, field, problemOf, run, clear }
 }
+
+/** The server writes an index as `.0` or, if the type is wrong, `[0]`. */
+const pathOf = (field: string): string => field.replace(/^input\.(agent\.)?/, '').replaceAll(/\[(\d+)\]/g, '.$1')
 
 /** The server's message begins with the path of the field, which is shown next to that field. */
 function wordsOf(error: unknown, field: string | undefined): string {

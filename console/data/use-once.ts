@@ -2,8 +2,8 @@ import { useEffect, useState } from 'react'
 
 import type { TypedDocument } from '../../client/typed-document.ts'
 import { useClient } from '../../react/client-context.ts'
-import { useConnection } from '../../react/use-connection.ts'
 import type { QueryState } from './use-query.ts'
+import { useReturns } from './use-returns.ts'
 
 /**
  * The answer to a query that is asked once, when a form opens. A form must not begin with what someone was told a
@@ -14,7 +14,7 @@ export function useOnce<Data, Variables>(
   variables: Variables | null,
 ): QueryState<Data> {
   const client = useClient()
-  const status = useConnection()
+  const returns = useReturns()
   const [state, setState] = useState<QueryState<Data>>({ data: undefined, error: undefined })
   const key = JSON.stringify(variables)
   const isNeeded = variables !== null && state.data === undefined
@@ -28,7 +28,6 @@ export function useOnce<Data, Variables>(
     return () => {
       isGone = true
     }
-    // It is asked again when a lost connection is back.
-  }, [client, document, key, isNeeded, status])
+  }, [client, document, key, isNeeded, returns])
   return state
 }

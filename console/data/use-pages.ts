@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from 'react'
 
 import type { TypedDocument } from '../../client/typed-document.ts'
 import { useClient } from '../../react/client-context.ts'
-import { useConnection } from '../../react/use-connection.ts'
+import { useReturns } from './use-returns.ts'
 
 interface Connection<Node> {
   readonly nodes: readonly Node[]
@@ -20,16 +20,23 @@ export interface Pages<Node> {
   readonly totalCount: number | undefined
   readonly hasMore: boolean
   readonly error: Error | undefined
+  readonly isLoading: boolean
   more(): void
+  /** Asks again for what is shown. */
+  reload(): Promise<void>
   /** Changes what is shown, for live updates. */
   change(change: Change<Node>): void
 }
 
-/** A list that is loaded page by page. It starts over when its variables change. */
+/**
+ * A list that is loaded page by page. It starts over when its variables change. With another `revision` and after a
+ * lost connection, what is shown is asked for again. Null variables ask for nothing yet.
+ */
 export function usePages<Data, Variables extends object, Node extends { readonly id: string }>(
   document: TypedDocument<Data, Variables>,
-  variables: Omit<Variables, 'after'>,
+  variables: (Omit<Variables, 'after'> & { readonly first: number }) | null,
   pick: (data: Data) => Connection<Node>,
+  revision?: string | number,
 ): Pages<Node> {
   const client = useClient()
   const key = JSON.stringify(variables)
@@ -37,45 +44,53 @@ export function usePages<Data, Variables extends object, Node extends { readonly
     key?: string
     nodes?: readonly Node[]
     totalCount?: number
-    end?: string | null
+    end?: string | null | undefined
     error?: Error
   }>({})
+  const [isLoading, setLoading] = useState(false)
   const turn = useRef(0)
   /** What changed while a page was on its way, which may be older than that. */
   const missed = useRef<Change<Node>[]>([])
 
-  async function load(after: string | undefined): Promise<void> {
+  /** Loads the page after a cursor. Without one, as many nodes as are shown, or the first page. */
+  async function load(after?: string): Promise<void> {
+    if (variables === null) return
     const mine = ++turn.current
     missed.current = []
+    setLoading(true)
+    const shown = state.key === key && after === undefined ? (state.nodes?.length ?? 0) : 0
+    const loaded: Node[] = []
+    let end: string | null | undefined = after
+    let totalCount: number | undefined
     try {
-      const { nodes, totalCount, pageInfo } = pick(
-        await client.request(document, { ...variables, after } as unknown as Variables),
-      )
+      do {
+        const first = Math.min(Math.max(variables.first, shown - loaded.length), mostPerPage)
+        const page = pick(await client.request(document, { ...variables, first, after: end } as unknown as Variables))
+        loaded.push(...page.nodes)
+        totalCount = page.totalCount
+        end = page.pageInfo.hasNextPage ? page.pageInfo.endCursor : null
+      } while (end !== null && loaded.length < shown)
       if (mine !== turn.current) return
       const changes = missed.current
       setState((before) => ({
         key,
-        nodes: changes.reduce(
+        nodes: changes.reduce<readonly Node[]>(
           (all, change) => change(all),
-          after === undefined ? nodes : withMore(before.nodes ?? [], nodes),
+          after === undefined ? loaded : withMore(before.nodes ?? [], loaded),
         ),
         ...(totalCount !== undefined && { totalCount }),
-        end: pageInfo.hasNextPage ? pageInfo.endCursor : null,
+        end,
       }))
     } catch (error) {
       if (mine === turn.current) setState((before) => ({ ...before, error: error as Error }))
     }
+    if (mine === turn.current) setLoading(false)
   }
 
+  const returns = useReturns()
   useEffect(() => {
-    void load(undefined)
-  }, [client, document, key])
-
-  // What failed because the server was away is asked for again when it is back.
-  const status = useConnection()
-  useEffect(() => {
-    if (status === 'CONNECTED' && state.error) void load(undefined)
-  }, [status])
+    void load()
+  }, [client, document, key, revision, returns])
 
   return {
     nodes: state.nodes,
@@ -83,13 +98,18 @@ export function usePages<Data, Variables extends object, Node extends { readonly
     totalCount: state.totalCount,
     hasMore: state.end != null,
     error: state.error,
+    isLoading,
     more: () => void load(state.end ?? undefined),
+    reload: () => load(),
     change(change) {
       missed.current.push(change)
       setState((before) => (before.nodes ? { ...before, nodes: change(before.nodes) } : before))
     },
   }
 }
+
+/** The server's limit. */
+const mostPerPage = 200
 
 /** A live update may have added some of them already, before what comes between. */
 function withMore<Node extends { readonly id: string }>(known: readonly Node[], more: readonly Node[]): Node[] {

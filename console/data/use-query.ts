@@ -61,7 +61,7 @@ function createQueryStore<Data, Variables>(
         void refetch()
         const again = (): void => void (document.startsWith('query') && !globalThis.document.hidden && refetch())
         addEventListener('focus', again)
-        let isLost = false
+        let isLost = client.connection.status === 'RECONNECTING'
         const leave = client.connection.onChange(() => {
           if (isLost && client.connection.status === 'CONNECTED') again()
           isLost = client.connection.status === 'RECONNECTING'

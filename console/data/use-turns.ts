@@ -1,10 +1,10 @@
 import { useMemo, useRef } from 'react'
 
-import { Regenerate, type ContentFields } from '../../client/documents.ts'
+import { EditMessage, Regenerate, type ContentFields } from '../../client/documents.ts'
 import type { ContentPartInput } from '../../client/schema-types.ts'
 import { useClient } from '../../react/client-context.ts'
 import { newKey } from '../../client/new-key.ts'
-import { ConversationList, ConversationTurns, EditMessage, ForkConversation, SelectBranch } from './documents.ts'
+import { ConversationList, ConversationTurns, ForkConversation, SelectBranch } from './documents.ts'
 import type { Turn, Turns } from './turns.ts'
 import { Refused } from './use-action.ts'
 import { refresh, useQuery } from './use-query.ts'

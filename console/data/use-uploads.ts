@@ -1,6 +1,6 @@
 import { useClient } from '../../react/client-context.ts'
 import { newKey } from '../../client/new-key.ts'
-import { UploadFile } from './documents.ts'
+import { UploadFile } from '../../client/documents.ts'
 import { readAsDataUrl } from './stored-file.ts'
 import { useKept } from './use-kept.ts'
 

@@ -13,9 +13,10 @@ import { useGo } from '../data/use-here.ts'
 import { usePages } from '../data/use-pages.ts'
 import { Button } from '../parts/button.tsx'
 import { Empty } from '../parts/empty.tsx'
+import { Loading } from '../parts/loading.tsx'
 import { Page } from '../parts/page.tsx'
 import { Problem } from '../parts/problem.tsx'
-import { Skeleton } from '../parts/skeleton.tsx'
+import { ShowMore } from '../parts/show-more.tsx'
 import { Status } from '../parts/status.tsx'
 import { Ago } from '../parts/time.tsx'
 
@@ -66,8 +67,7 @@ export function AgentsPage(): ReactNode {
         </>
       }
     >
-      {pages.error && <Problem>{pages.error.message}</Problem>}
-      {!pages.nodes && !pages.error && <Skeleton lines={5} />}
+      <Loading of={pages} data={pages.nodes} lines={5} />
       {isEmpty && nameContains && (
         <Empty icon="agents" title={`No agent is called “${nameContains}”`}>
           <Button onClick={() => setSearch('')}>Show all agents</Button>
@@ -128,11 +128,7 @@ export function AgentsPage(): ReactNode {
           })}
         </ul>
       )}
-      {pages.hasMore && (
-        <div className="row center">
-          <Button onClick={pages.more}>Show more</Button>
-        </div>
-      )}
+      <ShowMore of={pages} />
     </Page>
   )
 }

@@ -5,6 +5,7 @@ import type { InboxCallFields } from '../../client/documents.ts'
 import { useInbox } from '../../react/use-inbox.ts'
 import { count } from '../data/format.ts'
 import { useSession } from '../data/session.ts'
+import { BudgetWaitList, useBudgetWaits } from '../parts/budget-waits.tsx'
 import { Button } from '../parts/button.tsx'
 import { DecisionTaken } from '../parts/decision-taken.tsx'
 import type { DecisionMode } from '../parts/decision.tsx'
@@ -21,6 +22,7 @@ const reactionMs = 300
 
 export function InboxPage(): ReactNode {
   const { calls: waiting, settled, totalCount, isLoaded } = useInbox()
+  const budgetWaits = useBudgetWaits()
   const session = useSession()
   const isAllowed = session.phase !== 'READY' || session.viewer.scopes.includes('READ')
   const [currentId, setCurrent] = useState<string>()
@@ -115,7 +117,7 @@ export function InboxPage(): ReactNode {
     >
       {!isLoaded && isAllowed && <Skeleton lines={4} />}
       {!isLoaded && !isAllowed && <Problem>The inbox needs the scope READ, which your key lacks.</Problem>}
-      {isLoaded && calls.length === 0 && (
+      {isLoaded && calls.length === 0 && !budgetWaits.data?.runs.nodes.length && (
         <Empty icon="inbox" title="Nothing is waiting">
           <p>Tool calls that need a person appear here, from every agent, as soon as an agent makes them.</p>
         </Empty>
@@ -151,6 +153,7 @@ export function InboxPage(): ReactNode {
       {totalCount > calls.length && (
         <p className="quiet">{count(totalCount - calls.length)} more appear as these are decided.</p>
       )}
+      <BudgetWaitList waits={budgetWaits} />
       {settled.length > 0 && (
         <section aria-labelledby="settled">
           <h2 id="settled">Decided while you were here</h2>

@@ -2,6 +2,7 @@ import { useState, type ReactNode } from 'react'
 import { Link } from 'wouter'
 
 import { useClient } from '../../react/client-context.ts'
+import { bind } from '../data/bind.ts'
 import { Blocks, CreateBlock, DeleteBlock, type BlockFields } from '../data/documents.ts'
 import { count } from '../data/format.ts'
 import { useAction } from '../data/use-action.ts'
@@ -13,10 +14,10 @@ import { Confirm } from '../parts/confirm.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { Empty } from '../parts/empty.tsx'
 import { Field } from '../parts/field.tsx'
+import { Form } from '../parts/form.tsx'
+import { Loading } from '../parts/loading.tsx'
 import { Page } from '../parts/page.tsx'
-import { Problem } from '../parts/problem.tsx'
-import { Skeleton } from '../parts/skeleton.tsx'
-import { SubmitRow } from '../parts/submit-row.tsx'
+import { ShowMore } from '../parts/show-more.tsx'
 import { Ago } from '../parts/time.tsx'
 
 /** How many of the agents that share a block are named. */
@@ -53,8 +54,7 @@ export function MemoryPage(): ReactNode {
         </>
       }
     >
-      {pages.error && <Problem>{pages.error.message}</Problem>}
-      {!pages.nodes && !pages.error && <Skeleton lines={5} />}
+      <Loading of={pages} data={pages.nodes} lines={5} />
       {pages.nodes && !pages.nodes.some(isFound) && (
         <Empty icon="memory" title={wanted ? `No block contains “${search.trim()}”` : 'There are no blocks yet'}>
           {!wanted && (
@@ -96,11 +96,7 @@ export function MemoryPage(): ReactNode {
           ))}
         </ul>
       )}
-      {pages.hasMore && (
-        <div className="row center">
-          <Button onClick={pages.more}>Show more</Button>
-        </div>
-      )}
+      <ShowMore of={pages} />
       {isNew && (
         <NewBlock
           onClose={() => setNew(false)}
@@ -133,52 +129,22 @@ interface NewBlockProps {
 function NewBlock({ onClose, onCreated }: NewBlockProps): ReactNode {
   const client = useClient()
   const kept = useKeptForm('block.new', { label: '', value: '', description: '' })
-  const { label, value, description } = kept.form
   const create = useAction(async () => {
+    const { label, value, description } = kept.form
     const { createBlock } = await client.request(CreateBlock, {
       input: { label, value, description: description || null },
     })
     kept.forget()
     onCreated(createBlock!.block)
   })
-  const problemOf = (name: string): string | undefined => (create.field?.endsWith(name) ? create.problem : undefined)
+  const { text } = bind({ ...kept, problemOf: create.problemOf })
   return (
     <Dialog title="New block" onClose={onClose}>
-      <form
-        className="stack"
-        onSubmit={(event) => {
-          event.preventDefault()
-          create.run()
-        }}
-      >
-        <Field
-          label="Label"
-          value={label}
-          autoFocus
-          required
-          problem={problemOf('label')}
-          onChange={(event) => kept.set({ label: event.target.value })}
-        />
-        <Field
-          label="Description"
-          value={description}
-          hint="Tells the model what the block is for."
-          problem={problemOf('description')}
-          onChange={(event) => kept.set({ description: event.target.value })}
-        />
-        <Field
-          label="Content"
-          as="textarea"
-          rows={4}
-          value={value}
-          problem={problemOf('value')}
-          onChange={(event) => kept.set({ value: event.target.value })}
-        />
-        {!create.field && <Problem>{create.problem}</Problem>}
-        <SubmitRow form={kept} isBusy={create.isBusy}>
-          Create block
-        </SubmitRow>
-      </form>
+      <Form action={create} onSubmit={create.run} submit="Create block" kept={kept}>
+        <Field label="Label" autoFocus required {...text('label')} />
+        <Field label="Description" hint="Tells the model what the block is for." {...text('description')} />
+        <Field label="Content" as="textarea" rows={4} {...text('value')} />
+      </Form>
     </Dialog>
   )
 }

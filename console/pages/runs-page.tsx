@@ -12,10 +12,11 @@ import { Button } from '../parts/button.tsx'
 import { Cost } from '../parts/cost.tsx'
 import { Empty } from '../parts/empty.tsx'
 import { Field } from '../parts/field.tsx'
+import { Loading } from '../parts/loading.tsx'
 import { Page } from '../parts/page.tsx'
-import { Problem } from '../parts/problem.tsx'
-import { Skeleton } from '../parts/skeleton.tsx'
+import { ShowMore } from '../parts/show-more.tsx'
 import { Status } from '../parts/status.tsx'
+import { Table } from '../parts/table.tsx'
 import { Ago } from '../parts/time.tsx'
 
 const statuses: readonly RunStatus[] = ['QUEUED', 'RUNNING', 'AWAITING_APPROVAL', 'COMPLETED', 'FAILED', 'CANCELLED']
@@ -103,81 +104,62 @@ export function RunsPage(): ReactNode {
           </Button>
         )}
       </div>
-      {pages.error && <Problem>{pages.error.message}</Problem>}
-      {!pages.nodes && !pages.error && <Skeleton lines={6} />}
+      <Loading of={pages} data={pages.nodes} lines={6} />
       {pages.nodes && (
-        <div className="data stacked runs" tabIndex={0} role="group" aria-label="List of runs">
-          <table aria-label="Runs">
-            <thead>
-              <tr>
-                <th scope="col">Status</th>
-                <th scope="col">Agent</th>
-                <th scope="col">Message</th>
-                <th scope="col">Started</th>
-                <th scope="col" className="number">
-                  Took
-                </th>
-                <th scope="col" className="number">
-                  Tokens
-                </th>
-                <th scope="col" className="number">
-                  Cost
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {pages.nodes.map((run) => (
-                <tr
-                  key={run.id}
-                  className="link-row"
-                  onClick={(event) => !(event.target as Element).closest('a') && navigate(`/runs/${run.id}`)}
-                >
-                  <td>
-                    <Status value={run.status} />
-                  </td>
-                  <td className="name" title={run.agent.name}>
-                    <Link href={`/agents/${run.agent.id}`}>{run.agent.name}</Link>
-                  </td>
-                  <td className="cut">
-                    <Link href={`/runs/${run.id}`}>
-                      {run.error?.message ?? (run.input.map(({ text }) => text).join(' ') || 'Background run')}
+        <Table
+          label="Runs"
+          className="stacked runs"
+          rows={pages.nodes}
+          onOpen={({ id }) => navigate(`/runs/${id}`)}
+          columns={[
+            { head: 'Status', cell: (run) => <Status value={run.status} /> },
+            {
+              head: 'Agent',
+              className: 'name',
+              cell: ({ agent }) => (
+                <Link href={`/agents/${agent.id}`} title={agent.name}>
+                  {agent.name}
+                </Link>
+              ),
+            },
+            {
+              head: 'Message',
+              className: 'cut',
+              cell: (run) => (
+                <Link href={`/runs/${run.id}`}>
+                  {run.error?.message ?? (run.input.map(({ text }) => text).join(' ') || 'Background run')}
+                </Link>
+              ),
+            },
+            { head: 'Started', cell: (run) => <Ago at={run.createdAt} /> },
+            {
+              head: 'Took',
+              className: 'number',
+              cell: ({ startedAt, finishedAt }) =>
+                startedAt && finishedAt ? duration(Date.parse(finishedAt) - Date.parse(startedAt)) : '–',
+            },
+            { head: 'Tokens', className: 'number', cell: ({ usage }) => count(usage.totalTokens) },
+            { head: 'Cost', className: 'number', cell: ({ usage }) => <Cost usd={usage.costUsd} /> },
+          ]}
+          empty={
+            pages.isCurrent && (
+              <Empty icon="runs" title={key === '{}' ? 'There are no runs yet' : 'No run fits these filters'}>
+                {key === '{}' ? (
+                  <>
+                    <p>A run appears here as soon as someone sends a message to an agent.</p>
+                    <Link href="/agents" className="button primary">
+                      Choose an agent to talk to
                     </Link>
-                  </td>
-                  <td>
-                    <Ago at={run.createdAt} />
-                  </td>
-                  <td className="number">
-                    {run.finishedAt && run.startedAt
-                      ? duration(Date.parse(run.finishedAt) - Date.parse(run.startedAt))
-                      : '–'}
-                  </td>
-                  <td className="number">{count(run.usage.totalTokens)}</td>
-                  <td className="number">
-                    <Cost usd={run.usage.costUsd} />
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-          {pages.isCurrent && pages.nodes.length === 0 && (
-            <Empty icon="runs" title={key === '{}' ? 'There are no runs yet' : 'No run fits these filters'}>
-              {key === '{}' ? (
-                <>
-                  <p>A run appears here as soon as someone sends a message to an agent.</p>
-                  <Link href="/agents">Choose an agent to talk to</Link>
-                </>
-              ) : (
-                <Button onClick={() => setSearch({}, { replace: true })}>Show all runs</Button>
-              )}
-            </Empty>
-          )}
-        </div>
+                  </>
+                ) : (
+                  <Button onClick={() => setSearch({}, { replace: true })}>Show all runs</Button>
+                )}
+              </Empty>
+            )
+          }
+        />
       )}
-      {pages.hasMore && (
-        <div className="row center">
-          <Button onClick={pages.more}>Show more</Button>
-        </div>
-      )}
+      <ShowMore of={pages} />
     </Page>
   )
 }

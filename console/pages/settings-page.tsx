@@ -1,6 +1,5 @@
 import { useState, type ReactNode } from 'react'
 
-import type { ApiScope } from '../../client/schema-types.ts'
 import { useClient } from '../../react/client-context.ts'
 import { ApiKeys, RevokeApiKey, Settings, Workers } from '../data/documents.ts'
 import { useSession } from '../data/session.ts'
@@ -8,11 +7,11 @@ import { useQuery } from '../data/use-query.ts'
 import { AuditLog } from '../parts/audit-log.tsx'
 import { Button } from '../parts/button.tsx'
 import { Confirm } from '../parts/confirm.tsx'
+import { Loading } from '../parts/loading.tsx'
 import { ModelTable } from '../parts/model-table.tsx'
 import { NewKey } from '../parts/new-key.tsx'
 import { Page } from '../parts/page.tsx'
-import { Problem } from '../parts/problem.tsx'
-import { Skeleton } from '../parts/skeleton.tsx'
+import { Table } from '../parts/table.tsx'
 import { Ago } from '../parts/time.tsx'
 import { WorkerTable } from '../parts/worker-table.tsx'
 
@@ -49,58 +48,38 @@ export function SettingsPage(): ReactNode {
             New key
           </Button>
         </header>
-        {keys.error && <Problem>{keys.error.message}</Problem>}
-        {!keys.data && !keys.error && <Skeleton />}
+        <Loading of={keys} data={keys.data} />
         {keys.data && (
-          <div className="data" tabIndex={0} role="group" aria-label="List of keys">
-            <table aria-label="API keys">
-              <thead>
-                <tr>
-                  <th scope="col">Name</th>
-                  <th scope="col">Scopes</th>
-                  <th scope="col">Created</th>
-                  <th scope="col">Last used</th>
-                  <th scope="col">
-                    <span className="unseen">Actions</span>
-                  </th>
-                </tr>
-              </thead>
-              <tbody>
-                {keys.data.apiKeys.map((key) => (
-                  <tr key={key.id}>
-                    <td className="name" title={key.name}>
-                      {key.name}
-                    </td>
-                    <td>{key.scopes.map((scope: ApiScope) => scope.toLowerCase()).join(', ')}</td>
-                    <td>
-                      <Ago at={key.createdAt} />
-                    </td>
-                    <td>{key.lastUsedAt ? <Ago at={key.lastUsedAt} /> : 'never'}</td>
-                    <td>
-                      {key.revokedAt ? (
-                        <span className="status quiet">
-                          Revoked <Ago at={key.revokedAt} />
-                        </span>
-                      ) : (
-                        <Button look="danger" onClick={() => setGoing(key)}>
-                          Revoke
-                        </Button>
-                      )}
-                    </td>
-                  </tr>
-                ))}
-                {keys.data.apiKeys.length === 0 && (
-                  <tr>
-                    <td colSpan={5} className="quiet">
-                      {isOpen
-                        ? 'There are no keys, and none is needed on this machine.'
-                        : 'There are no keys here. HOLDPOINT_API_KEY, if it is set, is not listed.'}
-                    </td>
-                  </tr>
-                )}
-              </tbody>
-            </table>
-          </div>
+          <Table
+            label="API keys"
+            rows={keys.data.apiKeys}
+            columns={[
+              { head: 'Name', className: 'name', cell: ({ name }) => <span title={name}>{name}</span> },
+              { head: 'Scopes', cell: ({ scopes }) => scopes.join(', ').toLowerCase() },
+              { head: 'Created', cell: ({ createdAt }) => <Ago at={createdAt} /> },
+              { head: 'Last used', cell: ({ lastUsedAt }) => (lastUsedAt ? <Ago at={lastUsedAt} /> : 'never') },
+              {
+                head: '',
+                cell: (key) =>
+                  key.revokedAt ? (
+                    <span className="status quiet">
+                      Revoked <Ago at={key.revokedAt} />
+                    </span>
+                  ) : (
+                    <Button look="danger" onClick={() => setGoing(key)}>
+                      Revoke
+                    </Button>
+                  ),
+              },
+            ]}
+            empty={
+              <p className="quiet empty-row">
+                {isOpen
+                  ? 'There are no keys, and none is needed on this machine.'
+                  : 'There are no keys here. HOLDPOINT_API_KEY, if it is set, is not listed.'}
+              </p>
+            }
+          />
         )}
       </section>
       {workers.data?.workers != null && <WorkerTable workers={workers.data.workers} />}
@@ -110,7 +89,7 @@ export function SettingsPage(): ReactNode {
           Everything here is done through the public GraphQL API. <a href="/graphql">Open GraphiQL</a> to try queries.
         </p>
       </section>
-      {settings.error && <Problem>{settings.error.message}</Problem>}
+      <Loading of={settings} data={settings.data} />
       {settings.data && <ModelTable models={settings.data.models} />}
       {viewer?.scopes.includes('MANAGE') && <AuditLog />}
       {isNew && (

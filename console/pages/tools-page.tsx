@@ -1,18 +1,19 @@
-import { useState, type ReactNode } from 'react'
+import { useDeferredValue, useState, type ReactNode } from 'react'
 
 import type { ToolKind } from '../../client/schema-types.ts'
 import { useClient } from '../../react/client-context.ts'
 import { DeleteTool, Tools, type ToolRow } from '../data/documents.ts'
 import { words } from '../data/format.ts'
-import { useQuery } from '../data/use-query.ts'
+import { usePages } from '../data/use-pages.ts'
 import { Button } from '../parts/button.tsx'
 import { Confirm } from '../parts/confirm.tsx'
 import { Empty } from '../parts/empty.tsx'
 import { Field } from '../parts/field.tsx'
+import { Loading } from '../parts/loading.tsx'
 import { McpServerList } from '../parts/mcp-server-list.tsx'
 import { Page } from '../parts/page.tsx'
-import { Problem } from '../parts/problem.tsx'
-import { Skeleton } from '../parts/skeleton.tsx'
+import { ShowMore } from '../parts/show-more.tsx'
+import { Table } from '../parts/table.tsx'
 import { ToolForm } from '../parts/tool-form.tsx'
 import { TryTool } from '../parts/try-tool.tsx'
 
@@ -21,15 +22,19 @@ const kinds: readonly ToolKind[] = ['BUILTIN', 'JAVASCRIPT', 'HTTP', 'CLIENT', '
 export function ToolsPage(): ReactNode {
   const client = useClient()
   const [kind, setKind] = useState<ToolKind | ''>('')
-  const { data, error, refetch } = useQuery(Tools, { first: 200, filter: kind ? { kinds: [kind] } : null })
+  const [search, setSearch] = useState('')
+  const nameContains = useDeferredValue(search.trim())
+  const isFiltered = kind !== '' || nameContains !== ''
+  const filter = { ...(kind && { kinds: [kind] }), ...(nameContains && { nameContains }) }
+  const pages = usePages(Tools, { first: 100, filter }, ({ tools }) => tools)
   const [edited, setEdited] = useState<ToolRow | 'NEW'>()
   const [tried, setTried] = useState<ToolRow>()
   const [going, setGoing] = useState<ToolRow>()
   const remove = async ({ id }: ToolRow): Promise<void> => {
     await client.request(DeleteTool, { input: { id } })
-    await refetch()
+    await pages.reload()
   }
-  const tools = data?.tools.nodes
+  const tools = pages.nodes
   return (
     <Page
       title="Tools"
@@ -41,6 +46,13 @@ export function ToolsPage(): ReactNode {
       }
     >
       <div className="filters">
+        <Field
+          label="Name"
+          type="search"
+          aria-label="Search tools"
+          value={search}
+          onChange={(event) => setSearch(event.target.value)}
+        />
         <Field label="Kind" as="select" value={kind} onChange={(event) => setKind(event.target.value as ToolKind | '')}>
           <option value="">Any</option>
           {kinds.map((one) => (
@@ -50,70 +62,62 @@ export function ToolsPage(): ReactNode {
           ))}
         </Field>
       </div>
-      {error && <Problem>{error.message}</Problem>}
-      {!tools && !error && <Skeleton lines={6} />}
+      <Loading of={pages} data={tools} lines={6} />
       {tools && (
-        <div className="data stacked tools" tabIndex={0} role="group" aria-label="List of tools">
-          <table aria-label="Tools">
-            <thead>
-              <tr>
-                <th scope="col">Name</th>
-                <th scope="col">Kind</th>
-                <th scope="col">Description</th>
-                <th scope="col">Approval</th>
-                <th scope="col">
-                  <span className="unseen">Actions</span>
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {tools.map((tool) => (
-                <tr key={tool.id}>
-                  <td className="mono name" title={tool.name}>
-                    {tool.name}
-                  </td>
-                  <td>
-                    {kindName(tool.kind)}
-                    {tool.mcpServer && <span className="quiet"> {tool.mcpServer.name}</span>}
-                  </td>
-                  <td className="cut" title={tool.description}>
-                    {tool.description}
-                  </td>
-                  <td className="short">{approvalOf(tool)}</td>
-                  <td>
-                    <div className="row end nowrap">
-                      {tool.kind === 'JAVASCRIPT' && (
-                        <Button look="quiet" aria-label={`Try ${tool.name}`} onClick={() => setTried(tool)}>
-                          Try
-                        </Button>
-                      )}
-                      <Button look="quiet" aria-label={`Edit ${tool.name}`} onClick={() => setEdited(tool)}>
-                        Edit
-                      </Button>
-                      {tool.kind !== 'BUILTIN' && (
-                        <Button look="quiet" aria-label={`Delete ${tool.name}`} onClick={() => setGoing(tool)}>
-                          Delete
-                        </Button>
-                      )}
-                    </div>
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-          {tools.length === 0 && (
-            <Empty icon="tools" title={kind ? `No ${kindName(kind)} tools` : 'There are no tools'} />
-          )}
-        </div>
+        <Table
+          label="Tools"
+          className="stacked tools"
+          rows={tools}
+          onOpen={setEdited}
+          columns={[
+            { head: 'Name', className: 'mono name', cell: ({ name }) => <span title={name}>{name}</span> },
+            {
+              head: 'Kind',
+              cell: ({ kind, mcpServer }) => (
+                <>
+                  {kindName(kind)} {mcpServer && <span className="quiet">{mcpServer.name}</span>}
+                </>
+              ),
+            },
+            {
+              head: 'Description',
+              className: 'cut',
+              cell: (tool) => <span title={tool.description}>{tool.description}</span>,
+            },
+            { head: 'Approval', className: 'short', cell: approvalOf },
+            {
+              head: '',
+              cell: (tool) => (
+                <div className="row end nowrap">
+                  {tool.kind === 'JAVASCRIPT' && (
+                    <Button look="quiet" aria-label={`Try ${tool.name}`} onClick={() => setTried(tool)}>
+                      Try
+                    </Button>
+                  )}
+                  <Button look="quiet" aria-label={`Edit ${tool.name}`} onClick={() => setEdited(tool)}>
+                    Edit
+                  </Button>
+                  {tool.kind !== 'BUILTIN' && (
+                    <Button look="quiet" aria-label={`Delete ${tool.name}`} onClick={() => setGoing(tool)}>
+                      Delete
+                    </Button>
+                  )}
+                </div>
+              ),
+            },
+          ]}
+          empty={<Empty icon="tools" title={isFiltered ? 'No tool fits this search' : 'There are no tools'} />}
+        />
       )}
-      <McpServerList onChanged={() => void refetch()} />
+      <ShowMore of={pages} />
+      <McpServerList onChanged={() => void pages.reload()} />
       {edited && (
         <ToolForm
           tool={edited === 'NEW' ? undefined : edited}
           onClose={() => setEdited(undefined)}
           onSaved={async () => {
             // First the list: whoever edits the tool again at once begins with what was saved.
-            await refetch()
+            await pages.reload()
             setEdited((now) => (now === edited ? undefined : now))
           }}
         />

@@ -3,11 +3,11 @@ import { Link } from 'wouter'
 
 import { AuditLog as AuditLogQuery, type AuditLogData } from '../data/documents.ts'
 import { usePages } from '../data/use-pages.ts'
-import { Button } from './button.tsx'
 import { Folded } from './folded.tsx'
 import { JsonView } from './json-view.tsx'
-import { Problem } from './problem.tsx'
-import { Skeleton } from './skeleton.tsx'
+import { Loading } from './loading.tsx'
+import { ShowMore } from './show-more.tsx'
+import { Table } from './table.tsx'
 import { Ago } from './time.tsx'
 
 type Entry = AuditLogData['auditLog']['nodes'][number]
@@ -21,46 +21,22 @@ export function AuditLog(): ReactNode {
   return (
     <section aria-labelledby="audit">
       <h2 id="audit">Audit log</h2>
-      {log.error && <Problem>{log.error.message}</Problem>}
-      {!log.nodes && !log.error && <Skeleton />}
+      <Loading of={log} data={log.nodes} />
       {log.nodes?.length === 0 && <p className="quiet">Nothing was changed yet.</p>}
       {log.nodes && log.nodes.length > 0 && (
-        <div className="data" tabIndex={0} role="group" aria-label="List of changes">
-          <table aria-label="Audit log">
-            <thead>
-              <tr>
-                <th scope="col">When</th>
-                <th scope="col">Who</th>
-                <th scope="col">What</th>
-                <th scope="col">Object</th>
-                <th scope="col">Settings</th>
-              </tr>
-            </thead>
-            <tbody>
-              {log.nodes.map((entry) => (
-                <tr key={entry.id}>
-                  <td className="nowrap">
-                    <Ago at={entry.at} />
-                  </td>
-                  <td>{entry.actor?.name ?? 'the server'}</td>
-                  <td className="mono">{entry.action}</td>
-                  <td className="mono cut">
-                    <Subject id={entry.subjectId} />
-                  </td>
-                  <td>
-                    <Change entry={entry} />
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <Table
+          label="Audit log"
+          rows={log.nodes}
+          columns={[
+            { head: 'When', className: 'nowrap', cell: ({ at }) => <Ago at={at} /> },
+            { head: 'Who', cell: ({ actor }) => actor?.name ?? 'the server' },
+            { head: 'What', className: 'mono', cell: ({ action }) => action },
+            { head: 'Object', className: 'mono cut', cell: ({ subjectId }) => <Subject id={subjectId} /> },
+            { head: 'Settings', cell: (entry) => <Change entry={entry} /> },
+          ]}
+        />
       )}
-      {log.hasMore && (
-        <div className="row center">
-          <Button onClick={log.more}>Show more changes</Button>
-        </div>
-      )}
+      <ShowMore of={log} label="Show more changes" />
     </section>
   )
 }

@@ -51,6 +51,9 @@ export function ConversationMenu({ id, agentId, isMain, isArchived, onChanged }:
         <Button look="quiet" onClick={() => go(`/agents/${agentId}/edit`)}>
           Edit the agent
         </Button>
+        <Button look="quiet" onClick={() => go(`/agents/${agentId}/archive`)}>
+          Show the agent's archive
+        </Button>
         <Button look="quiet" onClick={() => go(`/runs?conversation=${id}`)}>
           Show its runs
         </Button>

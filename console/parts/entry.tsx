@@ -19,7 +19,7 @@ export const Entry = memo(function Entry({
   readonly isUnderWay: boolean
   readonly isReplay?: boolean
 }): ReactNode {
-  if (entry.kind === 'call') return <ToolCall call={entry.call} isReplay={isReplay} />
+  if (entry.kind === 'call') return <ToolCall call={entry.call} progress={entry.progress} isReplay={isReplay} />
   // A text that was written and is now stored stays the same element, so that what the reader opened stays open.
   if (entry.kind === 'live') {
     if (entry.role === 'REASONING') return <Reasoning text={entry.text} isLive />

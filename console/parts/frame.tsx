@@ -14,8 +14,12 @@ const places: readonly (readonly [path: string, label: string, icon: IconName, a
   ['/agents', 'Agents', 'agents', '/conversations'],
   ['/inbox', 'Inbox', 'inbox'],
   ['/runs', 'Runs', 'runs'],
+  ['/schedules', 'Schedules', 'clock'],
   ['/tools', 'Tools', 'tools'],
   ['/memory', 'Memory', 'memory'],
+  ['/usage', 'Usage', 'usage'],
+  ['/budgets', 'Budgets', 'budget'],
+  ['/webhooks', 'Webhooks', 'webhooks'],
   ['/settings', 'Settings', 'settings'],
 ]
 

@@ -1,7 +1,8 @@
 import { useState, type ReactNode } from 'react'
 
 import { useClient } from '../../react/client-context.ts'
-import { AddMcpServer, McpServers, RefreshMcpServer, RemoveMcpServer } from '../data/documents.ts'
+import { bind } from '../data/bind.ts'
+import { AddMcpServer, McpServers, RefreshMcpServer, RemoveMcpServer, type McpServersData } from '../data/documents.ts'
 import { jsonOf } from '../data/parse.ts'
 import { useAction } from '../data/use-action.ts'
 import { useKeptForm } from '../data/use-kept.ts'
@@ -10,16 +11,12 @@ import { Button } from './button.tsx'
 import { Confirm } from './confirm.tsx'
 import { Dialog } from './dialog.tsx'
 import { Field } from './field.tsx'
+import { Form } from './form.tsx'
+import { Loading } from './loading.tsx'
 import { Problem } from './problem.tsx'
-import { SubmitRow } from './submit-row.tsx'
+import { Table } from './table.tsx'
 
-interface Server {
-  readonly id: string
-  readonly name: string
-  readonly url: string
-  readonly lastError: string | null
-  readonly tools: readonly unknown[]
-}
+type Server = McpServersData['mcpServers']['nodes'][number]
 
 /** The MCP servers, whether they could be reached, and how many tools they offer. */
 export function McpServerList({ onChanged }: { readonly onChanged: () => void }): ReactNode {
@@ -39,8 +36,7 @@ export function McpServerList({ onChanged }: { readonly onChanged: () => void })
     await client.request(RefreshMcpServer, { input: { id } })
     await changed()
   })
-  const listed = (data?.mcpServers ?? []) as readonly Server[] | { readonly nodes: readonly Server[] }
-  const servers = 'nodes' in listed ? listed.nodes : listed
+  const servers = data?.mcpServers.nodes
   return (
     <section aria-labelledby="mcp">
       <header className="page-head">
@@ -49,55 +45,43 @@ export function McpServerList({ onChanged }: { readonly onChanged: () => void })
           Add MCP server
         </Button>
       </header>
-      {error && <Problem>{error.message}</Problem>}
+      <Loading of={{ error }} data={data} />
       <Problem>{again.problem}</Problem>
-      {data && servers.length === 0 && (
+      {servers?.length === 0 && (
         <p className="quiet">None. A Model Context Protocol server brings its tools with it.</p>
       )}
-      {servers.length > 0 && (
-        <div className="data" tabIndex={0} role="group" aria-label="List of MCP servers">
-          <table aria-label="MCP servers">
-            <thead>
-              <tr>
-                <th scope="col">Name</th>
-                <th scope="col">Address</th>
-                <th scope="col" className="number">
-                  Tools
-                </th>
-                <th scope="col">State</th>
-                <th scope="col">
-                  <span className="unseen">Actions</span>
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {servers.map((server) => (
-                <tr key={server.id}>
-                  <td>{server.name}</td>
-                  <td className="cut mono">{server.url}</td>
-                  <td className="number">{server.tools.length}</td>
-                  <td>
-                    {server.lastError ? (
-                      <span className="field-problem">{server.lastError}</span>
-                    ) : (
-                      <span className="status good">Reached</span>
-                    )}
-                  </td>
-                  <td>
-                    <div className="row end nowrap">
-                      <Button look="quiet" isBusy={again.isBusy} onClick={() => again.run(server.id)}>
-                        Refresh
-                      </Button>
-                      <Button look="quiet" onClick={() => setGoing(server)}>
-                        Remove
-                      </Button>
-                    </div>
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+      {servers && servers.length > 0 && (
+        <Table
+          label="MCP servers"
+          rows={servers}
+          columns={[
+            { head: 'Name', cell: ({ name }) => name },
+            { head: 'Address', className: 'cut mono', cell: ({ url }) => url },
+            { head: 'Tools', className: 'number', cell: ({ tools }) => tools.length },
+            {
+              head: 'State',
+              cell: ({ lastError }) =>
+                lastError ? (
+                  <span className="field-problem">{lastError}</span>
+                ) : (
+                  <span className="status good">Reached</span>
+                ),
+            },
+            {
+              head: '',
+              cell: (server) => (
+                <div className="row end nowrap">
+                  <Button look="quiet" isBusy={again.isBusy} onClick={() => again.run(server.id)}>
+                    Refresh
+                  </Button>
+                  <Button look="quiet" onClick={() => setGoing(server)}>
+                    Remove
+                  </Button>
+                </div>
+              ),
+            },
+          ]}
+        />
       )}
       {isNew && (
         <NewServer
@@ -132,52 +116,27 @@ function NewServer({
 }): ReactNode {
   const client = useClient()
   const kept = useKeptForm('mcp.new', { name: '', url: '', headers: '' })
-  const { name, url, headers } = kept.form
   const add = useAction(async () => {
+    const { name, url, headers } = kept.form
     await client.request(AddMcpServer, { input: { name, url, headers: jsonOf(headers, 'headers') } })
     await onAdded()
     kept.forget()
   })
-  const problemOf = (field: string): string | undefined => (add.field?.endsWith(field) ? add.problem : undefined)
+  const { text } = bind({ ...kept, problemOf: add.problemOf })
   return (
     <Dialog title="Add an MCP server" onClose={onClose}>
-      <form
-        className="stack"
-        onSubmit={(event) => {
-          event.preventDefault()
-          add.run()
-        }}
-      >
-        <Field
-          label="Name"
-          value={name}
-          autoFocus
-          problem={problemOf('name')}
-          onChange={(event) => kept.set({ name: event.target.value })}
-        />
-        <Field
-          label="Address"
-          type="url"
-          placeholder="https://…"
-          value={url}
-          problem={problemOf('url')}
-          onChange={(event) => kept.set({ url: event.target.value })}
-        />
+      <Form action={add} onSubmit={add.run} submit="Add server" kept={kept}>
+        <Field label="Name" autoFocus {...text('name')} />
+        <Field label="Address" type="url" placeholder="https://…" {...text('url')} />
         <Field
           label="Headers"
           as="textarea"
           className="mono"
           rows={3}
-          value={headers}
-          problem={problemOf('headers')}
           hint="A JSON object of strings, such as an Authorization header. They cannot be read again."
-          onChange={(event) => kept.set({ headers: event.target.value })}
+          {...text('headers')}
         />
-        {!add.field && <Problem>{add.problem}</Problem>}
-        <SubmitRow form={kept} isBusy={add.isBusy}>
-          Add server
-        </SubmitRow>
-      </form>
+      </Form>
     </Dialog>
   )
 }

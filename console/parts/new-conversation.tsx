@@ -1,7 +1,8 @@
 import type { ReactNode } from 'react'
 
+import { CreateConversation } from '../../client/documents.ts'
 import { useClient } from '../../react/client-context.ts'
-import { ConversationList, CreateConversation } from '../data/documents.ts'
+import { ConversationList } from '../data/documents.ts'
 import { useAction } from '../data/use-action.ts'
 import { useGo } from '../data/use-here.ts'
 import { refresh } from '../data/use-query.ts'

@@ -2,15 +2,16 @@ import { useState, type ReactNode } from 'react'
 
 import type { ApiScope } from '../../client/schema-types.ts'
 import { useClient } from '../../react/client-context.ts'
+import { bind } from '../data/bind.ts'
 import { CreateApiKey } from '../data/documents.ts'
 import { useAction } from '../data/use-action.ts'
 import { useKeptForm } from '../data/use-kept.ts'
 import { Button } from './button.tsx'
+import { Check } from './check.tsx'
 import { CopyButton } from './copy-button.tsx'
 import { Dialog } from './dialog.tsx'
 import { Field } from './field.tsx'
-import { Problem } from './problem.tsx'
-import { SubmitRow } from './submit-row.tsx'
+import { Form } from './form.tsx'
 
 const scopes: readonly (readonly [ApiScope, string])[] = [
   ['READ', 'Read and watch'],
@@ -44,6 +45,7 @@ export function NewKey({ closesServer, onClose }: NewKeyProps): ReactNode {
     kept.forget()
     setSecret(createApiKey!.secret)
   })
+  const { text } = bind({ ...kept, problemOf: create.problemOf })
   if (secret !== undefined) {
     return (
       <Dialog title="The new key" isHeld onClose={onClose}>
@@ -62,51 +64,29 @@ export function NewKey({ closesServer, onClose }: NewKeyProps): ReactNode {
   }
   return (
     <Dialog title="New key" isHeld={create.isBusy} onClose={onClose}>
-      <form
-        className="stack"
-        onSubmit={(event) => {
-          event.preventDefault()
-          create.run()
-        }}
-      >
+      <Form action={create} onSubmit={create.run} submit="Create key" kept={kept}>
         {closesServer && (
           <p className="notice">
             Creating a key closes this server: from its next start on, it accepts only requests with a key, even after
             this one is revoked.
           </p>
         )}
-        <Field
-          label="Name"
-          value={name}
-          autoFocus
-          required
-          problem={create.field?.endsWith('name') ? create.problem : undefined}
-          hint="Decisions carry this name."
-          onChange={(event) => kept.set({ name: event.target.value })}
-        />
+        <Field label="Name" autoFocus required hint="Decisions carry this name." {...text('name')} />
         <fieldset className="stack">
           <legend className="label">Scopes</legend>
           {scopes.map(([scope, label]) => (
-            <label key={scope} className="check">
-              <input
-                type="checkbox"
-                checked={chosen.includes(scope)}
-                onChange={(event) => {
-                  const others = chosen.filter((one) => one !== scope)
-                  kept.set({ scopes: event.target.checked ? [...others, scope] : others })
-                }}
-              />
-              <span>
-                {scope}: {label}
-              </span>
-            </label>
+            <Check
+              key={scope}
+              label={`${scope}: ${label}`}
+              checked={chosen.includes(scope)}
+              onChange={(event) => {
+                const others = chosen.filter((one) => one !== scope)
+                kept.set({ scopes: event.target.checked ? [...others, scope] : others })
+              }}
+            />
           ))}
         </fieldset>
-        {!create.field?.endsWith('name') && <Problem>{create.problem}</Problem>}
-        <SubmitRow form={kept} isBusy={create.isBusy}>
-          Create key
-        </SubmitRow>
-      </form>
+      </Form>
     </Dialog>
   )
 }

@@ -113,6 +113,8 @@ export function describe(event: RunEventFields): string {
     case 'TextDelta':
     case 'ToolCallDelta':
       return 'text'
+    case 'ToolCallProgressed':
+      return 'progress'
     default:
       return event satisfies never
   }

@@ -1,15 +1,10 @@
 import type { ReactNode } from 'react'
 
 import type { ToolRuleKind } from '../../client/schema-types.ts'
-import {
-  emptyRule,
-  ruleFieldsOf,
-  type AgentForm,
-  type ProblemOf,
-  type RuleDraft,
-  type SetForm,
-} from '../data/agent-form.ts'
+import { emptyRule, ruleFieldsOf, type AgentFields, type RuleDraft } from '../data/agent-form.ts'
+import { bind, type Fields, type ProblemOf } from '../data/bind.ts'
 import { Button } from './button.tsx'
+import { Check } from './check.tsx'
 import { Field } from './field.tsx'
 import { Problem } from './problem.tsx'
 
@@ -26,14 +21,12 @@ const kinds: readonly (readonly [ToolRuleKind, string])[] = [
 ]
 
 interface RuleEditorProps {
-  readonly form: AgentForm
-  readonly set: SetForm
+  readonly fields: AgentFields
   readonly toolNames: readonly string[]
-  readonly problemOf: ProblemOf
 }
 
 /** The rules on tool calls. Each shows only the fields that its kind has. */
-export function RuleEditor({ form, set, toolNames, problemOf }: RuleEditorProps): ReactNode {
+export function RuleEditor({ fields: { form, set, problemOf }, toolNames }: RuleEditorProps): ReactNode {
   const { rules } = form
   const change = (at: number, part: Partial<RuleDraft>): void =>
     set({ rules: rules.map((rule, index) => (index === at ? { ...rule, ...part } : rule)) })
@@ -46,102 +39,18 @@ export function RuleEditor({ form, set, toolNames, problemOf }: RuleEditorProps)
         ))}
       </datalist>
       {rules.length === 0 && <p className="quiet">None: the model may call any of its tools at any time.</p>}
-      {rules.map((rule, index) => {
-        const fields = ruleFieldsOf(rule.kind)
-        const problemAt = (field: keyof RuleDraft): string | undefined => problemOf(`toolRules.${index}.${field}`)
-        // A checkbox shows no problem of its own.
-        const isAtField = (['tool', 'kind', ...fields] as const).some(
-          (field) => field !== 'requireMapping' && problemAt(field),
-        )
-        return (
-          <div key={index} className="rule-row" role="group" aria-label={`Rule ${index + 1}`}>
-            <div className="two">
-              <Field
-                label="Tool"
-                list="rule-tools"
-                value={rule.tool}
-                problem={problemAt('tool')}
-                onChange={(event) => change(index, { tool: event.target.value })}
-              />
-              <Field
-                label="Rule"
-                as="select"
-                value={rule.kind}
-                problem={problemAt('kind')}
-                onChange={(event) => change(index, { kind: event.target.value as ToolRuleKind })}
-              >
-                {kinds.map(([kind, label]) => (
-                  <option key={kind} value={kind}>
-                    {label}
-                  </option>
-                ))}
-              </Field>
-            </div>
-            {fields.includes('children') && (
-              <Field
-                label="Tools that may follow"
-                value={rule.children}
-                problem={problemAt('children')}
-                hint="Separated by commas."
-                onChange={(event) => change(index, { children: event.target.value })}
-              />
-            )}
-            {fields.includes('maxCalls') && (
-              <Field
-                label="Calls in one run"
-                inputMode="numeric"
-                value={rule.maxCalls}
-                problem={problemAt('maxCalls')}
-                onChange={(event) => change(index, { maxCalls: event.target.value })}
-              />
-            )}
-            {fields.includes('outputMapping') && (
-              <>
-                <Field
-                  label="Next tool by result"
-                  as="textarea"
-                  className="mono"
-                  rows={3}
-                  value={rule.outputMapping}
-                  problem={problemAt('outputMapping')}
-                  hint='JSON, such as {"yes": "send", "no": "ask"}.'
-                  onChange={(event) => change(index, { outputMapping: event.target.value })}
-                />
-                <Field
-                  label="Next tool otherwise"
-                  value={rule.defaultChild}
-                  problem={problemAt('defaultChild')}
-                  onChange={(event) => change(index, { defaultChild: event.target.value })}
-                />
-                <label className="check">
-                  <input
-                    type="checkbox"
-                    checked={rule.requireMapping}
-                    onChange={(event) => change(index, { requireMapping: event.target.checked })}
-                  />
-                  <span>No tool may follow a result that is not listed</span>
-                </label>
-              </>
-            )}
-            {fields.includes('prefilledArguments') && (
-              <Field
-                label="Fixed arguments"
-                as="textarea"
-                className="mono"
-                rows={2}
-                value={rule.prefilledArguments}
-                problem={problemAt('prefilledArguments')}
-                hint="JSON. They replace those of the model."
-                onChange={(event) => change(index, { prefilledArguments: event.target.value })}
-              />
-            )}
-            {!isAtField && <Problem>{problemOf(`toolRules.${index}`)}</Problem>}
-            <Button look="quiet" onClick={() => set({ rules: rules.filter((_, at) => at !== index) })}>
-              Remove rule {index + 1}
-            </Button>
-          </div>
-        )
-      })}
+      {rules.map((rule, index) => (
+        <Rule
+          key={index}
+          number={index + 1}
+          fields={{
+            form: rule,
+            set: (part) => change(index, part),
+            problemOf: (path) => problemOf(path ? `toolRules.${index}.${path}` : `toolRules.${index}`),
+          }}
+          onRemove={() => set({ rules: rules.filter((_, at) => at !== index) })}
+        />
+      ))}
       {!rules.some((_, index) => problemOf(`toolRules.${index}`)) && <Problem>{problemOf('toolRules')}</Problem>}
       <div className="row">
         <Button icon="plus" onClick={() => set({ rules: [...rules, emptyRule] })}>
@@ -149,5 +58,64 @@ export function RuleEditor({ form, set, toolNames, problemOf }: RuleEditorProps)
         </Button>
       </div>
     </fieldset>
+  )
+}
+
+interface RuleProps {
+  readonly number: number
+  /** The problem at the empty path is that of the whole rule. */
+  readonly fields: Fields<RuleDraft> & { readonly problemOf: ProblemOf }
+  readonly onRemove: () => void
+}
+
+function Rule({ number, fields, onRemove }: RuleProps): ReactNode {
+  const { text, check } = bind(fields)
+  const names = ruleFieldsOf(fields.form.kind)
+  // A checkbox shows no problem of its own.
+  const shown = (['tool', 'kind', ...names] as const).filter((name) => name !== 'requireMapping')
+  const has = (name: (typeof names)[number]): boolean => names.includes(name)
+  return (
+    <div className="rule-row" role="group" aria-label={`Rule ${number}`}>
+      <div className="two">
+        <Field label="Tool" list="rule-tools" {...text('tool')} />
+        <Field label="Rule" as="select" {...text('kind')}>
+          {kinds.map(([kind, label]) => (
+            <option key={kind} value={kind}>
+              {label}
+            </option>
+          ))}
+        </Field>
+      </div>
+      {has('children') && <Field label="Tools that may follow" hint="Separated by commas." {...text('children')} />}
+      {has('maxCalls') && <Field label="Calls in one run" inputMode="numeric" {...text('maxCalls')} />}
+      {has('outputMapping') && (
+        <>
+          <Field
+            label="Next tool by result"
+            as="textarea"
+            className="mono"
+            rows={3}
+            hint='JSON, such as {"yes": "send", "no": "ask"}.'
+            {...text('outputMapping')}
+          />
+          <Field label="Next tool otherwise" {...text('defaultChild')} />
+          <Check label="No tool may follow a result that is not listed" {...check('requireMapping')} />
+        </>
+      )}
+      {has('prefilledArguments') && (
+        <Field
+          label="Fixed arguments"
+          as="textarea"
+          className="mono"
+          rows={2}
+          hint="JSON. They replace those of the model."
+          {...text('prefilledArguments')}
+        />
+      )}
+      {!shown.some(fields.problemOf) && <Problem>{fields.problemOf('')}</Problem>}
+      <Button look="quiet" onClick={onRemove}>
+        Remove rule {number}
+      </Button>
+    </div>
   )
 }

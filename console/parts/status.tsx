@@ -12,6 +12,8 @@ const tones: Readonly<Record<string, string>> = {
   CANCELLING: 'quiet',
   COMPLETED: 'good',
   SUCCEEDED: 'good',
+  DELIVERED: 'good',
+  DEAD: 'bad',
   FAILED: 'bad',
   DENIED: 'bad',
   CANCELLED: 'quiet',

@@ -1,6 +1,6 @@
 import { memo, useRef, useState, type ReactNode } from 'react'
 
-import type { ToolCallFields } from '../../client/documents.ts'
+import type { ProgressFields, ToolCallFields } from '../../client/documents.ts'
 import { isCallOver } from '../../client/transcript.ts'
 import { WaitingCall } from '../data/documents.ts'
 import { duration } from '../data/format.ts'
@@ -15,9 +15,11 @@ import { Status } from './status.tsx'
 /** A tool call with its arguments, its approval and its result. */
 export const ToolCall = memo(function ToolCall({
   call,
+  progress,
   isReplay = false,
 }: {
   readonly call: ToolCallFields
+  readonly progress?: ProgressFields | undefined
   readonly isReplay?: boolean
 }): ReactNode {
   const [mode, setMode] = useState<DecisionMode>('CHOOSE')
@@ -39,6 +41,16 @@ export const ToolCall = memo(function ToolCall({
         <Status value={call.status} />
         {result?.durationMs != null && <span className="quiet">{duration(result.durationMs)}</span>}
       </header>
+      {progress && (
+        <p className="quiet">
+          <progress
+            aria-label={`Progress of ${call.name}`}
+            {...(progress.total !== null && { max: progress.total, value: progress.progress })}
+          />{' '}
+          {progress.message ??
+            (progress.total === null ? progress.progress : `${progress.progress} of ${progress.total}`)}
+        </p>
+      )}
       <details open={isOpen} onToggle={(event) => event.currentTarget.open !== isOpen && setOpen(!isOpen)}>
         <summary>{isWaiting ? 'Arguments' : summaryOf(call)}</summary>
         {/* Text that is folded away is not in the document a second time. */}

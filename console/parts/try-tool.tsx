@@ -1,16 +1,17 @@
 import { useState, type ReactNode } from 'react'
 
 import { useClient } from '../../react/client-context.ts'
-import type { ToolCallFields, ToolRow } from '../data/documents.ts'
+import type { ToolCallFields } from '../../client/documents.ts'
+import type { ToolRow } from '../data/documents.ts'
 import { duration, pretty } from '../data/format.ts'
 import { jsonOf } from '../data/parse.ts'
 import { exampleOf } from '../data/example.ts'
 import { tryTool } from '../data/try-tool.ts'
 import { useAction } from '../data/use-action.ts'
 import { useKept } from '../data/use-kept.ts'
-import { Button } from './button.tsx'
 import { Dialog } from './dialog.tsx'
 import { Field } from './field.tsx'
+import { Form } from './form.tsx'
 import { PlainText } from './plain-text.tsx'
 import { Status } from './status.tsx'
 
@@ -25,13 +26,7 @@ export function TryTool({ tool, onClose }: { readonly tool: ToolRow; readonly on
   })
   return (
     <Dialog title={`Try ${tool.name}`} onClose={onClose}>
-      <form
-        className="stack"
-        onSubmit={(event) => {
-          event.preventDefault()
-          run.run()
-        }}
-      >
+      <Form action={run} onSubmit={run.run} submit="Run the tool">
         <Field
           label="Arguments"
           as="textarea"
@@ -42,24 +37,21 @@ export function TryTool({ tool, onClose }: { readonly tool: ToolRow; readonly on
           problem={run.problem}
           onChange={(event) => setText(event.target.value)}
         />
-        <Button look="primary" type="submit" isBusy={run.isBusy}>
-          Run the tool
-        </Button>
-        {call && (
-          <div className="stack wide" role="status">
-            <p>
-              <Status value={call.status} />{' '}
-              {call.result?.durationMs != null && <span className="quiet">{duration(call.result.durationMs)}</span>}
-            </p>
-            {outputsOf(call).map(([label, text]) => (
-              <div key={label} className="wide">
-                <h3 className="label">{label}</h3>
-                <PlainText text={text} label={label} />
-              </div>
-            ))}
-          </div>
-        )}
-      </form>
+      </Form>
+      {call && (
+        <div className="stack wide" role="status">
+          <p>
+            <Status value={call.status} />{' '}
+            {call.result?.durationMs != null && <span className="quiet">{duration(call.result.durationMs)}</span>}
+          </p>
+          {outputsOf(call).map(([label, text]) => (
+            <div key={label} className="wide">
+              <h3 className="label">{label}</h3>
+              <PlainText text={text} label={label} />
+            </div>
+          ))}
+        </div>
+      )}
     </Dialog>
   )
 }

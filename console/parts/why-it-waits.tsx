@@ -1,7 +1,6 @@
 import type { ReactNode } from 'react'
 
-import type { ToolCallFields } from '../../client/documents.ts'
-import type { WaitingFields } from '../data/documents.ts'
+import type { ToolCallFields, WaitingFields } from '../../client/documents.ts'
 import { useSession } from '../data/session.ts'
 import { Ago } from './time.tsx'
 

@@ -1,12 +1,10 @@
 import { timingSafeEqual } from 'node:crypto'
 
-import type { Kysely } from 'kysely'
-
 import { openActor } from '../domain/access/actor.ts'
 import { encodeId } from '../domain/ids.ts'
 import { apiScopes, type Viewer } from '../domain/access/viewer.ts'
-import { useApiKey } from '../store/api-keys.ts'
-import type { Database } from '../store/database/schema.ts'
+import { useApiKey } from '../store/access/api-keys.ts'
+import type { Db } from '../store/database/schema.ts'
 import { hashSecret, secretPrefix } from './api-key-secret.ts'
 import { configuredKeyId } from './configured-key.ts'
 import type { ViewerOfToken } from './viewer-of-token.ts'
@@ -23,7 +21,7 @@ export interface AuthenticateOptions {
 }
 
 /** Finds out who sends a request. A key is looked up each time, so a revoked key ends at once in every process. */
-export function createAuthenticate(db: Kysely<Database>, options: AuthenticateOptions) {
+export function createAuthenticate(db: Db, options: AuthenticateOptions) {
   const { tenantId, apiKey, isOpen, viewerOfToken } = options
   const open: Viewer = { tenantId, actor: openActor, scopes: apiScopes, expiresAt: null, keyId: null, ...unlimited }
   const configuredActor = { kind: 'KEY', id: configuredKeyId, name: configuredKeyId } as const
@@ -46,7 +44,7 @@ export function createAuthenticate(db: Kysely<Database>, options: AuthenticateOp
   }
 }
 
-async function viewerOfKey(db: Kysely<Database>, hash: Buffer): Promise<Viewer | undefined> {
+async function viewerOfKey(db: Db, hash: Buffer): Promise<Viewer | undefined> {
   const key = await useApiKey(db, hash)
   if (!key) return undefined
   const { tenantId, name, scopes, expiresAt } = key

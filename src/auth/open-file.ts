@@ -1,10 +1,8 @@
-import type { Kysely } from 'kysely'
-
 import type { StoredFile } from '../domain/files/file.ts'
 import { decodeId } from '../domain/ids.ts'
 import type { Viewer } from '../domain/access/viewer.ts'
 import { findFiles, readFiles } from '../store/files/files.ts'
-import type { Database } from '../store/database/schema.ts'
+import type { Db } from '../store/database/schema.ts'
 import { requireScope } from './require-scope.ts'
 
 /** A file for someone who may read it. */
@@ -14,7 +12,7 @@ export interface OpenedFile extends Pick<StoredFile, 'key' | 'name' | 'mediaType
 }
 
 /** Undefined if the viewer can reach no file with this id. Throws FORBIDDEN without the scope READ. */
-export async function openFile(db: Kysely<Database>, viewer: Viewer, id: string): Promise<OpenedFile | undefined> {
+export async function openFile(db: Db, viewer: Viewer, id: string): Promise<OpenedFile | undefined> {
   requireScope(viewer, ['READ'], 'Downloading a file')
   const place = decodeId(id)
   if (place?.kind !== 'File') return undefined

@@ -1,12 +1,11 @@
 import { createHmac } from 'node:crypto'
 
 import { SignJWT } from 'jose'
-import type { Kysely } from 'kysely'
 import { LRUCache } from 'lru-cache'
 
-import { decodeId, encodeId } from '../domain/ids.ts'
+import { encodeId, uuidOf } from '../domain/ids.ts'
 import type { Viewer } from '../domain/access/viewer.ts'
-import type { Database } from '../store/database/schema.ts'
+import type { Db } from '../store/database/schema.ts'
 import { findTokenSecret } from '../store/access/tenants.ts'
 import type { Clock } from '../util/clock.ts'
 import type { SecretBox } from '../util/secret-box.ts'
@@ -28,8 +27,8 @@ type Issuer = Pick<Viewer, 'tenantId' | 'keyId'>
 
 const algorithm = 'HS256'
 const issuer = 'holdpoint'
-/** How long a process may still accept tokens of a revoked key. Open sockets are checked at the same interval. */
-const secretMs = 1_000
+/** How long a process may still accept tokens of a revoked key. */
+const secretMs = 500
 
 /**
  * Tokens are signed with a secret of the tenant, which is in the database, so that every process accepts them. A token
@@ -37,7 +36,7 @@ const secretMs = 1_000
  * signature.
  */
 export function createOwnTokens(
-  db: Kysely<Database>,
+  db: Db,
   options: { readonly clock: Clock; readonly secrets: SecretBox; readonly configuredHash?: Buffer | undefined },
 ): OwnTokens {
   const { clock, configuredHash } = options
@@ -49,12 +48,9 @@ export function createOwnTokens(
 
   async function secretOf({ tenantId, keyId }: Issuer): Promise<Uint8Array | undefined> {
     const isConfigured = keyId === configuredKeyId
-    const stored = keyId === null || isConfigured ? null : decodeId(keyId)
-    if (stored === undefined || (stored && stored.kind !== 'ApiKey')) return undefined
-    const secret = await findTokenSecret(db, options.secrets, {
-      tenantId,
-      apiKeyId: stored && (stored as { uuid: string }).uuid,
-    })
+    const apiKeyId = keyId === null || isConfigured ? null : uuidOf('ApiKey', keyId)
+    if (apiKeyId === undefined) return undefined
+    const secret = await findTokenSecret(db, options.secrets, { tenantId, apiKeyId })
     if (secret === undefined || (isConfigured && !configuredHash)) return undefined
     const hmac = createHmac('sha256', secret).update('access token')
     return (isConfigured ? hmac.update(configuredHash!) : hmac).digest()
@@ -90,6 +86,6 @@ function shownIssuer({ tenantId, keyId }: Issuer): string {
 
 function readIssuer(header: string): Issuer | undefined {
   const [tenant = '', keyId = null] = header.split('/')
-  const decoded = decodeId(tenant)
-  return decoded?.kind === 'Tenant' ? { tenantId: (decoded as { uuid: string }).uuid, keyId } : undefined
+  const tenantId = uuidOf('Tenant', tenant)
+  return tenantId === undefined ? undefined : { tenantId, keyId }
 }

@@ -1,6 +1,6 @@
 import type { JWTPayload } from 'jose'
 
-import { decodeId, encodeId } from '../domain/ids.ts'
+import { encodeId, uuidOf } from '../domain/ids.ts'
 import { apiScopes, type ApiScope, type Reach } from '../domain/access/viewer.ts'
 import { storableText } from '../util/json.ts'
 import { unauthenticated } from './unauthenticated.ts'
@@ -31,7 +31,7 @@ export function readClaims(payload: JWTPayload): TokenClaims {
     scopes: scopesOf(payload['scopes'] ?? payload.scope),
     allowedAgentIds: idsClaim(payload, 'agents', 'Agent'),
     allowedConversationIds: idsClaim(payload, 'conversations', 'Conversation'),
-    expiresAt: new Date(payload.exp! * 1000),
+    expiresAt: expiryOf(payload),
   }
 }
 
@@ -51,16 +51,30 @@ export function writeClaims(claims: Omit<TokenClaims, 'tenant'>): JWTPayload {
 function textClaim(payload: JWTPayload, claim: string): string | null {
   const value = payload[claim] ?? null
   if (value === null) return null
-  const text = typeof value === 'string' ? storableText(value).trim() : ''
-  if (text !== '' && text.length <= maxLength) return text
-  throw unauthenticated(`The token's claim \`${claim}\` must be a text of 1 to ${maxLength} characters.`)
+  // Unchanged, because two names that differ must not become the same.
+  if (isText(value) && storableText(value) === value && value.trim() !== '' && value.length <= maxLength) return value
+  throw unauthenticated(`The token's claim \`${claim}\` must be a text of 1 to ${maxLength} characters, without NUL.`)
+}
+
+/** Later times have no place in a DateTime. */
+const latest = Date.parse('9999-12-31T23:59:59Z')
+
+/** The signature was verified together with the type of `exp`. */
+function expiryOf({ exp }: JWTPayload): Date {
+  if (exp! * 1000 <= latest) return new Date(exp! * 1000)
+  throw unauthenticated("The token's claim `exp` must be a time before the year 10000, in seconds since 1970.")
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string'
 }
 
 /** A list, or a text with spaces between the scopes, as in OAuth. Scopes of other services are ignored. */
 function scopesOf(value: unknown): readonly ApiScope[] {
-  const given = typeof value === 'string' ? value.split(' ') : (value ?? [])
-  if (!Array.isArray(given)) throw unauthenticated("The token's claim `scopes` must be a list of texts.")
-  const names = new Set(given.map((scope) => String(scope).toUpperCase()))
+  const given = isText(value) ? value.split(' ') : (value ?? [])
+  if (!Array.isArray(given) || !given.every(isText))
+    throw unauthenticated("The token's claim `scopes` must be a list of texts.")
+  const names = new Set(given.map((scope) => scope.toUpperCase()))
   return apiScopes.filter((scope) => names.has(scope))
 }
 
@@ -68,9 +82,10 @@ function scopesOf(value: unknown): readonly ApiScope[] {
 function idsClaim(payload: JWTPayload, claim: string, kind: 'Agent' | 'Conversation'): readonly string[] | null {
   const value = payload[claim] ?? payload[`allowed${kind}Ids`] ?? null
   if (value === null) return null
-  const decoded = Array.isArray(value) ? value.map((id) => decodeId(String(id))) : [undefined]
-  return decoded.map((id) => {
-    if (id?.kind === kind) return (id as { uuid: string }).uuid
+  const ids: readonly unknown[] = Array.isArray(value) ? value : [value]
+  return ids.map((id) => {
+    const uuid = Array.isArray(value) && isText(id) ? uuidOf(kind, id) : undefined
+    if (uuid !== undefined) return uuid
     throw unauthenticated(`The token's claim \`${claim}\` must be a list of ids such as ${encodeId(kind, zeros)}.`)
   })
 }

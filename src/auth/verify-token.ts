@@ -2,6 +2,7 @@ import type { KeyObject } from 'node:crypto'
 
 import {
   createRemoteJWKSet,
+  decodeJwt,
   decodeProtectedHeader,
   errors,
   jwtVerify,
@@ -70,13 +71,15 @@ export function createTokenVerifier(trust: TokenTrust): Verify | undefined {
 export async function verifyToken(
   token: string,
   key: Uint8Array | KeyObject | JWTVerifyGetKey,
-  options: JWTVerifyOptions,
+  options: JWTVerifyOptions & { readonly currentDate: Date },
 ): Promise<JWTPayload> {
   try {
     const { payload } = await jwtVerify(token, key as never, { ...options, requiredClaims: ['exp'] })
     return payload
   } catch (error) {
-    throw toHoldpointError(error)
+    if (typeof key !== 'function' || !isFailureOfKeys(error)) throw toHoldpointError(error)
+    if (saysExpired(token, options.currentDate)) throw expired()
+    throw new HoldpointError('UNAVAILABLE', 'The keys that verify tokens are unavailable at the moment. Try again.')
   }
 }
 
@@ -92,13 +95,34 @@ export function readHeader(token: string): { readonly algorithm: string; readonl
 }
 
 function toHoldpointError(error: unknown): HoldpointError {
-  if (error instanceof errors.JWTExpired) return unauthenticated('The token has expired.')
+  if (error instanceof errors.JWTExpired) return expired()
   if (error instanceof errors.JWTClaimValidationFailed) {
     const { claim, reason } = error
     return unauthenticated(`The token's claim \`${claim}\` is ${reason === 'missing' ? 'missing' : 'not accepted'}.`)
   }
-  const isRemoteFailure = !(error instanceof errors.JOSEError) || error.code === 'ERR_JOSE_GENERIC'
-  if (error instanceof errors.JWKSTimeout || error instanceof errors.JWKSInvalid || isRemoteFailure)
-    return new HoldpointError('UNAVAILABLE', 'The keys that verify tokens are unavailable at the moment. Try again.')
   return unauthenticated('The token is not valid.')
+}
+
+/** Whether the keys could not be loaded from their address. */
+function isFailureOfKeys(error: unknown): boolean {
+  return (
+    !(error instanceof errors.JOSEError) ||
+    error instanceof errors.JWKSTimeout ||
+    error instanceof errors.JWKSInvalid ||
+    error.code === 'ERR_JOSE_GENERIC'
+  )
+}
+
+/** What a token says that nobody can verify at the moment. Its sockets end all the same. */
+function saysExpired(token: string, now: Date): boolean {
+  try {
+    const { exp } = decodeJwt(token)
+    return exp !== undefined && exp * 1000 <= now.getTime()
+  } catch {
+    return false
+  }
+}
+
+function expired(): HoldpointError {
+  return unauthenticated('The token has expired.')
 }

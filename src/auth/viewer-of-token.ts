@@ -1,8 +1,7 @@
-import type { Kysely } from 'kysely'
 import { LRUCache } from 'lru-cache'
 
 import type { Viewer } from '../domain/access/viewer.ts'
-import type { Database } from '../store/database/schema.ts'
+import type { Db } from '../store/database/schema.ts'
 import { findTenantId } from '../store/access/tenants.ts'
 import type { Clock } from '../util/clock.ts'
 import type { OwnTokens } from './own-tokens.ts'
@@ -23,7 +22,7 @@ interface Options {
 
 const tenantMs = 1_000
 
-export function createViewerOfToken(db: Kysely<Database>, options: Options): ViewerOfToken {
+export function createViewerOfToken(db: Db, options: Options): ViewerOfToken {
   const { clock, ownTokens, trust } = options
   const verify = createTokenVerifier(trust)
   const tenants = new LRUCache<string, string>({

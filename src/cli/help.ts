@@ -17,11 +17,16 @@ export interface ShownSetting {
   readonly shownDefault: string
 }
 
-export function helpText(version: string, settings: Readonly<Record<string, ShownSetting>>): string {
+type Chapters = Readonly<Record<string, Readonly<Record<string, ShownSetting>>>>
+
+export function helpText(version: string, chapters: Chapters): string {
   const commandLines = commands.map(([name, meaning]) => `  ${name.padEnd(29)}${meaning}`)
-  const variableLines = Object.entries(settings).map(
-    ([name, { meaning, shownDefault }]) => `  ${name.padEnd(33)}${meaning} (default: ${shownDefault})`,
-  )
+  const variableLines = Object.entries(chapters).map(([chapter, settings]) => {
+    const lines = Object.entries(settings).map(
+      ([name, { meaning, shownDefault }]) => `  ${name.padEnd(33)}${meaning} (default: ${shownDefault})`,
+    )
+    return `${chapter}\n${lines.join('\n')}`
+  })
   return `Holdpoint ${version}: a self-hosted agent server whose one interface is GraphQL.
 
 Usage
@@ -32,7 +37,8 @@ Commands
 ${commandLines.join('\n')}
 
 Environment variables
-${variableLines.join('\n')}
+
+${variableLines.join('\n\n')}
 
 Examples
   npx holdpoint

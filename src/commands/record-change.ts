@@ -1,15 +1,17 @@
-import type { Kysely } from 'kysely'
-
 import type { Actor } from '../domain/access/actor.ts'
-import { decisionsMade, settingsChange, type AuditEntry, type SettingsChange } from '../domain/access/audit.ts'
+import type { Agent } from '../domain/agents/agent.ts'
+import { settingsChange, type AuditEntry, type SettingsChange } from '../domain/access/audit.ts'
+import { decisionsMade } from '../domain/approvals/call-approvals.ts'
 import { encodeId, type UuidKind } from '../domain/ids.ts'
 import type { RunState } from '../domain/runs/run-state.ts'
 import type { AgentTool } from '../domain/tools/tool.ts'
-import { insertAuditEntries } from '../store/audit-entries.ts'
-import type { Database } from '../store/database/schema.ts'
+import { setAgent } from '../store/agents/agents.ts'
+import { insertAuditEntries } from '../store/access/audit-entries.ts'
+import type { Db } from '../store/database/schema.ts'
 import type { CommandContext } from './command-context.ts'
 
-type RecordContext = Pick<CommandContext, 'clock' | 'ids'>
+/** The hub tells the drivers of this process. The command line has none. */
+type RecordContext = Pick<CommandContext, 'clock' | 'ids'> & Partial<Pick<CommandContext, 'hub'>>
 
 /** Who made the change. The actor is null on the command line. */
 export interface ChangedBy {
@@ -29,16 +31,45 @@ export interface Change {
   readonly after: object | null
 }
 
-/** Adds an entry to the audit log in the transaction of the change. Adds none if nothing changed. */
+/** A change of one object. `before` is null if it is new, `after` if it is gone. */
+export function changeOf<Shown extends { readonly id: string }>(
+  action: string,
+  kind: UuidKind,
+  before: Shown | null,
+  after: Shown | null,
+): Change {
+  return { action, subject: [kind, (before ?? after)!.id], before, after }
+}
+
+/** Adds an entry to the audit log in the transaction of the change. False, and no entry, if nothing changed. */
 export async function recordChange(
   context: RecordContext,
-  trx: Kysely<Database>,
+  trx: Db,
   by: ChangedBy,
   { action, subject: [kind, id], before, after }: Change,
-): Promise<void> {
+): Promise<boolean> {
   const change = settingsChange(before, after)
-  if (!change) return
+  if (!change) return false
+  context.hub?.settingsChanged()
   await insertAuditEntries(trx, [entryOf(context, by, { action, subjectId: encodeId(kind, id), ...change })])
+  return true
+}
+
+/**
+ * Records a change of an agent, or of its tools and blocks, and stores the agent with the time. Does neither if nothing
+ * changed. Returns the agent as it is then.
+ */
+export async function storeAgent(
+  context: RecordContext,
+  trx: Db,
+  by: ChangedBy,
+  agent: Agent,
+  change: Omit<Change, 'subject'>,
+): Promise<Agent> {
+  if (!(await recordChange(context, trx, by, { ...change, subject: ['Agent', agent.id] }))) return agent
+  const changed = { ...agent, updatedAt: context.clock.now() }
+  await setAgent(trx, changed)
+  return changed
 }
 
 /** Attached tools as an audit entry shows them. */
@@ -54,10 +85,15 @@ export function shownBlockIds(blocks: readonly { readonly id: string }[]): strin
   return blocks.map(({ id }) => encodeId('Block', id))
 }
 
+/** Texts may be long, and there may be a thousand. */
+export function shownPassages(passages: readonly { readonly id: string }[]): string[] {
+  return passages.map(({ id }) => encodeId('Passage', id))
+}
+
 /** Records an action that changes no settings, such as retrying a run. */
 export async function recordAct(
   context: RecordContext,
-  trx: Kysely<Database>,
+  trx: Db,
   by: ChangedBy,
   { action, subject: [kind, id] }: Pick<Change, 'action' | 'subject'>,
 ): Promise<void> {
@@ -68,7 +104,7 @@ export async function recordAct(
 /** Records the decisions that are new in a run's state, with one entry per actor. */
 export async function recordDecisions(
   context: RecordContext,
-  trx: Kysely<Database>,
+  trx: Db,
   before: RunState,
   { run, calls }: RunState,
 ): Promise<void> {

@@ -4,6 +4,7 @@
  * no class here. Anything that is not a HoldpointError is a bug: it is logged whole and masked.
  */
 export type ErrorCode =
+  | 'BAD_REQUEST'
   | 'BAD_USER_INPUT'
   | 'BAD_CURSOR'
   | 'IDEMPOTENCY_CONFLICT'
@@ -47,6 +48,10 @@ export function eventsDeleted(): HoldpointError {
 /** `what` is a noun for readers: 'agent', 'run' … An object of another tenant counts as not found. */
 export function notFound(what: string, id: string): HoldpointError {
   return new HoldpointError('NOT_FOUND', `There is no ${what} with the id ${id}.`, { id })
+}
+
+export function notFoundByName(what: string, name: string): HoldpointError {
+  return new HoldpointError('NOT_FOUND', `There is no ${what} named ${JSON.stringify(name.slice(0, 100))}.`, { name })
 }
 
 /** Runs the checks of an input that is part of a larger one, so that `input.name` is reported as `<place>.name`. */

@@ -1,4 +1,4 @@
-import { compileSchema } from '../util/json-schema.ts'
+import { faultOfSchema } from '../util/json-schema.ts'
 import { isJsonObject, storableText, type Json, type JsonObject } from '../util/json.ts'
 import { badUserInput } from './errors.ts'
 
@@ -10,23 +10,41 @@ import { badUserInput } from './errors.ts'
 /** A field of an input. Absent and null mean different things. */
 export type Given<T> = T | null | undefined
 
-/** An omitted value stays unchanged, null becomes `cleared`, and any other value is checked. */
-export function merged<Value, Stored>(
-  value: Given<Value>,
-  options: { readonly current: Stored; readonly cleared: Stored; readonly check: (value: Value) => Stored },
-): Stored {
-  if (value === undefined) return options.current
-  return value === null ? options.cleared : options.check(value)
+/** An input for settings: any of them, or null for the default. */
+export type GivenFields<Settings> = { readonly [Key in keyof Settings]?: Given<NonNullable<Settings[Key]>> }
+
+/**
+ * Settings after a change. An omitted field stays unchanged, and null restores the default. A field without a default
+ * must not be null. Any other value is checked, in the order of `checks`, which return what to store.
+ */
+export function mergeFields<Settings extends object, Input extends object, Key extends keyof Input & keyof Settings>(
+  field: string,
+  input: Input,
+  {
+    current,
+    defaults,
+    checks,
+  }: {
+    readonly current: Settings
+    readonly defaults: Partial<Pick<Settings, Key>>
+    readonly checks: { readonly [K in Key]: (field: string, value: NonNullable<Input[K]>) => Settings[K] }
+  },
+): Pick<Settings, Key> {
+  const merge = (key: Key) => {
+    const value = input[key]
+    const place = `${field}.${String(key)}`
+    if (value === undefined) return current[key]
+    if (value !== null) return checks[key](place, value)
+    if (key in defaults) return defaults[key]
+    throw badUserInput(place, 'Must not be null. Omit it to keep the current value.')
+  }
+  const keys = Object.keys(checks) as Key[]
+  return Object.fromEntries(keys.map((key) => [key, merge(key)])) as Pick<Settings, Key>
 }
 
-/** Like `merged`, for fields that must not be null. */
-export function mergedRequired<Value, Stored>(
-  field: string,
-  value: Given<Value>,
-  options: { readonly current: Stored; readonly check: (value: Value) => Stored },
-): Stored {
-  if (value === null) throw badUserInput(field, 'Must not be null. Omit it to keep the current value.')
-  return value === undefined ? options.current : options.check(value)
+/** For a value of which GraphQL has already checked everything. */
+export function unchecked<Value>(_field: string, value: Value): Value {
+  return value
 }
 
 /** Counts characters as Postgres does, by code point. */
@@ -113,6 +131,11 @@ export function checkedObject(field: string, value: Json): JsonObject {
   return value
 }
 
+/** For a filter, in which null means the same as nothing. */
+export function givenObject(field: string, value: Json | undefined): JsonObject | undefined {
+  return value === null || value === undefined ? undefined : checkedObject(field, value)
+}
+
 function checkedSize(field: string, value: Json): void {
   const bytes = Buffer.byteLength(JSON.stringify(value))
   if (bytes > maxJsonBytes)
@@ -127,9 +150,9 @@ export function checkedResponseSchema(field: string, schema: Json): Json {
 /** A JSON Schema. The error names the place of the fault. */
 export function checkedSchema(field: string, value: Json): Json {
   checkedSize(field, value)
-  const compiled = compileSchema(value)
-  if (compiled.ok) return value
-  const { path, message } = compiled.problem
+  const fault = faultOfSchema(value)
+  if (!fault) return value
+  const { path, message } = fault
   throw badUserInput(field, `It is not a valid JSON Schema: ${path === '' ? '' : `${path} `}${message}.`)
 }
 

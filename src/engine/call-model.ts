@@ -1,12 +1,11 @@
-import { AnswerMeter } from '../domain/answer-limits.ts'
+import { AnswerMeter } from '../domain/models/answer-limits.ts'
 import type { Answer, Measured } from '../domain/runs/answer.ts'
-import type { RunFailure } from '../domain/context/context-overflow.ts'
+import { internalFailure, type RunFailure } from '../domain/context/context-overflow.ts'
 import { writeText, type LiveItem, type LiveStep } from '../domain/runs/live-step.ts'
 import { describeUnreadable } from '../domain/context/readable-request.ts'
 import type { ModelPart, ModelRequest } from '../domain/models/model-request.ts'
-import { costOf } from '../domain/price.ts'
-import { noUsage, type TokenCounts } from '../domain/run.ts'
-import { weighRequest } from '../domain/tokens.ts'
+import { costOf, noUsage, type TokenCounts } from '../domain/models/usage.ts'
+import { weighRequest } from '../domain/context/request-weight.ts'
 import type { ToolCallNeed } from '../domain/tools/tool-call.ts'
 import { noLongerNeeded, onAbort } from '../util/abort.ts'
 import { storableJson, storableText } from '../util/json.ts'
@@ -22,6 +21,16 @@ export type ModelOutcome =
 /** Tells what a call of this tool will wait for. Readers see it while the call is still being written. */
 export type NeedOf = (toolName: string) => ToolCallNeed | null
 
+export interface CallOptions {
+  readonly signal: AbortSignal
+  /** Nothing of the answer is written before this resolves. Defaults to at once. */
+  readonly mayBegin?: Promise<void> | undefined
+  readonly needOf?: NeedOf
+}
+
+/** The end of a response may come a moment after its last event. Its connection can be used again only after that. */
+const lingerMs = 1_000
+
 /**
  * Asks the model and writes its answer into the live step as it arrives. Stores nothing. A provider's failure is
  * returned as an outcome, never thrown.
@@ -31,18 +40,19 @@ export async function callModel(
   runId: string,
   request: ModelRequest,
   live: LiveStep,
-  signal: AbortSignal,
-  needOf: NeedOf = () => null,
+  { signal, mayBegin, needOf = () => null }: CallOptions,
 ): Promise<ModelOutcome> {
   const measure = new RequestMeasure(context, request, live)
   // Closes the connection however this ends. A provider that hangs would not notice otherwise.
   const connection = new AbortController()
+  let lingers = false
   const stopListening = onAbort(signal, (reason) => connection.abort(reason))
   try {
     const parts = withIdleLimit(openStream(context, request, connection.signal), context.modelIdleMs, signal)
     const writer = new ItemWriter(context, live, needOf)
-    const end = await readAnswer(context, runId, parts, { writer, measure, signal })
+    const end = await readAnswer(context, runId, parts, { writer, measure, signal, mayBegin })
     if (end?.type === 'finish') {
+      lingers = true
       return {
         outcome: 'answer',
         answer: {
@@ -57,7 +67,8 @@ export async function callModel(
     if (!signal.aborted) return { outcome: 'failure', ...failureOf(context, runId, error), measured: measure.taken() }
   } finally {
     stopListening()
-    connection.abort(noLongerNeeded)
+    if (lingers) setTimeout(() => connection.abort(noLongerNeeded), lingerMs).unref()
+    else connection.abort(noLongerNeeded)
   }
   return { outcome: 'aborted', items: live.items, measured: measure.taken({ aborted: true }) }
 }
@@ -70,10 +81,18 @@ async function readAnswer(
   context: EngineContext,
   runId: string,
   parts: AsyncIterable<ModelPart>,
-  { writer, measure, signal }: { writer: ItemWriter; measure: RequestMeasure; signal: AbortSignal },
+  {
+    writer,
+    measure,
+    signal,
+    mayBegin,
+  }: { writer: ItemWriter; measure: RequestMeasure } & Pick<CallOptions, 'signal' | 'mayBegin'>,
 ): Promise<AnswerEnd | undefined> {
   const meter = new AnswerMeter(() => performance.now())
+  let hasBegun = mayBegin === undefined
   for await (const part of parts) {
+    if (!hasBegun) await mayBegin
+    hasBegun = true
     if (signal.aborted) return undefined
     const excess = meter.excessOf(part)
     if (excess) return { type: 'failure', failure: tooLarge(excess) }
@@ -193,15 +212,7 @@ function failureOf(context: EngineContext, runId: string, error: unknown): RunFa
   }
   // A provider must not throw once it has started. This is a bug of ours, but the run must end all the same.
   context.log.error({ err: error, runId }, 'a provider threw an error instead of reporting it')
-  return {
-    stopReason: 'ERROR',
-    error: {
-      type: 'INTERNAL_ERROR',
-      message: 'The server failed while asking the model.',
-      detail: null,
-      retryable: true,
-    },
-  }
+  return internalFailure('The server failed while asking the model.')
 }
 
 /** The model, or the server in front of it, does not stop by itself. Another attempt may succeed. */

@@ -2,8 +2,8 @@ import type { Measured } from '../domain/runs/answer.ts'
 import { isUnavailable, type ModelFailure } from '../domain/models/fallback.ts'
 import type { LiveStep } from '../domain/runs/live-step.ts'
 import type { ModelRequest } from '../domain/models/model-request.ts'
-import { noUsage, sumOfUsage, type Usage } from '../domain/run.ts'
-import { callModel, type ModelOutcome, type NeedOf } from './call-model.ts'
+import { noUsage, sumOfUsage, type Usage } from '../domain/models/usage.ts'
+import { callModel, type CallOptions, type ModelOutcome } from './call-model.ts'
 import type { EngineContext } from './engine-context.ts'
 
 /**
@@ -15,15 +15,14 @@ export async function callWithFallbacks(
   runId: string,
   request: ModelRequest,
   live: LiveStep,
-  signal: AbortSignal,
-  needOf?: NeedOf,
+  options: CallOptions,
 ): Promise<ModelOutcome> {
   const fallbacks = [...request.settings.fallbacks]
   const failed: (ModelFailure & { readonly usage: Usage })[] = []
   for (let { model } = request; ;) {
     const next = fallbacks.shift()
     const asked = { ...request, model, hasFallback: next !== undefined }
-    const outcome = await callModel(context, runId, asked, live, signal, needOf)
+    const outcome = await callModel(context, runId, asked, live, options)
     const unavailable = outcome.outcome === 'failure' && live.items.length === 0 && isUnavailable(outcome.error)
     if (next === undefined || !unavailable) return withFailed(outcome, failed)
     context.log.warn({ runId, model, error: outcome.error, next }, 'a model is not available: the next one is asked')

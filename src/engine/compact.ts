@@ -1,4 +1,4 @@
-import type { CompactionSettings } from '../domain/agent.ts'
+import type { CompactionSettings } from '../domain/agents/agent.ts'
 import type { Measured } from '../domain/runs/answer.ts'
 import { withCurrentCalls } from '../domain/context/build-model-request.ts'
 import { firstToStay, planCompaction, unitsOf, type CompactionPlan } from '../domain/context/compaction.ts'
@@ -6,7 +6,7 @@ import { toModelMessages, type ContextMessage } from '../domain/context/context.
 import type { RunFailure } from '../domain/context/context-overflow.ts'
 import type { RunState } from '../domain/runs/run-state.ts'
 import { cutSummary, summaryRequest } from '../domain/context/summary.ts'
-import { weighMessages } from '../domain/tokens.ts'
+import { weighUnits } from '../domain/context/request-weight.ts'
 import { cutReturns } from '../domain/tools/tool-output.ts'
 import { callWithFallbacks } from './call-with-fallbacks.ts'
 import type { EngineContext } from './engine-context.ts'
@@ -49,8 +49,12 @@ export async function compact(context: EngineContext, subject: CompactionSubject
     { settings: { ...settings, mode: 'ALL' as const }, model: state.agent.model, transcriptShare: 0.3 },
   ]
   const units = unitsOf(subject.history.map((entry) => withCurrentCalls(state, entry)))
+  const weights = weighUnits(
+    units.map((unit) => cutReturns(toModelMessages(unit, state.agent), subject.window)),
+    context.countTokens,
+  )
   const task = {
-    units: units.map((unit) => ({ messages: unit.length, weight: weigh(context, subject, unit) })),
+    units: units.map((unit, place) => ({ messages: unit.length, weight: weights[place]! })),
     firstToStay: firstToStay(units, state.run.id),
     fixed: subject.fixed,
     window: subject.window,
@@ -64,11 +68,6 @@ export async function compact(context: EngineContext, subject: CompactionSubject
     failure = outcome
   }
   return failure ?? { outcome: 'nothing to do' }
-}
-
-function weigh(context: EngineContext, subject: CompactionSubject, unit: readonly ContextMessage[]): number {
-  const messages = toModelMessages(unit, subject.state.agent)
-  return weighMessages(cutReturns(messages, subject.window), context.countTokens)
 }
 
 interface Attempt {
@@ -91,7 +90,7 @@ async function summarise(
     transcriptTokens: Math.floor(windowOf(context, subject, model) * transcriptShare),
   })
   const live = { seq: 0, stepIndex: 0, items: [] }
-  const answer = await callWithFallbacks(context, subject.state.run.id, request, live, subject.signal)
+  const answer = await callWithFallbacks(context, subject.state.run.id, request, live, { signal: subject.signal })
   subject.onRequest(answer.outcome === 'answer' ? answer.answer : answer.measured)
   if (answer.outcome === 'aborted') return { outcome: 'aborted' }
   if (answer.outcome === 'failure') return failed(answer)

@@ -1,3 +1,5 @@
+import { LRUCache } from 'lru-cache'
+
 import type { ContextMessage } from '../domain/context/context.ts'
 import type { ContextBounds } from '../domain/runs/draft.ts'
 import { alongList } from '../util/along-list.ts'
@@ -20,33 +22,26 @@ const mostText = 32 * 1024 * 1024
  * the least recently used are dropped first.
  */
 export class ContextCache {
-  readonly #entries = new Map<string, { readonly context: CachedContext; readonly size: number }>()
-  #size = 0
+  readonly #kept = new LRUCache<string, CachedContext>({
+    maxSize: mostText,
+    maxEntrySize: mostText / 4,
+    sizeCalculation: ({ messages }) => sizeOf(messages),
+  })
 
   /** Removes the context from the cache and returns it. Put it back to keep it. */
   take(conversationId: string): CachedContext | undefined {
-    const entry = this.#entries.get(conversationId)
-    if (!entry) return undefined
-    this.#entries.delete(conversationId)
-    this.#size -= entry.size
-    return entry.context
+    const context = this.#kept.get(conversationId)
+    this.#kept.delete(conversationId)
+    return context
   }
 
   put(conversationId: string, context: CachedContext): void {
-    this.take(conversationId)
-    const size = sizeOf(context.messages)
-    if (size > mostText / 4) return
-    this.#entries.set(conversationId, { context, size })
-    this.#size += size
-    for (const oldest of this.#entries.keys()) {
-      if (this.#size <= mostText) return
-      this.take(oldest)
-    }
+    this.#kept.set(conversationId, context)
   }
 }
 
 const sizeOf = alongList(
-  () => 0,
+  () => 1,
   (total, entry: ContextMessage) => total + 500 + JSON.stringify(entry).length,
 )
 

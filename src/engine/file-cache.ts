@@ -1,9 +1,8 @@
-import type { Kysely } from 'kysely'
 import { LRUCache } from 'lru-cache'
 
 import type { FilePlace } from '../domain/files/file.ts'
 import { readFiles } from '../store/files/files.ts'
-import type { Database } from '../store/database/schema.ts'
+import type { Db } from '../store/database/schema.ts'
 
 const maxCharacters = 64 * 1024 * 1024
 
@@ -17,7 +16,7 @@ export class FileCache {
   /**
    * Reads the files that are not cached yet, in one statement. Files that no longer exist are missing from the result.
    */
-  async load(db: Kysely<Database>, places: readonly FilePlace[]): Promise<(place: FilePlace) => string | undefined> {
+  async load(db: Db, places: readonly FilePlace[]): Promise<(place: FilePlace) => string | undefined> {
     const loaded = new Map<string, string>()
     const missing = new Map<string, FilePlace>()
     for (const place of places) {

@@ -1,4 +1,4 @@
-import { saysNothing } from '../domain/answer-limits.ts'
+import { saysNothing } from '../domain/models/answer-limits.ts'
 import type { ModelPart } from '../domain/models/model-request.ts'
 import { onAbort } from '../util/abort.ts'
 

@@ -1,7 +1,7 @@
 import type { Exchange } from '../domain/models/model-request.ts'
-import type { RunError } from '../domain/run.ts'
+import type { RunError } from '../domain/runs/run.ts'
 import type { StepKey } from '../store/runs/steps.ts'
-import { putStepExchange } from '../store/step-exchanges.ts'
+import { putStepExchange } from '../store/runs/step-exchanges.ts'
 import { cutText } from '../util/json.ts'
 import type { EngineContext } from './engine-context.ts'
 

@@ -2,7 +2,7 @@ import SchemaBuilder from '@pothos/core'
 import ComplexityPlugin from '@pothos/plugin-complexity'
 
 import type { Json } from '../util/json.ts'
-import type { Context } from './context.ts'
+import type { Context } from './context/context.ts'
 
 /**
  * The only schema builder. Every module of this room adds its types to it. Fields are non-null by default. Mutations
@@ -27,6 +27,19 @@ export const builder = new SchemaBuilder<SchemaTypes>({
 
 /** The builder's type parameter, for functions that take refs. */
 export type BuilderTypes = typeof builder extends PothosSchemaTypes.SchemaBuilder<infer Types> ? Types : never
+
+export type InputFieldBuilder = PothosSchemaTypes.InputFieldBuilder<BuilderTypes, 'InputObject'>
+export type ObjectFieldBuilder<Value> = PothosSchemaTypes.ObjectFieldBuilder<BuilderTypes, Value>
+
+/** Options of a field that may be null. Its type must be given unless the method has it. */
+export function orNull(description: string): { readonly nullable: true; readonly description: string }
+export function orNull<const Type>(
+  description: string,
+  type: Type,
+): { readonly nullable: true; readonly description: string; readonly type: Type }
+export function orNull(description: string, type?: unknown) {
+  return { nullable: true, description, ...(type !== undefined && { type }) }
+}
 
 builder.queryType({ description: 'All queries.' })
 builder.mutationType({

@@ -1,4 +1,4 @@
-import type { ObjectRef, InterfaceRef, ImplementableObjectRef } from '@pothos/core'
+import type { InputObjectRef, ObjectRef, InterfaceRef, ImplementableObjectRef } from '@pothos/core'
 
 import { defaultPageSize, maxCount, maxPageSize, type Page, type PageArguments } from '../store/database/page.ts'
 import { builder, type BuilderTypes } from './builder.ts'
@@ -6,7 +6,7 @@ import { builder, type BuilderTypes } from './builder.ts'
 type NodeRef<Node> =
   ObjectRef<BuilderTypes, Node> | ImplementableObjectRef<BuilderTypes, Node> | InterfaceRef<BuilderTypes, Node>
 
-const PageInfo = builder.objectRef<Page<unknown>>('PageInfo')
+export const PageInfo = builder.objectRef<Omit<Page<unknown>, 'countAll'>>('PageInfo')
 PageInfo.implement({
   description:
     'Position of a page in its list. Lists are ordered by creation, oldest first, unless their field says otherwise.',
@@ -19,17 +19,13 @@ PageInfo.implement({
       resolve: (page) => page.cursors[0] ?? null,
     }),
     endCursor: t.string({
-      description: 'Cursor of the last item, for `after`. Null if the page is empty.',
+      description:
+        'Cursor of the last item, for `after`. Null if the page is empty; of an empty page of `Run.events`, its `after`.',
       nullable: true,
-      resolve: (page) => page.cursors.at(-1) ?? null,
+      resolve: (page) => page.endCursor ?? page.cursors.at(-1) ?? null,
     }),
   }),
 })
-
-/** A page of a list that is counted if the client asks for `totalCount`. */
-export interface CountedPage<Node> extends Page<Node> {
-  readonly countAll: () => Promise<number>
-}
 
 function edgeType<Node>(name: string, node: NodeRef<Node>) {
   const Edge = builder.objectRef<{ readonly node: Node; readonly cursor: string }>(`${name}Edge`)
@@ -50,7 +46,7 @@ function edgeType<Node>(name: string, node: NodeRef<Node>) {
 /** Makes `NameConnection` and `NameEdge`. An item's cost is counted by the field that returns the connection. */
 export function connectionType<Node>(name: string, node: NodeRef<Node>) {
   const Edge = edgeType(name, node)
-  const Connection = builder.objectRef<CountedPage<Node>>(`${name}Connection`)
+  const Connection = builder.objectRef<Page<Node>>(`${name}Connection`)
   Connection.implement({
     description: `A page of a list of ${name} objects.`,
     fields: (t) => ({
@@ -92,6 +88,16 @@ export const pageArguments = builder.args((t) => ({
   }),
   before: t.string({ description: 'List only items before this cursor.' }),
 }))
+
+/** The arguments of a connection field with a filter. `noun` is what the field lists, such as 'agents'. */
+export function listArguments<Filter>(filter: InputObjectRef<BuilderTypes, Filter>, noun: string) {
+  return {
+    ...pageArguments,
+    ...builder.args((t) => ({
+      filter: t.field({ type: filter, description: `Which ${noun} to list. Omit it for all.` }),
+    })),
+  }
+}
 
 /** The cost of a connection field: itself, and its selection once for each item that it may return. */
 export function pageComplexity(page: PageArguments) {

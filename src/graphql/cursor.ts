@@ -1,8 +1,8 @@
 import { conversationTag, decodeCursor, encodeCursor, type DecodedCursor, type RunCursor } from '../domain/cursor.ts'
 import { badCursor } from '../domain/errors.ts'
-import { hasEnded, type Run } from '../domain/run.ts'
+import { hasEnded, type Run } from '../domain/runs/run.ts'
 import type { ConversationStart } from '../live/follow-conversation.ts'
-import type { ConversationHead } from '../store/conversation-heads.ts'
+import type { ConversationHead } from '../store/conversations/conversation-heads.ts'
 
 /** The last stored entry, taken from the row. Other fields are read after it, so they are never older. */
 export function lastCursorOf(run: {
@@ -19,11 +19,11 @@ export function lastCursorOfConversation(head: ConversationHead): string {
   if (!lastEntry) {
     return encodeCursor(conversationId, beginningOf(conversationId), {
       tip: tipHold === 0 ? undefined : tipHold,
-      queue,
+      queue: queue.tag,
     })
   }
   const tip = tipHold === lastHold ? undefined : tipHold
-  return encodeCursor(conversationId, { ...lastEntry, item: 0, offset: 0 }, { tip, queue })
+  return encodeCursor(conversationId, { ...lastEntry, item: 0, offset: 0 }, { tip, queue: queue.tag })
 }
 
 /** Names no entry but the conversation itself: the place before its first run. */
@@ -36,6 +36,13 @@ function beginningOf(conversationId: string): RunCursor {
  */
 export function requireCursor(run: Run, text: string): RunCursor {
   return inRun(run, requireDecoded(text))
+}
+
+/** The same, without cursors of the conversation's stream, which also know its queue and branch. */
+export function requireRunCursor(run: Run, text: string): RunCursor {
+  const cursor = requireDecoded(text)
+  if (!cursor.ofConversation) return inRun(run, cursor)
+  throw badCursor('The cursor is one of `conversationEvents`. Pass a cursor of `runEvents` or of `Run.events`.')
 }
 
 function inRun(run: Run, cursor: DecodedCursor): RunCursor {
@@ -75,7 +82,8 @@ export async function requireConversationCursor(
   const { resumed } = run
   const isEarlier = resumed !== null && cursor.seq < resumed.seq
   const hold = isEarlier ? resumed.holds[0]! : run.hold
-  return { hold, cursor, follow: !isEarlier || cursor.seq < resumed.seq - 1, tip: tip ?? hold, queue }
+  const known = tip ?? hold
+  return { hold, cursor, follow: !isEarlier && known === hold, tip: known, queue }
 }
 
 function requireDecoded(text: string): DecodedCursor {

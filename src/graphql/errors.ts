@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { GraphQLError } from 'graphql'
 
 import { HoldpointError, type ErrorCode } from '../domain/errors.ts'
-import { isTransientFailure } from '../store/database/transient-failure.ts'
+import { isFullPool, isTransientFailure } from '../store/database/transient-failure.ts'
 import type { Log } from '../util/log.ts'
 
 export type ClientErrorCode =
@@ -11,7 +11,6 @@ export type ClientErrorCode =
   | 'GRAPHQL_PARSE_FAILED'
   | 'GRAPHQL_VALIDATION_FAILED'
   | 'OPERATION_RESOLUTION_FAILURE'
-  | 'BAD_REQUEST'
   | 'PERSISTED_QUERY_NOT_SUPPORTED'
   | 'INTERNAL_SERVER_ERROR'
 
@@ -84,6 +83,11 @@ export class ClientError extends GraphQLError {
   }
 }
 
+/** The status and headers of an answer that consists of this error. */
+export function statusOf(error: ClientError): HttpHint & { readonly status: number } {
+  return { status: statusByCode[error.code], ...error.extensions['http'] }
+}
+
 /**
  * The only place where errors are converted for clients, on every transport. Domain errors keep their code. A transient
  * failure of the database becomes UNAVAILABLE. Anything else is a bug: it is logged in full, and the client gets its
@@ -99,6 +103,10 @@ export function toClientError(error: unknown, log: Log): ClientError {
   if (cause instanceof GraphQLError) {
     const known = fromGraphQLError(cause, at)
     if (known !== undefined) return known
+  }
+  if (isFullPool(cause)) {
+    log.warn({ path: at?.path }, 'no database connection became free in time')
+    return new ClientError('UNAVAILABLE', 'The server is busy at the moment. Try again.', { at })
   }
   if (isTransientFailure(cause)) {
     log.warn({ err: cause, path: at?.path }, 'the database is unavailable')

@@ -1,9 +1,12 @@
+import type { ObjectRef } from '@pothos/core'
 import type DataLoader from 'dataloader'
 
 import { notFound } from '../domain/errors.ts'
-import { encodeId, type UuidKind } from '../domain/ids.ts'
-import type { Context } from './context.ts'
-import { nounOf, requireUuid } from './node.ts'
+import { encodeId, nounOf, type UuidKind } from '../domain/ids.ts'
+import type { Run } from '../domain/runs/run.ts'
+import type { Context } from './context/context.ts'
+import type { BuilderTypes } from './builder.ts'
+import { loaderOf, requireUuid } from './node.ts'
 
 /** Loads an object that must exist. Throws NOT_FOUND if the viewer's tenant has no such object. */
 export async function loadExisting<Value>(
@@ -14,6 +17,27 @@ export async function loadExisting<Value>(
   const value = await loader.load(uuid)
   if (value === undefined) throw notFound(nounOf(kind), encodeId(kind, uuid))
   return value
+}
+
+/** Options of a field that leads to the object whose id is in `key`. It must exist. */
+export function linkTo<Value, const Key extends string>(
+  type: ObjectRef<BuilderTypes, Value>,
+  key: Key,
+  description: string,
+) {
+  const kind = type.name as Exclude<UuidKind, 'Tenant'>
+  return {
+    type,
+    description,
+    resolve: (parent: Readonly<Record<Key, string>>, _args: object, { loaders }: Context): Promise<Value> =>
+      loadExisting(loaders[loaderOf[kind]] as DataLoader<string, Value | undefined>, kind, parent[key]),
+  }
+}
+
+/** The runs of a queue. Only a run that was deleted since the queue was read is missing. */
+export async function loadQueue({ loaders }: Context, runIds: readonly string[]): Promise<Run[]> {
+  const runs = await Promise.all(runIds.map((id) => loaders.runs.load(id)))
+  return runs.filter((run) => run !== undefined)
 }
 
 /** The ids of the agents that a subscription is limited to, or undefined if it is not limited. */

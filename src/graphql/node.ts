@@ -1,66 +1,86 @@
-import { brandWithType } from '@pothos/core'
+import { brandWithType, type ObjectRef } from '@pothos/core'
+import type DataLoader from 'dataloader'
 
+import type { MessageOutline } from '../domain/conversations/message.ts'
 import { badUserInput, notFound } from '../domain/errors.ts'
-import {
-  decodeId,
-  encodeId,
-  encodeStepId,
-  idPrefixes,
-  nounOf,
-  type DecodedId,
-  type IdKind,
-  type UuidKind,
-} from '../domain/ids.ts'
-import { builder } from './builder.ts'
-import type { Context } from './context.ts'
+import { decodeId, encodeId, idPrefixes, nounOf, uuidOf, type IdKind, type UuidKind } from '../domain/ids.ts'
+import { builder, type BuilderTypes, orNull } from './builder.ts'
+import type { Context } from './context/context.ts'
+import type { Loaders } from './loaders.ts'
+import { messageTypes } from './refs.ts'
 
-/** The kinds of objects that `node` may return. */
-export type NodeKind = Exclude<IdKind, 'Tenant'>
+/** The loader of each kind of object that `node` may return, so that `nodes` costs one statement for each kind. */
+export const loaderOf = {
+  Agent: 'agents',
+  AgentTool: 'agentTools',
+  ApiKey: 'apiKeys',
+  AuditEntry: 'auditEntries',
+  Block: 'blocks',
+  Budget: 'budgets',
+  Conversation: 'conversations',
+  File: 'files',
+  McpServer: 'mcpServers',
+  Message: 'messages',
+  Passage: 'passages',
+  Run: 'runs',
+  Schedule: 'schedules',
+  SleeptimeGroup: 'sleeptimeGroups',
+  Step: 'steps',
+  Tool: 'tools',
+  ToolCall: 'toolCalls',
+  Webhook: 'webhooks',
+  WebhookDelivery: 'webhookDeliveries',
+  Worker: 'workers',
+} as const satisfies Readonly<Record<Exclude<IdKind, 'Tenant'>, keyof Loaders>>
 
 const maxNodes = 100
 
+/** A type whose ids are not made of its name and the `id` of its objects has its own `id` field. */
 export const Node = builder.interfaceRef<object>('Node')
 Node.implement({
   description:
     'Everything with an id. Ids are globally unique, and their prefix names the type: agent_…, run_…, msg_…, tool_…, call_…',
-  fields: (t) => ({ id: t.id({ description: 'Globally unique. It never changes.', resolve: () => '' }) }),
+  fields: (t) => ({
+    id: t.id({
+      description: 'Globally unique and permanent. Its prefix names the type.',
+      resolve: (node, _args, _context, { parentType }) =>
+        encodeId(parentType.name as UuidKind, (node as { id: string }).id),
+    }),
+  }),
 })
 
-type DecodedIdOf<Kind extends NodeKind> = Kind extends 'Step' | 'File'
-  ? Extract<DecodedId, { kind: Kind }>
-  : Extract<DecodedId, { uuid: string }>
-
-export interface NodeSource<Kind extends NodeKind> {
-  /**
-   * Uses a loader, so that `nodes` costs one statement per kind. Undefined if the viewer's tenant has no such object.
-   */
-  readonly load: (context: Context, id: DecodedIdOf<Kind>) => Promise<object | null | undefined>
-  /** For kinds of ids that are shared by several types. */
-  readonly typeName?: (node: never) => string
-}
-
-const sources = new Map<NodeKind, NodeSource<never>>()
-
-/** Registers how `node` finds objects of this kind. */
-export function registerNode<Kind extends NodeKind>(kind: Kind, source: NodeSource<Kind>): void {
-  sources.set(kind, source as unknown as NodeSource<never>)
-}
-
 /** The object with this id, if the viewer may see it. */
-export async function loadNode(context: Context, id: string): Promise<object | null> {
+export async function loadNode({ loaders }: Context, id: string): Promise<object | null> {
   const decoded = decodeId(id)
-  const source = decoded && sources.get(decoded.kind as NodeKind)
-  const node = await source?.load(context, decoded as never)
-  if (!decoded || !source || !node) return null
-  brandWithType(node, (source.typeName?.(node as never) ?? decoded.kind) as never)
+  if (!decoded || decoded.kind === 'Tenant') return null
+  const loader = loaders[loaderOf[decoded.kind]] as DataLoader<unknown, object | undefined>
+  const node = await loader.load('uuid' in decoded ? decoded.uuid : decoded)
+  if (!node) return null
+  const typeName = decoded.kind === 'Message' ? messageTypes[(node as MessageOutline).type] : decoded.kind
+  brandWithType(node, typeName as never)
   return node
+}
+
+/** Adds the query that finds one object of a type by its id. */
+export function queryById(type: ObjectRef<BuilderTypes, unknown>, kind: Exclude<UuidKind, 'Tenant'>): void {
+  const noun = nounOf(kind)
+  builder.queryField(noun, (t) =>
+    t.field({
+      type,
+      nullable: true,
+      description: `${kind} with this id. Null if there is none.`,
+      args: { id: t.arg.id({ required: true, description: `Id of the ${noun}.` }) },
+      resolve(_root, { id }, { loaders }) {
+        const uuid = uuidOf(kind, id)
+        return uuid === undefined ? null : loaders[loaderOf[kind]].load(uuid)
+      },
+    }),
+  )
 }
 
 builder.queryFields((t) => ({
   node: t.field({
-    type: Node,
-    nullable: true,
-    description: 'The object with this id. Null if there is none.',
+    ...orNull('The object with this id. Null if there is none.', Node),
     args: { id: t.arg.id({ required: true, description: 'An id that the API returned.' }) },
     resolve: (_root, { id }, context) => loadNode(context, id),
   }),
@@ -88,15 +108,14 @@ export function requireUuid(kind: UuidKind, id: string): string {
   return uuid
 }
 
-/** Like `requireUuid`, for queries by id, which return null for an unknown id. */
-export function uuidOf(kind: UuidKind, id: string): string | undefined {
-  const decoded = decodeId(id)
-  return decoded?.kind === kind ? (decoded as { uuid: string }).uuid : undefined
-}
-
 /** For ids in a filter. An id that names nothing matches nothing. An id of another kind is bad input. */
 export function uuidsOfFilter(kind: UuidKind, field: string, ids: readonly string[]): string[] {
   return ids.flatMap((id, index) => uuidOfFilter(kind, `${field}.${index}`, id))
+}
+
+/** Like `uuidsOfFilter`, for one id that may be omitted. */
+export function givenUuid(kind: UuidKind, field: string, id: string | null | undefined): string[] | undefined {
+  return typeof id === 'string' ? uuidOfFilter(kind, field, id) : undefined
 }
 
 /** Like `uuidsOfFilter`, for one id. Empty if the id names nothing. */
@@ -108,5 +127,3 @@ export function uuidOfFilter(kind: UuidKind, field: string, id: string): string[
   const uuid = uuidOf(kind, id)
   return uuid === undefined ? [] : [uuid]
 }
-
-export { encodeId, encodeStepId, nounOf }

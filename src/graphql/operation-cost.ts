@@ -2,14 +2,14 @@ import { complexityFromQuery } from '@pothos/plugin-complexity'
 import { Kind, type ExecutionArgs, type OperationDefinitionNode } from 'graphql'
 
 /**
- * What an operation would cost if every list that it asks for were full. A field counts 1 unless the schema says
+ * How deep an operation is, and what it would cost if every list that it asks for were full. A field counts 1 unless the schema says
  * otherwise, times the sizes of the lists around it. The variables must already have been checked. Introspection has a
  * limit of its own (`introspectionCost`).
  */
-export function operationCost(operation: OperationDefinitionNode, args: ExecutionArgs): number {
+export function operationCost(operation: OperationDefinitionNode, args: ExecutionArgs) {
   // The calculator takes the first operation of a document, so it only gets the one that the client asked for.
   const fragments = args.document.definitions.filter((definition) => definition.kind === Kind.FRAGMENT_DEFINITION)
-  const { complexity } = complexityFromQuery(
+  const { complexity: cost, depth } = complexityFromQuery(
     { kind: Kind.DOCUMENT, definitions: [operation, ...fragments] },
     {
       schema: args.schema,
@@ -17,5 +17,5 @@ export function operationCost(operation: OperationDefinitionNode, args: Executio
       variables: args.variableValues ?? {},
     },
   )
-  return complexity
+  return { cost, depth }
 }

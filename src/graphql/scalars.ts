@@ -25,15 +25,25 @@ function isDay(text: string): boolean {
 }
 
 builder.scalarType('JSON', {
-  description: 'Any JSON value, nested at most 100 levels deep, with at most 200,000 values in it.',
+  description: 'Any JSON value, nested at most 100 levels deep, with at most 120,000 values in it.',
   serialize: (value) => value,
   // Postgres refuses NUL and half a surrogate pair. They are removed here, so that the value in use is the stored one.
-  parseValue: (value) => storableJson(withinLimits(value as Json)),
+  parseValue: (value) => parsed(value as Json),
   parseLiteral: (node, variables) => storableJson(withinLimits(literalToJson(node, variables ?? {}))),
 })
 
+/** Variables are coerced twice: when the operation is checked, and when it is executed. */
+const coerced = new WeakMap<object, Json>()
+
+function parsed(value: Json): Json {
+  if (typeof value !== 'object' || value === null) return storableJson(value)
+  const result = coerced.get(value) ?? storableJson(withinLimits(value))
+  coerced.set(value, result)
+  return result
+}
+
 const maxJsonDepth = 100
-const maxJsonValues = 200_000
+const maxJsonValues = 120_000
 
 /**
  * Functions that walk a value are recursive, so a value that is nested too deeply would overflow the stack later. A

@@ -1,51 +1,93 @@
-import './agent-mutations.ts'
-import './agent-runs.ts'
-import './agent-tool.ts'
-import './agent.ts'
-import './api-key.ts'
+import { defaultFieldResolver, type GraphQLFieldResolver, type GraphQLSchema } from 'graphql'
+
+import './agents/agent-mutations.ts'
+import './tools/agent-tool.ts'
+import './agents/agent.ts'
+import './access/api-key.ts'
 import './approvals/approval-inbox.ts'
-import './audit-log.ts'
-import './block-mutations.ts'
-import './block.ts'
-import './branches.ts'
+import './access/audit-log.ts'
+import './memory/passage.ts'
+import './memory/block.ts'
+import './conversations/branches.ts'
 import { builder } from './builder.ts'
-import './cancel-run.ts'
-import './claim-tool-call.ts'
-import './clear-conversation.ts'
-import './compact-conversation.ts'
+import './runs/cancel-run.ts'
+import './tools/claim-tool-call.ts'
+import './context/compact-conversation.ts'
 import './context/compaction.ts'
 import './context/context-view.ts'
+import type { Context } from './context/context.ts'
 import './conversations/conversation-runs.ts'
-import './conversation.ts'
-import './file.ts'
-import './fork-conversation.ts'
-import { readFresh } from './fresh-loaders.ts'
-import './import-agent.ts'
-import './isolated-blocks.ts'
-import './mcp-server.ts'
-import './message.ts'
+import './conversations/conversation.ts'
+import './files/file.ts'
+import './conversations/fork-conversation.ts'
+import './agents/import-agent.ts'
+import './tools/mcp-server.ts'
+import './conversations/message.ts'
 import './models/model-settings.ts'
 import './models/model.ts'
 import './node.ts'
 import './refusal.ts'
 import { requireScopes } from './access/require-scopes.ts'
-import './retry-run.ts'
+import './runs/retry-run.ts'
 import './runs/run-event.ts'
-import './run-queries.ts'
-import './run.ts'
+import './runs/run-events.ts'
+import './runs/run-queries.ts'
+import './runs/run.ts'
 import './scalars.ts'
+import './schedules/schedule-mutations.ts'
+import './webhooks/webhook-mutations.ts'
+import './schedules/schedule.ts'
 import './runs/send-message.ts'
-import './sleeptime-group.ts'
-import './step.ts'
+import './memory/sleeptime-group.ts'
+import './runs/step.ts'
+import './approvals/decision-link.ts'
 import './approvals/submit-approvals.ts'
 import './runs/subscriptions.ts'
-import './token.ts'
-import './tool-call.ts'
-import './tool-mutations.ts'
-import './tool-rule.ts'
-import './tool.ts'
-import './viewer.ts'
+import './access/rate-limit.ts'
+import './tools/tool-call.ts'
+import './tools/tool-rule.ts'
+import './tools/tool.ts'
+import './usage/budget.ts'
+import './usage/budget-mutations.ts'
+import './usage/usage.ts'
+import './access/viewer.ts'
 import './worker.ts'
 
 /** Importing a module adds its types to the builder. All of them are imported here. */
 export const schema = requireScopes(readFresh(builder.toSchema()))
+
+type Resolver = GraphQLFieldResolver<unknown, Context>
+
+/**
+ * Loaders cache rows, and a cached row must not outlive a change. The mutations of one document share its loaders, and
+ * each may change what they hold, so everything that a mutation's result asks for is read after the mutation. A
+ * subscription keeps its loaders as long as it lasts, so they are cleared before each event. Fields of these two roots
+ * run one after another, so nothing is being loaded at that moment.
+ */
+function readFresh(schema: GraphQLSchema): GraphQLSchema {
+  for (const field of Object.values(schema.getMutationType()?.getFields() ?? {})) {
+    field.resolve = thenForget(field.resolve ?? defaultFieldResolver)
+  }
+  for (const field of Object.values(schema.getSubscriptionType()?.getFields() ?? {})) {
+    if (field.subscribe) field.subscribe = thenForget(field.subscribe)
+    field.resolve = forgetFirst(field.resolve ?? defaultFieldResolver)
+  }
+  return schema
+}
+
+function thenForget(resolve: Resolver): Resolver {
+  return async (root, args, context, info) => {
+    try {
+      return await resolve(root, args, context, info)
+    } finally {
+      context.loaders.forget()
+    }
+  }
+}
+
+function forgetFirst(resolve: Resolver): Resolver {
+  return (root, args, context, info) => {
+    context.loaders.forget()
+    return resolve(root, args, context, info)
+  }
+}

@@ -1,7 +1,8 @@
 import type { Worker as DomainWorker } from '../domain/worker.ts'
+import { encodeId } from '../domain/ids.ts'
 import { listWorkers } from '../store/workers/workers.ts'
 import { builder } from './builder.ts'
-import { encodeId, Node, registerNode } from './node.ts'
+import { Node } from './node.ts'
 
 const Worker = builder.objectRef<DomainWorker>('Worker')
 Worker.implement({
@@ -24,8 +25,6 @@ Worker.implement({
     }),
   }),
 })
-
-registerNode('Worker', { load: (context, id) => context.loaders.workers.load(id.uuid) })
 
 builder.queryField('workers', (t) =>
   t.field({

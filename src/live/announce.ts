@@ -1,9 +1,8 @@
 import type { Checkpoint } from '../domain/runs/draft.ts'
-import type { StoredEnd } from '../store/runs/end-run.ts'
 import type { Hub } from './hub.ts'
 import type { WorkSignal } from './work-signal.ts'
 
-interface AnnounceContext {
+export interface AnnounceContext {
   readonly hub: Hub
   readonly work: WorkSignal
 }
@@ -20,10 +19,4 @@ export function announceCheckpoint(
   hub.checkpointStored(checkpoint)
   const { status, lease } = checkpoint.after
   if (mayHaveFreed || (lease === null && (status === 'QUEUED' || status === 'RUNNING'))) work.announce()
-}
-
-/** Tells readers and workers about a committed end of a run, and about the background runs that it started. */
-export function announceEnd(context: AnnounceContext, { checkpoint, nextRunId, started }: StoredEnd): void {
-  announceCheckpoint(context, checkpoint, { mayHaveFreed: nextRunId !== null || started.length > 0 })
-  for (const run of started) context.hub.announce({ ...run, status: 'QUEUED', calls: false })
 }

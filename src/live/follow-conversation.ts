@@ -7,9 +7,14 @@ import {
   type EventType,
   type RunEvent,
 } from '../domain/runs/run-event.ts'
-import { hasEnded } from '../domain/run.ts'
+import type { RunNews } from '../domain/runs/run-news.ts'
+import { hasEnded } from '../domain/runs/run.ts'
 import { findLastMessageBefore, findLastSharedMessage } from '../store/conversations/branches.ts'
-import { findConversationPlace, type ConversationPlace } from '../store/conversation-heads.ts'
+import {
+  findConversationPlace,
+  type ConversationPlace,
+  type ConversationState,
+} from '../store/conversations/conversation-heads.ts'
 import { followRun, type FollowContext, type RunFollower } from './follow-run.ts'
 import { PulledIterator } from './pulled-iterator.ts'
 
@@ -19,7 +24,7 @@ export interface ConversationStart {
   readonly hold: number
   /** The last event that was read of that run. Undefined if the run does not exist, or no longer exists. */
   readonly cursor: RunCursor | undefined
-  /** Whether the run may have more to read at this place. */
+  /** Whether the run may be under way at this place. */
   readonly follow: boolean
   /** The last run of the branch that the reader knows as current. */
   readonly tip: number
@@ -52,7 +57,8 @@ export function followConversation(
  * The follower looks at the conversation when a run is over, and on news of any other run. It sends a new queue at
  * once. When it follows no run, it continues, in this order, with new entries of the run that it followed last (that
  * run was retried), with the next run that held the conversation, and with another branch that was selected since. A
- * run that does not continue the known branch is preceded by the change of branch.
+ * run that does not continue the known branch is preceded by the change of branch, so while the follower follows a run,
+ * that run is the last one of the branch that its reader knows.
  *
  * Retention deletes the logs of old runs but not their messages. A reader that was away for so long that it missed
  * entries gets a change of branch too: it drops the messages of the run and loads what is stored.
@@ -90,12 +96,13 @@ class ConversationFollower extends PulledIterator<ConversationEvent> {
     this.#cursor = after.cursor ?? { runId: conversationId, seq: 0, item: 0, offset: 0 }
     this.#tip = after.tip
     this.#queue = after.queue
-    this.#stopWatching = context.hub.watchConversation(conversationId, (news) => {
+    const look = (news: RunNews | undefined) => {
       // The follower of a run sees by itself what happens to the run.
       if (news && news.runId === this.#run?.id) return
       this.#mayHaveChanged = true
       this.wake()
-    })
+    }
+    this.#stopWatching = context.hub.watchConversation(conversationId, look, (state) => this.#knows(state))
     if (after.cursor && after.follow) this.#follow(after.cursor.runId, after.cursor)
   }
 
@@ -130,6 +137,11 @@ class ConversationFollower extends PulledIterator<ConversationEvent> {
     return this.#takeAny()
   }
 
+  /** The branch may be another one as long as the follower follows a run: it looks when that run is over. */
+  #knows({ tip, queue }: ConversationState): boolean {
+    return queue === this.#queue && (this.#run !== undefined || tip === this.#tip)
+  }
+
   #pass(taken: RunEvent): RunEvent {
     this.#cursor = this.#run!.follower.cursor
     // A retry may add entries later in the stream, so the follower leaves a run whenever it ends.
@@ -151,30 +163,32 @@ class ConversationFollower extends PulledIterator<ConversationEvent> {
 
   async #look(): Promise<void> {
     const { db, hub } = this.#context
-    const [id, hold] = [this.#conversationId, this.#hold]
+    const [id, hold, { runId }] = [this.#conversationId, this.#hold, this.#cursor]
     const place = await this.read(() =>
-      hub.reads.read(`place ${id} ${hold}`, () => findConversationPlace(db, id, { hold })),
+      hub.reads.read(`place ${id} ${hold} ${runId}`, () => findConversationPlace(db, id, { hold, runId })),
     )
     if (this.closed) return
     if (!place) {
       this.#isDeleted = true
       return
     }
-    if (place.queue !== this.#queue) {
-      this.#queue = place.queue
+    if (place.queue.tag !== this.#queue) {
+      this.#queue = place.queue.tag
       this.#ready.push({
         type: 'queue',
         cursor: this.#encode(),
         at: this.#context.clock.now(),
-        conversationId: this.#conversationId,
+        runIds: place.queue.runIds,
       })
     }
     if (!this.#run) await this.#goOn(place)
   }
 
   async #goOn({ nextSeq, next, tip, changedAt }: ConversationPlace): Promise<void> {
-    if (nextSeq !== null && nextSeq - 1 > this.#cursor.seq) this.#follow(this.#cursor.runId, this.#cursor)
-    else if (next) {
+    if (nextSeq !== null && nextSeq - 1 > this.#cursor.seq) {
+      if (this.#tip !== this.#hold) await this.#changeBranch(this.#hold, changedAt)
+      this.#follow(this.#cursor.runId, this.#cursor)
+    } else if (next) {
       const { runId, hold, previousHold, resumed } = next
       if (previousHold !== this.#tip && !resumed?.holds.includes(this.#tip)) {
         await this.#changeBranch(previousHold, next.createdAt)
@@ -223,11 +237,10 @@ function endsRun(event: RunEvent): boolean {
   return event.type === 'entry' && event.entry.type === 'status' && hasEnded(event.entry.status)
 }
 
-/** While the queue is not empty, cursors name it. Readers at the same place share one set of events. */
+/** Cursors name the queue. Readers at the same place share one set of events. */
 const namedEvents = new WeakMap<RunEvent, { readonly queue: string; readonly event: RunEvent }>()
 
 function withQueue(event: RunEvent, queue: string): RunEvent {
-  if (queue === '') return event
   const known = namedEvents.get(event)
   if (known?.queue === queue) return known.event
   const named = { ...event, cursor: event.cursor + encodeKnown({ tip: undefined, queue }) }

@@ -1,29 +1,29 @@
-import type { Kysely } from 'kysely'
-
 import { encodeCursor, type RunCursor } from '../domain/cursor.ts'
 import { eventsDeleted } from '../domain/errors.ts'
 import { pieceBeyond, sliceText, type LivePiece } from '../domain/runs/live-step.ts'
 import {
   eventTypeOf,
-  messageTypeOfDelta,
+  messageTypesOfDelta,
   toEntryEvents,
   wantsDeltas,
+  wantsProgress,
   type EventFilter,
   type RunEvent,
 } from '../domain/runs/run-event.ts'
-import { hasEnded } from '../domain/run.ts'
+import { hasEnded } from '../domain/runs/run.ts'
+import type { ToolCallProgress } from '../domain/tools/tool-call.ts'
 import { findMessageTypes } from '../store/conversations/messages.ts'
 import { listLogEntries } from '../store/runs/run-log.ts'
 import { findStreamedItem } from '../store/runs/streamed-items.ts'
 import { findRunProgress } from '../store/runs/runs.ts'
-import type { Database } from '../store/database/schema.ts'
+import type { Db } from '../store/database/schema.ts'
 import type { Clock } from '../util/clock.ts'
 import { PulledIterator } from './pulled-iterator.ts'
 import type { Hub } from './hub.ts'
 import { endsIn, type EntryEvent, type RunTail, type TailRead } from './run-tail.ts'
 
 export interface FollowContext {
-  readonly db: Kysely<Database>
+  readonly db: Db
   readonly hub: Hub
   readonly clock: Clock
 }
@@ -76,6 +76,9 @@ export class RunFollower extends PulledIterator<RunEvent> {
   readonly #runId: string
   readonly #conversationId: string
   readonly #deltas: boolean
+  readonly #showsProgress: boolean
+  /** What the reader knows of the progress of running calls. */
+  readonly #shownProgress = new Map<string, ToolCallProgress>()
   readonly #types: FollowOptions['types']
   readonly #messageTypes: FollowOptions['messageTypes']
   readonly #showsGaps: boolean
@@ -100,6 +103,7 @@ export class RunFollower extends PulledIterator<RunEvent> {
     this.#runId = runId
     this.#conversationId = conversationId
     this.#deltas = wantsDeltas(options)
+    this.#showsProgress = wantsProgress(options)
     this.#types = options.types
     this.#messageTypes = options.messageTypes
     this.#showsGaps = options.showsGaps ?? false
@@ -140,19 +144,19 @@ export class RunFollower extends PulledIterator<RunEvent> {
       const events = this.#tail.after(this.#cursor.seq)
       return events ? this.#accept({ events, finished: endsIn(events) }) : this.#readStored()
     }
-    if (announcements === this.#checked) return 'wait'
+    if (announcements === this.#checked) return this.#nextProgress() ?? 'wait'
     if (!this.#tail.covers(this.#cursor.seq)) return this.#readStored()
     this.#checked = announcements
-    return 'wait'
+    return this.#nextProgress() ?? 'wait'
   }
 
   /** An event that is left out moves the cursor like any other. */
   #wants(event: RunEvent): boolean {
     if (this.#types && !this.#types.has(eventTypeOf(event))) return false
     if (!this.#messageTypes) return true
+    if (event.type === 'progress') return true
     if (event.type === 'entry') return event.entry.type !== 'message' || !this.#unwanted.has(event.entry.id)
-    const type = messageTypeOfDelta(event)
-    return type === undefined || this.#messageTypes.has(type)
+    return messageTypesOfDelta(event).some((type) => this.#messageTypes!.has(type))
   }
 
   #nextRead(): RunEvent | undefined {
@@ -242,6 +246,19 @@ export class RunFollower extends PulledIterator<RunEvent> {
     return event
   }
 
+  /** Progress that the reader does not know. It moves no cursor: whoever returns gets what is reported next. */
+  #nextProgress(): RunEvent | undefined {
+    const calls = this.#showsProgress && this.#context.hub.progressOf(this.#runId)
+    if (!calls) return undefined
+    for (const [toolCallId, progress] of calls) {
+      if (this.#shownProgress.get(toolCallId) === progress) continue
+      this.#shownProgress.set(toolCallId, progress)
+      const cursor = encodeCursor(this.#conversationId, this.#cursor)
+      return { type: 'progress', cursor, runId: this.#runId, at: this.#context.clock.now(), toolCallId, progress }
+    }
+    return undefined
+  }
+
   #delta({ live, item, offset, end }: LivePiece, stepIndex: number): RunEvent {
     // A lone surrogate is stored as U+FFFD, so readers get the same.
     const text = sliceText(live, offset, end).toWellFormed()
@@ -273,6 +290,7 @@ function endOf(event: RunEvent): number {
     case 'call':
       return event.offset + event.argumentsText.length
     case 'entry':
+    case 'progress':
       return 0
     default:
       return event satisfies never

@@ -1,24 +1,30 @@
 import type { Log } from '../util/log.ts'
+import { errorCode } from '../util/start-error.ts'
 
-const retryMs = { first: 100, most: 2_000 } as const
+const retryMs = { first: 100, most: 1_000 } as const
 
 export interface KeptConnectionOptions<Opened> {
-  /** Calls `onLost` once if the connection breaks later, and rejects if it cannot be opened. */
-  open(onLost: (error?: Error) => void): Promise<Opened>
+  /**
+   * Calls `onLost` once if the connection breaks later. Rejects if it cannot be opened, or once `signal` is aborted.
+   */
+  open(onLost: (error?: Error) => void, signal: AbortSignal): Promise<Opened>
   onOpened(): void
   readonly log: Log
 }
 
 /**
- * A connection to the bus that is opened again whenever it is lost. The log has one line when that happens and one when
- * the connection is back, however many attempts lie in between.
+ * A connection to the bus that is opened again whenever it is lost. The log has one line when that happens, one for
+ * each new reason why it cannot be opened, and one when it is back, however many attempts lie in between.
  */
 export class KeptConnection<Opened extends { close(): Promise<void> }> {
   readonly #options: KeptConnectionOptions<Opened>
   #current: Opened | undefined
   #retry: NodeJS.Timeout | undefined
-  #closed = false
-  #isReported = false
+  /** The attempt in progress, or the last one. */
+  #connecting: Promise<void> | undefined
+  readonly #closing = new AbortController()
+  /** Why the connection was lost or could not be opened, since it was last open. */
+  readonly #reported = new Set<string>()
 
   constructor(options: KeptConnectionOptions<Opened>) {
     this.#options = options
@@ -31,12 +37,13 @@ export class KeptConnection<Opened extends { close(): Promise<void> }> {
 
   /** Resolves after the first attempt. */
   open(): Promise<void> {
-    return this.#connect(retryMs.first)
+    return (this.#connecting = this.#connect(retryMs.first))
   }
 
   async close(): Promise<void> {
-    this.#closed = true
+    this.#closing.abort()
     clearTimeout(this.#retry)
+    await this.#connecting
     await this.#current?.close()
     this.#current = undefined
   }
@@ -44,31 +51,35 @@ export class KeptConnection<Opened extends { close(): Promise<void> }> {
   async #connect(delayMs: number): Promise<void> {
     const { open, onOpened, log } = this.#options
     try {
-      const opened = await open((error) => {
+      const onLost = (error?: Error) => {
         this.#current = undefined
         this.#report(error, 'lost the connection to other processes; reconnecting')
         this.#connectLater(retryMs.first)
-      })
-      if (this.#closed) return await opened.close()
+      }
+      const opened = await open(onLost, this.#closing.signal)
+      if (this.#closing.signal.aborted) return await opened.close()
       this.#current = opened
-      if (this.#isReported) log.info('connected to other processes again')
-      this.#isReported = false
+      if (this.#reported.size > 0) log.info('connected to other processes again')
+      this.#reported.clear()
       onOpened()
     } catch (error) {
-      if (this.#closed) return
+      if (this.#closing.signal.aborted) return
       this.#report(error as Error, 'cannot connect to other processes; retrying')
       this.#connectLater(delayMs)
     }
   }
 
   #connectLater(delayMs: number): void {
-    if (this.#closed) return
-    this.#retry = setTimeout(() => void this.#connect(Math.min(delayMs * 2, retryMs.most)), delayMs)
+    if (this.#closing.signal.aborted) return
+    this.#retry = setTimeout(() => {
+      this.#connecting = this.#connect(Math.min(delayMs * 2, retryMs.most))
+    }, delayMs)
   }
 
   #report(error: Error | undefined, line: string): void {
-    if (this.#closed || this.#isReported) return
-    this.#isReported = true
+    const reason = errorCode(error) ?? error?.message ?? 'lost'
+    if (this.#closing.signal.aborted || this.#reported.has(reason)) return
+    this.#reported.add(reason)
     this.#options.log.warn({ err: error }, line)
   }
 }

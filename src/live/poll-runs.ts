@@ -1,8 +1,6 @@
-import type { Kysely } from 'kysely'
-
-import { listConversationPlaces } from '../store/conversation-heads.ts'
+import { listStreamEnds, type StreamEnd } from '../store/conversations/conversation-heads.ts'
 import { listRunSeqs } from '../store/runs/runs.ts'
-import type { Database } from '../store/database/schema.ts'
+import type { Db } from '../store/database/schema.ts'
 import type { Log } from '../util/log.ts'
 import type { Hub } from './hub.ts'
 
@@ -13,15 +11,15 @@ const intervalMs = 1_000
  * wake-up or lost news therefore delays a reader, but never makes it miss anything.
  */
 export class RunPoll {
-  readonly #db: Kysely<Database>
+  readonly #db: Db
   readonly #hub: Hub
   readonly #log: Log
-  /** Where the stream of each conversation ended in the last round. */
-  #places = new Map<string, string>()
+  /** What the last round found. */
+  #ends = new Map<string, StreamEnd>()
   #timer: NodeJS.Timeout | undefined
   #polling: Promise<void> | undefined
 
-  constructor(db: Kysely<Database>, hub: Hub, log: Log) {
+  constructor(db: Db, hub: Hub, log: Log) {
     this.#db = db
     this.#hub = hub
     this.#log = log
@@ -62,15 +60,14 @@ export class RunPoll {
 
   async #pollConversations(): Promise<void> {
     const conversationIds = this.#hub.watchedConversations()
-    const places =
-      conversationIds.length > 0 ? await listConversationPlaces(this.#db, conversationIds) : new Map<string, string>()
-    for (const conversationId of conversationIds) {
-      const place = places.get(conversationId)
+    const ends =
+      conversationIds.length > 0 ? await listStreamEnds(this.#db, conversationIds) : new Map<string, StreamEnd>()
+    for (const id of conversationIds) {
+      const found = ends.get(id)
       // The readers of a deleted conversation must look again, so that they end.
-      if (place === undefined || place !== this.#places.get(conversationId)) {
-        this.#hub.conversationChanged(conversationId)
-      }
+      const isSame = found && found.end === this.#ends.get(id)?.end
+      this.#hub.conversationFound(id, isSame ? found : undefined)
     }
-    this.#places = places
+    this.#ends = ends
   }
 }

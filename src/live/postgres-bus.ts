@@ -1,56 +1,46 @@
-import { createNotifier, openListener, payloadLimit } from '../store/notifications.ts'
+import { openNotifications, payloadLimit } from '../store/database/notifications.ts'
+import type { SessionSource } from '../store/database/session.ts'
 import type { Log } from '../util/log.ts'
 import type { Bus, BusReceiver } from './bus.ts'
 import { KeptConnection } from './kept-connection.ts'
 
 const everyone = 'holdpoint'
 
-/**
- * A bus over LISTEN and NOTIFY, with one connection for each. A process that is alone sends once, when it is connected.
- * It does so over the connection that listens, and never opens the other.
- */
+/** A bus over LISTEN and NOTIFY, on one connection. */
 export function createPostgresBus({
-  databaseUrl,
+  database,
   address,
   log,
 }: {
-  readonly databaseUrl: string
+  readonly database: SessionSource
   readonly address: string
   readonly log: Log
 }): Bus {
-  const notifier = createNotifier(databaseUrl)
   const channelOf = (to: string | undefined) => (to === undefined ? everyone : `${everyone} ${to}`)
   let receiver: BusReceiver | undefined
-  let hasSent = false
-  const listener = new KeptConnection({
-    open: (onLost) =>
-      openListener(databaseUrl, [everyone, channelOf(address)], {
-        onPayload: (payload) => receiver?.receive(payload),
+  const connection = new KeptConnection({
+    open: (onLost, signal) =>
+      openNotifications(database, [everyone, channelOf(address)], {
+        onNotification: (payload) => receiver?.receive(payload),
         onLost,
+        signal,
       }),
-    onOpened: () => {
-      hasSent = false
-      receiver?.connected()
-    },
+    onOpened: () => receiver?.connected(),
     log,
   })
 
   return {
     address,
     payloadLimit,
-    isConnected: () => listener.current !== undefined,
+    isConnected: () => connection.current !== undefined,
     async open(opened) {
       receiver = opened
-      await listener.open()
+      await connection.open()
     },
-    send(packets) {
-      const sender = hasSent ? notifier : (listener.current ?? notifier)
-      hasSent = true
-      return sender.notify(packets.map(({ to, payload }) => ({ channel: channelOf(to), payload })))
+    async send(packets) {
+      if (!connection.current) throw new Error('There is no connection to Postgres.')
+      await connection.current.notify(packets.map(({ to, payload }) => ({ channel: channelOf(to), payload })))
     },
-    async close() {
-      await listener.close()
-      await notifier.close()
-    },
+    close: () => connection.close(),
   }
 }

@@ -1,3 +1,4 @@
+import { onAbort } from '../util/abort.ts'
 import { errorMessage } from '../util/error-message.ts'
 import type { Log } from '../util/log.ts'
 import { loadOptional, MissingPackageError } from '../util/optional-package.ts'
@@ -16,12 +17,14 @@ interface Client {
   subscribe(channels: string[], listener: (payload: string) => void): Promise<void>
   publish(channel: string, payload: string): Promise<number>
   ping(): Promise<string>
-  on(event: 'error', listener: (error: Error) => void): unknown
+  on(event: 'connect' | 'error', listener: (error: Error) => void): unknown
   destroy(): void
 }
 
 interface Connection {
   readonly client: Client
+  /** Breaks it, and tells why. */
+  lose(error: Error): void
   close(): Promise<void>
 }
 
@@ -44,10 +47,11 @@ export async function createRedisBus({
   const channelOf = (to: string | undefined) => `holdpoint ${scope} ${to ?? 'all'}`
   let receiver: BusReceiver | undefined
   const connection = new KeptConnection({
-    open: (onLost) =>
+    open: (onLost, signal) =>
       openConnection(createClient(), [channelOf(undefined), channelOf(address)], {
         onPayload: (payload) => receiver?.receive(payload),
         onLost,
+        signal,
       }),
     onOpened: () => receiver?.connected(),
     log,
@@ -65,7 +69,12 @@ export async function createRedisBus({
       const client = connection.current?.client
       if (!client) throw new Error('There is no connection to Redis.')
       // Written together, because they are queued in the same tick.
-      await Promise.all(packets.map(({ to, payload }) => client.publish(channelOf(to), payload)))
+      await Promise.all(packets.map(({ to, payload }) => client.publish(channelOf(to), payload))).catch(
+        (error: unknown) => {
+          connection.current?.lose(error as Error)
+          throw error
+        },
+      )
     },
     close: () => connection.close(),
   }
@@ -92,11 +101,17 @@ async function prepareClients(url: string): Promise<() => Client> {
   }
 }
 
-/** `onLost` is called once, unless the connection was closed on purpose or could not be opened. */
+/**
+ * `onLost` is called once, unless the connection was closed on purpose or could not be opened. `signal` breaks off the
+ * opening.
+ */
 async function openConnection(
   client: Client,
   channels: string[],
-  handlers: { onPayload(payload: string): void; onLost(error: Error): void },
+  {
+    signal,
+    ...handlers
+  }: { onPayload(payload: string): void; onLost(error: Error): void; readonly signal: AbortSignal },
 ): Promise<Connection> {
   let state: 'opening' | 'open' | 'over' = 'opening'
   let failure: Error | undefined
@@ -120,20 +135,28 @@ async function openConnection(
     client.ping().then(() => (isWaiting = false), lose)
   }, checkMs)
   client.on('error', lose)
+  // A client that is destroyed before its socket is open would open it nevertheless.
+  client.on('connect', () => state === 'over' && client.destroy())
+  const stopListening = onAbort(signal, lose)
   try {
     await client.connect()
     await client.subscribe(channels, (payload) => {
-      if (state !== 'over') handlers.onPayload(payload)
+      if (state !== 'over' && payload !== '') handlers.onPayload(payload)
     })
+    // An account may have the right to subscribe and not the right to publish. Nobody takes notice of an empty payload.
+    await Promise.all(channels.map((channel) => client.publish(channel, '')))
     if (failure) throw failure
   } catch (error) {
     if (!failure) end()
     throw failure ?? error
+  } finally {
+    stopListening()
   }
   isWaiting = false
   state = 'open'
   return {
     client,
+    lose,
     async close() {
       if (state !== 'over') end()
     },

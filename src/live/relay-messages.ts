@@ -1,4 +1,5 @@
 import type { RunNews } from '../domain/runs/run-news.ts'
+import type { ToolCallProgress } from '../domain/tools/tool-call.ts'
 import type { Patch } from './step-copy.ts'
 
 /**
@@ -28,6 +29,9 @@ import type { Patch } from './step-copy.ts'
  * Stop requests
  * - `stop` to all: a cancel of this run was stored. The process that drives the run stops it; the others ignore it.
  *
+ * Progress of calls
+ * - `progress` to all: what a running call last reported, or null once it has ended.
+ *
  * `follow` and `watch` hold for 15 s after they were last sent. Nothing depends on `stored`, `news` and `stop`
  * arriving: the poll and the sweep find what was lost.
  */
@@ -47,6 +51,12 @@ export type RelayMessage =
   | { readonly type: 'watch'; readonly topic: string }
   | { readonly type: 'news'; readonly news: RunNews }
   | { readonly type: 'stop'; readonly run: string }
+  | {
+      readonly type: 'progress'
+      readonly run: string
+      readonly call: string
+      readonly progress: ToolCallProgress | null
+    }
 
 /**
  * Changes if a process of the version before would misunderstand a message. Processes of different versions then ignore

@@ -89,8 +89,9 @@ export class Relay {
   }
 
   async start(): Promise<void> {
-    await this.#bus.open({ receive: (payload) => this.#receive(payload), connected: () => this.#onConnected() })
+    // Before the bus is opened: the relay may be stopped meanwhile.
     this.#timers = [setInterval(() => this.#askAgain(), tickMs), setInterval(() => this.#showPresence(), presenceMs)]
+    await this.#bus.open({ receive: (payload) => this.#receive(payload), connected: () => this.#onConnected() })
   }
 
   async stop(): Promise<void> {
@@ -122,6 +123,8 @@ export class Relay {
       pollFound: (runId) => this.#expectText(runId),
       announced: (news) => this.#postToInterested([news.conversationId, news.tenantId], { type: 'news', news }),
       stopRequested: (runId) => this.#post(undefined, { type: 'stop', run: runId }),
+      progressed: (run, call, progress) =>
+        this.#post(undefined, { type: 'progress', run, call, progress: progress ?? null }),
     }
   }
 
@@ -240,6 +243,8 @@ export class Relay {
         return this.#hub.announced(message.news)
       case 'stop':
         return this.#hub.stopRequested(message.run)
+      case 'progress':
+        return this.#hub.progressed(message.run, message.call, message.progress ?? undefined)
       default:
         message satisfies never
     }

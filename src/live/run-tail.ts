@@ -1,5 +1,6 @@
+import type { Checkpoint } from '../domain/runs/draft.ts'
 import type { RunEvent } from '../domain/runs/run-event.ts'
-import { hasEnded } from '../domain/run.ts'
+import { hasEnded } from '../domain/runs/run.ts'
 
 export type EntryEvent = Extract<RunEvent, { readonly type: 'entry' }>
 
@@ -41,6 +42,9 @@ export class RunTail {
 
   /** How many readers the run has in this process. */
   readers = 0
+
+  /** The last checkpoint that this process committed. The tail may have later entries, which a reader found. */
+  lastCheckpoint: Checkpoint | undefined
 
   /** The seq of the last entry in the tail, or 0 if it is empty. */
   get lastSeq(): number {

@@ -1,7 +1,7 @@
 import type { RunCursor } from '../domain/cursor.ts'
-import { hasEnded, type RunStatus } from '../domain/run.ts'
+import type { Checkpoint } from '../domain/runs/draft.ts'
+import { hasEnded, type RunStatus } from '../domain/runs/run.ts'
 import { findRunProgress } from '../store/runs/runs.ts'
-import { deferred } from '../util/deferred.ts'
 import type { FollowContext } from './follow-run.ts'
 import type { EntryEvent } from './run-tail.ts'
 
@@ -18,18 +18,29 @@ export interface RunWait {
 /**
  * Resolves when the run has entries after `after` and is paused or has ended, after `waitMs` (immediately if 0), or
  * when the process stops. If the client leaves, the wait still ends by itself. Costs no query if this process drives
- * the run from its start to its end.
+ * the run from its start to its end, and then returns the checkpoint that paused or ended it, if it is known.
  */
 export async function waitForRun(
   { db, hub }: Pick<FollowContext, 'db' | 'hub'>,
   runId: string,
   { waitMs, after, isNew = false }: RunWait,
-): Promise<void> {
-  if (waitMs <= 0) return
-  const lastRead = after?.seq ?? 0
-  let woken = deferred()
+): Promise<Checkpoint | undefined> {
+  if (waitMs <= 0) return undefined
+  let lastRead = after?.seq ?? 0
+  let woken = Promise.withResolvers<void>()
   let isOver = false as boolean
   let announcements = 0
+  let stored: Checkpoint | undefined
+  /** Entries that were read as well are not news, even if this process announces them only now. */
+  const hasStopped = async (): Promise<boolean> => {
+    const progress = await findRunProgress(db, runId)
+    // A run that was deleted does nothing more.
+    if (!progress) return true
+    const { status, nextSeq } = progress
+    if (nextSeq - 1 > lastRead && isAtRest(status)) return true
+    lastRead = Math.max(lastRead, nextSeq - 1)
+    return false
+  }
   const stopListening = hub.listen(runId, (wakeUp) => {
     if (wakeUp !== 'stored') return
     const tail = hub.tail(runId)
@@ -37,7 +48,11 @@ export async function waitForRun(
     // Entries from other processes need a query.
     const isAnnounced = tail === undefined || tail.announcements !== announcements
     announcements = tail?.announcements ?? 0
-    isOver ||= !isAnnounced && tail.lastSeq > lastRead && isStop(tail.last)
+    if (!isOver && !isAnnounced && tail.lastSeq > lastRead && isStop(tail.last)) {
+      isOver = true
+      // A reader may have found the end stored before the run's driver did.
+      if (tail.lastCheckpoint?.after.nextSeq === tail.lastSeq + 1) stored = tail.lastCheckpoint
+    }
     if (isAnnounced || isOver) woken.resolve()
   })
   const end = () => {
@@ -47,12 +62,12 @@ export async function waitForRun(
   const timer = setTimeout(end, waitMs)
   const forgetEnd = hub.onEndOfWaits(end)
   try {
-    if (!isNew && (await hasStopped(db, runId, lastRead))) return
+    if (!isNew && (await hasStopped())) return undefined
     for (;;) {
       await woken.promise
-      if (isOver) return
-      woken = deferred()
-      if (await hasStopped(db, runId, lastRead)) return
+      if (isOver) return stored
+      woken = Promise.withResolvers<void>()
+      if (await hasStopped()) return undefined
     }
   } finally {
     clearTimeout(timer)
@@ -67,12 +82,4 @@ function isStop(last: EntryEvent | undefined): boolean {
 
 function isAtRest(status: RunStatus): boolean {
   return status === 'AWAITING_APPROVAL' || hasEnded(status)
-}
-
-/** Also true if the run was deleted. */
-async function hasStopped(db: FollowContext['db'], runId: string, lastRead: number): Promise<boolean> {
-  const progress = await findRunProgress(db, runId)
-  if (!progress) return true
-  const { status, nextSeq } = progress
-  return nextSeq - 1 > lastRead && isAtRest(status)
 }

@@ -1,4 +1,4 @@
-import type { Run } from '../domain/run.ts'
+import { shownStatus, type Run } from '../domain/runs/run.ts'
 import type { Reach } from '../domain/access/viewer.ts'
 import { findRuns, listChangedRuns, listRecentStatuses } from '../store/runs/runs.ts'
 import type { FollowContext } from './follow-run.ts'
@@ -43,6 +43,9 @@ export function watchRuns(
 /** The feeds that have subscribers, by tenant. There is one hub per process. */
 const feeds = new WeakMap<Hub, Map<string, ChangeFeed>>()
 
+/** Equal to no status, so that the next poll tells everyone about the run. */
+const unsure = 'unsure'
+
 /** Called with undefined when changes may have been missed. */
 type ChangeListener = (runId: string | undefined) => void
 
@@ -72,6 +75,17 @@ class ChangeFeed {
   /** After this, a database read is at least as new as what the feed considers known. */
   async ready(): Promise<void> {
     await this.#polling
+  }
+
+  /**
+   * A subscriber is about to send these runs. A run that is newer than its news may change back before the next poll,
+   * which would then find nothing new.
+   */
+  sends(runs: readonly Run[]): void {
+    for (const run of runs) {
+      const known = this.#known.get(run.id)
+      if (known !== undefined && known !== shownStatus(run)) this.#known.set(run.id, unsure)
+    }
   }
 
   subscribe(listener: ChangeListener): () => void {
@@ -199,7 +213,7 @@ class RunWatcher extends PulledIterator<Run> {
     if (this.#catchUp === page) {
       this.#catchUp = runs.length < pageSize ? undefined : { since: page.since, after: runs.at(-1)!.id }
     }
-    this.#loaded.push(...runs.filter((run) => this.#isShown(run)))
+    this.#push(runs)
   }
 
   async #loadChanged(): Promise<void> {
@@ -207,7 +221,13 @@ class RunWatcher extends PulledIterator<Run> {
     for (const id of ids) this.#changed.delete(id)
     const runs = await this.read(() => findRuns(this.#context.db, this.#context.reach, ids))
     const byId = new Map(runs.map((run) => [run.id, run]))
-    this.#loaded.push(...ids.flatMap((id) => byId.get(id) ?? []).filter((run) => this.#isShown(run)))
+    this.#push(ids.flatMap((id) => byId.get(id) ?? []))
+  }
+
+  #push(runs: readonly Run[]): void {
+    const shown = runs.filter((run) => this.#isShown(run))
+    this.#feed.sends(shown)
+    this.#loaded.push(...shown)
   }
 
   #isShown(run: Run): boolean {

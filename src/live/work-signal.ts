@@ -1,31 +1,21 @@
-import type { Kysely } from 'kysely'
-
 import type { LoadedRun } from '../store/runs/load-run.ts'
-import type { Database } from '../store/database/schema.ts'
-import { notifyWorkers } from '../store/workers/workers.ts'
 
-/**
- * Tells workers that a run can be claimed. The signal may be lost: the runs table is the truth, and every worker looks
- * at it twice a second, so a lost or repeated signal does no harm. Call it after the commit.
- */
-export interface WorkSignal {
-  announce(): void
-  /**
-   * Stores a new run through `store`, offering it a free place of this process's own worker if there is one. `store`
-   * gets the worker's id, so that it can store the run as claimed by that worker; if it returns the claimed run, the
-   * run is driven at once. This saves a claim, and the wait for it. `workerId` is null if the run has to wait for a
-   * claim.
-   */
-  offerPlace<Stored extends StoredRun>(
-    runId: string,
-    store: (workerId: string | null) => Promise<Stored>,
-  ): Promise<Stored>
+/** A place of this process's own worker, kept for a run that is about to be stored. */
+export interface ReservedPlace {
+  readonly workerId: string
+  /** Agents whose runs this worker leaves to others. */
+  readonly leftAgentIds: readonly string[]
+  /** Drives the run, which was stored with a lease of the worker. */
+  drive(run: AdmittedRun): void
+  /** Frees the place. `inDoubt`: the run may have been stored with a lease nevertheless. */
+  release(options?: { readonly inDoubt: boolean }): void
 }
 
-/** The result of storing a run that was offered a place. */
-export interface StoredRun {
-  /** Set if the run was stored with a lease of the worker. */
-  readonly claimed?: LoadedRun | undefined
+/** A run that was stored with a lease. */
+export interface AdmittedRun {
+  readonly loaded: LoadedRun
+  /** The ids of its messages, if it began in the same statement. */
+  readonly begunWith: readonly string[] | undefined
 }
 
 /** The worker of this process. */
@@ -33,44 +23,45 @@ export interface LocalWorker {
   /** Starts to look for runs, or returns false if it has no free place. */
   look(): boolean
   /** Undefined if it has no free place. */
-  offerPlace<Stored extends StoredRun>(
-    runId: string,
-    store: (workerId: string) => Promise<Stored>,
-  ): Promise<Stored> | undefined
+  reservePlace(runId: string): ReservedPlace | undefined
 }
 
 const batchMs = 3
 
 /**
- * The signal of one process. It asks the process's own worker first. Only if that worker has no free place does it
- * notify the workers of other processes, at most once every few milliseconds.
+ * Tells workers that a run can be claimed. The signal may be lost: the runs table is the truth, and every worker looks
+ * at it twice a second, so a lost or repeated signal does no harm. It asks the process's own worker first. Only if that
+ * worker has no free place does it notify the workers of other processes, at most once every few milliseconds.
  */
-export class ProcessWorkSignal implements WorkSignal {
-  readonly #db: Kysely<Database>
+export class WorkSignal {
+  readonly #notify: () => Promise<void>
   #worker: LocalWorker | undefined
   #timer: NodeJS.Timeout | undefined
 
-  constructor(db: Kysely<Database>) {
-    this.#db = db
+  constructor(notify: () => Promise<void>) {
+    this.#notify = notify
   }
 
   connect(worker: LocalWorker): void {
     this.#worker = worker
   }
 
-  offerPlace<Stored extends StoredRun>(
-    runId: string,
-    store: (workerId: string | null) => Promise<Stored>,
-  ): Promise<Stored> {
-    return this.#worker?.offerPlace(runId, store) ?? store(null)
+  /**
+   * A free place for a run that is about to be stored, if this process has one: the run can then be stored with a
+   * lease, which saves a claim and the wait for it. Undefined if the run has to wait for a claim. The caller must call
+   * `drive` or `release`.
+   */
+  reservePlace(runId: string): ReservedPlace | undefined {
+    return this.#worker?.reservePlace(runId)
   }
 
+  /** Call it after the commit that made a run claimable. */
   announce(): void {
     if (this.#worker?.look()) return
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined
       // If this fails, the other workers find the run by themselves soon.
-      notifyWorkers(this.#db).catch(() => undefined)
+      this.#notify().catch(() => undefined)
     }, batchMs)
   }
 

@@ -1,15 +1,16 @@
-import type { ModelPrice } from '../domain/price.ts'
-import { createAnthropic } from './anthropic.ts'
+import type { ModelPrice } from '../domain/models/usage.ts'
+import { createAnthropic } from './anthropic/anthropic.ts'
 import { createAzureOpenAI } from './openai/azure-openai.ts'
-import { createBedrock } from './bedrock.ts'
+import { createBedrock } from './anthropic/bedrock.ts'
+import { createVertex } from './anthropic/vertex.ts'
 import type { Endpoint } from './endpoint.ts'
 import { createGemini } from './gemini/gemini.ts'
-import { limitConcurrency } from './limit-concurrency.ts'
 import { modelName } from './models.ts'
-import { createOpenAIChat } from './openai-chat.ts'
-import { createOpenAIResponses } from './openai-responses.ts'
+import { createOpenAIChat } from './openai/openai-chat.ts'
+import { createOpenAIResponses } from './openai/openai-responses.ts'
 import type { Provider } from './provider.ts'
-import { createVertex } from './anthropic/vertex.ts'
+import type { ModelPart, ModelRequest } from '../domain/models/model-request.ts'
+import { abortable } from '../util/abort.ts'
 
 /** One function per wire format. A new format is added here, and to the adapters of the providers file. */
 const create = {
@@ -25,7 +26,7 @@ const create = {
 export type NamedEndpoint = Endpoint & {
   readonly name: string
   readonly adapter: keyof typeof create
-  readonly maxConcurrency: number | undefined
+  readonly maxConcurrency?: number | undefined
   /** By the model's name. `*` applies to models without an entry of their own. */
   readonly prices: Readonly<Record<string, ModelPrice>>
 }
@@ -40,4 +41,40 @@ export function createProvider(endpoint: NamedEndpoint): Provider {
   // If the owner describes models of an endpoint, these are all that it has.
   const created = endpoint.models?.length || !listModels ? provider : { ...provider, listModels }
   return endpoint.maxConcurrency === undefined ? created : limitConcurrency(created, endpoint.maxConcurrency)
+}
+
+/** Limits how many requests a provider handles at a time. Other requests wait in order of arrival. */
+function limitConcurrency(provider: Provider, most: number): Provider {
+  let running = 0
+  const waiting: (() => void)[] = []
+
+  const next = () => {
+    const start = running < most ? waiting.shift() : undefined
+    if (!start) return
+    running += 1
+    start()
+  }
+
+  async function* stream(request: ModelRequest, signal: AbortSignal): AsyncGenerator<ModelPart, void> {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    let started = false
+    const start = () => {
+      started = true
+      resolve()
+    }
+    waiting.push(start)
+    next()
+    try {
+      await abortable(promise, signal)
+      yield* provider.stream(request, signal)
+    } catch (error) {
+      if (!signal.aborted) throw error
+    } finally {
+      if (started) running -= 1
+      else waiting.splice(waiting.indexOf(start), 1)
+      next()
+    }
+  }
+
+  return { ...provider, stream }
 }

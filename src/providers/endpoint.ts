@@ -15,7 +15,7 @@ export interface Endpoint {
   /** vertex: the project. */
   readonly project?: string | undefined
   /** Models that the endpoint is known to have. */
-  readonly models?: readonly { readonly name: string; readonly contextWindow: number | undefined }[]
+  readonly models?: readonly { readonly name: string; readonly contextWindow?: number }[]
 }
 
 /** The options of an SDK's client that depend on the endpoint. */

@@ -1,5 +1,5 @@
 import type { ModelPart } from '../domain/models/model-request.ts'
-import type { RunError, RunErrorType } from '../domain/run.ts'
+import type { RunError, RunErrorType } from '../domain/runs/run.ts'
 import { cutText, isJsonObject, storableText } from '../util/json.ts'
 import { MissingPackageError } from '../util/optional-package.ts'
 import { ResponseTooLargeError } from './response-limits.ts'
@@ -18,7 +18,11 @@ type Kind =
   | 'connection'
   | 'server'
 
-const kinds: Record<Kind, { readonly type: RunErrorType; readonly message: string; readonly retryable: boolean }> = {
+/** How each kind of failure is reported. */
+export const failures: Record<
+  Kind,
+  { readonly type: RunErrorType; readonly message: string; readonly retryable: boolean }
+> = {
   context: { type: 'LLM_CONTEXT_WINDOW', message: 'The context is too long for the model.', retryable: false },
   authentication: { type: 'LLM_AUTHENTICATION', message: 'The model provider refused the key.', retryable: false },
   credit: {
@@ -56,7 +60,7 @@ export function failureOf(error: unknown, { secret }: { readonly secret: string 
     return unusable('The model provider sent parts that do not form an answer.', null)
   }
   if (error instanceof MissingPackageError) {
-    return { type: 'failure', error: { ...kinds['bad request'], message: error.message, detail: null } }
+    return { type: 'failure', error: { ...failures['bad request'], message: error.message, detail: null } }
   }
   const facts = factsOf(error)
   const kind = kindOf(facts)
@@ -65,7 +69,7 @@ export function failureOf(error: unknown, { secret }: { readonly secret: string 
   const isAboutKey = kind === 'authentication' && (facts.status === 401 || facts.code.includes('api_key'))
   const said = isAboutKey ? '' : facts.message
   const detail = [facts.status, facts.code, said].filter(Boolean).join(' ')
-  return { type: 'failure', error: { ...kinds[kind], detail: withoutSecrets(detail, secret) || null } }
+  return { type: 'failure', error: { ...failures[kind], detail: withoutSecrets(detail, secret) || null } }
 }
 
 /** An answer arrived but cannot be used. */

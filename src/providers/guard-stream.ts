@@ -1,5 +1,5 @@
 import type { ModelPart } from '../domain/models/model-request.ts'
-import type { TokenCounts } from '../domain/run.ts'
+import type { TokenCounts } from '../domain/models/usage.ts'
 import { storableJson, type Json } from '../util/json.ts'
 import { failureOf, UnfitPieceError, unusable } from './errors.ts'
 
@@ -8,7 +8,7 @@ import { failureOf, UnfitPieceError, unusable } from './errors.ts'
  * after an abort.
  */
 export async function* guardStream(
-  parts: AsyncIterable<ModelPart>,
+  parts: AsyncIterable<ModelPart> | Iterable<ModelPart>,
   { signal, secret }: { readonly signal: AbortSignal; readonly secret: string | undefined },
 ): AsyncGenerator<ModelPart, void> {
   const kinds = new Map<string, ItemKind>()

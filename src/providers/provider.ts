@@ -1,6 +1,6 @@
 import type { ModelPart, ModelRequest } from '../domain/models/model-request.ts'
 import type { Model } from '../domain/models/model.ts'
-import type { ModelPrice } from '../domain/price.ts'
+import type { ModelPrice } from '../domain/models/usage.ts'
 import type { JsonObject } from '../util/json.ts'
 
 /** A model as its provider describes it. What it can do may be unknown. */
@@ -9,6 +9,14 @@ export type ProviderModel = Pick<Model, 'handle' | 'provider' | 'contextWindow'>
     /** The server has no information about the model. */
     readonly isGuess?: boolean
   }
+
+/** Models that turn texts into vectors. */
+export interface Embeddings {
+  /** Whether the handle may name such a model. */
+  has(handle: string): boolean
+  /** One vector for each text, of any length. Throws what its SDK throws. */
+  embed(handle: string, texts: readonly string[], signal: AbortSignal): Promise<readonly ArrayLike<number>[]>
+}
 
 /**
  * Models behind one wire format at one address. `stream` never throws once started: a failure is the last part of the
@@ -35,4 +43,6 @@ export interface Provider {
   /** Exactly what `stream` sends. Some SDKs put the model and the API version elsewhere. */
   requestBody(request: ModelRequest): JsonObject
   stream(request: ModelRequest, signal: AbortSignal): AsyncIterable<ModelPart>
+  /** Undefined if its API cannot embed. */
+  readonly embeddings?: Embeddings
 }

@@ -3,17 +3,17 @@ import { isJsonObject } from '../util/json.ts'
 import { UnfitPieceError } from './errors.ts'
 
 /**
- * The parts that `read` makes of each event, then those of `end`. An event without content becomes a sign of life.
+ * The parts that `read` makes of each event of a stream, which may still have to be opened, then those of `end`. An event without content becomes a sign of life.
  * Readers trust the SDKs' types, which are not checked at run time: an event of another shape makes them throw a
  * TypeError, which fails the request.
  */
 export async function* readEvents<Event>(
-  events: AsyncIterable<Event>,
+  events: AsyncIterable<Event> | (() => Promise<AsyncIterable<Event>>),
   { exchange }: Pick<ModelRequest, 'exchange'>,
   read: (event: Event) => Iterable<ModelPart>,
   end: () => Iterable<ModelPart> = () => [],
 ): AsyncGenerator<ModelPart, void> {
-  for await (const event of events) {
+  for await (const event of typeof events === 'function' ? await events() : events) {
     if (!isJsonObject(event)) throw new UnfitPieceError()
     exchange?.received(event)
     const parts = partsOf(event, read)

@@ -4,7 +4,7 @@ import { textOf } from '../domain/conversations/content.ts'
 import type { Media, ModelContent } from '../domain/context/model-content.ts'
 import type { AssistantPart, ModelMessage, ModelRequest, ModelToolReturn } from '../domain/models/model-request.ts'
 import { alongList } from '../util/along-list.ts'
-import { isJsonObject, storableJson, type Json, type JsonObject } from '../util/json.ts'
+import { isJsonObject, parseStorable, type Json, type JsonObject } from '../util/json.ts'
 
 /**
  * The exchange with ids and names that a provider accepts. Ids come from the model that made the call: another provider
@@ -109,13 +109,8 @@ function wireName(name: string): string {
  */
 export function argumentsObject(text: string): JsonObject {
   if (text.trim() === '') return {}
-  try {
-    const value = storableJson(JSON.parse(text) as Json)
-    if (isJsonObject(value)) return value
-  } catch {
-    // Handled below.
-  }
-  return { unparsable: text }
+  const value = parseStorable(text)
+  return isJsonObject(value) ? value : { unparsable: text }
 }
 
 /**

@@ -3,6 +3,8 @@ import type { Duplex } from 'node:stream'
 
 export type RequestHandler = (request: IncomingMessage, response: ServerResponse) => void
 export type UpgradeHandler = (request: IncomingMessage, socket: Duplex, head: Buffer) => void
+/** Answers requests to `/graphql` without a socket, like the `fetch` of a client. */
+export type Fetch = (input: Request | string | URL, init?: RequestInit) => Promise<Response>
 
 /** Handlers for the HTTP server of an embedding program. */
 export interface Handlers {

@@ -4,27 +4,30 @@ import type { Socket } from 'node:net'
 import type { GraphQLSchema } from 'graphql'
 
 import { toClientError } from '../graphql/errors.ts'
+import type { Subgraph } from '../graphql/subgraph.ts'
 import { withLogIds } from '../util/log-context.ts'
 import type { Log } from '../util/log.ts'
 import { parseTraceparent, withTrace } from '../util/trace-context.ts'
+import type { Answer } from './answer.ts'
 import { createIdentify, type Authenticate, type ClientOf } from './access/authentication.ts'
 import { createClientLimits } from './limits/client-limits.ts'
 import { createConsole } from './pages/console.ts'
+import { createFetch } from './fetch.ts'
+import { createDecisionPage, isDecisionPath, type Decisions } from './pages/decision-page.ts'
 import { createFiles, isFilePath, type OpenFile } from './pages/files.ts'
 import { asksForPage, createGraphiQL, graphiqlIsOff } from './graphiql/graphiql.ts'
-import type { RequestHandler, UpgradeHandler } from './handlers.ts'
+import type { Fetch, RequestHandler, UpgradeHandler } from './handlers.ts'
 import { createReadiness, sendLiveness, type Ready } from './health/health.ts'
 import { sendHomePage } from './pages/home-page.ts'
-import { badHost, parseHost } from './host.ts'
-import { createKeyWatch } from './key-watch.ts'
+import { badHost, parseHost, createOrigins } from './access/origin.ts'
+import { createKeyWatch } from './access/key-watch.ts'
 import { defaultLimits, type Limits } from './limits/limits.ts'
 import { listen, type Listening } from './listen.ts'
 import { createMetricsEndpoint, type MetricsPage } from './health/metrics.ts'
 import type { OperationObserver } from './operation-spans.ts'
-import { createOrigins } from './access/origin.ts'
 import { isRead, securityHeaders, sendError, sendJson } from './pages/pages.ts'
 import { requestIdOf } from './request-id.ts'
-import { createSchemaFiles, isSchemaFile } from './schema-files.ts'
+import { createSchemaFiles, isSchemaFile } from './pages/schema-files.ts'
 import { createWebSocketEndpoint } from './streams/websocket.ts'
 import { createSharedExecution } from './streams/shared-execution.ts'
 import type { TrustedDocuments } from './limits/trusted-documents.ts'
@@ -32,6 +35,8 @@ import { createGraphQLServer } from './yoga.ts'
 
 export interface HttpServerOptions<Viewer> {
   readonly schema: GraphQLSchema
+  /** If given, the API is a subgraph too. */
+  readonly subgraph?: Subgraph | undefined
   readonly authenticate: Authenticate<Viewer>
   /** Called once per operation, on every transport. */
   readonly createContext: (viewer: Viewer) => object
@@ -41,6 +46,8 @@ export interface HttpServerOptions<Viewer> {
   readonly isOverloaded?: () => boolean
   /** What `GET /files/:id` sends. */
   readonly openFile: OpenFile<Viewer>
+  /** What is behind `/decide/:token`. Defaults to nothing. */
+  readonly decisions?: Decisions
   readonly log: Log
   readonly limits?: Partial<Limits>
   readonly graphiql: boolean
@@ -63,6 +70,8 @@ export interface HttpServer {
   /** For another server that listens instead of this one. */
   readonly handle: RequestHandler
   readonly upgrade: UpgradeHandler
+  /** The same API without a socket. */
+  readonly fetch: Fetch
   /**
    * Accepts nothing new, tells WebSocket clients to reconnect (1012), cuts event streams (without a `complete`, which
    * would mean that they had ended), waits briefly for open requests, then cuts those too. May be called twice.
@@ -76,13 +85,23 @@ export interface HttpServer {
  */
 const keepAliveTimeout = 65_000
 
+/** A WebSocket handshake arrives as a plain request if a proxy on the way drops the headers that ask for an upgrade. */
+function refuseSocket(response: ServerResponse): void {
+  response.setHeader('upgrade', 'websocket')
+  sendError(
+    response,
+    426,
+    'A WebSocket handshake without the headers `Upgrade: websocket` and `Connection: Upgrade`: a proxy between the client and this server must pass them on. In nginx: proxy_http_version 1.1; proxy_set_header Upgrade $http_upgrade; proxy_set_header Connection "upgrade";',
+  )
+}
+
 /** How long an open request may take once the server closes. */
 const closeGraceMs = 2_000
 
 export function createHttpServer<Viewer>(options: HttpServerOptions<Viewer>): HttpServer {
   const { schema, authenticate, createContext, log, ready, observeOperation } = options
   const limits: Limits = { ...defaultLimits, ...options.limits }
-  const eventStreams = new Set<ServerResponse>()
+  const eventStreams = new Set<Answer>()
   const sharedExecution = createSharedExecution(log, {
     patienceMs: limits.unavailableMs,
     openSubscription: ({ viewer }) => clients.openSubscription(clientOf(viewer as Viewer)),
@@ -101,11 +120,21 @@ export function createHttpServer<Viewer>(options: HttpServerOptions<Viewer>): Ht
     keyWatch,
     trustedDocuments: options.trustedDocuments,
   }
-  const yoga = createGraphQLServer({ ...shared, schema, createContext, eventStreams, observeOperation })
+  const served = options.subgraph?.schema ?? schema
+  const openSdl = limits.introspection ? options.subgraph?.sdl : undefined
+  const yoga = createGraphQLServer({
+    ...shared,
+    openSdl,
+    schema: served,
+    createContext,
+    eventStreams,
+    observeOperation,
+  })
   const webSockets = createWebSocketEndpoint({ ...shared, yoga, origins })
   const sendGraphiQL = createGraphiQL({ hasConsole: options.console ?? false })
   const sendFile = createFiles({ ...shared, openFile: options.openFile })
-  const sendSchemaFile = createSchemaFiles(schema)
+  const sendDecision = options.decisions && createDecisionPage(options.decisions)
+  const sendSchemaFile = createSchemaFiles(schema, options.subgraph)
   const sendReadiness = createReadiness(ready, { log })
   const answerMetrics = options.metrics && createMetricsEndpoint(options.metrics, { ...shared, ...options.metrics })
   const webConsole = options.console ? createConsole() : undefined
@@ -115,14 +144,16 @@ export function createHttpServer<Viewer>(options: HttpServerOptions<Viewer>): Ht
     const { host } = request.headers
     if (host !== undefined && !parseHost(host)) return sendError(response, 400, badHost)
     if (path === '/graphql') {
+      if (request.headers['sec-websocket-key'] !== undefined) return refuseSocket(response)
       if (options.graphiql && asksForPage(request)) return sendGraphiQL(request, response)
       if (request.url === path && asksForPage(request)) return sendError(response, 400, graphiqlIsOff)
       return guarded(request, response, async () => yoga.requestListener(request, response))
     }
+    if (path !== undefined && sendDecision && isDecisionPath(path)) return sendDecision(request, response, path)
     if (path !== undefined && isFilePath(path))
       return guarded(request, response, () => sendFile(request, response, path))
     if (limits.introspection && isSchemaFile(path))
-      return isRead(request, response) ? sendSchemaFile(response, path) : undefined
+      return isRead(request, response) ? sendSchemaFile(response, request.url!) : undefined
     if (path === '/metrics' && answerMetrics)
       return isRead(request, response) ? answerMetrics(request, response) : undefined
     const isConsole = (request.method === 'GET' || request.method === 'HEAD') && path !== undefined
@@ -171,7 +202,7 @@ export function createHttpServer<Viewer>(options: HttpServerOptions<Viewer>): Ht
       // A keep-alive connection would keep the closing server open.
       if (closing) server.closeIdleConnections()
     })
-    const requestId = requestIdOf(request)
+    const requestId = requestIdOf(request.headers['x-request-id'])
     response.setHeader('x-request-id', requestId)
     const trace = parseTraceparent(request.headers['traceparent'])
     const answer = () => withTrace(trace, () => route(request, response))
@@ -193,19 +224,23 @@ export function createHttpServer<Viewer>(options: HttpServerOptions<Viewer>): Ht
   })
 
   async function shutDown(): Promise<void> {
+    // Closing a server that does not listen yet has no effect.
+    await opening?.catch(() => undefined)
     const closed = new Promise<void>((resolve) => server.close(() => resolve()))
-    for (const stream of eventStreams) stream.destroy()
+    for (const stream of eventStreams) stream.end()
     const force = setTimeout(() => server.closeAllConnections(), closeGraceMs)
     await Promise.all([closed, webSockets.close(closeGraceMs)])
     clearTimeout(force)
     keyWatch.stop()
   }
 
+  let opening: Promise<Listening> | undefined
   let closing: Promise<void> | undefined
   return {
-    listen: (host, port) => listen(server, host, port),
+    listen: (host, port) => (opening = listen(server, host, port)),
     handle,
     upgrade: webSockets.upgrade,
+    fetch: createFetch({ yoga, origins, log, isClosing: () => closing !== undefined }),
     close: () => (closing ??= shutDown()),
   }
 }

@@ -1,21 +1,9 @@
 import { getOperationAST, type ExecutionArgs, type ExecutionResult } from 'graphql'
 import type { Plugin } from 'graphql-yoga'
 
-import { currentTrace, newTrace, withTrace, type TraceContext } from '../util/trace-context.ts'
+import { currentTrace, newTrace, withTrace, type ObservedOperation } from '../util/trace-context.ts'
 
-/** A query or mutation that was executed. */
-export interface ExecutedOperation {
-  readonly type: string
-  /** The name that the client gave. Undefined if there is none. */
-  readonly name: string | undefined
-  readonly trace: TraceContext
-  readonly parent: TraceContext | undefined
-  readonly start: Date
-  readonly end: Date
-  readonly errors: readonly string[]
-}
-
-export type OperationObserver = (operation: ExecutedOperation) => void
+export type OperationObserver = (operation: ObservedOperation) => void
 
 /**
  * Gives each query and mutation a span in the client's trace, or in a new one. Runs that it starts belong to this span.

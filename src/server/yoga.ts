@@ -1,35 +1,43 @@
-import type { ServerResponse } from 'node:http'
-
 import { GraphQLError, type GraphQLSchema } from 'graphql'
 import { createYoga, type YogaServerInstance } from 'graphql-yoga'
 
 import { toClientError } from '../graphql/errors.ts'
 import type { Log } from '../util/log.ts'
+import type { Answer } from './answer.ts'
 import { useAuthentication, type ClientOf, type Identify, type ServerContext } from './access/authentication.ts'
 import type { ClientLimits } from './limits/client-limits.ts'
+import { useOpenSdl } from './access/open-sdl.ts'
 import { useDocumentCache } from './limits/document-cache.ts'
-import { useErrorCodes } from './error-codes.ts'
-import { useEventStreams } from './event-streams.ts'
-import { documentLimits, tooLarge, useExecutionTimeout, useOperationCheck, type Limits } from './limits/limits.ts'
-import { useHiddenSchema } from './hidden-schema.ts'
-import type { KeyWatch } from './key-watch.ts'
+import {
+  useErrorCodes,
+  useHiddenSchema,
+  useContentTypes,
+  useKnownParameters,
+  useValueCount,
+} from './limits/request-rules.ts'
+import { useEventStreams } from './streams/event-streams.ts'
+import { documentLimits, tooLarge, useExecutionTimeout, type Limits } from './limits/limits.ts'
+import { useOperationCheck } from './limits/operation-check.ts'
+import type { KeyWatch } from './access/key-watch.ts'
 import { useOperationSpans, type OperationObserver } from './operation-spans.ts'
+import { useMultipartSubscriptions } from './streams/multipart.ts'
 import type { SharedExecution } from './streams/shared-execution.ts'
-import { useContentTypes, useKnownParameters, useValueCount } from './limits/request-rules.ts'
 import type { TrustedDocuments } from './limits/trusted-documents.ts'
 
 export type Yoga<Viewer> = YogaServerInstance<ServerContext<Viewer>, object>
 
 interface YogaOptions<Viewer> {
   readonly schema: GraphQLSchema
+  /** The schema of a subgraph, if anybody may read it. */
+  readonly openSdl?: string | undefined
   readonly identify: Identify<Viewer>
   readonly clients: ClientLimits
   readonly clientOf: ClientOf<Viewer>
   readonly createContext: (viewer: Viewer) => object
   readonly log: Log
   readonly limits: Limits
-  /** The open responses that are event streams. */
-  readonly eventStreams: Set<ServerResponse>
+  /** The open answers that are event streams. */
+  readonly eventStreams: Set<Answer>
   readonly sharedExecution: SharedExecution
   readonly keyWatch: KeyWatch
   /** Undefined if clients may send any document. */
@@ -39,29 +47,30 @@ interface YogaOptions<Viewer> {
 }
 
 /**
- * The GraphQL server as an ordered list of plugins. The first four are for HTTP requests and do not run on WebSockets.
+ * The GraphQL server as an ordered list of plugins. Those up to `useKnownParameters` are for HTTP requests and do not run on WebSockets.
  * The rest run on every transport, because the WebSocket endpoint takes parse, validate, execute and subscribe from
  * here.
  */
 export function createGraphQLServer<Viewer>(options: YogaOptions<Viewer>): Yoga<Viewer> {
-  const { schema, identify, clients, clientOf, createContext, log, limits, eventStreams, sharedExecution, keyWatch } =
-    options
+  const { schema, createContext, log, limits, eventStreams, sharedExecution } = options
   return createYoga<ServerContext<Viewer>, object>({
     schema,
     context: ({ viewer }) => createContext(viewer),
     plugins: [
       useContentTypes(),
-      useAuthentication(identify, clients, clientOf),
+      ...(options.openSdl === undefined ? [] : [useOpenSdl(options.openSdl, options.clients)]),
+      useAuthentication(options),
       useValueCount(),
       useKnownParameters(options.trustedDocuments),
       useDocumentCache({ maxBytes: limits.documentCacheBytes }),
       ...documentLimits(limits),
       ...(limits.introspection ? [] : [useHiddenSchema()]),
       useErrorCodes(log),
-      useOperationCheck(limits),
+      useOperationCheck(limits, options.clients),
       useExecutionTimeout(limits),
       ...(options.observeOperation ? [useOperationSpans(options.observeOperation)] : []),
-      useEventStreams(eventStreams, keyWatch),
+      useEventStreams(eventStreams),
+      useMultipartSubscriptions(log),
       sharedExecution.plugin,
     ],
     maskedErrors: {

@@ -1,8 +1,9 @@
-import { sql, type RawBuilder, type Transaction } from 'kysely'
+import { sql, type RawBuilder } from 'kysely'
 
 import { unfinishedRunsOf } from './conversations/conversations.ts'
 import { deleteRuns } from './retention.ts'
-import type { Database } from './database/schema.ts'
+import type { Trx } from './database/schema.ts'
+import { countUnfinishedRuns } from './usage/count-runs.ts'
 
 /**
  * An agent or conversation may have a million rows. Deleting it marks it and removes what is small or in progress; from
@@ -14,7 +15,7 @@ import type { Database } from './database/schema.ts'
  * The caller has locked the conversations that it knows of; one that was added since then is locked here.
  */
 export async function markConversationsDeleted(
-  trx: Transaction<Database>,
+  trx: Trx,
   which: { readonly agentId: string } | { readonly id: string },
   now: Date,
 ): Promise<string[]> {
@@ -27,19 +28,22 @@ export async function markConversationsDeleted(
   const ids = rows.map(({ id }) => id)
   if (ids.length === 0) return []
   const { rows: runs } = await sql<{ id: string }>`
-    delete from runs where id in (${unfinishedRunsOf(ids)}) and not ended returning id`.execute(trx)
+    select id from runs where id in (${unfinishedRunsOf(ids)}) and not ended for update`.execute(trx)
+  const runIds = runs.map((run) => run.id)
+  await countUnfinishedRuns(trx, runIds, now)
+  await sql`delete from runs where id = any(${runIds}::uuid[])`.execute(trx)
   await sql`update conversations set deleted_at = ${now}, active_run_id = null where id = any(${ids}::uuid[])`.execute(
     trx,
   )
   await sql`delete from blocks where conversation_id = any(${ids}::uuid[])`.execute(trx)
-  return runs.map(({ id }) => id)
+  return runIds
 }
 
 /**
  * Makes an agent disappear for its users, together with its conversations. Its blocks and tools stay, and its key can
  * be used again. Returns the ids of the unfinished runs.
  */
-export async function markAgentDeleted(trx: Transaction<Database>, id: string, now: Date): Promise<string[]> {
+export async function markAgentDeleted(trx: Trx, id: string, now: Date): Promise<string[]> {
   // The lock waits for transactions that add a conversation to the agent.
   await sql`select from agents where id = ${id} for update`.execute(trx)
   await sql`update agents set deleted_at = ${now}, key = null where id = ${id}`.execute(trx)
@@ -56,7 +60,7 @@ const filesAtOnce = 20
  * number of rows, 0 if there is nothing to do.
  */
 export async function deleteMarked(
-  trx: Transaction<Database>,
+  trx: Trx,
   { limit, now }: { readonly limit: number; readonly now: Date },
 ): Promise<number> {
   // Conversations that belong to another are deleted before it. Deleting a run changes its child runs, so it waits
@@ -67,7 +71,7 @@ export async function deleteMarked(
       where child.worker_id is not null)
     order by for_conversation is null, id limit 1 for update skip locked`.execute(trx)
   const id = rows[0]?.id
-  if (id === undefined) return deleteEmptyAgent(trx, now)
+  if (id === undefined) return deleteEmptyAgent(trx, { limit, now })
   const ofRuns = await deleteRuns(
     trx,
     sql`select id from runs where conversation_id = ${id} order by hold limit ${limit} for update`,
@@ -76,24 +80,29 @@ export async function deleteMarked(
     ofRuns ||
     (await deleteSome(trx, 'messages', { of: id, limit: limit * 5 })) ||
     (await deleteSome(trx, 'files', { of: id, limit: filesAtOnce })) ||
+    (await affected(trx, sql`delete from webhook_deliveries where conversation_id = ${id} and status <> 'PENDING'`)) ||
     affected(trx, sql`delete from conversations where id = ${id}`)
   )
 }
 
 async function deleteSome(
-  trx: Transaction<Database>,
-  table: 'messages' | 'files',
+  trx: Trx,
+  table: 'messages' | 'files' | 'passages',
   { of, limit }: { readonly of: string; readonly limit: number },
 ): Promise<number> {
   const rows = sql.table(table)
+  const owner = sql.ref(table === 'passages' ? 'agent_id' : 'conversation_id')
   return affected(
     trx,
-    sql`delete from ${rows} where ctid = any(array(select ctid from ${rows} where conversation_id = ${of} limit ${limit}))`,
+    sql`delete from ${rows} where ctid = any(array(select ctid from ${rows} where ${owner} = ${of} limit ${limit}))`,
   )
 }
 
 /** A conversation that was added while its agent was deleted is marked now. */
-async function deleteEmptyAgent(trx: Transaction<Database>, now: Date): Promise<number> {
+async function deleteEmptyAgent(
+  trx: Trx,
+  { limit, now }: { readonly limit: number; readonly now: Date },
+): Promise<number> {
   const { rows } = await sql<{ id: string; conversations: number; unmarked: number }>`
     select id,
       (select count(*) from conversations where agent_id = agents.id) as conversations,
@@ -102,9 +111,13 @@ async function deleteEmptyAgent(trx: Transaction<Database>, now: Date): Promise<
   const agent = rows[0]
   if (!agent) return 0
   if (agent.unmarked > 0) await markConversationsDeleted(trx, { agentId: agent.id }, now)
-  return agent.conversations > 0 ? agent.unmarked : affected(trx, sql`delete from agents where id = ${agent.id}`)
+  if (agent.conversations > 0) return agent.unmarked
+  return (
+    (await deleteSome(trx, 'passages', { of: agent.id, limit })) ||
+    affected(trx, sql`delete from agents where id = ${agent.id}`)
+  )
 }
 
-async function affected(trx: Transaction<Database>, statement: RawBuilder<unknown>): Promise<number> {
+async function affected(trx: Trx, statement: RawBuilder<unknown>): Promise<number> {
   return Number((await statement.execute(trx)).numAffectedRows)
 }

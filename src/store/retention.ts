@@ -1,8 +1,9 @@
-import { sql, type Kysely, type RawBuilder, type Transaction } from 'kysely'
+import { sql, type RawBuilder } from 'kysely'
 
 import type { RetentionScope } from '../domain/retention.ts'
 import { firstIdAt } from '../util/ids.ts'
-import type { Database } from './database/schema.ts'
+import type { Db, Trx } from './database/schema.ts'
+import { countEndedRuns } from './usage/count-runs.ts'
 
 /** An arbitrary number that nothing else locks in this database. */
 const retentionLock = 0x484f4c445245
@@ -12,10 +13,7 @@ const retentionLock = 0x484f4c445245
  * ended runs and archived conversations and skips those that someone else has locked, so no turn waits for it. Returns
  * the number of rows, undefined if it was another process' turn.
  */
-export async function deleteBatch(
-  db: Kysely<Database>,
-  batch: (trx: Transaction<Database>) => Promise<number>,
-): Promise<number | undefined> {
+export async function deleteBatch(db: Db, batch: (trx: Trx) => Promise<number>): Promise<number | undefined> {
   return db.transaction().execute(async (trx) => {
     const { rows } = await sql<{ alone: boolean }>`select pg_try_advisory_xact_lock(${retentionLock}) as alone`.execute(
       trx,
@@ -38,7 +36,7 @@ export interface OldRuns {
 
 /** The next ended runs that are older than the rule allows, oldest first. */
 export async function listOldRuns(
-  db: Kysely<Database>,
+  db: Db,
   { of, before }: RetentionScope,
   { after, limit }: { readonly after: RetentionCursor | undefined; readonly limit: number },
 ): Promise<OldRuns> {
@@ -60,7 +58,7 @@ function ownedBy(of: RetentionScope['of'], column = sql`tenant_id`): RawBuilder<
  * Deletes the logs of ended runs except the last row, which says how the run ended. The stream of such a run ends at
  * once.
  */
-export async function deleteRunLogs(trx: Transaction<Database>, runIds: readonly string[]): Promise<number> {
+export async function deleteRunLogs(trx: Trx, runIds: readonly string[]): Promise<number> {
   const { numAffectedRows } = await sql`
     delete from run_log using runs
     where run_log.run_id = any (${runIds}::uuid[]) and runs.id = run_log.run_id and runs.ended
@@ -72,7 +70,7 @@ export async function deleteRunLogs(trx: Transaction<Database>, runIds: readonly
  * Deletes ended runs with their messages, steps, calls and logs, but only runs that are no longer sent to any model:
  * their messages are before the context, and the current summary is not among them.
  */
-export async function deleteOldRuns(trx: Transaction<Database>, runIds: readonly string[]): Promise<number> {
+export async function deleteOldRuns(trx: Trx, runIds: readonly string[]): Promise<number> {
   return deleteRuns(
     trx,
     sql`select runs.id from runs join conversations on conversations.id = runs.conversation_id
@@ -83,8 +81,9 @@ export async function deleteOldRuns(trx: Transaction<Database>, runIds: readonly
   )
 }
 
-/** What belongs to a run goes with it. */
-export async function deleteRuns(trx: Transaction<Database>, which: RawBuilder<unknown>): Promise<number> {
+/** What belongs to a run goes with it, but not what it used. */
+export async function deleteRuns(trx: Trx, which: RawBuilder<unknown>): Promise<number> {
+  await countEndedRuns(trx)
   const { numAffectedRows } = await sql`
     with doomed as materialized (${which})
     delete from runs using doomed where runs.id = doomed.id`.execute(trx)
@@ -95,11 +94,7 @@ export async function deleteRuns(trx: Transaction<Database>, which: RawBuilder<u
  * Deletes the oldest turns of a conversation that was archived before that time and, when none are left, the
  * conversation. A main conversation stays, empty: every agent has one.
  */
-export async function deleteFromArchive(
-  trx: Transaction<Database>,
-  { of, before }: RetentionScope,
-  limit: number,
-): Promise<number> {
+export async function deleteFromArchive(trx: Trx, { of, before }: RetentionScope, limit: number): Promise<number> {
   const { rows } = await sql<{ id: string; is_main: boolean }>`
     select id, is_main from conversations
     where archived_at < ${before} and active_run_id is null and ${ownedBy(of)}
@@ -119,11 +114,7 @@ export async function deleteFromArchive(
 }
 
 /** Audit ids are ordered by time, so the oldest come first in the index. */
-export async function deleteAuditEntries(
-  trx: Transaction<Database>,
-  { of, before }: RetentionScope,
-  limit: number,
-): Promise<number> {
+export async function deleteAuditEntries(trx: Trx, { of, before }: RetentionScope, limit: number): Promise<number> {
   if ('agentId' in of) return 0
   const { numAffectedRows } = await sql`
     delete from audit_entries where id in (

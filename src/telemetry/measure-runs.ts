@@ -1,4 +1,4 @@
-import { hasEnded } from '../domain/run.ts'
+import { hasEnded } from '../domain/runs/run.ts'
 import { isSettled, type ToolCall } from '../domain/tools/tool-call.ts'
 import type { Metrics } from './metrics.ts'
 import { isDecidedNow, type Observation, type ObservedRun, type RunObserver } from './observation.ts'
@@ -9,7 +9,7 @@ const workBounds = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 12
 const waitBounds = [1, 5, 15, 60, 300, 900, 3_600, 14_400, 86_400, 604_800]
 
 /** Counts what this process stored about runs. */
-export function createRunMetrics(metrics: Metrics): RunObserver {
+export function measureRuns(metrics: Metrics): RunObserver {
   const meters = createMeters(metrics)
   return (observed) => {
     countSpent(meters, observed)

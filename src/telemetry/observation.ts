@@ -1,7 +1,8 @@
 import type { Checkpoint } from '../domain/runs/draft.ts'
 import type { NewMessage } from '../domain/conversations/message.ts'
 import type { DrivenRun } from '../domain/runs/run-state.ts'
-import type { StoredRunStatus, Usage } from '../domain/run.ts'
+import type { StoredRunStatus } from '../domain/runs/run.ts'
+import type { Usage } from '../domain/models/usage.ts'
 import type { Step } from '../domain/runs/step.ts'
 import type { ToolCall, ToolCallStatus } from '../domain/tools/tool-call.ts'
 

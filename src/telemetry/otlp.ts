@@ -1,7 +1,6 @@
 import type { Log } from '../util/log.ts'
 import type { Metrics } from './metrics.ts'
-import { toOtlpMetrics } from './otlp-metrics.ts'
-import { toOtlpSpans } from './otlp-spans.ts'
+import { toOtlpMetrics, toOtlpSpans } from './otlp-format.ts'
 import type { EmitSpan, Span } from './span.ts'
 
 export interface OtlpOptions {

@@ -45,6 +45,25 @@ export function addServerMetrics(
   )
 }
 
+/** The returned function takes seconds. */
+export function measureBusDelay(metrics: Metrics): (seconds: number) => void {
+  return metrics.histogram({
+    name: 'holdpoint.bus.delay',
+    unit: 's',
+    help: 'Time that a message to all processes takes to come back to its sender.',
+    bounds: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5],
+  })
+}
+
+export function countDeletedRows(metrics: Metrics): (rows: number, kind: string) => void {
+  const count = metrics.counter({
+    name: 'holdpoint.retention.deleted',
+    unit: '{row}',
+    help: 'Rows that were deleted because they were old: logs, runs, archived conversations, audit entries.',
+  })
+  return (rows, kind) => count(rows, { kind })
+}
+
 function addWorkloadMetrics(metrics: Metrics, workload: () => Promise<Workload>, log: Log): void {
   let known: Workload | undefined
   let readAt = Number.NEGATIVE_INFINITY
@@ -97,4 +116,36 @@ function addWorkloadMetrics(metrics: Metrics, workload: () => Promise<Workload>,
     { name: 'holdpoint.workers.capacity', unit: '{run}', help: 'Runs that all workers can drive at a time.' },
     (load) => load.capacity,
   )
+}
+
+const sampleMs = 500
+const delayBounds = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5]
+
+/** Measures the process itself, until the returned function is called. */
+export function startProcessMetrics(metrics: Metrics): () => void {
+  const delay = metrics.histogram({
+    name: 'holdpoint.event_loop.delay',
+    unit: 's',
+    help: 'How late timers fire because the process was busy.',
+    bounds: delayBounds,
+  })
+  metrics.read(
+    { name: 'process.resident_memory', unit: 'By', help: 'Memory that the process holds.', kind: 'gauge' },
+    () => process.memoryUsage.rss(),
+  )
+  metrics.read(
+    { name: 'process.cpu', unit: 's', help: 'Processor time that the process used.', kind: 'counter' },
+    () => {
+      const { user, system } = process.cpuUsage()
+      return (user + system) / 1e6
+    },
+  )
+  let expected = performance.now() + sampleMs
+  const timer = setInterval(() => {
+    const now = performance.now()
+    delay(Math.max(0, now - expected) / 1000)
+    expected = now + sampleMs
+  }, sampleMs)
+  timer.unref()
+  return () => clearInterval(timer)
 }

@@ -1,11 +1,11 @@
 import type { Checkpoint } from '../domain/runs/draft.ts'
-import { encodeId } from '../domain/ids.ts'
+import { encodeId, shownRunIds } from '../domain/ids.ts'
 import type { RunNews } from '../domain/runs/run-news.ts'
 import type { Log } from '../util/log.ts'
 import type { Metrics } from './metrics.ts'
-import { observe, type RunObserver } from './observation.ts'
-import { createRunLog } from './run-log.ts'
-import { createRunMetrics } from './measure-runs.ts'
+import { isDecidedNow, observe, type Observation, type ObservedRun, type RunObserver } from './observation.ts'
+import { measureRuns } from './measure-runs.ts'
+import { hasEnded } from '../domain/runs/run.ts'
 
 export interface Telemetry {
   checkpointStored(checkpoint: Checkpoint): void
@@ -17,7 +17,7 @@ export interface Telemetry {
  * made from it.
  */
 export function createTelemetry(log: Log, metrics: Metrics, spans?: RunObserver): Telemetry {
-  const observers: readonly RunObserver[] = [createRunLog(log), createRunMetrics(metrics), ...(spans ? [spans] : [])]
+  const observers: readonly RunObserver[] = [logRuns(log), measureRuns(metrics), ...(spans ? [spans] : [])]
   return {
     checkpointStored(checkpoint) {
       const observed = observe(checkpoint)
@@ -33,4 +33,54 @@ export function createTelemetry(log: Log, metrics: Metrics, spans?: RunObserver)
       )
     },
   }
+}
+
+/** Logs the end of each run and each failed step. With `LOG_LEVEL=debug`, also logs each step and decision. */
+function logRuns(log: Log): RunObserver {
+  return (observed) => {
+    if (!log.isLevelEnabled('warn')) return
+    for (const observation of observed.observations) logObservation(log, observed, observation)
+  }
+}
+
+function logObservation(log: Log, observed: ObservedRun, observation: Observation): void {
+  const ids = shownRunIds(observed.run)
+  switch (observation.type) {
+    case 'status':
+      return logStatus(log, observed, observation)
+    case 'stepStarted':
+    case 'stepRestarted': {
+      const { index, attempt, model } = observation.step
+      const text = observation.type === 'stepStarted' ? 'step started' : 'step restarted'
+      return log.debug({ ...ids, step: index, attempt, model }, text)
+    }
+    case 'stepFinished': {
+      const { index, attempt, model, status, modelMs, toolsMs, error } = observation.step
+      const facts = { ...ids, step: index, attempt, model, modelMs, toolsMs }
+      if (status === 'FAILED') return log.warn({ ...facts, error }, 'step failed')
+      return log.debug({ ...facts, status }, 'step finished')
+    }
+    case 'call': {
+      const { call, status } = observation
+      const facts = { ...ids, toolCallId: encodeId('ToolCall', call.id), tool: call.name, status, needs: call.needs }
+      if (!isDecidedNow(call, observed.at)) return log.debug(facts, 'tool call')
+      const { kind, actor } = call.decision!
+      return log.debug({ ...facts, decision: kind, decidedBy: actor?.id ?? null }, 'tool call decided')
+    }
+    default:
+      observation satisfies never
+  }
+}
+
+function logStatus(
+  log: Log,
+  { run, at }: ObservedRun,
+  { status, previous }: Extract<Observation, { readonly type: 'status' }>,
+): void {
+  const facts = { ...shownRunIds(run), status }
+  if (!hasEnded(status)) return log.debug({ ...facts, previous, attempt: run.attempts }, 'run changed its status')
+  const { stopReason, steps, usage, error } = run
+  const ended = { ...facts, stopReason, steps, ...usage, durationMs: at.getTime() - run.createdAt.getTime() }
+  if (status === 'FAILED') log.warn({ ...ended, error }, 'run ended')
+  else log.info(ended, 'run ended')
 }

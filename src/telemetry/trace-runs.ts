@@ -1,11 +1,12 @@
 import { encodeId, encodeStepId } from '../domain/ids.ts'
 import { callSpanId, modelSpanId, stepSpanId, traceOfRun, waitSpanId } from '../domain/runs/run-trace.ts'
-import { hasEnded } from '../domain/run.ts'
+import { hasEnded } from '../domain/runs/run.ts'
 import type { Step } from '../domain/runs/step.ts'
 import { isSettled, type ToolCall } from '../domain/tools/tool-call.ts'
 import { isDecidedNow, type ObservedRun, type RunObserver } from './observation.ts'
 import type { EmitSpan, Span } from './span.ts'
-import { answerOf, inputOf } from './span-contents.ts'
+import { textOf } from '../domain/conversations/content.ts'
+import type { GivenMessage, NewMessage } from '../domain/conversations/message.ts'
 
 export interface SpanOptions {
   /** Whether spans show prompts, answers, arguments and results. */
@@ -17,7 +18,7 @@ export interface SpanOptions {
  * Times and ids come from the record, so nothing is kept in memory, and a crash between the start and the end of a span
  * does not matter.
  */
-export function createRunSpans(emit: EmitSpan, options: SpanOptions): RunObserver {
+export function traceRuns(emit: EmitSpan, options: SpanOptions): RunObserver {
   return (observed) => {
     const trace = traceOfRun(observed.run)
     if (!trace.sampled) return
@@ -167,4 +168,23 @@ function modelAttributes(handle: string | undefined) {
 
 function nameOf(handle: string): string {
   return handle.slice(handle.indexOf('/') + 1)
+}
+
+/** What a client sent, in the format of the GenAI conventions. */
+function inputOf(messages: readonly GivenMessage[]): string {
+  return JSON.stringify(
+    messages.map(({ role, content }) => ({
+      role: role.toLowerCase(),
+      parts: [{ type: 'text', content: textOf(content) }],
+    })),
+  )
+}
+
+/** What a model wrote, in the format of the GenAI conventions. Its tool calls have spans of their own. */
+function answerOf(messages: readonly NewMessage[]): string {
+  const parts = messages.flatMap(({ type, content }) => {
+    if (type === 'ASSISTANT') return [{ type: 'text', content: content.text }]
+    return type === 'REASONING' && !content.redacted ? [{ type: 'reasoning', content: content.text }] : []
+  })
+  return JSON.stringify(parts.length === 0 ? [] : [{ role: 'assistant', parts }])
 }

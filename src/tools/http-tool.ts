@@ -1,10 +1,12 @@
 import { createHmac } from 'node:crypto'
+import { unescape } from 'node:querystring'
 
+import { decodeText, decodeUtf8 } from '../domain/files/charset.ts'
 import type { ToolOfKind } from '../domain/tools/tool.ts'
 import { isPdf, isTextType, mediaTypeOf } from '../domain/files/media-type.ts'
+import { errorMessage } from '../util/error-message.ts'
 import type { JsonObject } from '../util/json.ts'
-import type { CallContext } from './call-context.ts'
-import type { ToolOutput } from './execution.ts'
+import type { CallContext, ToolOutput } from './execution.ts'
 import type { GuardedNetwork } from '../util/network-guard.ts'
 
 const maxRequestBytes = 1024 ** 2
@@ -43,7 +45,7 @@ export async function callHttpTool(
   })
   const bytes = await readBody(response)
   if (response.ok) return toOutput(response.headers, bytes)
-  const text = new TextDecoder().decode(bytes)
+  const text = decodeText(bytes, response.headers.get('content-type') ?? '') ?? '(text in an unknown charset)'
   throw new Error(`The tool's server answered ${response.status} ${response.statusText}: ${text}`.trim())
 }
 
@@ -117,35 +119,40 @@ async function follow(network: GuardedNetwork, first: URL, given: Hop): Promise<
 async function readBody(response: Response): Promise<Buffer> {
   const chunks: Uint8Array[] = []
   let size = 0
-  for await (const chunk of response.body ?? []) {
-    size += chunk.length
-    if (size > maxResponseBytes) throw new Error("The tool's server answered with more than 10 MB.")
-    chunks.push(chunk)
+  try {
+    for await (const chunk of response.body ?? []) {
+      size += chunk.length
+      if (size > maxResponseBytes) throw new Error("The tool's server answered with more than 10 MB.")
+      chunks.push(chunk)
+    }
+  } catch (error) {
+    // This is all that Node says of a body that ends before it is complete.
+    if (errorMessage(error) !== 'aborted') throw error
+    throw new Error("The tool's server broke off its answer.", { cause: error })
   }
   return Buffer.concat(chunks)
 }
 
-/** Images, PDFs, audio and video are files, and so is all other content that is not text. */
+/**
+ * Images, PDFs, audio and video are files, and so is all other content that is not text, or text that cannot be
+ * decoded.
+ */
 function toOutput(headers: Headers, bytes: Buffer): ToolOutput {
-  const mediaType = mediaTypeOf(headers.get('content-type') ?? '')
+  const contentType = headers.get('content-type') ?? ''
+  const mediaType = mediaTypeOf(contentType)
   const isMedia = /^(image|audio|video)\//.test(mediaType) || isPdf(mediaType)
-  const text = isMedia && !isTextType(mediaType) ? undefined : decoded(bytes, { isText: isTextType(mediaType) })
+  const text = isTextType(mediaType) ? decodeText(bytes, contentType) : isMedia ? undefined : decodeUtf8(bytes)
   if (text !== undefined || bytes.length === 0) return { ok: true, output: text ?? '' }
   const name = nameIn(headers.get('content-disposition'))
-  return { ok: true, output: '', content: [{ bytes, mediaType: mediaType || 'application/octet-stream', name }] }
-}
-
-/** Undefined for bytes that are not text, unless their media type says that they are. */
-function decoded(bytes: Buffer, { isText }: { readonly isText: boolean }): string | undefined {
-  try {
-    return new TextDecoder('utf-8', { fatal: !isText }).decode(bytes)
-  } catch {
-    return undefined
-  }
+  return { ok: true, output: '', content: [{ bytes, mediaType: contentType, name }] }
 }
 
 /** The file name in a `Content-Disposition` header, without folders. */
 function nameIn(disposition: string | null): string | null {
+  const [, encoded] = /filename\*=utf-8'[^']*'([^;\s]+)/i.exec(disposition ?? '') ?? []
   const [, quoted, bare] = /filename="?(?:([^";]*)"|([^";\s]*))/i.exec(disposition ?? '') ?? []
-  return (quoted ?? bare ?? '').split(/[/\\]/).at(-1)!.trim() || null
+  // Node reads headers as Latin-1.
+  const bytes = Buffer.from(quoted ?? bare ?? '', 'latin1')
+  const name = encoded === undefined ? (decodeUtf8(bytes) ?? bytes.toString('latin1')) : unescape(encoded)
+  return name.split(/[/\\]/).at(-1)!.trim() || null
 }

@@ -4,21 +4,26 @@ import { Readable } from 'node:stream'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { StreamableHTTPClientTransport, StreamableHTTPError } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
-import { ErrorCode, McpError, type CallToolResult } from '@modelcontextprotocol/sdk/types.js'
+import type { jsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/types.js'
+import { ErrorCode, McpError, type CallToolResult, type Progress } from '@modelcontextprotocol/sdk/types.js'
 
 import type { ConfiguredMcpServer } from '../domain/tools/mcp-server.ts'
 import type { ListedTool } from '../domain/tools/tool-access.ts'
 import { textOf } from '../domain/conversations/content.ts'
+import { mediaTypeOf } from '../domain/files/media-type.ts'
 import { errorMessage } from '../util/error-message.ts'
-import { isJsonObject, type JsonObject } from '../util/json.ts'
-import type { CallContext } from './call-context.ts'
-import type { ToolOutput } from './execution.ts'
+import type { ToolCallProgress } from '../domain/tools/tool-call.ts'
+import { cutText, isJsonObject, storableText, type JsonObject } from '../util/json.ts'
+import type { CallContext, ToolOutput } from './execution.ts'
 import { tokensFor, type McpTokens } from './mcp-tokens.ts'
 import type { GuardedNetwork } from '../util/network-guard.ts'
 import type { ReturnedPart } from './returned-content.ts'
 
 const connectMs = 10_000
 const maxPages = 20
+const maxTools = 1_000
+/** The protocol recommends at most 128. */
+const maxToolName = 500
 const maxAnswerBytes = 20 * 1024 ** 2
 
 /** The key of `_meta` that tells a server on whose behalf a tool is called. */
@@ -32,6 +37,7 @@ export interface McpCall {
   readonly traceparent?: string | null
   readonly signal: AbortSignal
   readonly timeoutMs: number
+  readonly onProgress?: ((progress: ToolCallProgress) => void) | undefined
 }
 
 /** A call that waits for its answer, for the stream that would deliver it. */
@@ -47,6 +53,11 @@ export type McpAnswer =
   /** The server has forgotten the session and has not run the call. */
   | { readonly outcome: 'session lost'; readonly error: Error }
   | { readonly outcome: 'unreachable'; readonly error: Error }
+
+/** The SDK would compile the output schemas of all tools on this thread, and nothing uses them. */
+const noValidator: jsonSchemaValidator = {
+  getValidator: () => (data) => ({ valid: true, data: data as never, errorMessage: undefined }),
+}
 
 /** The server went away while a call waited for its answer. Whether the call took effect is unknown. */
 class ConnectionLostError extends Error {
@@ -65,7 +76,7 @@ export type McpAddress = Pick<ConfiguredMcpServer, 'url' | 'headers'> &
 
 /** A connection to one Model Context Protocol server: over streamable HTTP, or to a program that was started. */
 export class McpClient {
-  readonly #client = new Client({ name: 'holdpoint', version: '1' })
+  readonly #client = new Client({ name: 'holdpoint', version: '1' }, { jsonSchemaValidator: noValidator })
   readonly #transport: StreamableHTTPClientTransport | StdioClientTransport
   readonly #waiting = new Set<WaitingCall>()
   /** The call on whose behalf a request is made. */
@@ -134,7 +145,10 @@ export class McpClient {
       for (const { name, description, inputSchema, execution } of answer.tools) {
         // A tool that runs only as a task cannot be called with a single request.
         if (execution?.taskSupport === 'required') continue
+        // A tool is called by its name, which is therefore stored as it is or not at all.
+        if (name.length > maxToolName || name !== storableText(name)) continue
         tools.push({ name, description: description ?? '', parameters: inputSchema as JsonObject })
+        if (tools.length === maxTools) return tools
       }
       cursor = answer.nextCursor
       if (cursor === undefined) break
@@ -142,7 +156,7 @@ export class McpClient {
     return tools
   }
 
-  async callTool({ name, args, context, traceparent, signal, timeoutMs }: McpCall): Promise<McpAnswer> {
+  async callTool({ name, args, context, traceparent, signal, timeoutMs, onProgress }: McpCall): Promise<McpAnswer> {
     const lost = Promise.withResolvers<never>()
     const call: WaitingCall = { fail: lost.reject }
     lost.promise.catch(() => undefined)
@@ -156,6 +170,9 @@ export class McpClient {
           {
             signal,
             timeout: timeoutMs,
+            ...(onProgress && {
+              onprogress: (reported) => Number.isFinite(reported.progress) && onProgress(toProgress(reported)),
+            }),
           },
         ),
       )
@@ -180,6 +197,14 @@ export class McpClient {
       ])
     }
     await this.#client.close().catch(() => undefined)
+  }
+}
+
+function toProgress({ progress, total, message }: Progress): ToolCallProgress {
+  return {
+    progress,
+    total: Number.isFinite(total) ? total! : null,
+    message: message === undefined ? null : cutText(storableText(message), 500),
   }
 }
 
@@ -228,7 +253,7 @@ function toPart(part: CallToolResult['content'][number]): ReturnedPart {
 
 function ofBase64(base64: string, mediaType: string, name: string | null): ReturnedPart {
   const bytes = Buffer.from(base64, 'base64')
-  return bytes.length === 0 ? { text: `[empty file of type ${mediaType}]` } : { bytes, mediaType, name }
+  return bytes.length === 0 ? { text: `[empty file of type ${mediaTypeOf(mediaType)}]` } : { bytes, mediaType, name }
 }
 
 /** The last part of the path in a resource's address. */

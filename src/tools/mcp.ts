@@ -1,15 +1,16 @@
 import type { ListedTool } from '../domain/tools/tool-access.ts'
 import { abortable } from '../util/abort.ts'
 import { errorMessage } from '../util/error-message.ts'
+import { cutText, storableText } from '../util/json.ts'
 import type { ToolOutput } from './execution.ts'
 import type { McpAddress, McpAnswer, McpCall, McpClient } from './mcp-client.ts'
 import type { McpTokens } from './mcp-tokens.ts'
 import type { GuardedNetwork } from '../util/network-guard.ts'
 
-/** The server cannot be reached, or does not speak the protocol. */
+/** The server cannot be reached, or does not speak the protocol. Its own words may be part of the message. */
 export class McpUnreachableError extends Error {
   constructor(cause: unknown) {
-    super(errorMessage(cause), { cause })
+    super(cutText(storableText(errorMessage(cause)), 2_000), { cause })
     this.name = 'McpUnreachableError'
   }
 }
@@ -34,6 +35,7 @@ export class McpConnections {
   readonly #idleMs: number
   readonly #connections = new Map<string, Connection>()
   readonly #tokens: McpTokens = new WeakMap()
+  #closed = false
 
   constructor(network: GuardedNetwork, { idleMs = 60_000 }: { readonly idleMs?: number } = {}) {
     this.#network = network
@@ -62,7 +64,9 @@ export class McpConnections {
     }
   }
 
+  /** Calls that are made later fail. */
   async closeAll(): Promise<void> {
+    this.#closed = true
     await Promise.all([...this.#connections].map(([id, connection]) => this.#close(id, connection)))
   }
 
@@ -87,6 +91,7 @@ export class McpConnections {
   }
 
   #connectionTo(serverId: string, server: McpAddress): Connection {
+    if (this.#closed) throw new Error('The server is stopping.')
     const address = JSON.stringify([server.url, server.headers])
     const known = this.#connections.get(serverId)
     if (known?.address === address) return known

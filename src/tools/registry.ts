@@ -1,5 +1,7 @@
+import type { BuiltinTool } from '../domain/tools/builtin-tools.ts'
+import { errorMessage } from '../util/error-message.ts'
 import type { Json, JsonObject } from '../util/json.ts'
-import type { CallContext } from './call-context.ts'
+import type { CallContext } from './execution.ts'
 import { isStandardSchema, parseWith, toJsonSchema, type OutputOf, type StandardSchema } from './standard-schema.ts'
 
 /** What a tool's function gets in addition to its arguments. */
@@ -18,7 +20,8 @@ export type ToolFunction<Arguments = JsonObject> = (args: Arguments, context: To
 /** A tool whose function is part of the server's own code. */
 export interface ToolDefinition {
   readonly name: string
-  readonly description: string
+  /** Tells the model what the tool does. Empty by default. */
+  readonly description?: string
   /** JSON Schema. */
   readonly parameters: JsonObject
   /** Whether calls need approval. Not used if `approvalCondition` is set. */
@@ -52,8 +55,16 @@ export function defineTool(definition: ToolDefinition | StandardToolDefinition<S
   const run = definition.run as ToolFunction<unknown>
   return {
     ...definition,
-    parameters: toJsonSchema(parameters),
+    parameters: parametersOf(definition.name, parameters),
     run: async (args, context) => run(await parseWith(parameters, args), context),
+  }
+}
+
+function parametersOf(name: string, schema: StandardSchema): JsonObject {
+  try {
+    return toJsonSchema(schema)
+  } catch (error) {
+    throw new Error(`The parameters of the tool ${name} cannot be used: ${errorMessage(error)}`, { cause: error })
   }
 }
 
@@ -62,4 +73,10 @@ export type ToolRegistry = ReadonlyMap<string, ToolFunction>
 
 export function createToolRegistry(definitions: readonly ToolDefinition[]): ToolRegistry {
   return new Map(definitions.map((definition) => [definition.name, definition.run]))
+}
+
+/** A tool as it is stored, without its function. */
+export function toBuiltinTool({ run: _run, ...tool }: ToolDefinition): BuiltinTool {
+  const { description = '', parallel = false, idempotent = false } = tool
+  return { ...tool, description, parallel, idempotent }
 }

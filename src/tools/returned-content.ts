@@ -1,7 +1,8 @@
+import { toUtf8 } from '../domain/files/charset.ts'
 import { describeMedia, shownSize, type ContentPart } from '../domain/conversations/content.ts'
 import { parseDataUrl } from '../domain/files/data-url.ts'
 import { fileOfUrl, maxInlineUrl, newFile, referenceTo, type NewFile } from '../domain/files/file.ts'
-import { mediaTypeOf } from '../domain/files/media-type.ts'
+import { anyBytes, isTextType, mediaTypeOf } from '../domain/files/media-type.ts'
 import { cutText, isJsonObject, storableText, type Json } from '../util/json.ts'
 
 /** A part of a tool's result: text, the URL of an image or document, or its bytes. */
@@ -9,6 +10,7 @@ export type ReturnedPart =
   | { readonly text: string }
   | { readonly imageUrl: string; readonly name?: string | undefined }
   | { readonly documentUrl: string; readonly name?: string | undefined }
+  /** The media type may be any text, and may declare the charset of text. */
   | { readonly bytes: Buffer; readonly mediaType: string; readonly name: string | null }
 
 /** The parts to store, and the files that they refer to. */
@@ -46,11 +48,14 @@ export function keepContent(parts: readonly ReturnedPart[], maxFileBytes: number
 
 type UrlPart = Exclude<ReturnedPart, { readonly text: string } | { readonly bytes: Buffer }>
 
-/** Undefined for a URL that is kept unchanged. */
+/** Undefined for a URL that is kept unchanged. Text that cannot be decoded becomes a file of unknown type. */
 function fileOf(part: Exclude<ReturnedPart, { readonly text: string }>): NewFile | undefined {
   const name = part.name === undefined || part.name === null ? null : cutText(storableText(part.name), maxName)
   if (!('bytes' in part)) return fileOfUrl(urlOf(part), name)
-  return newFile({ bytes: part.bytes, name, mediaType: mediaTypeOf(part.mediaType) })
+  const { bytes, mediaType } = part
+  if (!isTextType(mediaTypeOf(mediaType))) return newFile({ bytes, name, mediaType })
+  const text = toUtf8(bytes, mediaType)
+  return text ? newFile({ bytes: text, name, mediaType }) : newFile({ bytes, name, mediaType: anyBytes })
 }
 
 function urlPart(part: UrlPart): ContentPart {

@@ -1,7 +1,8 @@
-import type { Kysely } from 'kysely'
-
+import { defaultsTooLarge } from '../domain/tools/call-check.ts'
+import { settingsOfListed } from '../domain/tools/mcp-tools.ts'
 import type { ListedTool, ToolAccess } from '../domain/tools/tool-access.ts'
 import type { BlockWrite } from '../domain/memory/block.ts'
+import type { ArchiveWrite } from '../domain/memory/passage.ts'
 import type { NewFile } from '../domain/files/file.ts'
 import { encodeId, shownRunIds } from '../domain/ids.ts'
 import type { ConfiguredMcpServer, McpServer } from '../domain/tools/mcp-server.ts'
@@ -10,19 +11,21 @@ import { openHeaders } from '../domain/tools/sealed-headers.ts'
 import type { ToolResult } from '../domain/tools/tool-call.ts'
 import { truncateResult } from '../domain/tools/tool-output.ts'
 import { toolDefaults, type SealedHeaders, type Tool, type ToolOfKind } from '../domain/tools/tool.ts'
-import { findMcpServers, setMcpServerError } from '../store/mcp-servers.ts'
-import type { Database } from '../store/database/schema.ts'
+import { findMcpServers, setMcpServerError } from '../store/tools/mcp-servers.ts'
+import type { Db } from '../store/database/schema.ts'
 import { getSigningSecret } from '../store/access/tenants.ts'
 import { isJsonObject, type Json, type JsonObject } from '../util/json.ts'
+import { judged } from '../util/json-schema.ts'
 import { withDefaults } from '../util/schema-defaults.ts'
+import type { EmbedQuery } from '../store/memory/search-passages.ts'
+import { insertIntoArchive, searchArchive } from './builtin/archive.ts'
 import { searchConversation } from './builtin/conversation-search.ts'
 import { isMemoryTool, runMemoryTool } from './builtin/memory.ts'
-import { callContextOf } from './call-context.ts'
-import type { Execution, ToolOutput } from './execution.ts'
+import { callContextOf, type Execution, type ToolOutput } from './execution.ts'
 import { callHttpTool } from './http-tool.ts'
 import type { McpAddress, McpCall } from './mcp-client.ts'
 import { McpConnections, McpUnreachableError } from './mcp.ts'
-import type { GuardedNetwork } from '../util/network-guard.ts'
+import { toldToOperators, type GuardedNetwork } from '../util/network-guard.ts'
 import type { ToolRegistry } from './registry.ts'
 import { contentOfValue, keepContent } from './returned-content.ts'
 import { Sandbox } from './sandbox/sandbox.ts'
@@ -39,6 +42,8 @@ const sandboxGraceMs = 3_000
  * the machine is busy. The time limit is for a source that the engine cannot interrupt.
  */
 const loadLimits = { maxInterrupts: 10_000, limitMs: 60_000 }
+/** What checking the schemas of an MCP server's tools may take in all. */
+const listMs = 5_000
 /** Maximum length of a failed tool's message in the log. */
 const shownChars = 300
 
@@ -46,12 +51,14 @@ export interface Executed {
   readonly result: ToolResult
   /** Block edits to store in the same transaction as the result. */
   readonly writes: readonly BlockWrite[]
+  /** Passages to store in the same transaction as the result. */
+  readonly passages: readonly ArchiveWrite[]
   /** Files that the result refers to, to store in the same transaction. */
   readonly files: readonly NewFile[]
 }
 
 export interface ToolboxOptions {
-  readonly db: Kysely<Database>
+  readonly db: Db
   /** Decrypts headers and signing secrets. */
   readonly secrets: SecretBox
   readonly registry: ToolRegistry
@@ -61,6 +68,10 @@ export interface ToolboxOptions {
   readonly traces?: boolean
   /** The largest file size in a result. */
   readonly maxFileBytes: number
+  /** Embeds what a search of an archive asks for. Undefined if the model does not answer now. */
+  readonly embedQuery: EmbedQuery
+  /** How many bytes of files and passages a tenant may have. Undefined: any number. */
+  readonly tenantStorageBytes?: number | undefined
   /** The MCP servers of the configuration file. */
   readonly mcpServers?: readonly ConfiguredMcpServer[]
 }
@@ -79,11 +90,15 @@ export class Toolbox implements ToolAccess {
   /** Runs one call. Never throws: every failure is an error result that the model reads. */
   async execute(execution: Execution): Promise<Executed> {
     const startedAt = performance.now()
-    const output = await this.#attempt(execution)
+    const { result, ...rest } = await this.#attempt(execution)
     const durationMs = Math.round((performance.now() - startedAt) * 1000) / 1000
-    const { ok, content, json, stdout = [], stderr = [], writes = [] } = output
+    return { result: { ...result, durationMs }, ...rest }
+  }
+
+  /** What is stored of an output. Everything that a tool says goes through here. */
+  #keep(output: ToolOutput, tool: Tool | undefined): Executed {
+    const { ok, content, json, stdout = [], stderr = [], writes = [], passages = [] } = output
     const kept = content && keepContent(content, this.#options.maxFileBytes)
-    const limit = execution.tool?.returnCharLimit ?? toolDefaults.returnCharLimit
     const result = truncateResult(
       {
         status: ok ? 'SUCCESS' : 'ERROR',
@@ -93,10 +108,10 @@ export class Toolbox implements ToolAccess {
         stdout,
         stderr,
       },
-      limit,
+      tool?.returnCharLimit ?? toolDefaults.returnCharLimit,
     )
     const truncated = Boolean(output.truncated) || Boolean(kept?.truncated) || result.truncated
-    return { result: { ...result, truncated, durationMs }, writes, files: kept?.files ?? [] }
+    return { result: { ...result, truncated, durationMs: null }, writes, passages, files: kept?.files ?? [] }
   }
 
   async faultOfJavaScript(source: string, tenantId: string): Promise<string | undefined> {
@@ -106,8 +121,18 @@ export class Toolbox implements ToolAccess {
     return ok ? undefined : output
   }
 
+  async faultOfAddress(url: string): Promise<string | undefined> {
+    const refusal = await this.#options.network.refusalOf(url)
+    return refusal && toldToOperators(refusal)
+  }
+
   async listMcpTools(server: Parameters<ToolAccess['listMcpTools']>[0]): Promise<ListedTool[]> {
-    return this.#mcp.listTools(this.#addressOf(server))
+    try {
+      const listed = await this.#mcp.listTools(this.#addressOf(server))
+      return await usableTools(server.tenantId, listed)
+    } catch (error) {
+      throw new Error(toldToOperators(error), { cause: error })
+    }
   }
 
   /** May be called twice. */
@@ -116,26 +141,27 @@ export class Toolbox implements ToolAccess {
     this.#options.network.close()
   }
 
-  async #attempt(execution: Execution): Promise<ToolOutput> {
+  async #attempt(execution: Execution): Promise<Executed> {
     const { call, tool } = execution
     const args = withDefaults(tool?.parameters, call.editedArguments ?? call.arguments)
-    if (!tool || !isJsonObject(args)) return { ok: false, output: `${call.name} cannot be run here.` }
+    if (args === undefined)
+      return this.#keep({ ok: false, output: `The arguments of ${call.name} ${defaultsTooLarge}.` }, tool)
+    if (!tool || !isJsonObject(args)) return this.#keep({ ok: false, output: `${call.name} cannot be run here.` }, tool)
     const limitMs = tool.kind === 'JAVASCRIPT' ? 2 * tool.timeoutMs + sandboxGraceMs : tool.timeoutMs
     try {
       const output = await withinTime(execution.signal, limitMs, tool, (signal) =>
         this.#run(execution, tool, args, signal),
       )
       if (!output.ok) this.#logFailure(execution, tool, { reason: output.output.slice(0, shownChars) })
-      return output
+      return this.#keep(output, tool)
     } catch (error) {
-      const output = errorMessage(error)
       // The stack shows where the owner's code failed. For other tools it would only show our own code.
       this.#logFailure(
         execution,
         tool,
-        tool.kind === 'BUILTIN' ? { err: error } : { reason: output.slice(0, shownChars) },
+        tool.kind === 'BUILTIN' ? { err: error } : { reason: toldToOperators(error).slice(0, shownChars) },
       )
-      return { ok: false, output }
+      return this.#keep({ ok: false, output: errorMessage(error) }, tool)
     }
   }
 
@@ -161,7 +187,7 @@ export class Toolbox implements ToolAccess {
         return callHttpTool(network, this.#opened(tool), call)
       }
       case 'MCP':
-        return this.#callMcpTool(tool, { args, context, traceparent, signal })
+        return this.#callMcpTool(tool, { args, context, traceparent, signal, onProgress: execution.onProgress })
       case 'CLIENT':
         throw new Error(`${tool.name} is run by the client.`)
       default:
@@ -191,8 +217,10 @@ export class Toolbox implements ToolAccess {
   }
 
   async #runBuiltin(execution: Execution, { name }: Tool, args: JsonObject, signal: AbortSignal): Promise<ToolOutput> {
-    const { db, registry } = this.#options
+    const { db, registry, embedQuery, tenantStorageBytes } = this.#options
     if (isMemoryTool(name)) return runMemoryTool(db, name, args, execution)
+    if (name === 'archival_memory_insert') return insertIntoArchive(db, args, execution, tenantStorageBytes)
+    if (name === 'archival_memory_search') return searchArchive(db, args, execution, embedQuery)
     if (name === 'conversation_search') return searchConversation(db, args, execution)
     const run = registry.get(name)
     if (!run) throw new Error(`This server no longer has a function for ${name}.`)
@@ -234,14 +262,33 @@ export class Toolbox implements ToolAccess {
         name,
         timeoutMs: tool.timeoutMs,
       })
-      if (server.lastError !== null) await setMcpServerError(db, server.id, null)
+      if (server.lastError !== null) await this.#noteMcpError(server, null)
       return output
     } catch (error) {
       if (!(error instanceof McpUnreachableError)) throw error
-      await setMcpServerError(db, server.id, error.message)
+      await this.#noteMcpError(server, toldToOperators(error))
       throw new Error(`The MCP server ${server.name} cannot be reached: ${error.message}`, { cause: error })
     }
   }
+
+  /** A failure is only logged, because what the server has answered must not be lost over it. */
+  async #noteMcpError({ id, name }: McpServer, lastError: string | null): Promise<void> {
+    const { db, log } = this.#options
+    await setMcpServerError(db, id, lastError).catch((error: unknown) =>
+      log.warn({ err: error, mcpServer: name }, 'the state of an MCP server could not be stored'),
+    )
+  }
+}
+
+/** With what can be stored of each tool. Schemas that take too long together are not looked at any more. */
+async function usableTools(tenantId: string, listed: readonly ListedTool[]): Promise<ListedTool[]> {
+  const deadline = performance.now() + listMs
+  const usable: ListedTool[] = []
+  for (const tool of listed) {
+    const given = performance.now() < deadline ? tool : { ...tool, parameters: { type: 'object' } }
+    usable.push({ ...tool, ...(await judged(tenantId, () => settingsOfListed(given))) })
+  }
+  return usable
 }
 
 function lateText({ name, timeoutMs }: Tool): string {

@@ -1,71 +1,106 @@
-import { createRequire } from 'node:module'
+import { hash } from 'node:crypto'
 
-import type * as AjvPackage from 'ajv'
-import type { Ajv, ErrorObject, Options, ValidateFunction } from 'ajv'
-import type * as Ajv2020Package from 'ajv/dist/2020.js'
 import { LRUCache } from 'lru-cache'
-import type * as Re2jsPackage from 're2js'
 
-import { isJsonObject, type Json } from './json.ts'
-import { errorMessage } from './error-message.ts'
+import type { Json } from './json.ts'
+import { SchemaThreads, type SchemaJob, type SchemaProblem, type SchemaVerdict } from './schema-threads.ts'
 
-export interface SchemaProblem {
-  /** A JSON Pointer to the invalid value. Empty for the whole value. */
-  readonly path: string
-  readonly message: string
+export type { SchemaProblem }
+
+/**
+ * JSON Schemas come from strangers, so they are compiled and evaluated in threads (`schema-threads`). Rules that need a
+ * verdict stay synchronous and pure: they ask the functions here, which know the verdicts so far, and whoever applies
+ * the rules does so inside of `judged` or `judging`. If a verdict is missing, the thread is asked for it, and the work
+ * is done again.
+ */
+
+interface Question extends SchemaJob {
+  readonly key: string
+  readonly schemaKey: string
 }
 
-export type CompiledSchema =
-  | { readonly ok: true; readonly validate: (value: Json) => SchemaProblem[] }
-  /** The schema itself is invalid. */
-  | { readonly ok: false; readonly problem: SchemaProblem }
+/** Work needs a verdict that is not known yet. `judging` catches it. */
+class UnjudgedError extends Error {
+  readonly question: Question
 
-/** Both use the same options. They are loaded when first needed: a hundred modules that would slow down the start. */
-interface Validators {
-  readonly latest: Ajv
-  readonly draft7: Ajv
-}
-
-let validators: Validators | undefined
-
-function loadValidators(): Validators {
-  const require = createRequire(import.meta.url)
-  const { Ajv } = require('ajv') as typeof AjvPackage
-  const { Ajv2020 } = require('ajv/dist/2020.js') as typeof Ajv2020Package
-  const { RE2JS } = require('re2js') as typeof Re2jsPackage
-  /**
-   * Matches patterns in linear time. With JavaScript's own engine, a tenant's pattern and a model's text could block
-   * the whole process for hours. A schema whose pattern needs lookaround or back references is refused.
-   */
-  const linearTime = (pattern: string) => RE2JS.compile(RE2JS.translateRegExp(pattern))
-  // Formats are annotations, as the standard says, and values are not coerced.
-  const options: Options = {
-    strict: false,
-    validateFormats: false,
-    allErrors: true,
-    logger: false,
-    code: { regExp: Object.assign(linearTime, { code: 're2js' }) },
+  constructor(question: Question) {
+    super('A JSON Schema was used outside of `judged` and `judging`.')
+    this.name = 'UnjudgedError'
+    this.question = question
   }
-  return { latest: new Ajv2020(options), draft7: new Ajv(options) }
 }
 
-const maxProblems = 10
-const compiled = new LRUCache<string, CompiledSchema>({ max: 500 })
+/** The verdicts that a piece of synchronous work has, and what it has asked for in vain. */
+interface Hearing {
+  readonly known: Map<string, SchemaVerdict>
+  readonly missing: Map<string, Question>
+}
 
-/** Compiles a schema of draft 2020-12, or of draft 7 if `$schema` says so. Keeps the 500 most recently used schemas. */
-export function compileSchema(schema: Json): CompiledSchema {
-  const text = JSON.stringify(schema)
-  const known = compiled.get(text) ?? compile(schema)
-  compiled.set(text, known)
-  return known
+const maxVerdictChars = 8 * 1024 ** 2
+const verdicts = new LRUCache<string, SchemaVerdict>({
+  maxSize: maxVerdictChars,
+  sizeCalculation: (verdict, key) => key.length + 100 + JSON.stringify(verdict).length,
+})
+/** For schemas that were quick until now, and for all others. So no new schema holds up the calls of known tools. */
+const quickThreads = new SchemaThreads({ max: 1, maxPerOwner: 1 })
+const threads = new SchemaThreads({ max: 3, maxPerOwner: 2 })
+const quickMs = 20
+const isQuick = new LRUCache<string, boolean>({ max: 2_000 })
+const texts = new WeakMap<object, { readonly text: string; readonly key: string }>()
+let hearing: Hearing | undefined
+
+/**
+ * Does synchronous work that has no effects, and gets the verdicts that it needs. It is repeated until it needs no
+ * other verdict. `owner` is whoever may have to wait if its schemas take long.
+ */
+export async function judged<Result>(owner: string, work: () => Result): Promise<Result> {
+  const known = new Map<string, SchemaVerdict>()
+  for (;;) {
+    const missing = new Map<string, Question>()
+    const outer = hearing
+    hearing = { known, missing }
+    let outcome: { readonly result: Result } | { readonly error: unknown }
+    try {
+      outcome = { result: work() }
+    } catch (error) {
+      outcome = { error }
+    } finally {
+      hearing = outer
+    }
+    if (missing.size === 0) {
+      if ('error' in outcome) throw outcome.error
+      return outcome.result
+    }
+    const asked = [...missing.values()]
+    const answers = await Promise.all(asked.map((question) => ask(owner, question)))
+    for (const [index, { key }] of asked.entries()) known.set(key, answers[index]!)
+  }
+}
+
+/** The same for work that may wait. Whatever it has done is undone when it throws, as a transaction is. */
+export async function judging<Result>(owner: string, work: () => Result | Promise<Result>): Promise<Result> {
+  for (;;) {
+    try {
+      return await work()
+    } catch (error) {
+      if (!(error instanceof UnjudgedError)) throw error
+      await ask(owner, error.question)
+    }
+  }
+}
+
+/** What is wrong with a schema of draft 2020-12, or of draft 7 if `$schema` says so. Undefined if nothing is. */
+export function faultOfSchema(schema: Json): SchemaProblem | undefined {
+  const verdict = verdictOn(schema)
+  return 'invalid' in verdict ? verdict.invalid : undefined
 }
 
 /**
- * Lists what is wrong with the value. Empty if it matches. A schema that cannot be evaluated (invalid, or one that
- * refers to itself endlessly) is reported as a problem, never thrown: a run must continue after a model's bad
+ * Lists what is wrong with the value. Empty if it matches. A schema that cannot be evaluated (invalid, too expensive, or
+ * one that refers to itself endlessly) is reported as a problem, never thrown: a run must continue after a model's bad
  * arguments.
  */
-export function checkSchema(schema: Json, value: Json): SchemaProblem[] {
+export function checkSchema(schema: Json, value: Json): readonly SchemaProblem[] {
   const { problems, failure } = evaluate(schema, value)
   return failure === undefined ? problems : [{ path: '', message: `cannot be checked: ${failure}` }]
 }
@@ -76,60 +111,45 @@ export function matchesSchema(schema: Json, value: Json): boolean | undefined {
   return failure === undefined ? problems.length === 0 : undefined
 }
 
-function evaluate(schema: Json, value: Json): { problems: SchemaProblem[]; failure?: string } {
-  const result = compileSchema(schema)
-  if (!result.ok)
-    return { problems: [], failure: `not a JSON Schema: ${result.problem.path} ${result.problem.message}` }
-  try {
-    return { problems: result.validate(value) }
-  } catch (error) {
-    return { problems: [], failure: errorMessage(error) }
-  }
+function evaluate(schema: Json, value: Json): { problems: readonly SchemaProblem[]; failure?: string } {
+  const verdict = verdictOn(schema, value)
+  if ('problems' in verdict) return verdict
+  if ('failure' in verdict) return { problems: [], failure: verdict.failure }
+  return { problems: [], failure: `not a JSON Schema: ${verdict.invalid.path} ${verdict.invalid.message}` }
 }
 
-function compile(schema: Json): CompiledSchema {
-  if (typeof schema !== 'boolean' && !isJsonObject(schema))
-    return { ok: false, problem: { path: '', message: 'must be an object or a boolean' } }
-  const { latest, draft7 } = (validators ??= loadValidators())
-  const ajv =
-    isJsonObject(schema) && typeof schema.$schema === 'string' && /draft-0[4-7]/.test(schema.$schema) ? draft7 : latest
-  const subject = withOwnIdentity(schema)
-  try {
-    if (ajv.validateSchema(subject) !== true) return { ok: false, problem: problemsOf(ajv.errors)[0]! }
-    const validate = ajv.compile<Json>(subject)
-    return { ok: true, validate: (value) => problemsWith(validate, value) }
-  } catch (error) {
-    // An unknown $ref, an invalid regular expression, or nesting that overflows the stack.
-    return { ok: false, problem: { path: '', message: errorMessage(error) } }
-  } finally {
-    // Ajv would otherwise keep the schema forever.
-    if (isJsonObject(subject)) ajv.removeSchema(subject)
-  }
+function verdictOn(schema: Json, value?: Json): SchemaVerdict {
+  const { text, key: schemaKey } = textOf(schema)
+  const given = value === undefined ? undefined : JSON.stringify(value)
+  const key = given === undefined ? schemaKey : `${schemaKey} ${digest(given)}`
+  const verdict = hearing?.known.get(key) ?? verdicts.get(key)
+  if (verdict) return verdict
+  const question = { key, schemaKey, schema: text, value: given }
+  if (!hearing) throw new UnjudgedError(question)
+  hearing.missing.set(key, question)
+  return { problems: [] }
 }
 
-/**
- * Gives every schema the same id of our own, because all schemas in one Ajv instance share their ids: a tenant's schema
- * could replace another one, or the meta-schema. It needs some id for `$ref: '#'`, and is removed right after
- * compiling.
- */
-function withOwnIdentity(schema: boolean | { readonly [key: string]: Json }) {
-  if (typeof schema === 'boolean') return schema
-  const { $schema: _schema, ...rest } = schema
-  return { ...rest, $id: 'schema:/own' }
+async function ask(owner: string, { key, schemaKey, schema, value }: Question): Promise<SchemaVerdict> {
+  const startedAt = performance.now()
+  const wasQuick = isQuick.get(schemaKey)
+  const verdict = await (wasQuick ? quickThreads : threads).judge(owner, { schema, value })
+  verdicts.set(key, verdict)
+  const ms = performance.now() - startedAt
+  // Whoever was slow once among the quick ones stays out.
+  if (wasQuick === undefined ? ms < quickMs : wasQuick && ms > 10 * quickMs) isQuick.set(schemaKey, !wasQuick)
+  return verdict
 }
 
-function problemsWith(validate: ValidateFunction<Json>, value: Json): SchemaProblem[] {
-  return validate(value) ? [] : problemsOf(validate.errors)
+function textOf(schema: Json): { readonly text: string; readonly key: string } {
+  const known = typeof schema === 'object' && schema !== null ? texts.get(schema) : undefined
+  if (known) return known
+  const text = JSON.stringify(schema)
+  const made = { text, key: digest(text) }
+  if (typeof schema === 'object' && schema !== null) texts.set(schema, made)
+  return made
 }
 
-function problemsOf(errors: readonly ErrorObject[] | null | undefined): SchemaProblem[] {
-  return (errors ?? []).slice(0, maxProblems).map((error) => ({ path: error.instancePath, message: messageOf(error) }))
-}
-
-function messageOf({ keyword, message, params }: ErrorObject): string {
-  const text = message ?? `fails ${keyword}`
-  if (keyword === 'additionalProperties') return `${text}: ${JSON.stringify(params.additionalProperty)}`
-  if (keyword === 'enum') return `${text}: ${JSON.stringify(params.allowedValues)}`
-  if (keyword === 'const') return `${text}: ${JSON.stringify(params.allowedValue)}`
-  return text
+function digest(text: string): string {
+  return hash('sha256', text, 'base64url')
 }

@@ -4,6 +4,13 @@ import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
 import { BlockList, isIP, type LookupFunction } from 'node:net'
 import { Readable } from 'node:stream'
 
+import { errorMessage } from './error-message.ts'
+
+/** How long the check of an address waits for its name to be resolved. */
+const resolveMs = 1_000
+/** Interim responses, such as 103, before the response. */
+const maxInterim = 100
+
 /**
  * Ranges that are not the public internet: private, loopback, link-local, shared, documentation, multicast, reserved.
  */
@@ -66,9 +73,20 @@ export class PrivateAddressError extends Error {
   }
 }
 
+/** A failure in words for whoever runs or configures the server. Models are told only the message itself. */
+export function toldToOperators(error: unknown): string {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    if (cause instanceof PrivateAddressError)
+      return `${errorMessage(error)} HOLDPOINT_ALLOW_PRIVATE_NETWORK=1 allows such addresses.`
+  }
+  return errorMessage(error)
+}
+
 export interface GuardedNetwork {
   /** Like the global `fetch`, but does not follow redirects: the caller does, so that every hop is checked. */
   readonly fetch: (url: string | URL, init?: RequestInit) => Promise<Response>
+  /** The error that a request to this URL would get now. Undefined also if the name cannot be resolved in time. */
+  readonly refusalOf: (url: string) => Promise<PrivateAddressError | undefined>
   close(): void
 }
 
@@ -103,9 +121,9 @@ export function createNetworkGuard({ allowPrivate, lookup = systemLookup }: Guar
   async function guardedFetch(given: string | URL, init: RequestInit = {}): Promise<Response> {
     const url = new URL(given)
     if (url.protocol !== 'http:' && url.protocol !== 'https:') throw new Error(`${url.protocol} is not HTTP.`)
-    const literal = url.hostname.replaceAll(/^\[|\]$/g, '')
+    const host = hostOf(url)
     // A literal address is never resolved, so it is checked here.
-    if (isIP(literal) !== 0 && !allowPrivate && !isPublicAddress(literal)) throw new PrivateAddressError(literal)
+    if (isIP(host) !== 0 && !allowPrivate && !isPublicAddress(host)) throw new PrivateAddressError(host)
     init.signal?.throwIfAborted()
     const body = await bytesOf(init.body)
     const headers = Object.fromEntries(new Headers(init.headers))
@@ -116,12 +134,22 @@ export function createNetworkGuard({ allowPrivate, lookup = systemLookup }: Guar
       ...(init.signal && { signal: init.signal }),
     }
     const request = url.protocol === 'https:' ? httpsRequest(url, options) : httpRequest(url, options)
-    const response = await responseOf(request, body)
-    return toWebResponse(response)
+    return toWebResponse(await responseOf(request, body))
+  }
+
+  async function refusalOf(url: string): Promise<PrivateAddressError | undefined> {
+    if (allowPrivate) return undefined
+    const { promise, resolve } = Promise.withResolvers<PrivateAddressError | undefined>()
+    const timer = setTimeout(() => resolve(undefined), resolveMs)
+    guardedLookup(hostOf(new URL(url)), { all: true }, (error) =>
+      resolve(error instanceof PrivateAddressError ? error : undefined),
+    )
+    return promise.finally(() => clearTimeout(timer))
   }
 
   return {
     fetch: guardedFetch,
+    refusalOf,
     close() {
       for (const agent of Object.values(agents)) agent.destroy()
     },
@@ -133,25 +161,57 @@ async function bytesOf(body: RequestInit['body']): Promise<Buffer | undefined> {
   return typeof body === 'string' ? Buffer.from(body) : Buffer.from(await new Response(body).arrayBuffer())
 }
 
+function hostOf(url: URL): string {
+  return url.hostname.replaceAll(/^\[|\]$/g, '')
+}
+
 function responseOf(request: ClientRequest, body: Buffer | undefined): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
+    let interim = 0
+    request.on('information', () => {
+      interim += 1
+      if (interim > maxInterim) request.destroy(new Error('The server sent too many interim responses.'))
+    })
+    request.on('upgrade', (_response, socket) => {
+      socket.destroy()
+      reject(new Error('The server answered 101 and switched to another protocol.'))
+    })
     request.on('response', resolve)
     request.on('error', reject)
+    // Nothing else may leave the caller waiting.
+    request.on('close', () => reject(new Error('The server closed the connection without an answer.')))
     request.end(body)
   })
 }
 
-const bodiless = new Set([101, 204, 205, 304])
+/** Statuses with which a response has no body, whatever the server sends. */
+const bodiless = new Set([204, 205, 304])
 
 function toWebResponse(message: IncomingMessage): Response {
-  const status = message.statusCode ?? 500
+  const status = message.statusCode ?? 0
   const headers = new Headers()
   for (const [name, values] of Object.entries(message.headersDistinct)) {
     for (const value of values ?? []) headers.append(name, value)
   }
   // A reader of the body gets this error from the stream. Without a reader it must not end the process.
   message.on('error', () => undefined)
-  if (bodiless.has(status)) message.resume()
-  const body = bodiless.has(status) ? null : (Readable.toWeb(message) as ReadableStream<Uint8Array<ArrayBuffer>>)
-  return new Response(body, { status, statusText: message.statusMessage ?? '', headers })
+  const fault = bodiless.has(status) ? undefined : faultOf(status, headers)
+  const isRead = fault === undefined && !bodiless.has(status)
+  const body = isRead ? (Readable.toWeb(message) as ReadableStream<Uint8Array<ArrayBuffer>>) : null
+  // A body that nobody reads may be endless.
+  if (!isRead) message.destroy()
+  if (fault !== undefined) throw new Error(fault)
+  return new Response(body, { status, statusText: printable(message.statusMessage ?? ''), headers })
+}
+
+function faultOf(status: number, headers: Headers): string | undefined {
+  if (status < 200 || status > 599) return `The server answered with the status ${status}.`
+  // Some servers write something else into this header, such as the charset.
+  const [coding] = /gzip|deflate|br|zstd|compress/i.exec(headers.get('content-encoding') ?? '') ?? []
+  return coding && `The server compressed its answer (${coding}), although the request did not allow it.`
+}
+
+/** What the reason phrase of a response may consist of. */
+function printable(text: string): string {
+  return text.replaceAll(/[^\t\u0020-\u007e\u0080-\u00ff]/g, '')
 }

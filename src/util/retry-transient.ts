@@ -3,8 +3,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 export interface RetryOptions {
   /** Whether the same work may succeed later. Any other failure is thrown immediately. */
   readonly isTransient: (error: unknown) => boolean
-  /** How long to keep retrying after the first failure. */
-  readonly patienceMs: number
+  /** How long to keep retrying after the first failure. Defaults to as long as it takes. */
+  readonly patienceMs?: number
   /** Aborting it ends the wait between two attempts. The last failure is then thrown. */
   readonly signal: AbortSignal
 }
@@ -13,7 +13,7 @@ const delayMs = { first: 50, most: 1_000 } as const
 
 /** Repeats `work` with exponential backoff until it succeeds. Throws the last failure when `patienceMs` is over. */
 export async function retryTransient<Result>(work: () => Promise<Result>, options: RetryOptions): Promise<Result> {
-  const { isTransient, patienceMs, signal } = options
+  const { isTransient, patienceMs = Infinity, signal } = options
   let failedAt: number | undefined
   for (let waitMs: number = delayMs.first; ; waitMs = Math.min(waitMs * 2, delayMs.most)) {
     try {

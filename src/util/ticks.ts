@@ -1,5 +1,3 @@
-import { deferred, type Deferred } from './deferred.ts'
-
 /** Counts ticks of the event loop, for work that is done at most once per tick. */
 export interface Ticks {
   /** The number of the current tick. Only ticks that someone waited for are counted. */
@@ -10,14 +8,14 @@ export interface Ticks {
 
 export function createTicks(): Ticks {
   let current = 0
-  let passing: Deferred<void> | undefined
+  let passing: PromiseWithResolvers<void> | undefined
   return {
     get current() {
       return current
     },
     passed() {
       if (!passing) {
-        passing = deferred()
+        passing = Promise.withResolvers<void>()
         setImmediate(() => {
           const passed = passing!
           passing = undefined

@@ -11,6 +11,18 @@ export interface TraceContext {
   readonly sampled: boolean
 }
 
+/** A query or mutation that was executed. */
+export interface ObservedOperation {
+  readonly type: string
+  /** The name that the client gave. Undefined if there is none. */
+  readonly name: string | undefined
+  readonly trace: TraceContext
+  readonly parent: TraceContext | undefined
+  readonly start: Date
+  readonly end: Date
+  readonly errors: readonly string[]
+}
+
 /** Undefined for anything that is not a traceparent. A new trace begins then. */
 export function parseTraceparent(text: unknown): TraceContext | undefined {
   if (typeof text !== 'string') return undefined

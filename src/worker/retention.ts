@@ -1,5 +1,3 @@
-import type { Kysely } from 'kysely'
-
 import {
   retainedKinds,
   retentionScopes,
@@ -18,12 +16,12 @@ import {
   listOldRuns,
   type RetentionCursor,
 } from '../store/retention.ts'
-import type { Database } from '../store/database/schema.ts'
+import type { Db } from '../store/database/schema.ts'
 import { listTenants } from '../store/access/tenants.ts'
 import type { Clock } from '../util/clock.ts'
 
 export interface RetentionOptions {
-  readonly db: Kysely<Database>
+  readonly db: Db
   readonly clock: Clock
   readonly rules: RetentionRules
   /** Called with the number of deleted rows. */

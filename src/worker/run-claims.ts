@@ -1,11 +1,11 @@
 import { LeaseLostError } from '../engine/commit.ts'
 import { driveRun } from '../engine/drive-run.ts'
-import type { StoredRun } from '../live/work-signal.ts'
+import type { ReservedPlace } from '../live/work-signal.ts'
 import { claimRuns, claimSuspect, type ClaimedRun } from '../store/workers/claim-runs.ts'
 import { shownRunIds } from '../domain/ids.ts'
-import { isPoison } from '../domain/take-up.ts'
+import { isPoison } from '../domain/runs/take-up.ts'
 import { clearLease, leaveRun, listLeasesOf } from '../store/workers/leases.ts'
-import type { SweepSigns } from '../store/sweep-signs.ts'
+import type { SweepSigns } from '../store/workers/sweep-signs.ts'
 import { isTransientFailure } from '../store/database/transient-failure.ts'
 import { notifyWorkers } from '../store/workers/workers.ts'
 import { withLogIds } from '../util/log-context.ts'
@@ -37,7 +37,7 @@ export class RunClaims {
    */
   readonly #driven = new Map<string, { readonly runId: string; readonly done: Promise<void> }>()
   /** Runs that are about to be stored with a lease of this worker, by their ids. Each keeps a place. */
-  readonly #offered = new Map<string, Promise<unknown>>()
+  readonly #reserved = new Map<string, PromiseWithResolvers<void>>()
   #openedAt: number | undefined
   /** The statement in progress that claims leases or compares them. There is at most one. */
   #asking: Promise<void> | undefined
@@ -79,35 +79,30 @@ export class RunClaims {
   }
 
   /**
-   * Stores a new run as claimed by this worker, and drives it. Undefined if there is no free place, or if other runs
-   * may be waiting for it: those come first. Only claims count the limits of runs at a time.
+   * Undefined if there is no free place, or if other runs may be waiting for it: those come first. Only claims count
+   * the limits of runs at a time.
    */
-  offerPlace<Stored extends StoredRun>(
-    runId: string,
-    store: (workerId: string) => Promise<Stored>,
-  ): Promise<Stored> | undefined {
+  reservePlace(runId: string): ReservedPlace | undefined {
     const isLimited = Object.values(this.#options.limits).some((limit) => limit !== null)
     if (this.#freePlaces() === 0 || this.#mayBeMore || isLimited) return undefined
-    const stored = this.#storeAndDrive(runId, store)
-    this.#offered.set(runId, stored)
-    return stored
-  }
-
-  async #storeAndDrive<Stored extends StoredRun>(
-    runId: string,
-    store: (workerId: string) => Promise<Stored>,
-  ): Promise<Stored> {
-    try {
-      const stored = await store(this.#workerId)
-      if (stored.claimed) this.#drive({ loaded: stored.claimed, stale: false })
-      return stored
-    } catch (error) {
-      // The run may have been stored nevertheless, with a lease that has no driver.
-      this.#inDoubt = true
-      throw error
-    } finally {
-      this.#offered.delete(runId)
+    const reserved = Promise.withResolvers<void>()
+    this.#reserved.set(runId, reserved)
+    const free = () => {
+      this.#reserved.delete(runId)
+      reserved.resolve()
       if (this.#mayBeMore) this.look()
+    }
+    return {
+      workerId: this.#workerId,
+      leftAgentIds: this.#able.leftAgentIds,
+      drive: (admitted) => {
+        this.#drive({ stale: false, ...admitted })
+        free()
+      },
+      release: ({ inDoubt } = { inDoubt: false }) => {
+        this.#inDoubt ||= inDoubt
+        free()
+      },
     }
   }
 
@@ -141,14 +136,14 @@ export class RunClaims {
     if (graceMs === 0) this.#lettingGo.abort()
     const timer = setTimeout(() => this.#lettingGo.abort(), graceMs)
     await this.#asking
-    await Promise.allSettled(this.#offered.values())
+    await Promise.all([...this.#reserved.values()].map(({ promise }) => promise))
     while (this.#driven.size > 0) await Promise.all([...this.#driven.values()].map(({ done }) => done))
     clearTimeout(timer)
   }
 
   #freePlaces(): number {
     if (this.#openedAt === undefined || this.#draining.signal.aborted) return 0
-    return Math.max(0, this.#options.about.capacity - this.#driven.size - this.#offered.size)
+    return Math.max(0, this.#options.about.capacity - this.#driven.size - this.#reserved.size)
   }
 
   #ask(work: () => Promise<void>): void {
@@ -247,7 +242,7 @@ export class RunClaims {
   async #clearLostLeases(): Promise<void> {
     const { db, work } = this.#options.engine
     const stored = await listLeasesOf(db, this.#workerId)
-    const lost = stored.filter(({ runId, lease }) => !this.#driven.has(lease) && !this.#offered.has(runId))
+    const lost = stored.filter(({ runId, lease }) => !this.#driven.has(lease) && !this.#reserved.has(runId))
     for (const { runId, lease } of lost) await clearLease(db, runId, lease, { counts: false })
     this.#inDoubt = false
     if (lost.length > 0) work.announce()

@@ -1,7 +1,7 @@
 import { Sweep } from './sweep.ts'
 import type { WorkerOptions } from './worker-options.ts'
 import { noWorker, WorkerPresence } from './worker-presence.ts'
-import { openSession, type WorkerSession } from './worker-session.ts'
+import { openWorkerSession, type WorkerSession } from './worker-session.ts'
 
 /** Less than the sweeps of other processes take to find the lost session dead. */
 const reopenAfterMs = 250
@@ -18,7 +18,8 @@ export class RunWorker {
   readonly #others: WorkerPresence | undefined
   #session: WorkerSession | undefined
   #stopped = false
-  #reopening: Promise<void> = Promise.resolve()
+  /** A session is being opened. Never rejects. */
+  #opening: Promise<void> = Promise.resolve()
 
   constructor(options: WorkerOptions) {
     this.#options = options
@@ -27,12 +28,17 @@ export class RunWorker {
     this.#sweep = new Sweep(options, { session: () => this.#session, others: this.#others })
     options.engine.work.connect({
       look: () => this.#session?.claims.look() ?? false,
-      offerPlace: (runId, store) => this.#session?.claims.offerPlace(runId, store),
+      reservePlace: (runId) => this.#session?.claims.reservePlace(runId),
     })
   }
 
   async start(): Promise<void> {
-    if (!this.#others) await this.#open()
+    if (this.#stopped) return
+    if (!this.#others) {
+      const opening = this.#open()
+      this.#opening = opening.catch(() => undefined)
+      await opening
+    }
     this.#sweep.start()
   }
 
@@ -42,21 +48,25 @@ export class RunWorker {
     return (await this.#others.isServed()) ? true : noWorker
   }
 
-  /** Claims no more runs, gives running steps time to finish, then hands back the rest. May be called twice. */
+  /**
+   * Claims no more runs, gives running steps time to finish, then hands back the rest. May be called twice, and at any
+   * time.
+   */
   async stop(): Promise<void> {
     if (this.#stopped) return
     this.#stopped = true
-    await this.#reopening
+    await this.#opening
     await this.#session?.drain(this.#options.drainMs)
-    await this.#sweep.stop()
+    await this.#options.database.breakSilentDuring(this.#sweep.stop())
     this.#options.engine.work.stop()
   }
 
   async #open(): Promise<void> {
-    this.#session = await openSession(this.#options, () => {
+    this.#session = await openWorkerSession(this.#options, () => {
       this.#options.log.warn('the worker lost its lock; letting go of its runs and starting a new session')
-      this.#reopening = this.#reopen()
+      this.#opening = this.#reopen()
     })
+    if (!this.#stopped) this.#session.claims.open()
   }
 
   async #reopen(): Promise<void> {

@@ -1,19 +1,25 @@
+import { fireSchedules } from '../commands/schedules/fire-schedules.ts'
 import { stopAbandonedRuns } from '../commands/runs/cancel-run.ts'
-import { expireApprovals } from '../commands/expire-approvals.ts'
+import { expireApprovals } from '../commands/approvals/submit-approvals.ts'
 import { encodeId, shownRunIds } from '../domain/ids.ts'
-import { deleteUnusedFiles } from '../store/files/files.ts'
-import { deleteOldIdempotencyKeys } from '../store/idempotency-keys.ts'
+import { deleteExpired } from '../store/expired.ts'
 import { freeRunsOfTheDead } from '../store/workers/leases.ts'
-import { listCancelledRuns } from '../store/runs/runs.ts'
-import { deleteOldStepExchanges } from '../store/step-exchanges.ts'
-import { readSweepSigns, type SweepSigns } from '../store/sweep-signs.ts'
+import { readSweepSigns, type SweepSigns } from '../store/workers/sweep-signs.ts'
+import { countEndedRuns } from '../store/usage/count-runs.ts'
 import { deleteWorker } from '../store/workers/workers.ts'
+import { embedPassages } from './embed-passages.ts'
 import { Retention } from './retention.ts'
 import type { WorkerOptions } from './worker-options.ts'
 import type { WorkerPresence } from './worker-presence.ts'
 import type { WorkerSession } from './worker-session.ts'
 
 const intervalMs = 500
+
+/** Runs that ended are counted in every n-th round: together they cost less. */
+const countEvery = 10
+
+/** After a pause of this length between two looks, due times in it count as missed. */
+const longPauseMs = 30_000
 
 /** After an outage, the other workers get this long to come back before any of them is declared dead. */
 const comeBackMs = 10_000
@@ -44,6 +50,8 @@ export class Sweep {
   #round = 0
   /** Workers whose lock was free in the last round. */
   #silent = new Set<string>()
+  /** When it began to look for due schedules, and when it last did. */
+  #watched: { readonly since: Date; readonly to: Date } | undefined
   /** Until this time, nobody is declared dead. */
   #patientUntil = 0
 
@@ -59,24 +67,14 @@ export class Sweep {
     this.#drives = others === undefined
     const { engine } = options
     const { db, clock } = engine
+    options.database.onMoved(() => this.#beginAgain())
     this.#retention = new Retention({ db, clock, rules: options.retention, onDeleted: options.onDeleted })
     this.#tasks = [
       { name: 'look', every: 1, run: () => this.#look() },
-      { name: 'stop cancelled runs', every: 1, run: () => this.#stopCancelledRuns() },
       {
-        name: 'delete idempotency keys',
-        every: 20,
-        run: () => deleteOldIdempotencyKeys(engine.db, engine.clock.now()),
-      },
-      {
-        name: 'delete kept requests',
+        name: 'delete what has expired',
         every: 120,
-        run: () => deleteOldStepExchanges(engine.db, new Date(engine.clock.now().getTime() - options.keepRequestsMs)),
-      },
-      {
-        name: 'delete unused files',
-        every: 120,
-        run: () => deleteUnusedFiles(engine.db, engine.clock.now()),
+        run: () => deleteExpired(db, { ...options, now: clock.now() }),
       },
       { name: 'delete what is old', every: 10, run: () => this.#retention.tidy(this.#stopping.signal) },
       ...(others ? [{ name: 'look for workers', every: 4, run: () => others.look() }] : []),
@@ -84,6 +82,8 @@ export class Sweep {
   }
 
   start(): void {
+    // The worker may have been stopped while it started.
+    if (this.#stopping.signal.aborted) return
     this.#timer = setInterval(() => this.#sweep(), intervalMs)
     // The first round starts immediately: after a crash of the whole server, its runs wait only for this.
     this.#sweep()
@@ -115,15 +115,33 @@ export class Sweep {
 
   async #look(): Promise<void> {
     const { engine } = this.#options
-    const signs = await readSweepSigns(engine.db, engine.clock.now()).catch((error: unknown) => {
+    const claims = this.#session()?.claims
+    const looked = { now: engine.clock.now(), drivenRunIds: claims?.drivenRunIds ?? [] }
+    const signs = await readSweepSigns(engine.db, looked).catch((error: unknown) => {
       this.#beginAgain()
       throw error
     })
     if (this.#stopping.signal.aborted) return
     this.#begin('free the runs of dead workers', () => this.#freeRunsOfDeadWorkers(signs))
     this.#session()?.claims.tend(signs)
+    for (const runId of signs.cancelledRunIds) engine.hub.requestStop(runId)
+    const since = this.#watchedSince(looked.now)
+    if (signs.hasDue) this.#begin('fire schedules', () => fireSchedules(engine, { since }))
+    if (signs.hasDeliveries) this.#session()?.sender.look()
+    if (signs.hasUncounted && this.#round % countEvery === 0)
+      this.#begin('count usage', () => countEndedRuns(engine.db))
+    const stop = this.#stopping.signal
+    if (signs.hasTextsToEmbed && this.#drives)
+      this.#begin('embed passages', () => embedPassages(engine, { providers: this.#options.about.providers, stop }))
     if (signs.hasExpired) this.#begin('expire approvals', () => expireApprovals(engine))
     if (signs.hasAbandoned) this.#begin('end cancelled runs that nobody drives', () => stopAbandonedRuns(engine))
+  }
+
+  /** Since when this process has looked for due schedules without a long pause, such as an outage or a sleeping machine. */
+  #watchedSince(now: Date): Date {
+    const hasPaused = this.#watched === undefined || now.getTime() - this.#watched.to.getTime() > longPauseMs
+    this.#watched = { since: hasPaused ? now : this.#watched!.since, to: now }
+    return this.#watched.since
   }
 
   async #freeRunsOfDeadWorkers({ silentWorkers, hasOrphans }: SweepSigns): Promise<void> {
@@ -150,12 +168,5 @@ export class Sweep {
   #beginAgain(): void {
     this.#silent.clear()
     this.#patientUntil = performance.now() + comeBackMs
-  }
-
-  async #stopCancelledRuns(): Promise<void> {
-    const { db, hub } = this.#options.engine
-    const driven = this.#session()?.claims.drivenRunIds ?? []
-    if (driven.length === 0) return
-    for (const runId of await listCancelledRuns(db, driven)) hub.requestStop(runId)
   }
 }

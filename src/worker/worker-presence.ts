@@ -1,6 +1,4 @@
-import type { Kysely } from 'kysely'
-
-import type { Database } from '../store/database/schema.ts'
+import type { Db } from '../store/database/schema.ts'
 import { readWorkerPresence } from '../store/workers/workers.ts'
 import type { Log } from '../util/log.ts'
 
@@ -11,12 +9,12 @@ const graceMs = 60_000
  * For a process that drives no runs: checks whether another process does, and logs a warning if runs wait without one.
  */
 export class WorkerPresence {
-  readonly #db: Kysely<Database>
+  readonly #db: Db
   readonly #log: Log
   #lastSeen = Number.NEGATIVE_INFINITY
   #warned = false
 
-  constructor(db: Kysely<Database>, log: Log) {
+  constructor(db: Db, log: Log) {
     this.#db = db
     this.#log = log
   }

@@ -1,14 +1,21 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
 import { deleteWorker, holdWorkerLock, beatHeart, insertWorker } from '../store/workers/workers.ts'
 import { clearLeasesOf } from '../store/workers/leases.ts'
 import { RunClaims } from './run-claims.ts'
+import { WebhookSender } from './webhook-sender.ts'
 import type { WorkerOptions } from './worker-options.ts'
 
 const heartbeatMs = 5_000
 
-/** One life of a worker: its lock, its row, and the runs that it claims and drives. */
+/** How long an attempt of a webhook may still take when the worker stops. It is made again elsewhere. */
+const sendGraceMs = 5_000
+
+/** One life of a worker: its lock, its row, and the runs that it claims and drives once `claims` is open. */
 export interface WorkerSession {
   readonly workerId: string
   readonly claims: RunClaims
+  readonly sender: WebhookSender
   /** Ends in an orderly way: running steps get `graceMs` to finish, then everything is handed back. */
   drain(graceMs: number): Promise<void>
   /** Ends immediately: the lock is gone, and others may already have taken the runs. */
@@ -17,7 +24,7 @@ export interface WorkerSession {
   handOver(): Promise<void>
 }
 
-export async function openSession(options: WorkerOptions, onLost: () => void): Promise<WorkerSession> {
+export async function openWorkerSession(options: WorkerOptions, onLost: () => void): Promise<WorkerSession> {
   const { engine, database } = options
   const { db } = engine
   const workerId = engine.ids.next()
@@ -29,19 +36,19 @@ export async function openSession(options: WorkerOptions, onLost: () => void): P
     if (open) onLost()
   }
 
+  const sender = new WebhookSender(options, workerId)
   const claims = new RunClaims(options, workerId, { onLeaseLost: () => void beat() })
-  const lock = await holdWorkerLock(database.url, workerId, { onLost: lose, onWork: () => claims.look() })
+  const lock = await holdWorkerLock(database, workerId, { onLost: lose, onWork: () => claims.look() })
   await insertWorker(db, workerId, options.about).catch((error: unknown) => fail(error))
   if (over) await fail(new Error('The worker lost its lock while it started.'))
   open = true
   const heartbeat = setInterval(() => void beat(), heartbeatMs)
-  claims.open()
 
   /** Removes everything that a failed start has left, then throws. */
   async function fail(error: unknown): Promise<never> {
     over = true
     await deleteWorker(db, workerId).catch(() => undefined)
-    await lock.release()
+    await lock.close()
     throw error
   }
 
@@ -52,12 +59,14 @@ export async function openSession(options: WorkerOptions, onLost: () => void): P
     if (!alive) lose()
   }
 
-  async function end(closed: Promise<void>): Promise<void> {
+  async function end(graceMs: number): Promise<void> {
     over = true
     clearInterval(heartbeat)
-    await closed
-    await handOver().catch(() => undefined)
-    await lock.release()
+    const closed = Promise.all([claims.close(graceMs), sender.close(Math.min(graceMs, sendGraceMs))])
+    await Promise.race([closed, sleep(graceMs, undefined, { ref: false })])
+    // A statement that hangs would keep its run, and so the end, waiting.
+    await database.breakSilentDuring(closed.then(handOver).catch(() => undefined))
+    await lock.close()
   }
 
   async function handOver(): Promise<void> {
@@ -69,8 +78,9 @@ export async function openSession(options: WorkerOptions, onLost: () => void): P
   return {
     workerId,
     claims,
-    drain: (graceMs) => end(claims.close(graceMs)),
-    abandon: () => end(claims.close(0)),
+    sender,
+    drain: (graceMs) => end(graceMs),
+    abandon: () => end(0),
     handOver,
   }
 }

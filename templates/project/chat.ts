@@ -2,32 +2,32 @@ import { createInterface } from 'node:readline/promises'
 
 import {
   createClient,
+  FindAgent,
   followRun,
   SendMessage,
   SubmitApprovals,
   type ToolCallFields,
   type TranscriptEntry,
-  type TypedDocument,
 } from 'holdpoint/client'
+
+import { key } from './agent.ts'
 
 const url = process.env['HOLDPOINT_URL'] ?? 'http://127.0.0.1:4000/graphql'
 const client = createClient({ url, key: process.env['HOLDPOINT_API_KEY'] })
 
-const FindAgent = `query { agents(filter: { key: "support" }, first: 1) { nodes { id } } }` as TypedDocument<
-  { readonly agents: { readonly nodes: readonly { readonly id: string }[] } },
-  Record<string, never>
->
-
 // The demo model does what a message says. A real model decides by itself.
 const text = process.argv[2] ?? 'call refund_order {"orderId": "A-17", "amount": 250}'
 
-const [agent] = (await client.request(FindAgent, {})).agents.nodes
-if (!agent) throw new Error('There is no agent yet: run "npm start" first, in another terminal.')
+const { agents } = await client
+  .request(FindAgent, { key })
+  .catch((error: Error) => fail(`${url}: ${error.message}. Is "npm start" running, in another terminal?`))
+const [agent] = agents.nodes
+if (!agent) fail('There is no agent yet: run "npm start" first, in another terminal.')
 console.log(`> ${text}`)
 const { sendMessage } = await client.request(SendMessage, {
   input: { to: { agentId: agent.id }, messages: [{ text }], whenBusy: 'ENQUEUE' },
 })
-if (sendMessage?.__typename !== 'SendMessageSuccess') throw new Error(sendMessage?.message)
+if (sendMessage?.__typename !== 'SendMessageSuccess') fail(sendMessage?.message ?? 'The message was not sent.')
 const runId = sendMessage.run.id
 
 const asked = new Set<string>()
@@ -46,6 +46,11 @@ followRun(client, runId, {
   onEnd: ({ state }) => console.log(`\n${state.latestRun?.status}`),
   onError: (error) => console.error(error.message),
 })
+
+function fail(problem: string): never {
+  console.error(problem)
+  process.exit(1)
+}
 
 /** What the assistant says in an entry, whether it is being written or stored. */
 function textOf(entry: TranscriptEntry): string {

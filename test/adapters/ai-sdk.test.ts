@@ -1,15 +1,11 @@
 import { Chat } from '@ai-sdk/react'
 import { lastAssistantMessageIsCompleteWithApprovalResponses, lastAssistantMessageIsCompleteWithToolCalls } from 'ai'
-import { afterAll, beforeAll, test } from 'vitest'
+import { afterAll, test } from 'vitest'
 
 import { createChatTransport, type ChatTransportOptions } from '../../adapters/ai-sdk.ts'
-import { startAdapterGround, type AdapterGround } from './ground.ts'
+import { startAdapterGround } from './ground.ts'
 
-let ground: AdapterGround
-
-beforeAll(async () => {
-  ground = await startAdapterGround()
-})
+const ground = await startAdapterGround()
 afterAll(async () => ground.stop())
 
 async function openChat(id?: string, options: ChatTransportOptions = {}): Promise<Chat<any>> {

@@ -1,24 +1,21 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 
 import { secretAgent } from '../support/secret-tools.ts'
 import { approve, deny } from '../support/talk.ts'
-import { startGround, type Ground } from './ground.ts'
+import { startGround } from './ground.ts'
 
 let ahead = 0
 const clock = { now: () => new Date(Date.now() + ahead) }
-let ground: Ground
 
-beforeAll(async () => {
-  ground = await startGround({ clock })
-})
+const ground = await startGround({ clock })
 afterAll(() => ground.app.stop())
 
-/** The audit entries of a run, oldest first. */
-async function recorded(runId: string): Promise<any[]> {
+/** The audit entries of a run or an agent, oldest first. */
+async function recorded(subjectId: string): Promise<any[]> {
   const { auditLog } = await ground.app.data(
-    `query ($runId: ID!) { auditLog(filter: { subjectId: $runId }) { nodes {
+    `query ($subjectId: ID!) { auditLog(filter: { subjectId: $subjectId }) { nodes {
       action actor { kind id } subject { id } before after } } }`,
-    { runId },
+    { subjectId },
   )
   return auditLog.nodes.toReversed()
 }
@@ -43,6 +40,37 @@ test('[AUD6] decisions are recorded with the run as their subject, once each', a
     { ...by, after: decision(calls[0], { decision: 'APPROVED', scope: 'ONCE' }) },
     { ...by, after: decision(calls[1], { decision: 'DENIED', reason: 'not this one' }) },
   ])
+})
+
+test('[APR48] scope AGENT changes the agent: its updatedAt moves, and its audit log says who did it, once', async () => {
+  const { talk, app } = ground
+  const agent = await talk.createAgent(secretAgent)
+  const updatedAt = async () =>
+    (await app.data('query ($id: ID!) { agent(id: $id) { updatedAt } }', { id: agent })).agent.updatedAt
+  const made = await updatedAt()
+  const { runId, calls } = await ground.ask(agent, [
+    ['get_secret_code', { text: 'one' }],
+    ['get_secret_code', { text: 'two' }],
+  ])
+  await talk.submit(runId, [approve(calls[0], { scope: 'RUN' })])
+  expect(await updatedAt()).toBe(made)
+  ahead += 1_000
+  await talk.submit(runId, [approve(calls[1], { scope: 'AGENT' })])
+  const changed = await updatedAt()
+  expect(Date.parse(changed)).toBeGreaterThan(Date.parse(made))
+  ahead += 1_000
+  await talk.submit(runId, [approve(calls[1], { scope: 'AGENT' })])
+  await ground.answer('done')
+  await talk.settled(runId)
+  expect(await updatedAt()).toBe(changed)
+
+  const toolId = await talk.toolId('get_secret_code')
+  const tools = (approvalOverride: boolean | null) => ({ tools: [{ toolId, approvalOverride }] })
+  const [created, ...more] = await recorded(agent)
+  expect(created).toMatchObject({ action: 'createAgent' })
+  const actor = { kind: 'OPEN', id: 'open' }
+  const subject = { id: agent }
+  expect(more).toEqual([{ action: 'submitApprovals', actor, subject, before: tools(true), after: tools(false) }])
 })
 
 test('[AUD6] an approval that expired is recorded without an actor', async () => {

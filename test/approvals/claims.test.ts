@@ -1,32 +1,25 @@
-import { afterAll, afterEach, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { afterAll, afterEach, expect, onTestFinished, test } from 'vitest'
 
-import type { OpenDatabase } from '../../src/store/database/open-database.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { hookDatabase, type StatementHooks } from '../support/gated-database.ts'
 import { secretAgent } from '../support/secret-tools.ts'
-import { approve, giveReturn, type Talk } from '../support/talk.ts'
+import { approve, giveReturn } from '../support/talk.ts'
 import { hello, startGround, type Ground } from './ground.ts'
 
-let database: OpenDatabase
-let ground: Ground
-let other: Ground
-let talk: Talk
 let hooks: StatementHooks = {}
 /** How far the other process's clock is ahead. */
 let ahead = 0
 
-beforeAll(async () => {
-  database = await createTestDatabase()
-  ground = await startGround({ database })
-  talk = ground.talk
-  const hooked = hookDatabase(database.pool, {
-    before: (statement) => hooks.before?.(statement),
-    after: (statement) => hooks.after?.(statement),
-  })
-  const clock = { now: () => new Date(Date.now() + ahead) }
-  const env = { HOLDPOINT_WORKERS: '0' }
-  other = await startGround({ database: { ...database, db: hooked }, env, clock }, ground.model)
+const database = await createTestDatabase()
+const ground = await startGround({ database })
+const talk = ground.talk
+const hooked = hookDatabase(database.pool, {
+  before: (...given) => hooks.before?.(...given),
+  after: (statement) => hooks.after?.(statement),
 })
+const clock = { now: () => new Date(Date.now() + ahead) }
+const env = { HOLDPOINT_WORKERS: '0' }
+const other = await startGround({ database: { ...database, db: hooked }, env, clock }, ground.model)
 afterEach(() => ground.check())
 afterAll(async () => {
   await other.app.stop()

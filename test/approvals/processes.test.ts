@@ -1,30 +1,25 @@
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { afterAll, afterEach, expect, test } from 'vitest'
 
-import type { OpenDatabase } from '../../src/store/database/open-database.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { hookDatabase, type StatementHooks } from '../support/gated-database.ts'
 import { executions, secretAgent, secretOf } from '../support/secret-tools.ts'
-import { approve, deny, giveReturn, type Talk } from '../support/talk.ts'
+import { approve, deny, giveReturn } from '../support/talk.ts'
 import { hello, startGround, type Ground } from './ground.ts'
-
-let database: OpenDatabase
-let ground: Ground
-let other: Ground
-let talk: Talk
 
 /** Called around every statement of the other process. */
 let hooks: StatementHooks = {}
 
-beforeAll(async () => {
-  database = await createTestDatabase()
-  ground = await startGround({ database })
-  talk = ground.talk
-  const hooked = hookDatabase(database.pool, {
-    before: (statement) => hooks.before?.(statement),
-    after: (statement) => hooks.after?.(statement),
-  })
-  other = await startGround({ database: { ...database, db: hooked }, env: { HOLDPOINT_WORKERS: '0' } }, ground.model)
+const database = await createTestDatabase()
+const ground = await startGround({ database })
+const talk = ground.talk
+const hooked = hookDatabase(database.pool, {
+  before: (...given) => hooks.before?.(...given),
+  after: (statement) => hooks.after?.(statement),
 })
+const other = await startGround(
+  { database: { ...database, db: hooked }, env: { HOLDPOINT_WORKERS: '0' } },
+  ground.model,
+)
 afterEach(() => ground.check())
 afterAll(async () => {
   await other.app.stop()

@@ -1,16 +1,11 @@
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { afterAll, afterEach, expect, test } from 'vitest'
 
 import { executions, secretAgent } from '../support/secret-tools.ts'
-import { approve, deny, giveReturn, type Talk } from '../support/talk.ts'
-import { hello, startGround, type Ground } from './ground.ts'
+import { approve, deny, giveReturn } from '../support/talk.ts'
+import { hello, startGround } from './ground.ts'
 
-let ground: Ground
-let talk: Talk
-
-beforeAll(async () => {
-  ground = await startGround()
-  talk = ground.talk
-})
+const ground = await startGround()
+const talk = ground.talk
 afterEach(() => ground.check())
 afterAll(() => ground.app.stop())
 

@@ -1,19 +1,14 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 
 import type { Actor } from '../../src/domain/access/actor.ts'
 import { encodeId } from '../../src/domain/ids.ts'
 import type { ApiScope, Viewer } from '../../src/domain/access/viewer.ts'
-import { createGround, type Ground } from '../support/execute.ts'
-import { createFixtures, type Fixtures } from '../support/fixtures.ts'
+import { createGround } from '../support/execute.ts'
+import { createFixtures } from '../support/fixtures.ts'
 import { approve, deny, giveReturn } from '../support/talk.ts'
 
-let ground: Ground
-let make: Fixtures
-
-beforeAll(async () => {
-  ground = await createGround()
-  make = createFixtures(ground.db)
-})
+const ground = await createGround()
+const make = createFixtures(ground.db)
 afterAll(() => ground.close())
 
 /** A run that waits for an approval and for a client. */

@@ -1,19 +1,14 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 
 import { openActor, type Actor } from '../../src/domain/access/actor.ts'
 import { encodeId } from '../../src/domain/ids.ts'
 import type { Viewer } from '../../src/domain/access/viewer.ts'
-import { createGround, type Ground } from '../support/execute.ts'
-import { createFixtures, type Fixtures } from '../support/fixtures.ts'
+import { createGround } from '../support/execute.ts'
+import { createFixtures } from '../support/fixtures.ts'
 import { approve, deny, giveReturn } from '../support/talk.ts'
 
-let ground: Ground
-let make: Fixtures
-
-beforeAll(async () => {
-  ground = await createGround()
-  make = createFixtures(ground.db)
-})
+const ground = await createGround()
+const make = createFixtures(ground.db)
 afterAll(() => ground.close())
 
 const person = (id: string): Actor => ({ kind: 'PERSON', id, name: id })
@@ -151,6 +146,43 @@ test('[APR42] a follow-up of one of several approvals is stored once, and a diff
     .where('id', '=', uuidOf(runId))
     .executeTakeFirstOrThrow()
   expect(follow_ups).toHaveLength(1)
+})
+
+test('[APR46] follow-ups of two people are two follow-ups, also when their words are the same', async () => {
+  const followUp = [{ text: 'and then' }]
+  const senders = async (runId: string) => {
+    const run = ground.db.selectFrom('runs').select('follow_ups').where('id', '=', uuidOf(runId))
+    return (await run.executeTakeFirstOrThrow()).follow_ups.map(({ sentBy }) => sentBy!.id)
+  }
+  const both = await createPausedRun({ required: 2 })
+  for (const id of ['ann', 'ann', 'bob', 'ann', 'bob'])
+    expect((await decide(as(id), both.runId, approve(both.call), { followUp })).__typename).toBe(
+      'SubmitApprovalsSuccess',
+    )
+  expect(await senders(both.runId)).toEqual(['ann', 'bob'])
+
+  // The words of whoever is too late are refused, not dropped.
+  const one = await createPausedRun({})
+  expect(await decide(as('ann'), one.runId, approve(one.call), { followUp })).toMatchObject(goesOn)
+  expect(await decide(as('bob'), one.runId, approve(one.call), { followUp })).toMatchObject({
+    __typename: 'AlreadyDecidedRefusal',
+    message: expect.stringContaining('sendMessage'),
+  })
+  expect(await senders(one.runId)).toEqual(['ann'])
+})
+
+test('[APR47] a follow-up is stored once when its approval is sent again after another one has replaced it', async () => {
+  const { runId, call } = await createPausedRun({ required: 3 })
+  const send = (id: string, options: object, text: string) =>
+    decide(as(id), runId, approve(call, options), { followUp: [{ text }] })
+  for (let time = 0; time < 2; time += 1) {
+    expect(await send('ann', {}, 'first')).toMatchObject(waits)
+    expect(await send('ann', { scope: 'RUN' }, 'second')).toMatchObject(waits)
+    expect(await send('bob', { arguments: { sum: 5 } }, 'third')).toMatchObject(waits)
+  }
+  const run = ground.db.selectFrom('runs').select('follow_ups').where('id', '=', uuidOf(runId))
+  const { follow_ups } = await run.executeTakeFirstOrThrow()
+  expect(follow_ups.map(({ content }) => content)).toEqual(['first', 'second', 'third'].map((text) => [{ text }]))
 })
 
 test('[APR43] rules that need two people are refused on an open server, with the reason', async () => {

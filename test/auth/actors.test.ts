@@ -1,20 +1,14 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 
-import { startGround, type Ground } from '../approvals/ground.ts'
+import { startGround } from '../approvals/ground.ts'
 import { createGraphQLClient } from '../support/graphql-client.ts'
 import { secretAgent } from '../support/secret-tools.ts'
 import { approve, talkTo, type Talk } from '../support/talk.ts'
 
-let ground: Ground
-let admin: Talk
-
-beforeAll(async () => {
-  ground = await startGround({ env: { HOLDPOINT_API_KEY: 'hp_admin' } })
-  admin = talkTo(clientOf('hp_admin'))
-})
-afterAll(() => ground.app.stop())
-
+const ground = await startGround({ env: { HOLDPOINT_API_KEY: 'hp_admin' } })
 const clientOf = (secret: string) => createGraphQLClient(ground.app.url, { authorization: `Bearer ${secret}` })
+const admin = talkTo(clientOf('hp_admin'))
+afterAll(() => ground.app.stop())
 
 async function tokenOf(id: string): Promise<string> {
   const { createToken } = await clientOf('hp_admin').data(

@@ -1,19 +1,14 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 
 import type { ApiScope } from '../../src/domain/access/viewer.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
-import { createGraphQLClient, type GraphQLClient } from '../support/graphql-client.ts'
+import { createGraphQLClient } from '../support/graphql-client.ts'
 
 const env = { HOLDPOINT_API_KEY: 'hp_configured' }
-let one: TestApp
-let other: TestApp
-let admin: GraphQLClient
 
-beforeAll(async () => {
-  one = await startTestApp({ env })
-  other = await startTestApp({ env, database: one.database })
-  admin = createGraphQLClient(one.url, { authorization: 'Bearer hp_configured' })
-})
+const one = await startTestApp({ env })
+const other = await startTestApp({ env, database: one.database })
+const admin = createGraphQLClient(one.url, { authorization: 'Bearer hp_configured' })
 afterAll(async () => {
   await other.stop()
   await one.stop()

@@ -36,8 +36,15 @@ export async function createAgent(admin: GraphQLClient, name: string): Promise<s
     },
   )
   const { id } = created.agent
+  await admin.data('mutation ($input: AddPassagesInput!) { addPassages(input: $input) { passages { id } } }', {
+    input: { agentId: id, passages: [{ text: mark }] },
+  })
   await admin.data(
     'mutation ($id: ID!) { createSleeptimeGroup(input: { agentId: $id, frequency: 1 }) { group { id } } }',
+    { id },
+  )
+  await admin.data(
+    'mutation ($id: ID!) { createBudget(input: { agentId: $id, period: DAY, limitTokens: 2000000000 }) { budget { id } } }',
     { id },
   )
   return id
@@ -49,6 +56,13 @@ export async function createCustomer(admin: GraphQLClient, agentId: string, mark
     { input: { agentId, title: mark, metadata: { mark } } },
   )
   const { id: conversationId, agent } = createConversation.conversation
+  const messages = [{ text: mark }]
+  await admin.data('mutation ($input: CreateScheduleInput!) { createSchedule(input: $input) { schedule { id } } }', {
+    input: { name: mark, agentId, conversationId, cron: '0 0 29 2 *', messages },
+  })
+  await admin.data('mutation ($input: CreateWebhookInput!) { createWebhook(input: $input) { webhook { id } } }', {
+    input: { url: `https://1.1.1.1/${mark}`, events: ['SCHEDULE_FAILED'], agentIds: [agentId] },
+  })
   const runIds: string[] = []
   // Just long enough to be stored as a file.
   const documentUrl = `data:text/plain;base64,${Buffer.from(mark.repeat(800)).toString('base64')}`
@@ -65,7 +79,7 @@ export async function createCustomer(admin: GraphQLClient, agentId: string, mark
 /** All rows, except for what authentication and time leave behind. */
 export async function fingerprint({ pool }: OpenDatabase): Promise<string> {
   const tables = ['agents', 'conversations', 'runs', 'messages', 'tool_calls', 'tools', 'blocks', 'agent_tools']
-  const more = ['agent_blocks', 'sleeptime_groups', 'mcp_servers', 'tenants']
+  const more = ['agent_blocks', 'sleeptime_groups', 'mcp_servers', 'tenants', 'schedules', 'webhooks']
   const rows = await Promise.all(
     [...tables, ...more].map((table) =>
       pool.query(`select md5(string_agg(t::text, ',' order by t::text)) from ${table} t`),

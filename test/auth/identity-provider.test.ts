@@ -74,7 +74,9 @@ describe('tokens that are signed with HOLDPOINT_JWT_SECRET', () => {
     expect(status).toBe(401)
   })
 
-  it.each<[string, Record<string, unknown>, Signed, string]>([
+  type Refused = [what: string, claims: Record<string, unknown>, signed: Signed, message: string]
+
+  it.each<Refused>([
     ['has expired', expected, { expires: Math.floor(Date.now() / 1000) - 1 }, 'The token has expired.'],
     ['has no expiry', expected, { expires: null }, "The token's claim `exp` is missing."],
     ['is not valid yet', { ...expected, nbf: 4_000_000_000 }, {}, "The token's claim `nbf` is not accepted."],
@@ -86,6 +88,27 @@ describe('tokens that are signed with HOLDPOINT_JWT_SECRET', () => {
     ],
     ['has no issuer', { aud: 'us' }, {}, "The token's claim `iss` is missing."],
     ['has another audience', { ...expected, aud: 'them' }, {}, "The token's claim `aud` is not accepted."],
+    ...[1e14, 253_402_300_800].map((expires): Refused => [
+      `expires at ${expires}`,
+      expected,
+      { expires },
+      "The token's claim `exp` must be a time before the year 10000",
+    ]),
+    ...[[{}], [{ toString: 1 }], [['READ']], [1], { length: 1 }, 7].map((scopes): Refused => [
+      `has the scopes ${JSON.stringify(scopes)}`,
+      { ...expected, scopes },
+      {},
+      "The token's claim `scopes` must be a list of texts.",
+    ]),
+    ...['a\0da', '\ud800', ' '].flatMap((text) =>
+      ['sub', 'name', 'tenant'].map((claim): Refused => [
+        `has ${JSON.stringify(text)} as ${claim}`,
+        { ...expected, [claim]: text },
+        {},
+        `The token's claim \`${claim}\` must be a text`,
+      ]),
+    ),
+    ['has a limit to something odd', { ...expected, agents: [{ toString: 1 }] }, {}, "The token's claim `agents` must"],
     ['has no subject', { ...expected, sub: undefined }, {}, 'The token has no subject'],
     [
       'has a name that is too long',
@@ -116,6 +139,13 @@ describe('tokens that are signed with HOLDPOINT_JWT_SECRET', () => {
       expect((await ask(app, token)).status).toBe(401)
     },
   )
+
+  it('[JWT7] two subjects that differ are two people, whatever the difference', async () => {
+    const people = await Promise.all(
+      [' ada', 'ada', 'ada\n'].map(async (sub) => ask(app, await sign({ ...expected, sub }))),
+    )
+    expect(people.map(({ data }) => data.viewer.actor.id)).toEqual([' ada', 'ada', 'ada\n'])
+  })
 
   it('[JWT4] the claim `tenant` names the tenant', async () => {
     const ids = createIdSource(systemClock)
@@ -160,8 +190,11 @@ describe('tokens that are signed with a key pair', () => {
     // The public key is not secret. If it were used as a shared secret, anyone could sign.
     const forged = await sign({}, { key: new TextEncoder().encode(pem) })
     expect((await ask(app, forged)).status).toBe(401)
-    const { privateKey: strange } = await generateKeyPair(algorithm)
-    expect((await ask(app, await sign({}, { algorithm, key: strange }))).status).toBe(401)
+    // Of the same kind, and of another.
+    for (const other of [algorithm, algorithm === 'RS256' ? 'ES256' : 'RS256']) {
+      const { privateKey: strange } = await generateKeyPair(other)
+      expect((await ask(app, await sign({}, { algorithm: other, key: strange }))).status, other).toBe(401)
+    }
   })
 
   it('[JWT5] are verified with the keys at HOLDPOINT_JWKS_URL, whichever of them signed', async () => {
@@ -184,6 +217,9 @@ describe('tokens that are signed with a key pair', () => {
     const app = await start({ HOLDPOINT_JWKS_URL: 'http://127.0.0.1:9/jwks', HOLDPOINT_API_KEY: 'hp_admin' })
     const { status, errors } = await ask(app, await sign({}, { algorithm: 'ES256', key: privateKey }))
     expect([status, errors![0]!.extensions.code]).toEqual([503, 'UNAVAILABLE'])
+    // Otherwise its sockets would stay open.
+    const expired = await sign({}, { algorithm: 'ES256', key: privateKey, expires: Math.floor(Date.now() / 1000) - 1 })
+    expect((await ask(app, expired)).status).toBe(401)
     const admin = createGraphQLClient(app.url, { authorization: 'Bearer hp_admin' })
     const { createToken } = await admin.data(
       'mutation { createToken(input: { subject: "ada", scopes: [READ] }) { token } }',

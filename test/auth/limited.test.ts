@@ -57,7 +57,11 @@ const limits = [
 test('[REA1] the walk reaches every kind of object', () => {
   const reached = [...everything.ids.keys()]
   const unreached = nodeTypes.map(({ name }) => name).filter((name) => !reached.includes(name))
-  expect(unreached.filter((name) => !name.endsWith('Message')).toSorted()).toEqual(['File', 'McpServer'])
+  expect(unreached.filter((name) => !name.endsWith('Message')).toSorted()).toEqual([
+    'File',
+    'McpServer',
+    'WebhookDelivery',
+  ])
   for (const mark of marks) expect(everything.text).toContain(mark)
 })
 

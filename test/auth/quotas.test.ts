@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 
-import { manageKeys } from '../../src/manage-keys.ts'
-import { startTestApp, type TestApp } from '../support/app.ts'
+import { manageKeys } from '../../src/cli/manage-keys.ts'
+import { startTestApp } from '../support/app.ts'
 import { captureLog } from '../support/captured-log.ts'
 import { createGatedModel } from '../support/gated-model.ts'
 import { createGraphQLClient, type GraphQLClient } from '../support/graphql-client.ts'
@@ -9,12 +9,9 @@ import { talkTo } from '../support/talk.ts'
 
 const model = createGatedModel()
 const { log, lines } = captureLog('warn')
-let app: TestApp
 
-beforeAll(async () => {
-  const env = { HOLDPOINT_KEY_RUNS: '2', HOLDPOINT_TENANT_STORAGE: '50kb', HOLDPOINT_JWT_SECRET: 'PLANTED-secret' }
-  app = await startTestApp({ env, log, providers: [model.provider] })
-})
+const env = { HOLDPOINT_KEY_RUNS: '2', HOLDPOINT_TENANT_STORAGE: '50kb', HOLDPOINT_JWT_SECRET: 'PLANTED-secret' }
+const app = await startTestApp({ env, log, providers: [model.provider] })
 afterAll(async () => {
   model.assertAllTaken()
   await app.stop()

@@ -8,7 +8,7 @@ import {
 } from 'graphql'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
-import { manageKeys } from '../../src/manage-keys.ts'
+import { manageKeys } from '../../src/cli/manage-keys.ts'
 import { schema } from '../../src/graphql/schema.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { createGraphQLClient, type GraphQLClient, type GraphQLResult } from '../support/graphql-client.ts'
@@ -25,7 +25,12 @@ let stranger: GraphQLClient
 let own: Customer
 
 beforeAll(async () => {
-  const env = { HOLDPOINT_API_KEY: 'hp_admin', HOLDPOINT_KEY_REQUESTS: '0', HOLDPOINT_TENANT_REQUESTS: '0' }
+  const env = {
+    HOLDPOINT_API_KEY: 'hp_admin',
+    HOLDPOINT_KEY_REQUESTS: '0',
+    HOLDPOINT_TENANT_REQUESTS: '0',
+    HOLDPOINT_PUBLIC_URL: 'https://agents.example.com',
+  }
   app = await startTestApp({
     env,
     tools: [

@@ -1,28 +1,23 @@
 import { createHmac } from 'node:crypto'
 
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 
 import type { ApiScope } from '../../src/domain/access/viewer.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { createGraphQLClient, type GraphQLClient } from '../support/graphql-client.ts'
 
 const env = { HOLDPOINT_API_KEY: 'hp_configured' }
-let one: TestApp
-let other: TestApp
-let admin: GraphQLClient
 
-beforeAll(async () => {
-  one = await startTestApp({ env })
-  other = await startTestApp({ env, database: one.database })
-  admin = clientOf('hp_configured')
-})
+const one = await startTestApp({ env })
+const other = await startTestApp({ env, database: one.database })
+const clientOf = (secret: string, { url }: TestApp = one) =>
+  createGraphQLClient(url, { authorization: `Bearer ${secret}` })
+const admin = clientOf('hp_configured')
 afterAll(async () => {
   await other.stop()
   await one.stop()
 })
 
-const clientOf = (secret: string, { url }: TestApp = one) =>
-  createGraphQLClient(url, { authorization: `Bearer ${secret}` })
 const create = 'mutation ($input: CreateTokenInput!) { createToken(input: $input) { token expiresAt } }'
 const who = '{ viewer { actor { kind id name } tenantId scopes allowedAgentIds allowedConversationIds expiresAt } }'
 
@@ -159,6 +154,47 @@ describe.concurrent('a token that expires', () => {
     const late = client.webSocket({ retryAttempts: 5 })
     await expect(late.stream('subscription { approvalInbox { __typename } }').next()).rejects.toThrow('4401')
     await late.dispose()
+  })
+
+  it('[KEY61] a request that waits ends with UNAUTHENTICATED within 2 s of its key or token, in every process', async ({
+    expect,
+  }) => {
+    const scopes: ApiScope[] = ['MANAGE', 'RUN', 'READ']
+    const key = await createKey(scopes)
+    const ofKey = await createToken({ scopes }, clientOf(key.secret))
+    const expiring = await createToken({ scopes, expiresInSeconds: 4 })
+    const [first, second] = [await createAgent(), await createAgent()]
+    const send = `mutation ($agent: ID!) { sendMessage(input: { to: { agentId: $agent },
+      messages: [{ text: "slow 30000\\nsay late" }], waitMs: 30000 }) { __typename } }`
+    const sent = [
+      clientOf(key.secret).request(send, { agent: first }),
+      clientOf(expiring, other).request(send, { agent: second }),
+    ]
+    const activeRun = async (agent: string): Promise<string | undefined> => {
+      const { agent: found } = await admin.data(
+        'query ($agent: ID!) { agent(id: $agent) { mainConversation { activeRun { id } } } }',
+        { agent },
+      )
+      return found.mainConversation.activeRun?.id
+    }
+    await expect.poll(() => activeRun(first)).toBeDefined()
+    await expect.poll(() => activeRun(second)).toBeDefined()
+    const wait = 'query ($id: ID!) { run(id: $id, waitMs: 30000) { status } }'
+    const waiting = clientOf(ofKey, other).request(wait, { id: await activeRun(first) })
+    // By then it waits.
+    await clientOf(ofKey, other).data(who)
+    await admin.data('mutation ($id: ID!) { revokeApiKey(input: { id: $id }) { apiKey { id } } }', { id: key.id })
+    const revokedAt = Date.now()
+    for (const { status, errors } of await Promise.all([sent[0]!, waiting])) {
+      expect([status, errors![0]!.extensions.code]).toEqual([401, 'UNAUTHENTICATED'])
+    }
+    expect(Date.now() - revokedAt).toBeLessThan(2_000)
+    expect(await sent[1]).toMatchObject({ status: 401, errors: [{ extensions: { code: 'UNAUTHENTICATED' } }] })
+    // What was asked for is done all the same.
+    for (const agent of [first, second]) {
+      expect(await activeRun(agent)).toBeDefined()
+      await admin.data('mutation ($agent: ID!) { cancelRun(input: { agentId: $agent }) { __typename } }', { agent })
+    }
   })
 
   it('[TOK7] a token or key may be sent in the upgrade request; connection_init comes first', async () => {

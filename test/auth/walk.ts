@@ -123,7 +123,7 @@ export interface Walk {
 }
 
 const idPattern =
-  /"((?:agent|agenttool|key|block|conv|mcp|msg|run|group|step|tool|call|worker|audit|file)_[0-9a-f]{32}(?:_\d+)?)"/g
+  /"((?:agent|agenttool|key|block|conv|mcp|msg|run|group|step|tool|call|worker|audit|file|schedule|budget|webhook|delivery|passage)_[0-9a-f]{32}(?:_\d+)?)"/g
 
 /**
  * Executes all queries that need no argument, and then queries every node that an answer names, until no new ones are

@@ -1,14 +1,10 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 
 import { encodeId } from '../../src/domain/ids.ts'
-import { createGround, type Ground } from '../support/execute.ts'
+import { createGround } from '../support/execute.ts'
 import { createFixtures } from '../support/fixtures.ts'
 
-let ground: Ground
-
-beforeAll(async () => {
-  ground = await createGround()
-})
+const ground = await createGround()
 afterAll(() => ground.close())
 
 test('[CAN24] a child run is cancelled separately, not together with its parent', async () => {

@@ -1,26 +1,19 @@
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { afterAll, afterEach, expect, test } from 'vitest'
 
-import type { OpenDatabase } from '../../src/store/database/open-database.ts'
-import { startGround, type Ground } from '../approvals/ground.ts'
+import { startGround } from '../approvals/ground.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { createGatedModel } from '../support/gated-model.ts'
 import { secretAgent } from '../support/secret-tools.ts'
 import { spawnMain } from '../support/server-process.ts'
-import type { Talk } from '../support/talk.ts'
 import { createStubbornTool } from './stubborn-tool.ts'
 
 const model = createGatedModel()
 const stubborn = createStubbornTool('stubborn')
-let database: OpenDatabase
-/** An API process without workers. */
-let ground: Ground
-let talk: Talk
 
-beforeAll(async () => {
-  database = await createTestDatabase()
-  ground = await startGround({ database, tools: [stubborn.definition], env: { HOLDPOINT_WORKERS: '0' } }, model)
-  talk = ground.talk
-})
+const database = await createTestDatabase()
+/** An API process without workers. */
+const ground = await startGround({ database, tools: [stubborn.definition], env: { HOLDPOINT_WORKERS: '0' } }, model)
+const talk = ground.talk
 afterEach(() => ground.check())
 afterAll(async () => {
   await ground.app.stop()

@@ -3,10 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 import type { ModelPart, ModelRequest } from '../../src/domain/models/model-request.ts'
-import { noUsage } from '../../src/domain/run.ts'
+import { noUsage } from '../../src/domain/models/usage.ts'
 import type { Provider } from '../../src/providers/provider.ts'
 import type { OpenDatabase } from '../../src/store/database/open-database.ts'
-import { deferred, type Deferred } from '../../src/util/deferred.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { hookDatabase } from '../support/gated-database.ts'
@@ -58,8 +57,8 @@ function nameOf(statement: string): string | undefined {
 interface Gate {
   readonly point: 'before' | 'after'
   readonly place: number
-  readonly reached: Deferred<void>
-  readonly opened: Deferred<void>
+  readonly reached: PromiseWithResolvers<void>
+  readonly opened: PromiseWithResolvers<void>
 }
 let gate: Gate | undefined
 let counts = { before: 0, after: 0 }
@@ -155,7 +154,7 @@ describe.each(['one process', 'two processes'])('%s', (processes) => {
   async function cancelAt(point: Gate['point'], place: number): Promise<string> {
     const agent = await createAgent()
     executions.length = 0
-    const here: Gate = { point, place, reached: deferred(), opened: deferred() }
+    const here: Gate = { point, place, reached: Promise.withResolvers<void>(), opened: Promise.withResolvers<void>() }
     counts = { before: 0, after: 0 }
     gate = here
     const playing = play(agent)

@@ -1,18 +1,14 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, describe, expect, test } from 'vitest'
 
-import { startGround, type Ground } from '../approvals/ground.ts'
+import { startGround } from '../approvals/ground.ts'
 import { executions, secretAgent } from '../support/secret-tools.ts'
-import { approve, giveReturn, type Talk } from '../support/talk.ts'
+import { approve, giveReturn } from '../support/talk.ts'
 import { createStubbornTool } from './stubborn-tool.ts'
 
 const stubborn = createStubbornTool('stubborn')
-let ground: Ground
-let talk: Talk
 
-beforeAll(async () => {
-  ground = await startGround({ tools: [stubborn.definition], env: { HOLDPOINT_TOOL_GRACE_MS: '300' } })
-  talk = ground.talk
-})
+const ground = await startGround({ tools: [stubborn.definition], env: { HOLDPOINT_TOOL_GRACE_MS: '300' } })
+const talk = ground.talk
 afterEach(() => ground.check())
 afterAll(() => ground.app.stop())
 
@@ -143,6 +139,8 @@ describe('model streaming', () => {
     const watch = talk.watch(runId)
     await ground.call(['roll_dice', { sides: 6 }])
     await ground.model.nextCall()
+    // The model is asked before the checkpoint that starts its step is stored.
+    await watch.until((line) => line === 'StepStarted', 2)
     await talk.cancel({ runId })
     await watch.ended
     const messages = await talk.messages(runId)

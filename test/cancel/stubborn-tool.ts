@@ -1,10 +1,9 @@
 import { defineTool } from '../../src/tools/registry.ts'
-import { deferred, type Deferred } from '../../src/util/deferred.ts'
 
 /** A tool that runs until the test ends it, or until it is told to stop, depending on its argument `when`. */
 export function createStubbornTool(name: string) {
-  const begun: Deferred<void>[] = []
-  let waiting: Deferred<void> | undefined
+  const begun: PromiseWithResolvers<void>[] = []
+  let waiting: PromiseWithResolvers<void> | undefined
   const definition = defineTool({
     name,
     description: 'Runs until it is told to end.',
@@ -15,7 +14,7 @@ export function createStubbornTool(name: string) {
     },
     parallel: true,
     run: ({ when }, { signal }) => {
-      const end = deferred()
+      const end = Promise.withResolvers<void>()
       begun.push(end)
       waiting?.resolve()
       return new Promise((resolve, reject) => {
@@ -32,7 +31,7 @@ export function createStubbornTool(name: string) {
     /** Waits until this many calls are running, and returns functions that end them. */
     async running(count: number): Promise<(() => void)[]> {
       while (begun.length < count) {
-        waiting = deferred()
+        waiting = Promise.withResolvers<void>()
         await waiting.promise
       }
       return begun.splice(0, count).map((end) => () => end.resolve())

@@ -32,6 +32,7 @@ afterAll(() => server.stop())
 describe.each([
   ['graphql-ws', openSocketClient],
   ['event streams', openEventClient],
+  ['an app of the same program', (url: string) => openEventClient(url, undefined, server.app.fetch)],
 ])('following over %s', (_name, open) => {
   let opened: TestClient
 

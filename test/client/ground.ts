@@ -4,6 +4,7 @@ import { createClient as createSocketClient, type Client as SocketClient } from 
 import { WebSocket } from 'ws'
 
 import { createClient, type Client } from '../../client/client.ts'
+import type { Fetch } from '../../src/server/handlers.ts'
 
 export interface TestClient {
   readonly client: Client
@@ -65,9 +66,9 @@ export function openSocketClient(url: string, key?: string): TestClient {
 }
 
 /** A client on event streams that a test can cut. */
-export function openEventClient(url: string, key?: string): TestClient {
+export function openEventClient(url: string, key?: string, fetch: Fetch = globalThis.fetch): TestClient {
   let abort = new AbortController()
-  const cuttableFetch: typeof fetch = async (input, init) => {
+  const cuttableFetch: Fetch = async (input, init) => {
     const cut = abort.signal
     const response = await fetch(input, init)
     if (!response.body || !response.headers.get('content-type')?.startsWith('text/event-stream')) return response

@@ -50,7 +50,7 @@ export function planRun(runId: string, actions: readonly Action[], end: RunStatu
   }
   const step = (type: 'StepStarted' | 'StepRestarted' | 'StepFinished'): void => {
     const base = entry()
-    if (type === 'StepFinished') planned.push(() => ({ __typename: type, ...base }))
+    if (type === 'StepFinished') planned.push(() => ({ __typename: type, ...base, step: { model: 'demo/scripted' } }))
     else if (type === 'StepStarted') planned.push(() => ({ __typename: type, ...base, stepId: 'step', index: 0 }))
     else planned.push(() => ({ __typename: type, ...base, stepId: 'step', attempt: 2 }))
   }
@@ -173,7 +173,16 @@ function toolCall(
     run: { id: runId },
     decision: null,
     result: isOver
-      ? { status: 'SUCCESS', output: 'done', content: [], stdout: [], stderr: [], truncated: false, durationMs: 1 }
+      ? {
+          status: 'SUCCESS',
+          output: 'done',
+          json: null,
+          content: [],
+          stdout: [],
+          stderr: [],
+          truncated: false,
+          durationMs: 1,
+        }
       : null,
   }
 }

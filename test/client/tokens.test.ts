@@ -1,23 +1,19 @@
 import { createClient as createSocketClient } from 'graphql-ws'
-import { afterAll, beforeAll, test } from 'vitest'
+import { afterAll, test } from 'vitest'
 import { WebSocket } from 'ws'
 
 import { createClient } from '../../client/client.ts'
 import { followRun } from '../../client/follow-run.ts'
-import { startTestApp, type TestApp } from '../support/app.ts'
+import { startTestApp } from '../support/app.ts'
 import { createGatedModel, gatedHandle } from '../support/gated-model.ts'
-import { createGraphQLClient, type GraphQLClient } from '../support/graphql-client.ts'
+import { createGraphQLClient } from '../support/graphql-client.ts'
 import { talkTo } from '../support/talk.ts'
 import { createWatch } from './ground.ts'
 
 const model = createGatedModel()
-let app: TestApp
-let admin: GraphQLClient
 
-beforeAll(async () => {
-  app = await startTestApp({ providers: [model.provider], env: { HOLDPOINT_API_KEY: 'hp_admin' } })
-  admin = createGraphQLClient(app.url, { authorization: 'Bearer hp_admin' })
-})
+const app = await startTestApp({ providers: [model.provider], env: { HOLDPOINT_API_KEY: 'hp_admin' } })
+const admin = createGraphQLClient(app.url, { authorization: 'Bearer hp_admin' })
 afterAll(() => app.stop())
 
 /** Like a product's backend: each token is valid for only a few seconds. */

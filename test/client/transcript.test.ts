@@ -4,6 +4,7 @@ import { expect, test } from 'vitest'
 import type { MessageFields, RunEventFields } from '../../client/documents.ts'
 import { createTranscript, type Transcript, type TranscriptEntry } from '../../client/transcript.ts'
 import { interleavedRuns, planRun } from './run-script.ts'
+import { longer } from '../support/long.ts'
 
 const shown = ({ state }: Transcript): unknown => ({
   entries: state.entries.map(describe),
@@ -54,7 +55,7 @@ test('[LIB1] any mix of runs ends with the stored messages, whatever is repeated
       expect(shown(often)).toEqual(shown(once))
       expect(often.state.cursor).toBe(once.state.cursor)
     }),
-    { numRuns: Number(process.env['HOLDPOINT_TEST_RUNS'] ?? 300) },
+    { numRuns: longer(300, 2_000) },
   )
 })
 

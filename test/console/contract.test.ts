@@ -66,7 +66,7 @@ describe.skipIf(!ground)('the roles and names of the console', () => {
     const said = (await page.evaluate('window.said')) as string[]
     expect(said.length).toBeGreaterThan(0)
     expect(said.filter((text) => !['Connected', 'Reconnecting'].includes(text))).toEqual([])
-    for (const name of ['Agents', 'Inbox', 'Runs', 'Tools', 'Memory', 'Settings']) {
+    for (const name of ['Agents', 'Inbox', 'Runs', 'Tools', 'Memory', 'Webhooks', 'Settings']) {
       await main.getByRole('link', { name, exact: true }).click()
       await has(page, ['heading', name])
       await page.getByRole('status', { name: 'Connection' }).getByText('Connected', { exact: true }).waitFor()

@@ -86,7 +86,7 @@ describe.skipIf(!ground)('the console in a browser', () => {
     await page.getByRole('textbox', { name: 'Instructions' }).fill('Be brief.')
     // Built-in tools come last.
     const choices = page.getByRole('group', { name: 'Tools of the agent' })
-    expect(await choices.locator('.mono').last().textContent()).toBe('conversation_search')
+    expect(await choices.locator('.mono').last().textContent()).toBe('archival_memory_search')
     await choices.getByRole('checkbox', { name: 'shout' }).check()
     await page.getByRole('button', { name: 'Create agent' }).click()
     await page.getByRole('heading', { name: 'Crier', exact: true }).waitFor()
@@ -136,11 +136,16 @@ describe.skipIf(!ground)('the console in a browser', () => {
       '/agents',
       '/agents/new',
       `/agents/${agent}`,
+      `/agents/${agent}/archive`,
       '/inbox',
       '/runs',
       `/runs/${run}`,
+      '/schedules',
+      '/usage',
+      '/budgets',
       '/tools',
       '/memory',
+      '/webhooks',
       '/settings',
       '/agents/nobody',
     ]
@@ -153,6 +158,81 @@ describe.skipIf(!ground)('the console in a browser', () => {
       expect(await faultsInBothLooks(page), place).toEqual([])
     }
   }, 120_000)
+
+  test('[CON120] a budget is made, a run that waits for it goes on from the inbox, and usage shows it', async () => {
+    await talk.createAgent({ model: 'demo/scripted', name: 'Careful' })
+    const page = await openTab(`${origin}/budgets`)
+    await page.getByRole('button', { name: 'New budget' }).click()
+    await page.getByRole('combobox', { name: 'For' }).selectOption('Agent Careful')
+    await page.getByRole('button', { name: 'Create budget' }).click()
+    await page.getByText('A budget needs a limit').waitFor()
+    await page.getByRole('spinbutton', { name: 'Tokens' }).fill('0')
+    await page.getByRole('combobox', { name: 'When it is used up' }).selectOption('ASK')
+    await page.getByRole('button', { name: 'Create budget' }).click()
+    await page.getByRole('table', { name: 'Budgets' }).getByRole('cell', { name: 'Careful' }).waitFor()
+
+    await visit(page, '/schedules')
+    await page.getByRole('button', { name: 'New schedule' }).click()
+    await page.getByRole('textbox', { name: 'Name' }).fill('Nightly')
+    await page.getByRole('combobox', { name: 'Agent' }).selectOption('Careful')
+    await page.getByRole('textbox', { name: 'Message' }).fill('Count the visitors')
+    await page.getByRole('textbox', { name: 'Cron' }).fill('@daily')
+    await page.getByRole('button', { name: 'Create schedule' }).click()
+    await page.getByText('is not a cron expression').waitFor()
+    await page.getByRole('textbox', { name: 'Cron' }).fill('0 3 * * *')
+    await page.getByRole('button', { name: 'Create schedule' }).click()
+    await page.getByRole('table', { name: 'Schedules' }).getByRole('cell', { name: 'Nightly' }).waitFor()
+    for (const place of ['/schedules', '/budgets']) {
+      await visit(page, place)
+      await page.getByRole('table').waitFor()
+      expect(await faultsInBothLooks(page), place).toEqual([])
+    }
+
+    await visit(page, '/inbox')
+    await page.getByText('Nothing is waiting').waitFor()
+    const tab = await openTab(`${origin}/schedules`)
+    await tab.getByRole('button', { name: 'Run now' }).click()
+    const wait = page.getByRole('list', { name: 'Waiting for a budget' }).getByRole('listitem')
+    await wait.getByRole('spinbutton', { name: 'Dollars' }).fill('1')
+    expect(await faultsInBothLooks(page)).toEqual([])
+    await wait.getByRole('button', { name: 'Continue' }).click()
+    await wait.getByText('no limit in this unit').waitFor()
+    await wait.getByRole('spinbutton', { name: 'Dollars' }).fill('')
+    await wait.getByRole('spinbutton', { name: 'Tokens' }).fill('1000')
+    await wait.getByRole('button', { name: 'Continue' }).click()
+    await page.getByText('Nothing is waiting').waitFor()
+    const used = tab.getByRole('table', { name: 'Usage by agent' }).getByText('Careful')
+    // A sweep counts runs a moment after they have ended.
+    const look = async (): Promise<number> => {
+      await visit(tab, '/runs')
+      await visit(tab, '/usage')
+      await expect.poll(() => tab.getByRole('status', { name: 'Loading' }).count()).toBe(0)
+      return used.count()
+    }
+    await expect.poll(look, { timeout: 10_000 }).toBe(1)
+    expect(await faultsInBothLooks(tab)).toEqual([])
+  }, 60_000)
+
+  test('[CON110] the archive of an agent is searched, added to and deleted from', async () => {
+    const agent = await talk.createAgent({ model: 'demo/scripted', embeddingModel: 'demo/embedding' })
+    const page = await openTab(`${origin}/agents/${agent}/edit`)
+    await page.getByRole('link', { name: 'Archive' }).click()
+    await page.getByText('The archive is empty').waitFor()
+    for (const text of ['Ada lives in Lund', 'Bread needs yeast']) {
+      await page.getByRole('button', { name: 'Add text' }).click()
+      await page.getByRole('textbox', { name: 'Text' }).fill(text)
+      await page.getByRole('button', { name: 'Add', exact: true }).click()
+      await page.getByRole('cell', { name: text, exact: true }).waitFor()
+    }
+    const rows = page.getByRole('table', { name: 'Archive' }).getByRole('row')
+    await page.getByRole('searchbox', { name: 'Search the archive' }).fill('where does Ada live')
+    await expect.poll(() => rows.nth(1).textContent()).toContain('Ada lives in Lund')
+    await page.getByRole('searchbox', { name: 'Search the archive' }).fill('')
+    await page.getByRole('button', { name: 'Delete Bread needs yeast' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
+    await expect.poll(() => page.getByRole('cell', { name: 'Bread needs yeast', exact: true }).count()).toBe(0)
+    await page.getByText('One text, found by its words').waitFor()
+  })
 
   test('[CON5] an answer appears as it is written, continues after a reload, and is cut short by a cancel', async () => {
     const agent = await talk.createAgent({ model: gatedHandle })

@@ -3,6 +3,7 @@ import { Lexer } from 'marked'
 import { expect, test } from 'vitest'
 
 import { createBlockReader } from '../../console/data/markdown-blocks.ts'
+import { longer } from '../support/long.ts'
 
 const pieces = [
   'word ',
@@ -42,6 +43,6 @@ test('[CON14] the blocks of an answer that grows are those of the whole answer',
         expect(outline(read(text))).toEqual(outline(new Lexer({ gfm: true }).lex(text)))
       }
     }),
-    { numRuns: Number(process.env['HOLDPOINT_TEST_RUNS'] ?? 200) },
+    { numRuns: longer(200, 2_000) },
   )
 })

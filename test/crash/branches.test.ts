@@ -4,9 +4,10 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { CrashCluster } from '../support/crash-cluster.ts'
 import { CrashLoad } from '../support/crash-load.ts'
+import { longer } from '../support/long.ts'
 
-/** `npm run test:crash` has more of them. Each adds three versions and three or four forks, which fit on one page. */
-const kills = process.env['HOLDPOINT_KILLS'] ? 10 : 2
+/** Each adds three versions and three forks, which fit on one page. */
+const kills = longer(2, 10)
 let cluster: CrashCluster
 
 beforeAll(async () => {
@@ -58,7 +59,7 @@ test(
             : await mutate('regenerate', { runId: versions.at(-1), idempotencyKey }, 'run { id }')
         versions.push(version.run.id)
         await mutate('selectBranch', { runId: versions[0] }, 'conversation { id }')
-        await mutate('forkConversation', { messageId }, 'conversation { id }')
+        await mutate('forkConversation', { messageId, idempotencyKey: randomUUID() }, 'conversation { id }')
       }
       await died
       if (kill + 1 < kills) await cluster.startServer(kill % 2)
@@ -73,7 +74,7 @@ test(
     expect(main.runs.nodes.map(({ id }: any) => id).toSorted()).toEqual(versions.toSorted())
     expect(main.runs.nodes.filter((one: any) => one.onCurrentBranch)).toMatchObject([{ id: versions[0] }])
     expect(main.runs.nodes[0].versions.map(({ id }: any) => id)).toEqual(versions)
-    expect(forks.length).toBeGreaterThanOrEqual(3 * kills)
+    expect(forks).toHaveLength(3 * kills)
     for (const fork of forks) {
       expect(fork.runs.nodes).toMatchObject([{ onCurrentBranch: true, input: [{ text: 'first' }] }])
       expect(fork.messages.nodes).toEqual(main.messages.nodes)

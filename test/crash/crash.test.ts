@@ -4,13 +4,14 @@ import { CrashCluster } from '../support/crash-cluster.ts'
 import { CrashLoad } from '../support/crash-load.ts'
 import { readOutcome, settle } from '../support/crash-outcome.ts'
 import { killPoints } from '../support/kill-points.ts'
+import { longer } from '../support/long.ts'
 
-/** `npm run test:crash` says 200. By default, each named point is used once. */
-const kills = Number(process.env['HOLDPOINT_KILLS'] ?? killPoints.length + 1)
+/** In the short version, each named point is used once. */
+const kills = longer(killPoints.length + 1, 200)
 /** The last of so many kills is at a random time. */
 const randomEvery = kills > 10 ? 3 : killPoints.length + 1
-const clients = Number(process.env['HOLDPOINT_CLIENTS'] ?? 4)
-const servers = Number(process.env['HOLDPOINT_SERVERS'] ?? 3)
+const clients = 4
+const servers = 3
 let cluster: CrashCluster
 
 beforeAll(async () => {

@@ -1,12 +1,13 @@
 import { expect, test } from 'vitest'
 
 import { advance } from '../../src/domain/runs/advance.ts'
-import { defaultModelSettings } from '../../src/domain/agent.ts'
+import { defaultModelSettings } from '../../src/domain/models/model-settings.ts'
 import { addAnswer } from '../../src/domain/runs/answer.ts'
 import { Draft } from '../../src/domain/runs/draft.ts'
 import type { RunState } from '../../src/domain/runs/run-state.ts'
-import { noUsage } from '../../src/domain/run.ts'
+import { noUsage } from '../../src/domain/models/usage.ts'
 import { createIdSource } from '../../src/util/ids.ts'
+import { judged } from '../../src/util/json-schema.ts'
 import { systemClock } from '../../src/util/clock.ts'
 
 const count = 10_000
@@ -34,6 +35,7 @@ function askedRun(): RunState {
     steps: [{ index: 0, status: 'RUNNING', usage: noUsage, error: null, modelMs: null, finishedAt: null }],
     calls: [],
     nextPosition: 1,
+    budget: 'none',
     inFlight: new Set(),
   } as unknown as RunState
 }
@@ -43,8 +45,7 @@ test.each([
   ['one_by_one', 'run tools', 'READY'],
   ['guarded', 'stop', 'PENDING'],
   ['no_such_tool', 'call model', 'FAILED'],
-])('[PRV34] an answer with 10,000 calls of %s is processed before the test times out', (name, effect, status) => {
-  const draft = new Draft(askedRun(), { clock: systemClock, ids })
+])('[PRV34] an answer with 10,000 calls of %s is processed before the test times out', async (name, type, status) => {
   const items = Array.from({ length: count }, (_, n) => ({
     kind: 'CALL' as const,
     needs: null,
@@ -55,8 +56,12 @@ test.each([
     complete: true,
   }))
   const taken = { model: 'm', failedModels: [], requests: 1, usage: noUsage, timeToFirstTokenMs: 1, modelMs: 1 }
-  addAnswer(draft, { ...taken, items, stopReason: 'END_TURN' })
-  expect(advance(draft)).toMatchObject({ type: effect })
+  const { draft, effect } = await judged('test', () => {
+    const draft = new Draft(askedRun(), { clock: systemClock, ids })
+    addAnswer(draft, { ...taken, items, stopReason: 'END_TURN' })
+    return { draft, effect: advance(draft) }
+  })
+  expect(effect).toMatchObject({ type })
   expect(draft.state.calls).toHaveLength(count)
   expect(draft.state.calls.at(-1)).toMatchObject({ status, argumentsText: `{"n":${count - 1}}` })
 })

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 
-import { estimateTokens } from '../../src/domain/media-tokens.ts'
+import { estimateTokens } from '../../src/domain/context/media-tokens.ts'
 
 /** The beginning of a PNG of this size. */
 function png(width: number, height: number): Buffer {

@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest'
 
-import { defaultCompaction, defaultModelSettings, type Agent } from '../../src/domain/agent.ts'
+import { defaultCompaction, type Agent } from '../../src/domain/agents/agent.ts'
+import { defaultModelSettings } from '../../src/domain/models/model-settings.ts'
 import { nextAction } from '../../src/domain/runs/next-action.ts'
 import type { DrivenRun, RunState } from '../../src/domain/runs/run-state.ts'
-import { noUsage } from '../../src/domain/run.ts'
+import { noUsage } from '../../src/domain/models/usage.ts'
 import type { Step } from '../../src/domain/runs/step.ts'
 import type { ToolCall } from '../../src/domain/tools/tool-call.ts'
 import type { ToolRule } from '../../src/domain/tools/tool-rules.ts'
@@ -22,6 +23,7 @@ const run: DrivenRun = {
   resumed: null,
   kind: 'TURN',
   parentId: null,
+  scheduleId: null,
   sentBy: null,
   maxSteps: 5,
   maxTotalTokens: null,
@@ -48,6 +50,7 @@ const run: DrivenRun = {
   deaths: 0,
   followUps: [],
   approvedTools: [],
+  allowance: { usd: null, tokens: null },
   reading: null,
   traceparent: null,
   memoryConversationId: 'conversation',
@@ -58,6 +61,7 @@ const agent: Agent = {
   key: null,
   name: 'a',
   description: null,
+  embeddingModel: null,
   instructions: '',
   model: 'm',
   modelSettings: defaultModelSettings,
@@ -152,9 +156,11 @@ interface Given {
   readonly calls?: readonly ToolCall[]
   readonly inFlight?: readonly string[]
   readonly rules?: readonly ToolRule[]
+  readonly budget?: RunState['budget']
 }
 
-function stateOf({ run: change = {}, steps = [answered], calls = [], inFlight = [], rules = [] }: Given): RunState {
+function stateOf(given: Given): RunState {
+  const { run: change = {}, steps = [answered], calls = [], inFlight = [], rules = [], budget = 'none' } = given
   return {
     run: { ...run, ...change },
     agent: { ...agent, toolRules: rules },
@@ -163,6 +169,7 @@ function stateOf({ run: change = {}, steps = [answered], calls = [], inFlight = 
     calls,
     nextPosition: 1,
     inFlight: new Set(inFlight),
+    budget,
   }
 }
 
@@ -173,6 +180,30 @@ const terminal: ToolRule[] = [{ kind: 'TERMINAL', tool: 'serial' }]
 const table: readonly [string, Given, object][] = [
   ['nothing was asked yet', { steps: [] }, { type: 'call model' }],
   ['the model was asked and has not answered', { steps: [asked] }, { type: 'call model' }],
+  ['a budget applies', { steps: [], budget: 'unchecked' }, { type: 'check budget' }],
+  [
+    'a budget applies, and the model has not answered',
+    { steps: [asked], budget: 'unchecked' },
+    { type: 'check budget' },
+  ],
+  ['a budget has something left', { steps: [], budget: 'open' }, { type: 'call model' }],
+  ['a budget is used up', { steps: [], budget: 'STOP' }, { type: 'end', stopReason: 'BUDGET_EXCEEDED' }],
+  ['a budget that asks is used up', { steps: [asked], budget: 'ASK' }, { type: 'pause for budget' }],
+  [
+    'a budget is used up, and the answer has no calls',
+    { steps: [finished], budget: 'STOP' },
+    { type: 'end', stopReason: 'END_TURN' },
+  ],
+  [
+    'a budget is used up, and a compaction is asked for',
+    { run: { kind: 'COMPACTION', firstPosition: null }, steps: [], budget: 'ASK' },
+    { type: 'pause for budget' },
+  ],
+  [
+    'a cancel was asked for and a budget is used up',
+    { run: cancelled, steps: [asked], budget: 'ASK' },
+    { type: 'wind down' },
+  ],
   ['the answer has no calls', { steps: [finished] }, { type: 'end', stopReason: 'END_TURN' }],
   [
     'the answer was cut',

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 
 import { faultOfCall } from '../../src/domain/tools/call-check.ts'
 import type { RunState } from '../../src/domain/runs/run-state.ts'
+import { judged } from '../../src/util/json-schema.ts'
 import { conflictProblems } from '../../src/domain/tools/tool-rule-conflicts.ts'
 import {
   allowedTools,
@@ -11,7 +12,7 @@ import {
   uncalledTools,
   type PastCall,
 } from '../../src/domain/tools/tool-rule-solver.ts'
-import { describeToolRules } from '../../src/domain/tool-rule-text.ts'
+import { describeToolRules } from '../../src/domain/context/prompt.ts'
 import { toToolRule, type ToolRuleInput } from '../../src/domain/tools/tool-rule-shape.ts'
 import { toolRuleKinds, type ToolRule } from '../../src/domain/tools/tool-rules.ts'
 
@@ -192,7 +193,7 @@ describe('rules that cannot be kept together', () => {
   })
 })
 
-test('[RUL3] of several calls of one step, MAX_CALLS lets exactly as many through', () => {
+test('[RUL3] of several calls of one step, MAX_CALLS lets exactly as many through', async () => {
   const calls = [0, 1, 2].map((ordinal) => ({
     name: 'a',
     arguments: {},
@@ -209,7 +210,8 @@ test('[RUL3] of several calls of one step, MAX_CALLS lets exactly as many throug
     steps: [{ index: 0 }, { index: 1 }],
     calls: [before, ...calls],
   } as unknown as RunState
-  expect(calls.map((call) => faultOfCall(state, call) === undefined)).toEqual([true, true, false])
+  const faults = await judged('test', () => calls.map((call) => faultOfCall(state, call)))
+  expect(faults.map((fault) => fault === undefined)).toEqual([true, true, false])
 })
 
 test('[RUL10] every rule that limits the model is described in the prompt', () => {

@@ -1,11 +1,11 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 
-import { countTokens, weighRequest } from '../../src/domain/tokens.ts'
+import { countTokens } from '../../src/util/tokens.ts'
+import { weighRequest } from '../../src/domain/context/request-weight.ts'
 import type { ModelRequest } from '../../src/domain/models/model-request.ts'
 import { defineTool } from '../../src/tools/registry.ts'
-import { deferred, type Deferred } from '../../src/util/deferred.ts'
-import { startTestApp, type TestApp } from '../support/app.ts'
-import { talkTo, type Talk } from '../support/talk.ts'
+import { startTestApp } from '../support/app.ts'
+import { talkTo } from '../support/talk.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { createTalkingModel, type Reply } from '../support/talking-model.ts'
 
@@ -25,12 +25,8 @@ const lookup = defineTool({
   run: ({ words: count }) => words(Number(count)),
 })
 
-let app: TestApp
-let talk: Talk
-beforeAll(async () => {
-  app = await startTestApp({ providers: [models.provider], tools: [lookup] })
-  talk = talkTo(app)
-})
+const app = await startTestApp({ providers: [models.provider], tools: [lookup] })
+const talk = talkTo(app)
 afterAll(() => app.stop())
 
 async function createAgent(settings: Record<string, unknown> = {}): Promise<string> {
@@ -337,7 +333,7 @@ test('[CMP12] a cancel while the summary is written leaves the context unchanged
   const agent = await createAgent()
   for (let turn = 0; turn < 3; turn += 1) await say(agent, `turn ${turn}`)
   const before = (await contextOf(agent)).context.messages
-  const asked: Deferred<void> = deferred()
+  const asked: PromiseWithResolvers<void> = Promise.withResolvers<void>()
   answers = (request) => (isSummary(request) ? (asked.resolve(), new Promise(() => {})) : undefined)
   const { id } = await contextOf(agent)
   const started = await compact(id, { waitMs: 0 })
@@ -354,7 +350,7 @@ test('[CMP12] a cancel while the summary is written leaves the context unchanged
 
 test('[CMP13] a server that stops during a compaction leaves the old context, and the next one continues', async () => {
   const database = await createTestDatabase()
-  let hang: Deferred<void> | undefined = deferred()
+  let hang: PromiseWithResolvers<void> | undefined = Promise.withResolvers<void>()
   const stuck = createTalkingModel({
     main: {
       window: 2_000,

@@ -1,8 +1,8 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 
 import { defineTool } from '../../src/tools/registry.ts'
-import { startTestApp, type TestApp } from '../support/app.ts'
-import { talkTo, type Talk } from '../support/talk.ts'
+import { startTestApp } from '../support/app.ts'
+import { talkTo } from '../support/talk.ts'
 import { createGatedModel, gatedHandle } from '../support/gated-model.ts'
 
 const model = createGatedModel()
@@ -12,12 +12,8 @@ const ask = defineTool({
   parameters: { type: 'object', properties: { what: { type: 'string' } } },
   run: ({ what }) => `answer to ${what}`,
 })
-let app: TestApp
-let talk: Talk
-beforeAll(async () => {
-  app = await startTestApp({ providers: [model.provider], tools: [ask] })
-  talk = talkTo(app)
-})
+const app = await startTestApp({ providers: [model.provider], tools: [ask] })
+const talk = talkTo(app)
 afterAll(async () => {
   model.assertAllTaken()
   await app.stop()

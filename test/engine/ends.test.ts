@@ -1,8 +1,8 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 
-import { answerLimits } from '../../src/domain/answer-limits.ts'
-import { startTestApp, type TestApp } from '../support/app.ts'
-import { talkTo, type Talk } from '../support/talk.ts'
+import { answerLimits } from '../../src/domain/models/answer-limits.ts'
+import { startTestApp } from '../support/app.ts'
+import { talkTo } from '../support/talk.ts'
 import { createGatedModel } from '../support/gated-model.ts'
 import { defineTool } from '../../src/tools/registry.ts'
 
@@ -13,13 +13,9 @@ const echo = defineTool({
   parameters: { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] },
   run: ({ text }) => `echo: ${text}`,
 })
-let app: TestApp
-let talk: Talk
 
-beforeAll(async () => {
-  app = await startTestApp({ providers: [model.provider], tools: [echo] })
-  talk = talkTo(app)
-})
+const app = await startTestApp({ providers: [model.provider], tools: [echo] })
+const talk = talkTo(app)
 afterAll(async () => {
   model.assertAllTaken()
   await app.stop()

@@ -1,23 +1,19 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 
-import type { ModelPrice } from '../../src/domain/price.ts'
-import { startTestApp, type TestApp } from '../support/app.ts'
+import type { ModelPrice } from '../../src/domain/models/usage.ts'
+import { startTestApp } from '../support/app.ts'
 import { createGatedModel, gatedHandle } from '../support/gated-model.ts'
-import { talkTo, type Talk } from '../support/talk.ts'
+import { talkTo } from '../support/talk.ts'
 
 const first = createGatedModel()
 const spare = createGatedModel()
 const price: ModelPrice = { input: 2, output: 10, cachedInput: 1, cacheWrite: 4 }
-let app: TestApp
-let talk: Talk
 
-beforeAll(async () => {
-  const handle = 'spare/model'
-  const models = () => [{ handle, provider: 'spare', contextWindow: 100_000 }]
-  const providers = [first.provider, { ...spare.provider, name: 'spare', models, priceOf: () => price }]
-  app = await startTestApp({ providers })
-  talk = talkTo(app)
-})
+const handle = 'spare/model'
+const models = () => [{ handle, provider: 'spare', contextWindow: 100_000 }]
+const providers = [first.provider, { ...spare.provider, name: 'spare', models, priceOf: () => price }]
+const app = await startTestApp({ providers })
+const talk = talkTo(app)
 afterAll(async () => {
   first.assertAllTaken()
   spare.assertAllTaken()

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 
 import { afterEach, expect, test, vi } from 'vitest'
 
-import { deleteOldIdempotencyKeys } from '../../src/store/idempotency-keys.ts'
+import { deleteExpired } from '../../src/store/expired.ts'
 import { freeRunsOfTheDead } from '../../src/store/workers/leases.ts'
 import type { OpenDatabase } from '../../src/store/database/open-database.ts'
 import { defineTool } from '../../src/tools/registry.ts'
@@ -134,10 +134,10 @@ test('[ENG43] idempotency keys are deleted once they can be used again', async (
   }
   await database.pool.query(
     `update idempotency_keys set created_at = now() - interval '24 hours' where key = 'old';
-     insert into idempotency_keys select tenant_id, operation, 'many ' || n, input_hash, run_id, created_at
+     insert into idempotency_keys select tenant_id, mutation, 'many ' || n, input_hash, object_id, created_at, actor_kind, actor_id
      from idempotency_keys, generate_series(1, 2500) n where key = 'old'`,
   )
-  await deleteOldIdempotencyKeys(database.db, new Date())
+  await deleteExpired(database.db, { now: new Date(), keepRequestsMs: 0, keepDeliveriesMs: 0 })
   expect((await database.pool.query('select key from idempotency_keys')).rows).toEqual([{ key: 'young' }])
 })
 

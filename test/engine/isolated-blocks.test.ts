@@ -1,8 +1,8 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 
 import type { ModelRequest } from '../../src/domain/models/model-request.ts'
-import { startTestApp, type TestApp } from '../support/app.ts'
-import { talkTo, type Talk } from '../support/talk.ts'
+import { startTestApp } from '../support/app.ts'
+import { talkTo } from '../support/talk.ts'
 import { createTalkingModel, type Reply } from '../support/talking-model.ts'
 
 /** Remembers what the user says: the foreground agent if it is asked to, the sleeptime agent always. */
@@ -30,12 +30,8 @@ function lastText({ messages }: ModelRequest): string {
   return last ? last.content.map((part) => ('text' in part ? part.text : '')).join('') : ''
 }
 
-let app: TestApp
-let talk: Talk
-beforeAll(async () => {
-  app = await startTestApp({ providers: [models.provider] })
-  talk = talkTo(app)
-})
+const app = await startTestApp({ providers: [models.provider] })
+const talk = talkTo(app)
 afterAll(() => app.stop())
 
 async function newAgent(): Promise<string> {

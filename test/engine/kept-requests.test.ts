@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
-import { deleteOldStepExchanges } from '../../src/store/step-exchanges.ts'
+import { deleteExpired } from '../../src/store/expired.ts'
 import { fakes } from '../providers/speakers.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { secretKey, type FakeProvider } from '../support/fake-providers/fake-model.ts'
@@ -89,7 +89,7 @@ test('[KEP3] what is older than the limit is deleted; long texts inside a reques
     .select(({ fn }) => fn.max('created_at').as('now'))
     .executeTakeFirstOrThrow()
   const recent = (await talk.settled(await talk.start(agent, 'say hi'))).id
-  await deleteOldStepExchanges(db, new Date(now.getTime() + 1))
+  await deleteExpired(db, { now: new Date(now.getTime() + 60_000), keepRequestsMs: 60_000, keepDeliveriesMs: 0 })
   expect(await stepsOf(old)).toEqual([{ request: null, response: null }])
   expect(await stepsOf(recent)).toMatchObject([{ request: { model: 'demo/scripted' } }])
 })

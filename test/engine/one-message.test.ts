@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 
-import { startTestApp, type TestApp } from '../support/app.ts'
+import { startTestApp } from '../support/app.ts'
 import { createGatedModel, gatedHandle } from '../support/gated-model.ts'
 import { defineTool } from '../../src/tools/registry.ts'
 
@@ -11,11 +11,8 @@ const echo = defineTool({
   parameters: { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] },
   run: ({ text }) => `echo: ${text}`,
 })
-let app: TestApp
 
-beforeAll(async () => {
-  app = await startTestApp({ providers: [model.provider], tools: [echo] })
-})
+const app = await startTestApp({ providers: [model.provider], tools: [echo] })
 afterAll(async () => {
   model.assertAllTaken()
   await app.stop()

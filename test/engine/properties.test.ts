@@ -1,13 +1,11 @@
 import fc from 'fast-check'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 
 import { brokenPromises } from '../support/promises.ts'
-import { createSharedWorld, World, type Answer, type SharedWorld } from '../support/world.ts'
+import { createSharedWorld, World, type Answer } from '../support/world.ts'
+import { longer } from '../support/long.ts'
 
-let shared: SharedWorld
-beforeAll(async () => {
-  shared = await createSharedWorld()
-})
+const shared = await createSharedWorld()
 afterAll(() => shared.close())
 
 const choice = fc.nat(5)
@@ -25,6 +23,8 @@ const events = {
     3,
     {
       process: choice,
+      conversation: fc.constantFrom(0, 0, 0, 1, 2, 3),
+      begins: fc.boolean(),
       whenBusy: fc.constantFrom('REJECT', 'ENQUEUE', 'INTERRUPT'),
       key: fc.option(fc.constantFrom('k1', 'k2'), { freq: 3 }),
       // No answer of the test model satisfies it.
@@ -35,6 +35,7 @@ const events = {
   step: [6, { choice, times: fc.integer({ min: 1, max: 8 }) }],
   go: [10, { process: choice, steps: fc.integer({ min: 1, max: 25 }) }],
   answer: [7, { choice, answer }],
+  answerAll: [4, { answer }],
   tool: [3, { choice, succeeds: fc.boolean() }],
   decide: [
     4,
@@ -42,6 +43,16 @@ const events = {
   ],
   cancel: [1, { process: choice, choice: fc.option(choice) }],
   retry: [1, { process: choice, choice }],
+  budget: [
+    1,
+    {
+      process: choice,
+      choice,
+      limit: fc.constantFrom(null, 0, 0, 1_000),
+      whenReached: fc.constantFrom('STOP', 'ASK', 'ASK'),
+    },
+  ],
+  allow: [1, { process: choice }],
   crash: [2, { process: choice }],
   stall: [1, { process: choice }],
   dieAfter: [1, { choice }],
@@ -66,7 +77,7 @@ async function happen(world: World, event: Event): Promise<void> {
   if ('process' in event && !process) return
   switch (event.type) {
     case 'send':
-      return world.send(process!, event.whenBusy, event.key, event.responseSchema)
+      return world.send(process!, event)
     case 'work':
       return void (await world.work(process!))
     case 'step':
@@ -79,6 +90,8 @@ async function happen(world: World, event: Event): Promise<void> {
       return
     case 'answer':
       return void world.answer(event.choice, event.answer)
+    case 'answerAll':
+      return world.answerAll(event.answer)
     case 'tool':
       return void world.finishTool(event.choice, event.succeeds)
     case 'decide':
@@ -87,6 +100,10 @@ async function happen(world: World, event: Event): Promise<void> {
       return world.cancel(process!, event.choice)
     case 'retry':
       return world.retry(process!, event.choice)
+    case 'budget':
+      return world.setBudget(process!, event.choice, event.limit, event.whenReached)
+    case 'allow':
+      return void (await world.allow(process!))
     case 'crash':
       return world.crash(process!)
     case 'stall':
@@ -102,34 +119,44 @@ async function happen(world: World, event: Event): Promise<void> {
   }
 }
 
+async function faultsOf(world: World): Promise<string[]> {
+  const broken = await Promise.all(world.told().map((told) => brokenPromises(shared.ground.database.db, told)))
+  return [...world.faults, ...broken.flat()]
+}
+
 /** Lets everything happen, waits until nothing is left to do, and returns the promises that were broken. */
 async function faultsAfter(events: readonly Event[]): Promise<string[]> {
   const world = new World(shared)
-  await world.open(2)
+  await world.open({ processes: 2, conversations: 4 })
   try {
-    world.send(world.alive(0)!, 'ENQUEUE', null)
+    // One process drives runs of several conversations, so it stores checkpoints of several runs together.
+    for (const conversation of [1, 2, 3])
+      world.send(world.alive(0)!, { conversation, begins: true, whenBusy: 'ENQUEUE' })
+    do await world.quiet()
+    while (world.step(0))
+    world.send(world.alive(0)!, { whenBusy: 'ENQUEUE' })
     for (const next of events) {
       await world.quiet()
       await happen(world, next)
     }
     await world.settle()
-    const faults = [...world.faults, ...(await brokenPromises(shared.ground.database.db, world))]
+    const faults = await faultsOf(world)
     if (faults.length > 0) return faults
 
     // Whatever happened, the conversation accepts the next message.
-    world.send(world.alive(0)!, 'REJECT', null)
+    world.send(world.alive(0)!, { whenBusy: 'REJECT' })
     await world.settle()
     const last = (await world.runs()).at(-1)
     if (last?.status !== 'COMPLETED') world.faults.push(`the next message ended ${last?.status}`)
-    return [...world.faults, ...(await brokenPromises(shared.ground.database.db, world))]
+    return await faultsOf(world)
   } finally {
     await world.close()
   }
 }
 
 const title =
-  'no interleaving of sends, answers, tools, decisions, cancels, retries, crashes, stalls and drains breaks a promise'
-const numRuns = Number(process.env['HOLDPOINT_TEST_RUNS'] ?? 15)
+  'no interleaving of sends, answers, tools, decisions, budgets, cancels, retries, crashes, stalls and drains breaks a promise'
+const numRuns = longer(15, 2_000)
 
 test(`[ENG11] ${title}`, { timeout: numRuns * 20_000 }, async () => {
   const script = fc.array(event, { minLength: 10, maxLength: 70, size: 'max' })
@@ -139,4 +166,6 @@ test(`[ENG11] ${title}`, { timeout: numRuns * 20_000 }, async () => {
     }),
     { numRuns },
   )
+  expect(shared.seen.batches).toBeGreaterThan(0)
+  expect(shared.seen.beginnings).toBeGreaterThan(numRuns)
 })

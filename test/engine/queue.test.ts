@@ -2,12 +2,12 @@ import { randomUUID } from 'node:crypto'
 
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 
-import { ProcessWorkSignal } from '../../src/live/work-signal.ts'
-import { admitRun } from '../../src/store/admission.ts'
+import { beforeBeginning, begin, beginningOf } from '../../src/domain/runs/take-up.ts'
+import { admitRun } from '../../src/store/runs/admission.ts'
+import { loadContext, loadRun } from '../../src/store/runs/load-run.ts'
 import { claimRuns, claimSuspect, type ClaimLimits } from '../../src/store/workers/claim-runs.ts'
 import { deleteWorker, insertWorker } from '../../src/store/workers/workers.ts'
 import { ensureTenant } from '../../src/store/access/tenants.ts'
-import { deferred } from '../../src/util/deferred.ts'
 import { createLog } from '../../src/util/log.ts'
 import { RunClaims } from '../../src/worker/run-claims.ts'
 import { createEngineGround, type EngineGround } from '../support/engine-ground.ts'
@@ -92,8 +92,8 @@ test('[ENG47] limits of simultaneous runs hold per tenant and per agent, even if
   await insertWorker(ground.database.db, second, testWorker)
   const perTenant = { perTenant: 3, perAgent: null, perKey: null }
   // The first has counted but not committed yet, so the second waits before it counts.
-  const counted = deferred()
-  const committing = deferred()
+  const counted = Promise.withResolvers<void>()
+  const committing = Promise.withResolvers<void>()
   const db = hookDatabase(ground.database.pool, {
     async before(statement) {
       if (statement !== 'commit') return
@@ -165,7 +165,11 @@ async function admit(worker: string) {
     metadata: {},
     createdAt: clock.now(),
   } as const
-  const options = { reach: ground.viewer, mayWait: false, workerId: worker }
+  const options = {
+    reach: ground.viewer,
+    mayWait: false,
+    driver: { workerId: worker, leftAgentIds: [], beginning: null },
+  }
   const admitted = await admitRun(ground.database.db, { conversationId }, run, options)
   const { rows } = await ground.database.pool.query('select worker_id, claimable, attempts from runs where id = $1', [
     id,
@@ -182,12 +186,41 @@ test('[ENG58] a worker that was given up gets no accepted run', async () => {
   })
 })
 
+test('[ENG70] a run that begins in the statement that stores it is as a reload finds it', async () => {
+  const { conversationId } = await ground.createAgent()
+  const { db, ids, clock } = ground.process()
+  const given = (text: string) => ({ role: 'USER', content: [{ text }], clientId: text }) as const
+  const request = { messages: [given('one'), given('two')], clientTools: [] }
+  const run = {
+    ...({ id: ids.next(), tenantId: ground.viewer.tenantId, kind: 'TURN', parentId: null, sentBy: null } as const),
+    ...{ urgent: false, maxSteps: 50, maxTotalTokens: null, request, metadata: {}, createdAt: clock.now() },
+  }
+  const beginning = beginningOf(request, ids)
+  const driver = { workerId, leftAgentIds: [], beginning }
+  const admitted = await admitRun(db, { conversationId }, run, { reach: ground.viewer, mayWait: false, driver })
+  const before = beforeBeginning(admitted!.claimed!.state)
+  const messageIds = beginning.messages.map(({ id }) => id)
+  const { draft, effect } = begin(before, messageIds)
+  expect(effect).toEqual({ type: 'call model' })
+  expect(draft.checkpoint().entries).toEqual(beginning.entries)
+
+  const reloaded = (await loadRun(db, run.id))!
+  expect(draft.state).toEqual(reloaded.state)
+  const context = await loadContext(db, conversationId, reloaded.bounds)
+  expect(context.map(({ message: { id, position } }) => ({ id, position }))).toEqual(
+    messageIds.map((id, place) => ({ id, position: before.nextPosition + place })),
+  )
+})
+
 test('[ENG58] a worker that stops waits for runs that are just being accepted for it', async () => {
   const { database } = ground
+  const engine = ground.process()
   const claims = new RunClaims(
     {
-      engine: { ...ground.process(), work: new ProcessWorkSignal(database.db) },
+      engine,
       database,
+      webhooks: { ...engine, publicUrl: undefined },
+      keepDeliveriesMs: 0,
       about: testWorker,
       limits: noLimits,
       drainMs: 0,
@@ -201,21 +234,16 @@ test('[ENG58] a worker that stops waits for runs that are just being accepted fo
     { onLeaseLost: () => {} },
   )
   claims.open()
-  const stored = deferred()
-  let isStored = false
-  const offered = claims.offerPlace(randomUUID(), async () => {
-    await stored.promise
-    isStored = true
-    return {}
-  })
+  const place = claims.reservePlace(randomUUID())!
   // The only place is reserved for that run.
-  expect(claims.offerPlace(randomUUID(), async () => ({}))).toBeUndefined()
-  const closed = claims.close(0).then(() => isStored)
+  expect(claims.reservePlace(randomUUID())).toBeUndefined()
+  let isClosed = false
+  const closed = claims.close(0).then(() => (isClosed = true))
   // Later than everything else that a stop waits for.
   await new Promise((resolve) => setTimeout(resolve, 50))
-  stored.resolve()
-  await offered
-  expect(await closed).toBe(true)
+  expect(isClosed).toBe(false)
+  place.release()
+  await closed
 })
 
 test('[ENG50] a suspect is claimed only by a worker that may drive it; poison, which is only failed, by any worker', async () => {

@@ -2,10 +2,9 @@ import pg from 'pg'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 
 import { cancelRun } from '../../src/commands/runs/cancel-run.ts'
-import { expireApprovals } from '../../src/commands/expire-approvals.ts'
-import { retryRun } from '../../src/commands/retry-run.ts'
-import { sendMessage, type SendMessageInput } from '../../src/commands/send-message.ts'
-import { submitApprovals } from '../../src/commands/submit-approvals.ts'
+import { expireApprovals, submitApprovals } from '../../src/commands/approvals/submit-approvals.ts'
+import { retryRun } from '../../src/commands/runs/retry-run.ts'
+import { sendMessage, type SendMessageInput } from '../../src/commands/runs/send-message.ts'
 import { encodeId } from '../../src/domain/ids.ts'
 import { driveRun } from '../../src/engine/drive-run.ts'
 import { claimRuns } from '../../src/store/workers/claim-runs.ts'
@@ -64,7 +63,6 @@ function send(text: string, whenBusy: SendMessageInput['whenBusy'] = 'REJECT') {
     maxSteps: null,
     maxTotalTokens: null,
     whenBusy,
-    idempotencyKey: null,
     metadata: {},
   })
 }
@@ -75,7 +73,7 @@ const retry = (runId: string) => retryRun(context, ground.viewer, { runId })
 function approve(runId: string, callId: string) {
   const toolCallId = encodeId('ToolCall', callId)
   const decisions = [{ kind: 'APPROVED', toolCallId, arguments: undefined, note: null, scope: 'ONCE' }] as const
-  return submitApprovals(context, ground.viewer, { runId, decisions, followUp: [], idempotencyKey: null })
+  return submitApprovals(context, ground.viewer, { runId, decisions, followUp: [] })
 }
 
 /** Claims the run that waits, if one does, and drives it as a worker would. */

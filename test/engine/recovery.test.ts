@@ -1,6 +1,5 @@
-import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, afterEach, expect, test, vi } from 'vitest'
 
-import type { OpenDatabase } from '../../src/store/database/open-database.ts'
 import { defineTool } from '../../src/tools/registry.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { talkTo } from '../support/talk.ts'
@@ -11,12 +10,9 @@ import { createGatedModel } from '../support/gated-model.ts'
 const model = createGatedModel()
 const apiOnly = { HOLDPOINT_WORKERS: '0' }
 const toStop: (() => Promise<void>)[] = []
-/** The processes of one test are gone when the next begins, and its runs have ended. */
-let database: OpenDatabase
 
-beforeAll(async () => {
-  database = await createTestDatabase()
-})
+/** The processes of one test are gone when the next begins, and its runs have ended. */
+const database = await createTestDatabase()
 afterAll(() => database.close())
 afterEach(async () => {
   for (const stop of toStop.splice(0).toReversed()) await stop()

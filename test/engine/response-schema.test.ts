@@ -1,9 +1,9 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 
 import { defineTool } from '../../src/tools/registry.ts'
-import { startTestApp, type TestApp } from '../support/app.ts'
+import { startTestApp } from '../support/app.ts'
 import { createGatedModel } from '../support/gated-model.ts'
-import { talkTo, type Talk } from '../support/talk.ts'
+import { talkTo } from '../support/talk.ts'
 
 const model = createGatedModel()
 const echo = defineTool({
@@ -13,13 +13,9 @@ const echo = defineTool({
   run: () => 'hello',
 })
 const responseSchema = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] }
-let app: TestApp
-let talk: Talk
 
-beforeAll(async () => {
-  app = await startTestApp({ providers: [model.provider], tools: [echo] })
-  talk = talkTo(app)
-})
+const app = await startTestApp({ providers: [model.provider], tools: [echo] })
+const talk = talkTo(app)
 afterAll(async () => {
   model.assertAllTaken()
   await app.stop()

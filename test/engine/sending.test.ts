@@ -45,15 +45,17 @@ async function latestRun(agent: string): Promise<string> {
 }
 
 test('[ENG15] the same key and input give the same run, one after another or simultaneously, in two processes', async () => {
-  const agent = await talk.createAgent()
-  const asked = { idempotencyKey: 'one', whenBusy: 'ENQUEUE' } as const
-  const sends = Array.from({ length: 20 }, (_, index) => (index % 2 ? talk : elsewhere).send(agent, 'hello', asked))
-  const ids = new Set((await Promise.all(sends)).map((sent) => sent.run!.id))
-  expect(ids.size).toBe(1)
-  const [run] = ids
-  await answer()
-  expect(await talk.settled(run)).toMatchObject({ status: 'COMPLETED', messages: { nodes: [{}, {}] } })
-  expect((await elsewhere.send(agent, 'hello', asked)).run).toMatchObject({ id: run, status: 'COMPLETED' })
+  for (const whenBusy of ['ENQUEUE', 'REJECT']) {
+    const agent = await talk.createAgent()
+    const asked = { idempotencyKey: whenBusy, whenBusy }
+    const sends = Array.from({ length: 20 }, (_, index) => (index % 2 ? talk : elsewhere).send(agent, 'hello', asked))
+    const sent = await Promise.all(sends)
+    expect(new Set(sent.map(({ __typename, run }) => `${__typename} ${run.id}`)).size).toBe(1)
+    const { id: run } = sent[0].run
+    await answer()
+    expect(await talk.settled(run)).toMatchObject({ status: 'COMPLETED', messages: { nodes: [{}, {}] } })
+    expect((await elsewhere.send(agent, 'hello', asked)).run).toMatchObject({ id: run, status: 'COMPLETED' })
+  }
 })
 
 test('[ENG16] the same key with other input is an error, and after a day the key can be used again', async () => {

@@ -1,11 +1,10 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 
 import type { ModelRequest } from '../../src/domain/models/model-request.ts'
 import { defineTool } from '../../src/tools/registry.ts'
-import { deferred } from '../../src/util/deferred.ts'
-import { startTestApp, type TestApp } from '../support/app.ts'
+import { startTestApp } from '../support/app.ts'
 import { addTurns } from '../support/many-turns.ts'
-import { talkTo, type Talk } from '../support/talk.ts'
+import { talkTo } from '../support/talk.ts'
 import { createTalkingModel, type Reply } from '../support/talking-model.ts'
 
 type Answer = (request: ModelRequest) => Reply | Promise<Reply> | undefined
@@ -42,15 +41,10 @@ const weather = defineTool({
   run: ({ where }) => `rain in ${where}`,
 })
 
-let app: TestApp
-let talk: Talk
-let weatherId: string
-beforeAll(async () => {
-  app = await startTestApp({ providers: [models.provider], tools: [weather] })
-  talk = talkTo(app)
-  const { tools } = await app.data('{ tools(filter: { nameContains: "weather" }) { nodes { id } } }')
-  weatherId = tools.nodes[0].id
-})
+const app = await startTestApp({ providers: [models.provider], tools: [weather] })
+const talk = talkTo(app)
+const { tools } = await app.data('{ tools(filter: { nameContains: "weather" }) { nodes { id } } }')
+const weatherId = tools.nodes[0].id
 afterAll(() => app.stop())
 
 async function createAgent(input: Record<string, unknown> = {}): Promise<string> {
@@ -224,7 +218,7 @@ test('[SLP4] turns that fail or are cancelled count if they added messages, and 
   await talk.settled(failed.id)
   expect((await groupOf(agent)).turns).toBe(1)
 
-  const asked = deferred()
+  const asked = Promise.withResolvers<void>()
   foreground = () => (asked.resolve(), new Promise(() => {}))
   const hanging = await talk.start(agent, 'this hangs')
   // A waiting run that is cancelled before it begins adds nothing, and does not count as a turn.
@@ -247,8 +241,8 @@ test('[SLP4] turns that fail or are cancelled count if they added messages, and 
 test('[SLP5] there is one background run at a time: turns that end meanwhile are read by the next', async () => {
   const agent = await createAgent()
   await createGroup(agent)
-  const asked = deferred()
-  const go = deferred()
+  const asked = Promise.withResolvers<void>()
+  const go = Promise.withResolvers<void>()
   let calls = 0
   background = async () => {
     calls += 1
@@ -418,4 +412,29 @@ test('[SLP11] agents that work for each other do not deadlock', async () => {
     for (const run of runs) expect(await talk.settled(run)).toMatchObject({ status: 'COMPLETED' })
   }
   expect([(await groupOf(one)).turns, (await groupOf(two)).turns]).toEqual([3, 3])
+})
+
+test('[PAS12] a sleeptime agent works on the archive of the agent that it works for', async () => {
+  const agent = await createAgent()
+  const [made] = (await createGroup(agent)).sleeptimeAgents
+  for (const toolName of ['archival_memory_insert', 'archival_memory_search'])
+    await app.data('mutation ($input: AttachToolInput!) { attachTool(input: $input) { __typename } }', {
+      input: { agentId: made.id, toolName },
+    })
+  const returned: string[] = []
+  background = ({ messages }) => {
+    const last = messages.at(-1)
+    if (last?.role !== 'tool')
+      return { calls: [{ name: 'archival_memory_insert', args: { content: 'Ada likes tea' } }] }
+    returned.push(last.returns[0]!.output)
+    return returned.length === 1
+      ? { calls: [{ name: 'archival_memory_search', args: { query: 'tea' } }] }
+      : { calls: [{ name: 'memory_finish_edits', args: {} }] }
+  }
+  const run = await talk.settled(await talk.start(agent, 'I like tea.'), 'children { id }')
+  await talk.settled(run.children[0].id)
+  expect(returned).toEqual(['The text was stored in the archival memory.', expect.stringContaining('Ada likes tea')])
+  const query = 'query ($id: ID!) { agent(id: $id) { passages { nodes { text } } } }'
+  expect((await app.data(query, { id: agent })).agent.passages.nodes).toEqual([{ text: 'Ada likes tea' }])
+  expect((await app.data(query, { id: made.id })).agent.passages.nodes).toEqual([])
 })

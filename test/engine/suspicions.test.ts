@@ -1,12 +1,10 @@
 import { randomUUID } from 'node:crypto'
 
 import pg from 'pg'
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { afterAll, afterEach, expect, test } from 'vitest'
 
-import type { OpenDatabase } from '../../src/store/database/open-database.ts'
 import { insertWorker } from '../../src/store/workers/workers.ts'
 import { defineTool } from '../../src/tools/registry.ts'
-import { deferred } from '../../src/util/deferred.ts'
 import { startTestApp, type TestAppOptions } from '../support/app.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { hookDatabase } from '../support/gated-database.ts'
@@ -16,12 +14,9 @@ import { talkTo } from '../support/talk.ts'
 
 const model = createGatedModel()
 const toStop: (() => Promise<void>)[] = []
-/** The processes of one test are gone when the next begins, and its runs have ended. */
-let database: OpenDatabase
 
-beforeAll(async () => {
-  database = await createTestDatabase()
-})
+/** The processes of one test are gone when the next begins, and its runs have ended. */
+const database = await createTestDatabase()
 afterAll(() => database.close())
 afterEach(async () => {
   for (const stop of toStop.splice(0).toReversed()) await stop()
@@ -54,8 +49,8 @@ const fetchIt = defineTool({
 
 test('[ENG51] no tool starts before the answer that calls it is stored', async () => {
   executions = 0
-  const reached = deferred()
-  const opened = deferred()
+  const reached = Promise.withResolvers<void>()
+  const opened = Promise.withResolvers<void>()
   const db = hookDatabase(database.pool, {
     async before(statement) {
       if (!statement.includes('insert into tool_calls')) return
@@ -117,8 +112,8 @@ test('[ENG53] handing back a run never counts as a death, however often it happe
 })
 
 test('[ENG54] a sleeptime group can be deleted while its agent writes its persona', async () => {
-  const hold = deferred()
-  const asked = deferred()
+  const hold = Promise.withResolvers<void>()
+  const asked = Promise.withResolvers<void>()
   const isBackground = (messages: readonly unknown[]) => JSON.stringify(messages).includes('You work in the background')
   const models = createTalkingModel({
     main: {
@@ -147,7 +142,7 @@ test('[ENG54] a sleeptime group can be deleted while its agent writes its person
   await gate.query('begin')
   await gate.query(`select from blocks where label = 'memory_persona' for update`)
   hold.resolve()
-  await waiting('%locked_blocks%')
+  await waiting('%given_runs%')
   const deleting = app.request(
     'mutation ($input: DeleteSleeptimeGroupInput!) { deleteSleeptimeGroup(input: $input) { __typename } }',
     { input: { id: createSleeptimeGroup.group.id } },

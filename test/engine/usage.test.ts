@@ -1,9 +1,9 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 
-import { sumOfTokens } from '../../src/domain/run.ts'
+import { sumOfTokens } from '../../src/domain/models/usage.ts'
 import { defineTool } from '../../src/tools/registry.ts'
-import { startTestApp, type TestApp } from '../support/app.ts'
-import { talkTo, type Talk } from '../support/talk.ts'
+import { startTestApp } from '../support/app.ts'
+import { talkTo } from '../support/talk.ts'
 import { createGatedModel } from '../support/gated-model.ts'
 
 const model = createGatedModel()
@@ -13,13 +13,9 @@ const echo = defineTool({
   parameters: { type: 'object', properties: {} },
   run: () => 'echo',
 })
-let app: TestApp
-let talk: Talk
 
-beforeAll(async () => {
-  app = await startTestApp({ providers: [model.provider], tools: [echo] })
-  talk = talkTo(app)
-})
+const app = await startTestApp({ providers: [model.provider], tools: [echo] })
+const talk = talkTo(app)
 afterAll(async () => {
   model.assertAllTaken()
   await app.stop()

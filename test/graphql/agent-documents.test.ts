@@ -1,13 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 
 import { openActor } from '../../src/domain/access/actor.ts'
-import { createGround, type Ground } from '../support/execute.ts'
+import { createGround } from '../support/execute.ts'
 
-let ground: Ground
-
-beforeAll(async () => {
-  ground = await createGround()
-})
+const ground = await createGround()
 afterAll(() => ground.close())
 
 const fields = `id key name description instructions model tags metadata timezone export
@@ -107,6 +103,8 @@ describe('Agent.export and importAgent', () => {
       ],
       [{ ...document, tools: {} }, 'input.document.tools'],
       [{ ...document, tools: [{}] }, 'input.document.tools.0'],
+      // It would turn the approval off without a word.
+      [{ ...document, tools: [{ name: 'pay', approvalOveride: true }] }, 'input.document.tools.0'],
       [tool(undefined, 'unheard_of'), 'input.document.tools.0.name'],
       [tool({ ...other, timeoutMs: 'soon' }), 'input.document.tools.0.definition.timeoutMs'],
       [tool({ ...other, timeoutMs: 0 }), 'input.document.tools.0.timeoutMs'],

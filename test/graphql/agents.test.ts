@@ -1,11 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 
 import { createGround, type Ground } from '../support/execute.ts'
 
-let ground: Ground
-beforeAll(async () => {
-  ground = await createGround()
-})
+const ground = await createGround()
 afterAll(() => ground.close())
 
 const fields = `
@@ -74,6 +71,8 @@ describe('createAgent', () => {
       'memory_insert',
       'memory_replace',
       'conversation_search',
+      'archival_memory_insert',
+      'archival_memory_search',
     ])
     expect((await createAgent({ includeBaseTools: false })).tools).toEqual([])
     const { agent: found } = await ground.run(`query ($id: ID!) { agent(id: $id) { ${fields} } }`, { id: agent.id })
@@ -116,6 +115,8 @@ describe('createAgent', () => {
     expect(agent.tools.map((entry: any) => [entry.tool.name, entry.approvalOverride])).toEqual([
       ['memory_replace', null],
       ['conversation_search', null],
+      ['archival_memory_insert', null],
+      ['archival_memory_search', null],
       ['memory_insert', true],
     ])
   })

@@ -1,18 +1,16 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 
 import { operationScopes } from '../../src/auth/scopes.ts'
-import { addMcpServer } from '../../src/commands/add-mcp-server.ts'
-import { createApiKey } from '../../src/commands/create-api-key.ts'
-import { refreshMcpServer } from '../../src/commands/refresh-mcp-server.ts'
-import { removeMcpServer } from '../../src/commands/remove-mcp-server.ts'
+import { addMcpServer, removeMcpServer } from '../../src/commands/tools/add-mcp-server.ts'
+import { createApiKey } from '../../src/commands/access/create-api-key.ts'
+import { refreshMcpServer } from '../../src/commands/tools/refresh-mcp-server.ts'
 import { schema } from '../../src/graphql/schema.ts'
 import { deleteAuditEntries } from '../../src/store/retention.ts'
-import { createGround, type Ground } from '../support/execute.ts'
+import { createGround } from '../support/execute.ts'
+import { encodeId, uuidOf } from '../../src/domain/ids.ts'
+import { createFixtures } from '../support/fixtures.ts'
 
-let ground: Ground
-beforeAll(async () => {
-  ground = await createGround()
-})
+const ground = await createGround()
 afterAll(() => ground.close())
 
 const list = `query ($filter: AuditLogFilter, $first: Int, $after: String) {
@@ -163,6 +161,32 @@ describe('what is recorded', () => {
     const { group } = await mutate('createSleeptimeGroup', { agentId }, 'group { id }')
     await mutate('updateSleeptimeGroup', { id: group.id, frequency: 2 }, '__typename')
     await mutate('deleteSleeptimeGroup', { id: group.id }, '__typename')
+    const given = { name: 'every', agentId, cron: '0 8 * * *', messages: [{ text: 'hi' }] }
+    const { schedule } = await mutate('createSchedule', given, 'schedule { id }')
+    await mutate('updateSchedule', { id: schedule.id, enabled: false }, '__typename')
+    await mutate('deleteSchedule', { id: schedule.id }, '__typename')
+    const { passages } = await mutate('addPassages', { agentId, passages: [{ text: 'a' }] }, 'passages { id }')
+    await mutate('deletePassages', { ids: [passages[0].id] }, '__typename')
+    const { budget } = await mutate('createBudget', { agentId, period: 'DAY', limitTokens: 1 }, 'budget { id }')
+    await mutate('updateBudget', { id: budget.id, limitTokens: 2 }, '__typename')
+    await mutate('deleteBudget', { id: budget.id }, '__typename')
+    const make = createFixtures(ground.db)
+    const ofAgent = { tenant_id: viewer.tenantId, agent_id: uuidOf('Agent', agentId)! }
+    const waiting = await make.run(await make.conversation(ofAgent))
+    const pending = { needs: 'APPROVAL', status: 'PENDING', step_index: 0, ordinal: 0 } as const
+    const call = await make.call(waiting, pending)
+    const person = { personId: 'ada', personName: 'Ada' }
+    await mutate('createDecisionLink', { toolCallId: encodeId('ToolCall', call.id), ...person }, 'url')
+    const hook = { url: 'http://127.0.0.1:9/', events: ['PING'] }
+    const { webhook, secret } = await mutate('createWebhook', hook, 'secret webhook { id }')
+    await mutate('updateWebhook', { id: webhook.id, headers: { 'x-key': 'every' } }, '__typename')
+    const rotated = await mutate('rotateWebhookSecret', { id: webhook.id }, 'secret')
+    const { delivery } = await mutate('testWebhook', { id: webhook.id }, 'delivery { id status }')
+    expect(delivery.status).toBe('DEAD')
+    await mutate('resendWebhookDelivery', { deliveryId: delivery.id }, '__typename')
+    await mutate('deleteWebhook', { id: webhook.id }, '__typename')
+    const recordedSecrets = await entries({ subjectId: webhook.id })
+    for (const text of [secret, rotated.secret, 'every"']) expect(JSON.stringify(recordedSecrets)).not.toContain(text)
     const { agent } = await ground.run('query ($id: ID!) { agent(id: $id) { export } }', { id: agentId })
     await mutate('importAgent', { document: agent.export }, '__typename')
     await mutate('deleteAgent', { id: agentId }, '__typename')

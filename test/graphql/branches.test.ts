@@ -1,16 +1,16 @@
 import fc from 'fast-check'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 
 import type { ModelRequest } from '../../src/domain/models/model-request.ts'
-import { startTestApp, type TestApp } from '../support/app.ts'
+import { startTestApp } from '../support/app.ts'
 import { createTalkingModel } from '../support/talking-model.ts'
-import { talkTo, type Talk } from '../support/talk.ts'
-import { deferred, type Deferred } from '../../src/util/deferred.ts'
+import { talkTo } from '../support/talk.ts'
 import { ConversationReader } from '../live/conversation-reader.ts'
+import { longer } from '../support/long.ts'
 
 const handle = 'talk/branches'
 /** Texts that the model does not answer until it is told to, or cancelled. */
-const held = new Map<string, Deferred<void>>()
+const held = new Map<string, PromiseWithResolvers<void>>()
 const failing = new Set<string>()
 let answers = 0
 const model = createTalkingModel({
@@ -33,12 +33,8 @@ function lastText({ messages }: ModelRequest): string {
   return last?.role === 'user' && 'text' in last.content[0]! ? last.content[0].text : ''
 }
 
-let app: TestApp
-let talk: Talk
-beforeAll(async () => {
-  app = await startTestApp({ providers: [model.provider] })
-  talk = talkTo(app)
-})
+const app = await startTestApp({ providers: [model.provider] })
+const talk = talkTo(app)
 afterAll(() => app.stop())
 
 async function newConversation(options: Record<string, unknown> = {}): Promise<string> {
@@ -159,7 +155,7 @@ test('[BRA3] while a run holds the conversation, branches do not change; input t
   const id = await newConversation()
   const one = await send(id, 'one')
   const [question, answer] = (await show(id)).messages.nodes
-  held.set('long', deferred())
+  held.set('long', Promise.withResolvers<void>())
   const active = await talk.start(id, 'long')
   const before = await show(id)
   for (const refused of [await edit(question.id, 'x'), await regenerate(one.run.id), await select(one.run.id)]) {
@@ -191,7 +187,7 @@ test('[BRA3] while a run holds the conversation, branches do not change; input t
   }
 
   async function cancelledBeforeItStarted(): Promise<string> {
-    held.set('holds it', deferred())
+    held.set('holds it', Promise.withResolvers<void>())
     const holder = await talk.start(id, 'holds it')
     const queued = await talk.start(id, 'never', { whenBusy: 'ENQUEUE' })
     await talk.cancel({ runId: queued })
@@ -301,7 +297,7 @@ test(
 
         async function take(previous: Turn | undefined, text: string, ends: string, start: () => Promise<string>) {
           if (ends === 'fail') failing.add(text)
-          if (ends === 'cancel') held.set(text, deferred())
+          if (ends === 'cancel') held.set(text, Promise.withResolvers<void>())
           const asked = model.requests.length
           const runId = await start()
           if (ends === 'cancel') {
@@ -388,7 +384,7 @@ test(
         await late!.readUntil((await show(id)).messages.nodes.map((message: any) => message.id))
         for (const reader of [eager, resuming, late]) await reader!.drop()
       }),
-      { numRuns: Number(process.env['HOLDPOINT_TEST_RUNS'] ?? 8) },
+      { numRuns: longer(8, 2_000) },
     )
   },
 )

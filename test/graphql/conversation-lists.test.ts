@@ -1,16 +1,12 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 
 import { encodeId } from '../../src/domain/ids.ts'
-import { createGround, type Ground } from '../support/execute.ts'
-import { createFixtures, type Fixtures } from '../support/fixtures.ts'
+import { createGround } from '../support/execute.ts'
+import { createFixtures } from '../support/fixtures.ts'
 import { createExecutor } from '../support/run-executor.ts'
 
-let ground: Ground
-let make: Fixtures
-beforeAll(async () => {
-  ground = await createGround()
-  make = createFixtures(ground.db)
-})
+const ground = await createGround()
+const make = createFixtures(ground.db)
 afterAll(() => ground.close())
 
 const day = (n: number) => new Date(Date.UTC(2026, 0, n))

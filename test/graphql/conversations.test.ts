@@ -1,11 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 
-import { createGround, type Ground } from '../support/execute.ts'
+import { createGround } from '../support/execute.ts'
 
-let ground: Ground
-beforeAll(async () => {
-  ground = await createGround()
-})
+const ground = await createGround()
 afterAll(() => ground.close())
 
 const fields = 'id title metadata createdAt updatedAt agent { id }'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
-import { deleteUnusedFiles } from '../../src/store/files/files.ts'
+import { deleteExpired } from '../../src/store/expired.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { createGraphQLClient } from '../support/graphql-client.ts'
 import { talkTo, type Talk } from '../support/talk.ts'
@@ -119,6 +119,34 @@ describe('content of messages', () => {
       id: pdf.id,
     })
     expect(node).toEqual({ __typename: 'File', ...pdf })
+  })
+
+  test('[FIL66] a document in another charset is read by the model, and downloaded, in UTF-8', async () => {
+    const conversation = await createConversation()
+    const latin = (text: string) => dataUrl('text/plain;charset=iso-8859-1', Buffer.from(text, 'latin1'))
+    const wide = Buffer.from(`\ufeff${'weit ü '.repeat(1_000)}`, 'utf16le')
+    const uploaded = await upload(conversation, latin('geladen ü'))
+    const { run } = await sendContent(conversation, [
+      { text: 'look' },
+      { documentUrl: latin('kurz ü') },
+      { documentUrl: dataUrl('text/csv', wide) },
+      { fileId: uploaded.id },
+      // A parameter may have any character, and is stored with the URL.
+      { documentUrl: dataUrl('text/plain;x=\u0000\ud800', 'odd') },
+    ])
+    for (const text of ['kurz ü', 'weit ü weit ü', 'geladen ü', 'odd']) expect(run.answer).toContain(text)
+    const files = [run.input[0].content[2].file, uploaded]
+    const texts = await Promise.all(files.map(async ({ url }) => (await download(url)).text()))
+    expect(texts).toEqual(['weit ü '.repeat(1_000), 'geladen ü'])
+  })
+
+  test('[FIL66] a document in an unknown charset is refused', async () => {
+    const conversationId = await createConversation()
+    const unknown = dataUrl('text/plain;charset=utf-7', Buffer.from('ü', 'latin1'))
+    const { error } = await sendContent(conversationId, [{ documentUrl: unknown }])
+    expect(error?.extensions['field']).toBe('input.messages.0.content.0.documentUrl')
+    const { errors } = await app.request(uploadMutation, { input: { conversationId, dataUrl: unknown } })
+    expect(errors?.[0]?.message).toContain('in a charset that the URL declares and the server knows')
   })
 
   test('[FIL2] a script of the demo model is followed whatever images are sent with it', async () => {
@@ -311,9 +339,9 @@ describe('how long content is kept', () => {
     await sendContent(conversation, [{ fileId: used.id }])
     const { db } = app.database
     const inHours = (hours: number) => new Date(Date.now() + hours * 3_600_000)
-    await deleteUnusedFiles(db, inHours(23))
+    await deleteExpired(db, { now: inHours(23), keepRequestsMs: 0, keepDeliveriesMs: 0 })
     expect((await download(unused.url)).status).toBe(200)
-    await deleteUnusedFiles(db, inHours(25))
+    await deleteExpired(db, { now: inHours(25), keepRequestsMs: 0, keepDeliveriesMs: 0 })
     expect((await download(unused.url)).status).toBe(404)
     expect((await download(used.url)).status).toBe(200)
     expect((await sendContent(conversation, [{ fileId: unused.id }])).error?.extensions.code).toBe('NOT_FOUND')

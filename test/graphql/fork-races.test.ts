@@ -1,31 +1,26 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 
-import type { OpenDatabase } from '../../src/store/database/open-database.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { hookDatabase } from '../support/gated-database.ts'
 import { talkTo } from '../support/talk.ts'
 
-let database: OpenDatabase
-let app: TestApp
 /** Called once, before the commit of a transaction that deleted messages or a conversation. */
 let beforeCommit: (() => Promise<void>) | undefined
 
-beforeAll(async () => {
-  database = await createTestDatabase()
-  let hasDeleted = false
-  const db = hookDatabase(database.pool, {
-    async before(statement) {
-      if (/^delete from "messages"|^update conversations set deleted_at/.test(statement)) hasDeleted = true
-      if (statement !== 'commit' || !hasDeleted) return
-      hasDeleted = false
-      const hook = beforeCommit
-      beforeCommit = undefined
-      await hook?.()
-    },
-  })
-  app = await startTestApp({ database: { ...database, db } })
+const database = await createTestDatabase()
+const haveDeleted = new WeakSet<object>()
+const db = hookDatabase(database.pool, {
+  // The sweep commits transactions of its own at the same time, in which nobody would wait for a lock.
+  async before(statement, _parameters, transaction) {
+    if (/^delete from "messages"|^update conversations set deleted_at/.test(statement)) haveDeleted.add(transaction)
+    if (statement !== 'commit' || !haveDeleted.has(transaction)) return
+    const hook = beforeCommit
+    beforeCommit = undefined
+    await hook?.()
+  },
 })
+const app = await startTestApp({ database: { ...database, db } })
 afterAll(async () => {
   await app.stop()
   await database.close()

@@ -1,26 +1,20 @@
 import { sql } from 'kysely'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 
 import { copiedColumns } from '../../src/store/conversations/fork-conversation.ts'
-import type { OpenDatabase } from '../../src/store/database/open-database.ts'
 import { defineTool } from '../../src/tools/registry.ts'
-import { startTestApp, type TestApp } from '../support/app.ts'
+import { startTestApp } from '../support/app.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { createGatedModel } from '../support/gated-model.ts'
-import { talkTo, type Talk } from '../support/talk.ts'
+import { talkTo } from '../support/talk.ts'
 import { readToEnd, storedTexts } from '../live/reader.ts'
 
 const model = createGatedModel()
 const look = defineTool({ name: 'look', description: 'Looks.', parameters: { type: 'object' }, run: () => 'seen' })
-let database: OpenDatabase
-let app: TestApp
-let talk: Talk
 
-beforeAll(async () => {
-  database = await createTestDatabase()
-  app = await startTestApp({ database, providers: [model.provider], tools: [look] })
-  talk = talkTo(app)
-})
+const database = await createTestDatabase()
+const app = await startTestApp({ database, providers: [model.provider], tools: [look] })
+const talk = talkTo(app)
 afterAll(async () => {
   model.assertAllTaken()
   await app.stop()
@@ -115,7 +109,7 @@ test('[BRA8] a fork decides about every column of what it copies', async () => {
       ...['id', 'conversation_id', 'number', 'hold', 'previous_hold', 'created_at', 'updated_at', 'next_seq'],
       ...['first_position', 'next_position', 'left_branch', 'resumed', 'parent_id', 'deaths', 'lease', 'worker_id'],
       ...['steps', 'input_tokens', 'output_tokens', 'cached_input_tokens', 'reasoning_tokens', 'cost_usd'],
-      ...['follow_ups', 'reading', 'traceparent'],
+      ...['follow_ups', 'reading', 'traceparent', 'schedule_id', 'allowed_usd', 'allowed_tokens'],
     ],
     messages: ['id', 'conversation_id', 'position', 'run_hold', 'content'],
     steps: [...['run_id', 'input_tokens', 'output_tokens', 'cached_input_tokens', 'reasoning_tokens', 'cost_usd']],

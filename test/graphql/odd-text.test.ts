@@ -1,21 +1,20 @@
 import {
   getNamedType,
+  isEnumType,
   isInputObjectType,
   isListType,
   isNonNullType,
   isObjectType,
+  type GraphQLInputObjectType,
   type GraphQLInputType,
   type GraphQLObjectType,
 } from 'graphql'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, expect, it } from 'vitest'
 
 import { schema } from '../../src/graphql/schema.ts'
-import { createGround, type Ground } from '../support/execute.ts'
+import { createGround } from '../support/execute.ts'
 
-let ground: Ground
-beforeAll(async () => {
-  ground = await createGround()
-})
+const ground = await createGround()
 afterAll(() => ground.close())
 
 const odd = 'a\u0000b\ud800'
@@ -29,11 +28,22 @@ function oddValues(type: GraphQLInputType, depth = 0): { readonly path: string; 
     return Object.values(type.getFields()).flatMap((field) =>
       oddValues(field.type, depth + 1).map(({ path, value }) => ({
         path: `.${field.name}${path}`,
-        value: { [field.name]: value },
+        value: { ...requiredOf(type), [field.name]: value },
       })),
     )
   }
   return ['String', 'ID', 'EventCursor'].includes(getNamedType(type).name) ? [{ path: '', value: odd }] : []
+}
+
+/** The required fields of an input that are neither text nor ids. */
+function requiredOf(type: GraphQLInputObjectType): object {
+  const required = Object.values(type.getFields()).flatMap((field) => {
+    const named = getNamedType(field.type)
+    if (!isNonNullType(field.type)) return []
+    if (isEnumType(named)) return [[field.name, named.getValues()[0]!.name]]
+    return named.name === 'DateTime' ? [[field.name, '2026-01-01T00:00:00Z']] : []
+  })
+  return Object.fromEntries(required)
 }
 
 const queries = Object.values((schema.getQueryType() as GraphQLObjectType).getFields()).flatMap((field) =>

@@ -1,11 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 
-import { createGround, type Ground } from '../support/execute.ts'
+import { createGround } from '../support/execute.ts'
 
-let ground: Ground
-beforeAll(async () => {
-  ground = await createGround()
-})
+const ground = await createGround()
 afterAll(() => ground.close())
 
 async function createAgent(name: string, viewer = ground.viewer) {
@@ -90,7 +87,7 @@ describe('loading', () => {
     const fifty = await ground.execute(list, { first: 50 })
     expect([one.errors, fifty.errors]).toEqual([[], []])
     expect(fifty.data.agents.nodes).toHaveLength(50)
-    expect(fifty.data.agents.nodes[49].tools).toHaveLength(3)
+    expect(fifty.data.agents.nodes[49].tools).toHaveLength(5)
     expect(fifty.data.agents.nodes[49].blocks).toHaveLength(2)
     expect(fifty.statements).toBe(one.statements)
     expect(fifty.statements).toBeLessThanOrEqual(8)
@@ -107,10 +104,10 @@ describe('loading', () => {
       }`,
       { id: agent.id, tool: agent.tools[0].tool.id, block: agent.blocks[0].id },
     )
-    expect(data.before.agent.tools).toHaveLength(3)
-    expect(data.detach.agent.tools).toHaveLength(2)
+    expect(data.before.agent.tools).toHaveLength(5)
+    expect(data.detach.agent.tools).toHaveLength(4)
     expect(data.label.block.agents).toEqual([{ name: 'one' }])
-    expect(data.after.agent.tools).toHaveLength(2)
+    expect(data.after.agent.tools).toHaveLength(4)
     expect(data.after.agent.blocks).toEqual([
       { label: 'three', agents: [{ name: 'two' }] },
       { label: 'two', agents: [{ name: 'two' }] },
@@ -138,7 +135,7 @@ describe('another tenant', () => {
     expect(read.nodes).toEqual([null, null, null, null, null])
     expect(read.agents).toEqual({ totalCount: 1, nodes: [{ name: 'theirs' }] })
     expect(read.tools.nodes.map((tool: any) => tool.id)).not.toContain(toolId)
-    expect(read.tools.nodes).toHaveLength(5)
+    expect(read.tools.nodes).toHaveLength(7)
     expect(read.blocks.nodes).toHaveLength(2)
 
     const mutations: [name: string, input: Record<string, unknown>, selection: string][] = [

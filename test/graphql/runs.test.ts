@@ -1,24 +1,19 @@
 import { graphql } from 'graphql'
 import { Kysely, PostgresDialect, type PostgresPool } from 'kysely'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 
 import { encodeCursor } from '../../src/domain/cursor.ts'
 import { encodeId } from '../../src/domain/ids.ts'
-import { noUsage, sumOfUsage } from '../../src/domain/run.ts'
+import { noUsage, sumOfUsage } from '../../src/domain/models/usage.ts'
 import { createLoaders } from '../../src/graphql/loaders.ts'
 import { schema } from '../../src/graphql/schema.ts'
 import type { Database } from '../../src/store/database/schema.ts'
-import { createGround, type Ground } from '../support/execute.ts'
-import { createFixtures, type Fixtures } from '../support/fixtures.ts'
+import { createGround } from '../support/execute.ts'
+import { createFixtures } from '../support/fixtures.ts'
 import { createExecutor } from '../support/run-executor.ts'
 
-let ground: Ground
-let make: Fixtures
-
-beforeAll(async () => {
-  ground = await createGround()
-  make = createFixtures(ground.db)
-})
+const ground = await createGround()
+const make = createFixtures(ground.db)
 afterAll(() => ground.close())
 
 let tenants = 0
@@ -352,6 +347,73 @@ describe('lists of runs', () => {
     })
   })
 
+  it('[RUN17] filters by metadata, sender, model and what a run waits for', async () => {
+    const { api, agent, conversation } = await createTenant()
+    const other = await createTenant()
+    await make.run(other.conversation, { sent_by: JSON.stringify({ kind: 'PERSON', id: 'ann', name: 'Ann' }) })
+    const actor = (kind: string, id: string) => JSON.stringify({ kind, id, name: id })
+    const ended = await make.run(conversation, {
+      status: 'COMPLETED',
+      sent_by: actor('PERSON', 'ann'),
+      metadata: '{"customer":{"id":7},"tags":["a","b"]}',
+    })
+    const active = await make.run(conversation, { sent_by: actor('KEY', 'ann'), metadata: '{"customer":{"id":8}}' })
+    const approval = await make.run(conversation, { status: 'AWAITING_APPROVAL', sent_by: actor('KEY', 'bob') })
+    const client = await make.run(conversation, { status: 'AWAITING_APPROVAL' })
+    const both = await make.run(conversation, { status: 'AWAITING_APPROVAL' })
+    for (const [run, needs] of [
+      [approval, 'APPROVAL'],
+      [client, 'CLIENT_EXECUTION'],
+      [both, 'APPROVAL'],
+      [both, 'CLIENT_EXECUTION'],
+    ] as const) {
+      await make.call(run, { step_index: 0, ordinal: needs === 'APPROVAL' ? 0 : 1, status: 'PENDING', needs })
+    }
+    // Decided calls count no more.
+    await make.call(client, { step_index: 0, ordinal: 2, status: 'SUCCEEDED', needs: 'APPROVAL' })
+    await make.step(ended, { index: 0, model: 'openai/a' })
+    await make.step(ended, { index: 1, model: 'openai/b' })
+    await make.step(active, { index: 0, model: 'openai/b' })
+    const list = async (filter: object) => {
+      const { runs } = await api.data(
+        'query ($filter: RunFilter) { runs(filter: $filter) { totalCount nodes { id } } }',
+        { filter },
+      )
+      expect(runs.totalCount).toBe(runs.nodes.length)
+      return runs.nodes.map(({ id }: { id: string }) => id)
+    }
+    const shown = (...runs: readonly { readonly id: string }[]) => runs.map(shownRun)
+
+    expect(await list({ metadataContains: { customer: { id: 7 }, tags: ['b'] } })).toEqual(shown(ended))
+    expect(await list({ metadataContains: { customer: {} } })).toEqual(shown(active, ended))
+    expect(await list({ metadataContains: {} })).toHaveLength(5)
+    expect(await list({ metadataContains: null, sentBy: null, models: null, waitingFor: null })).toHaveLength(5)
+
+    expect(await list({ sentBy: 'ann' })).toEqual(shown(active, ended))
+    expect(await list({ sentBy: 'ann', statuses: ['COMPLETED'] })).toEqual(shown(ended))
+    expect(await list({ sentBy: 'ann', agentIds: [encodeId('Agent', agent.id)] })).toEqual(shown(active, ended))
+    expect(await list({ sentBy: 'nobody' })).toEqual([])
+    expect(await list({ sentBy: '\u0000' })).toEqual([])
+
+    expect(await list({ models: ['openai/a'] })).toEqual(shown(ended))
+    expect(await list({ models: ['openai/b', 'openai/a'] })).toEqual(shown(active, ended))
+    expect(await list({ models: ['openai'] })).toEqual([])
+    expect(await list({ models: [] })).toEqual([])
+
+    expect(await list({ waitingFor: ['APPROVAL'] })).toEqual(shown(both, approval))
+    expect(await list({ waitingFor: ['CLIENT_RESULT'] })).toEqual(shown(both, client))
+    expect(await list({ waitingFor: ['CLIENT_RESULT', 'APPROVAL'] })).toEqual(shown(both, client, approval))
+    expect(await list({ waitingFor: ['APPROVAL'], sentBy: 'bob' })).toEqual(shown(approval))
+    expect(await list({ waitingFor: ['APPROVAL'], background: true })).toEqual([])
+    expect(await list({ waitingFor: [] })).toEqual([])
+
+    const query = 'query ($filter: RunFilter) { runs(filter: $filter) { totalCount } }'
+    expect(await api.error(query, { filter: { metadataContains: ['a'] } })).toMatchObject({
+      code: 'BAD_USER_INPUT',
+      field: 'filter.metadataContains',
+    })
+  })
+
   it('[RUN10] another tenant’s runs are in no list and no count', async () => {
     const mine = await createTenant()
     const other = await createTenant()
@@ -394,14 +456,19 @@ describe('a conversation and its runs', () => {
     expect(await show()).toEqual({
       activeRun: null,
       queue: [],
-      lastCursor: cursor({ id: conversation.id, conversation_id: conversation.id }, 0),
+      // It also names the queue that the reader knows, which is empty.
+      lastCursor: `${cursor({ id: conversation.id, conversation_id: conversation.id }, 0)}.q`,
       lastStopReason: null,
       agent: { lastStopReason: null },
     })
 
     const done = await make.run(conversation, { status: 'COMPLETED', stop_reason: 'END_TURN', next_seq: 7 })
     await make.message(done, 'USER', say('hi'))
-    expect(await show()).toMatchObject({ activeRun: null, lastCursor: cursor(done, 6), lastStopReason: 'END_TURN' })
+    expect(await show()).toMatchObject({
+      activeRun: null,
+      lastCursor: `${cursor(done, 6)}.q`,
+      lastStopReason: 'END_TURN',
+    })
 
     const active = await make.run(conversation, { status: 'RUNNING', next_seq: 4 })
     await setActive(conversation, active)
@@ -411,7 +478,6 @@ describe('a conversation and its runs', () => {
     expect(await show()).toEqual({
       activeRun: { id: shownRun(active) },
       queue: [{ id: shownRun(urgent) }, { id: shownRun(patient) }],
-      // It also names the queue that the reader knows.
       lastCursor: expect.stringMatching(`^${cursor(active, 3)}\\.q[0-9a-f]{8}$`),
       lastStopReason: 'CANCELLED',
       agent: { lastStopReason: 'CANCELLED' },
@@ -513,8 +579,9 @@ describe('a cursor beside other fields', () => {
       contextValue: { ...ground.context, db, viewer, loaders: createLoaders(db, viewer) },
     })
     expect(errors).toBeUndefined()
-    // The conversation, its head, and then the five others in any order.
+    // The conversation, its head, and then the four others in any order. The head names the active run and the queue,
+    // whose runs are read together.
     expect(order.slice(0, 4)).toEqual(['sent', 'read', 'sent', 'read'])
-    expect(order.slice(4, 9)).toEqual(['sent', 'sent', 'sent', 'sent', 'sent'])
+    expect(order.slice(4, 8)).toEqual(['sent', 'sent', 'sent', 'sent'])
   })
 })

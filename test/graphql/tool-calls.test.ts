@@ -1,19 +1,14 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 
 import { encodeId, encodeStepId } from '../../src/domain/ids.ts'
 import { defineTool } from '../../src/tools/registry.ts'
 import { startTestApp } from '../support/app.ts'
-import { createGround, type Ground } from '../support/execute.ts'
-import { createFixtures, type Fixtures } from '../support/fixtures.ts'
+import { createGround } from '../support/execute.ts'
+import { createFixtures } from '../support/fixtures.ts'
 import { createExecutor } from '../support/run-executor.ts'
 
-let ground: Ground
-let make: Fixtures
-
-beforeAll(async () => {
-  ground = await createGround()
-  make = createFixtures(ground.db)
-})
+const ground = await createGround()
+const make = createFixtures(ground.db)
 afterAll(() => ground.close())
 
 let tenants = 0
@@ -145,6 +140,48 @@ describe('tool calls', () => {
     expect(await api.error(query, { filter: { agentIds: ['x'] } })).toMatchObject({
       code: 'BAD_USER_INPUT',
       field: 'filter.agentIds.0',
+    })
+  })
+
+  it('[CALL7] the list filters by run, conversation and time', async () => {
+    const { api, tenantId, agent, conversation } = await createTenant()
+    const conversation2 = await make.conversation({ tenant_id: tenantId, agent_id: agent.id })
+    const run = await make.run(conversation)
+    const run2 = await make.run(conversation)
+    const run3 = await make.run(conversation2)
+    const callOn = (of: typeof run, day: string) => {
+      const created_at = new Date(`${day}T00:00:00Z`)
+      return make.call(of, { step_index: 0, ordinal: 0, created_at, status: 'PENDING', needs: 'APPROVAL' })
+    }
+    const call = await callOn(run, '2026-01-01')
+    const call2 = await callOn(run2, '2026-01-02')
+    const call3 = await callOn(run3, '2026-01-03')
+    const query = 'query ($filter: ToolCallFilter) { toolCalls(filter: $filter) { totalCount nodes { id } } }'
+    const list = async (filter: object) => {
+      const { toolCalls } = await api.data(query, { filter })
+      expect(toolCalls.totalCount).toBe(toolCalls.nodes.length)
+      return toolCalls.nodes.map(({ id }: { id: string }) => id)
+    }
+    expect(await list({ runId: encodeId('Run', run2.id) })).toEqual([shownCall(call2)])
+    expect(await list({ runId: encodeId('Run', run2.id), statuses: ['FAILED'] })).toEqual([])
+    expect(await list({ conversationId: encodeId('Conversation', conversation.id) })).toEqual(
+      [call, call2].map(shownCall),
+    )
+    expect(
+      await list({ conversationId: encodeId('Conversation', conversation2.id), runId: encodeId('Run', run.id) }),
+    ).toEqual([])
+    expect(await list({ createdAfter: '2026-01-01T00:00:00Z' })).toEqual([call2, call3].map(shownCall))
+    expect(await list({ createdBefore: '2026-01-03T00:00:00Z', statuses: ['PENDING'] })).toEqual(
+      [call, call2].map(shownCall),
+    )
+    expect(await list({ createdAfter: '2026-01-01T12:00:00Z', createdBefore: '2026-01-02T12:00:00Z' })).toEqual([
+      shownCall(call2),
+    ])
+    expect(await list({ runId: null, conversationId: null, createdAfter: null })).toHaveLength(3)
+    expect(await list({ runId: 'run_x' })).toEqual([])
+    expect(await api.error(query, { filter: { runId: encodeId('Agent', agent.id) } })).toMatchObject({
+      code: 'BAD_USER_INPUT',
+      field: 'filter.runId',
     })
   })
 

@@ -1,13 +1,13 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 
-import { builtinTools } from '../../src/domain/builtin-tools.ts'
+import { builtinTools } from '../../src/domain/tools/builtin-tools.ts'
 import { upsertBuiltinTools } from '../../src/store/tools/code-tools.ts'
-import { createGround, type Ground } from '../support/execute.ts'
+import { listToolsPage, lockToolsToAttach } from '../../src/store/tools/tools.ts'
+import { createGround } from '../support/execute.ts'
+import { explain, type Statement } from '../support/explain.ts'
+import { hookDatabase } from '../support/gated-database.ts'
 
-let ground: Ground
-beforeAll(async () => {
-  ground = await createGround()
-})
+const ground = await createGround()
 afterAll(() => ground.close())
 
 const fields = `
@@ -244,6 +244,105 @@ describe('tools', () => {
     const { tools: builtins } = await ground.run(list, { filter: { kinds: ['BUILTIN', 'MCP'] } })
     expect(builtins.nodes.map((tool: any) => tool.name)).toEqual(builtinTools.map((tool) => tool.name))
     expect((await ground.run(list, { filter: { kinds: [] } })).tools.nodes).toEqual([])
+    const named = async (filter: object) =>
+      (await ground.run(list, { filter })).tools.nodes.map(({ name }: { name: string }) => name)
+    expect(await named({ names: ['list_b', 'memory_insert', 'List_a', 'list_'] })).toEqual(['memory_insert', 'list_b'])
+    expect(await named({ names: ['list_b', 'memory_insert'], kinds: ['CLIENT'] })).toEqual(['list_b'])
+    expect(await named({ names: ['list_b\u0000', '\ud800'] })).toEqual([])
+    expect(await named({ names: [] })).toEqual([])
+    expect(await named({ names: null, nameContains: 'list_' })).toHaveLength(3)
+  })
+
+  it('[TOL6] are found by name in an index, however many there are', async () => {
+    const { pool, viewer } = ground
+    await pool.query(
+      `insert into tools (id, tenant_id, name, description, kind, parameters, requires_approval, parallel, idempotent,
+        return_char_limit, timeout_ms, tags, created_at, updated_at)
+      select gen_random_uuid(), $1, 'many_' || n, '', 'CLIENT', '{}', false, false, false, 1, 1, '{}', now(), now()
+      from generate_series(1, 5000) n`,
+      [viewer.tenantId],
+    )
+    await pool.query('analyze tools')
+    const statements: Statement[] = []
+    const db = hookDatabase(pool, { before: (sql, parameters) => void statements.push({ sql, parameters }) })
+    const names = Array.from({ length: 200 }, (_, index) => `many_${index * 20}`)
+    const page = await listToolsPage(db, viewer, { names }, { first: 50 })
+    await page.countAll()
+    await lockToolsToAttach(
+      db,
+      viewer,
+      names.map((toolName) => ({ toolName, toolId: null })),
+    )
+    expect(page.nodes).toHaveLength(50)
+    expect(statements).toHaveLength(3)
+    for (const statement of statements) {
+      const { scanned, visited, plan } = await explain(pool, statement)
+      expect({ scanned, visited: visited < 1_000 }, plan).toEqual({ scanned: [], visited: true })
+    }
+    await pool.query("delete from tools where name like 'many_%'")
+  })
+
+  it('[TOL9] may be named instead of given by id, and one that is given by both is attached once', async () => {
+    const make = async (name: string) => (await upsertTool({ name, implementation: { client: true } })).id
+    const [a, b] = [await make('by_name_a'), await make('by_name_b')]
+    const create = 'mutation ($input: CreateAgentInput!) { createAgent(input: $input) { agent { id } } }'
+    const upsertAgent = `mutation ($input: UpsertAgentInput!) { upsertAgent(input: $input) { ${agentTools} } }`
+    const updateAgent = `mutation ($input: UpdateAgentInput!) { updateAgent(input: $input) { ${agentTools} } }`
+    const attach = `mutation ($input: AttachToolInput!) { attachTool(input: $input) { ${agentTools} } }`
+    const of = async (document: string, input: object): Promise<unknown[]> => {
+      const [payload] = Object.values<any>(await ground.run(document, { input }))
+      return payload.agent.tools.map(({ tool, approvalOverride }: any) => [tool.name, approvalOverride])
+    }
+    const plain = { name: 'x', model: 'demo/scripted', includeBaseTools: false }
+
+    const id = await createAgent({ tools: [{ toolName: 'by_name_b', approvalOverride: true }, { toolId: a }] })
+    expect(await of(updateAgent, { id })).toEqual([
+      ['by_name_b', true],
+      ['by_name_a', null],
+    ])
+    const twice = [{ toolId: a }, { toolId: b }, { toolName: 'by_name_a', approvalOverride: false }]
+    const expected = [
+      ['by_name_a', false],
+      ['by_name_b', null],
+    ]
+    for (const tools of [twice, twice.toReversed()]) {
+      expect(await of(updateAgent, { id, tools })).toEqual(expected)
+      expect(await of(upsertAgent, { key: 'by name', agent: { ...plain, tools } })).toEqual(expected)
+    }
+    const base = { ...plain, includeBaseTools: true, tools: [{ toolName: 'memory_insert', approvalOverride: true }] }
+    const withBase = await of(upsertAgent, { key: 'by name', agent: base })
+    expect(withBase.filter(([name]: any) => name === 'memory_insert')).toEqual([['memory_insert', true]])
+
+    expect(await of(attach, { agentId: id, toolName: 'memory_insert' })).toContainEqual(['memory_insert', null])
+    const both = { agentId: id, toolName: 'memory_insert', approvalOverride: true }
+    expect(await of(attach, both)).toContainEqual(['memory_insert', true])
+
+    for (const toolName of ['by_name_c', 'by_name_a\u0000', 'BY_NAME_A', '']) {
+      const missing = { code: 'NOT_FOUND', message: `There is no tool named ${JSON.stringify(toolName)}.` }
+      expect(await ground.refusal(create, { ...plain, tools: [{ toolName }] })).toMatchObject(missing)
+      expect(await ground.refusal(updateAgent, { id, tools: [{ toolId: a }, { toolName }] })).toMatchObject(missing)
+      expect(await ground.refusal(attach, { agentId: id, toolName })).toMatchObject(missing)
+    }
+    const refused = (tools: object[]) => ground.refusal(updateAgent, { id, tools })
+    const bad = { code: 'BAD_USER_INPUT' }
+    for (const input of [{}, { toolId: a, toolName: 'by_name_a' }, { toolId: null, toolName: null }]) {
+      expect(await refused([{ toolId: b }, input])).toMatchObject({ ...bad, field: 'input.tools.1' })
+      expect(await ground.refusal(attach, { agentId: id, ...input })).toMatchObject({ ...bad, field: 'input' })
+    }
+    for (const tool of [{ toolName: 'by_name_a' }, { toolId: a }])
+      expect(await refused([tool, tool])).toMatchObject({ ...bad, field: 'input.tools.1' })
+    const opposed = [
+      { toolId: a, approvalOverride: true },
+      { toolName: 'by_name_a', approvalOverride: false },
+    ]
+    expect(await refused(opposed)).toMatchObject({ ...bad, field: 'input.tools.1.approvalOverride' })
+    // Another tenant's tools have names of their own.
+    const { errors } = await ground.execute(
+      create,
+      { input: { ...plain, tools: [{ toolName: 'by_name_a' }] } },
+      ground.stranger,
+    )
+    expect(errors).toMatchObject([{ code: 'NOT_FOUND' }])
   })
 
   it('[TOL7] are attached, detached and set to need approval by one agent, any number of times', async () => {

@@ -2,46 +2,38 @@ import { setTimeout as delay } from 'node:timers/promises'
 
 import fc from 'fast-check'
 import { sql } from 'kysely'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 
 import { decodeId } from '../../src/domain/ids.ts'
-import type { OpenDatabase } from '../../src/store/database/open-database.ts'
 import { defineTool } from '../../src/tools/registry.ts'
 import { readableText } from '../support/any-text.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { createTestDatabase } from '../support/database.ts'
-import { createFailingDatabase, type FailingDatabase } from '../support/failing-database.ts'
+import { createFailingDatabase } from '../support/failing-database.ts'
 import { createGatedModel, type ModelCall } from '../support/gated-model.ts'
-import { talkTo, type Talk } from '../support/talk.ts'
+import { talkTo } from '../support/talk.ts'
 import { openRunEvents, Reader, storedTexts, type OpenStream } from './reader.ts'
+import { longer } from '../support/long.ts'
 
 const model = createGatedModel()
 const ask = defineTool({ name: 'ask', description: 'Waits.', parameters: { type: 'object' }, run: () => 'asked' })
-let database: OpenDatabase
-/** The database of the first process, which only serves readers: any of its statements may fail. */
-let readersDatabase: FailingDatabase
-/** The database of the second process, where only statements that readers send may fail. */
-let mixedDatabase: FailingDatabase
-/** Readers connect to either of the first two. The last two drive runs. */
-let apps: TestApp[]
-let talk: Talk
-let agent: string
 
-beforeAll(async () => {
-  database = await createTestDatabase()
-  readersDatabase = createFailingDatabase(database)
-  mixedDatabase = createFailingDatabase(database, (statement) =>
-    statement.includes('select first_seq, at, entries from run_log'),
-  )
-  const options = { providers: [model.provider], tools: [ask] }
-  apps = [
-    await startTestApp({ ...options, database: readersDatabase, env: { HOLDPOINT_WORKERS: '0' } }),
-    await startTestApp({ ...options, database: mixedDatabase, env: { HOLDPOINT_WORKERS: '8' } }),
-    await startTestApp({ ...options, database, role: 'worker', env: { HOLDPOINT_WORKERS: '8' } }),
-  ]
-  talk = talkTo(apps[1]!)
-  agent = await talk.createAgent({ tools: [{ name: 'ask', approvalOverride: true }] })
-})
+const database = await createTestDatabase()
+/** The database of the first process, which only serves readers: any of its statements may fail. */
+const readersDatabase = createFailingDatabase(database)
+/** The database of the second process, where only statements that readers send may fail. */
+const mixedDatabase = createFailingDatabase(database, (statement) =>
+  statement.includes('select first_seq, at, entries from run_log'),
+)
+const options = { providers: [model.provider], tools: [ask] }
+/** Readers connect to either of the first two. The last two drive runs. */
+const apps = [
+  await startTestApp({ ...options, database: readersDatabase, env: { HOLDPOINT_WORKERS: '0' } }),
+  await startTestApp({ ...options, database: mixedDatabase, env: { HOLDPOINT_WORKERS: '8' } }),
+  await startTestApp({ ...options, database, role: 'worker', env: { HOLDPOINT_WORKERS: '8' } }),
+]
+const talk = talkTo(apps[1]!)
+const agent = await talk.createAgent({ tools: [{ name: 'ask', approvalOverride: true }] })
 afterAll(async () => {
   for (const app of apps.toReversed()) await app.stop()
   await database.close()
@@ -134,16 +126,29 @@ function asUnavailable(error: Error): 'unavailable' {
   return 'unavailable'
 }
 
+/**
+ * The next request of the run that was started with this text. Workers that were replaced may ask the model once more
+ * before they find out, when the test plays the next run already.
+ */
+async function nextCallOf(text: string): Promise<ModelCall> {
+  for (;;) {
+    const call = await model.nextCall()
+    if (JSON.stringify(call.request.messages[0]).includes(`"${text}"`)) return call
+  }
+}
+
 class Writer {
   readonly #run: string
+  readonly #text: string
   #call: ModelCall
   #items = 0
   #kind = ''
   #calls = 0
   readonly #replaced: ModelCall[] = []
 
-  constructor(run: string, call: ModelCall) {
+  constructor(run: string, text: string, call: ModelCall) {
     this.#run = run
+    this.#text = text
     this.#call = call
   }
 
@@ -177,7 +182,7 @@ class Writer {
       this.#run,
       pending.map(({ id }) => ({ approve: { toolCallId: id } })),
     )
-    this.#call = await model.nextCall()
+    this.#call = await nextCallOf(this.#text)
     this.#calls = 0
   }
 
@@ -186,7 +191,7 @@ class Writer {
     const { uuid } = decodeId(this.#run) as { uuid: string }
     await sql`update runs set lease = null, worker_id = null where id = ${uuid}`.execute(database.db)
     this.#replaced.push(this.#call)
-    this.#call = await model.nextCall()
+    this.#call = await nextCallOf(this.#text)
     this.#kind = ''
     this.#calls = 0
   }
@@ -194,7 +199,7 @@ class Writer {
   async finish(): Promise<void> {
     this.#call.finish()
     // The tool does not exist: the model gets an error, and is asked again.
-    if (this.#calls > 0) (await model.nextCall()).finish()
+    if (this.#calls > 0) (await nextCallOf(this.#text)).finish()
     for (const call of this.#replaced) call.finish()
   }
 
@@ -203,14 +208,17 @@ class Writer {
   }
 }
 
+let played = 0
+
 async function play(operations: readonly Operation[]): Promise<void> {
   // Each run has its own conversation, so that none has to wait for another.
   const { createConversation } = await apps[1]!.data(
     'mutation ($agent: ID!) { createConversation(input: { agentId: $agent }) { conversation { id } } }',
     { agent },
   )
-  const run = await talk.start(createConversation.conversation.id, 'go')
-  const writer = new Writer(run, await model.nextCall())
+  const text = `go ${(played += 1)}`
+  const run = await talk.start(createConversation.conversation.id, text)
+  const writer = new Writer(run, text, await nextCallOf(text))
   const clients = Array.from({ length: readers }, (_, index) => new SlowReader(run, apps[index % 2]!))
   for (const operation of operations) {
     switch (operation.do) {
@@ -256,7 +264,7 @@ async function play(operations: readonly Operation[]): Promise<void> {
   }
 }
 
-const numRuns = Number(process.env['STREAM_RUNS'] ?? 12)
+const numRuns = longer(12, 300)
 
 test('[STR1] after any writes, pauses, drops, slow reads, failing statements and switches of process, readers have the stored texts', async () => {
   const property = fc.asyncProperty(fc.array(operation, { minLength: 5, maxLength: 40, size: 'max' }), play)

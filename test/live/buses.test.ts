@@ -8,12 +8,15 @@ import { createTestDatabase } from '../support/database.ts'
 import { startFakeRedis } from '../support/fake-redis.ts'
 import { hasten } from '../support/hasten.ts'
 import { startPostgresProxy } from '../support/postgres-proxy.ts'
+import { haveRedis, startRedis } from '../support/redis.ts'
 
 /** What carries the packets: a Postgres or a Redis that the test can switch off and on. */
 interface Carrier {
   createBus(address: string, log: CapturedLog): Promise<Bus>
-  cut(): void
-  restore(): void
+  cut(): void | Promise<void>
+  /** Keeps connections open, and answers nothing on them. */
+  hang(): void
+  restore(): void | Promise<void>
   close(): Promise<void>
 }
 
@@ -21,8 +24,10 @@ async function startPostgres(): Promise<Carrier> {
   const database = await createTestDatabase()
   const proxy = await startPostgresProxy(database.url)
   return {
-    createBus: async (address, { log }) => createPostgresBus({ databaseUrl: proxy.url, address, log }),
+    createBus: async (address, { log }) =>
+      createPostgresBus({ database: { ...database, url: proxy.url }, address, log }),
     cut: () => proxy.cut(),
+    hang: () => proxy.silence(),
     restore: () => proxy.restore(),
     async close() {
       await proxy.close()
@@ -31,16 +36,28 @@ async function startPostgres(): Promise<Carrier> {
   }
 }
 
-async function startRedis(): Promise<Carrier> {
+async function startSimulatedRedis(): Promise<Carrier> {
   const redis = await startFakeRedis({ password: 'a secret: @/' })
   return {
     createBus: (address, { log }) => createRedisBus({ redisUrl: redis.url, scope: 'test', address, log }),
     cut: () => redis.kill(),
+    hang: () => redis.freeze(),
     restore: () => redis.restart(),
     async close() {
       await redis.close()
       expect(redis.refused).toEqual([])
     },
+  }
+}
+
+async function startRealRedis(): Promise<Carrier> {
+  const redis = await startRedis({ password: 'a secret: @/' })
+  return {
+    createBus: (address, { log }) => createRedisBus({ redisUrl: redis.url, scope: 'test', address, log }),
+    cut: () => redis.kill(),
+    hang: () => redis.freeze(),
+    restore: () => redis.restart(),
+    close: () => redis.close(),
   }
 }
 
@@ -52,10 +69,17 @@ interface Ear {
   connected: number
 }
 
-describe.each([
-  { name: 'Postgres', start: startPostgres },
-  { name: 'Redis', start: startRedis },
-])('a bus over $name', ({ start }) => {
+describe('a bus over Postgres', () => {
+  testContract(startPostgres)
+})
+describe('a bus over a simulated Redis', () => {
+  testContract(startSimulatedRedis)
+})
+describe.skipIf(!haveRedis)('a bus over a real Redis', () => {
+  testContract(startRealRedis)
+})
+
+function testContract(start: () => Promise<Carrier>): void {
   async function startCarrier(): Promise<Carrier> {
     const carrier = await start()
     onTestFinished(() => carrier.close())
@@ -106,10 +130,10 @@ describe.each([
     const [one, two] = [await listen(carrier, '1'), await listen(carrier, '2')]
     await one.bus.send([{ to: '2', payload: 'before' }])
     await expect.poll(() => two.heard).toEqual(['before'])
-    carrier.cut()
+    await carrier.cut()
     await expect.poll(() => one.bus.isConnected() || two.bus.isConnected()).toBe(false)
     await expect(one.bus.send([{ to: '2', payload: 'meanwhile' }])).rejects.toThrow()
-    carrier.restore()
+    await carrier.restore()
     await expect.poll(() => [one.connected, two.connected], { timeout: 20_000 }).toEqual([2, 2])
     await one.bus.send([{ to: '2', payload: 'after' }])
     await expect.poll(() => two.heard).toEqual(['before', 'after'])
@@ -117,12 +141,12 @@ describe.each([
 
   test('[OPS80] a bus that cannot connect at first connects later, and logs the outage once', async () => {
     const carrier = await startCarrier()
-    carrier.cut()
+    await carrier.cut()
     const ear = await listen(carrier, '1')
     expect([ear.bus.isConnected(), ear.connected]).toEqual([false, 0])
     // Several attempts fail.
     await new Promise((resolve) => setTimeout(resolve, 1_000))
-    carrier.restore()
+    await carrier.restore()
     await expect.poll(() => ear.connected, { timeout: 20_000 }).toBe(1)
     await ear.bus.send([{ to: '1', payload: 'to itself' }])
     await expect.poll(() => ear.heard).toEqual(['to itself'])
@@ -139,12 +163,37 @@ describe.each([
     expect(two.bus.isConnected()).toBe(false)
     await one.bus.send([{ to: undefined, payload: 'to all' }])
     await expect.poll(() => one.heard).toEqual(['to all'])
-    carrier.cut()
-    carrier.restore()
+    await carrier.cut()
+    await carrier.restore()
     await expect.poll(() => one.connected, { timeout: 20_000 }).toBe(2)
     expect([two.heard, two.connected, two.log.lines]).toEqual([[], 1, []])
   })
-})
+
+  test.each(['at once', 'once the other end hangs'])(
+    '[OPS70] a bus that is closed while it connects stays closed, and waits for nothing: %s',
+    async (when) => {
+      const carrier = await startCarrier()
+      const log = captureLog()
+      const bus = await carrier.createBus('1', log)
+      const before = openSockets()
+      if (when !== 'at once') carrier.hang()
+      let connected = 0
+      const opened = bus.open({ receive() {}, connected: () => void (connected += 1) })
+      if (when !== 'at once') await expect.poll(openSockets).toBeGreaterThan(before)
+      const closing = performance.now()
+      await Promise.all([bus.close(), opened])
+      expect(performance.now() - closing).toBeLessThan(2_000)
+      await carrier.restore()
+      expect([bus.isConnected(), connected, log.lines]).toEqual([false, 0, []])
+      await expect.poll(openSockets).toBeLessThanOrEqual(before)
+    },
+  )
+}
+
+/** The sockets of this process, also those that are being connected. */
+function openSockets(): number {
+  return process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length
+}
 
 test(
   '[OPS81] a Redis that stops answering is left, and what was being sent is given up',
@@ -197,4 +246,45 @@ test('[OPS82] an address that Redis clients cannot use stops the start without s
     expect((error as Error).message).toMatch(/^REDIS_URL cannot be used: /)
     expect((error as Error).message).not.toContain('planted')
   }
+})
+
+describe.skipIf(!haveRedis)('a real Redis that refuses', () => {
+  async function openBus(redisUrl: string) {
+    const { log, lines } = captureLog()
+    const bus = await createRedisBus({ redisUrl, scope: 'test', address: '1', log })
+    onTestFinished(() => bus.close())
+    await bus.open({ receive() {}, connected() {} })
+    return { bus, reasons: () => lines.map(({ err, msg }) => [msg, err?.message]) }
+  }
+
+  test('[OPS89] why it cannot be reached again is logged, each reason once', async () => {
+    const redis = await startRedis({ password: 'first' })
+    onTestFinished(() => redis.close())
+    const { bus, reasons } = await openBus(redis.url)
+    await redis.command('config', 'set', 'requirepass', 'second')
+    await redis.command('client', 'kill', 'type', 'pubsub')
+    await expect.poll(reasons).toHaveLength(2)
+    expect(reasons()).toEqual([
+      ['lost the connection to other processes; reconnecting', expect.any(String)],
+      ['cannot connect to other processes; retrying', expect.stringContaining('WRONGPASS')],
+    ])
+    expect(bus.isConnected()).toBe(false)
+    expect(JSON.stringify(reasons())).not.toMatch(/first|second/)
+  })
+
+  test('[OPS90] an account without the right to publish counts as not connected, from the start and later', async () => {
+    const redis = await startRedis()
+    onTestFinished(() => redis.close())
+    const rights = ['on', '>word', '&holdpoint*', '+hello', '+subscribe', '+ping']
+    await redis.command('acl', 'setuser', 'mute', ...rights)
+    const url = redis.url.replace('//', '//mute:word@')
+    const mute = await openBus(url)
+    expect(mute.bus.isConnected()).toBe(false)
+    expect(mute.reasons()).toEqual([['cannot connect to other processes; retrying', expect.stringContaining('NOPERM')]])
+    await redis.command('acl', 'setuser', 'mute', '+publish')
+    await expect.poll(() => mute.bus.isConnected()).toBe(true)
+    await redis.command('acl', 'setuser', 'mute', '-publish')
+    await expect(mute.bus.send([{ to: '2', payload: 'a' }])).rejects.toThrow('NOPERM')
+    expect(mute.bus.isConnected()).toBe(false)
+  })
 })

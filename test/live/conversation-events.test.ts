@@ -1,24 +1,17 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 
-import type { OpenDatabase } from '../../src/store/database/open-database.ts'
-import { startTestApp, type TestApp } from '../support/app.ts'
+import { startTestApp } from '../support/app.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { createGatedModel } from '../support/gated-model.ts'
-import { talkTo, type Talk } from '../support/talk.ts'
+import { talkTo } from '../support/talk.ts'
 import { eventFields } from './reader.ts'
 
 const model = createGatedModel()
-let database: OpenDatabase
-let api: TestApp
-let worker: TestApp
-let talk: Talk
 
-beforeAll(async () => {
-  database = await createTestDatabase()
-  api = await startTestApp({ database, providers: [model.provider], env: { HOLDPOINT_WORKERS: '0' } })
-  worker = await startTestApp({ database, role: 'worker', providers: [model.provider] })
-  talk = talkTo(api)
-})
+const database = await createTestDatabase()
+const api = await startTestApp({ database, providers: [model.provider], env: { HOLDPOINT_WORKERS: '0' } })
+const worker = await startTestApp({ database, role: 'worker', providers: [model.provider] })
+const talk = talkTo(api)
 afterAll(async () => {
   model.assertAllTaken()
   await worker.stop()

@@ -1,17 +1,21 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 
-import { startTestApp, type TestApp } from '../support/app.ts'
+import { defineTool } from '../../src/tools/registry.ts'
+import { startTestApp } from '../support/app.ts'
 import { createGatedModel } from '../support/gated-model.ts'
-import { talkTo, type Talk } from '../support/talk.ts'
+import { talkTo } from '../support/talk.ts'
 
 const model = createGatedModel()
-let app: TestApp
-let talk: Talk
+const toolOf = (name: string, approval: object) =>
+  defineTool({ name, description: '', parameters: { type: 'object' }, ...approval, run: () => name })
+const tools = [
+  toolOf('plain', {}),
+  toolOf('ask', { requiresApproval: true }),
+  toolOf('perhaps', { approvalCondition: { required: ['much'] } }),
+]
 
-beforeAll(async () => {
-  app = await startTestApp({ providers: [model.provider] })
-  talk = talkTo(app)
-})
+const app = await startTestApp({ providers: [model.provider], tools })
+const talk = talkTo(app)
 afterAll(async () => {
   model.assertAllTaken()
   await app.stop()
@@ -278,6 +282,37 @@ test('[CEV80] `messageTypes` leaves out other messages and their deltas, in both
   expect((await addedOf('USER, REASONING', cursors[1])).names).toEqual([])
   expect((await addedOf('SUMMARY')).names).toEqual([])
   expect((await addedOf('')).names).toEqual([])
+  await socket.dispose()
+})
+
+test('[CEV80] `messageTypes` sends the deltas of a call with the type of message that the call becomes a part of', async () => {
+  const run = await talk.start(await talk.createAgent({ tools: tools.map(({ name }) => name) }), 'go')
+  const call = await model.nextCall()
+  for (const { name } of tools) call.call(name, {})
+  call.say('end')
+  const socket = app.webSocket()
+  // The model has not finished, so what is sent does not depend on what was stored.
+  const deltasWith = async (types: string) => {
+    const stream = socket.stream(
+      `subscription ($run: ID!) {
+        runEvents(runId: $run, types: [TOOL_CALL_DELTA, TEXT_DELTA], messageTypes: [ASSISTANT, ${types}]) {
+          ... on ToolCallDelta { name needs } ... on TextDelta { text } } }`,
+      { run },
+    )
+    const read: string[] = []
+    while (read.at(-1) !== 'end') read.push(Object.values((await stream.next())!.data!.runEvents).join(' '))
+    await stream.close()
+    return read.slice(0, -1)
+  }
+  // Whether `perhaps` waits depends on its arguments, so its deltas are for both.
+  expect(await deltasWith('TOOL_CALL')).toEqual(['plain NOTHING', 'perhaps '])
+  expect(await deltasWith('APPROVAL_REQUEST')).toEqual(['ask APPROVAL', 'perhaps '])
+  expect(await deltasWith('TOOL_CALL, APPROVAL_REQUEST')).toEqual(['plain NOTHING', 'ask APPROVAL', 'perhaps '])
+  call.finish()
+  const [waiting] = await talk.pending(run)
+  await talk.submit(run, [{ deny: { toolCallId: waiting.id } }])
+  await answer()
+  await talk.settled(run)
   await socket.dispose()
 })
 

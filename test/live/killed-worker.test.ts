@@ -1,19 +1,13 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 
-import type { OpenDatabase } from '../../src/store/database/open-database.ts'
-import { startTestApp, type TestApp } from '../support/app.ts'
+import { startTestApp } from '../support/app.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { spawnMain } from '../support/server-process.ts'
 import { talkTo } from '../support/talk.ts'
 import { openRunEvents, Reader, readUntil, storedTexts } from './reader.ts'
 
-let database: OpenDatabase
-let api: TestApp
-
-beforeAll(async () => {
-  database = await createTestDatabase()
-  api = await startTestApp({ database, env: { HOLDPOINT_WORKERS: '0' } })
-})
+const database = await createTestDatabase()
+const api = await startTestApp({ database, env: { HOLDPOINT_WORKERS: '0' } })
 afterAll(async () => {
   await api.stop()
   await database.close()

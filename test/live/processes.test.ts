@@ -1,12 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 import { decodeId } from '../../src/domain/ids.ts'
-import { noUsage } from '../../src/domain/run.ts'
+import { noUsage } from '../../src/domain/models/usage.ts'
 import { packEntries } from '../../src/store/runs/log-entries.ts'
-import { openListener } from '../../src/store/notifications.ts'
+import { openNotifications } from '../../src/store/database/notifications.ts'
 import type { OpenDatabase } from '../../src/store/database/open-database.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
-import { deferred } from '../../src/util/deferred.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { startFakeRedis, type FakeRedis } from '../support/fake-redis.ts'
 import { hookDatabase } from '../support/gated-database.ts'
@@ -122,7 +121,7 @@ describe.each([
   })
 
   test('[BUS3] a cancel reaches the worker of another process, and the end its readers, even without the sweep and the poll', async () => {
-    const looks = deferred()
+    const looks = Promise.withResolvers<void>()
     gate = looks.promise
     const run = await talk.start(await talk.createAgent(), 'hi')
     const call = await model.nextCall()
@@ -185,8 +184,8 @@ test('[BUS6] the poll finds stored entries that nobody announced', async () => {
 test('[BUS7] a process that is alone sends one message when it starts, and no other, over one connection', async () => {
   const lone = await createTestDatabase()
   const payloads: string[] = []
-  const ear = await openListener(lone.url, ['holdpoint'], {
-    onPayload: (payload) => payloads.push(payload),
+  const ear = await openNotifications(lone, ['holdpoint'], {
+    onNotification: (payload) => payloads.push(payload),
     onLost() {},
   })
   const app = await startTestApp({ database: lone, providers: [model.provider] })

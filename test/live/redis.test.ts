@@ -1,33 +1,25 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 
-import type { OpenDatabase } from '../../src/store/database/open-database.ts'
-import { startTestApp, type TestApp } from '../support/app.ts'
+import { startTestApp } from '../support/app.ts'
 import { captureLog } from '../support/captured-log.ts'
 import { createTestDatabase } from '../support/database.ts'
-import { startFakeRedis, type FakeRedis } from '../support/fake-redis.ts'
+import { startFakeRedis } from '../support/fake-redis.ts'
 import { createGatedModel } from '../support/gated-model.ts'
 import { plantedMark } from '../support/kept-output.ts'
 import { spawnMain } from '../support/server-process.ts'
-import { talkTo, type Talk } from '../support/talk.ts'
+import { talkTo } from '../support/talk.ts'
 import { openRunEvents, Reader, readToEnd, readUntil, storedTexts } from './reader.ts'
 
 const model = createGatedModel()
 const logs = { api: captureLog('trace'), worker: captureLog('trace') }
-let redis: FakeRedis
-let database: OpenDatabase
-let api: TestApp
-let worker: TestApp
-let talk: Talk
 
-beforeAll(async () => {
-  redis = await startFakeRedis({ password: plantedMark })
-  database = await createTestDatabase()
-  const env = { REDIS_URL: redis.url }
-  const options = { database, providers: [model.provider] }
-  api = await startTestApp({ ...options, env: { ...env, HOLDPOINT_WORKERS: '0' }, log: logs.api.log })
-  worker = await startTestApp({ ...options, env, role: 'worker', log: logs.worker.log })
-  talk = talkTo(api)
-})
+const redis = await startFakeRedis({ password: plantedMark })
+const database = await createTestDatabase()
+const env = { REDIS_URL: redis.url }
+const options = { database, providers: [model.provider] }
+const api = await startTestApp({ ...options, env: { ...env, HOLDPOINT_WORKERS: '0' }, log: logs.api.log })
+const worker = await startTestApp({ ...options, env, role: 'worker', log: logs.worker.log })
+const talk = talkTo(api)
 afterAll(async () => {
   await worker.stop()
   await api.stop()

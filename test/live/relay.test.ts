@@ -2,9 +2,8 @@ import { beforeEach, expect, onTestFinished, test } from 'vitest'
 
 import { writeText, type LiveItem } from '../../src/domain/runs/live-step.ts'
 import type { RunNews } from '../../src/domain/runs/run-news.ts'
-import { createHub, type Hub, type WakeUp } from '../../src/live/hub.ts'
+import { Hub, type WakeUp } from '../../src/live/hub.ts'
 import { Relay } from '../../src/live/relay.ts'
-import { deferred } from '../../src/util/deferred.ts'
 import { createLog } from '../../src/util/log.ts'
 import { createMemoryNetwork, type MemoryNetwork } from '../support/memory-bus.ts'
 
@@ -19,13 +18,13 @@ let writing: Hub
 beforeEach(async () => {
   network = createMemoryNetwork()
   const open = async (): Promise<Hub> => {
-    const hub = createHub()
+    const hub = new Hub()
     const relay = new Relay({ bus: network.createBus(), hub, log: createLog('silent') })
     await relay.start()
     onTestFinished(() => relay.stop())
     return hub
   }
-  const met = deferred()
+  const met = Promise.withResolvers<void>()
   network.isLost = ({ type }) => {
     if (type === 'here') queueMicrotask(met.resolve)
     return false
@@ -40,7 +39,7 @@ beforeEach(async () => {
 /** The arguments of a listener's calls, one by one. */
 function collect<Value>() {
   const values: Value[] = []
-  let added = deferred()
+  let added = Promise.withResolvers<void>()
   return {
     listener(value: Value) {
       values.push(value)
@@ -49,7 +48,7 @@ function collect<Value>() {
     async next(): Promise<Value> {
       while (values.length === 0) {
         await added.promise
-        added = deferred()
+        added = Promise.withResolvers<void>()
       }
       return values.shift()!
     },
@@ -132,4 +131,17 @@ test('[BUS15] text that was lost is asked for again', async () => {
   write('lost, ')
   while (reading.liveStep('run')?.items[0]?.text !== 'lost, ') await wakeUps.next()
   expect(lost).toBeGreaterThan(2)
+})
+
+test('[OPS70] a relay that is stopped while its bus is opened has no timers', async () => {
+  const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
+  const before = timers()
+  const opened = Promise.withResolvers<void>()
+  const bus = { ...network.createBus(), open: () => opened.promise }
+  const relay = new Relay({ bus, hub: new Hub(), log: createLog('silent') })
+  const started = relay.start()
+  await relay.stop()
+  opened.resolve()
+  await started
+  expect(timers()).toBe(before)
 })

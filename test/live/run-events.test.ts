@@ -1,9 +1,9 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 
 import { defineTool } from '../../src/tools/registry.ts'
-import { startTestApp, type TestApp } from '../support/app.ts'
+import { startTestApp } from '../support/app.ts'
 import { createGatedModel } from '../support/gated-model.ts'
-import { talkTo, type Talk } from '../support/talk.ts'
+import { talkTo } from '../support/talk.ts'
 import { eventFields, openRunEvents, Reader, readToEnd, readUntil, storedTexts, textsOf } from './reader.ts'
 
 const model = createGatedModel()
@@ -14,13 +14,9 @@ const echo = defineTool({
   parallel: true,
   run: () => 'echo',
 })
-let app: TestApp
-let talk: Talk
 
-beforeAll(async () => {
-  app = await startTestApp({ providers: [model.provider], tools: [echo] })
-  talk = talkTo(app)
-})
+const app = await startTestApp({ providers: [model.provider], tools: [echo] })
+const talk = talkTo(app)
 afterAll(async () => {
   model.assertAllTaken()
   await app.stop()

@@ -1,21 +1,16 @@
 import { sql } from 'kysely'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 
-import { createHub } from '../../src/live/hub.ts'
+import { Hub } from '../../src/live/hub.ts'
 import { watchInbox, type InboxEvent } from '../../src/live/watch-inbox.ts'
 import { watchRuns } from '../../src/live/watch-runs.ts'
-import { createGround, type Ground } from '../support/execute.ts'
+import { createGround } from '../support/execute.ts'
 import { createFailingDatabase } from '../support/failing-database.ts'
-import { createFixtures, type Fixtures } from '../support/fixtures.ts'
+import { createFixtures } from '../support/fixtures.ts'
 import { hookDatabase } from '../support/gated-database.ts'
 
-let ground: Ground
-let make: Fixtures
-
-beforeAll(async () => {
-  ground = await createGround()
-  make = createFixtures(ground.db)
-})
+const ground = await createGround()
+const make = createFixtures(ground.db)
 afterAll(() => ground.close())
 
 /** A tenant with a run that waits for this many approvals. */
@@ -42,9 +37,9 @@ test('[INB3] a long list is read page by page: 200 calls at first, the rest one 
   const { tenantId, conversation, run, decide } = await waitingRun(count)
   const statements: { readonly sql: string; readonly parameters: readonly unknown[] }[] = []
   const db = hookDatabase(ground.pool, {
-    before: (text, parameters = []) => void statements.push({ sql: text, parameters }),
+    before: (text, parameters) => void statements.push({ sql: text, parameters }),
   })
-  const hub = createHub()
+  const hub = new Hub()
   const filter = { agentIds: undefined, needs: ['APPROVAL'] } as const
   const inbox = watchInbox({ ...ground.context, db, hub }, { tenantId }, filter)
   const next = async () => (await inbox.next()).value as InboxEvent
@@ -73,7 +68,7 @@ test('[INB3] a long list is read page by page: 200 calls at first, the rest one 
 
 test('[INB3] a subscriber that is too far behind starts over with a snapshot', async () => {
   const { tenantId, run, conversation } = await waitingRun(1_200)
-  const hub = createHub()
+  const hub = new Hub()
   const filter = { agentIds: undefined, needs: ['APPROVAL'] } as const
   const open = () => watchInbox({ ...ground.context, hub }, { tenantId }, filter)
   const slow = open()
@@ -94,7 +89,7 @@ test('[CHG4] runChanges finds what changed while the database was unavailable, h
   let now = ground.context.clock.now()
   const clock = { ...ground.context.clock, now: () => now }
   const later = (seconds: number) => (now = new Date(now.getTime() + seconds * 1_000))
-  const context = { ...ground.context, clock, db: failing.db, hub: createHub() }
+  const context = { ...ground.context, clock, db: failing.db, hub: new Hub() }
   const filter = { agentIds: undefined, conversationId: undefined }
   const changes = watchRuns(context, { tenantId }, { since: new Date(0), filter })
   expect((await changes.next()).value).toMatchObject({ id: run.id, status: 'AWAITING_APPROVAL' })
@@ -106,5 +101,47 @@ test('[CHG4] runChanges finds what changed while the database was unavailable, h
   later(600)
   failing.recover()
   expect((await next).value).toMatchObject({ id: run.id, status: 'CANCELLED' })
+  await changes.return!()
+})
+
+test('[CHG81] runChanges finds a run that changed back after it was sent, although the news was lost', async () => {
+  const { tenantId, agent } = await waitingRun(0)
+  const conversation = await make.conversation({ tenant_id: tenantId, agent_id: agent.id })
+  const run = await make.run(conversation)
+  const [polled, pollAgain] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const [asked, answer] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  let polls = 0
+  const isPoll = (statement: string) => statement.includes('greatest(')
+  const db = hookDatabase(ground.pool, {
+    async before(statement) {
+      if (isPoll(statement) && (polls += 1) > 1) await pollAgain.promise
+      if (!/^\s*select runs\.id/.test(statement)) return
+      asked.resolve()
+      await answer.promise
+    },
+    after: (statement) => void (isPoll(statement) && polled.resolve()),
+  })
+  const hub = new Hub()
+  const filter = { agentIds: undefined, conversationId: undefined }
+  const changes = watchRuns(
+    { ...ground.context, db, hub },
+    { tenantId },
+    { since: new Date(Date.now() + 60_000), filter },
+  )
+  const set = (status: 'RUNNING' | 'AWAITING_APPROVAL') =>
+    ground.db.updateTable('runs').set({ status, updated_at: new Date() }).where('id', '=', run.id).execute()
+  const first = changes.next()
+  await polled.promise
+
+  // The news is about a status that is over when the run is read.
+  hub.announce({ runId: run.id, conversationId: conversation.id, tenantId, status: 'RUNNING', calls: false })
+  await asked.promise
+  await set('AWAITING_APPROVAL')
+  answer.resolve()
+  expect((await first).value).toMatchObject({ id: run.id, status: 'AWAITING_APPROVAL' })
+  await set('RUNNING')
+  const second = changes.next()
+  pollAgain.resolve()
+  expect((await second).value).toMatchObject({ id: run.id, status: 'RUNNING' })
   await changes.return!()
 })

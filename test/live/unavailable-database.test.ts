@@ -1,33 +1,25 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 
-import type { OpenDatabase } from '../../src/store/database/open-database.ts'
 import { defineTool } from '../../src/tools/registry.ts'
-import { startTestApp, type TestApp } from '../support/app.ts'
+import { startTestApp } from '../support/app.ts'
 import { createTestDatabase } from '../support/database.ts'
-import { createFailingDatabase, type FailingDatabase } from '../support/failing-database.ts'
+import { createFailingDatabase } from '../support/failing-database.ts'
 import { createGatedModel } from '../support/gated-model.ts'
 import type { GraphQLResult } from '../support/graphql-client.ts'
-import { approve, talkTo, type Talk } from '../support/talk.ts'
+import { approve, talkTo } from '../support/talk.ts'
 import { eventFields, Reader, storedTexts } from './reader.ts'
 
 const model = createGatedModel()
 const pay = defineTool({ name: 'pay', description: 'Pays.', parameters: { type: 'object' }, run: () => 'paid' })
-let database: OpenDatabase
-let failing: FailingDatabase
-/** Serves the streams. Its database fails when the test says so. */
-let api: TestApp
-/** Takes the mutations and drives the runs. */
-let worker: TestApp
-let talk: Talk
 
-beforeAll(async () => {
-  database = await createTestDatabase()
-  failing = createFailingDatabase(database)
-  const options = { providers: [model.provider], tools: [pay] }
-  worker = await startTestApp({ ...options, database })
-  api = await startTestApp({ ...options, database: failing, env: { HOLDPOINT_WORKERS: '0' } })
-  talk = talkTo(worker)
-})
+const database = await createTestDatabase()
+const failing = createFailingDatabase(database)
+const options = { providers: [model.provider], tools: [pay] }
+/** Takes the mutations and drives the runs. */
+const worker = await startTestApp({ ...options, database })
+/** Serves the streams. Its database fails when the test says so. */
+const api = await startTestApp({ ...options, database: failing, env: { HOLDPOINT_WORKERS: '0' } })
+const talk = talkTo(worker)
 afterAll(async () => {
   model.assertAllTaken()
   await api.stop()

@@ -1,27 +1,20 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 
 import { decodeId } from '../../src/domain/ids.ts'
-import type { OpenDatabase } from '../../src/store/database/open-database.ts'
 import { defineTool } from '../../src/tools/registry.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { createGatedModel } from '../support/gated-model.ts'
-import { talkTo, type Talk } from '../support/talk.ts'
+import { talkTo } from '../support/talk.ts'
 
 const model = createGatedModel()
 const pay = defineTool({ name: 'pay', description: 'Pays.', parameters: { type: 'object' }, run: () => 'paid' })
-let database: OpenDatabase
-let api: TestApp
-let worker: TestApp
-let talk: Talk
 
-beforeAll(async () => {
-  database = await createTestDatabase()
-  const options = { database, providers: [model.provider], tools: [pay] }
-  api = await startTestApp({ ...options, env: { HOLDPOINT_WORKERS: '0' } })
-  worker = await startTestApp(options)
-  talk = talkTo(api)
-})
+const database = await createTestDatabase()
+const options = { database, providers: [model.provider], tools: [pay] }
+const api = await startTestApp({ ...options, env: { HOLDPOINT_WORKERS: '0' } })
+const worker = await startTestApp(options)
+const talk = talkTo(api)
 afterAll(async () => {
   model.assertAllTaken()
   await worker.stop()

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { claudeVersion } from '../../src/providers/anthropic/claude-version.ts'
-import { createBedrock } from '../../src/providers/bedrock.ts'
+import { createBedrock } from '../../src/providers/anthropic/bedrock.ts'
 import { failureOf } from '../../src/providers/errors.ts'
 import { loadOptional } from '../../src/util/optional-package.ts'
 import { defineTool } from '../../src/tools/registry.ts'

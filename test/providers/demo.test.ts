@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 
 import type { ModelMessage } from '../../src/domain/models/model-request.ts'
 import { readScript } from '../../src/providers/demo/demo-script.ts'
+import { watchThread } from '../support/blocked.ts'
 
 const user = (text: string): ModelMessage => ({ role: 'user', content: [{ text }] })
 const system: ModelMessage = { role: 'system', text: 'Be quick.' }
@@ -33,4 +34,11 @@ test('[PRV44] an unknown failure is answered with the kinds there are', () => {
     text: 'There is no failure "badly". Use one of: timeout, rate_limit, authentication, bad_request, context_window, error.',
   })
   expect(readScript([user('fail timeout')]).failure).toBe('timeout')
+})
+
+test('[PRV44] a line is read soon, whatever is in it', () => {
+  const watch = watchThread()
+  const script = readScript([user(`say ${' '.repeat(150_000)}x\ry\ncall ${'a-'.repeat(70_000)}\u2028z`)])
+  expect(watch.stop()).toBeLessThan(100)
+  expect(script).toMatchObject({ text: 'x\ry', calls: [{ argumentsText: 'z' }] })
 })

@@ -1,32 +1,28 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 
-import { readConfig } from '../../src/config.ts'
-import { presets, readProvidersFile } from '../../src/providers-file.ts'
+import { modelEndpoints, readConfig } from '../../src/config/config.ts'
+import { presets } from '../../src/config/providers-file.ts'
 import { createCatalog } from '../../src/providers/catalog.ts'
 import { createProvider } from '../../src/providers/create-provider.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { checkChat } from '../support/fake-providers/chat-check.ts'
 import { secretKey } from '../support/fake-providers/fake-model.ts'
-import { startFakeServer, type Exchange, type FakeServer } from '../support/fake-providers/fake-server.ts'
+import { startFakeServer, type Exchange } from '../support/fake-providers/fake-server.ts'
 import { talkTo } from '../support/talk.ts'
 import { makeTemporaryFolder } from '../support/temporary-folder.ts'
 import { aRequest, collect, itemsOf } from './speakers.ts'
 
-let folder: string
-let server: FakeServer
 /** Azure has the deployment and the API version in the address, and the key in a header of its own. */
 const azurePath = '/openai/deployments/local-model/chat/completions?api-version=2026-01-01'
-beforeAll(async () => {
-  folder = await makeTemporaryFolder()
-  server = await startFakeServer((request) => {
-    const azure = request.path === azurePath && request.headers['api-key'] === secretKey
-    return checkChat(
-      azure ? { ...request, path: '/v1/chat/completions', headers: { authorization: `Bearer ${secretKey}` } } : request,
-    )
-  })
+const folder = await makeTemporaryFolder()
+const server = await startFakeServer((request) => {
+  const azure = request.path === azurePath && request.headers['api-key'] === secretKey
+  return checkChat(
+    azure ? { ...request, path: '/v1/chat/completions', headers: { authorization: `Bearer ${secretKey}` } } : request,
+  )
 })
 afterAll(() => server.stop())
 
@@ -74,30 +70,33 @@ test('[PRV45] agents use the endpoints of the providers file by name, with their
 
 test('[PRV45] a preset is one line, and JSON is read too', async () => {
   const path = await file(JSON.stringify({ providers: { groq: {}, local: { preset: 'ollama' } } }))
-  expect(readProvidersFile(path, { GROQ_API_KEY: 'k' })).toMatchObject([
+  expect(readConfig({ HOLDPOINT_PROVIDERS: path, GROQ_API_KEY: 'k' }).HOLDPOINT_PROVIDERS).toMatchObject([
     { name: 'groq', adapter: 'openai-chat', baseUrl: presets['groq']!.baseUrl, apiKey: 'k' },
     { name: 'local', baseUrl: 'http://127.0.0.1:11434/v1', apiKey: undefined, missingKey: undefined },
   ])
 })
 
 test.each([
-  ['providers: 5', /"providers"/],
+  ['providers: 5', /^HOLDPOINT_PROVIDERS: providers must be an object with one entry per name \(.*\.yaml\)\.$/],
   ['[1', /cannot be read/],
   ['providers: { demo: { preset: groq } }', /not demo/],
-  ['providers: { openai: { apiKey: x } }', /no field "apiKey" for a built-in provider/],
-  ['providers: { x: { preset: groq, prices: { m: { input: 1 } } } }', /the price of "m" needs "input" and "output"/],
-  ['providers: { x: { preset: groq, prices: { m: { input: 1, output: -2 } } } }', /US dollars per million/],
-  ['providers: { a b: { preset: groq } }', /the name must be/],
+  ['providers: { openai: { apiKey: x } }', /providers\.openai has no field "apiKey": expected headers, timeoutMs/],
+  ['providers: { x: { preset: groq, prices: { m: { input: 1 } } } }', /providers\.x\.prices\.m\.output is missing/],
+  [
+    'providers: { x: { preset: groq, prices: { m: { input: 1, output: -2 } } } }',
+    /providers\.x\.prices\.m\.output must be a number of US dollars per million/,
+  ],
+  ['providers: { a b: { preset: groq } }', /must have a name of 1 to 64/],
   ['providers: { x: { preset: nobody } }', /Presets: ollama/],
   ['providers: { x: {} }', /needs an "adapter" or a "preset"/],
   ['providers: { x: { adapter: telepathy } }', /one of openai, openai-chat/],
-  ['providers: { x: { preset: groq, url: y } }', /there is no field "url"/],
-  ['providers: { x: { preset: groq, baseUrl: "ftp://x" } }', /http:\/\//],
-  ['providers: { x: { preset: groq, timeoutMs: 0 } }', /"timeoutMs" must be 1 to/],
+  ['providers: { x: { preset: groq, url: y } }', /providers\.x has no field "url": expected preset, adapter/],
+  ['providers: { x: { preset: groq, baseUrl: "ftp://x" } }', /baseUrl must be an address that begins with http:\/\//],
+  ['providers: { x: { preset: groq, timeoutMs: 0 } }', /providers\.x\.timeoutMs must be a whole number from 1 to/],
   ['providers: { x: { adapter: azure-openai } }', /"apiVersion"/],
 ])('[PRV46] a providers file with a mistake stops the start and says which: %s', async (text, message) => {
   const path = await file(text)
-  expect(() => readProvidersFile(path, {})).toThrow(message)
+  expect(() => readConfig({ HOLDPOINT_PROVIDERS: path })).toThrow(message)
 })
 
 test('[CST2] an endpoint has prices by the names of its models, a built-in provider too', async () => {
@@ -105,7 +104,7 @@ test('[CST2] an endpoint has prices by the names of its models, a built-in provi
   local: { preset: ollama, prices: { "*": { input: 0, output: 0 }, qwen: { input: 1, output: 2, cachedInput: 0.5 } } }
   anthropic: { maxConcurrency: 3, prices: { claude-opus-5: { input: 5, output: 25, cachedInput: 0.5, cacheWrite: 6.25 } } }
 `)
-  const { endpoints } = readConfig({ HOLDPOINT_PROVIDERS: path, ANTHROPIC_API_KEY: secretKey })
+  const endpoints = modelEndpoints(readConfig({ HOLDPOINT_PROVIDERS: path, ANTHROPIC_API_KEY: secretKey }))
   const catalog = createCatalog(endpoints.map(createProvider))
   expect(catalog.priceOf('local/qwen')).toEqual({ input: 1, output: 2, cachedInput: 0.5, cacheWrite: 1 })
   expect(catalog.priceOf('local/other')).toMatchObject({ input: 0, output: 0 })

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 
-import { defaultModelSettings } from '../../src/domain/agent.ts'
+import { defaultModelSettings } from '../../src/domain/models/model-settings.ts'
 import type { ModelMessage, ModelPart } from '../../src/domain/models/model-request.ts'
 import { createGemini } from '../../src/providers/gemini/gemini.ts'
 import { secretKey, type FakeCall, type FakeProvider } from '../support/fake-providers/fake-model.ts'

@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest'
 
-import type { ModelSettings } from '../../src/domain/agent.ts'
+import type { ModelSettings } from '../../src/domain/models/model-settings.ts'
 import type { ModelRequest } from '../../src/domain/models/model-request.ts'
-import { anthropicBody, betasOf } from '../../src/providers/anthropic-request.ts'
-import { createAnthropic } from '../../src/providers/anthropic.ts'
+import { anthropicBody, betasOf } from '../../src/providers/anthropic/anthropic-request.ts'
+import { createAnthropic } from '../../src/providers/anthropic/anthropic.ts'
 import { createCatalog } from '../../src/providers/catalog.ts'
 import { demoProvider } from '../../src/providers/demo/demo.ts'
-import { createOpenAIChat } from '../../src/providers/openai-chat.ts'
-import { createOpenAIResponses } from '../../src/providers/openai-responses.ts'
+import { createOpenAIChat } from '../../src/providers/openai/openai-chat.ts'
+import { createOpenAIResponses } from '../../src/providers/openai/openai-responses.ts'
 import { aRequest, echoTool } from './speakers.ts'
 
 const access = { apiKey: 'sk-test', baseUrl: undefined }

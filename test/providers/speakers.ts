@@ -1,4 +1,4 @@
-import { defaultModelSettings } from '../../src/domain/agent.ts'
+import { defaultModelSettings } from '../../src/domain/models/model-settings.ts'
 import type { ModelPart, ModelRequest } from '../../src/domain/models/model-request.ts'
 import { demoProvider } from '../../src/providers/demo/demo.ts'
 import type { Provider } from '../../src/providers/provider.ts'

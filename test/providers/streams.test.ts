@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 
-import { defaultModelSettings } from '../../src/domain/agent.ts'
+import { defaultModelSettings } from '../../src/domain/models/model-settings.ts'
 import type { ModelPart } from '../../src/domain/models/model-request.ts'
-import { createAnthropic } from '../../src/providers/anthropic.ts'
+import { createAnthropic } from '../../src/providers/anthropic/anthropic.ts'
 import { demoProvider } from '../../src/providers/demo/demo.ts'
-import { createOpenAIChat } from '../../src/providers/openai-chat.ts'
-import { createOpenAIResponses } from '../../src/providers/openai-responses.ts'
+import { createOpenAIChat } from '../../src/providers/openai/openai-chat.ts'
+import { createOpenAIResponses } from '../../src/providers/openai/openai-responses.ts'
 import { secretKey, type FakeCall, type FakeProvider } from '../support/fake-providers/fake-model.ts'
 import { aRequest, collect, fakes, hostedFakes, itemsOf } from './speakers.ts'
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 
-import { prepareDatabase } from '../../src/prepare-database.ts'
+import { prepareDatabase } from '../../src/store/database/prepare-database.ts'
 import { startEmbeddedPostgres } from '../../src/store/database/embedded/launch.ts'
 import { openDatabase, type OpenDatabase } from '../../src/store/database/open-database.ts'
 import { defineTool } from '../../src/tools/registry.ts'
@@ -11,7 +11,7 @@ import {
   copyTool,
   createEmptyBeside,
   dumpTool,
-  initCluster,
+  makeInstalledFolder,
   installedBinaries,
   installedMajor,
   type DumpTool,
@@ -183,7 +183,7 @@ describe('[OPS60] a dump taken under load restores to a server that continues wh
 
     beforeAll(async () => {
       const settings = { fsync: 'off' }
-      const postgres = await startEmbeddedPostgres({ dataDir: await initCluster(folder), log, settings })
+      const postgres = await startEmbeddedPostgres({ dataDir: await makeInstalledFolder(folder), log, settings })
       database = await openDatabase(postgres.url, { log })
       stop = async () => {
         await database.close()
@@ -192,7 +192,7 @@ describe('[OPS60] a dump taken under load restores to a server that continues wh
     })
     afterAll(() => stop?.())
 
-    test('[EMB10] a cluster that its initdb made is served by its binaries', async () => {
+    test('[EMB10] a data folder that an installed Postgres made is served by its binaries', async () => {
       const { rows } = await database.pool.query<{ server_version: string }>('show server_version')
       expect(Number.parseInt(rows[0]!.server_version, 10)).toBe(installedMajor)
     })

@@ -1,41 +1,16 @@
-import { readdir, readFile } from 'node:fs/promises'
-import { stripTypeScriptTypes } from 'node:module'
-import { Script } from 'node:vm'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 
 import { Kind, parse, print, validate, visit, type DocumentNode, type OperationDefinitionNode } from 'graphql'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parse as parseYaml } from 'yaml'
 
 import { schema } from '../../src/graphql/schema.ts'
+import { readConfig } from '../../src/config/config.ts'
+import { settings } from '../../src/config/settings.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
-
-/** A fenced block of a page. */
-interface Block {
-  readonly language: string
-  readonly text: string
-  readonly line: number
-}
-
-const root = new URL('../../', import.meta.url)
-const pages = [
-  'README.md',
-  ...(await readdir(new URL('docs/', root))).filter((name) => name.endsWith('.md')).map((name) => `docs/${name}`),
-]
-
-async function blocksOf(page: string): Promise<Block[]> {
-  const lines = (await readFile(new URL(page, root), 'utf8')).split('\n')
-  const blocks: Block[] = []
-  let open: { language: string; from: number } | undefined
-  for (const [index, line] of lines.entries()) {
-    if (!line.startsWith('```')) continue
-    if (!open) open = { language: line.slice(3).trim(), from: index + 1 }
-    else {
-      blocks.push({ language: open.language, text: lines.slice(open.from, index).join('\n'), line: open.from })
-      open = undefined
-    }
-  }
-  return blocks
-}
+import { blocksOf, pages, type Block } from '../support/docs.ts'
+import { makeTemporaryFolder } from '../support/temporary-folder.ts'
 
 let app: TestApp
 beforeAll(async () => {
@@ -47,6 +22,7 @@ beforeAll(async () => {
       OPENAI_BASE_URL: nowhere,
       ANTHROPIC_API_KEY: 'test',
       ANTHROPIC_BASE_URL: nowhere,
+      HOLDPOINT_PUBLIC_URL: 'https://hold.example',
     },
   })
 })
@@ -58,6 +34,7 @@ type Known = Map<string, string>
 /** The values of the examples' variables, by name. */
 const prefixes: Readonly<Record<string, string>> = {
   agent: 'agent',
+  agentId: 'agent',
   run: 'run',
   call: 'call',
   conversation: 'conv',
@@ -73,12 +50,23 @@ async function prepare(): Promise<Known> {
   await run(`mutation { upsertTool(input: { name: "ask_first", description: "", requiresApproval: true,
     parameters: { type: "object" }, implementation: { javascript: { source: "export default () => 'done'" } } }) { tool { id } } }`)
   await run(`mutation { createAgent(input: { name: "Documented", model: "demo/scripted",
-    blocks: [{ label: "shop", value: "" }], tools: [{ toolId: "tool_…" }] })
+    blocks: [{ label: "shop", value: "" }], tools: [{ toolName: "ask_first" }] })
     { agent { id mainConversation { id } blocks { id } } } }`)
   await run(`mutation { createConversation(input: { agentId: "agent_…" }) { conversation { id } } }`)
   await run(`mutation { sendMessage(input: { to: { conversationId: "conv_…" }, messages: [{ text: "call ask_first {}" }], waitMs: 30000 })
     { ... on SendMessageSuccess { run { id pendingToolCalls { id } } } } }`)
   return known.set('waiting', known.get('run')!)
+}
+
+/** A run that waits for a budget, as the newest run. */
+async function waitForBudget(known: Known): Promise<void> {
+  const run = async (text: string) => remember(known, await app.data(fill(text, known)))
+  await run(
+    `mutation { createBudget(input: { agentId: "agent_…", period: DAY, limitUsd: 0, whenReached: ASK }) { budget { id } } }`,
+  )
+  await run(`mutation { createConversation(input: { agentId: "agent_…" }) { conversation { id } } }`)
+  await run(`mutation { sendMessage(input: { to: { conversationId: "conv_…" }, messages: [{ text: "hi" }], waitMs: 30000 })
+    { ... on SendMessageSuccess { run { id } } } }`)
 }
 
 /** Replaces `agent_…` and the like by the newest id of that kind. */
@@ -118,6 +106,7 @@ function refusalsIn(value: unknown): string[] {
 }
 
 async function execute(block: Block, known: Known): Promise<void> {
+  if (block.text.includes('continueRun')) await waitForBudget(known)
   const text = fill(block.text, known)
   const document = parse(text)
   expect(validate(schema, document)).toEqual([])
@@ -152,7 +141,7 @@ async function execute(block: Block, known: Known): Promise<void> {
 }
 
 for (const page of pages) {
-  test(`[DCS1] every example of ${page} is valid, and every GraphQL document is executed`, async () => {
+  test(`[DCS1] every GraphQL document of ${page} is executed, and every configuration is read`, async () => {
     const known = await prepare()
     for (const block of await blocksOf(page)) {
       try {
@@ -164,31 +153,17 @@ for (const page of pages) {
   })
 }
 
-/** Code is only parsed, because it needs the reader's environment. Commands are run by the test of the README. */
-async function check(block: Block, known: Known): Promise<void> {
-  switch (block.language) {
-    case 'graphql':
-      return execute(block, known)
-    case 'json':
-      return void JSON.parse(block.text)
-    case 'yaml':
-      return void parseYaml(block.text)
-    case 'ts':
-    case 'tsx':
-    case 'js':
-    case 'jsx':
-      return checkSyntax(block)
-    default:
-  }
-}
-
-function checkSyntax({ language, text }: Block): void {
-  // Node cannot parse JSX.
-  if (language.endsWith('x')) return
-  const plain = language === 'ts' ? stripTypeScriptTypes(text) : text
-  const body = plain
-    .replaceAll(/^import .*$/gm, '')
-    .replaceAll(/^export default /gm, 'const exported = ')
-    .replaceAll(/^export /gm, '')
-  new Script(`async () => {${body}\n}`)
+/** Programs and commands have tests of their own. */
+async function check({ language, text, ...block }: Block, known: Known): Promise<void> {
+  if (language === 'graphql') return execute({ language, text, ...block }, known)
+  if (language !== 'json' && language !== 'yaml') return
+  const parsed = language === 'json' ? JSON.parse(text) : parseYaml(text)
+  const file = join(await makeTemporaryFolder(), `config.${language}`)
+  await writeFile(file, text)
+  const names = { servers: 'HOLDPOINT_MCP', providers: 'HOLDPOINT_PROVIDERS', tenants: 'HOLDPOINT_RETENTION' }
+  const variable = Object.entries(names).find(([key]) => parsed[key])?.[1]
+  if (variable === undefined) return expect(text).toContain('…')
+  // Every variable that a file names is set.
+  const given: Record<string, string> = { [variable]: file }
+  readConfig(new Proxy(given, { get: (_target, name: string) => given[name] ?? (name in settings ? undefined : 'x') }))
 }

@@ -201,6 +201,15 @@ describe('on a fresh data folder', () => {
     await killServer()
   })
 
+  test('[EMB13] Git sees nothing of a data folder that the server made in a repository', async () => {
+    const git = (...args: string[]) => execFileSync('git', ['-C', folder, ...args]).toString()
+    git('init', '--quiet')
+    await start(join(folder, '.holdpoint'))
+    expect(git('status', '--porcelain', '--untracked-files=all')).toBe('')
+    git('add', '-A')
+    expect(git('ls-files')).toBe('')
+  })
+
   test('[EMB10] a data folder of a version that is not at hand fails the start with one line', async () => {
     await mkdir(join(folder, 'postgres'))
     await writeFile(join(folder, 'postgres', 'PG_VERSION'), '9.6\n')
@@ -258,7 +267,8 @@ describe('on a fresh data folder', () => {
       execFileSync('chown', ['65534:65534', home])
       const postgres = await start(join(home, '.holdpoint'))
       expect(postgres.folder).toBe(join(home, '.holdpoint', 'postgres'))
-      for (const file of [join(home, '.holdpoint'), postgres.folder, join(home, '.holdpoint', 'postgres.log')]) {
+      const dataDir = join(home, '.holdpoint')
+      for (const file of [dataDir, postgres.folder, join(dataDir, 'postgres.log'), join(dataDir, '.gitignore')]) {
         expect((await lstat(file)).uid).toBe(65534)
       }
     })

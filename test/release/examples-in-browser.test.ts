@@ -49,7 +49,7 @@ describe.skipIf(!ground)('the examples in a browser', () => {
     await server.stop()
   })
 
-  test('[EXA62] a React page chats through the proxy that the docs show', async () => {
+  test('[EXA62] a React page chats through the proxy that the docs show; [EXA65] what did not reach the server is told', async () => {
     const page = await readFile(new URL('docs/browser.md', root), 'utf8')
     const config = /```js\n(\/\/ vite\.config\.js\n[^`]*)```/.exec(page)![1]!
     const folder = await makeTemporaryFolder()
@@ -82,6 +82,32 @@ describe.skipIf(!ground)('the examples in a browser', () => {
       await chat.getByText(/^This is/).waitFor()
       await chat.getByRole('button', { name: 'Stop' }).click()
       await expect.poll(() => chat.getByRole('button', { name: 'Stop' }).count()).toBe(0)
+
+      await say('call send_invoice {"amount":7}')
+      await chat.getByRole('button', { name: 'Approve' }).waitFor()
+      const unreachable = '**/graphql'
+      await tab.route(unreachable, (route) => route.abort('connectionrefused'))
+      await say('Is there anybody?')
+      await chat.getByText('You Is there anybody? Failed to fetch').waitFor()
+      await chat.getByRole('button', { name: 'Approve' }).click()
+      await chat.getByText('Failed to fetch', { exact: true }).last().waitFor()
+      await tab.unroute(unreachable)
+      await chat.getByRole('button', { name: 'Approve' }).click()
+      await chat.getByText('send_invoice returned: sent 7').waitFor()
+    } finally {
+      await vite.close()
+    }
+  })
+
+  test('[EXA65] a React page without a conversation, or with a wrong one, says so', async () => {
+    process.env['HOLDPOINT_URL'] = new URL(server.url).origin
+    const vite = await startVite('react').finally(() => delete process.env['HOLDPOINT_URL'])
+    try {
+      const tab = await open(vite.url)
+      await tab.getByText('Put the id of a conversation at the end of the address').waitFor()
+      await tab.goto(`${vite.url}#conv_1`)
+      await tab.getByText('There is no conversation conv_1.').waitFor()
+      expect(await tab.getByRole('button').count()).toBe(0)
     } finally {
       await vite.close()
     }

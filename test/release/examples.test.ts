@@ -1,9 +1,7 @@
 import { spawn } from 'node:child_process'
-import { createHash, createHmac } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
-import { createServer, type IncomingMessage } from 'node:http'
-import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 
 import { gql, InMemoryCache } from '@apollo/client/core'
@@ -19,7 +17,7 @@ import { createTranscript, type RunEvent } from '../../examples/shared.ts'
 import { schema } from '../../src/graphql/schema.ts'
 import { interleavedRuns } from '../client/run-script.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
-import { talkTo } from '../support/talk.ts'
+import { longer } from '../support/long.ts'
 
 describe('the example programs', () => {
   let server: TestApp
@@ -54,43 +52,6 @@ describe('the example programs', () => {
       expect(lines.filter((line) => /^\d+ characters, as stored$/.test(line))).toHaveLength(2)
     },
   )
-
-  it('[EXA60] the webhook posts a waiting call to a chat, and accepts a signed decision', async () => {
-    const secret = 'a secret of both'
-    const sign = (body: string) => createHmac('sha256', secret).update(body).digest('hex')
-    const told = Promise.withResolvers<IncomingMessage>()
-    const chat = createServer((request, response) => {
-      told.resolve(request)
-      request.once('end', () => response.end())
-    }).listen(0, '127.0.0.1')
-    await once(chat, 'listening')
-    const { port } = chat.address() as { port: number }
-    const file = fileURLToPath(new URL('../../examples/approval-webhook.ts', import.meta.url))
-    const env = { ...process.env, WEBHOOK_URL: `http://127.0.0.1:${port}`, WEBHOOK_SECRET: secret, PORT: '0' }
-    const bridge = spawn(process.execPath, [file], { env: { ...env, HOLDPOINT_URL: server.url } })
-    try {
-      const [ready] = await once(bridge.stdout.setEncoding('utf8'), 'data')
-      const decisions = /http\S+/.exec(String(ready))![0]
-      const { runId, callId } = await askForApproval(server)
-      const message = await told.promise
-      const body = await text(message)
-      expect(message.headers['x-signature']).toBe(sign(body))
-      const said = JSON.parse(body)
-      const question = 'May I call send_invoice with {"amount":120}?'
-      expect(said).toEqual({ runId, toolCallId: callId, text: question })
-
-      const answer = JSON.stringify({ runId, toolCallId: callId, approve: true, by: 'Grace' })
-      const post = (signed: string) =>
-        fetch(decisions, { method: 'POST', headers: { 'x-signature': signed }, body: answer })
-      expect((await post('x')).status).toBe(401)
-      expect((await post(sign(`${answer} `))).status).toBe(401)
-      expect(await (await post(sign(answer))).text()).toBe('Approved.')
-      expect((await talkTo(server).settled(runId)).answer).toContain('sent 120')
-    } finally {
-      bridge.kill()
-      chat.close()
-    }
-  })
 
   it("[EXA61] Relay's artifacts are those of the documents, and fit the schema", async () => {
     const source = await readFile(new URL('../../examples/relay.ts', import.meta.url), 'utf8')
@@ -181,7 +142,7 @@ describe("the examples' transcript", () => {
         )
         expect(transcript.text().split('\n').toSorted()).toEqual(answers.join('\n').split('\n').toSorted())
       }),
-      { numRuns: Number(process.env['HOLDPOINT_TEST_RUNS'] ?? 300) },
+      { numRuns: longer(300, 2_000) },
     )
   })
 })
@@ -240,17 +201,4 @@ async function runExample(name: string, url: string) {
   child.stderr.setEncoding('utf8').on('data', (data) => (stderr += data))
   const [code] = await once(child, 'close')
   return { code, stdout, stderr }
-}
-
-/** An agent whose run waits for the approval of one call. */
-async function askForApproval(server: TestApp): Promise<{ readonly runId: string; readonly callId: string }> {
-  const source = 'export default ({ amount }) => `sent ${amount}`'
-  await server.data('mutation ($input: UpsertToolInput!) { upsertTool(input: $input) { tool { id } } }', {
-    input: { name: 'send_invoice', requiresApproval: true, implementation: { javascript: { source } } },
-  })
-  const talk = talkTo(server)
-  const agent = await talk.createAgent({ model: 'demo/scripted', tools: ['send_invoice'] })
-  const runId = await talk.start(agent, 'call send_invoice {"amount":120}')
-  const [call] = await talk.pending(runId)
-  return { runId, callId: call.id }
 }

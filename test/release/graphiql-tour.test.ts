@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 
 import { openGround, type Ground } from '../console/ground.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
-import { tour } from '../../src/server/graphiql-tour.ts'
+import { tour } from '../../src/server/graphiql/graphiql-tour.ts'
 
 const ground = await openGround()
 const key = 'hp_a_key_for_the_tour_0123456789'

@@ -8,9 +8,8 @@ import { createGraphQLClient, type GraphQLClient } from '../support/graphql-clie
 import { startLongHaul, type LongHaul } from '../support/long-haul.ts'
 import { spawnMain, type ServerProcess } from '../support/server-process.ts'
 import { residentMegabytes, spentSoFar, type Spent } from '../support/spent.ts'
+import { isLong } from '../support/long.ts'
 
-/** `npm run test:long`: thousands of turns on a server that is killed repeatedly. */
-const isLong = process.env['HOLDPOINT_LONG'] === '1'
 const window = 3_000
 
 test.skipIf(isLong)(
@@ -30,7 +29,7 @@ test.skipIf(isLong)(
   },
 )
 
-const turns = Number(process.env['HOLDPOINT_LONG_TURNS'] ?? 5_000)
+const turns = 5_000
 /** After this many turns the server is no longer killed, and its cost and memory are measured. */
 const killed = Math.floor(turns * 0.6)
 const batch = Math.floor((turns - killed) / 4)

@@ -9,11 +9,11 @@ import type { OpenDatabase } from '../../src/store/database/open-database.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { createGraphQLClient, type GraphQLClient } from '../support/graphql-client.ts'
 import { spawnMain, type ServerProcess } from '../support/server-process.ts'
+import { isLong, longer } from '../support/long.ts'
 
-/** `npm run test:sockets` says 1,000 sockets, 100 runs at a time and two minutes. */
-const sockets = Number(process.env['HOLDPOINT_SOCKETS'] ?? 50)
+const sockets = longer(50, 1_000)
 const runsAtATime = sockets / 10
-const forMs = Number(process.env['HOLDPOINT_SOCKETS_MS'] ?? 1_000)
+const forMs = longer(1_000, 120_000)
 
 let database: OpenDatabase
 let server: ServerProcess
@@ -71,7 +71,7 @@ test(
     expect(subscribers.filter(({ closed }) => closed)).toEqual([])
     expect(server.stderr()).not.toMatch(/"level":[56]0/)
     for (const { socket } of subscribers) socket.terminate()
-    if (forMs < 60_000) return
+    if (!isLong) return
     // The maximum of each quarter, so that the time between two garbage collections does not count.
     const quarter = (which: number) =>
       Math.max(...memory.slice((which * memory.length) / 4, ((which + 1) * memory.length) / 4))

@@ -1,4 +1,7 @@
+import { once } from 'node:events'
+
 import { describe, expect, it } from 'vitest'
+import { WebSocket } from 'ws'
 
 import { startServer } from './fixture.ts'
 import { transportNames, transports } from './transports.ts'
@@ -6,7 +9,16 @@ import { createGraphQLClient } from '../support/graphql-client.ts'
 
 const clientOf = ({ keyName }: { readonly keyName: string }) => ({ id: keyName, tenantId: 'tenant' })
 const tooMany = [expect.objectContaining({ extensions: { code: 'TOO_MANY_OPERATIONS' } })]
-const rateLimited = [expect.objectContaining({ extensions: { code: 'RATE_LIMITED' } })]
+const rateLimited = [
+  expect.objectContaining({
+    extensions: {
+      code: 'RATE_LIMITED',
+      requestsPerSecond: expect.any(Number),
+      remaining: 0,
+      retryAfterMs: expect.any(Number),
+    },
+  }),
+]
 
 /** More requests than a slow machine could make within the limit. */
 function atOnce<Answer>(ask: () => Promise<Answer>): Promise<Answer[]> {
@@ -102,6 +114,52 @@ describe('what a key may have open', () => {
     const again = [socket.stream(query), socket.stream(query)]
     await expect.poll(() => ground.sources.size).toBe(2)
     await Promise.all(again.map((stream) => stream.close()))
+    await socket.dispose()
+  })
+
+  it('[QUO90] sockets and event streams whose client leaves while its key is checked take no place', async () => {
+    const arrived = { count: 0, gate: Promise.withResolvers<void>() }
+    const { client, origin, ground } = await startServer({
+      clientOf,
+      limits: { keySockets: 1, keySubscriptions: 1, keyCheckMs: 50 },
+      authenticate: async (authorization) => {
+        if (authorization === null) return { keyName: 'open' }
+        arrived.count += 1
+        await arrived.gate.promise
+        return { keyName: authorization }
+      },
+    })
+    const authorization = 'Bearer good'
+    const keyed = createGraphQLClient(client.url, { authorization })
+    const leaving = new WebSocket(client.url.replace('http', 'ws'), 'graphql-transport-ws')
+    await once(leaving, 'open')
+    leaving.send(JSON.stringify({ type: 'connection_init', payload: { authorization } }))
+    await expect.poll(() => arrived.count).toBe(1)
+    const leave = new AbortController()
+    const query = 'subscription { ticks }'
+    const stream = fetch(`${origin}/graphql?query=${query}`, {
+      headers: { authorization, accept: 'text/event-stream' },
+      signal: leave.signal,
+    })
+    await expect.poll(() => arrived.count).toBe(2)
+    leaving.terminate()
+    leave.abort()
+    await expect(stream).rejects.toThrow('aborted')
+    // By then the server knows.
+    for (let time = 0; time < 3; time += 1) await client.data('{ hello }')
+    arrived.gate.resolve()
+    await expect.poll(() => ground.sourcesOpened).toBe(1)
+    await expect.poll(() => ground.sources.size).toBe(0)
+
+    // Nobody checks the key of somebody who has left.
+    arrived.count = 0
+    await new Promise((resolve) => setTimeout(resolve, 200))
+    expect(arrived.count).toBe(0)
+    const socket = keyed.webSocket()
+    const next = socket.stream(query)
+    await expect.poll(() => ground.sources.size).toBe(1)
+    for (const source of ground.sources) source.push(1)
+    expect((await next.next())!.data).toEqual({ ticks: 1 })
     await socket.dispose()
   })
 

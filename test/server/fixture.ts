@@ -6,12 +6,11 @@ import { onTestFinished } from 'vitest'
 
 import { badUserInput, HoldpointError, notFound } from '../../src/domain/errors.ts'
 import { createHttpServer, type HttpServer, type HttpServerOptions } from '../../src/server/http.ts'
-import { deferred, type Deferred } from '../../src/util/deferred.ts'
 import { createGraphQLClient, type GraphQLClient } from '../support/graphql-client.ts'
 
 /** The state that the test shares with the resolvers of the test schema. */
 export interface Ground {
-  readonly gates: Map<string, Deferred<string>>
+  readonly gates: Map<string, PromiseWithResolvers<string>>
   readonly sources: Set<Ticker>
   sourcesOpened: number
   readonly contexts: object[]
@@ -66,7 +65,7 @@ export async function startServer(options: Partial<HttpServerOptions<TestViewer>
 /** A hand-made iterator: `return` releases it at once, also while `next` waits. */
 function createTicker(ground: Ground): Ticker {
   const buffered: (number | Error)[] = []
-  let waiting: Deferred<IteratorResult<number>> | undefined
+  let waiting: PromiseWithResolvers<IteratorResult<number>> | undefined
   let done = false
   const settle = (): void => {
     if (waiting === undefined) return
@@ -87,7 +86,7 @@ function createTicker(ground: Ground): Ticker {
     fail: (error) => (buffered.push(error), settle()),
     end: finish,
     next() {
-      waiting = deferred<IteratorResult<number>>()
+      waiting = Promise.withResolvers<IteratorResult<number>>()
       const { promise } = waiting
       settle()
       return promise
@@ -158,7 +157,7 @@ function createTestSchema(ground: Ground): GraphQLSchema {
       wait: t.string({
         args: { gate: t.arg.string({ required: true }) },
         resolve: (_root, { gate }) => {
-          const opened = deferred<string>()
+          const opened = Promise.withResolvers<string>()
           ground.gates.set(gate, opened)
           return opened.promise
         },

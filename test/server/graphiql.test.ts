@@ -5,7 +5,7 @@ import { connect, type Socket } from 'node:net'
 import { buildSchema, Kind, parse, validate } from 'graphql'
 import { describe, expect, it } from 'vitest'
 
-import { tour } from '../../src/server/graphiql-tour.ts'
+import { tour } from '../../src/server/graphiql/graphiql-tour.ts'
 import { startServer } from './fixture.ts'
 
 /** Asks for the page without compression, and reads no more than the first bytes of it. */

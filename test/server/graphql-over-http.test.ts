@@ -1,12 +1,9 @@
 import { serverAudits } from 'graphql-http'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 
-import { startTestApp, type TestApp } from '../support/app.ts'
+import { startTestApp } from '../support/app.ts'
 
-let app: TestApp
-beforeAll(async () => {
-  app = await startTestApp()
-})
+const app = await startTestApp()
 afterAll(() => app.stop())
 
 describe('the audit of graphql-http', () => {

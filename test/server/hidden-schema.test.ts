@@ -1,11 +1,10 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, expect, it } from 'vitest'
 
-import { startTestApp, type TestApp } from '../support/app.ts'
+import { startTestApp } from '../support/app.ts'
 import { transportNames, transports } from './transports.ts'
 
-let app: TestApp
-beforeAll(async () => {
-  app = await startTestApp({ env: { HOLDPOINT_INTROSPECTION: '0', HOLDPOINT_GRAPHIQL: '0', HOLDPOINT_CONSOLE: '0' } })
+const app = await startTestApp({
+  env: { HOLDPOINT_INTROSPECTION: '0', HOLDPOINT_GRAPHIQL: '0', HOLDPOINT_CONSOLE: '0' },
 })
 afterAll(() => app.stop())
 

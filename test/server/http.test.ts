@@ -6,6 +6,7 @@ import { connect } from 'node:net'
 import { describe, expect, it } from 'vitest'
 
 import { schema } from '../../src/graphql/schema.ts'
+import { createHealthServer } from '../../src/server/health/health-server.ts'
 import { createHttpServer } from '../../src/server/http.ts'
 import { startServer } from './fixture.ts'
 
@@ -272,6 +273,18 @@ describe('other addresses', () => {
     expect(checks).toBe(1)
   })
 
+  it('[SRV11] says within a second that it is not ready if the check takes longer', async () => {
+    const gate = Promise.withResolvers<boolean>()
+    const { origin } = await startServer({ ready: () => gate.promise })
+    const began = performance.now()
+    const late = await fetch(`${origin}/readyz`)
+    expect(performance.now() - began).toBeLessThan(1_000)
+    const reason = 'the database has not answered within 800 ms'
+    expect([late.status, await late.json()]).toEqual([503, { status: 'unavailable', reason }])
+    gate.resolve(true)
+    await expect.poll(async () => (await fetch(`${origin}/readyz`)).status).toBe(200)
+  })
+
   it('[SRV11] shows a page at /, and 404 in JSON anywhere else', async () => {
     const { origin } = await startServer()
     const home = await fetch(origin)
@@ -349,6 +362,17 @@ describe('opening and closing', () => {
     const second = createHttpServer({ ...unused, log: { level: 'silent' } as never })
     await expect(second.listen('127.0.0.1', Number(new URL(origin).port))).rejects.toMatchObject({ code: 'EADDRINUSE' })
     await second.close()
+  })
+
+  it.each([
+    { kind: 'of the API', create: () => createHttpServer({ ...unused, log: { level: 'silent' } as never }) },
+    { kind: 'of the health port', create: () => createHealthServer(unused as never) },
+  ])('[OPS70] a server $kind that is closed before it listens does not listen', async ({ create }) => {
+    const server = create()
+    const listening = server.listen('127.0.0.1', 0)
+    await server.close()
+    const { port } = await listening
+    await expect(fetch(`http://127.0.0.1:${port}/healthz`)).rejects.toThrow()
   })
 
   it.each(['', 'GET /graphql HTTP/1.1\r\nHo', '\r\n'])(

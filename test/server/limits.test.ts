@@ -18,11 +18,17 @@ const many = (count: number, one: (index: number) => string): string =>
 const typeFragment = `${getIntrospectionQuery().replace(/^[\s\S]*?fragment FullType/, 'fragment FullType')} fragment Type on __Type { ...FullType }`
 
 const tooComplex = [
-  { limit: 'depth', query: nested(14), message: 'Query depth limit of 15 exceeded, found 16.' },
+  {
+    limit: 'depth',
+    query: nested(14),
+    message: 'Query depth limit of 15 exceeded, found 16.',
+    figures: { depth: 16, depthLimit: 15 },
+  },
   {
     limit: 'cost',
     query: '{ people(first: 200) { friends(first: 200) { name friends(first: 1) { name } } } }',
     message: 'The operation costs 120201, the limit is 50000.',
+    figures: { cost: 120_201, costLimit: 50_000 },
   },
   {
     limit: 'aliases',
@@ -42,11 +48,11 @@ describe.each(transportNames)('limits over %s', (transport) => {
 
   it.each(tooComplex)(
     '[SRV1] refuses an operation over the $limit limit and names the limit',
-    async ({ query, message }) => {
+    async ({ query, message, figures }) => {
       const { client } = await startServer()
       const { data, errors } = await ask(client, { query })
       expect(data).toBeUndefined()
-      expect(errors).toEqual([expect.objectContaining({ extensions: { code: 'OPERATION_TOO_COMPLEX' } })])
+      expect(errors).toEqual([expect.objectContaining({ extensions: { code: 'OPERATION_TOO_COMPLEX', ...figures } })])
       expect(errors![0]!.message).toContain(message)
     },
   )

@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers'
 
 import { expect, it } from 'vitest'
 
-import { loopbackOnly } from '../../src/server/loopback-only.ts'
+import { loopbackOnly } from '../../src/server/access/loopback-only.ts'
 
 it.each([
   ['127.0.0.1', true],
@@ -16,6 +16,7 @@ it.each([
   ['2001:db8::1', false],
 ])('[PKG8] an embedded server without keys, asked by %s: answers %s', async (address, answers) => {
   const { handle, upgrade } = loopbackOnly({
+    fetch: async () => new Response('served'),
     handle: (_request, response) => void response.end('served'),
     upgrade: (_request, socket) => void socket.end('HTTP/1.1 200 OK\r\n\r\nserved'),
   })
@@ -34,4 +35,11 @@ it.each([
   socket.write('GET / HTTP/1.1\r\nHost: x\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n')
   expect(await text(socket)).toContain(expected)
   server.close()
+})
+
+it('[PKG8] a request that the program passes on may come from anywhere, so an embedded server without keys refuses it', async () => {
+  const { fetch } = loopbackOnly({ handle: () => {}, upgrade: () => {}, fetch: async () => new Response('served') })
+  expect(await (await fetch('http://localhost/graphql')).text()).toBe('served')
+  const passedOn = await fetch('http://localhost/graphql', { headers: { host: 'localhost' } })
+  expect([passedOn.status, await passedOn.text()]).toEqual([403, expect.stringContaining('no API key')])
 })

@@ -5,17 +5,17 @@ import { join } from 'node:path'
 import { ApolloClient, gql, HttpLink, InMemoryCache } from '@apollo/client/core'
 import { PersistedQueryLink } from '@apollo/client/link/persisted-queries'
 import { print } from 'graphql'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
 
 import * as clientDocuments from '../../client/documents.ts'
 import { followRun } from '../../client/follow-run.ts'
 import * as consoleDocuments from '../../console/data/documents.ts'
-import { readConfig } from '../../src/config.ts'
+import { readConfig } from '../../src/config/config.ts'
 import { schema } from '../../src/graphql/schema.ts'
 import { createTrustedDocuments } from '../../src/server/limits/trusted-documents.ts'
 import { openEventClient, openSocketClient } from '../client/ground.ts'
-import { startTestApp, type TestApp } from '../support/app.ts'
+import { startTestApp } from '../support/app.ts'
 import { makeTemporaryFolder } from '../support/temporary-folder.ts'
 
 const hashOf = (text: string, algorithm = 'sha256') => createHash(algorithm).update(text).digest('hex')
@@ -25,19 +25,15 @@ const createAgent =
   'mutation New($name: String!) { createAgent(input: { name: $name, model: "demo/scripted" }) { agent { id } } }'
 const events = 'subscription Events($id: ID!) { runEvents(runId: $id) { ... on RunStatusChanged { status } } }'
 
-let folder: string
-let app: TestApp
-beforeAll(async () => {
-  folder = await makeTemporaryFolder()
-  const documents = {
-    [hashOf(agents)]: agents,
-    [`sha256:${hashOf(viewer)}`]: viewer,
-    [hashOf(createAgent, 'sha1')]: createAgent,
-    [hashOf(events, 'md5')]: events,
-    'agents-v1': agents,
-  }
-  app = await startTestApp({ env: { HOLDPOINT_TRUSTED_DOCUMENTS: write('documents.json', documents) } })
-})
+const folder = await makeTemporaryFolder()
+const documents = {
+  [hashOf(agents)]: agents,
+  [`sha256:${hashOf(viewer)}`]: viewer,
+  [hashOf(createAgent, 'sha1')]: createAgent,
+  [hashOf(events, 'md5')]: events,
+  'agents-v1': agents,
+}
+const app = await startTestApp({ env: { HOLDPOINT_TRUSTED_DOCUMENTS: write('documents.json', documents) } })
 afterAll(() => app.stop())
 
 function write(name: string, content: unknown): string {
@@ -200,22 +196,26 @@ it('[CFG80] a file of trusted documents that cannot be used stops the start with
   const refusalOf = (content: unknown) => {
     const path = write('broken.json', content)
     try {
-      const { trustedDocuments } = readConfig({ HOLDPOINT_TRUSTED_DOCUMENTS: path })
-      createTrustedDocuments(schema, trustedDocuments!, { console: false })
+      const config = readConfig({ HOLDPOINT_TRUSTED_DOCUMENTS: path })
+      createTrustedDocuments(schema, config.HOLDPOINT_TRUSTED_DOCUMENTS!, { console: false })
       return undefined
     } catch (error) {
       return (error as Error).message.replace(path, 'FILE')
     }
   }
-  expect(refusalOf('{')).toMatch(/^HOLDPOINT_TRUSTED_DOCUMENTS: the file cannot be read as JSON: .* \(FILE\)\.$/)
-  expect(refusalOf([])).toMatch(/: expected an object with documents by their hash, or Apollo's .* \(FILE\)\.$/)
-  expect(refusalOf({})).toMatch(/: expected an object with documents/)
-  expect(refusalOf({ format: 'apollo-persisted-query-manifest' })).toMatch(/: expected an object with documents/)
+  expect(refusalOf('{')).toMatch(
+    /^HOLDPOINT_TRUSTED_DOCUMENTS: the file cannot be read as JSON or YAML: .* \(FILE\)\.$/,
+  )
+  expect(refusalOf([])).toMatch(/: the file must be an object with documents by their hash, or Apollo's .* \(FILE\)\.$/)
+  expect(refusalOf({})).toMatch(/: the file must be an object with documents/)
+  expect(refusalOf({ format: 'apollo-persisted-query-manifest' })).toMatch(
+    /: the file must be an object with documents/,
+  )
   expect(refusalOf({ a: 1 })).toBe(
-    'HOLDPOINT_TRUSTED_DOCUMENTS: "a" has no document: expected an id and its text (FILE).',
+    'HOLDPOINT_TRUSTED_DOCUMENTS: the file has no document for "a": expected an id and its text (FILE).',
   )
   expect(refusalOf({ format: 'apollo-persisted-query-manifest', operations: [{ body: agents }] })).toMatch(
-    /: an operation without an id has no document/,
+    /: the file has an operation without an id: expected an id and its text/,
   )
   for (const [algorithm, given] of [
     ['sha256', hashOf(viewer)],
@@ -224,11 +224,11 @@ it('[CFG80] a file of trusted documents that cannot be used stops the start with
     ['md5', hashOf(viewer, 'md5')],
   ])
     expect(refusalOf({ [given!]: agents })).toBe(
-      `HOLDPOINT_TRUSTED_DOCUMENTS: "${given}" looks like a ${algorithm} hash, but it is not the one of its document (FILE).`,
+      `HOLDPOINT_TRUSTED_DOCUMENTS: the file has "${given}", which looks like a ${algorithm} hash, but it is not the one of its document (FILE).`,
     )
   expect(refusalOf({ a: '{ agents' })).toMatch(/^HOLDPOINT_TRUSTED_DOCUMENTS: the document "a": Syntax Error: .*$/)
   expect(refusalOf({ a: '{ nothing }' })).toMatch(/the document "a": Cannot query field "nothing" on type "Query"\.$/)
   expect(() => readConfig({ HOLDPOINT_TRUSTED_DOCUMENTS: join(folder, 'none.json') })).toThrow(
-    /^HOLDPOINT_TRUSTED_DOCUMENTS: the file cannot be read as JSON: ENOENT/,
+    /^HOLDPOINT_TRUSTED_DOCUMENTS: the file cannot be read as JSON or YAML: ENOENT/,
   )
 })

@@ -219,3 +219,15 @@ describe('sockets', () => {
     socket.terminate()
   })
 })
+
+describe('a proxy that drops the headers for an upgrade', () => {
+  it('[SRV64] is named instead of a missing key', async () => {
+    const { origin } = await startServer()
+    const headers = { 'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==', 'sec-websocket-version': '13' }
+    const answer = await fetch(`${origin}/graphql`, { headers })
+    expect([answer.status, answer.headers.get('upgrade')]).toEqual([426, 'websocket'])
+    const { errors } = (await answer.json()) as { errors: { message: string; extensions: object }[] }
+    expect(errors[0]!.extensions).toEqual({ code: 'BAD_REQUEST' })
+    expect(errors[0]!.message).toContain('`Upgrade: websocket` and `Connection: Upgrade`')
+  })
+})

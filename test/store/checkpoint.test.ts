@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { judged } from '../../src/util/json-schema.ts'
 
 import { openActor } from '../../src/domain/access/actor.ts'
 import { advance, endRun, type Effect } from '../../src/domain/runs/advance.ts'
@@ -9,10 +10,11 @@ import { Draft } from '../../src/domain/runs/draft.ts'
 import { encodeId } from '../../src/domain/ids.ts'
 import type { LiveItem } from '../../src/domain/runs/live-step.ts'
 import type { RunState } from '../../src/domain/runs/run-state.ts'
-import { hasEnded, noUsage, storedRunStatuses, transitions } from '../../src/domain/run.ts'
-import { takeUp } from '../../src/domain/take-up.ts'
-import { admitRun } from '../../src/store/admission.ts'
-import { writeCheckpoint } from '../../src/store/checkpoint.ts'
+import { hasEnded, transitions, type StoredRunStatus } from '../../src/domain/runs/run.ts'
+import { noUsage } from '../../src/domain/models/usage.ts'
+import { takeUp } from '../../src/domain/runs/take-up.ts'
+import { admitRun } from '../../src/store/runs/admission.ts'
+import { writeCheckpoint } from '../../src/store/runs/checkpoint.ts'
 import { loadConfiguration, loadRun } from '../../src/store/runs/load-run.ts'
 import { insertWorker } from '../../src/store/workers/workers.ts'
 import { defineTool } from '../../src/tools/registry.ts'
@@ -20,6 +22,7 @@ import { anyText } from '../support/any-text.ts'
 import { createEngineGround, type EngineGround } from '../support/engine-ground.ts'
 import { createGatedModel, gatedHandle } from '../support/gated-model.ts'
 import { testWorker } from '../support/worker-process.ts'
+import { longer } from '../support/long.ts'
 
 const anything = { type: 'object' }
 const tools = [
@@ -61,7 +64,7 @@ async function admit(): Promise<string> {
       metadata: {},
       createdAt: context.clock.now(),
     },
-    { reach: ground.viewer, mayWait: false, workerId: null },
+    { reach: ground.viewer, mayWait: false, driver: null },
   )
   return id
 }
@@ -70,10 +73,12 @@ async function load(runId: string): Promise<RunState> {
   return (await loadRun(ground.database.db, runId))!.state
 }
 
+const statuses = Object.keys(transitions) as StoredRunStatus[]
+
 test('[ENG7] a status changes only as the table of transitions allows, tested for all pairs', async () => {
   const state = await load(await admit())
-  for (const from of storedRunStatuses) {
-    for (const to of storedRunStatuses) {
+  for (const from of statuses) {
+    for (const to of statuses) {
       const draft = new Draft({ ...state, run: { ...state.run, status: from } }, ground.process())
       const move = () => draft.setStatus(to)
       if (transitions[from].includes(to)) expect(move).not.toThrow()
@@ -94,8 +99,8 @@ test('[ENG8] a checkpoint writes nothing if the run has changed since it was loa
     { cancel_requested_at: new Date() },
   ]
   const asLoaded = { status: 'QUEUED', lease: null, worker_id: null, next_seq: 2, cancel_requested_at: null }
-  for (const from of storedRunStatuses) {
-    for (const found of storedRunStatuses.filter((status) => status !== from)) {
+  for (const from of statuses) {
+    for (const found of statuses.filter((status) => status !== from)) {
       await change({ ...asLoaded, status: found, finished_at: hasEnded(found) ? new Date() : null })
       for (const to of transitions[from]) {
         const draft = new Draft({ ...loaded, run: { ...loaded.run, status: from } }, ground.process())
@@ -129,8 +134,9 @@ test('[ENG61] a checkpoint reads the settings for the step that it starts, as a 
   advance(draft)
   await db.updateTable('agents').set({ instructions: 'New.' }).where('id', '=', state.agent.id).execute()
   const stored = await writeCheckpoint(db, draft.checkpoint(), { withConfiguration: true })
-  expect(stored?.configuration?.agent.instructions).toBe('New.')
-  expect(stored?.configuration).toEqual(await loadConfiguration(db, state.agent.id, state.run.memoryConversationId))
+  const current = await loadConfiguration(db, state.agent.id, state.run.memoryConversationId)
+  expect(current?.agent.instructions).toBe('New.')
+  expect(stored?.configuration).toEqual(current)
 })
 
 /** What happens next to a run. Each applies to some states and is skipped in others. */
@@ -173,7 +179,7 @@ const happening: fc.Arbitrary<Happening> = fc.oneof(
   { weight: 2, arbitrary: fc.constant({ type: 'crash' as const }) },
 )
 
-const numRuns = Number(process.env['HOLDPOINT_TEST_RUNS'] ?? 40)
+const numRuns = longer(40, 2_000)
 
 test(
   '[ENG9] the state after a checkpoint equals the state after a reload, whatever happened',
@@ -187,9 +193,12 @@ test(
         let effect = { type: 'stop' } as Effect
 
         async function commit(change: (draft: Draft) => void, { drives }: { readonly drives: boolean }): Promise<void> {
-          const draft = new Draft(state, context)
-          change(draft)
-          if (drives) effect = advance(draft)
+          const draft = await judged('test', () => {
+            const draft = new Draft(state, context)
+            change(draft)
+            if (drives) effect = advance(draft)
+            return draft
+          })
           expect(await writeCheckpoint(context.db, draft.checkpoint())).toBeDefined()
           state = draft.state
           const { agent, tools: agentTools, inFlight: _, nextPosition, ...stored } = await load(runId)

@@ -6,11 +6,12 @@ import { pathToFileURL } from 'node:url'
 
 import { afterEach, beforeEach, expect, test } from 'vitest'
 
-import { prepareDatabase } from '../../src/prepare-database.ts'
+import { prepareDatabase } from '../../src/store/database/prepare-database.ts'
 import { migrate } from '../../src/store/database/migrate.ts'
 import { openDatabase, type OpenDatabase } from '../../src/store/database/open-database.ts'
 import { createLog } from '../../src/util/log.ts'
 import { StartError } from '../../src/util/start-error.ts'
+import { captureLog } from '../support/captured-log.ts'
 import { createEmptyDatabase } from '../support/database.ts'
 import { makeTemporaryFolder } from '../support/temporary-folder.ts'
 
@@ -47,7 +48,7 @@ test('[MIG1] pools that migrate an empty database at once all succeed, and each 
 test('[MIG2] processes that migrate an empty database at once all succeed, from whatever folder', async () => {
   const script = `
     import { openDatabase } from '${new URL('../../src/store/database/open-database.ts', import.meta.url).href}'
-    import { prepareDatabase } from '${new URL('../../src/prepare-database.ts', import.meta.url).href}'
+    import { prepareDatabase } from '${new URL('../../src/store/database/prepare-database.ts', import.meta.url).href}'
     import { createLog } from '${new URL('../../src/util/log.ts', import.meta.url).href}'
     const log = createLog('error')
     const database = await openDatabase(${JSON.stringify(database.url)}, { log })
@@ -100,4 +101,25 @@ test('[MIG5] a migration that cannot lock a table stops waiting, so that others 
   await client.query('rollback')
   client.release()
   expect(await migrating).toEqual(['0002_new'])
+})
+
+const lock = [0x686f6c64, 2].join()
+
+test('[MIG6] a process that waits for the migrations of another says so after two seconds, and stops waiting when it is asked to', async () => {
+  const holder = await database.pool.connect()
+  await holder.query(`select pg_advisory_lock(${lock})`)
+  const stop = new AbortController()
+  const captured = captureLog()
+  const stopped = prepareDatabase(database, { log: captured.log, signal: stop.signal })
+  const waiting = prepareDatabase(database, { log: captured.log })
+  await captured.until('another connection holds the lock for migrations; waiting until it is released')
+  const { rows } = await holder.query<{ pid: number }>('select pg_backend_pid() as pid')
+  expect(captured.lines[0]!['holder']).toMatchObject({ pid: rows[0]!.pid, name: 'holdpoint' })
+  stop.abort()
+  await expect(stopped).rejects.toThrow('aborted')
+  await holder.query(`select pg_advisory_unlock(${lock})`)
+  holder.release()
+  expect((await waiting).length).toBeGreaterThan(0)
+  const { rows: locks } = await database.pool.query("select from pg_locks where locktype = 'advisory' and objid = 2")
+  expect(locks).toEqual([])
 })

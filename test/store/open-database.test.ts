@@ -1,14 +1,18 @@
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
 
-import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest'
+import pg from 'pg'
+import { afterAll, afterEach, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest'
 
 import { isWritable, openDatabase, type OpenDatabase } from '../../src/store/database/open-database.ts'
+import { openStore } from '../../src/store/database/open-store.ts'
 import { createLog } from '../../src/util/log.ts'
 import { StartError } from '../../src/util/start-error.ts'
-import { createTestDatabase } from '../support/database.ts'
-import { havePgBouncer, startPgBouncer } from '../support/pgbouncer.ts'
+import { captureLog } from '../support/captured-log.ts'
+import { createEmptyDatabase, createTestDatabase } from '../support/database.ts'
+import { havePgBouncer, ignoredParameters, startPgBouncer } from '../support/pgbouncer.ts'
 
 const log = createLog('silent')
+const storeOptions = { dataDir: '', poolSize: 5, log }
 
 async function failToOpen(url: string): Promise<string> {
   const error = await openDatabase(url, { log }).then(
@@ -94,6 +98,30 @@ describe('[DB5] whether a database can be written to', () => {
   })
 })
 
+describe('[DB6] a process at the limit of connections goes on with those that it has', () => {
+  test('requests wait for one of them, and none fails', async () => {
+    const database = await createTestDatabase()
+    await database.pool.query("create role limited login password 'limited' connection limit 3")
+    const url = new URL(database.url)
+    ;[url.username, url.password] = ['limited', 'limited']
+    const captured = captureLog()
+    const limited = await openDatabase(url.href, { log: captured.log, poolSize: 10 })
+    const answers = Array.from({ length: 60 }, (_, n) => limited.pool.query('select $1::int as n, pg_sleep(0.01)', [n]))
+    expect((await Promise.all(answers)).map(({ rows }) => rows[0].n)).toEqual(answers.map((_, n) => n))
+    expect(limited.pool.totalCount).toBeLessThanOrEqual(3)
+    expect(captured.lines[0]).toMatchObject({
+      msg: 'Postgres gives this process no more connections; going on with these',
+    })
+    // A process that has none waits for the first.
+    const other = openDatabase(url.href, { log, poolSize: 2 })
+    await new Promise((resolve) => setTimeout(resolve, 200))
+    await limited.close()
+    await (await other).close()
+    await database.pool.query('drop role limited')
+    await database.close()
+  })
+})
+
 describe('[DB4] a database that cannot be opened gives one line that names the fault and the remedy', () => {
   let server: Server | undefined
   afterEach(() => server?.close())
@@ -160,15 +188,47 @@ describe('[DB4] a database that cannot be opened gives one line that names the f
     })
     const line = await failToOpen(`postgres://u:p@127.0.0.1:${port}/x`)
     expect(line).toContain(`At 127.0.0.1:${port} there is a connection pooler (unsupported startup parameter`)
-    expect(line).toContain('set DATABASE_URL to Postgres itself, or set pool_mode = session')
+    expect(line).toContain(
+      'set DATABASE_DIRECT_URL to the same database without the pooler, or set pool_mode = session',
+    )
   })
 
   describe.runIf(havePgBouncer)('PgBouncer', () => {
     test('in transaction mode', async () => {
       const url = await startPgBouncer('transaction')
       expect(await failToOpen(url)).toBe(
-        `At ${new URL(url).host} there is a connection pooler in transaction mode, such as PgBouncer, and Holdpoint needs a session for each connection: set DATABASE_URL to Postgres itself, or set pool_mode = session.`,
+        `At ${new URL(url).host} there is a connection pooler in transaction mode, such as PgBouncer, and Holdpoint needs a few sessions of its own: set DATABASE_DIRECT_URL to the same database without the pooler, or set pool_mode = session.`,
       )
+    })
+
+    test('in transaction mode that gives sessions in turn, or is busy', async () => {
+      const url = await startPgBouncer('transaction', { settings: `${ignoredParameters}\nserver_round_robin = 1` })
+      // Enough open sessions that each transaction gets another one than the last.
+      const others = await openSessions(url, 4)
+      expect(await failToOpen(url)).toContain('set DATABASE_DIRECT_URL')
+      let isBusy = true
+      const work = others.map(async (client) => {
+        while (isBusy) await client.query('select pg_sleep(0.001)')
+      })
+      expect(await failToOpen(url)).toContain('set DATABASE_DIRECT_URL')
+      isBusy = false
+      await Promise.all(work)
+    })
+
+    test('in transaction mode, also as the direct address', async () => {
+      const url = await startPgBouncer('transaction')
+      const message = await openStore({ ...storeOptions, url, directUrl: `${url}?application_name=direct` }).catch(
+        String,
+      )
+      expect(message).toContain('DATABASE_DIRECT_URL needs a session for each connection: set it to Postgres itself')
+    })
+
+    test('in front of another database than the direct one', async () => {
+      const [one, two] = [await createEmptyDatabase(), await createEmptyDatabase()]
+      const url = await startPgBouncer('transaction', { database: one.url })
+      const message = await openStore({ ...storeOptions, url, directUrl: two.url }).catch(String)
+      await Promise.all([one.close(), two.close()])
+      expect(message).toContain('DATABASE_URL and DATABASE_DIRECT_URL lead to different databases')
     })
 
     test('in statement mode', async () => {
@@ -190,6 +250,16 @@ describe('[DB4] a database that cannot be opened gives one line that names the f
     return { port, close: () => new Promise((resolve) => listening.close(resolve)) }
   }
 })
+
+/** Connections that are in a transaction at the same time, so that a pooler opens a session for each. */
+async function openSessions(url: string, count: number): Promise<pg.Client[]> {
+  const clients = Array.from({ length: count }, () => new pg.Client({ connectionString: url }))
+  await Promise.all(clients.map((client) => client.connect()))
+  onTestFinished(async () => void (await Promise.all(clients.map((client) => client.end()))))
+  await Promise.all(clients.map((client) => client.query('begin')))
+  await Promise.all(clients.map((client) => client.query('commit')))
+  return clients
+}
 
 /** Just enough of Postgres's protocol to answer one simple query with one row. */
 function answerAs([number, version, standby]: [string, string, string]) {

@@ -1,18 +1,14 @@
 import fc from 'fast-check'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 
 import { readPage, type Page, type PageArguments } from '../../src/store/database/page.ts'
-import type { OpenDatabase } from '../../src/store/database/open-database.ts'
 import { systemClock } from '../../src/util/clock.ts'
 import { createIdSource } from '../../src/util/ids.ts'
 import { createTestDatabase } from '../support/database.ts'
 
-let database: OpenDatabase
 const ids = createIdSource(systemClock)
 
-beforeAll(async () => {
-  database = await createTestDatabase()
-})
+const database = await createTestDatabase()
 afterAll(() => database.close())
 
 /** A list of the test's own rows: tenants whose name begins with a prefix. */
@@ -30,7 +26,7 @@ async function createList(size: number) {
   const inserted: string[] = []
   for (let index = 0; index < size; index += 1) inserted.push(await insert())
   const read = (page: PageArguments, order: 'oldest first' | 'newest first' = 'oldest first'): Promise<Page<string>> =>
-    readPage(database.db.selectFrom('tenants').selectAll().where('name', 'like', `${prefix}%`), page, {
+    readPage(database.db, database.db.selectFrom('tenants').selectAll().where('name', 'like', `${prefix}%`), page, {
       key: 'tenants.id',
       kind: 'uuid',
       order,
@@ -60,7 +56,12 @@ describe('a page', () => {
 
   it('[PAGE2] says whether items precede or follow it, and has no cursors if it is empty', async () => {
     const list = await createList(5)
-    expect(await list.read({ first: 0 })).toEqual({ nodes: [], cursors: [], hasNextPage: true, hasPreviousPage: false })
+    expect(await list.read({ first: 0 })).toMatchObject({
+      nodes: [],
+      cursors: [],
+      hasNextPage: true,
+      hasPreviousPage: false,
+    })
     const first = await list.read({ first: 2 })
     expect(first).toMatchObject({ hasNextPage: true, hasPreviousPage: false })
     const middle = await list.read({ first: 2, after: first.cursors[1]! })

@@ -1,5 +1,5 @@
 import { createApp, type App, type AppOptions } from '../../src/app.ts'
-import { readConfig } from '../../src/config.ts'
+import { readConfig } from '../../src/config/config.ts'
 import type { OpenDatabase } from '../../src/store/database/open-database.ts'
 import { createLog } from '../../src/util/log.ts'
 import { createTestDatabase } from './database.ts'

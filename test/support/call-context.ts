@@ -1,4 +1,4 @@
-import type { CallContext } from '../../src/tools/call-context.ts'
+import type { CallContext } from '../../src/tools/execution.ts'
 
 /** For tests that call a tool without a run. */
 export const someContext: CallContext = {

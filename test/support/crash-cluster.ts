@@ -34,17 +34,23 @@ const authorization = `Bearer ${apiKey}`
 export class CrashCluster {
   readonly database: OpenDatabase
   readonly #options: CrashOptions
+  readonly #env: Readonly<Record<string, string>>
   readonly #servers: (Server | undefined)[] = []
 
-  private constructor(database: OpenDatabase, options: CrashOptions) {
+  private constructor(database: OpenDatabase, options: CrashOptions, env: Readonly<Record<string, string>>) {
     this.database = database
     this.#options = options
+    this.#env = env
   }
 
-  static async start(size: number, options: CrashOptions = {}): Promise<CrashCluster> {
+  static async start(
+    size: number,
+    options: CrashOptions = {},
+    env: Readonly<Record<string, string>> = {},
+  ): Promise<CrashCluster> {
     const database = await createTestDatabase()
     await database.pool.query('create table effects (key text not null)')
-    const cluster = new CrashCluster(database, options)
+    const cluster = new CrashCluster(database, options, env)
     await Promise.all(Array.from({ length: size }, (_, name) => cluster.startServer(name)))
     return cluster
   }
@@ -66,6 +72,7 @@ export class CrashCluster {
         NODE_ENV: 'production',
         DATABASE_URL: this.database.url,
         HOLDPOINT_API_KEY: apiKey,
+        ...this.#env,
       },
       stdio: ['pipe', 'pipe', 'pipe'],
     })
@@ -120,6 +127,15 @@ export class CrashCluster {
     else await this.arm(name, point)
     await ended
     return performance.now()
+  }
+
+  /** As `kill`, but at once if it has not reached the point within two seconds. */
+  async killSoon(name: number, point: KillPoint | undefined): Promise<void> {
+    const { child, ended } = this.#servers[name]!
+    const timer = setTimeout(() => child.kill('SIGKILL'), 2_000)
+    await this.kill(name, point)
+    clearTimeout(timer)
+    await ended
   }
 
   /** After this resolves, it dies when it next reaches the point. */

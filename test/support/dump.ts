@@ -7,8 +7,8 @@ import { promisify } from 'node:util'
 
 import pg from 'pg'
 
-import { prepareDatabase } from '../../src/prepare-database.ts'
-import { isRoot } from '../../src/store/database/embedded/account.ts'
+import { prepareDatabase } from '../../src/store/database/prepare-database.ts'
+import { createCluster, openDataFolder } from '../../src/store/database/embedded/data-folder.ts'
 import { openDatabase } from '../../src/store/database/open-database.ts'
 import { createLog } from '../../src/util/log.ts'
 
@@ -52,8 +52,8 @@ export const copyTool: DumpTool = {
       for (const { name } of (await client.query(listTables)).rows)
         await client.query(`copy ${name} from '${join(folder, 'copy', name)}'`)
       for (const { name } of (await client.query(listSequences)).rows) {
-        const table = /^(.+)_ordinal_seq$/.exec(name)![1]!
-        await client.query(`select setval('${name}', coalesce(max(ordinal), 0) + 1) from ${table}`)
+        const [, table, column] = /^(.+)_(ordinal|seq)_seq$/.exec(name)!
+        await client.query(`select setval('${name}', coalesce(max(${column}), 0) + 1) from ${table}`)
       }
     })
   },
@@ -83,17 +83,12 @@ function findInstalled(): string | undefined {
   )
 }
 
-/** A cluster of the installed version, which the launcher then serves with that version's binaries. */
-export async function initCluster(folder: string): Promise<string> {
-  const cluster = join(folder, 'installed')
-  await mkdir(cluster)
-  const owner = isRoot() ? { uid: 65534, gid: 65534 } : {}
-  if (isRoot()) await run('chown', ['65534:65534', cluster])
-  await run(join(installedBinaries!, 'initdb'), ['-D', cluster, '-N', '-E', 'UTF8', '--locale=C'], {
-    ...owner,
-    cwd: '/',
-  })
-  return cluster
+/** A data folder of the installed version, which the launcher then serves with that version's binaries. */
+export async function makeInstalledFolder(folder: string): Promise<string> {
+  const dataFolder = await openDataFolder(join(folder, 'installed'))
+  const binaries = { folder: installedBinaries!, major: installedMajor }
+  await createCluster(dataFolder, { binaries, outsideFolder: folder, sync: false, log: createLog('error') })
+  return dataFolder.folder
 }
 
 /** The URL of an empty database on the same server. */

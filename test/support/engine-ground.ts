@@ -1,21 +1,23 @@
 import type { Kysely } from 'kysely'
 
 import type { CommandContext } from '../../src/commands/command-context.ts'
-import { createAgent } from '../../src/commands/create-agent.ts'
+import { createAgent } from '../../src/commands/agents/create-agent.ts'
+import { CheckpointWriter } from '../../src/engine/checkpoint-writer.ts'
 import { ContextCache } from '../../src/engine/context-cache.ts'
 import { FileCache } from '../../src/engine/file-cache.ts'
 import type { EngineContext } from '../../src/engine/engine-context.ts'
 import type { Viewer } from '../../src/domain/access/viewer.ts'
 import { viewerOf } from './viewer.ts'
-import { createHub } from '../../src/live/hub.ts'
-import { countTokens } from '../../src/domain/tokens.ts'
+import { Hub } from '../../src/live/hub.ts'
+import { WorkSignal } from '../../src/live/work-signal.ts'
+import { countTokens } from '../../src/util/tokens.ts'
 import { createCatalog } from '../../src/providers/catalog.ts'
 import type { Provider } from '../../src/providers/provider.ts'
 import type { OpenDatabase } from '../../src/store/database/open-database.ts'
 import type { Database } from '../../src/store/database/schema.ts'
 import { ensureDefaultTenant } from '../../src/store/access/tenants.ts'
 import { upsertBuiltinTools } from '../../src/store/tools/code-tools.ts'
-import { listBuiltinTools } from '../../src/store/tools.ts'
+import { listBuiltinTools } from '../../src/store/tools/tools.ts'
 import { createNetworkGuard } from '../../src/util/network-guard.ts'
 import { createToolRegistry, type ToolDefinition } from '../../src/tools/registry.ts'
 import { Toolbox } from '../../src/tools/toolbox.ts'
@@ -47,12 +49,13 @@ export async function createEngineGround(options: {
   const clock = systemClock
   const ids = createIdSource(clock)
   const tenantId = await ensureDefaultTenant(database.db, { clock, ids })
-  const stored = options.tools.map(({ name, description, parameters, parallel, idempotent }) => {
+  const stored = options.tools.map(({ name, description = '', parameters, parallel, idempotent }) => {
     return { name, description, parameters, parallel: parallel ?? false, idempotent: idempotent ?? false }
   })
   await upsertBuiltinTools(database.db, tenantId, stored, { clock, ids })
   const catalog = createCatalog(options.providers)
   const secrets = createSecretBox([])
+  const network = createNetworkGuard({ allowPrivate: true })
   const viewer = viewerOf(tenantId)
   const names = options.tools.map(({ name }) => name)
   const tools = (await listBuiltinTools(database.db, viewer, names)).map(({ id, name }) => ({
@@ -66,8 +69,9 @@ export async function createEngineGround(options: {
       db,
       clock,
       ids,
-      hub: createHub(),
-      work: { announce: () => {}, offerPlace: (_, store) => store(null) },
+      hub: new Hub(),
+      work: new WorkSignal(() => Promise.resolve()),
+      checkpoints: new CheckpointWriter(db),
       contexts: new ContextCache(),
       files: new FileCache(),
       maxFileBytes,
@@ -76,13 +80,15 @@ export async function createEngineGround(options: {
       models: catalog,
       log: createLog('fatal'),
       secrets,
+      network,
       tools: new Toolbox({
         db,
         secrets,
         registry: createToolRegistry(definitions),
-        network: createNetworkGuard({ allowPrivate: true }),
+        network,
         log: createLog('fatal'),
         maxFileBytes,
+        embedQuery: catalog.embedQuery,
       }),
       toolGraceMs: 0,
       modelIdleMs: 60_000,

@@ -1,23 +1,28 @@
 import { graphql } from 'graphql'
 import type { KyselyPlugin } from 'kysely'
 
+import { createDecisionLinks } from '../../src/auth/decision-links.ts'
 import { createOwnTokens } from '../../src/auth/own-tokens.ts'
-import { builtinTools } from '../../src/domain/builtin-tools.ts'
+import { builtinTools } from '../../src/domain/tools/builtin-tools.ts'
 import type { Model, ModelCatalog } from '../../src/domain/models/model.ts'
 import type { ToolAccess } from '../../src/domain/tools/tool-access.ts'
 import type { Viewer } from '../../src/domain/access/viewer.ts'
 import { viewerOf } from './viewer.ts'
-import type { Context } from '../../src/graphql/context.ts'
+import type { Context } from '../../src/graphql/context/context.ts'
 import { toClientError } from '../../src/graphql/errors.ts'
 import { createLoaders } from '../../src/graphql/loaders.ts'
 import { schema } from '../../src/graphql/schema.ts'
-import { createHub } from '../../src/live/hub.ts'
+import { Hub } from '../../src/live/hub.ts'
+import { WorkSignal } from '../../src/live/work-signal.ts'
+import { createCatalog } from '../../src/providers/catalog.ts'
+import { demoProvider } from '../../src/providers/demo/demo.ts'
 import type { OpenDatabase } from '../../src/store/database/open-database.ts'
 import { ensureTenant } from '../../src/store/access/tenants.ts'
 import { upsertBuiltinTools } from '../../src/store/tools/code-tools.ts'
 import { systemClock } from '../../src/util/clock.ts'
 import { createIdSource } from '../../src/util/ids.ts'
 import { createLog } from '../../src/util/log.ts'
+import { createNetworkGuard } from '../../src/util/network-guard.ts'
 import { createSecretBox } from '../../src/util/secret-box.ts'
 import { createTestDatabase } from './database.ts'
 
@@ -27,6 +32,7 @@ const models: readonly Model[] = [
   { ...demo, handle: 'demo/other', contextWindow: 8_000 },
 ]
 const testModels: ModelCatalog = {
+  ...createCatalog([demoProvider]),
   capabilitiesOf: () => [],
   list: () => models,
   listFresh: async () => models,
@@ -69,6 +75,7 @@ export async function createGround(): Promise<Ground> {
   const ids = createIdSource(clock)
   const tools: ToolAccess = {
     faultOfJavaScript: async () => undefined,
+    faultOfAddress: async () => undefined,
     listMcpTools: () => Promise.reject(new Error('there is no MCP server here')),
   }
   const context: Ground['context'] = {
@@ -77,11 +84,15 @@ export async function createGround(): Promise<Ground> {
     clock,
     ids,
     models: testModels,
-    hub: createHub(),
-    work: { announce: () => {}, offerPlace: (_, store) => store(null) },
+    hub: new Hub(),
+    work: new WorkSignal(() => Promise.resolve()),
     tools,
+    network: createNetworkGuard({ allowPrivate: true }),
     ownTokens: createOwnTokens(database.db, { clock, secrets: createSecretBox([]) }),
+    decisionLinks: createDecisionLinks(database.db, { secrets: createSecretBox([]) }),
+    publicUrl: 'https://hold.example',
     maxFileBytes: 10 * 1024 ** 2,
+    rateLimit: () => ({ cost: 1, costLimit: 1, requestsPerSecond: null, remaining: null }),
   }
 
   const makeViewer = async (name: string): Promise<Viewer> => {

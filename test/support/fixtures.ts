@@ -1,9 +1,10 @@
 import type { Insertable, Kysely } from 'kysely'
 
 import type { MessageContents, MessageType } from '../../src/domain/conversations/message.ts'
-import { defaultCompaction, defaultModelSettings } from '../../src/domain/agent.ts'
+import { defaultCompaction } from '../../src/domain/agents/agent.ts'
+import { defaultModelSettings } from '../../src/domain/models/model-settings.ts'
 import type { LogEntry } from '../../src/domain/runs/run-event.ts'
-import type { StopReason, StoredRunStatus } from '../../src/domain/run.ts'
+import type { StopReason, StoredRunStatus } from '../../src/domain/runs/run.ts'
 import { packEntries } from '../../src/store/runs/log-entries.ts'
 import type { Database } from '../../src/store/database/schema.ts'
 import { systemClock } from '../../src/util/clock.ts'
@@ -187,7 +188,7 @@ export function createFixtures(db: Kysely<Database>): Fixtures {
 
     async call(run, given) {
       const row = {
-        id: ids.next(),
+        id: given.created_at ? idAt(new Date(given.created_at)) : ids.next(),
         tenant_id: run.tenant_id,
         run_id: run.id,
         provider_call_id: `call-${given.ordinal}`,

@@ -8,7 +8,10 @@ import type { Database } from '../../src/store/database/schema.ts'
  * throws.
  */
 export interface StatementHooks {
-  before?(statement: string, parameters?: readonly unknown[]): Promise<void> | void
+  /** Called before a connection is taken. */
+  acquire?(): void
+  /** All statements of one transaction have the same `holder`, and no other transaction has it. */
+  before?(statement: string, parameters: readonly unknown[], holder: object): Promise<void> | void
   /** The statement was executed. An error thrown here means that its result was lost. */
   after?(statement: string): Promise<void> | void
   /** The database refused it. */
@@ -47,6 +50,7 @@ class HookedDriver implements Driver {
   }
 
   async acquireConnection(): Promise<DatabaseConnection> {
+    this.#hooks.acquire?.()
     return new HookedConnection(await this.#inner.acquireConnection(), this.#hooks)
   }
 
@@ -80,7 +84,7 @@ class HookedConnection implements DatabaseConnection {
   }
 
   async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
-    await this.#hooks.before?.(query.sql, query.parameters)
+    await this.#hooks.before?.(query.sql, query.parameters, this)
     const result = await this.inner.executeQuery<R>(query).catch((error: unknown) => {
       this.#hooks.failed?.(query.sql)
       throw error

@@ -1,7 +1,7 @@
 import type { ModelPart, ModelRequest } from '../../src/domain/models/model-request.ts'
-import { noUsage, type RunError, type TokenCounts } from '../../src/domain/run.ts'
+import type { RunError } from '../../src/domain/runs/run.ts'
+import { noUsage, type TokenCounts } from '../../src/domain/models/usage.ts'
 import type { Provider } from '../../src/providers/provider.ts'
-import { deferred, type Deferred } from '../../src/util/deferred.ts'
 
 /** A model that a test controls word by word: nothing happens until the test says so. */
 export interface GatedModel {
@@ -39,7 +39,7 @@ export const gatedHandle = 'test/gated'
 export function createGatedModel(): GatedModel {
   const requests: ModelRequest[] = []
   const made: ModelCall[] = []
-  let waiting: Deferred<void> | undefined
+  let waiting: PromiseWithResolvers<void> | undefined
 
   const provider: Provider = {
     name: 'test',
@@ -58,7 +58,7 @@ export function createGatedModel(): GatedModel {
     requests,
     async nextCall() {
       while (made.length === 0) {
-        waiting = deferred()
+        waiting = Promise.withResolvers<void>()
         await waiting.promise
       }
       return made.shift()!
@@ -73,13 +73,13 @@ export function createGatedModel(): GatedModel {
 
 function openCall(request: ModelRequest, signal: AbortSignal) {
   const queue: (ModelPart | 'end')[] = []
-  let changed: Deferred<void> = deferred()
+  let changed: PromiseWithResolvers<void> = Promise.withResolvers<void>()
   let calls = 0
   const push = (part: ModelPart | 'end') => {
     queue.push(part)
     changed.resolve()
   }
-  const aborted = deferred()
+  const aborted = Promise.withResolvers<void>()
   signal.addEventListener('abort', () => {
     aborted.resolve()
     changed.resolve()
@@ -93,7 +93,7 @@ function openCall(request: ModelRequest, signal: AbortSignal) {
         yield part
         if (part.type === 'finish' || part.type === 'failure') return
       } else {
-        changed = deferred()
+        changed = Promise.withResolvers<void>()
         await changed.promise
       }
     }

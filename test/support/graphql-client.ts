@@ -1,6 +1,7 @@
 import { createClient, type Client, type SubscribePayload } from 'graphql-ws'
 import { WebSocket } from 'ws'
 
+import type { Fetch } from '../../src/server/handlers.ts'
 import { keepSecret } from './kept-output.ts'
 
 /** A real client on real sockets: queries with `fetch`, streams with server-sent events and WebSockets. */
@@ -63,7 +64,10 @@ export interface WebSocketStream<Data = any> extends AsyncIterable<GraphQLResult
   close(): Promise<void>
 }
 
-export function createGraphQLClient(url: string, { authorization }: { authorization?: string } = {}): GraphQLClient {
+export function createGraphQLClient(
+  url: string,
+  { authorization, fetch = globalThis.fetch }: { authorization?: string; fetch?: Fetch } = {},
+): GraphQLClient {
   if (authorization) keepSecret(authorization)
   const headers = { 'content-type': 'application/json', ...(authorization && { authorization }) }
 

@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process'
-import { mkdir, readdir, readFile, stat, symlink } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rm, stat, symlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
@@ -23,12 +24,36 @@ export const compilerEnv = { ...process.env, GOGC: '400' }
 
 /** Builds the package and packs it, as `npm pack` does. */
 export async function packPackage(folder: string): Promise<Package> {
-  await run(process.execPath, [join(root, 'scripts/build-package.ts')], { env: compilerEnv })
-  const options = ['--json', '--ignore-scripts', '--silent', '--pack-destination', folder]
-  const { stdout } = await run('npm', ['pack', ...options], { cwd: root })
+  const stdout = await alone(async () => {
+    await run(process.execPath, [join(root, 'scripts/build-package.ts')], { env: compilerEnv })
+    const options = ['--json', '--ignore-scripts', '--silent', '--pack-destination', folder]
+    return (await run('npm', ['pack', ...options], { cwd: root })).stdout
+  })
   // A list or, since npm 12, an object by name.
   const [packed] = Object.values(JSON.parse(stdout) as Record<string, Package & { readonly filename: string }>)
   return { tarball: join(folder, packed!.filename), size: packed!.size, files: packed!.files }
+}
+
+/** Two test files build the package into the same folder, so one waits for the other. */
+async function alone<Result>(work: () => Promise<Result>): Promise<Result> {
+  const lock = join(root, 'node_modules/.cache/package-lock')
+  await mkdir(dirname(lock), { recursive: true })
+  while (
+    !(await mkdir(lock).then(
+      () => true,
+      () => false,
+    ))
+  ) {
+    const { mtimeMs } = await stat(lock).catch(() => ({ mtimeMs: Date.now() }))
+    // Whoever had it was killed.
+    if (Date.now() - mtimeMs > 300_000) await rm(lock, { recursive: true, force: true })
+    await sleep(200)
+  }
+  try {
+    return await work()
+  } finally {
+    await rm(lock, { recursive: true, force: true })
+  }
 }
 
 /**

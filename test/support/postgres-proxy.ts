@@ -13,6 +13,8 @@ export interface PostgresProxy {
    */
   silence(): void
   restore(): void
+  /** Leads new connections to another server. Those that are open stay. */
+  move(databaseUrl: string): void
   close(): Promise<void>
 }
 
@@ -21,7 +23,7 @@ export async function startPostgresProxy(
   databaseUrl: string,
   onSent: (data: Buffer) => void = () => {},
 ): Promise<PostgresProxy> {
-  const target = new URL(databaseUrl)
+  let target = new URL(databaseUrl)
   const pairs = new Set<readonly [Socket, Socket]>()
   let isCut = false
   let isSilent = false
@@ -71,6 +73,7 @@ export async function startPostgresProxy(
       isCut = false
       setSilent(false)
     },
+    move: (to) => void (target = new URL(to)),
     async close() {
       cutAll()
       server.close()

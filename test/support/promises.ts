@@ -1,7 +1,7 @@
 import type { Kysely, Selectable } from 'kysely'
 
 import { encodeId } from '../../src/domain/ids.ts'
-import { hasEnded, transitions, type StoredRunStatus } from '../../src/domain/run.ts'
+import { hasEnded, transitions, type StoredRunStatus } from '../../src/domain/runs/run.ts'
 import { isSettled } from '../../src/domain/tools/tool-call.ts'
 import { listLogEntries } from '../../src/store/runs/run-log.ts'
 import type { Database } from '../../src/store/database/schema.ts'

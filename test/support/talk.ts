@@ -38,8 +38,8 @@ export interface Watch {
   readonly texts: Map<string, string>
   /** Messages that were announced, by id. */
   readonly messages: Map<string, any>
-  /** Resolves once a matching line has arrived. */
-  until(fits: (line: string) => boolean): Promise<void>
+  /** Resolves once a matching line has arrived, or as many as `times` says. */
+  until(fits: (line: string) => boolean, times?: number): Promise<void>
   /** Resolves when the server has ended the stream. */
   readonly ended: Promise<void>
   close(): Promise<void>
@@ -62,17 +62,12 @@ const runFields = `id status stopReason answer attempts canRetry error { type me
 export function talkTo(client: GraphQLClient): Talk {
   const talk: Talk = {
     async toolId(name) {
-      const { tools } = await client.data(
-        'query ($name: String!) { tools(first: 200, filter: { nameContains: $name }) { nodes { id name } } }',
-        { name },
-      )
-      return tools.nodes.find((tool: { name: string }) => tool.name === name).id
+      const document = 'query ($name: String!) { tools(filter: { names: [$name] }) { nodes { id } } }'
+      return (await client.data(document, { name })).tools.nodes[0].id
     },
     async createAgent({ tools = [], ...options } = {}) {
       const given = tools.map((tool) => (typeof tool === 'string' ? { name: tool } : tool))
-      const attached = await Promise.all(
-        given.map(async ({ name, ...rest }) => ({ toolId: await talk.toolId(name), ...rest })),
-      )
+      const attached = given.map(({ name, ...rest }) => ({ toolName: name, ...rest }))
       const { createAgent } = await client.data(
         'mutation ($input: CreateAgentInput!) { createAgent(input: $input) { agent { id } } }',
         { input: { name: 'a', model: gatedHandle, includeBaseTools: false, tools: attached, ...options } },
@@ -200,8 +195,8 @@ function watchRun(client: GraphQLClient, runId: string): Watch {
   return {
     ...watch,
     ended,
-    async until(fits) {
-      while (!watch.lines.some(fits)) {
+    async until(fits, times = 1) {
+      while (watch.lines.filter(fits).length < times) {
         if (over) {
           await ended
           throw new Error(`the stream ended without it:\n${watch.lines.join('\n')}`)

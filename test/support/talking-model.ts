@@ -1,6 +1,7 @@
 import type { ModelPart, ModelRequest } from '../../src/domain/models/model-request.ts'
-import { noUsage, type RunError, type Usage } from '../../src/domain/run.ts'
-import { weighRequest } from '../../src/domain/tokens.ts'
+import type { RunError } from '../../src/domain/runs/run.ts'
+import { noUsage, type Usage } from '../../src/domain/models/usage.ts'
+import { weighRequest } from '../../src/domain/context/request-weight.ts'
 import type { Provider } from '../../src/providers/provider.ts'
 import { faultOfRequest } from './well-formed.ts'
 

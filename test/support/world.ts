@@ -5,24 +5,31 @@ import pg from 'pg'
 
 import { cancelRun } from '../../src/commands/runs/cancel-run.ts'
 import type { CommandContext } from '../../src/commands/command-context.ts'
-import { retryRun } from '../../src/commands/retry-run.ts'
-import type { AdmissionOutcome } from '../../src/commands/admit.ts'
-import { sendMessage, type SendMessageInput } from '../../src/commands/send-message.ts'
+import { keyedInput } from '../../src/commands/idempotency.ts'
+import { retryRun } from '../../src/commands/runs/retry-run.ts'
+import type { AdmissionOutcome } from '../../src/commands/runs/admit.ts'
+import { sendMessage, type SendMessageInput } from '../../src/commands/runs/send-message.ts'
 import type { JsonObject } from '../../src/util/json.ts'
-import { submitApprovals } from '../../src/commands/submit-approvals.ts'
+import { continueRun } from '../../src/commands/usage/continue-run.ts'
+import { createBudget } from '../../src/commands/usage/create-budget.ts'
+import { deleteBudget, updateBudget } from '../../src/commands/usage/update-budget.ts'
+import { waitsForBudget } from '../../src/domain/runs/run.ts'
+import { submitApprovals } from '../../src/commands/approvals/submit-approvals.ts'
 import type { GivenDecision } from '../../src/domain/approvals/decisions.ts'
 import { encodeId } from '../../src/domain/ids.ts'
+import { CheckpointWriter } from '../../src/engine/checkpoint-writer.ts'
 import { LeaseLostError } from '../../src/engine/commit.ts'
 import { driveRun } from '../../src/engine/drive-run.ts'
 import type { EngineContext } from '../../src/engine/engine-context.ts'
-import { claimRuns, claimSuspect } from '../../src/store/workers/claim-runs.ts'
+import type { AdmittedRun } from '../../src/live/work-signal.ts'
+import { claimRuns, claimSuspect, type ClaimedRun } from '../../src/store/workers/claim-runs.ts'
 import { freeRunsOfTheDead } from '../../src/store/workers/leases.ts'
 import { deleteWorker, insertWorker } from '../../src/store/workers/workers.ts'
 import { defineTool, type ToolDefinition } from '../../src/tools/registry.ts'
-import { deferred, type Deferred } from '../../src/util/deferred.ts'
 import { createEngineGround, type EngineGround } from './engine-ground.ts'
 import { hookDatabase } from './gated-database.ts'
 import { createGatedModel, gatedHandle, type GatedModel, type ModelCall } from './gated-model.ts'
+import type { Told } from './promises.ts'
 import { faultOfRequest } from './well-formed.ts'
 import { testWorker } from './worker-process.ts'
 
@@ -35,6 +42,8 @@ export interface SmallProcess {
   readonly draining: AbortController
   readonly letGo: AbortController
   dead: boolean
+  /** Whether a run that it accepts begins at once, if its conversation is free. */
+  beginsRuns: boolean
   /** Executes the next statement, and kills the process before it gets the result. */
   diesAfterNext: boolean
 }
@@ -42,20 +51,31 @@ export interface SmallProcess {
 interface Parked {
   readonly process: SmallProcess
   readonly statement: string
-  readonly gate: Deferred<void>
+  readonly gate: PromiseWithResolvers<void>
 }
 
 interface RunningTool {
   readonly process: SmallProcess
-  readonly finish: Deferred<string>
+  readonly finish: PromiseWithResolvers<string>
 }
 
 class Crash extends Error {}
 
 export interface Sent {
+  readonly conversationId: string
   readonly text: string
   /** Undefined if the process died before the client had an answer. */
   outcome: AdmissionOutcome | undefined
+}
+
+export interface SendOptions {
+  /** Which conversation. */
+  readonly conversation?: number
+  /** Whether the process that accepts the run drives it at once, if its conversation is free. */
+  readonly begins?: boolean
+  readonly whenBusy: SendMessageInput['whenBusy']
+  readonly key?: string | null
+  readonly responseSchema?: JsonObject | null
 }
 
 export type Answer =
@@ -70,11 +90,11 @@ export type Answer =
  * taken modulo the number of possibilities.
  */
 export class World {
-  readonly sent: Sent[] = []
+  readonly #sent: Sent[] = []
   /** Follow-ups that were accepted. */
-  readonly followUps: string[] = []
+  readonly #followUps: { readonly conversationId: string; readonly text: string }[] = []
   /** How often each call was executed, by its idempotency key. */
-  readonly executions = new Map<string, number>()
+  readonly #executions = new Map<string, number>()
   /** Faults that must never happen. */
   readonly faults: string[] = []
   readonly #shared: SharedWorld
@@ -85,22 +105,32 @@ export class World {
   #tools: RunningTool[] = []
   #executing = 0
   /** Resolved when the next statement has ended. */
-  #statementEnd = deferred()
+  #statementEnd = Promise.withResolvers<void>()
   #actors = 0
   #texts = 0
-  #conversationId = ''
+  readonly #agentIds: string[] = []
+  readonly #conversationIds: string[] = []
 
   constructor(shared: SharedWorld) {
     this.#shared = shared
   }
 
-  get conversationId(): string {
-    return this.#conversationId
+  /** What clients were told and tools did, for each conversation. */
+  told(): Told[] {
+    return this.#conversationIds.map((conversationId) => ({
+      conversationId,
+      sent: this.#sent.filter((sent) => sent.conversationId === conversationId),
+      followUps: this.#followUps.filter((one) => one.conversationId === conversationId).map(({ text }) => text),
+      executions: this.#executions,
+    }))
   }
 
-  async open(processes: number): Promise<void> {
-    const { conversationId } = await this.#shared.ground.createAgent()
-    this.#conversationId = conversationId
+  async open({ processes, conversations }: { processes: number; conversations: number }): Promise<void> {
+    while (this.#conversationIds.length < conversations) {
+      const { agentId, conversationId } = await this.#shared.ground.createAgent()
+      this.#agentIds.push(agentId)
+      this.#conversationIds.push(conversationId)
+    }
     for (let name = 0; name < processes; name++) await this.#startProcess(name)
   }
 
@@ -111,7 +141,7 @@ export class World {
     // Other worlds share the queue and must not find what is left here.
     const { db } = this.#shared.ground.database
     const ended = { status: 'CANCELLED', finished_at: new Date(), lease: null, worker_id: null } as const
-    await db.updateTable('runs').set(ended).where('conversation_id', '=', this.conversationId).execute()
+    await db.updateTable('runs').set(ended).where('conversation_id', 'in', this.#conversationIds).execute()
   }
 
   async #startProcess(name: number): Promise<void> {
@@ -121,11 +151,14 @@ export class World {
       draining: new AbortController(),
       letGo: new AbortController(),
       dead: false,
+      beginsRuns: false,
       diesAfterNext: false,
     } as { -readonly [Key in keyof SmallProcess]: SmallProcess[Key] }
     const db = hookDatabase(pool, {
       before: async (statement) => {
         await this.#park(process, statement)
+        if (statement.includes('free_runs as')) this.#shared.seen.batches += 1
+        if (statement.includes('added_step as')) this.#shared.seen.beginnings += 1
         this.#executing += 1
       },
       after: () => {
@@ -135,7 +168,19 @@ export class World {
       },
       failed: () => this.#endStatement(),
     })
-    process.context = ground.process(db, this.#toolsOf(process))
+    // Nothing goes on because time passes.
+    const checkpoints = new CheckpointWriter(db, { patienceMs: 60_000 })
+    process.context = { ...ground.process(db, this.#toolsOf(process)), checkpoints }
+    process.context.work.connect({
+      // Nothing is claimed unless the test says so.
+      look: () => true,
+      reservePlace: () => {
+        if (!process.beginsRuns || process.draining.signal.aborted) return undefined
+        const drive = (run: AdmittedRun) =>
+          this.#act(process, 'driveRun', () => this.#drive(process, { stale: false, ...run }))
+        return { workerId: process.workerId, leftAgentIds: [], drive, release: () => undefined }
+      },
+    })
     await insertWorker(ground.database.db, process.workerId, testWorker)
     this.#processes[name] = process
   }
@@ -144,8 +189,8 @@ export class World {
     return tools.map((tool) => ({
       ...tool,
       run: (_args, { idempotencyKey }) => {
-        this.executions.set(idempotencyKey, (this.executions.get(idempotencyKey) ?? 0) + 1)
-        const finish = deferred<string>()
+        this.#executions.set(idempotencyKey, (this.#executions.get(idempotencyKey) ?? 0) + 1)
+        const finish = Promise.withResolvers<string>()
         this.#tools.push({ process, finish })
         return finish.promise
       },
@@ -154,7 +199,7 @@ export class World {
 
   async #park(process: SmallProcess, statement: string): Promise<void> {
     assertAlive(process)
-    const gate = deferred()
+    const gate = Promise.withResolvers<void>()
     this.#parked.push({ process, statement, gate })
     await gate.promise
     assertAlive(process)
@@ -190,7 +235,7 @@ export class World {
   #endStatement(): void {
     this.#executing -= 1
     this.#statementEnd.resolve()
-    this.#statementEnd = deferred()
+    this.#statementEnd = Promise.withResolvers<void>()
   }
 
   /** Whether a statement ends before it is worth asking Postgres, which costs more than most statements. */
@@ -243,24 +288,26 @@ export class World {
 
   send(
     process: SmallProcess,
-    whenBusy: SendMessageInput['whenBusy'],
-    key: string | null,
-    responseSchema: JsonObject | null = null,
+    { conversation = 0, begins = false, whenBusy, key = null, responseSchema = null }: SendOptions,
   ): void {
+    const conversationId = among(this.#conversationIds, conversation)!
     const text = key === null ? `text ${this.#texts++}` : `text of ${key}`
-    const sent: Sent = { text, outcome: undefined }
-    this.sent.push(sent)
+    const sent: Sent = { conversationId, text, outcome: undefined }
+    this.#sent.push(sent)
+    process.beginsRuns = begins
     this.#act(process, 'sendMessage', async () => {
       sent.outcome = await sendMessage(process.context, this.#shared.ground.viewer, {
-        to: { conversationId: this.conversationId },
+        to: { conversationId },
         messages: [{ role: 'USER', content: [{ text }], clientId: null }],
         clientTools: [{ name: 'client', description: '', parameters: { type: 'object' } }],
         maxSteps: 6,
         maxTotalTokens: null,
         responseSchema: key === null ? responseSchema : null,
         whenBusy: key === null ? whenBusy : 'ENQUEUE',
-        // Keys are unique in a tenant, and worlds share one.
-        idempotencyKey: key && `${key} ${this.conversationId}`,
+        // Keys are unique for an actor, and worlds share one.
+        keyed: keyedInput(this.#shared.ground.viewer, 'sendMessage', {
+          idempotencyKey: key && `${key} ${conversationId}`,
+        }),
         metadata: {},
       })
     })
@@ -269,7 +316,7 @@ export class World {
   /** The active run's, or any run's. */
   async cancel(process: SmallProcess, choice: number | null): Promise<void> {
     const run = choice === null ? undefined : among(await this.runs(), choice)
-    const input = run ? { runId: run.id } : { conversationId: this.conversationId }
+    const input = run ? { runId: run.id } : { conversationId: this.#conversationIds[0]! }
     this.#act(process, 'cancelRun', async () => {
       const cancelled = cancelRun(process.context, this.#shared.ground.viewer, input)
       // This waits up to two seconds for the run, but nothing here waits for it.
@@ -300,9 +347,8 @@ export class World {
         runId: call.run_id,
         decisions: [decision],
         followUp: followUp ? [{ role: 'USER', content: [{ text }], clientId: null }] : [],
-        idempotencyKey: null,
       })
-      if (outcome === 'accepted' && followUp) this.followUps.push(text)
+      if (outcome === 'accepted' && followUp) this.#followUps.push({ conversationId: call.conversation_id, text })
     })
     return true
   }
@@ -311,12 +357,52 @@ export class World {
     return this.#shared.ground.database.db
       .selectFrom('tool_calls')
       .innerJoin('runs', 'runs.id', 'tool_calls.run_id')
-      .where('runs.conversation_id', '=', this.conversationId)
+      .where('runs.conversation_id', 'in', this.#conversationIds)
       .where('runs.status', '=', 'AWAITING_APPROVAL')
       .where('tool_calls.status', '=', 'PENDING')
-      .select(['tool_calls.id', 'tool_calls.run_id', 'tool_calls.needs'])
+      .select(['tool_calls.id', 'tool_calls.run_id', 'tool_calls.needs', 'runs.conversation_id'])
       .orderBy('tool_calls.id')
       .execute()
+  }
+
+  /** Makes a budget of the agent that allows this many tokens, changes it, or deletes it. */
+  async setBudget(
+    process: SmallProcess,
+    choice: number,
+    limit: number | null,
+    whenReached: 'STOP' | 'ASK',
+  ): Promise<void> {
+    const agentId = among(this.#agentIds, choice)!
+    const { viewer, database } = this.#shared.ground
+    const { context } = process
+    const of = database.db.selectFrom('budgets').where('agent_id', '=', agentId).select('id')
+    const budget = await of.executeTakeFirst()
+    const settings = { limitTokens: limit, whenReached }
+    this.#act(process, 'setBudget', async () => {
+      if (!budget) {
+        if (limit !== null) await createBudget(context, viewer, { agentId, period: 'DAY', ...settings })
+      } else {
+        const change =
+          limit === null
+            ? deleteBudget(context, viewer, budget)
+            : updateBudget(context, viewer, { ...budget, ...settings })
+        // Another process may have deleted it.
+        await change.catch((error: unknown) => {
+          if ((error as { code?: string }).code !== 'NOT_FOUND') throw error
+        })
+      }
+    })
+  }
+
+  /** Lets a run that waits for the budget go on. False if none waits. */
+  async allow(process: SmallProcess): Promise<boolean> {
+    const run = (await this.runs()).find((one) => waitsForBudget({ status: one.status, stopReason: one.stop_reason }))
+    if (!run) return false
+    this.#act(process, 'continueRun', async () => {
+      const allow = { usd: null, tokens: 1 }
+      await continueRun(process.context, this.#shared.ground.viewer, { runId: run.id, allow, keyed: undefined })
+    })
+    return true
   }
 
   async retry(process: SmallProcess, choice: number): Promise<void> {
@@ -336,20 +422,24 @@ export class World {
       (run) => run.hold !== null && run.lease === null && ['QUEUED', 'RUNNING'].includes(run.status),
     )
     if (waiting.length === 0 || process.draining.signal.aborted) return false
-    const { workerId, draining, letGo } = process
+    const { workerId } = process
     const { db } = process.context
     this.#act(process, 'driveRun', async () => {
       const claim = { workerId, places: 1, lastTenantId: workerId }
       const [normal] = await claimRuns(db, claim, { perTenant: null, perAgent: null, perKey: null })
       const claimed = normal ?? (await claimSuspect(db, { workerId, mayDrive: true }))
-      if (!claimed) return
-      try {
-        await driveRun(process.context, claimed, { draining: draining.signal, letGo: letGo.signal })
-      } catch (error) {
-        if (!(error instanceof LeaseLostError) || process.dead) throw error
-      }
+      if (claimed) await this.#drive(process, claimed)
     })
     return true
+  }
+
+  async #drive(process: SmallProcess, claimed: ClaimedRun): Promise<void> {
+    const { draining, letGo } = process
+    try {
+      await driveRun(process.context, claimed, { draining: draining.signal, letGo: letGo.signal })
+    } catch (error) {
+      if (!(error instanceof LeaseLostError) || process.dead) throw error
+    }
   }
 
   /** Lets one statement through. False if none waits. */
@@ -385,6 +475,11 @@ export class World {
       call.finish()
     }
     return true
+  }
+
+  /** All models that are being asked answer at the same moment. */
+  answerAll(answer: Answer): void {
+    for (const _call of this.#calls.slice()) this.answer(0, answer)
   }
 
   finishTool(choice: number, succeeds: boolean): boolean {
@@ -439,13 +534,16 @@ export class World {
     await freeRunsOfTheDead(this.#shared.ground.database.db)
   }
 
+  /** Those of the first conversation come last. */
   async runs() {
-    return this.#shared.ground.database.db
+    const rows = await this.#shared.ground.database.db
       .selectFrom('runs')
-      .where('conversation_id', '=', this.conversationId)
+      .where('conversation_id', 'in', this.#conversationIds)
       .selectAll()
       .orderBy('number')
       .execute()
+    const place = (run: (typeof rows)[number]) => this.#conversationIds.indexOf(run.conversation_id)
+    return rows.toSorted((one, other) => place(other) - place(one))
   }
 
   /** Everything continues in order until nothing is left to do: models answer, tools finish, people deny. */
@@ -463,7 +561,8 @@ export class World {
         this.answer(0, { type: 'answer', calls: [], thinks: false }) ||
         this.finishTool(0, true) ||
         (await this.work(this.alive(round) ?? this.#processes[0]!)) ||
-        (await this.decide(this.alive(round) ?? this.#processes[0]!, 0, 'DENIED', false))
+        (await this.decide(this.alive(round) ?? this.#processes[0]!, 0, 'DENIED', false)) ||
+        (await this.allow(this.alive(round) ?? this.#processes[0]!))
       if (!moved && this.#actors === 0) return
     }
     this.faults.push('things did not come to rest')
@@ -488,6 +587,8 @@ export interface SharedWorld {
   /** Every waiting statement needs a connection. */
   readonly pool: pg.Pool
   readonly ids: { next(): string }
+  /** How many statements stored several checkpoints, and how many the beginning of a run with its admission. */
+  readonly seen: { batches: number; beginnings: number }
   close(): Promise<void>
 }
 
@@ -505,6 +606,7 @@ export async function createSharedWorld(): Promise<SharedWorld> {
     model,
     pool,
     ids: ground.process().ids,
+    seen: { batches: 0, beginnings: 0 },
     async close() {
       await pool.end()
       await ground.close()

@@ -1,21 +1,16 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { afterAll, beforeEach, expect, test } from 'vitest'
 
 import { openDatabase } from '../../src/store/database/open-database.ts'
 import { defineTool } from '../../src/tools/registry.ts'
-import { createPrettyStream } from '../../src/util/pretty-log.ts'
-import { createLog } from '../../src/util/log.ts'
-import { startTestApp, type TestApp } from '../support/app.ts'
+import { createPrettyStream, createLog } from '../../src/util/log.ts'
+import { startTestApp } from '../support/app.ts'
 import { captureLog, type CapturedLog } from '../support/captured-log.ts'
 import { startFakeResponses } from '../support/fake-providers/responses.ts'
-import type { FakeProvider } from '../support/fake-providers/fake-model.ts'
 import { createGatedModel } from '../support/gated-model.ts'
-import { deny, talkTo, type Talk } from '../support/talk.ts'
+import { deny, talkTo } from '../support/talk.ts'
 
 const model = createGatedModel()
 const captured: CapturedLog = captureLog('debug')
-let fake: FakeProvider
-let app: TestApp
-let talk: Talk
 let seen = 0
 /** The lines of this test. */
 const lines = () => captured.lines.slice(seen)
@@ -29,11 +24,9 @@ const breakDown = defineTool({
   },
 })
 
-beforeAll(async () => {
-  fake = await startFakeResponses()
-  app = await startTestApp({ providers: [model.provider], env: fake.env, tools: [breakDown], log: captured.log })
-  talk = talkTo(app)
-})
+const fake = await startFakeResponses()
+const app = await startTestApp({ providers: [model.provider], env: fake.env, tools: [breakDown], log: captured.log })
+const talk = talkTo(app)
 beforeEach(() => {
   seen = captured.lines.length
 })

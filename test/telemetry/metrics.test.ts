@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 
 import { Metrics } from '../../src/telemetry/metrics.ts'
 import { toPrometheus } from '../../src/telemetry/prometheus.ts'
@@ -10,7 +10,7 @@ import { captureLog } from '../support/captured-log.ts'
 import { createGatedModel } from '../support/gated-model.ts'
 import { createGraphQLClient } from '../support/graphql-client.ts'
 import { parsePrometheus, type Family } from '../support/prometheus.ts'
-import { approve, talkTo, type Talk } from '../support/talk.ts'
+import { approve, talkTo } from '../support/talk.ts'
 
 const model = createGatedModel()
 const priced = { ...model.provider, priceOf: () => ({ input: 1, output: 2, cachedInput: 1, cacheWrite: 1 }) }
@@ -20,13 +20,9 @@ const lookUp = defineTool({
   parameters: { type: 'object' },
   run: () => 'found',
 })
-let app: TestApp
-let talk: Talk
 
-beforeAll(async () => {
-  app = await startTestApp({ providers: [priced], tools: [lookUp] })
-  talk = talkTo(app)
-})
+const app = await startTestApp({ providers: [priced], tools: [lookUp] })
+const talk = talkTo(app)
 afterAll(async () => {
   await app.stop()
   model.assertAllTaken()

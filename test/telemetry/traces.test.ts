@@ -360,8 +360,8 @@ const program = `
   })
   const [source, url, receiver] = process.argv.slice(1)
   const { createApp } = await import(source + 'app.ts')
-  const { readConfig } = await import(source + 'config.ts')
-  const { openDatabase } = await import(source + 'store/open-database.ts')
+  const { readConfig } = await import(source + 'config/config.ts')
+  const { openDatabase } = await import(source + 'store/database/open-database.ts')
   const { createLog } = await import(source + 'util/log.ts')
   const log = createLog('fatal')
   const database = await openDatabase(url, { log })
@@ -379,7 +379,7 @@ test('[TRC9] without a receiver nothing of tracing is loaded, and tools are told
   const args = ['--input-type=module', '-e', program, source, database.url, receiver.url]
   const { stdout } = await promisify(execFile)(process.execPath, args)
   const [without, more] = stdout.split('\n', 2).map((line) => JSON.parse(line) as string[])
-  const tracing = ['tracing.ts', 'otlp.ts', 'run-spans.ts', 'operation-spans.ts', 'otlp-spans.ts']
+  const tracing = ['tracing.ts', 'otlp.ts', 'trace-runs.ts', 'otlp-format.ts']
   expect(more).toEqual(expect.arrayContaining(tracing))
   expect(without).toContain('metrics.ts')
   expect(without!.filter((file) => tracing.includes(file))).toEqual([])

@@ -51,9 +51,13 @@ beforeAll(async () => {
   for (const start of [startFakeResponses, startFakeChat, startFakeAnthropic, startFakeGemini])
     fakes.push(await start())
   http = createServer((request, response) => {
-    const type = decodeURIComponent(request.url!.slice(1))
-    response.writeHead(200, { 'content-type': type, 'content-disposition': 'attachment; filename="scan 1.png"' })
-    response.end(type.includes('json') ? '{"a": [1]}' : image)
+    const { pathname, searchParams } = new URL(request.url!, 'http://127.0.0.1')
+    const type = decodeURIComponent(pathname.slice(1))
+    const name = searchParams.get('name') ?? 'filename="scan 1.png"'
+    const headers = { 'content-type': type, 'content-disposition': `attachment; ${name}` }
+    response.writeHead(Number(searchParams.get('status') ?? 200), headers)
+    const hex = searchParams.get('hex')
+    response.end(hex !== null ? Buffer.from(hex, 'hex') : type.includes('json') ? '{"a": [1]}' : image)
   })
   await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve))
   mcp = await startMcpServer((server) => {
@@ -64,6 +68,8 @@ beforeAll(async () => {
         { type: 'audio', data: base64, mimeType: 'audio/wav' },
         { type: 'resource', resource: { uri: 'file:///notes/a.txt', text: 'notes' } },
         { type: 'resource', resource: { uri: 'file:///notes/b.pdf', blob: base64, mimeType: 'application/pdf' } },
+        { type: 'resource', resource: { uri: 'c.txt', blob: '/A==', mimeType: 'text/plain; charset=iso-8859-1' } },
+        { type: 'resource', resource: { uri: 'd.txt', blob: '/A==', mimeType: 'text/plain; charset=utf-7' } },
       ],
       structuredContent: { objects: 3 },
     }))
@@ -151,6 +157,36 @@ test('[RET2] the type of an HTTP response says what it is', async () => {
   expect(await of('text/plain')).toMatchObject({ content: [{ kind: 'TEXT', text: image.toString() }] })
 })
 
+test('[FIL66] text that a tool returns in another charset is read in UTF-8', async () => {
+  const { port } = http.address() as AddressInfo
+  const fetched = async (path: string) => {
+    const url = `http://127.0.0.1:${port}/${path}`
+    await upsertTool({ name: 'fetched', implementation: { http: { url } }, parameters: { type: 'object' } })
+    return call('fetched')
+  }
+  const latin = encodeURIComponent('text/plain; charset=iso-8859-1')
+  expect(await fetched(`${latin}?hex=fc93`)).toMatchObject({ status: 'SUCCESS', output: 'ü“' })
+  expect(await fetched(`${latin}?hex=fc93&status=404`)).toMatchObject({
+    status: 'ERROR',
+    output: "The tool's server answered 404 Not Found: ü“",
+  })
+  const unknown = encodeURIComponent('text/plain; charset=utf-7')
+  expect(await fetched(`${unknown}?hex=6f6b`)).toMatchObject({ output: 'ok' })
+  expect(await fetched(`${unknown}?hex=fc`)).toMatchObject({
+    ...{ status: 'SUCCESS', output: '', content: [{ file: { mediaType: 'application/octet-stream', sizeBytes: 1 } }] },
+    answer: expect.stringContaining('of type application/octet-stream, 1 bytes. You cannot read this type of file.]'),
+  })
+  expect(await fetched(`${unknown}?hex=fc&status=500`)).toMatchObject({
+    output: expect.stringContaining('500 Internal Server Error: (text in an unknown charset)'),
+  })
+  const named = async (disposition: string) =>
+    (await fetched(`application%2Fpdf?name=${encodeURIComponent(disposition)}`)).content[0].file.name
+  expect(await named("filename=a.pdf; filename*=UTF-8''M%C3%BCll%zz.pdf")).toBe('Müll%zz.pdf')
+  expect(await named(`filename="${Buffer.from('Müll.pdf').toString('latin1')}"`)).toBe('Müll.pdf')
+  expect(await named('filename="M\u00fcll.pdf"')).toBe('Müll.pdf')
+  expect(await named('filename="M\u0085ll.pdf"')).toBe('M\u0085ll.pdf')
+})
+
 test('[RET3] an MCP tool returns images, audio, resources and structured content', async () => {
   await app.data('mutation ($input: AddMcpServerInput!) { addMcpServer(input: $input) { server { id } } }', {
     input: { name: 'm', url: mcp.url },
@@ -164,7 +200,10 @@ test('[RET3] an MCP tool returns images, audio, resources and structured content
       { kind: 'DOCUMENT', file: { mediaType: 'audio/wav' } },
       { kind: 'TEXT', text: 'notes' },
       { kind: 'DOCUMENT', file: { name: 'b.pdf', mediaType: 'application/pdf' } },
+      { kind: 'DOCUMENT', file: { name: 'c.txt', mediaType: 'text/plain', sizeBytes: 2 } },
+      { kind: 'DOCUMENT', file: { name: 'd.txt', mediaType: 'application/octet-stream', sizeBytes: 1 } },
     ],
+    answer: expect.stringContaining('<document name="c.txt" type="text/plain">\nü\n</document>'),
   })
 })
 

@@ -2,19 +2,17 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 
-import { checkTools, loadTools } from '../../src/tools/load-tools.ts'
+import { loadTools } from '../../src/tools/load-tools.ts'
 import { defineTool, type ToolContext } from '../../src/tools/registry.ts'
-import { deferred } from '../../src/util/deferred.ts'
-import { startGround, type Ground } from '../approvals/ground.ts'
+import { startGround } from '../approvals/ground.ts'
 import { makeTemporaryFolder } from '../support/temporary-folder.ts'
-import type { Talk } from '../support/talk.ts'
 
 const fixtures = fileURLToPath(new URL('./fixtures', import.meta.url))
 const events: string[] = []
-const gates = new Map<string, ReturnType<typeof deferred<void>>>()
+const gates = new Map<string, ReturnType<typeof Promise.withResolvers<void>>>()
 const gated = (name: string, parallel: boolean) =>
   defineTool({
     name,
@@ -47,53 +45,49 @@ function unreadable(): Error {
   return Object.defineProperties(new Error('x'), { message: { get }, stack: { get } })
 }
 
-let ground: Ground
-let talk: Talk
 let lastContext: ToolContext | undefined
-beforeAll(async () => {
-  ground = await startGround({
-    env: { HOLDPOINT_TOOLS: fixtures, HOLDPOINT_TOOL_GRACE_MS: '100' },
-    tools: [
-      gated('together', true),
-      gated('alone', false),
-      ...Object.entries(mistakes).map(([name, { run }]) =>
-        defineTool({ name, description: '', parameters: { type: 'object' }, run }),
-      ),
-      defineTool({
-        name: 'greeter',
-        description: '',
-        parameters: {
-          type: 'object',
-          properties: {
-            name: { type: 'string', default: 'world' },
-            times: { type: 'integer', default: 5 },
-            people: { type: 'array', items: { type: 'object', properties: { title: { default: 'Dr.' } } } },
-          },
-          required: ['name'],
+const ground = await startGround({
+  env: { HOLDPOINT_TOOLS: fixtures, HOLDPOINT_TOOL_GRACE_MS: '100' },
+  tools: [
+    gated('together', true),
+    gated('alone', false),
+    ...Object.entries(mistakes).map(([name, { run }]) =>
+      defineTool({ name, description: '', parameters: { type: 'object' }, run }),
+    ),
+    defineTool({
+      name: 'greeter',
+      description: '',
+      parameters: {
+        type: 'object',
+        properties: {
+          name: { type: 'string', default: 'world' },
+          times: { type: 'integer', default: 5 },
+          people: { type: 'array', items: { type: 'object', properties: { title: { default: 'Dr.' } } } },
         },
-        approvalCondition: { properties: { times: { minimum: 3 } }, required: ['times'] },
-        run: (args) => args,
-      }),
-      defineTool({
-        name: 'stuck',
-        description: '',
-        parameters: { type: 'object' },
-        timeoutMs: 50,
-        run: () => deferred().promise,
-      }),
-      defineTool({
-        name: 'long_text',
-        description: '',
-        parameters: { type: 'object' },
-        run: (_args, context) => {
-          lastContext = context
-          return 'x'.repeat(45_000)
-        },
-      }),
-    ],
-  })
-  talk = ground.talk
+        required: ['name'],
+      },
+      approvalCondition: { properties: { times: { minimum: 3 } }, required: ['times'] },
+      run: (args) => args,
+    }),
+    defineTool({
+      name: 'stuck',
+      description: '',
+      parameters: { type: 'object' },
+      timeoutMs: 50,
+      run: () => Promise.withResolvers<void>().promise,
+    }),
+    defineTool({
+      name: 'long_text',
+      description: '',
+      parameters: { type: 'object' },
+      run: (_args, context) => {
+        lastContext = context
+        return 'x'.repeat(45_000)
+      },
+    }),
+  ],
 })
+const talk = ground.talk
 afterEach(() => ground.check())
 afterAll(() => ground.app.stop())
 
@@ -110,7 +104,7 @@ async function callOne(name: string, args: unknown, agentOptions: object = {}) {
 
 describe('execution', () => {
   test('[EXE1] parallel calls run together, the others in order after them, and the returns come in call order', async () => {
-    for (const id of ['a', 'b', 'c', 'd']) gates.set(id, deferred())
+    for (const id of ['a', 'b', 'c', 'd']) gates.set(id, Promise.withResolvers<void>())
     const agent = await talk.createAgent({ tools: ['together', 'alone'] })
     const runId = await talk.start(agent, 'go')
     await ground.call(
@@ -255,15 +249,16 @@ describe('tools in code', () => {
       await writeFile(file, text)
       return file
     }
-    await expect(loadTools(join(folder, 'nothing'))).rejects.toThrow(/neither a module nor a folder/)
-    await expect(loadTools(await module('export const a = 1'))).rejects.toThrow(/exports no tool/)
-    await expect(loadTools(await module('throw new Error("boom")'))).rejects.toThrow(/cannot be loaded: boom/)
+    const refused = (given: unknown, path?: string) => expect(loadTools(given, path)).rejects.toThrow
+    await refused([], join(folder, 'nothing'))(/neither a module nor a folder/)
+    await refused([], await module('const a = 1'))(/exports no tool/)
+    await refused([], await module('throw new Error("boom")'))(/cannot be loaded: boom/)
     const tool = { name: 'a', description: '', parameters: { type: 'object' }, run: () => 1 }
-    expect(() => checkTools([tool, tool])).toThrow(/two tools named a/)
-    expect(() => checkTools([{ ...tool, name: 'a b' }])).toThrow(/not a tool name/)
-    expect(() => checkTools([{ ...tool, name: 'memory_insert' }])).toThrow(/two tools named memory_insert/)
-    expect(() => checkTools([{ ...tool, parameters: { type: 'objekt' } }])).toThrow(/not a JSON Schema/)
-    expect(() => checkTools([{ ...tool, parameters: {} }])).toThrow(/"type": "object"/)
+    await refused([tool, tool])(/two tools named a/)
+    await refused([{ ...tool, name: 'a b' }])(/not a tool name/)
+    await refused([{ ...tool, name: 'memory_insert' }])(/two tools named memory_insert.* one of the server/)
+    await refused([{ ...tool, parameters: { type: 'objekt' } }])(/not a valid JSON Schema/)
+    await refused([{ ...tool, parameters: {} }])(/"type": "object"/)
   })
 })
 

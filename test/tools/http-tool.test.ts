@@ -1,8 +1,11 @@
 import { createHmac } from 'node:crypto'
 import type { LookupAddress } from 'node:dns'
+import { writeFile } from 'node:fs/promises'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { createServer as createTcpServer, type AddressInfo, type Socket } from 'node:net'
+import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
+import { gzipSync } from 'node:zlib'
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 
@@ -17,9 +20,11 @@ import {
 import { findTenantSecret } from '../../src/store/access/tenants.ts'
 import { createSecretBox } from '../../src/util/secret-box.ts'
 import { startGround, type Ground } from '../approvals/ground.ts'
-import { deferred } from '../../src/util/deferred.ts'
+import { errorMessage } from '../../src/util/error-message.ts'
 import { someContext } from '../support/call-context.ts'
+import { captureLog } from '../support/captured-log.ts'
 import type { Talk } from '../support/talk.ts'
+import { makeTemporaryFolder } from '../support/temporary-folder.ts'
 
 interface Received {
   readonly request: IncomingMessage
@@ -156,8 +161,8 @@ describe('an HTTP tool', () => {
   })
 
   test('[HTL5] is told to stop when its run is cancelled', async () => {
-    const closed = deferred()
-    const arrived = deferred()
+    const closed = Promise.withResolvers<void>()
+    const arrived = Promise.withResolvers<void>()
     handler = (_received, response) => {
       response.on('close', () => closed.resolve())
       arrived.resolve()
@@ -171,6 +176,103 @@ describe('an HTTP tool', () => {
     expect((await talk.run(runId)).steps[0].toolCalls[0]).toMatchObject({ status: 'CANCELLED' })
   })
 })
+
+/** Writes the same bytes until the client closes the connection. */
+function flood(socket: Socket, bytes: string): void {
+  while (!socket.destroyed && socket.write(bytes.repeat(1_000)));
+  if (!socket.destroyed) socket.once('drain', () => flood(socket, bytes))
+}
+
+const chunked = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nok\r\n'
+const withLength = (status: string, length: number, more = '') =>
+  `HTTP/1.1 ${status}\r\n${more}content-length: ${length}\r\n\r\n`
+const bomb = gzipSync(Buffer.alloc(50 * 1024 ** 2))
+const interim = 'HTTP/1.1 103 Early Hints\r\nlink: <a>\r\n\r\n'
+
+/** What a server does with a connection, and what the call gives. */
+const oddities: Record<string, [answer: (socket: Socket) => void, outcome: string | RegExp]> = {
+  'switches to another protocol': [
+    (socket) => socket.write('HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n'),
+    /answered 101 and switched to another protocol/,
+  ],
+  'answers 101 without a protocol': [(socket) => socket.write('HTTP/1.1 101 Nothing\r\n\r\n'), /the status 101\.$/],
+  'sends interim responses first': [(socket) => socket.write(`${interim}${interim}${withLength('200 OK', 2)}ok`), 'ok'],
+  'sends interim responses without end': [(socket) => flood(socket, interim), /too many interim responses/],
+  'sends a body with 204': [(socket) => socket.write(`${withLength('204 No Content', 4)}body`), ''],
+  'sends an endless body with 205': [
+    (socket) => {
+      socket.write('HTTP/1.1 205 Reset Content\r\ntransfer-encoding: chunked\r\n\r\n')
+      flood(socket, '2\r\nok\r\n')
+    },
+    '',
+  ],
+  'sends a body with 304': [(socket) => socket.write(`${withLength('304 Not Modified', 4)}body`), /304 Not Modified:$/],
+  'answers with a status that is none': [
+    (socket) => socket.write(`${withLength('999 Odd', 2)}ok`),
+    /the status 999\.$/,
+  ],
+  'has an odd reason': [(socket) => socket.write(`${withLength('500 a\u0001b', 2)}ok`), /answered 500 ab: ok$/],
+  'sends endless headers': [
+    (socket) => {
+      socket.write('HTTP/1.1 200 OK\r\n')
+      flood(socket, 'a: b\r\n')
+    },
+    /Header overflow/,
+  ],
+  'sends trailers': [(socket) => socket.write(`${chunked}0\r\na: b\r\n\r\n`), 'ok'],
+  'sends endless trailers': [
+    (socket) => {
+      socket.write(`${chunked}0\r\n`)
+      flood(socket, 'a: b\r\n')
+    },
+    /broke off its answer/,
+  ],
+  'announces more than it sends': [(socket) => socket.end(`${withLength('200 OK', 9)}ok`), /broke off its answer/],
+  'sends more than it announces': [
+    (socket) => socket.write(`${withLength('200 OK', 2)}ok${withLength('200 OK', 4)}evil`),
+    'ok',
+  ],
+  'sends one answer': [(socket) => socket.write(`${withLength('200 OK', 2)}ok`), 'ok'],
+  'compresses its answer': [
+    (socket) => socket.write(withLength('200 OK', bomb.length, 'content-encoding: gzip\r\n')) && socket.write(bomb),
+    /compressed its answer \(gzip\)/,
+  ],
+  'only says that it has encoded its answer': [
+    (socket) => socket.write(`${withLength('200 OK', 2, 'content-encoding: utf-8\r\n')}ok`),
+    'ok',
+  ],
+  'sends nothing': [(socket) => socket.end(), /socket hang up/],
+  'sends no HTTP': [(socket) => socket.end('hello\r\n\r\n'), /Parse Error/],
+}
+
+test('[HTL66] whatever a server does with a connection ends a call at once, and keeps no connection busy', async () => {
+  const open = new Set<Socket>()
+  let answer: (socket: Socket) => void = () => undefined
+  const raw = createTcpServer((socket) => {
+    open.add(socket)
+    socket.on('close', () => open.delete(socket))
+    socket.on('error', () => undefined)
+    socket.on('data', (data) => data.includes('POST /') && answer(socket))
+  })
+  await new Promise<void>((resolve) => raw.listen(0, '127.0.0.1', resolve))
+  const network = createNetworkGuard({ allowPrivate: true })
+  const tool = { url: `http://127.0.0.1:${(raw.address() as AddressInfo).port}/`, headers: {} } as ToolOfKind<'HTTP'>
+  const { signal } = new AbortController()
+  for (const [what, oddity] of Object.entries(oddities)) {
+    answer = oddity[0]
+    const given = { args: {}, secret: 's', context: someContext, signal }
+    const outcome = await callHttpTool(network, tool, given).then(
+      ({ output }) => output,
+      (error: unknown) => errorMessage(error),
+    )
+    if (typeof oddity[1] === 'string') expect([what, outcome]).toEqual([what, oddity[1]])
+    else expect(`${what}: ${outcome}`).toMatch(oddity[1])
+  }
+  // One is kept for the next call.
+  await expect.poll(() => open.size).toBeLessThanOrEqual(1)
+  network.close()
+  raw.close()
+}, 30_000)
 
 describe('the network', () => {
   test('[NET1] private, loopback, link-local, shared and reserved addresses are not public, however they are written', () => {
@@ -233,17 +335,62 @@ describe('the network', () => {
     guard.close()
   })
 
-  test('[NET4] unless it is allowed, an HTTP tool reaches no private address', async () => {
-    const guarded = await startGround()
-    await guarded.app.data(upsert, { input: { name: 'web', implementation: { http: { url: `${origin}/` } } } })
-    const agent = await guarded.talk.createAgent({ tools: ['web'] })
-    const runId = await guarded.talk.start(agent, 'go')
-    await guarded.call(['web', {}])
-    await guarded.answer('done')
-    const { steps } = await guarded.talk.settled(runId)
-    expect(steps[0].toolCalls[0].result.output).toMatch(/127\.0\.0\.1 is not an address of the public internet/)
+  test('[NET4][NET66] unless it is allowed, no tool reaches a private address; operators are told the setting, models are not', async () => {
+    const captured = captureLog()
+    const path = join(await makeTemporaryFolder(), 'mcp.yaml')
+    await writeFile(path, `servers: { filed: { url: ${origin}/ } }`)
+    const { app, talk, ...guarded } = await startGround({ env: { HOLDPOINT_MCP: path }, log: captured.log })
+    const refusal = '127.0.0.1 is not an address of the public internet, and this server connects to no other.'
+    const remedy = 'HOLDPOINT_ALLOW_PRIVATE_NETWORK=1 allows such addresses.'
+    const tool = (url: string) => ({ name: 'web', implementation: { http: { url } } })
+    const upserted = await app.request(upsert, { input: tool(`${origin}/`) })
+    expect(upserted.errors![0]).toMatchObject({
+      message: `input.implementation.http.url: ${refusal} ${remedy}`,
+      extensions: { code: 'BAD_USER_INPUT', field: 'input.implementation.http.url' },
+    })
+    // By its name, which is resolved.
+    expect((await app.request(upsert, { input: tool('http://localhost/') })).errors![0]!.message).toContain(remedy)
+    await app.data(upsert, { input: tool('https://name-without-address.invalid/') })
+    const update = 'mutation ($input: UpdateToolInput!) { updateTool(input: $input) { tool { id } } }'
+    const { implementation } = tool(`${origin}/`)
+    const updated = await app.request(update, { input: { id: await talk.toolId('web'), implementation } })
+    expect(updated.errors![0]!.message).toContain(remedy)
+    const add = 'mutation ($input: AddMcpServerInput!) { addMcpServer(input: $input) { server { id } } }'
+    const added = await app.request(add, { input: { name: 'm', url: `${origin}/` } })
+    expect(added.errors![0]!.message).toBe(`input.url: The server cannot be reached at this URL: ${refusal} ${remedy}`)
+
+    const filed = await captured.until('an MCP server cannot be reached', { mcpServer: 'filed' })
+    expect(filed['reason']).toBe(`${refusal} ${remedy}`)
+
+    // As if both had been stored while private addresses were allowed.
+    await app.database.pool.query(`update tools set url = $1 where name = 'web'`, [`${origin}/`])
+    await app.database.pool.query(
+      `with server as (
+         insert into mcp_servers (id, tenant_id, name, url, headers, created_at)
+         select gen_random_uuid(), tenant_id, 'm', $1, '{}', now() from tools where name = 'web' returning *)
+       insert into tools select (jsonb_populate_record(tools, jsonb_build_object(
+         'id', gen_random_uuid(), 'name', 'remote', 'kind', 'MCP', 'url', null, 'headers', null,
+         'mcp_server_id', server.id, 'mcp_tool_name', 'remote'))).* from tools, server where tools.name = 'web'`,
+      [`${origin}/`],
+    )
+    const agent = await talk.createAgent({ tools: ['web', 'remote'] })
+    const runId = await talk.start(agent, 'go')
+    await guarded.call(['web', {}], ['remote', {}])
+    const { request } = await guarded.answer('done')
+    const { steps } = await talk.settled(runId)
+    expect(steps[0].toolCalls.map(({ result }: any) => result.output)).toEqual([
+      refusal,
+      `The MCP server m cannot be reached: ${refusal}`,
+    ])
+    expect(JSON.stringify(request)).not.toContain('HOLDPOINT_')
+    expect(captured.with('a tool failed')).toMatchObject([
+      { tool: 'web', reason: `${refusal} ${remedy}` },
+      { tool: 'remote', reason: `The MCP server m cannot be reached: ${refusal} ${remedy}` },
+    ])
+    const { mcpServers } = await app.data('{ mcpServers { nodes { lastError } } }')
+    expect(mcpServers.nodes).toEqual([{ lastError: `${refusal} ${remedy}` }, { lastError: `${refusal} ${remedy}` }])
     expect(received).toEqual([])
-    await guarded.app.stop()
+    await app.stop()
   })
 
   test('[NET4] a redirect to an address that is not public is refused', async () => {

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
-import { readConfig } from '../../src/config.ts'
+import { readConfig } from '../../src/config/config.ts'
 import { startGround, type Ground } from '../approvals/ground.ts'
 import { makeTemporaryFolder } from '../support/temporary-folder.ts'
 import { startMcpServer, type TestMcpServer } from './mcp-server.ts'
@@ -181,17 +181,34 @@ test('[MCP14] tools of a server that asks for approval require it from the begin
 })
 
 test.each([
-  ['[]', 'must be an object with the key "servers"'],
-  ['servers: { a: {} }', 'The MCP server "a" in'],
-  ['servers: { a: { url: "http://x", command: x } }', 'it needs either a "command" or a "url".'],
-  ['servers: { a: { command: x, headers: {} } }', 'there is no field "headers". Use: command, args, env,'],
-  ['servers: { a: { command: x, args: y } }', '"args" must be a list of texts.'],
-  ['servers: { a: { url: "ftp://x" } }', '"url" must be an address that begins with http:// or https://.'],
-  ['servers: { a: { url: "http://x", oauth: { clientId: i, clientSecretVariable: V } } }', ': V is not set.'],
-  ['servers: { a: { url: "http://x", oauth: { clientId: i } } }', 'a "clientSecret" or a "refreshToken"'],
-  ['servers: { a: { url: "http://x", tokenVariable: V } }', 'it needs its token: V is not set.'],
-  ['servers: { a: { url: "http://x", oauth: { clientId: i, clientSecret: s } } }', '"oauth" needs its "issuer"'],
+  ['[]', 'HOLDPOINT_MCP: the file must be an object with servers ('],
+  ['servers: { a: {} }', 'HOLDPOINT_MCP: servers.a must be an object with either a "command" or a "url" ('],
+  ['servers: { a: { url: "http://x", command: x } }', 'servers.a must be an object with either a "command" or a "url"'],
+  ['servers: { a: { command: x, headers: {} } }', 'servers.a has no field "headers": expected command, args, env,'],
+  ['servers: { a: { command: x, args: y } }', 'servers.a.args must be a list'],
+  ['servers: { a: { url: "ftp://x" } }', 'servers.a.url must be an address that begins with http:// or https://'],
+  ['servers: { a: { command: x, env: { A: 1 } } }', 'servers.a.env.A must be a text'],
+  [
+    'servers: { a: { url: "http://x", oauth: { clientId: i, issuer: y, clientSecretVariable: V } } }',
+    'servers.a.oauth.clientSecretVariable names the variable V, which is not set',
+  ],
+  [
+    'servers: { a: { url: "http://x", oauth: { clientId: i, issuer: y } } }',
+    'servers.a.oauth needs a "clientSecret" or a "refreshToken"',
+  ],
+  [
+    'servers: { a: { url: "http://x", tokenVariable: V } }',
+    'servers.a.tokenVariable names the variable V, which is not set',
+  ],
+  [
+    'servers: { a: { url: "http://x", oauth: { clientId: i, clientSecret: s } } }',
+    'servers.a.oauth.issuer is missing: expected a text',
+  ],
+  [
+    `servers: { a: { url: "http://x", tokenVariable: PATH, oauth: { clientId: i, clientSecret: s, issuer: y } } }`,
+    'servers.a takes either "tokenVariable" or "oauth"',
+  ],
 ])('[MCP15] a mistake in the file stops the start: %s', async (contents, message) => {
   const wrong = await file(contents)
-  expect(() => readConfig({ HOLDPOINT_MCP: wrong })).toThrow(message)
+  expect(() => readConfig({ HOLDPOINT_MCP: wrong, PATH: '/bin' })).toThrow(message)
 })

@@ -9,7 +9,6 @@ import { z } from 'zod'
 
 import { McpConnections } from '../../src/tools/mcp.ts'
 import { createNetworkGuard } from '../../src/util/network-guard.ts'
-import { deferred, type Deferred } from '../../src/util/deferred.ts'
 import { startGround, type Ground } from '../approvals/ground.ts'
 import { someContext } from '../support/call-context.ts'
 import type { Talk } from '../support/talk.ts'
@@ -18,8 +17,8 @@ import { startMcpServer, type TestMcpServer } from './mcp-server.ts'
 let ground: Ground
 let talk: Talk
 let server: TestMcpServer
-const started: Deferred<void> = deferred()
-let aborted: Deferred<void> = deferred()
+const started: PromiseWithResolvers<void> = Promise.withResolvers<void>()
+let aborted: PromiseWithResolvers<void> = Promise.withResolvers<void>()
 
 function register(mcp: McpServer): void {
   const numbers = { a: z.number(), b: z.number() }
@@ -101,7 +100,7 @@ test('[MCP3] a call is told to stop when its run is cancelled or its time is up'
   expect(await talk.cancel({ runId })).toMatchObject({ run: { status: 'CANCELLED' } })
   await aborted.promise
 
-  aborted = deferred()
+  aborted = Promise.withResolvers<void>()
   await ground.app.data('mutation ($input: UpdateToolInput!) { updateTool(input: $input) { tool { id } } }', {
     input: { id: await talk.toolId('wait_for-ever'), timeoutMs: 100 },
   })
@@ -134,6 +133,13 @@ test('[MCP5] a server that is down gives error returns and sets its lastError, a
   expect(await call('add', { a: 1, b: 1 })).toMatchObject({ result: { output: '2' } })
   const { mcpServers } = await ground.app.data('{ mcpServers { nodes { lastError } } }')
   expect(mcpServers.nodes).toEqual([{ lastError: null }])
+})
+
+test('[UPD1] a refresh that lists the same tools does not change them', async () => {
+  const times = async () => (await ground.app.data('{ tools(filter: { kinds: [MCP] }) { nodes { updatedAt } } }')).tools
+  const before = await times()
+  expect((await refresh(id)).refreshMcpServer.server).toMatchObject({ lastError: null })
+  expect(await times()).toEqual(before)
 })
 
 test('[MCP6] a refresh keeps what is still there, with its settings, and drops what is gone unless rules name it', async () => {
@@ -231,8 +237,8 @@ const slowCall = {
 }
 
 test('[MCP9] a connection in use is not closed as idle, however long the call takes', async () => {
-  const running = deferred()
-  const gate = deferred()
+  const running = Promise.withResolvers<void>()
+  const gate = Promise.withResolvers<void>()
   const slow = await startMcpServer((mcp) => {
     mcp.registerTool('slow', {}, async () => {
       running.resolve()
@@ -250,6 +256,14 @@ test('[MCP9] a connection in use is not closed as idle, however long the call ta
   expect(await Promise.all([answer, second])).toMatchObject([{ output: 'done' }, { output: 'done' }])
   await connections.closeAll()
   await slow.stop()
+})
+
+test('[OPS70] once the connections are closed, a call opens no other', async () => {
+  const connections = new McpConnections(createNetworkGuard({ allowPrivate: true }))
+  const calling = connections.callTool('s', address(server.url), { ...slowCall, name: 'roll_dice' })
+  await Promise.allSettled([calling, connections.closeAll()])
+  const late = connections.callTool('s', address(server.url), { ...slowCall, name: 'roll_dice' })
+  await expect(late).rejects.toThrow('The server is stopping.')
 })
 
 test('[MCP10] a server that dies in the middle of a call fails the call at once and sets its lastError', async () => {
@@ -275,7 +289,7 @@ test('[MCP10] a server that dies in the middle of a call fails the call at once 
 })
 
 test('[MCP10] an answer whose stream breaks is not waited for', async () => {
-  const answering = deferred()
+  const answering = Promise.withResolvers<void>()
   const guard = createNetworkGuard({ allowPrivate: true })
   const network = {
     ...guard,

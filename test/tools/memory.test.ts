@@ -3,8 +3,10 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { editMemory, type MemoryCall } from '../../src/domain/memory/memory-edit.ts'
 import type { Block } from '../../src/domain/memory/block.ts'
 import type { OpenDatabase } from '../../src/store/database/open-database.ts'
+import { placesOf } from '../../src/util/places-of.ts'
 import { startGround, type Ground } from '../approvals/ground.ts'
 import { createTestDatabase } from '../support/database.ts'
+import { watchThread } from '../support/blocked.ts'
 import { hookDatabase } from '../support/gated-database.ts'
 import { approve, type Talk } from '../support/talk.ts'
 
@@ -47,6 +49,30 @@ describe('an edit', () => {
       /occurs 2 times in the memory block human, in the lines 1, 3/,
     )
     expect(edit('memory_replace', { old_string: 'aa', new_string: 'x' }, { value: 'aaa' })).toMatch(/occurs 2 times/)
+  })
+
+  test('[MEM2] a text is looked for in time that is in proportion to its length and that of the block', () => {
+    const half = 'a'.repeat(50_000)
+    const watch = watchThread()
+    const args = { old_string: `${half}b${half}`, new_string: 'x' }
+    expect(edit('memory_replace', args, { value: 'a'.repeat(1_000_000) })).toMatch(/does not occur/)
+    expect(watch.stop()).toBeLessThan(100)
+    // Compared with a search that is certainly right.
+    for (let n = 0; n < 3_000; n += 1) {
+      const random = (length: number) => Array.from({ length }, () => 'ab'[Math.floor(Math.random() * 2)]).join('')
+      const [text, part] = [random(n % 30), random(1 + (n % 4))]
+      const places = Array.from({ length: text.length }, (_, at) => at).flatMap((at) =>
+        text.startsWith(part, at) ? [at] : [],
+      )
+      expect(placesOf(text, part, 100), `${part} in ${text}`).toEqual(places)
+    }
+  })
+
+  test('[MEM2] of a text that occurs half a million times, the first places are told, and soon', () => {
+    const watch = watchThread()
+    const told = edit('memory_replace', { old_string: 'a', new_string: 'x' }, { value: 'a\n'.repeat(500_000) })
+    expect(watch.stop()).toBeLessThan(100)
+    expect(told).toMatch(/occurs more than 20 times .* in the lines 1, 2, .*, 20 and others, and nothing was changed/)
   })
 
   test('[MEM3] memory_rethink replaces the whole block, unless it has changed since the model saw it', () => {
@@ -239,7 +265,7 @@ describe('conversation_search', () => {
     const found = await search({ query: 'where does the walde family live', end_date: '2026-05-01' })
     expect(found).toContain('My dog is called Waldemar.')
     expect(await search({ query: 'xylophone' })).toEqual(['No message was found.'])
-    for (const query of ["'; drop table messages --", ':* & | !', '"', "o'neil & (", '\\'])
+    for (const query of ["'; drop table messages --", ':* & | !', '"', "o'neil & (", '\\', '-'.repeat(100)])
       expect(await search({ query, end_date: '2026-05-01' })).toEqual(['No message was found.'])
   })
 
@@ -308,5 +334,28 @@ describe('conversation_search', () => {
       [text],
     )
     expect(rowCount).toBe(1)
+  })
+
+  test('[SEA6] the words of every kind of message are the same, whichever way they are found', async () => {
+    const image = { image: { name: 'a-cat.png', id: 'x' } }
+    const contents = [
+      { text: 'A cat, a dog', provider: null, interrupted: false },
+      { text: '' },
+      { content: [{ text: 'One dog' }] },
+      { content: [{ text: 'One dog' }, { text: 'two cats' }] },
+      { content: [image] },
+      { content: [image, { text: 'What is it?' }] },
+      { content: [{ imageUrl: 'https://example.com/cat.png' }] },
+      { content: [] },
+      { text: `${'é'.repeat(99_997)} cut off` },
+    ]
+    const { rows } = await ground.app.database.pool.query<{ words: string; all: string }>(
+      `select message_words(id, content)::text as words, words_of_parts(id, content)::text as all
+       from jsonb_array_elements($1::jsonb) content, gen_random_uuid() id`,
+      [JSON.stringify(contents)],
+    )
+    expect(rows).toHaveLength(contents.length)
+    for (const { words, all } of rows) expect(words).toBe(all)
+    expect(rows[2]!.words).toContain("'dog'")
   })
 })

@@ -1,8 +1,8 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
 
 import { defineTool } from '../../src/tools/registry.ts'
-import { startGround, type Ground } from '../approvals/ground.ts'
-import { approve, deny, type Talk } from '../support/talk.ts'
+import { startGround } from '../approvals/ground.ts'
+import { approve, deny } from '../support/talk.ts'
 
 /** Every execution by name, with its arguments. */
 const ran: [string, unknown][] = []
@@ -22,12 +22,8 @@ const tool = (name: string) =>
     },
   })
 
-let ground: Ground
-let talk: Talk
-beforeAll(async () => {
-  ground = await startGround({ tools: ['first', 'second', 'third'].map(tool) })
-  talk = ground.talk
-})
+const ground = await startGround({ tools: ['first', 'second', 'third'].map(tool) })
+const talk = ground.talk
 beforeEach(() => void ran.splice(0))
 afterEach(() => ground.check())
 afterAll(() => ground.app.stop())

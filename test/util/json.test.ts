@@ -12,8 +12,11 @@ test('[ENG6] JSON to be stored has neither NUL nor half of a surrogate pair, and
   for (const value of [{ text: '👋 \\ud83d \\u0000', list: [1, null, true] }, []])
     expect(storableJsonText(value)).toBe(JSON.stringify(value))
   const at = new Date(0)
-  expect(JSON.parse(storableJsonText({ at, texts: ['a\u0000b', '\ud83d', '\udc4b👋'] }))).toEqual({
+  expect(
+    JSON.parse(storableJsonText({ at, texts: ['a\u0000b', '\ud83d', '\udc4b👋'], 'k\u0000': [{ '\ud83d': 1 }] })),
+  ).toEqual({
     at: at.toISOString(),
     texts: ['ab', '\ufffd', '\ufffd👋'],
+    k: [{ '\ufffd': 1 }],
   })
 })

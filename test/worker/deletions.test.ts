@@ -1,29 +1,25 @@
 import { sql } from 'kysely'
-import { afterAll, afterEach, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { afterAll, afterEach, expect, onTestFinished, test } from 'vitest'
 
 import { clearConversation } from '../../src/store/conversations/conversations.ts'
 import { deleteMarked } from '../../src/store/deletions.ts'
 import { deleteBatch } from '../../src/store/retention.ts'
 import { systemClock } from '../../src/util/clock.ts'
-import { deferred } from '../../src/util/deferred.ts'
 import { Retention } from '../../src/worker/retention.ts'
-import { startTestApp, type TestApp } from '../support/app.ts'
+import { startTestApp } from '../support/app.ts'
 import { hookDatabase } from '../support/gated-database.ts'
 import { createGatedModel, gatedHandle } from '../support/gated-model.ts'
 import { addTurns } from '../support/many-turns.ts'
-import { talkTo, type Talk } from '../support/talk.ts'
+import { talkTo } from '../support/talk.ts'
+import { longer } from '../support/long.ts'
 
-/** `HOLDPOINT_LONG=1`: a million messages. */
-const turns = process.env['HOLDPOINT_LONG'] === '1' ? 500_000 : 1_500
+/** In the long version, a million messages. */
+const turns = longer(1_500, 500_000)
 
 const model = createGatedModel()
-let app: TestApp
-let talk: Talk
 
-beforeAll(async () => {
-  app = await startTestApp({ providers: [model.provider] })
-  talk = talkTo(app)
-})
+const app = await startTestApp({ providers: [model.provider] })
+const talk = talkTo(app)
 afterEach(() => model.assertAllTaken())
 afterAll(() => app.stop())
 
@@ -31,9 +27,9 @@ const uuidOf = (id: string) => id.slice(id.indexOf('_') + 1)
 
 /** Holds the lock of a batch, so that nobody else deletes, until the returned function is called. */
 async function holdDeletions(): Promise<() => Promise<void>> {
-  const release = deferred()
+  const release = Promise.withResolvers<void>()
   for (;;) {
-    const isHeld = deferred<boolean>()
+    const isHeld = Promise.withResolvers<boolean>()
     const batch = deleteBatch(app.database.db, async (trx) => {
       isHeld.resolve(true)
       // An idle transaction would be ended after a minute, and a million rows may take longer.
@@ -164,13 +160,13 @@ test(
     )
     expect(refused.errors![0]!.extensions.code).toBe('NOT_FOUND')
 
-    // The key of the agent and the key of its message can be used again.
+    // The key of the agent can be used again.
     const { upsertAgent } = await app.data(
       'mutation ($input: UpsertAgentInput!) { upsertAgent(input: $input) { agent { id } } }',
       { input: { key: 'the key', agent: { name: 'heir', model: gatedHandle } } },
     )
     const heir = upsertAgent.agent.id
-    await turn(heir, 'one', { idempotencyKey: 'k' })
+    await turn(heir, 'one')
 
     await release()
     const sizes = await deleteAll()
@@ -195,8 +191,8 @@ test('[OPS63] no turn waits for a batch of a deleted conversation, and a process
   await app.data('mutation ($id: ID!) { deleteConversation(input: { id: $id }) { __typename } }', { id: conversation })
 
   // A process dies in the middle of a batch, with its locks held until then.
-  const reached = deferred()
-  const died = deferred()
+  const reached = Promise.withResolvers<void>()
+  const died = Promise.withResolvers<void>()
   const dying = hookDatabase(app.database.pool, {
     async before(statement) {
       if (statement !== 'commit') return
@@ -272,8 +268,8 @@ test('[OPS86] while a conversation is being cleared, the other conversations of 
   ]
   await addTurns(app.database.pool, uuidOf(cleared), 450)
   await addTurns(app.database.pool, uuidOf(deleted), 10)
-  const isCleared = deferred()
-  const release = deferred()
+  const isCleared = Promise.withResolvers<void>()
+  const release = Promise.withResolvers<void>()
   onTestFinished(() => release.resolve())
   const clearing = app.database.db.transaction().execute(async (trx) => {
     await sql`select from conversations where id = ${uuidOf(cleared)} for no key update`.execute(trx)

@@ -1,8 +1,7 @@
 import { hostname } from 'node:os'
 
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { afterAll, afterEach, expect, test } from 'vitest'
 
-import type { OpenDatabase } from '../../src/store/database/open-database.ts'
 import { defineTool } from '../../src/tools/registry.ts'
 import { startTestApp, type TestApp, type TestAppOptions } from '../support/app.ts'
 import { captureLog } from '../support/captured-log.ts'
@@ -12,15 +11,12 @@ import { createGatedModel } from '../support/gated-model.ts'
 import { createGraphQLClient } from '../support/graphql-client.ts'
 import { talkTo } from '../support/talk.ts'
 
-/** Several processes on one database, of which only some drive runs, or have the model or the tool. */
-let database: OpenDatabase
 const model = createGatedModel()
 const apiOnly = { HOLDPOINT_WORKERS: '0' }
 const started: TestApp[] = []
 
-beforeAll(async () => {
-  database = await createTestDatabase()
-})
+/** Several processes on one database, of which only some drive runs, or have the model or the tool. */
+const database = await createTestDatabase()
 afterEach(async () => {
   for (const app of started.splice(0).toReversed()) await app.stop()
   model.assertAllTaken()

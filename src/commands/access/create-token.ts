@@ -4,8 +4,8 @@ import { checkedScopes } from '../../domain/access/api-key.ts'
 import { encodeId } from '../../domain/ids.ts'
 import { checkedCount, checkedName, checkedNumber } from '../../domain/input.ts'
 import type { ApiScope, Reach, Viewer } from '../../domain/access/viewer.ts'
-import { listAgents } from '../../store/agents.ts'
-import { listConversations } from '../../store/conversations/conversations.ts'
+import { findAgents } from '../../store/agents/agents.ts'
+import { findConversations } from '../../store/conversations/conversations.ts'
 import type { CommandContext } from '../command-context.ts'
 import { allFound } from '../found.ts'
 import { recordChange } from '../record-change.ts'
@@ -70,12 +70,12 @@ async function narrowed(
   const { allowedAgentIds: agentIds, allowedConversationIds: conversationIds } = input
   if (agentIds) {
     checkedCount('input.allowedAgentIds', agentIds, { max: maxLimits })
-    allFound('Agent', agentIds, agentIds.length === 0 ? [] : await listAgents(db, within, agentIds))
+    allFound('Agent', agentIds, agentIds.length === 0 ? [] : await findAgents(db, within, agentIds))
     within.allowedAgentIds = agentIds
   }
   if (conversationIds) {
     checkedCount('input.allowedConversationIds', conversationIds, { max: maxLimits })
-    const found = conversationIds.length === 0 ? [] : await listConversations(db, within, conversationIds)
+    const found = conversationIds.length === 0 ? [] : await findConversations(db, within, conversationIds)
     allFound('Conversation', conversationIds, found)
     within.allowedConversationIds = conversationIds
   }

@@ -1,27 +1,26 @@
-import type { Transaction } from 'kysely'
-
-import { checkBlockCount, checkLabels } from '../../domain/agent-parts.ts'
-import type { Agent } from '../../domain/agent.ts'
+import { checkBlockCount, checkLabels } from '../../domain/agents/agent-parts.ts'
+import type { Agent } from '../../domain/agents/agent.ts'
 import { checkedAt } from '../../domain/errors.ts'
 import type { Viewer } from '../../domain/access/viewer.ts'
 import { listToolsOfAgents } from '../../store/agents/agent-tools.ts'
-import { lockAgentByKey, setAgent } from '../../store/agents.ts'
-import { insertAgentBlocks, insertBlocks, listBlocksOfAgents } from '../../store/blocks.ts'
-import type { Database } from '../../store/database/schema.ts'
-import { transact } from '../../store/transact.ts'
-import { checkSleeptimeTools } from '../check-sleeptime-tools.ts'
+import { lockAgentByKey } from '../../store/agents/agents.ts'
+import { insertAgentBlocks, insertBlocks, listBlocksOfAgents } from '../../store/memory/blocks.ts'
+import { queueChangedArchive } from '../../store/memory/passage-embeddings.ts'
+import type { Trx } from '../../store/database/schema.ts'
+import { transact } from '../../store/database/transact.ts'
+import { checkSleeptimeTools, replaceAgentTools } from '../tools/replace-agent-tools.ts'
 import type { CommandContext } from '../command-context.ts'
 import {
   lockParts,
   prepareAgent,
   recordNewAgent,
+  insertWholeAgent,
   type CreateAgentInput,
   type LockedParts,
   type PreparedAgent,
-} from '../create-agent.ts'
-import { insertWholeAgent } from '../insert-whole-agent.ts'
-import { recordChange, shownAgentTools, shownBlockIds, shownTools } from '../record-change.ts'
-import { replaceAgentTools } from '../replace-agent-tools.ts'
+} from './create-agent.ts'
+import { refuseNestedKey } from '../idempotency.ts'
+import { shownAgentTools, shownBlockIds, shownTools, storeAgent } from '../record-change.ts'
 import { shareBlocks } from '../memory/share-blocks.ts'
 
 export interface UpsertAgentInput {
@@ -37,6 +36,7 @@ export async function upsertAgent(
   viewer: Viewer,
   { key, agent: given }: UpsertAgentInput,
 ): Promise<Agent> {
+  refuseNestedKey('input.agent', given)
   return checkedAt('input.agent', async () => {
     const prepared = prepareAgent(context, viewer, given)
     return transact(context, async (trx) => {
@@ -54,15 +54,15 @@ export async function upsertAgent(
 /** Blocks and conversations stay: a deploy script must not reset what the agent has learned. */
 async function replaceAgent(
   context: CommandContext,
-  trx: Transaction<Database>,
+  trx: Trx,
   viewer: Viewer,
   stored: Agent,
   given: PreparedAgent & LockedParts,
 ): Promise<Agent> {
-  const { id, key, createdAt } = stored
-  const agent = { ...given.agent, id, key, createdAt }
+  const { id, key, createdAt, updatedAt } = stored
+  const agent = { ...given.agent, id, key, createdAt, updatedAt }
+  await queueChangedArchive(trx, { before: stored, after: agent, now: context.clock.now() })
   const toolsBefore = await listToolsOfAgents(trx, stored, [id])
-  await setAgent(trx, agent)
   await replaceAgentTools(context, trx, agent, given.tools)
   await checkSleeptimeTools(trx, 'input.tools', agent)
 
@@ -76,11 +76,9 @@ async function replaceAgent(
   const blockIds = added.map((block) => block.id)
   await insertAgentBlocks(trx, id, blockIds)
   await shareBlocks(trx, agent, { field: 'input.blocks', blocks: added })
-  await recordChange(context, trx, viewer, {
+  return storeAgent(context, trx, viewer, agent, {
     action: 'upsertAgent',
-    subject: ['Agent', id],
     before: { ...stored, tools: shownAgentTools(toolsBefore), blockIds: shownBlockIds(has) },
     after: { ...agent, tools: shownTools(given.tools), blockIds: shownBlockIds([...has, ...added]) },
   })
-  return agent
 }

@@ -1,23 +1,22 @@
-import type { Transaction } from 'kysely'
-
 import { isolatedCopy, type Block } from '../../domain/memory/block.ts'
-import { checkedConversation, type ConversationInput } from '../../domain/conversation-input.ts'
+import { checkedConversation, type ConversationInput } from '../../domain/conversations/conversation-input.ts'
 import type { Conversation } from '../../domain/conversations/conversation.ts'
 import { badUserInput } from '../../domain/errors.ts'
 import { shown } from '../../domain/input.ts'
 import type { Viewer } from '../../domain/access/viewer.ts'
-import { shareAgent } from '../../store/agents.ts'
-import { insertBlocks, listBlocksOfAgents } from '../../store/blocks.ts'
-import { insertConversation } from '../../store/conversations/conversations.ts'
-import type { Database } from '../../store/database/schema.ts'
-import { transact } from '../../store/transact.ts'
+import { shareAgent } from '../../store/agents/agents.ts'
+import { insertBlocks, listBlocksOfAgents } from '../../store/memory/blocks.ts'
+import { findConversations, insertConversation } from '../../store/conversations/conversations.ts'
+import type { Trx } from '../../store/database/schema.ts'
 import type { CommandContext } from '../command-context.ts'
+import { createOnce, type Creation } from '../create-once.ts'
 import { found } from '../found.ts'
 
 export interface CreateConversationInput extends ConversationInput {
   readonly agentId: string
   /** Labels of the blocks of which the conversation gets its own copies. */
   readonly isolatedBlockLabels?: readonly string[] | null | undefined
+  readonly idempotencyKey?: string | null | undefined
 }
 
 export async function createConversation(
@@ -27,7 +26,14 @@ export async function createConversation(
 ): Promise<Conversation> {
   const { tenantId } = viewer
   const { title, metadata } = checkedConversation(input)
-  return transact(context, async (trx) => {
+  const creation: Creation<Conversation> = {
+    mutation: 'createConversation',
+    kind: 'Conversation',
+    input,
+    defaults: { metadata: {}, isolatedBlockLabels: [] },
+    find: findConversations,
+  }
+  return createOnce(context, viewer, creation, async (trx) => {
     // Conversations of one agent can be created in parallel, but the agent cannot be deleted meanwhile.
     const agent = found('Agent', input.agentId, await shareAgent(trx, viewer, input.agentId))
     const blocks = await blocksToIsolate(trx, { id: agent.id, tenantId }, input.isolatedBlockLabels ?? [])
@@ -48,7 +54,7 @@ export async function createConversation(
 }
 
 async function blocksToIsolate(
-  trx: Transaction<Database>,
+  trx: Trx,
   { id: agentId, tenantId }: { readonly id: string; readonly tenantId: string },
   labels: readonly string[],
 ): Promise<Block[]> {

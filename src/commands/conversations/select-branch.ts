@@ -1,10 +1,10 @@
 import { badUserInput } from '../../domain/errors.ts'
 import type { Viewer } from '../../domain/access/viewer.ts'
-import { lockConversation } from '../../store/admission.ts'
+import { lockConversation } from '../../store/runs/admission.ts'
 import { findTipThrough, isRunOnBranch, switchBranch } from '../../store/conversations/branches.ts'
 import { findRuns } from '../../store/runs/runs.ts'
-import { transact } from '../../store/transact.ts'
-import { refusalWhileHeld, type HeldRefusal } from '../branch-refusal.ts'
+import { transact } from '../../store/database/transact.ts'
+import { refusalWhileHeld, type HeldRefusal } from './branch-refusal.ts'
 import type { CommandContext } from '../command-context.ts'
 import { found } from '../found.ts'
 

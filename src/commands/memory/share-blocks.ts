@@ -1,11 +1,9 @@
-import type { Transaction } from 'kysely'
-
-import { checkBlockCount, checkLabels } from '../../domain/agent-parts.ts'
-import type { Agent } from '../../domain/agent.ts'
+import { checkBlockCount, checkLabels } from '../../domain/agents/agent-parts.ts'
+import type { Agent } from '../../domain/agents/agent.ts'
 import type { Block } from '../../domain/memory/block.ts'
-import { lockAgents } from '../../store/agents.ts'
-import { insertAgentBlocks, listBlocksOfAgents } from '../../store/blocks.ts'
-import type { Database } from '../../store/database/schema.ts'
+import { lockAgents } from '../../store/agents/agents.ts'
+import { insertAgentBlocks, listBlocksOfAgents } from '../../store/memory/blocks.ts'
+import type { Trx } from '../../store/database/schema.ts'
 import { listMadeAgentIds } from '../../store/memory/sleeptime-groups.ts'
 
 /**
@@ -13,7 +11,7 @@ import { listMadeAgentIds } from '../../store/memory/sleeptime-groups.ts'
  * already. The other agent is newer, so locking it last keeps the order.
  */
 export async function shareBlocks(
-  trx: Transaction<Database>,
+  trx: Trx,
   agent: Agent,
   { field, blocks }: { readonly field: string; readonly blocks: readonly Block[] },
 ): Promise<void> {

@@ -1,14 +1,20 @@
-import { mergeBlock, type BlockInput } from '../../domain/block-input.ts'
+import { mergeBlock, type BlockInput } from '../../domain/memory/block-input.ts'
 import type { Block } from '../../domain/memory/block.ts'
 import { badUserInput } from '../../domain/errors.ts'
 import { shown, type Given } from '../../domain/input.ts'
 import type { Viewer } from '../../domain/access/viewer.ts'
-import { lockAgents } from '../../store/agents.ts'
-import { listAgentsOfBlocks, listBlocksOfAgents, lockBlocks, renameCopies, setBlock } from '../../store/blocks.ts'
-import { transact } from '../../store/transact.ts'
+import { lockAgents } from '../../store/agents/agents.ts'
+import {
+  listAgentsOfBlocks,
+  listBlocksOfAgents,
+  lockBlocks,
+  renameCopies,
+  setBlock,
+} from '../../store/memory/blocks.ts'
+import { transact } from '../../store/database/transact.ts'
 import type { CommandContext } from '../command-context.ts'
 import { found } from '../found.ts'
-import { recordChange } from '../record-change.ts'
+import { changeOf, recordChange } from '../record-change.ts'
 
 export interface UpdateBlockInput extends BlockInput {
   readonly id: string
@@ -44,9 +50,9 @@ export async function updateBlock(
       version: settings.value === stored.value ? stored.version : stored.version + 1,
       updatedAt: context.clock.now(),
     }
+    if (!(await recordChange(context, trx, viewer, changeOf('updateBlock', 'Block', stored, block))))
+      return { outcome: 'updated', block: stored }
     await setBlock(trx, block)
-    const change = { before: stored, after: block }
-    await recordChange(context, trx, viewer, { action: 'updateBlock', subject: ['Block', block.id], ...change })
     return { outcome: 'updated', block }
   })
 }

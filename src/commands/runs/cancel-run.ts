@@ -1,23 +1,21 @@
-import type { Transaction } from 'kysely'
-
 import type { Actor } from '../../domain/access/actor.ts'
 import { endRun } from '../../domain/runs/advance.ts'
-import { Draft } from '../../domain/runs/draft.ts'
 import { notFound } from '../../domain/errors.ts'
 import { encodeId } from '../../domain/ids.ts'
-import { hasEnded } from '../../domain/run.ts'
+import { hasEnded } from '../../domain/runs/run.ts'
 import { targetNotFound, type Target } from '../../domain/conversations/target.ts'
 import type { Viewer } from '../../domain/access/viewer.ts'
-import { announceEnd } from '../../live/announce.ts'
+import { changeRun, type ChangeTransaction } from '../../live/change-run.ts'
 import { waitForRun } from '../../live/wait-for-run.ts'
-import { lockConversation } from '../../store/admission.ts'
-import { listAbandonedCancels, requestCancel, setCancelledBy, type CancelRequest } from '../../store/runs/cancel-requests.ts'
-import { storeEnd } from '../../store/runs/end-run.ts'
-import { loadRun } from '../../store/runs/load-run.ts'
-import { lockRun } from '../../store/runs/lock-run.ts'
+import { lockConversation } from '../../store/runs/admission.ts'
+import {
+  listAbandonedCancels,
+  requestCancel,
+  setCancelledBy,
+  type CancelRequest,
+} from '../../store/runs/cancel-requests.ts'
 import { findRuns } from '../../store/runs/runs.ts'
-import type { Database } from '../../store/database/schema.ts'
-import { transact, type AfterCommit } from '../../store/transact.ts'
+import { transact } from '../../store/database/transact.ts'
 import type { CommandContext, RunContext } from '../command-context.ts'
 import { recordAct } from '../record-change.ts'
 
@@ -94,26 +92,19 @@ function stopActive(context: CommandContext, viewer: Viewer, target: Target): Pr
  * Cancels a run in the caller's transaction. If nobody drives the run, it is ended here. If a worker does, the worker
  * is asked to stop, and its next checkpoint ends the run.
  */
-export async function stopRun(
-  context: RunContext,
-  { trx, afterCommit }: { readonly trx: Transaction<Database>; readonly afterCommit: AfterCommit },
-  stop: Stop,
-): Promise<void> {
+export async function stopRun(context: RunContext, { trx, afterCommit }: ChangeTransaction, stop: Stop): Promise<void> {
   const { runId, by, action } = stop
-  const locked = await lockRun(trx, runId)
-  const request = by && (await requestCancel(trx, runId, requestOf(context, { ...stop, by })))
-  if (request) return afterCommit(() => announceRequest(context, runId, request))
-  const loaded = await loadRun(trx, runId)
-  if (!locked || !loaded || hasEnded(loaded.state.run.status)) return
-  if (by) {
-    await setCancelledBy(trx, runId, by)
-    const { tenantId } = loaded.state.run
-    await recordAct(context, trx, { tenantId, actor: by }, { action, subject: ['Run', runId] })
-  }
-  const draft = new Draft(loaded.state, context)
-  endRun(draft, { stopReason: 'CANCELLED' })
-  const end = await storeEnd(trx, draft.checkpoint(), { ids: context.ids, locked })
-  afterCommit(() => announceEnd(context, end))
+  await changeRun(context, { trx, afterCommit }, runId, async (draft) => {
+    const { status, tenantId } = draft.state.run
+    if (hasEnded(status)) return
+    const request = by && (await requestCancel(trx, runId, requestOf(context, { ...stop, by })))
+    if (request) return afterCommit(() => announceRequest(context, runId, request))
+    if (by) {
+      await setCancelledBy(trx, runId, by)
+      await recordAct(context, trx, { tenantId, actor: by }, { action, subject: ['Run', runId] })
+    }
+    endRun(draft, { stopReason: 'CANCELLED' })
+  })
 }
 
 function announceRequest({ hub }: RunContext, runId: string, { conversationId, tenantId }: CancelRequest): void {

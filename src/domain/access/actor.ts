@@ -1,5 +1,4 @@
-export const actorKinds = ['KEY', 'PERSON', 'OPEN'] as const
-export type ActorKind = (typeof actorKinds)[number]
+export type ActorKind = 'KEY' | 'PERSON' | 'OPEN'
 
 /** Who did something, stored together with what they did. `kind` and `id` together identify an actor in its tenant. */
 export interface Actor {

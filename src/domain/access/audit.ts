@@ -1,8 +1,5 @@
-import { isJsonObject, sameJson, type Json, type JsonObject } from '../../util/json.ts'
+import { isJsonObject, sameJson, type JsonObject } from '../../util/json.ts'
 import type { Actor } from './actor.ts'
-import { approvalsOf } from '../approvals/call-approvals.ts'
-import { encodeId } from '../ids.ts'
-import type { ToolCall } from '../tools/tool-call.ts'
 
 /** One recorded change. */
 export interface AuditEntry {
@@ -63,33 +60,4 @@ function pick(settings: JsonObject, names: readonly string[]): JsonObject {
 
 function withoutSecrets({ headers, ...settings }: JsonObject): JsonObject {
   return isJsonObject(headers) ? { ...settings, headerNames: Object.keys(headers) } : settings
-}
-
-/** What was decided about the calls of a run, and who decided. `actor` is null for approvals that expired. */
-export interface MadeDecision {
-  readonly actor: Actor | null
-  readonly shown: JsonObject
-}
-
-/** The decisions and approvals that are in `after` but not in `before`. */
-export function decisionsMade(before: readonly ToolCall[], after: readonly ToolCall[]): MadeDecision[] {
-  return after.flatMap((call): MadeDecision[] => {
-    const earlier = before.find(({ id }) => id === call.id)
-    const about = { toolCallId: encodeId('ToolCall', call.id), tool: call.name }
-    const { decision } = call
-    if (decision && !earlier?.decision) {
-      const { kind, reason, note, scope, actor } = decision
-      return [{ actor, shown: { ...about, ...given({ decision: kind, reason, note, scope }) } }]
-    }
-    return approvalsOf(call)
-      .slice(earlier ? approvalsOf(earlier).length : 0)
-      .map(({ actor, note, scope }) => ({
-        actor,
-        shown: { ...about, ...given({ decision: 'APPROVED', note, scope }) },
-      }))
-  })
-}
-
-function given(values: Readonly<Record<string, Json>>): JsonObject {
-  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== null))
 }

@@ -22,6 +22,11 @@ export interface Viewer extends Required<Reach> {
   readonly keyId: string | null
 }
 
+/** Who waits while this viewer's JSON Schemas are evaluated. */
+export function ownerOf({ tenantId, actor }: Viewer): string {
+  return `${tenantId} ${actor.kind} ${actor.id}`
+}
+
 /** Whether some of the tenant's objects are out of reach. */
 export function isLimited({ allowedAgentIds, allowedConversationIds }: Reach): boolean {
   return Boolean(allowedAgentIds || allowedConversationIds)

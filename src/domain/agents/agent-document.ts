@@ -1,11 +1,15 @@
 import { isJsonObject, type Json, type JsonObject } from '../../util/json.ts'
-import { unsetAgent, type AgentSettings } from '../agent-input.ts'
-import type { Agent } from '../agent.ts'
-import { unsetBlock } from '../block-input.ts'
+import { unsetAgent, type AgentSettings } from './agent-input.ts'
+import type { Agent } from './agent.ts'
+import type { Passage } from '../memory/passage.ts'
+import { unsetBlock } from '../memory/block-input.ts'
 import type { Block } from '../memory/block.ts'
 import { badUserInput } from '../errors.ts'
-import { checkedCount } from '../input.ts'
+import { checkedCount, shown } from '../input.ts'
 import type { AgentTool, Tool } from '../tools/tool.ts'
+
+/** The most passages of an agent in one document. */
+export const maxExportedPassages = 10_000
 
 /** Increased when older servers can no longer read a document. */
 const documentVersion = 1
@@ -14,7 +18,23 @@ const documentVersion = 1
  * An agent as one JSON document. The agent and its tools have the form of the inputs of `createAgent` and `upsertTool`,
  * so they are read the same way. It contains no secrets: of the headers of HTTP tools, only the names.
  */
-export function exportAgent(agent: Agent, blocks: readonly Block[], agentTools: readonly AgentTool[]): JsonObject {
+export function exportAgent(
+  agent: Agent,
+  {
+    blocks,
+    tools,
+    passages,
+  }: {
+    readonly blocks: readonly Block[]
+    readonly tools: readonly AgentTool[]
+    readonly passages?: readonly Passage[] | undefined
+  },
+): JsonObject {
+  if (passages && passages.length > maxExportedPassages)
+    throw badUserInput(
+      'passages',
+      `The archive has more than ${maxExportedPassages} passages. Read them from \`Agent.passages\`, and add them with \`addPassages\`.`,
+    )
   const settings = pick(agent, Object.keys(unsetAgent) as (keyof AgentSettings)[])
   return {
     version: documentVersion,
@@ -23,7 +43,8 @@ export function exportAgent(agent: Agent, blocks: readonly Block[], agentTools: 
       toolRules: agent.toolRules,
       blocks: blocks.map((block) => pick(block, Object.keys(unsetBlock) as (keyof typeof unsetBlock)[])),
     },
-    tools: agentTools.map(({ tool, approvalOverride }) => ({
+    ...(passages && { passages: passages.map((passage) => pick(passage, ['text', 'tags', 'metadata'])) }),
+    tools: tools.map(({ tool, approvalOverride }) => ({
       name: tool.name,
       kind: tool.kind,
       approvalOverride,
@@ -80,12 +101,14 @@ export interface DocumentTool {
 export interface AgentDocument {
   readonly agent: JsonObject
   readonly tools: readonly DocumentTool[]
+  /** Still to be checked as inputs. */
+  readonly passages: readonly Json[]
 }
 
 /** The parts of a document. `agent` and the tool definitions still have to be checked as inputs. */
 export function readAgentDocument(field: string, document: Json): AgentDocument {
   if (!isJsonObject(document)) throw badUserInput(field, 'Expected a JSON object, as `Agent.export` returns it.')
-  const { version, agent, tools = [] } = document
+  const { version, agent, tools = [], passages = [] } = document
   if (version !== documentVersion)
     throw badUserInput(
       `${field}.version`,
@@ -95,12 +118,24 @@ export function readAgentDocument(field: string, document: Json): AgentDocument 
     throw badUserInput(`${field}.agent`, 'Expected a JSON object with the settings of the agent.')
   if (!Array.isArray(tools)) throw badUserInput(`${field}.tools`, 'Expected a list of tools.')
   checkedCount(`${field}.tools`, tools, { max: 200 })
-  return { agent, tools: tools.map((tool, index) => readTool(`${field}.tools.${index}`, tool as Json)) }
+  if (!Array.isArray(passages)) throw badUserInput(`${field}.passages`, 'Expected a list of passages.')
+  checkedCount(`${field}.passages`, passages, { max: maxExportedPassages })
+  return {
+    agent,
+    tools: tools.map((tool, index) => readTool(`${field}.tools.${index}`, tool as Json)),
+    passages: passages as readonly Json[],
+  }
 }
+
+const toolFields = ['name', 'kind', 'approvalOverride', 'definition', 'headerNames']
 
 function readTool(field: string, tool: Json): DocumentTool {
   if (!isJsonObject(tool) || typeof tool.name !== 'string')
     throw badUserInput(field, 'Expected a JSON object with the `name` of a tool.')
+  const unknown = Object.keys(tool).find((key) => !toolFields.includes(key))
+  // A misspelled `approvalOverride` must not turn approvals off.
+  if (unknown !== undefined)
+    throw badUserInput(field, `There is no field ${shown(unknown)}. Expected ${toolFields.join(', ')}.`)
   const { name, approvalOverride = null, definition } = tool
   if (approvalOverride !== null && typeof approvalOverride !== 'boolean')
     throw badUserInput(`${field}.approvalOverride`, 'Expected true, false or null.')

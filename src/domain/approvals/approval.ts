@@ -36,11 +36,13 @@ export function needsApproval(policy: ApprovalPolicy, args: Json): boolean {
   return matchesSchema(policy.condition, args) ?? true
 }
 
-export const runWaits = ['APPROVAL', 'CLIENT_RESULT'] as const
+export const runWaits = ['APPROVAL', 'CLIENT_RESULT', 'BUDGET'] as const
 export type RunWait = (typeof runWaits)[number]
 
 /** What a run waits for, given its waiting calls. */
 export function waitsOf(pending: readonly Pick<ToolCall, 'needs'>[]): RunWait[] {
-  const needs = new Set(pending.map((call) => (call.needs === 'CLIENT_EXECUTION' ? 'CLIENT_RESULT' : 'APPROVAL')))
+  const needs = new Set<RunWait>(
+    pending.map((call) => (call.needs === 'CLIENT_EXECUTION' ? 'CLIENT_RESULT' : 'APPROVAL')),
+  )
   return runWaits.filter((wait) => needs.has(wait))
 }

@@ -1,6 +1,13 @@
-import { sameJson, type Json } from '../../util/json.ts'
+import { sameJson, type Json, type JsonObject } from '../../util/json.ts'
 import { isSameActor, type Actor } from '../access/actor.ts'
-import { approvalScopes, type Approval, type ApprovalScope, type ApprovalTerms, type ToolCall } from '../tools/tool-call.ts'
+import { encodeId } from '../ids.ts'
+import {
+  approvalScopes,
+  type Approval,
+  type ApprovalScope,
+  type ApprovalTerms,
+  type ToolCall,
+} from '../tools/tool-call.ts'
 import type { Tool } from '../tools/tool.ts'
 
 export type ApprovableCall = Pick<ToolCall, 'needs' | 'approval' | 'decision' | 'decidedAt'>
@@ -53,4 +60,33 @@ export function narrowestScope(approvals: readonly Pick<Approval, 'scope'>[]): A
 export function notesOfApprovals(call: ApprovableCall): string[] {
   const approvals = call.decision?.kind === 'APPROVED' ? approvalsOf(call) : []
   return approvals.flatMap(({ note }) => note ?? [])
+}
+
+/** What was decided about the calls of a run, and who decided. `actor` is null for approvals that expired. */
+export interface MadeDecision {
+  readonly actor: Actor | null
+  readonly shown: JsonObject
+}
+
+/** The decisions and approvals that are in `after` but not in `before`. */
+export function decisionsMade(before: readonly ToolCall[], after: readonly ToolCall[]): MadeDecision[] {
+  return after.flatMap((call): MadeDecision[] => {
+    const earlier = before.find(({ id }) => id === call.id)
+    const about = { toolCallId: encodeId('ToolCall', call.id), tool: call.name }
+    const { decision } = call
+    if (decision && !earlier?.decision) {
+      const { kind, reason, note, scope, actor } = decision
+      return [{ actor, shown: { ...about, ...given({ decision: kind, reason, note, scope }) } }]
+    }
+    return approvalsOf(call)
+      .slice(earlier ? approvalsOf(earlier).length : 0)
+      .map(({ actor, note, scope }) => ({
+        actor,
+        shown: { ...about, ...given({ decision: 'APPROVED', note, scope }) },
+      }))
+  })
+}
+
+function given(values: Readonly<Record<string, Json>>): JsonObject {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== null))
 }

@@ -53,7 +53,8 @@ export function refusalOf(
   const open = all.filter(({ given, call }) => !call || !isSameDecision(given, call, actor))
   const pending = state.calls.filter((call) => call.status === 'PENDING')
   // The same decision given twice, about a call that it was made about before, changes as little as given once.
-  if (open.length === 0 && (twice.length === 0 || pending.length === 0)) return refusalOfFollowUp(calls(all), followUp)
+  if (open.length === 0 && (twice.length === 0 || pending.length === 0))
+    return refusalOfFollowUp(calls(all), followUp, actor)
 
   if (pending.length === 0) return refusalOfLate(calls(open))
   const invalid = open.filter(({ call }) => !call || (call.status !== 'PENDING' && !call.decision))
@@ -100,11 +101,12 @@ function toldDecision({ decision, decidedAt }: DecidedCall): string {
 function refusalOfFollowUp(
   decided: readonly ToolCall[],
   followUp: readonly GivenMessage[],
+  actor: Actor,
 ): DecisionRefusal | undefined {
   const hash = hashOfFollowUp(followUp)
-  if (hash === undefined || decided.some((call) => hasFollowUp(call, hash))) return undefined
+  if (hash === undefined || decided.some((call) => hasFollowUp(call, hash, actor))) return undefined
   const message =
-    'These decisions were already made, without this follow-up, so it was not stored. Send it with `sendMessage`, or with the decision about a call that still waits.'
+    'These decisions were already made, without this follow-up of yours, so it was not stored. Send it with `sendMessage`, or with the decision about a call that still waits.'
   return { outcome: 'already decided', message, toolCallIds: decided.map((call) => call.id) }
 }
 

@@ -8,7 +8,8 @@ import type { Draft } from '../runs/draft.ts'
 import type { GivenMessage } from '../conversations/message.ts'
 import { encodeId } from '../ids.ts'
 import { findTool, type RunState } from '../runs/run-state.ts'
-import { toolDefaults } from '../tools/tool.ts'
+import { waitsForCalls } from '../runs/run.ts'
+import { toolDefaults, type AgentTool } from '../tools/tool.ts'
 import { truncateResult } from '../tools/tool-output.ts'
 import type { ApprovalScope, Decision, ToolCall, ToolReturnStatus } from '../tools/tool-call.ts'
 
@@ -65,19 +66,19 @@ export function isSameDecision(given: GivenDecision, call: ToolCall, actor: Acto
     : given.kind === 'DENIED' && decision.reason === given.reason
 }
 
-/** Whether this follow-up already came with a decision about the call. */
-export function hasFollowUp(call: ToolCall, hash: string): boolean {
-  const { decision } = call
-  return decision?.followUpHash === hash || approvalsOf(call).some((approval) => approval.followUpHash === hash)
+/** Whether the actor's follow-up already came with a decision about the call. The same words of others are theirs. */
+export function hasFollowUp(call: ToolCall, hash: string, actor: Actor): boolean {
+  const made = [call.decision, ...approvalsOf(call), ...(call.approval?.replaced ?? [])]
+  return made.some((one) => one?.followUpHash === hash && one.actor !== null && isSameActor(one.actor, actor))
 }
 
 function hashOfReturn(given: Extract<GivenDecision, { kind: 'CLIENT_RETURN' }>): string {
   const { status, output, content, stdout, stderr } = given
-  return jsonHash({ status, output, stdout, stderr, ...(content && { content: content as unknown as Json }) })
+  return jsonHash({ status, output, stdout, stderr, ...(content && { content }) })
 }
 
 export function hashOfFollowUp(followUp: readonly GivenMessage[]): string | undefined {
-  return followUp.length === 0 ? undefined : jsonHash(followUp as unknown as Json)
+  return followUp.length === 0 ? undefined : jsonHash(followUp)
 }
 
 /** Stores the decisions about waiting calls, none of which is refused. Earlier decisions stay. */
@@ -85,7 +86,7 @@ export function applyDecisions(draft: Draft, { decisions, followUp }: DecisionIn
   const followUpHash = hashOfFollowUp(followUp)
   const deciding = withCalls(draft.state, decisions)
   const repeated =
-    followUpHash !== undefined && deciding.some(({ call }) => call !== undefined && hasFollowUp(call, followUpHash))
+    followUpHash !== undefined && deciding.some(({ call }) => call && hasFollowUp(call, followUpHash, actor))
   for (const { given, call } of deciding) {
     if (call?.status !== 'PENDING' || isSameDecision(given, call, actor)) continue
     applyDecision(draft, call, given, { actor, ...(followUpHash === undefined ? {} : { followUpHash }) })
@@ -131,7 +132,12 @@ function approve(
 ): void {
   const editedArguments = given ?? null
   const earlier = approvalsBeside(call, { actor: by.actor, edited: editedArguments })
-  const terms = call.approval && { ...call.approval, given: earlier }
+  const { given: counted = [], replaced = [] } = call.approval ?? {}
+  const terms = call.approval && {
+    ...call.approval,
+    given: earlier,
+    replaced: [...replaced, ...counted.filter((one) => one.followUpHash && !earlier.includes(one))],
+  }
   if (terms && earlier.length + 1 < terms.required) {
     const approval = { scope, note, at: draft.at.toISOString(), ...by }
     const stillNeeded = { ...terms, given: [...earlier, approval] }
@@ -146,13 +152,14 @@ function approve(
   }
 }
 
-/** The agent's tools, by the id of their attachment, that these decisions approve for all future runs of the agent. */
-export function toolsApprovedForAgent(before: RunState, after: RunState): string[] {
+/** The agent's tools that these decisions approve for all future runs of the agent, and that were not approved yet. */
+export function toolsApprovedForAgent(before: RunState, after: RunState): AgentTool[] {
   const waited = new Set(before.calls.filter((call) => call.status === 'PENDING').map((call) => call.id))
   const approved = after.calls.filter((call) => waited.has(call.id) && call.decision?.kind === 'APPROVED')
-  return approved.flatMap((call) =>
-    narrowestScope(approvalsOf(call)) === 'AGENT' ? (findTool(after, call.name)?.id ?? []) : [],
+  const tools = approved.flatMap((call) =>
+    narrowestScope(approvalsOf(call)) === 'AGENT' ? (findTool(after, call.name) ?? []) : [],
   )
+  return [...new Set(tools)].filter(({ approvalOverride }) => approvalOverride !== false)
 }
 
 function deny(draft: Draft, call: ToolCall, denial: Pick<Decision, 'reason' | 'actor' | 'followUpHash'>): void {
@@ -186,7 +193,7 @@ export function denyExpired(draft: Draft): boolean {
 /** After the last decision the run continues, and a worker can claim it again. Returns false if a call still waits. */
 export function resumeIfDecided(draft: Draft): boolean {
   const { run, calls } = draft.state
-  if (run.status !== 'AWAITING_APPROVAL' || calls.some((call) => call.status === 'PENDING')) return false
+  if (!waitsForCalls(run) || calls.some((call) => call.status === 'PENDING')) return false
   addDecisions(draft)
   draft.changeStep({ status: 'RUNNING' })
   draft.setStatus('RUNNING')

@@ -1,4 +1,4 @@
-import type { CompactionSettings } from '../agent.ts'
+import type { CompactionSettings } from '../agents/agent.ts'
 import type { ContextMessage } from './context.ts'
 
 /** A context above this share of the window is compacted before the model is asked. */

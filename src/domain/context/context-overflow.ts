@@ -1,11 +1,17 @@
 import type { Block } from '../memory/block.ts'
 import type { ModelRequest } from '../models/model-request.ts'
-import type { RunError, StopReason } from '../run.ts'
-import { countTokens, weighTools, type RequestWeight } from '../tokens.ts'
+import type { RunError, StopReason } from '../runs/run.ts'
+import { countTokens } from '../../util/tokens.ts'
+import { weighTools, type RequestWeight } from './request-weight.ts'
 
 export interface RunFailure {
   readonly stopReason: StopReason
   readonly error: RunError
+}
+
+/** The failure of a run that is not the fault of its input or its model. */
+export function internalFailure(message: string): RunFailure {
+  return { stopReason: 'ERROR', error: { type: 'INTERNAL_ERROR', message, detail: null, retryable: true } }
 }
 
 /** The error for a context that cannot be shortened further, with the size of each part. */

@@ -1,5 +1,5 @@
 import { alongList } from '../../util/along-list.ts'
-import type { Agent } from '../agent.ts'
+import type { Agent } from '../agents/agent.ts'
 import { argumentsThatRan, notesOf } from '../tools/call-notes.ts'
 import { textOf } from '../conversations/content.ts'
 import { timeOf } from './local-time.ts'

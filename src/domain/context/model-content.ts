@@ -1,7 +1,7 @@
 import { describePart, fileOf, kindOf, type ContentPart } from '../conversations/content.ts'
 import { parseDataUrl, sizeOfBase64 } from '../files/data-url.ts'
 import type { FilePlace } from '../files/file.ts'
-import { usualDocumentTokens, usualImageTokens } from '../media-tokens.ts'
+import { usualDocumentTokens, usualImageTokens } from './media-tokens.ts'
 import { isReadableImage, isTextType } from '../files/media-type.ts'
 
 /** An image or document for a model: a URL that the provider fetches, inline data, or a file that is not loaded yet. */

@@ -90,6 +90,6 @@ function described(part: MediaPart, reason: string): ModelContent {
 
 function documentText({ name, mediaType, base64 }: MediaFacts & { readonly base64: string }): string {
   const title = name === null ? '' : ` name=${quotedName(name)}`
-  const text = Buffer.from(base64, 'base64').toString('utf8').toWellFormed()
+  const text = new TextDecoder().decode(Buffer.from(base64, 'base64'))
   return `<document${title} type="${mediaType}">\n${text}\n</document>`
 }

@@ -1,7 +1,7 @@
-import { defaultModelSettings } from '../agent.ts'
+import { defaultModelSettings } from '../models/model-settings.ts'
 import type { ContextMessage } from './context.ts'
 import type { ModelRequest } from '../models/model-request.ts'
-import { cutToTokens } from '../tokens.ts'
+import { cutToTokens } from '../../util/tokens.ts'
 import { transcriptWithin } from './transcript.ts'
 
 const defaultPrompt = `You keep the memory of a long conversation between a user and an assistant. Its oldest part is about to be taken out of the assistant's sight, and what you write now is all that the assistant will know of it.

@@ -3,7 +3,7 @@ import { changedArguments } from '../tools/call-notes.ts'
 import type { ContextMessage } from './context.ts'
 import { callsOfMessage } from '../conversations/message.ts'
 import { contentText } from './model-content.ts'
-import { cutFromTokens, cutToTokens, countTokens } from '../tokens.ts'
+import { cutFromTokens, cutToTokens, countTokens } from '../../util/tokens.ts'
 import type { ToolCall } from '../tools/tool-call.ts'
 
 /**

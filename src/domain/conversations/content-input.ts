@@ -61,13 +61,15 @@ function namedFile(field: string, id: string): OfferedPart {
 
 function checkedUrl(field: string, value: string, { isImage }: { readonly isImage: boolean }): string {
   const data = /^data:/i.test(value) ? parseDataUrl(value) : undefined
-  if (data && (!isImage || data.mediaType.startsWith('image/'))) return value
+  if (data && (!isImage || data.mediaType.startsWith('image/'))) return storableText(value)
   if (/^https?:\/\//i.test(value) && URL.canParse(value)) {
     if (value.length <= maxInlineUrl) return storableText(value)
     throw badUserInput(field, `It has ${value.length} characters. A URL has at most ${maxInlineUrl}.`)
   }
   const noun = isImage ? 'an image' : 'a document'
-  const expected = isImage ? 'data:image/…;base64,…' : 'data:application/pdf;base64,… or another base64 data URL'
+  const expected = isImage
+    ? 'data:image/…;base64,…'
+    : 'data:application/pdf;base64,… or another base64 data URL. Text must be in UTF-8 or in a charset that the URL declares and the server knows'
   throw badUserInput(
     field,
     `${shown(value)} is not the address of ${noun}. Expected an http or https URL, or ${expected}.`,
@@ -78,7 +80,8 @@ function checkedUrl(field: string, value: string, { isImage }: { readonly isImag
 export function checkedUpload(dataUrl: string, name: string | null | undefined): NewFile {
   const data = parseDataUrl(dataUrl)
   if (!data) {
-    const expected = 'Expected a base64 data URL with a media type, such as data:application/pdf;base64,….'
+    const expected =
+      'Expected a base64 data URL with a media type, such as data:application/pdf;base64,…. Text must be in UTF-8 or in a charset that the URL declares and the server knows.'
     throw badUserInput('input.dataUrl', `${shown(dataUrl)} is not a data URL with content. ${expected}`)
   }
   const checked = name === null || name === undefined ? null : checkedName('input.name', name, { max: 200 })

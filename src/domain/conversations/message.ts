@@ -3,21 +3,7 @@ import type { Actor } from '../access/actor.ts'
 import type { ContentPart } from './content.ts'
 import type { ToolCall } from '../tools/tool-call.ts'
 
-export const messageTypes = [
-  'SYSTEM',
-  'USER',
-  'REASONING',
-  'ASSISTANT',
-  'TOOL_CALL',
-  'TOOL_RETURN',
-  'APPROVAL_REQUEST',
-  'APPROVAL_RESPONSE',
-  'SUMMARY',
-] as const
-export type MessageType = (typeof messageTypes)[number]
-
-export const messageRoles = ['USER', 'SYSTEM'] as const
-export type MessageRole = (typeof messageRoles)[number]
+export type MessageRole = 'USER' | 'SYSTEM'
 
 /** A message from a client. */
 export interface GivenMessage {
@@ -26,6 +12,10 @@ export interface GivenMessage {
   readonly clientId: string | null
   /** Who sent it, if not the actor that started the run. */
   readonly sentBy?: Actor
+}
+
+export function contentsOf({ content, sentBy }: GivenMessage): MessageContents['USER'] {
+  return { content, ...(sentBy && { sentBy }) }
 }
 
 interface MessageBase {
@@ -59,6 +49,8 @@ export interface MessageContents {
   /** `contextFrom` is the position of the first message that stays in the context after the summary. */
   readonly SUMMARY: { readonly text: string; readonly contextFrom: number }
 }
+
+export type MessageType = keyof MessageContents
 
 export type Message = {
   [Type in MessageType]: MessageBase & { readonly type: Type; readonly content: MessageContents[Type] }

@@ -1,21 +1,27 @@
-import { mediaTypeOf } from './media-type.ts'
+import { toUtf8 } from './charset.ts'
+import { isTextType, mediaTypeOf } from './media-type.ts'
 
 /** The parts of a base64 data URL. */
 export interface DataUrl {
   /** In lower case, without parameters. */
   readonly mediaType: string
+  /** Text is in UTF-8, whatever the URL declares. */
   readonly base64: string
 }
 
 const head = /^data:([\w!#$&^.+-]{1,100}\/[\w!#$&^.+-]{1,100})((?:;[\w-]+=[^;,]{0,100}){0,5});base64$/i
 
-/** Undefined unless it is a base64 data URL with a media type and content. */
+/** Undefined unless it is a base64 data URL with a media type and content. Text must be in a known charset. */
 export function parseDataUrl(url: string): DataUrl | undefined {
   const comma = url.indexOf(',')
   if (comma < 0 || comma > 1_000) return undefined
-  const [, mediaType] = head.exec(url.slice(0, comma)) ?? []
+  const [, given, parameters] = head.exec(url.slice(0, comma)) ?? []
   const base64 = url.slice(comma + 1)
-  return mediaType !== undefined && isBase64(base64) ? { mediaType: mediaTypeOf(mediaType), base64 } : undefined
+  if (given === undefined || !isBase64(base64)) return undefined
+  const mediaType = mediaTypeOf(given)
+  if (!isTextType(mediaType)) return { mediaType, base64 }
+  const text = toUtf8(Buffer.from(base64, 'base64'), parameters!)
+  return text && { mediaType, base64: text.toString('base64') }
 }
 
 /** Not checked with one pattern for the whole text, because a repeating pattern needs memory for every repetition. */

@@ -1,8 +1,11 @@
 import { createHash } from 'node:crypto'
 
+import { uuidOfHex } from '../../util/ids.ts'
+import { storableText } from '../../util/json.ts'
 import type { FileReference } from '../conversations/content.ts'
 import { parseDataUrl } from './data-url.ts'
-import { estimateTokens } from '../media-tokens.ts'
+import { estimateTokens } from '../context/media-tokens.ts'
+import { mediaTypeOf } from './media-type.ts'
 
 /** A file of a conversation, without its bytes. */
 export interface StoredFile extends FileReference {
@@ -26,7 +29,10 @@ export const maxInlineUrl = 8 * 1024
 /** An upload that nothing refers to is deleted after this time. */
 export const unusedFileMs = 24 * 3_600_000
 
-export function newFile({ mediaType, name, bytes }: Pick<NewFile, 'mediaType' | 'name' | 'bytes'>): NewFile {
+/** The given media type and name may be any text. */
+export function newFile({ bytes, ...given }: Pick<NewFile, 'mediaType' | 'name' | 'bytes'>): NewFile {
+  const mediaType = mediaTypeOf(given.mediaType)
+  const name = given.name === null ? null : storableText(given.name)
   const hash = createHash('sha256').update(bytes).digest()
   return {
     key: keyOf(hash, mediaType, name),
@@ -55,5 +61,5 @@ function keyOf(hash: Buffer, mediaType: string, name: string | null): string {
     .update(hash)
     .update(JSON.stringify([mediaType, name]))
     .digest('hex')
-  return digest.slice(0, 32).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
+  return uuidOfHex(digest.slice(0, 32))
 }

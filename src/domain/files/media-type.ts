@@ -1,7 +1,17 @@
-/** A media type as stored: lower case, without parameters, under its registered name. */
+/** The names that RFC 6838 allows. */
+const pattern = /^[a-z0-9][\w!#$&^.+-]{0,126}\/[a-z0-9][\w!#$&^.+-]{0,126}$/
+
+/** The media type of bytes of which nothing is known. */
+export const anyBytes = 'application/octet-stream'
+
+/**
+ * A media type as stored: lower case, without parameters, under its registered name. Clients and tools may give any
+ * text. One that is not a media type becomes that of unknown bytes.
+ */
 export function mediaTypeOf(given: string): string {
-  const [type = ''] = given.toLowerCase().split(';')
-  return type.trim() === 'image/jpg' ? 'image/jpeg' : type.trim()
+  const type = given.split(';', 1)[0]!.trim().toLowerCase()
+  if (!pattern.test(type)) return anyBytes
+  return type === 'image/jpg' ? 'image/jpeg' : type
 }
 
 const textTypes = new Set([

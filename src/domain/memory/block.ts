@@ -22,6 +22,14 @@ export interface BlockWrite {
 
 export const defaultBlockCharLimit = 20_000
 
+/** A block of an agent. */
+export function newBlock(
+  settings: Pick<Block, 'label' | 'value' | 'description' | 'charLimit' | 'readOnly'>,
+  made: Pick<Block, 'id' | 'tenantId' | 'createdAt'>,
+): Block {
+  return { ...settings, ...made, version: 1, conversationId: null, updatedAt: made.createdAt }
+}
+
 /** The conversation's own copy of an agent's block, starting with its current value. */
 export function isolatedCopy(
   block: Block,

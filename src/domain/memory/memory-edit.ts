@@ -1,6 +1,7 @@
 import { storableText, type JsonObject } from '../../util/json.ts'
 import type { Block, BlockWrite } from './block.ts'
 import { characterCount, shown } from '../input.ts'
+import { placesOf } from '../../util/places-of.ts'
 
 export const memoryToolNames = ['memory_insert', 'memory_replace', 'memory_rethink', 'memory_finish_edits'] as const
 export type MemoryToolName = (typeof memoryToolNames)[number]
@@ -53,21 +54,25 @@ function insert(block: Block, text: string, line: number): MemoryEdit {
   return written(block, [...lines.slice(0, place), text, ...lines.slice(place)].join('\n'))
 }
 
+/** How many places of a text that occurs several times are told. Each takes a walk through the block. */
+const maxPlaces = 20
+
 function replace(block: Block, old: string, text: string): MemoryEdit {
-  const places: number[] = []
-  for (let place = block.value.indexOf(old); place >= 0; place = block.value.indexOf(old, place + 1)) places.push(place)
-  const [place] = places
-  if (place === undefined)
+  const places = placesOf(block.value, old, maxPlaces + 1)
+  const [first] = places
+  if (first === undefined)
     return failed(
       `old_string does not occur in the memory block ${block.label}, character by character, and nothing was changed.`,
     )
   if (places.length > 1) {
-    const lines = places.map((index) => block.value.slice(0, index).split('\n').length)
+    const lines = places.slice(0, maxPlaces).map((index) => block.value.slice(0, index).split('\n').length)
+    const isMore = places.length > maxPlaces
+    const count = isMore ? `more than ${maxPlaces}` : places.length
     return failed(
-      `old_string occurs ${places.length} times in the memory block ${block.label}, in the lines ${lines.join(', ')}, and nothing was changed. Give more of the text around the one that is meant.`,
+      `old_string occurs ${count} times in the memory block ${block.label}, in the lines ${lines.join(', ')}${isMore ? ' and others' : ''}, and nothing was changed. Give more of the text around the one that is meant.`,
     )
   }
-  return written(block, block.value.slice(0, place) + text + block.value.slice(place + old.length))
+  return written(block, block.value.slice(0, first) + text + block.value.slice(first + old.length))
 }
 
 function written(block: Block, given: string): MemoryEdit {

@@ -3,7 +3,7 @@ import type { Checkpoint } from '../runs/draft.ts'
 import type { GivenMessage } from '../conversations/message.ts'
 import type { LogEntry } from '../runs/run-event.ts'
 import type { Reading } from '../runs/run-state.ts'
-import { countTokens } from '../tokens.ts'
+import { countTokens } from '../../util/tokens.ts'
 import { transcriptWithin } from '../context/transcript.ts'
 
 /** What a sleeptime agent has not read yet in one conversation. */

@@ -1,4 +1,4 @@
-import type { RunError } from '../run.ts'
+import type { RunError } from '../runs/run.ts'
 
 /** A model that failed, so that the next fallback was tried. */
 export interface ModelFailure {

@@ -1,8 +1,9 @@
 import type { JsonObject } from '../../util/json.ts'
-import type { ModelSettings } from '../agent.ts'
+import type { ModelSettings } from './model-settings.ts'
 import type { ProviderData } from '../conversations/message.ts'
 import type { ModelContent } from '../context/model-content.ts'
-import type { RunError, TokenCounts } from '../run.ts'
+import type { RunError } from '../runs/run.ts'
+import type { TokenCounts } from './usage.ts'
 
 /** A turn of the exchange, in a form that can be converted to every provider's format. */
 export type ModelMessage =

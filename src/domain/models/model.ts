@@ -1,9 +1,8 @@
 import type { JsonObject } from '../../util/json.ts'
-import type { Agent } from '../agent.ts'
+import type { Agent } from '../agents/agent.ts'
 import type { ModelRequest } from './model-request.ts'
 
-export const modelCapabilities = ['IMAGES', 'DOCUMENTS', 'TOOLS', 'STRUCTURED_OUTPUT', 'REASONING'] as const
-export type ModelCapability = (typeof modelCapabilities)[number]
+export type ModelCapability = 'IMAGES' | 'DOCUMENTS' | 'TOOLS' | 'STRUCTURED_OUTPUT' | 'REASONING'
 
 /** A model that agents can use, by its handle: provider/name. */
 export interface Model {
@@ -28,6 +27,24 @@ export interface ModelCatalog {
   missingFor(handle: string): string | undefined
   /** The body that would be sent to the provider. Undefined if no provider has the model. */
   requestBody(request: ModelRequest): JsonObject | undefined
+  /** Whether the handle names a model that turns texts into vectors. */
+  embeds(handle: string): boolean
+  /** One vector of length 1 for each text, all with as many dimensions. Throws an EmbeddingError. */
+  embed(handle: string, texts: readonly string[], signal: AbortSignal): Promise<readonly Float32Array[]>
+  /** The vector of what someone searches for. Undefined if the model does not answer within seconds. */
+  embedQuery(handle: string, query: string): Promise<Float32Array | undefined>
+}
+
+/** Why texts were not embedded. */
+export class EmbeddingError extends Error {
+  /** The provider refuses one of the texts. Otherwise the same texts may be embedded later. */
+  readonly isRefusal: boolean
+
+  constructor(message: string, { isRefusal }: { readonly isRefusal: boolean }) {
+    super(message)
+    this.name = 'EmbeddingError'
+    this.isRefusal = isRefusal
+  }
 }
 
 /** For a model that is no longer known: small enough for most models. */

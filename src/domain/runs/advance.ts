@@ -2,13 +2,14 @@ import { faultOfCall, type CallFault } from '../tools/call-check.ts'
 import type { Draft } from './draft.ts'
 import { nextAction } from './next-action.ts'
 import { correctionOf } from './response-schema.ts'
-import { callsOfStep, findTool, isAnswered, lastStep } from './run-state.ts'
-import { hasEnded, statusOfStopReason, type RunError, type StopReason } from '../run.ts'
+import { callsOfStep, currentStep, findTool, isAnswered, lastStep } from './run-state.ts'
+import { hasEnded, statusOfStopReason, type RunError, type StopReason } from './run.ts'
 import { isSettled, type ToolCall, type ToolResult } from '../tools/tool-call.ts'
 
 /** The actions that can remain once a draft is stored. */
 export type Effect =
   | { readonly type: 'call model' }
+  | { readonly type: 'check budget' }
   | { readonly type: 'compact' }
   | { readonly type: 'run tools'; readonly calls: readonly ToolCall[] }
   | { readonly type: 'wait for tools' }
@@ -35,6 +36,10 @@ export function advance(draft: Draft): Effect {
         draft.setStatus('AWAITING_APPROVAL', { stopReason: 'REQUIRES_APPROVAL' })
         draft.changeRun({ lease: null, workerId: null })
         return { type: 'stop' }
+      case 'pause for budget':
+        draft.setStatus('AWAITING_APPROVAL', { stopReason: 'BUDGET_EXCEEDED' })
+        draft.changeRun({ lease: null, workerId: null, deaths: 0 })
+        return { type: 'stop' }
       case 'run tools': {
         const calls = refuseUnfit(draft, action.calls)
         if (calls.length > 0) {
@@ -45,6 +50,7 @@ export function advance(draft: Draft): Effect {
         break
       }
       case 'wait for tools':
+      case 'check budget':
       case 'compact':
         return action
       case 'return results':
@@ -69,6 +75,8 @@ export function advance(draft: Draft): Effect {
         const step = lastStep(draft.state)
         if (!step || isAnswered(step)) draft.startStep(draft.state.agent.model)
         else draft.restartStep(draft.state.agent.model)
+        // One look is for one request.
+        if (draft.state.budget === 'open') draft.setBudget('unchecked')
         return action
       }
       default:
@@ -97,7 +105,7 @@ function refuseUnfit(draft: Draft, calls: readonly ToolCall[]): ToolCall[] {
  * because searching again after each of a thousand refusals would take quadratic time.
  */
 function refuseUntilFit(draft: Draft): void {
-  const calls = callsOfStep(draft.state, lastStep(draft.state)!.index)
+  const calls = callsOfStep(draft.state, currentStep(draft.state).index)
   if (calls.some((call) => call.status === 'RUNNING')) return
   for (const call of calls) {
     if (hasEnded(draft.state.run.status)) return
@@ -121,7 +129,7 @@ function reminder(tools: readonly string[]): string {
 
 /** Tells the model why its last answer was not accepted. Without a stop reason, the step counts as told. */
 export function correctAnswer(draft: Draft): void {
-  draft.addMessage('SYSTEM', { content: [{ text: correctionOf(lastStep(draft.state)!.error!) }] })
+  draft.addMessage('SYSTEM', { content: [{ text: correctionOf(currentStep(draft.state).error!) }] })
   draft.changeStep({ stopReason: null })
 }
 
@@ -135,7 +143,7 @@ export interface Ending {
  * are kept in the conversation, the step is finished, and the lease is cleared. The store releases the conversation.
  */
 export function endRun(draft: Draft, { stopReason, error }: Ending): void {
-  const status = statusOfStopReason(stopReason)
+  const status = statusOfStopReason[stopReason]
   if (status === 'AWAITING_APPROVAL') throw new Error('A run that waits for approval has not ended.')
 
   const step = lastStep(draft.state)
@@ -160,14 +168,14 @@ export function endRun(draft: Draft, { stopReason, error }: Ending): void {
 
 /** Adds the message with the decisions, once no call of the step is pending. */
 export function addDecisions(draft: Draft): void {
-  const step = lastStep(draft.state)!
+  const step = currentStep(draft.state)
   if (callsOfStep(draft.state, step.index).some((call) => call.decision)) {
     draft.addMessage('APPROVAL_RESPONSE', {}, { stepIndex: step.index })
   }
 }
 
 function returnResults(draft: Draft): void {
-  const step = lastStep(draft.state)!
+  const step = currentStep(draft.state)
   const times = callsOfStep(draft.state, step.index).flatMap((call) =>
     call.startedAt && call.finishedAt ? [call.startedAt.getTime(), call.finishedAt.getTime()] : [],
   )

@@ -1,13 +1,14 @@
-import { storableJson, type Json } from '../../util/json.ts'
 import { approvalTerms } from '../approvals/call-approvals.ts'
 import type { Draft } from './draft.ts'
 import type { ModelFailure } from '../models/fallback.ts'
 import type { LiveItem } from './live-step.ts'
 import { withPrefilled } from '../tools/call-check.ts'
+import { parseArguments } from '../tools/call-notes.ts'
 import { errorResult } from './advance.ts'
 import { faultOfAnswer, responseSchemaOf } from './response-schema.ts'
-import { findTool, lastStep, type RunState } from './run-state.ts'
-import { sumOfUsage, type StopReason, type Usage } from '../run.ts'
+import { currentStep, findTool, type RunState } from './run-state.ts'
+import type { StopReason } from './run.ts'
+import { sumOfUsage, type Usage } from '../models/usage.ts'
 import { looksAtHistory } from '../tools/tool-rule-solver.ts'
 import { needOf } from '../tools/tool-call-need.ts'
 import type { ToolCall } from '../tools/tool-call.ts'
@@ -36,11 +37,11 @@ export interface Answer extends Measured {
  * wait, the other calls of the step wait with it: no call of an answer runs before a person has seen them all.
  */
 export function addAnswer(draft: Draft, answer: Answer): void {
-  const step = lastStep(draft.state)!
+  const step = currentStep(draft.state)
   addTexts(draft, answer.items, { interrupted: false })
 
   const calls = keptCalls(draft.state, answer.items).map(({ item, place }, ordinal) => {
-    const written = { name: item.name, arguments: parseArguments(item.text), argumentsText: item.text, ordinal }
+    const written = { name: item.name, arguments: parseArguments(item.text) ?? null, argumentsText: item.text, ordinal }
     const used = { ...written, arguments: withPrefilled(draft.state, written) }
     const wanted = needOf(draft.state, used)
     // Nobody watches a background run, so a call that would wait for someone is denied at once.
@@ -107,7 +108,7 @@ export function addMeasured(draft: Draft, measured: Measured): void {
   draft.changeStep({
     model,
     failedModels,
-    usage: sumOfUsage(lastStep(draft.state)!.usage, usage),
+    usage: sumOfUsage(currentStep(draft.state).usage, usage),
     timeToFirstTokenMs: timeToFirstTokenMs === null ? null : toTenths(timeToFirstTokenMs),
     modelMs: toTenths(modelMs),
   })
@@ -147,7 +148,7 @@ function addTexts(
   items: readonly (LiveItem | undefined)[],
   { interrupted }: { readonly interrupted: boolean },
 ): void {
-  const stepIndex = lastStep(draft.state)!.index
+  const stepIndex = currentStep(draft.state).index
   for (const [place, item] of items.entries()) {
     if (!item) continue
     const options = { id: item.id, stepIndex, items: [place] }
@@ -173,13 +174,4 @@ export function allowsParallelCalls(state: Pick<RunState, 'agent'>): boolean {
 /** Rounded to the precision of the database, so that the state equals a reloaded one. */
 function toTenths(ms: number): number {
   return Math.round(ms * 10) / 10
-}
-
-/** Null if the text is not JSON or cannot be stored. Empty text means no arguments. */
-function parseArguments(text: string): Json {
-  try {
-    return text.trim() === '' ? {} : storableJson(JSON.parse(text) as Json)
-  } catch {
-    return null
-  }
 }

@@ -1,21 +1,23 @@
 import type { Clock } from '../../util/clock.ts'
 import type { IdSource } from '../../util/ids.ts'
 import type { BlockWrite } from '../memory/block.ts'
+import type { ArchiveWrite, NewPassage } from '../memory/passage.ts'
 import type { NewFile } from '../files/file.ts'
-import type { GivenMessage, MessageContents, MessageType, NewMessage } from '../conversations/message.ts'
-import type { LogEntry } from './run-event.ts'
-import { lastStep, type DrivenRun, type RunState } from './run-state.ts'
 import {
-  noUsage,
-  sumOfUsage,
-  transitions,
-  type RunError,
-  type StopReason,
-  type StoredRunStatus,
-  type Usage,
-} from '../run.ts'
+  contentsOf,
+  type GivenMessage,
+  type MessageContents,
+  type MessageType,
+  type NewMessage,
+} from '../conversations/message.ts'
+import type { LogEntry } from './run-event.ts'
+import { currentStep, type DrivenRun, type RunState } from './run-state.ts'
+import { transitions, type RunError, type StopReason, type StoredRunStatus } from './run.ts'
+import { noUsage, sumOfUsage, type Usage } from '../models/usage.ts'
 import type { Step } from './step.ts'
 import type { Decision, ToolCall, ToolResult } from '../tools/tool-call.ts'
+import type { BudgetGate } from '../usage/budget.ts'
+import type { ReachedBudget } from '../webhooks/webhook.ts'
 
 export interface PositionedMessage {
   readonly message: NewMessage
@@ -41,6 +43,12 @@ export interface Checkpoint {
   readonly asked: Step | null
   readonly newCalls: readonly ToolCall[]
   readonly changedCalls: readonly ToolCall[]
+  /** The changed calls whose decision is new. */
+  readonly decidedCalls: readonly ToolCall[]
+  /** The budget that stops or pauses the run. Null for any other checkpoint. */
+  readonly reachedBudget: ReachedBudget | null
+  /** The agent's name, for whoever is told of the checkpoint. */
+  readonly agentName: string
   /** Positions of messages that leave the context. */
   readonly excluded: readonly number[]
   /** Where the conversation's context begins from now on, if it was compacted. */
@@ -50,6 +58,8 @@ export interface Checkpoint {
   readonly files: readonly NewFile[]
   /** What memory tools wrote. If one of the blocks has changed meanwhile, the whole checkpoint fails. */
   readonly blocks: readonly BlockWrite[]
+  /** What tools added to archives. */
+  readonly passages: readonly NewPassage[]
 }
 
 /**
@@ -67,11 +77,14 @@ export class Draft {
   readonly #changedSteps = new Set<number>()
   readonly #newCalls = new Set<string>()
   readonly #changedCalls = new Set<string>()
+  readonly #decidedCalls = new Set<string>()
+  #reachedBudget: ReachedBudget | null = null
   /** The draft's own copy of the calls, made by the first change, and the index of each call in it. */
   #calls: { readonly list: ToolCall[]; readonly places: Map<string, number> } | undefined
   readonly #excluded: number[] = []
   readonly #blocks: BlockWrite[] = []
   readonly #files: NewFile[] = []
+  readonly #passages: NewPassage[] = []
   #context: ContextBounds | null = null
   #asked: number | null = null
 
@@ -104,11 +117,15 @@ export class Draft {
       asked: this.#asked === null ? null : this.#state.steps[this.#asked]!,
       newCalls: [...this.#newCalls].map((id) => byId.get(id)!),
       changedCalls: [...this.#changedCalls].filter((id) => !this.#newCalls.has(id)).map((id) => byId.get(id)!),
+      decidedCalls: [...this.#decidedCalls].map((id) => byId.get(id)!),
+      reachedBudget: this.#reachedBudget,
+      agentName: this.#state.agent.name,
       excluded: this.#excluded,
       files: this.#files,
       context: this.#context,
       entries: this.#entries,
       blocks: this.#blocks,
+      passages: this.#passages,
     }
   }
 
@@ -145,6 +162,11 @@ export class Draft {
     this.#state = { ...this.#state, inFlight: new Set(callIds) }
   }
 
+  /** What a look at the budgets has shown. This is not stored. */
+  setBudget(budget: BudgetGate): void {
+    this.#state = { ...this.#state, budget }
+  }
+
   // ── messages ──
 
   /** `items` are the indexes that its text or calls had in the live step, for readers whose cursor is inside one. */
@@ -173,8 +195,8 @@ export class Draft {
   }
 
   addGivenMessages(messages: readonly GivenMessage[]): void {
-    for (const { role, content, clientId, sentBy } of messages) {
-      this.addMessage(role, { content, ...(sentBy && { sentBy }) }, { clientId })
+    for (const message of messages) {
+      this.addMessage(message.role, contentsOf(message), { clientId: message.clientId })
     }
   }
 
@@ -218,7 +240,7 @@ export class Draft {
 
   /** The model is asked again for the last step. The deltas so far are void. */
   restartStep(model: string): void {
-    const step = lastStep(this.#state)!
+    const step = currentStep(this.#state)
     this.changeStep({
       attempt: step.attempt + 1,
       model,
@@ -242,7 +264,7 @@ export class Draft {
 
   finishStep(change: Partial<Step> & Pick<Step, 'status'>): void {
     this.changeStep({ ...change, finishedAt: this.#at })
-    this.#log({ type: 'stepFinished', index: lastStep(this.#state)!.index })
+    this.#log({ type: 'stepFinished', index: currentStep(this.#state).index })
   }
 
   /** Counts requests to models, however they ended and whatever they were for. */
@@ -292,8 +314,20 @@ export class Draft {
     this.#files.push(...files)
   }
 
+  addPassages(writes: readonly ArchiveWrite[]): void {
+    const { tenantId } = this.#state.run
+    for (const write of writes)
+      this.#passages.push({ ...write, id: this.#ids.next(), tenantId, metadata: {}, createdAt: this.#at })
+  }
+
   decideCall(id: string, decision: Decision, change: Partial<ToolCall> & Pick<ToolCall, 'status'>): void {
     this.changeCall(id, { ...change, decision, decidedAt: this.#at })
+    this.#decidedCalls.add(id)
+  }
+
+  /** The checkpoint tells the tenant's webhooks that a budget stops or pauses the run. */
+  reachBudget(budget: ReachedBudget): void {
+    this.#reachedBudget = budget
   }
 
   /** Adds one message with all returns of the step, preceded by one with the decisions, if there were any. */

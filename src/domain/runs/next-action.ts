@@ -1,7 +1,7 @@
 import { missingCalls } from '../tools/call-check.ts'
 import { callsOfStep, findTool, isAnswered, lastStep, type RunState } from './run-state.ts'
 import { isFaulty, mayCorrect } from './response-schema.ts'
-import type { RunError, StopReason } from '../run.ts'
+import type { RunError, StopReason } from './run.ts'
 import { hasRun, isSettled, type ToolCall } from '../tools/tool-call.ts'
 
 /** What to do next with a run. */
@@ -20,6 +20,9 @@ export type Action =
   /** The answer does not satisfy the response schema, so the model is told why. */
   | { readonly type: 'correct answer' }
   | { readonly type: 'end'; readonly stopReason: StopReason; readonly error?: RunError }
+  /** A budget applies, and what is left of it must be read before a model is asked. */
+  | { readonly type: 'check budget' }
+  | { readonly type: 'pause for budget' }
   | { readonly type: 'compact' }
   | { readonly type: 'call model' }
 
@@ -38,7 +41,7 @@ export function nextAction(state: RunState): Action {
   if (state.run.cancelRequestedAt) return { type: 'wait for tools' }
   // A run that compacts has one message, the summary.
   if (state.run.kind === 'COMPACTION') {
-    return state.run.firstPosition === null ? { type: 'compact' } : { type: 'end', stopReason: 'END_TURN' }
+    return state.run.firstPosition === null ? withinBudget(state, 'compact') : { type: 'end', stopReason: 'END_TURN' }
   }
   if (calls.some((call) => call.status === 'PENDING')) return { type: 'pause' }
 
@@ -64,7 +67,24 @@ export function nextAction(state: RunState): Action {
     }
   }
   const limit = !step || isAnswered(step) ? limitReached(state) : undefined
-  return limit ? { type: 'end', stopReason: limit } : { type: 'call model' }
+  return limit ? { type: 'end', stopReason: limit } : withinBudget(state, 'call model')
+}
+
+/** What asks a model, unless a budget is in the way. */
+function withinBudget({ budget }: RunState, type: 'call model' | 'compact'): Action {
+  switch (budget) {
+    case 'none':
+    case 'open':
+      return { type }
+    case 'unchecked':
+      return { type: 'check budget' }
+    case 'STOP':
+      return { type: 'end', stopReason: 'BUDGET_EXCEEDED' }
+    case 'ASK':
+      return { type: 'pause for budget' }
+    default:
+      return budget satisfies never
+  }
 }
 
 function limitReached({ run, steps }: RunState): StopReason | undefined {

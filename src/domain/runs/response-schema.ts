@@ -1,7 +1,7 @@
 import { checkSchema } from '../../util/json-schema.ts'
-import { storableJson, type Json } from '../../util/json.ts'
+import { parseStorable, type Json } from '../../util/json.ts'
 import type { PromptState, RunState } from './run-state.ts'
-import type { RunError } from '../run.ts'
+import type { RunError } from './run.ts'
 import type { Step } from './step.ts'
 
 /** How often per run an answer is returned to the model because it does not satisfy the schema. */
@@ -15,12 +15,9 @@ export function responseSchemaOf({ run, agent }: Pick<PromptState, 'run' | 'agen
 
 /** The JSON value of an answer. Undefined if the text is not JSON. A code fence around it is ignored. */
 export function parseOutput(text: string): Json | undefined {
-  const [, fenced] = /^\s*```(?:json)?\s*\n(.*)\n\s*```\s*$/is.exec(text) ?? []
-  try {
-    return storableJson(JSON.parse(fenced ?? text) as Json)
-  } catch {
-    return undefined
-  }
+  const [opening, ...lines] = text.trim().split('\n')
+  const isFenced = /^```(?:json)?$/i.test(opening!.trim()) && lines.at(-1)?.trim() === '```'
+  return parseStorable(isFenced ? lines.slice(0, -1).join('\n') : text)
 }
 
 /** Why the answer does not satisfy the schema. Undefined if it does. */

@@ -1,4 +1,4 @@
-import type { Run } from '../run.ts'
+import type { Run } from './run.ts'
 
 export interface RetryConversation {
   /** The place of the last run on the current branch. */

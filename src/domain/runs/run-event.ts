@@ -1,7 +1,8 @@
 import { encodeCursor } from '../cursor.ts'
 import type { MessageType } from '../conversations/message.ts'
-import type { RunError, StopReason, StoredRunStatus, Usage } from '../run.ts'
-import type { ToolCallNeed, ToolCallStatus } from '../tools/tool-call.ts'
+import type { RunError, StopReason, StoredRunStatus } from './run.ts'
+import type { Usage } from '../models/usage.ts'
+import type { ToolCallNeed, ToolCallProgress, ToolCallStatus } from '../tools/tool-call.ts'
 
 /**
  * A stored entry of a run's log: what happened, and the ids of what it happened to. The entries of one checkpoint share
@@ -27,8 +28,7 @@ export type LogEntry =
   | { readonly type: 'call'; readonly id: string; readonly status: ToolCallStatus }
   | { readonly type: 'child'; readonly runId: string }
 
-export const deltaKinds = ['ASSISTANT', 'REASONING'] as const
-export type DeltaKind = (typeof deltaKinds)[number]
+export type DeltaKind = 'ASSISTANT' | 'REASONING'
 
 interface EventBase {
   /** Encoded: see domain/cursor.ts. */
@@ -57,11 +57,20 @@ export type RunEvent =
       readonly offset: number
       readonly argumentsText: string
     })
+  | (EventBase & { readonly type: 'progress'; readonly toolCallId: string; readonly progress: ToolCallProgress })
+
+type DeltaEvent = Extract<RunEvent, { readonly type: 'text' | 'call' }>
 
 /** What the reader of a conversation's stream receives: events of its runs, and changes of its queue and branch. */
 export type ConversationEvent =
   | RunEvent
-  | { readonly type: 'queue'; readonly cursor: string; readonly at: Date; readonly conversationId: string }
+  | {
+      readonly type: 'queue'
+      readonly cursor: string
+      readonly at: Date
+      /** The runs of the queue that the cursor names. */
+      readonly runIds: readonly string[]
+    }
   | {
       readonly type: 'branch'
       readonly cursor: string
@@ -79,6 +88,7 @@ export const eventTypes = [
   'TOOL_CALL_DELTA',
   'MESSAGE_ADDED',
   'TOOL_CALL_CHANGED',
+  'TOOL_CALL_PROGRESSED',
   'CHILD_RUN_STARTED',
   'QUEUE_CHANGED',
   'BRANCH_CHANGED',
@@ -95,9 +105,13 @@ const typesOfEntries = {
   child: 'CHILD_RUN_STARTED',
 } as const satisfies Record<LogEntry['type'], EventType>
 
+/** Types of the events that are in a run's log. */
+export const storedEventTypes: readonly EventType[] = Object.values(typesOfEntries)
+
 const typesOfOthers = {
   text: 'TEXT_DELTA',
   call: 'TOOL_CALL_DELTA',
+  progress: 'TOOL_CALL_PROGRESSED',
   queue: 'QUEUE_CHANGED',
   branch: 'BRANCH_CHANGED',
 } as const satisfies Record<Exclude<ConversationEvent['type'], 'entry'>, EventType>
@@ -116,15 +130,19 @@ export interface EventFilter {
   readonly messageTypes?: ReadonlySet<MessageType> | undefined
 }
 
-/** The type of the message that a piece of live text belongs to. Undefined for any other event. */
-export function messageTypeOfDelta(event: ConversationEvent): MessageType | undefined {
-  if (event.type === 'text') return event.kind
-  if (event.type !== 'call') return undefined
-  return event.needs === null ? 'TOOL_CALL' : 'APPROVAL_REQUEST'
+/** The types of message that a piece of live text may become a part of. */
+export function messageTypesOfDelta(delta: DeltaEvent): readonly MessageType[] {
+  if (delta.type === 'text') return [delta.kind]
+  if (delta.needs === null) return ['TOOL_CALL', 'APPROVAL_REQUEST']
+  return [delta.needs === 'NOTHING' ? 'TOOL_CALL' : 'APPROVAL_REQUEST']
 }
 
 export function wantsDeltas({ deltas, types }: EventFilter): boolean {
   return deltas && (types === undefined || types.has('TEXT_DELTA') || types.has('TOOL_CALL_DELTA'))
+}
+
+export function wantsProgress({ deltas, types }: EventFilter): boolean {
+  return deltas && (types === undefined || types.has('TOOL_CALL_PROGRESSED'))
 }
 
 /** The entries of one checkpoint as readers receive them. */

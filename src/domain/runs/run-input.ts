@@ -9,7 +9,7 @@ import {
   type OfferedPart,
   type OfferedUpload,
 } from '../context/offered-content.ts'
-import type { ClientTool } from '../run.ts'
+import type { ClientTool } from './run.ts'
 import { storableText, type Json } from '../../util/json.ts'
 
 /** Checks of the input of commands for runs. Each error names the field by its path. */
@@ -82,15 +82,22 @@ interface ClientToolInput {
   readonly parameters?: Json | undefined
 }
 
+/** The parameters of all client tools of a request together: every model request has them. */
+const maxParameters = 512 * 1024
+
+export const clientToolDefaults = { description: '', parameters: { type: 'object', properties: {} } } as const
+
 export function checkedClientTools(field: string, inputs: readonly ClientToolInput[]): ClientTool[] {
   checkedCount(field, inputs, { max: maxClientTools })
+  const bytes = inputs.reduce((total, { parameters = {} }) => total + Buffer.byteLength(JSON.stringify(parameters)), 0)
+  if (bytes > maxParameters)
+    throw badUserInput(field, `Their parameters are ${bytes} bytes of JSON. At most ${maxParameters} are allowed.`)
   const tools = inputs.map((input, index) => ({
     name: checkedToolName(`${field}.${index}.name`, input.name),
-    description: checkedText(`${field}.${index}.description`, input.description ?? '', { max: 10_000 }),
-    parameters: checkedObjectSchema(
-      `${field}.${index}.parameters`,
-      input.parameters ?? { type: 'object', properties: {} },
-    ),
+    description: checkedText(`${field}.${index}.description`, input.description ?? clientToolDefaults.description, {
+      max: 10_000,
+    }),
+    parameters: checkedObjectSchema(`${field}.${index}.parameters`, input.parameters ?? clientToolDefaults.parameters),
   }))
   checkedDistinct(
     field,

@@ -1,5 +1,5 @@
 import type { Checkpoint } from './draft.ts'
-import type { RunStatus } from '../run.ts'
+import type { RunStatus } from './run.ts'
 
 /**
  * Tells those who watch a run's conversation or tenant that the run changed. It says where to look, not what changed.

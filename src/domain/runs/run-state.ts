@@ -1,8 +1,9 @@
-import type { Agent } from '../agent.ts'
+import type { Agent } from '../agents/agent.ts'
 import type { GivenMessage } from '../conversations/message.ts'
-import type { Run, RunContents } from '../run.ts'
+import type { Run, RunContents } from './run.ts'
 import type { Step } from './step.ts'
 import type { ToolCall } from '../tools/tool-call.ts'
+import type { Allowance, BudgetGate } from '../usage/budget.ts'
 import type { AgentTool } from '../tools/tool.ts'
 
 /** Up to which position a background run reads each conversation, by the conversation's id. */
@@ -16,6 +17,7 @@ export interface DrivenRun extends Run, RunContents {
   readonly deaths: number
   readonly followUps: readonly GivenMessage[]
   readonly approvedTools: readonly string[]
+  readonly allowance: Allowance
   /** SLEEPTIME: what it reads. Set when it begins. */
   readonly reading: Reading | null
   /** The span that started the run, in the format of the `traceparent` header. Null if the caller sent none. */
@@ -36,6 +38,7 @@ export interface RunState {
   readonly nextPosition: number
   /** Calls that are running in this process. A call that is RUNNING and not among them has lost its worker. */
   readonly inFlight: ReadonlySet<string>
+  readonly budget: BudgetGate
 }
 
 /** What decides what the model is sent, for an existing run or a hypothetical one. */
@@ -45,6 +48,13 @@ export type PromptState = Pick<RunState, 'agent' | 'tools' | 'steps' | 'calls'> 
 
 export function lastStep(state: Pick<RunState, 'steps'>): Step | undefined {
   return state.steps.at(-1)
+}
+
+/** The last step of a run that has begun one. */
+export function currentStep(state: Pick<RunState, 'steps'>): Step {
+  const step = lastStep(state)
+  if (!step) throw new Error('The run has no step yet.')
+  return step
 }
 
 export function callsOfStep(state: Pick<RunState, 'calls'>, index: number): ToolCall[] {

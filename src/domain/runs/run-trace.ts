@@ -1,5 +1,6 @@
+import { hexOfUuid } from '../../util/ids.ts'
 import { derivedSpanId, parseTraceparent, type TraceContext } from '../../util/trace-context.ts'
-import type { Run } from '../run.ts'
+import type { Run } from './run.ts'
 
 /** The part of a run that identifies its spans. */
 type TracedRun = Pick<Run, 'id'> & { readonly traceparent: string | null }
@@ -11,7 +12,7 @@ type TracedRun = Pick<Run, 'id'> & { readonly traceparent: string | null }
 export function traceOfRun(run: TracedRun): TraceContext & { readonly parentSpanId: string | null } {
   const parent = parseTraceparent(run.traceparent)
   return {
-    traceId: parent?.traceId ?? run.id.replaceAll('-', ''),
+    traceId: parent?.traceId ?? hexOfUuid(run.id),
     spanId: derivedSpanId('run', run.id),
     parentSpanId: parent?.spanId ?? null,
     sampled: parent?.sampled ?? true,

@@ -1,8 +1,8 @@
 import type { ModelFailure } from '../models/fallback.ts'
-import type { RunError, StopReason, Usage } from '../run.ts'
+import type { RunError, StopReason } from './run.ts'
+import type { Usage } from '../models/usage.ts'
 
-export const stepStatuses = ['RUNNING', 'PAUSED', 'COMPLETED', 'FAILED', 'CANCELLED'] as const
-export type StepStatus = (typeof stepStatuses)[number]
+export type StepStatus = 'RUNNING' | 'PAUSED' | 'COMPLETED' | 'FAILED' | 'CANCELLED'
 
 /** One model request and the tool calls in its answer. Its run and index identify it. */
 export interface Step {

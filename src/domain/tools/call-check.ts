@@ -91,18 +91,18 @@ export function faultOfCall(state: RunState, call: CallInQuestion): CallFault | 
   }
   if (!isJsonObject(call.arguments))
     return fault(`The arguments of ${call.name} are not a JSON object. They were: ${cutText(call.argumentsText, 500)}`)
-  const problems = checkSchema(parameters, withDefaults(parameters, call.arguments))
+  const problems = problemsOfArguments(parameters, call.arguments)
   if (problems.length > 0) return fault(`The arguments of ${call.name} don't fit its parameters: ${told(problems)}.`)
   return undefined
 }
 
 /** What is wrong with the arguments that a person gave instead of the model's. */
-export function problemsOfEdit(state: RunState, call: CallInQuestion): SchemaProblem[] {
+export function problemsOfEdit(state: RunState, call: CallInQuestion): readonly SchemaProblem[] {
   const parameters = parametersOf(state, call.name)
   const prefilled = Object.entries(prefilledFor(state, call.name) ?? {})
   const given = isJsonObject(call.arguments) ? call.arguments : {}
   return [
-    ...(parameters ? checkSchema(parameters, withDefaults(parameters, call.arguments)) : []),
+    ...(parameters ? problemsOfArguments(parameters, call.arguments) : []),
     ...prefilled
       .filter(([name, value]) => !sameJson(given[name], value))
       .map(([name, value]) => ({
@@ -111,6 +111,14 @@ export function problemsOfEdit(state: RunState, call: CallInQuestion): SchemaPro
       })),
   ]
 }
+
+/** What is wrong with the arguments that the tool would be called with. */
+function problemsOfArguments(parameters: JsonObject, args: Json): readonly SchemaProblem[] {
+  const filled = withDefaults(parameters, args)
+  return filled === undefined ? [{ path: '', message: defaultsTooLarge }] : checkSchema(parameters, filled)
+}
+
+export const defaultsTooLarge = 'would be larger than 1 MB with the defaults of the parameters'
 
 /** Rules that depend on earlier calls allow one call per step, so the calls are checked once per answer. */
 function allowedNow(state: RunState, call: CallInQuestion): string[] {

@@ -1,4 +1,4 @@
-import { sameJson, storableJson, type Json } from '../../util/json.ts'
+import { parseStorable, sameJson, type Json } from '../../util/json.ts'
 import { notesOfApprovals, type ApprovableCall } from '../approvals/call-approvals.ts'
 import type { ToolCall } from './tool-call.ts'
 
@@ -26,7 +26,7 @@ export function changedArguments(call: Call): ChangedArguments | undefined {
 
 function compareArguments(call: Call): ChangedArguments | undefined {
   const { argumentsText, arguments: used, editedArguments } = call
-  const written = parsed(argumentsText)
+  const written = parseArguments(argumentsText)
   if (editedArguments !== null && !sameJson(editedArguments, written)) {
     return { by: 'a person', ran: JSON.stringify(editedArguments) }
   }
@@ -53,10 +53,7 @@ export function notesOf(call: ApprovableCall & Call): string[] {
   ]
 }
 
-function parsed(text: string): Json | undefined {
-  try {
-    return text.trim() === '' ? {} : storableJson(JSON.parse(text) as Json)
-  } catch {
-    return undefined
-  }
+/** The arguments that a model wrote. Empty text means none. Undefined if the text is not JSON or cannot be stored. */
+export function parseArguments(text: string): Json | undefined {
+  return text.trim() === '' ? {} : parseStorable(text)
 }

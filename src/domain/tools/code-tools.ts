@@ -1,5 +1,5 @@
 import { sameJson } from '../../util/json.ts'
-import type { BuiltinTool } from '../builtin-tools.ts'
+import type { BuiltinTool } from './builtin-tools.ts'
 import { toolDefaults, type Tool } from './tool.ts'
 
 /** Settings that a tool gets from its code and that clients may change. */

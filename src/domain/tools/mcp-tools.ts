@@ -1,4 +1,4 @@
-import { compileSchema } from '../../util/json-schema.ts'
+import { faultOfSchema } from '../../util/json-schema.ts'
 import { cutText, storableJson, storableText, type JsonObject } from '../../util/json.ts'
 import type { McpServer } from './mcp-server.ts'
 import type { ListedTool } from './tool-access.ts'
@@ -8,7 +8,7 @@ import type { Tool } from './tool.ts'
 const maxDescription = 10_000
 const maxSchema = 256 * 1024
 
-/** The settings of a tool that its MCP server decides. The tenant sets everything else. */
+/** The settings of a tool that its MCP server decides, as they can be stored. The tenant sets everything else. */
 export function settingsOfListed({ description, parameters }: ListedTool): Pick<Tool, 'description' | 'parameters'> {
   const text = storableText(description)
   const cut = text.length > maxDescription ? `${cutText(text, maxDescription)} …` : text
@@ -22,14 +22,15 @@ export function newMcpTool(
 ): Tool {
   return {
     ...unsetTool,
-    ...settingsOfListed(listed),
+    description: listed.description,
+    parameters: listed.parameters,
     id: given.id,
     tenantId: server.tenantId,
     name: given.name,
     kind: 'MCP',
     requiresApproval: server.requiresApproval,
     mcpServerId: server.id,
-    mcpToolName: storableText(listed.name),
+    mcpToolName: listed.name,
     createdAt: given.now,
     updatedAt: given.now,
   }
@@ -59,7 +60,7 @@ function usableSchema(schema: JsonObject): JsonObject {
   try {
     const stored = storableJson(schema)
     if (stored.type !== 'object' || JSON.stringify(stored).length > maxSchema) return any
-    return compileSchema(stored).ok ? stored : any
+    return faultOfSchema(stored) === undefined ? stored : any
   } catch {
     // It is nested deeper than can be stored.
     return any

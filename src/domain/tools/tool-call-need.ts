@@ -15,7 +15,8 @@ export function needOf(state: RunState, call: CallInQuestion): ToolCallNeed {
   const agentTool = findTool(state, call.name)!
   const policy = approvalPolicy(agentTool, state.agent.toolRules)
   // The condition is evaluated on the arguments that the tool will be called with.
-  return needsApproval(policy, withDefaults(agentTool.tool.parameters, call.arguments)) ? 'APPROVAL' : 'NOTHING'
+  const args = withDefaults(agentTool.tool.parameters, call.arguments) ?? call.arguments
+  return needsApproval(policy, args) ? 'APPROVAL' : 'NOTHING'
 }
 
 /** What a call of this tool waits for if it can run at all. Null if that depends on its arguments. */

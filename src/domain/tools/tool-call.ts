@@ -2,11 +2,8 @@ import type { Json } from '../../util/json.ts'
 import type { Actor } from '../access/actor.ts'
 import type { ContentPart } from '../conversations/content.ts'
 
-export const toolCallStatuses = ['PENDING', 'READY', 'RUNNING', 'SUCCEEDED', 'FAILED', 'DENIED', 'CANCELLED'] as const
-export type ToolCallStatus = (typeof toolCallStatuses)[number]
-
-export const toolCallNeeds = ['NOTHING', 'APPROVAL', 'CLIENT_EXECUTION'] as const
-export type ToolCallNeed = (typeof toolCallNeeds)[number]
+export type ToolCallStatus = 'PENDING' | 'READY' | 'RUNNING' | 'SUCCEEDED' | 'FAILED' | 'DENIED' | 'CANCELLED'
+export type ToolCallNeed = 'NOTHING' | 'APPROVAL' | 'CLIENT_EXECUTION'
 
 /** From the narrowest to the widest. */
 export const approvalScopes = ['ONCE', 'RUN', 'AGENT'] as const
@@ -61,6 +58,8 @@ export interface ApprovalTerms {
   readonly excludesSender: boolean
   /** Approvals so far, oldest first, without the one that decided the call. All are for the same arguments. */
   readonly given: readonly Approval[]
+  /** Approvals that no longer count. They are kept if a follow-up came with them, which must not be stored again. */
+  readonly replaced?: readonly Approval[]
 }
 
 /** A client's temporary right to execute a client tool's call. */
@@ -69,6 +68,13 @@ export interface ToolCallClaim {
   readonly claimedBy: Actor
   /** ISO 8601, in UTC. */
   readonly expiresAt: string
+}
+
+/** What a running call last reported. It is never stored. */
+export interface ToolCallProgress {
+  readonly progress: number
+  readonly total: number | null
+  readonly message: string | null
 }
 
 export interface ToolCall {
@@ -113,5 +119,5 @@ export function hasRun(call: Pick<ToolCall, 'status' | 'startedAt' | 'decision'>
 }
 
 export function isSettled(call: Pick<ToolCall, 'status'>): boolean {
-  return (['SUCCEEDED', 'FAILED', 'DENIED', 'CANCELLED'] as ToolCallStatus[]).includes(call.status)
+  return ['SUCCEEDED', 'FAILED', 'DENIED', 'CANCELLED'].includes(call.status)
 }

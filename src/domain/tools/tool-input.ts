@@ -1,4 +1,4 @@
-import { storableText, type Json, type JsonObject } from '../../util/json.ts'
+import { storableText, type Json } from '../../util/json.ts'
 import type { Actor } from '../access/actor.ts'
 import { badUserInput } from '../errors.ts'
 import {
@@ -8,9 +8,11 @@ import {
   checkedSchema,
   checkedTags,
   checkedText,
-  merged,
+  mergeFields,
   shown,
+  unchecked,
   type Given,
+  type GivenFields,
 } from '../input.ts'
 import { toolDefaults, type ToolBase, type ToolImplementation } from './tool.ts'
 
@@ -19,23 +21,14 @@ export type ToolImplementationInput =
   | { readonly http: { readonly url: string; readonly headers?: Given<Json> } }
   | { readonly client: boolean }
 
-export interface ToolInput {
-  readonly description?: Given<string>
-  readonly parameters?: Given<Json>
-  readonly requiresApproval?: Given<boolean>
-  readonly approvalCondition?: Given<Json>
-  readonly approvalsRequired?: Given<number>
-  readonly approvalExcludesSender?: Given<boolean>
-  readonly approvalTimeoutMs?: Given<number>
-  readonly parallel?: Given<boolean>
-  readonly idempotent?: Given<boolean>
-  readonly returnCharLimit?: Given<number>
-  readonly timeoutMs?: Given<number>
-  readonly tags?: Given<readonly string[]>
-  readonly implementation?: Given<ToolImplementationInput>
-}
-
 export type ToolSettings = Omit<ToolBase, 'id' | 'tenantId' | 'name' | 'createdAt' | 'updatedAt'> & ToolImplementation
+
+export type ToolInput = GivenFields<
+  Omit<ToolBase, 'id' | 'tenantId' | 'name' | 'parameters' | 'isAvailable' | 'createdAt' | 'updatedAt'> & {
+    readonly parameters: Json
+    readonly implementation: ToolImplementationInput
+  }
+>
 
 /** The defaults of a new tool. The implementation must be given. */
 export const unsetTool: ToolSettings = {
@@ -55,57 +48,28 @@ export const unsetTool: ToolSettings = {
   isAvailable: true,
 }
 
-const maxInt = 2 ** 31 - 1
-
 /** Omitted fields stay unchanged, including stored headers. Null restores the default. */
 export function mergeTool(current: ToolSettings, input: ToolInput): ToolSettings {
   refuseForeignSettings(current, input)
-  const flag = (name: 'requiresApproval' | 'approvalExcludesSender' | 'parallel' | 'idempotent') =>
-    merged(input[name], { current: current[name], cleared: unsetTool[name], check: (value) => value })
+  const count = (to: number) => (field: string, value: number) => checkedNumber(field, value, { from: 1, to })
   return {
-    description: merged(input.description, {
-      current: current.description,
-      cleared: unsetTool.description,
-      check: (description) => checkedText('input.description', description, { max: 10_000 }),
-    }),
-    parameters: merged<Json, JsonObject>(input.parameters, {
-      current: current.parameters,
-      cleared: unsetTool.parameters,
-      check: (schema) => checkedObjectSchema('input.parameters', schema),
-    }),
-    requiresApproval: flag('requiresApproval'),
-    approvalCondition: merged<Json, Json>(input.approvalCondition, {
-      current: current.approvalCondition,
-      cleared: unsetTool.approvalCondition,
-      check: (schema) => checkedSchema('input.approvalCondition', schema),
-    }),
-    approvalsRequired: merged(input.approvalsRequired, {
-      current: current.approvalsRequired,
-      cleared: unsetTool.approvalsRequired,
-      check: (value) => checkedNumber('input.approvalsRequired', value, { from: 1, to: 10 }),
-    }),
-    approvalExcludesSender: flag('approvalExcludesSender'),
-    approvalTimeoutMs: merged(input.approvalTimeoutMs, {
-      current: current.approvalTimeoutMs,
-      cleared: unsetTool.approvalTimeoutMs,
-      check: (value) => checkedNumber('input.approvalTimeoutMs', value, { from: 1, to: maxInt }),
-    }),
-    parallel: flag('parallel'),
-    idempotent: flag('idempotent'),
-    returnCharLimit: merged<number, number>(input.returnCharLimit, {
-      current: current.returnCharLimit,
-      cleared: unsetTool.returnCharLimit,
-      check: (value) => checkedNumber('input.returnCharLimit', value, { from: 1, to: 10_000_000 }),
-    }),
-    timeoutMs: merged<number, number>(input.timeoutMs, {
-      current: current.timeoutMs,
-      cleared: unsetTool.timeoutMs,
-      check: (value) => checkedNumber('input.timeoutMs', value, { from: 1, to: 86_400_000 }),
-    }),
-    tags: merged<readonly string[], readonly string[]>(input.tags, {
-      current: current.tags,
-      cleared: unsetTool.tags,
-      check: (tags) => checkedTags('input.tags', tags),
+    ...mergeFields('input', input, {
+      current,
+      defaults: unsetTool,
+      checks: {
+        description: (field, text) => checkedText(field, text, { max: 10_000 }),
+        parameters: checkedObjectSchema,
+        requiresApproval: unchecked,
+        approvalCondition: checkedSchema,
+        approvalsRequired: count(10),
+        approvalExcludesSender: unchecked,
+        approvalTimeoutMs: count(2 ** 31 - 1),
+        parallel: unchecked,
+        idempotent: unchecked,
+        returnCharLimit: count(10_000_000),
+        timeoutMs: count(86_400_000),
+        tags: checkedTags,
+      },
     }),
     ...mergeImplementation(current, input.implementation),
     isAvailable: current.isAvailable,
@@ -150,10 +114,10 @@ function mergeImplementation(current: ToolImplementation, input: Given<ToolImple
     return { kind: 'JAVASCRIPT', source }
   }
   if ('http' in input) {
-    const headers = merged<Json, Readonly<Record<string, string>>>(input.http.headers, {
-      current: current.kind === 'HTTP' ? current.headers : {},
-      cleared: {},
-      check: (value) => checkedHeaders('input.implementation.http.headers', value),
+    const { headers } = mergeFields('input.implementation.http', input.http, {
+      current: current.kind === 'HTTP' ? current : { headers: {} },
+      defaults: { headers: {} },
+      checks: { headers: checkedHeaders },
     })
     return { kind: 'HTTP', url: checkedHttpUrl('input.implementation.http.url', input.http.url), headers }
   }

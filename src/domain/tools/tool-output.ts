@@ -1,5 +1,5 @@
 import { alongList } from '../../util/along-list.ts'
-import { cutText, sameJson, storableJson, storableText, type Json } from '../../util/json.ts'
+import { cutText, parseStorable, sameJson, storableJson, storableText, type Json } from '../../util/json.ts'
 import { textOf } from '../conversations/content.ts'
 import type { ModelMessage, ModelToolReturn } from '../models/model-request.ts'
 import type { ToolResult } from './tool-call.ts'
@@ -57,7 +57,7 @@ function cutReturn(one: ModelToolReturn, limit: number): ModelToolReturn {
 
 /** The output as JSON: the tool's structured result, otherwise the output parsed as JSON, otherwise null. */
 export function jsonOf({ json, output }: Pick<ToolResult, 'json' | 'output'>): Json {
-  return json ?? parsed(output) ?? null
+  return json ?? parseStorable(output) ?? null
 }
 
 function structuredResult(
@@ -68,21 +68,12 @@ function structuredResult(
   if (json === undefined || json === null) return { truncated: false }
   try {
     const storable = storableJson(json)
-    if (sameJson(parsed(output), storable)) return { truncated: false }
+    if (sameJson(parseStorable(output), storable)) return { truncated: false }
     if (JSON.stringify(storable).length <= charLimit) return { json: storable, truncated: false }
   } catch {
     // It is nested too deeply to be stored.
   }
   return { truncated: true }
-}
-
-/** Undefined for text that is not JSON, or that is nested too deeply to be serialized again. */
-function parsed(text: string): Json | undefined {
-  try {
-    return storableJson(JSON.parse(text) as Json)
-  } catch {
-    return undefined
-  }
 }
 
 /** Cuts the text of all parts to one common limit. Parts that are not text stay. */

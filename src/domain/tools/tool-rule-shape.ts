@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject } from '../../util/json.ts'
+import { isJsonObject, type Json } from '../../util/json.ts'
 import type { Given } from '../input.ts'
 import type { RuleProblem, ToolRule, ToolRuleKind } from './tool-rules.ts'
 
@@ -74,33 +74,19 @@ function isMapping(value: Json): value is Record<string, string> {
   return tools.length > 0 && tools.every((tool) => typeof tool === 'string')
 }
 
-/** The rule for an input in which `shapeProblems` found nothing. */
+const fieldDefaults = { defaultChild: null, requireMapping: false, prefilledArguments: null }
+
+/** The rule for an input in which `shapeProblems` found nothing: exactly the fields of its kind. */
 export function toToolRule(input: ToolRuleInput): ToolRule {
   const { kind, tool } = input
-  const prefilledArguments = (input.prefilledArguments ?? null) as JsonObject | null
-  switch (kind) {
-    case 'RUN_FIRST':
-      return { kind, tool, prefilledArguments }
-    case 'CHILDREN':
-    case 'PARENT':
-      return { kind, tool, children: input.children!, prefilledArguments }
-    case 'CONDITIONAL':
-      return {
-        kind,
-        tool,
-        outputMapping: input.outputMapping as Record<string, string>,
-        defaultChild: input.defaultChild ?? null,
-        requireMapping: input.requireMapping ?? false,
-        prefilledArguments,
-      }
-    case 'MAX_CALLS':
-      return { kind, tool, maxCalls: input.maxCalls! }
-    case 'CONTINUE':
-    case 'TERMINAL':
-    case 'REQUIRED_BEFORE_EXIT':
-    case 'REQUIRES_APPROVAL':
-      return { kind, tool }
-    default:
-      return kind satisfies never
+  const { must, may } = fieldsOfKind[kind]
+  const given = {
+    ...fieldDefaults,
+    ...Object.fromEntries(Object.entries(input).filter(([, value]) => (value ?? null) !== null)),
   }
+  return {
+    kind,
+    tool,
+    ...Object.fromEntries([...must, ...may].map((name) => [name, given[name as never]])),
+  } as ToolRule
 }

@@ -1,4 +1,4 @@
-import { canonicalJson, type Json, type JsonObject } from '../../util/json.ts'
+import { canonicalJson, type JsonObject } from '../../util/json.ts'
 import type { ConditionalRule, ToolRule } from './tool-rules.ts'
 
 /** A call that actually ran, with whatever result. */
@@ -144,7 +144,7 @@ function childFor(rule: ConditionalRule, output: string): { readonly tool: strin
 function comparable(text: string): string {
   const trimmed = text.trim()
   try {
-    return canonicalJson(JSON.parse(/^(true|false)$/i.test(trimmed) ? trimmed.toLowerCase() : trimmed) as Json)
+    return canonicalJson(JSON.parse(/^(true|false)$/i.test(trimmed) ? trimmed.toLowerCase() : trimmed))
   } catch {
     return canonicalJson(trimmed)
   }

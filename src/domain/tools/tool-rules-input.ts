@@ -1,4 +1,4 @@
-import { canonicalJson, type Json } from '../../util/json.ts'
+import { canonicalJson } from '../../util/json.ts'
 import { badUserInput } from '../errors.ts'
 import { checkedCount } from '../input.ts'
 import { conflictProblems } from './tool-rule-conflicts.ts'
@@ -14,7 +14,7 @@ export function checkedToolRules(field: string, inputs: readonly ToolRuleInput[]
 
   const seen = new Set<string>()
   for (const [index, rule] of rules.entries()) {
-    const text = canonicalJson(rule as unknown as Json)
+    const text = canonicalJson(rule)
     if (seen.has(text)) throw badUserInput(`${field}.${index}`, 'The same rule is given twice. Remove one of them.')
     seen.add(text)
   }

@@ -1,8 +1,5 @@
 import type { Json, JsonObject } from '../../util/json.ts'
 
-export const toolKinds = ['BUILTIN', 'JAVASCRIPT', 'HTTP', 'MCP', 'CLIENT'] as const
-export type ToolKind = (typeof toolKinds)[number]
-
 /** The headers of a tool or an MCP server, by name. Their values are encrypted if the server has a key. */
 export type SealedHeaders = Readonly<Record<string, string>>
 
@@ -23,6 +20,8 @@ export type ToolImplementation =
       readonly headers: SealedHeaders
     }
   | { readonly kind: 'MCP'; readonly mcpServerId: string; readonly mcpToolName: string }
+
+export type ToolKind = ToolImplementation['kind']
 
 export type ToolOfKind<Kind extends ToolKind> = ToolBase & Extract<ToolImplementation, { kind: Kind }>
 

@@ -10,8 +10,7 @@ import {
   type GraphQLSchema,
 } from 'graphql'
 
-import { requireBreadth } from '../../auth/require-breadth.ts'
-import { requireScope } from '../../auth/require-scope.ts'
+import { requireBreadth, requireScope } from '../../auth/require-scope.ts'
 import {
   breadthOf,
   linksWithoutRead,
@@ -20,7 +19,7 @@ import {
   type Breadth,
   type RequiredScopes,
 } from '../../auth/scopes.ts'
-import type { Context } from '../context.ts'
+import type { Context } from '../context/context.ts'
 
 type Resolver = GraphQLFieldResolver<unknown, Context>
 

@@ -1,8 +1,8 @@
 import { watchInbox, type InboxEvent } from '../../live/watch-inbox.ts'
 import { builder } from '../builder.ts'
 import { requireAgents } from '../load-existing.ts'
-import { ToolCall } from '../run-refs.ts'
-import { ToolCallNeed } from '../tool-call.ts'
+import { ToolCall } from '../refs.ts'
+import { ToolCallNeed } from '../tools/tool-call.ts'
 
 const InboxSnapshot = builder.objectRef<Extract<InboxEvent, { type: 'InboxSnapshot' }>>('InboxSnapshot')
 InboxSnapshot.implement({
@@ -12,7 +12,7 @@ InboxSnapshot.implement({
     toolCalls: t.field({
       type: [ToolCall],
       description: 'Up to 200 of the calls that wait, oldest first. The others follow as InboxAdded.',
-      resolve: (snapshot) => [...snapshot.toolCalls],
+      resolve: (snapshot) => snapshot.toolCalls,
     }),
     totalCount: t.exposeInt('totalCount', { description: 'How many calls wait, including those that are not listed.' }),
   }),

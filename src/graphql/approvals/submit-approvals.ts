@@ -1,4 +1,5 @@
-import { submitApprovals, type OfferedDecision } from '../../commands/submit-approvals.ts'
+import { keyedInput } from '../../commands/idempotency.ts'
+import { submitApprovals, type OfferedDecision } from '../../commands/approvals/submit-approvals.ts'
 import { badUserInput } from '../../domain/errors.ts'
 import { checkedCount, checkedText } from '../../domain/input.ts'
 import { waitForRun } from '../../live/wait-for-run.ts'
@@ -7,13 +8,15 @@ import { checkedParts } from '../../domain/conversations/content-input.ts'
 import { namedFiles, type OfferedPart, type OfferedUpload } from '../../domain/context/offered-content.ts'
 import { storableText } from '../../util/json.ts'
 import { builder } from '../builder.ts'
-import type { Context } from '../context.ts'
+import type { Context } from '../context/context.ts'
 import { ContentPartInput } from '../conversations/content-part.ts'
 import { NewMessageInput } from '../conversations/given-message.ts'
+import { mutation } from '../mutation.ts'
 import { requireUuid } from '../node.ts'
-import { checkedMessages, checkedToken, checkedWait } from '../../domain/runs/run-input.ts'
-import { SubmitApprovalsResult } from '../submit-approvals-result.ts'
-import { ApprovalScope, ToolReturnStatus } from '../tool-call-outcome.ts'
+import { waitMsField } from '../runs/run-arguments.ts'
+import { checkedMessages, checkedWait } from '../../domain/runs/run-input.ts'
+import { submitApprovalsResult } from './submit-approvals-result.ts'
+import { ApprovalScope, ToolReturnStatus } from '../tools/tool-call-outcome.ts'
 
 const maxDecisions = 200
 const maxWordsForModel = 10_000
@@ -95,40 +98,27 @@ const SubmitApprovalsInput = builder.inputType('SubmitApprovalsInput', {
       type: [NewMessageInput],
       description: 'Messages for the model after the tool results, in the same run. At most 100.',
     }),
-    waitMs: t.int({
-      required: true,
-      defaultValue: 0,
-      description: 'How long to wait for the run to pause or end before answering. Defaults to 0, at most 300,000.',
-    }),
+    waitMs: t.int(waitMsField),
     idempotencyKey: t.string({
       description:
-        '1 to 200 characters. The same key and input within 24 hours return the same result, and `followUp` is stored once.',
+        '1 to 200 characters. The same key and input of the same actor within 24 hours return the same result, and `followUp` is stored once.',
     }),
   }),
 })
 
-builder.mutationField('submitApprovals', (t) =>
-  t.field({
-    type: SubmitApprovalsResult,
-    nullable: true,
-    description:
-      'Approves, denies or answers waiting tool calls. The run continues when none of its calls waits any more. If anything is refused, nothing is changed.',
-    args: {
-      input: t.arg({
-        type: SubmitApprovalsInput,
-        required: true,
-        description: 'Decisions about waiting tool calls of one run.',
-      }),
-    },
-    resolve: async (_root, { input }, context) => {
-      const waitMs = checkedWait('input.waitMs', input.waitMs)
-      const runId = requireUuid('Run', input.runId)
-      const result = await submit(context, runId, input)
-      if (result.type === 'SubmitApprovalsSuccess') await waitForRun(context, runId, { waitMs })
-      return result
-    },
-  }),
-)
+mutation('submitApprovals', {
+  description:
+    'Approves, denies or answers waiting tool calls. The run continues when none of its calls waits any more. If anything is refused, nothing is changed.',
+  input: SubmitApprovalsInput,
+  result: submitApprovalsResult,
+  async resolve(input, context) {
+    const waitMs = checkedWait('input.waitMs', input.waitMs)
+    const runId = requireUuid('Run', input.runId)
+    const result = await submit(context, runId, input)
+    if (result.type === 'SubmitApprovalsSuccess') await waitForRun(context, runId, { waitMs })
+    return result
+  },
+})
 
 type Input = typeof SubmitApprovalsInput.$inferInput
 
@@ -147,7 +137,7 @@ async function submit(context: Context, runId: string, input: Input) {
       named: [...namedFiles(returned), ...followUp.files.named],
       brought: [...uploads, ...followUp.files.brought],
     },
-    idempotencyKey: checkedToken('input.idempotencyKey', input.idempotencyKey),
+    keyed: keyedInput(context.viewer, 'submitApprovals', withDefaults(input)),
   })
   switch (outcome.outcome) {
     case 'accepted':
@@ -165,6 +155,14 @@ async function submit(context: Context, runId: string, input: Input) {
     default:
       return outcome satisfies never
   }
+}
+
+/** Fills in the defaults that the schema only describes. */
+function withDefaults({ decisions, ...input }: Input) {
+  const filledIn = decisions.map((one) =>
+    one.toolReturn ? { toolReturn: { stdout: [], stderr: [], ...one.toolReturn } } : one,
+  )
+  return { followUp: [], ...input, decisions: filledIn }
 }
 
 function toDecision(field: string, input: Input['decisions'][number], uploads: OfferedUpload[]): OfferedDecision {

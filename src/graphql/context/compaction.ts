@@ -1,12 +1,10 @@
-import type { CompactionSettings as CompactionSettingsShape } from '../../domain/agent.ts'
-import { builder } from '../builder.ts'
+import type { CompactionSettings as CompactionSettingsShape } from '../../domain/agents/agent.ts'
+import { builder, orNull } from '../builder.ts'
+import { describedEnum } from '../described-enum.ts'
 
-const CompactionMode = builder.enumType('CompactionMode', {
-  description: 'What compaction summarizes.',
-  values: {
-    ALL: { description: 'All messages.' },
-    SLIDING_WINDOW: { description: 'Older messages. Recent ones are kept.' },
-  } as const,
+const CompactionMode = describedEnum('CompactionMode', 'What compaction summarizes.', {
+  ALL: 'All messages.',
+  SLIDING_WINDOW: 'Older messages. Recent ones are kept.',
 })
 
 export const CompactionSettings = builder.objectRef<CompactionSettingsShape>('CompactionSettings')
@@ -14,14 +12,8 @@ CompactionSettings.implement({
   description: 'How the context is shortened when it grows too long.',
   fields: (t) => ({
     mode: t.expose('mode', { type: CompactionMode, description: 'What is summarized.' }),
-    model: t.exposeString('model', {
-      nullable: true,
-      description: "Handle of the model that writes summaries. Null means the agent's model.",
-    }),
-    prompt: t.exposeString('prompt', {
-      nullable: true,
-      description: 'Instructions for writing summaries. Null means the built-in ones.',
-    }),
+    model: t.exposeString('model', orNull("Handle of the model that writes summaries. Null means the agent's model.")),
+    prompt: t.exposeString('prompt', orNull('Instructions for writing summaries. Null means the built-in ones.')),
     keepRatio: t.exposeFloat('keepRatio', {
       description: 'SLIDING_WINDOW: share of recent messages to keep, 0 to 1. Defaults to 0.7.',
     }),

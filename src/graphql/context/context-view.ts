@@ -5,14 +5,15 @@ import { HoldpointError, notFound } from '../../domain/errors.ts'
 import { encodeId } from '../../domain/ids.ts'
 import type { Message as DomainMessage } from '../../domain/conversations/message.ts'
 import { contextWindowOf } from '../../domain/models/model.ts'
-import { compileSystemPrompt } from '../../domain/prompt.ts'
+import { compileSystemPrompt } from '../../domain/context/prompt.ts'
 import { describeUnreadable, withFileContent } from '../../domain/context/readable-request.ts'
-import { countTokens, weighMessages, weighRequest } from '../../domain/tokens.ts'
+import { countTokens } from '../../util/tokens.ts'
+import { weighMessages, weighRequest } from '../../domain/context/request-weight.ts'
 import { loadContextSnapshot } from '../../store/context/context-snapshot.ts'
 import type { Json } from '../../util/json.ts'
 import { builder } from '../builder.ts'
-import type { Context } from '../context.ts'
-import { Message } from '../run-refs.ts'
+import type { Context } from './context.ts'
+import { Message } from '../refs.ts'
 
 interface ContextTokensView {
   readonly window: number
@@ -52,10 +53,9 @@ ContextType.implement({
     systemPrompt: t.exposeString('systemPrompt', {
       description: 'Instructions, compiled with memory blocks and metadata.',
     }),
-    messages: t.field({
+    messages: t.expose('messages', {
       type: [Message],
       description: 'Messages in the order in which the model sees them. Every tool call is followed by its return.',
-      resolve: (context) => [...context.messages],
     }),
     tokens: t.expose('tokens', { type: ContextTokens, description: 'Estimated size of the context.' }),
     request: t.expose('request', {

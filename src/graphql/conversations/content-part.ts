@@ -1,16 +1,18 @@
 import { fileOf, kindOf, type ContentPart as DomainContentPart } from '../../domain/conversations/content.ts'
 import { encodeFileId } from '../../domain/ids.ts'
-import { builder } from '../builder.ts'
-import { File } from '../run-refs.ts'
+import { builder, orNull } from '../builder.ts'
+import { describedEnum } from '../described-enum.ts'
+import { File } from '../refs.ts'
 
-const ContentKind = builder.enumType('ContentKind', {
-  description: 'Kind of content. Models that cannot read a kind are given a description in words.',
-  values: {
-    TEXT: { description: 'Text.' },
-    IMAGE: { description: 'An image.' },
-    DOCUMENT: { description: 'A PDF, text or other file.' },
-  } as const,
-})
+const ContentKind = describedEnum(
+  'ContentKind',
+  'Kind of content. Models that cannot read a kind are given a description in words.',
+  {
+    TEXT: 'Text.',
+    IMAGE: 'An image.',
+    DOCUMENT: 'A PDF, text or other file.',
+  },
+)
 
 /** A part with the conversation that its file belongs to. */
 interface ShownPart {
@@ -35,26 +37,23 @@ ContentPart.implement({
   fields: (t) => ({
     kind: t.field({ type: ContentKind, description: 'Kind of content.', resolve: ({ part }) => kindOf(part) }),
     text: t.string({
-      nullable: true,
-      description: 'TEXT: the text. Null for other kinds.',
+      ...orNull('TEXT: the text. Null for other kinds.'),
       resolve: ({ part }) => ('text' in part ? part.text : null),
     }),
     imageUrl: t.string({
-      nullable: true,
-      description:
+      ...orNull(
         'IMAGE: URL or data URL as given, or `file.url` if the image is stored as a file. Null for other kinds.',
+      ),
       resolve: (shown) => (kindOf(shown.part) === 'IMAGE' ? urlOf(shown) : null),
     }),
     documentUrl: t.string({
-      nullable: true,
-      description:
+      ...orNull(
         'DOCUMENT: URL or data URL as given, or `file.url` if the document is stored as a file. Null for other kinds.',
+      ),
       resolve: (shown) => (kindOf(shown.part) === 'DOCUMENT' ? urlOf(shown) : null),
     }),
     file: t.field({
-      type: File,
-      nullable: true,
-      description: 'Stored file with the content. Null for text and for content that is not stored as a file.',
+      ...orNull('Stored file with the content. Null for text and for content that is not stored as a file.', File),
       resolve: ({ part, conversationId }, _args, { loaders }) => {
         const key = fileOf(part)?.key
         return key === undefined ? null : loaders.files.load({ conversationId, key })

@@ -1,16 +1,17 @@
 import type { Conversation as DomainConversation } from '../../domain/conversations/conversation.ts'
-import type { ConversationHead } from '../../store/conversation-heads.ts'
-import { builder } from '../builder.ts'
-import { pageArguments, pageComplexity } from '../connection.ts'
+import type { ConversationHead } from '../../store/conversations/conversation-heads.ts'
+import { listMessagesPage } from '../../store/conversations/messages.ts'
+import { builder, orNull } from '../builder.ts'
+import { listArguments, pageComplexity } from '../connection.ts'
 import { ContextType, viewContext } from '../context/context-view.ts'
-import type { Context } from '../context.ts'
-import { Conversation } from '../conversation.ts'
+import type { Context } from '../context/context.ts'
+import { Conversation } from './conversation.ts'
 import { lastCursorOfConversation } from '../cursor.ts'
-import { loadExisting } from '../load-existing.ts'
-import { MessageConnection, MessageFilter, messagesPage } from '../message.ts'
-import { StopReason } from '../run-outcome.ts'
-import { RunConnection, RunFilter, runsPage } from '../run-queries.ts'
-import { Run } from '../run-refs.ts'
+import { loadExisting, loadQueue } from '../load-existing.ts'
+import { MessageConnection, MessageFilter } from './message.ts'
+import { StopReason } from '../runs/run-outcome.ts'
+import { RunConnection, RunFilter, runsPage } from '../runs/run-queries.ts'
+import { Run } from '../refs.ts'
 
 /**
  * Everything that a conversation shows of its runs is read after its head, which `lastCursor` comes from. An event that
@@ -24,20 +25,18 @@ builder.objectFields(Conversation, (t) => ({
   messages: t.field({
     type: MessageConnection,
     description: 'Messages on the current branch, oldest first.',
-    args: {
-      ...pageArguments,
-      filter: t.arg({ type: MessageFilter, description: 'Which messages to list. Omit it for all.' }),
-    },
+    args: listArguments(MessageFilter, 'messages'),
     complexity: pageComplexity,
     resolve: async (conversation, { filter, ...page }, context) => {
-      await headOf(conversation, context)
-      return messagesPage(context, { conversationId: conversation.id, types: filter?.types }, page)
+      const head = await headOf(conversation, context)
+      const list = { conversationId: conversation.id, of: head, types: filter?.types }
+      return listMessagesPage(context.db, context.viewer, list, page)
     },
   }),
   runs: t.field({
     type: RunConnection,
     description: 'Runs on all branches, newest first.',
-    args: { ...pageArguments, filter: t.arg({ type: RunFilter, description: 'Which runs to list. Omit it for all.' }) },
+    args: listArguments(RunFilter, 'runs'),
     complexity: pageComplexity,
     resolve: async (conversation, { filter, ...page }, context) => {
       await headOf(conversation, context)
@@ -45,9 +44,7 @@ builder.objectFields(Conversation, (t) => ({
     },
   }),
   activeRun: t.field({
-    type: Run,
-    nullable: true,
-    description: 'Run that holds the conversation, whether queued, running or waiting. Null if there is none.',
+    ...orNull('Run that holds the conversation, whether queued, running or waiting. Null if there is none.', Run),
     resolve: async (conversation, _args, context) => {
       const { activeRunId } = await headOf(conversation, context)
       return activeRunId === null ? null : context.loaders.runs.load(activeRunId)
@@ -56,16 +53,17 @@ builder.objectFields(Conversation, (t) => ({
   queue: t.field({
     type: [Run],
     description:
-      'Runs that wait behind the active run, in the order in which they will start. `Run.input` has their messages. At most 1,000: the first ones. `runs` with status QUEUED lists all.',
+      'Runs that wait behind the active run, in the order in which they will start, exactly as `lastCursor` names them. `Run.input` has their messages. At most 1,000: the first ones. `runs` with status QUEUED lists all.',
     resolve: async (conversation, _args, context) => {
-      await headOf(conversation, context)
-      return [...(await context.loaders.queueOfConversation.load(conversation.id))]
+      const { queue } = await headOf(conversation, context)
+      return loadQueue(context, queue.runIds)
     },
   }),
   latestRun: t.field({
-    type: Run,
-    nullable: true,
-    description: 'Last run on the current branch, which is the active run if there is one. Null before the first run.',
+    ...orNull(
+      'Last run on the current branch, which is the active run if there is one. Null before the first run.',
+      Run,
+    ),
     resolve: async (conversation, _args, context) => {
       const { latestRunId } = await headOf(conversation, context)
       return latestRunId === null ? null : context.loaders.runs.load(latestRunId)
@@ -96,9 +94,7 @@ builder.objectFields(Conversation, (t) => ({
     resolve: async (conversation, _args, context) => lastCursorOfConversation(await headOf(conversation, context)),
   }),
   lastStopReason: t.field({
-    type: StopReason,
-    nullable: true,
-    description: 'Why a run of the conversation most recently paused or ended. Null if none has.',
+    ...orNull('Why a run of the conversation most recently paused or ended. Null if none has.', StopReason),
     resolve: async (conversation, _args, context) => {
       await headOf(conversation, context)
       return context.loaders.lastStopReasonOfConversation.load(conversation.id)

@@ -1,14 +1,12 @@
 import { textOf } from '../../domain/conversations/content.ts'
 import type { GivenMessage as DomainGivenMessage } from '../../domain/conversations/message.ts'
-import { builder } from '../builder.ts'
+import { builder, orNull } from '../builder.ts'
+import { describedEnum } from '../described-enum.ts'
 import { ContentPart, ContentPartInput, shownParts } from './content-part.ts'
 
-const MessageRole = builder.enumType('MessageRole', {
-  description: 'Who speaks in a message that a client sends.',
-  values: {
-    USER: { description: 'The user.' },
-    SYSTEM: { description: 'The application that uses the agent.' },
-  } as const,
+const MessageRole = describedEnum('MessageRole', 'Who speaks in a message that a client sends.', {
+  USER: 'The user.',
+  SYSTEM: 'The application that uses the agent.',
 })
 
 /** A message of a run in the given conversation. */
@@ -26,10 +24,7 @@ GivenMessage.implement({
       description: 'All parts of the message, in order.',
       resolve: (message) => shownParts(message.content, message.conversationId),
     }),
-    clientId: t.exposeString('clientId', {
-      nullable: true,
-      description: 'Id that the client gave the message. Null if it gave none.',
-    }),
+    clientId: t.exposeString('clientId', orNull('Id that the client gave the message. Null if it gave none.')),
   }),
 })
 

@@ -1,56 +1,54 @@
-import type { ModelSettings as ModelSettingsShape } from '../../domain/agent.ts'
-import { builder } from '../builder.ts'
+import type { ModelSettings as ModelSettingsShape } from '../../domain/models/model-settings.ts'
+import { builder, orNull } from '../builder.ts'
+import { describedEnum } from '../described-enum.ts'
 
-const ReasoningEffort = builder.enumType('ReasoningEffort', {
-  description: 'How much a model reasons before it answers, for models that accept such a setting.',
-  values: {
-    MINIMAL: { description: 'As little as the model allows.' },
-    LOW: { description: 'Little.' },
-    MEDIUM: { description: 'A medium amount.' },
-    HIGH: { description: 'As much as the model offers.' },
-  } as const,
-})
+const ReasoningEffort = describedEnum(
+  'ReasoningEffort',
+  'How much a model reasons before it answers, for models that accept such a setting.',
+  {
+    MINIMAL: 'As little as the model allows.',
+    LOW: 'Little.',
+    MEDIUM: 'A medium amount.',
+    HIGH: 'As much as the model offers.',
+  },
+)
 
 export const ModelSettings = builder.objectRef<ModelSettingsShape>('ModelSettings')
 ModelSettings.implement({
   description: 'Settings for model requests.',
   fields: (t) => ({
-    temperature: t.exposeFloat('temperature', {
-      nullable: true,
-      description: "Sampling temperature, 0 to 2. Null means the model's default.",
-    }),
-    maxOutputTokens: t.exposeInt('maxOutputTokens', {
-      nullable: true,
-      description: "Maximum length of one answer. Null means the model's limit.",
-    }),
-    contextWindow: t.exposeInt('contextWindow', {
-      nullable: true,
-      description:
+    temperature: t.exposeFloat('temperature', orNull("Sampling temperature, 0 to 2. Null means the model's default.")),
+    maxOutputTokens: t.exposeInt(
+      'maxOutputTokens',
+      orNull("Maximum length of one answer. Null means the model's limit."),
+    ),
+    contextWindow: t.exposeInt(
+      'contextWindow',
+      orNull(
         "Maximum size of the context in tokens; above 90% of it the context is compacted. Null means the model's own window.",
-    }),
+      ),
+    ),
     parallelToolCalls: t.exposeBoolean('parallelToolCalls', {
       description: 'Whether one answer may contain several tool calls. Defaults to true.',
     }),
-    reasoningEffort: t.expose('reasoningEffort', {
-      type: ReasoningEffort,
-      nullable: true,
-      description: "How much the model reasons before it answers. Null means the model's default.",
-    }),
-    reasoningBudget: t.exposeInt('reasoningBudget', {
-      nullable: true,
-      description:
+    reasoningEffort: t.expose(
+      'reasoningEffort',
+      orNull("How much the model reasons before it answers. Null means the model's default.", ReasoningEffort),
+    ),
+    reasoningBudget: t.exposeInt(
+      'reasoningBudget',
+      orNull(
         "Maximum number of reasoning tokens, for models that accept such a limit. Null means the model's default.",
-    }),
+      ),
+    ),
     responseSchema: t.field({
-      type: 'JSON',
-      nullable: true,
-      description: 'JSON Schema that the final answer of a run must satisfy. Null means free text.',
+      ...orNull('JSON Schema that the final answer of a run must satisfy. Null means free text.', 'JSON'),
       resolve: (settings) => settings.responseSchema,
     }),
     fallbacks: t.stringList({
       description:
         'Handles of models to try in this order when the model is overloaded, rate limited or unreachable and has not streamed anything yet. Empty by default.',
-      resolve: (settings) => [...settings.fallbacks],
+      resolve: (settings) => settings.fallbacks,
     }),
   }),
 })

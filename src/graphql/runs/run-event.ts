@@ -6,13 +6,14 @@ import {
   type LogEntry,
   type RunEvent as DomainRunEvent,
 } from '../../domain/runs/run-event.ts'
-import { builder } from '../builder.ts'
-import { loadExisting } from '../load-existing.ts'
-import { encodeId, encodeStepId } from '../node.ts'
-import { RunError, RunStatus, StopReason, Usage } from '../run-outcome.ts'
-import { Message, Run, Step, ToolCall } from '../run-refs.ts'
-import { loadStep } from '../step.ts'
-import { ToolCallNeed, ToolCallStatus } from '../tool-call.ts'
+import { encodeId, encodeStepId } from '../../domain/ids.ts'
+import { builder, orNull } from '../builder.ts'
+import { describedEnum, sentencesOf } from '../described-enum.ts'
+import { linkTo, loadExisting, loadQueue } from '../load-existing.ts'
+import { RunError, RunStatus, StopReason, Usage } from './run-outcome.ts'
+import { Message, Run, Step, ToolCall } from '../refs.ts'
+import { loadStep } from './step.ts'
+import { ToolCallNeed, ToolCallProgress, ToolCallStatus } from '../tools/tool-call.ts'
 
 type Entry = Extract<DomainRunEvent, { readonly type: 'entry' }>
 type EntryOf<Type extends LogEntry['type']> = Entry & { readonly entry: Extract<LogEntry, { readonly type: Type }> }
@@ -26,6 +27,7 @@ const typeNames = {
   TOOL_CALL_DELTA: 'ToolCallDelta',
   MESSAGE_ADDED: 'MessageAdded',
   TOOL_CALL_CHANGED: 'ToolCallChanged',
+  TOOL_CALL_PROGRESSED: 'ToolCallProgressed',
   CHILD_RUN_STARTED: 'ChildRunStarted',
   QUEUE_CHANGED: 'QueueChanged',
   BRANCH_CHANGED: 'BranchChanged',
@@ -33,21 +35,10 @@ const typeNames = {
 
 const resolveType = (event: DomainConversationEvent): string => typeNames[eventTypeOf(event)]
 
-export const EventType = builder.enumType('EventType', {
-  description: 'Type of an event, to filter streams.',
-  values: {
-    RUN_STATUS_CHANGED: { description: 'RunStatusChanged.' },
-    STEP_STARTED: { description: 'StepStarted.' },
-    STEP_FINISHED: { description: 'StepFinished.' },
-    STEP_RESTARTED: { description: 'StepRestarted.' },
-    TEXT_DELTA: { description: 'TextDelta.' },
-    TOOL_CALL_DELTA: { description: 'ToolCallDelta.' },
-    MESSAGE_ADDED: { description: 'MessageAdded.' },
-    TOOL_CALL_CHANGED: { description: 'ToolCallChanged.' },
-    CHILD_RUN_STARTED: { description: 'ChildRunStarted.' },
-    QUEUE_CHANGED: { description: 'QueueChanged. Only in `conversationEvents`.' },
-    BRANCH_CHANGED: { description: 'BranchChanged. Only in `conversationEvents`.' },
-  } satisfies Record<DomainEventType, { description: string }>,
+export const EventType = describedEnum<DomainEventType>('EventType', 'Type of an event, to filter streams.', {
+  ...sentencesOf(typeNames),
+  QUEUE_CHANGED: 'QueueChanged. Only in `conversationEvents`.',
+  BRANCH_CHANGED: 'BranchChanged. Only in `conversationEvents`.',
 })
 
 export const ConversationEvent = builder.interfaceRef<DomainConversationEvent>('ConversationEvent')
@@ -82,7 +73,7 @@ RunEvent.implement({
 
 const RunEntry = builder.interfaceRef<Entry>('RunEntry')
 RunEntry.implement({
-  description: 'A stored event of a run: every event except deltas.',
+  description: 'A stored event of a run: every event except deltas and ToolCallProgressed.',
   interfaces: [ConversationEvent, RunEvent],
   resolveType,
   fields: (t) => ({
@@ -111,15 +102,11 @@ entryRef('status', typeNames.RUN_STATUS_CHANGED).implement({
       resolve: ({ entry }) => entry.status,
     }),
     stopReason: t.field({
-      type: StopReason,
-      nullable: true,
-      description: 'Why the run paused or ended. Null if it did neither.',
+      ...orNull('Why the run paused or ended. Null if it did neither.', StopReason),
       resolve: ({ entry }) => entry.stopReason,
     }),
     error: t.field({
-      type: RunError,
-      nullable: true,
-      description: 'Why the run failed. Null if it did not.',
+      ...orNull('Why the run failed. Null if it did not.', RunError),
       resolve: ({ entry }) => entry.error,
     }),
     usage: t.field({
@@ -127,11 +114,7 @@ entryRef('status', typeNames.RUN_STATUS_CHANGED).implement({
       description: 'Model usage of the run up to this change.',
       resolve: ({ entry }) => entry.usage,
     }),
-    run: t.field({
-      type: Run,
-      description: 'The run. Its fields may be newer than this event.',
-      resolve: ({ runId }, _args, { loaders }) => loadExisting(loaders.runs, 'Run', runId),
-    }),
+    run: t.field(linkTo(Run, 'runId', 'The run. Its fields may be newer than this event.')),
   }),
 })
 
@@ -210,12 +193,9 @@ entryRef('child', typeNames.CHILD_RUN_STARTED).implement({
   }),
 })
 
-const DeltaKind = builder.enumType('DeltaKind', {
-  description: 'Kind of message that is being written.',
-  values: {
-    ASSISTANT: { description: 'An AssistantMessage.' },
-    REASONING: { description: 'A ReasoningMessage.' },
-  } satisfies Record<DomainDeltaKind, { description: string }>,
+const DeltaKind = describedEnum<DomainDeltaKind>('DeltaKind', 'Kind of message that is being written.', {
+  ASSISTANT: 'An AssistantMessage.',
+  REASONING: 'A ReasoningMessage.',
 })
 
 builder.objectRef<Extract<DomainRunEvent, { readonly type: 'text' }>>('TextDelta').implement({
@@ -246,15 +226,32 @@ builder.objectRef<Extract<DomainRunEvent, { readonly type: 'call' }>>('ToolCallD
       resolve: (delta) => encodeId('ToolCall', delta.toolCallId),
     }),
     name: t.exposeString('name', { description: 'Name of the tool.' }),
-    needs: t.expose('needs', {
-      type: ToolCallNeed,
-      nullable: true,
-      description: 'What the call will wait for. Null while that depends on arguments that are not complete yet.',
-    }),
+    needs: t.expose(
+      'needs',
+      orNull(
+        'What the call will wait for. Null while that depends on arguments that are not complete yet.',
+        ToolCallNeed,
+      ),
+    ),
     offset: t.exposeInt('offset', {
       description: 'Where `argumentsText` starts in the arguments, in UTF-16 code units.',
     }),
     argumentsText: t.exposeString('argumentsText', { description: 'Text from `offset` on.' }),
+  }),
+})
+
+builder.objectRef<Extract<DomainRunEvent, { readonly type: 'progress' }>>('ToolCallProgressed').implement({
+  description: [
+    'A running tool call reported how far it is, as tools of MCP servers do. Sent at most four times a second per call, and',
+    'only live: it is not stored, and a reader that returns gets what is reported next.',
+  ].join('\n'),
+  interfaces: [ConversationEvent, RunEvent],
+  fields: (t) => ({
+    toolCallId: t.id({
+      description: 'Id of the tool call.',
+      resolve: ({ toolCallId }) => encodeId('ToolCall', toolCallId),
+    }),
+    progress: t.expose('progress', { type: ToolCallProgress, description: 'How far the call is.' }),
   }),
 })
 
@@ -269,10 +266,8 @@ builder.objectRef<Extract<DomainConversationEvent, { readonly type: 'queue' }>>(
     queue: t.field({
       type: [Run],
       description:
-        'Queued runs, in the order in which they will start. `Run.input` has their messages. At most 1,000: the first ones.',
-      resolve: async ({ conversationId }, _args, { loaders }) => [
-        ...(await loaders.queueOfConversation.load(conversationId)),
-      ],
+        'Queued runs, in the order in which they will start, exactly as `cursor` names them. `Run.input` has their messages; the fields of a run may be newer than this event. At most 1,000: the first ones.',
+      resolve: ({ runIds }, _args, context) => loadQueue(context, runIds),
     }),
   }),
 })
@@ -281,13 +276,12 @@ builder.objectRef<Extract<DomainConversationEvent, { readonly type: 'branch' }>>
   description: [
     'Another branch became current, by `editMessage`, `regenerate`, `selectBranch` or `clearConversation`. Drop all messages',
     'after `lastSharedMessage` and load those after it from `Conversation.messages`. Several changes may arrive as one event.',
+    'The branch may change again before you load: query `lastCursor` with the messages, and continue after it.',
   ].join('\n'),
   interfaces: [ConversationEvent],
   fields: (t) => ({
     lastSharedMessage: t.field({
-      type: Message,
-      nullable: true,
-      description: 'Last message that stays on the current branch. Null means that none does.',
+      ...orNull('Last message that stays on the current branch. Null means that none does.', Message),
       // A message that has been deleted by now, because the conversation was cleared, is on no branch.
       resolve: ({ lastSharedMessageId: id }, _args, { loaders }) => (id === null ? null : loaders.messages.load(id)),
     }),

@@ -1,13 +1,17 @@
-import { sendMessage } from '../../commands/send-message.ts'
+import { keyedInput } from '../../commands/idempotency.ts'
+import { sendMessage } from '../../commands/runs/send-message.ts'
+import { ownerOf } from '../../domain/access/viewer.ts'
 import { badUserInput } from '../../domain/errors.ts'
 import { checkedNumber, checkedObject, checkedResponseSchema } from '../../domain/input.ts'
-import { waitForRun } from '../../live/wait-for-run.ts'
+import { runDefaults } from '../../domain/runs/run.ts'
+import { judged } from '../../util/json-schema.ts'
 import { builder } from '../builder.ts'
 import { NewMessageInput } from '../conversations/given-message.ts'
+import { idempotencyKeyField, mutation, outcomes } from '../mutation.ts'
 import { requireUuid } from '../node.ts'
-import { checkedClientTools, checkedMessages, checkedToken, checkedWait } from '../../domain/runs/run-input.ts'
-import { admissionResult, ConversationBusyRefusal, PendingApprovalRefusal, runSuccessType } from '../run-results.ts'
-import { WhenBusy } from '../when-busy.ts'
+import { checkedClientTools, checkedMessages, checkedWait, clientToolDefaults } from '../../domain/runs/run-input.ts'
+import { admissionResult, ConversationBusyRefusal, PendingApprovalRefusal, runSuccessType } from './run-results.ts'
+import { waitMsField, whenBusyField } from './run-arguments.ts'
 
 const SendMessageTarget = builder.inputType('SendMessageTarget', {
   description: 'Where a message goes.',
@@ -47,7 +51,7 @@ const SendMessageInput = builder.inputType('SendMessageInput', {
     clientTools: t.field({
       type: [ClientToolInput],
       description:
-        'Tools that the client runs, for this run only. At most 128. They hide tools of the agent with the same name.',
+        'Tools that the client runs, for this run only. At most 128, with 512 KB of parameters together. They hide tools of the agent with the same name.',
     }),
     maxSteps: t.int({ description: 'Maximum number of steps. Defaults to 50, at most 1,000.' }),
     maxTotalTokens: t.int({
@@ -58,20 +62,9 @@ const SendMessageInput = builder.inputType('SendMessageInput', {
       description:
         "JSON Schema that the final answer must satisfy, at most 64 KB. Omit for the agent's own; null means free text.",
     }),
-    whenBusy: t.field({
-      type: WhenBusy,
-      required: true,
-      defaultValue: 'REJECT',
-      description: 'What to do if the conversation has an active run. Defaults to REJECT.',
-    }),
-    waitMs: t.int({
-      required: true,
-      defaultValue: 0,
-      description: 'How long to wait for the run to pause or end before answering. Defaults to 0, at most 300,000.',
-    }),
-    idempotencyKey: t.string({
-      description: '1 to 200 characters. The same key and input within 24 hours return the same run.',
-    }),
+    whenBusy: t.field(whenBusyField),
+    waitMs: t.int(waitMsField),
+    idempotencyKey: t.string(idempotencyKeyField),
     metadata: t.field({
       type: 'JSON',
       description: "JSON object for the client's own use, stored on the run, at most 64 KB. Empty by default.",
@@ -84,36 +77,34 @@ const SendMessageSuccess = runSuccessType('SendMessageSuccess', {
   run: 'Run that processes the messages.',
 })
 
-const SendMessageResult = builder.unionType('SendMessageResult', {
-  description: 'Result of `sendMessage`.',
-  types: [SendMessageSuccess, PendingApprovalRefusal, ConversationBusyRefusal],
-  resolveType: (result) => result.type,
+mutation('sendMessage', {
+  description: 'Starts a run that answers the given messages, at the end of the current branch.',
+  input: SendMessageInput,
+  result: outcomes([SendMessageSuccess, PendingApprovalRefusal, ConversationBusyRefusal]),
+  async resolve(input, context) {
+    const waitMs = checkedWait('input.waitMs', input.waitMs)
+    const command = await judged(ownerOf(context.viewer), () => toCommand(input))
+    const result = await sendMessage(context, context.viewer, {
+      ...command,
+      keyed: keyedInput(context.viewer, 'sendMessage', withDefaults(input)),
+    })
+    return admissionResult(context, result, { success: 'SendMessageSuccess', waitMs })
+  },
 })
 
-builder.mutationField('sendMessage', (t) =>
-  t.field({
-    type: SendMessageResult,
-    nullable: true,
-    description: 'Starts a run that answers the given messages, at the end of the current branch.',
-    args: {
-      input: t.arg({
-        type: SendMessageInput,
-        required: true,
-        description: 'Messages to send, and settings of the run that answers them.',
-      }),
-    },
-    resolve: async (_root, { input }, context) => {
-      const waitMs = checkedWait('input.waitMs', input.waitMs)
-      const result = await sendMessage(context, context.viewer, toCommand(input))
-      if (result.outcome === 'accepted') await waitForRun(context, result.runId, { waitMs, isNew: result.isNew })
-      return admissionResult(result, 'SendMessageSuccess')
-    },
-  }),
-)
+/** Fills in the defaults that the schema only describes. */
+function withDefaults(input: typeof SendMessageInput.$inferInput) {
+  const clientTools = input.clientTools === undefined ? [] : input.clientTools
+  return {
+    maxSteps: runDefaults.maxSteps,
+    metadata: {},
+    ...input,
+    clientTools: clientTools?.map((tool) => ({ ...clientToolDefaults, ...tool })) ?? null,
+  }
+}
 
 function toCommand(input: typeof SendMessageInput.$inferInput): Parameters<typeof sendMessage>[2] {
-  const { to, messages, clientTools, maxSteps, maxTotalTokens, responseSchema, whenBusy, idempotencyKey, metadata } =
-    input
+  const { to, messages, clientTools, maxSteps, maxTotalTokens, responseSchema, whenBusy, metadata } = input
   if (messages.length === 0) throw badUserInput('input.messages', 'It is empty. Expected at least one message.')
   return {
     to:
@@ -128,7 +119,6 @@ function toCommand(input: typeof SendMessageInput.$inferInput): Parameters<typeo
       responseSchema: checkedResponseSchema('input.responseSchema', responseSchema),
     }),
     whenBusy: whenBusy ?? 'REJECT',
-    idempotencyKey: checkedToken('input.idempotencyKey', idempotencyKey),
     metadata: checkedObject('input.metadata', metadata ?? {}),
   }
 }

@@ -7,20 +7,20 @@ import {
   type RunEvent as DomainRunEvent,
 } from '../../domain/runs/run-event.ts'
 import type { MessageType as DomainMessageType } from '../../domain/conversations/message.ts'
-import { hasEnded, type Run as DomainRun } from '../../domain/run.ts'
+import { hasEnded, type Run as DomainRun } from '../../domain/runs/run.ts'
 import { isLimited } from '../../domain/access/viewer.ts'
 import { followConversation } from '../../live/follow-conversation.ts'
 import { followRun } from '../../live/follow-run.ts'
 import { watchRuns } from '../../live/watch-runs.ts'
 import { isLogDeletedAfter } from '../../store/runs/run-log.ts'
 import { builder } from '../builder.ts'
-import type { Context } from '../context.ts'
+import type { Context } from '../context/context.ts'
 import { requireConversationCursor, requireCursor } from '../cursor.ts'
 import { loadExisting, requireAgents } from '../load-existing.ts'
-import { MessageType } from '../message.ts'
+import { MessageType } from '../conversations/message.ts'
 import { requireUuid } from '../node.ts'
 import { ConversationEvent, EventType, RunEvent } from './run-event.ts'
-import { Run } from '../run-refs.ts'
+import { Run } from '../refs.ts'
 
 interface FilterArguments {
   readonly deltas: boolean
@@ -29,7 +29,7 @@ interface FilterArguments {
 }
 
 /** A background run belongs to another agent and conversation, so a limited viewer is sent none. */
-function filterOf(args: FilterArguments, { viewer }: Context): EventFilter {
+export function filterOf(args: FilterArguments, { viewer }: Context): EventFilter {
   const { deltas, types } = args
   const messageTypes = args.messageTypes ? new Set(args.messageTypes) : undefined
   if (!isLimited(viewer)) return { deltas, types: types ? new Set(types) : undefined, messageTypes }
@@ -87,7 +87,7 @@ const filterArguments = builder.args((t) => ({
   messageTypes: t.field({
     type: [MessageType],
     description:
-      'Types of messages to send: MessageAdded, TextDelta and ToolCallDelta events about other messages are left out. Null means all. Other events are not affected.',
+      'Types of messages to send: MessageAdded, TextDelta and ToolCallDelta events about other messages are left out. A ToolCallDelta whose `needs` is null is sent with TOOL_CALL and with APPROVAL_REQUEST. Null means all. Other events are not affected.',
   }),
 }))
 

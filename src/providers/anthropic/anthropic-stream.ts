@@ -4,9 +4,9 @@ import type {
   RawMessageStreamEvent,
 } from '@anthropic-ai/sdk/resources/messages'
 
-import { answerLimits } from '../../domain/answer-limits.ts'
+import { answerLimits } from '../../domain/models/answer-limits.ts'
 import type { ModelPart, ModelRequest } from '../../domain/models/model-request.ts'
-import type { TokenCounts } from '../../domain/run.ts'
+import type { TokenCounts } from '../../domain/models/usage.ts'
 import { UnfitPieceError, unusable } from '../errors.ts'
 import { readEvents } from '../read-events.ts'
 import { writtenArguments } from '../wire.ts'

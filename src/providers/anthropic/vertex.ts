@@ -1,7 +1,7 @@
 import type { AnthropicVertex } from '@anthropic-ai/vertex-sdk'
 
 import { sdkOptions } from '../access.ts'
-import { createMessages } from '../anthropic.ts'
+import { createMessages } from './anthropic.ts'
 import { clientOptions, type Endpoint } from '../endpoint.ts'
 import { hostedClaudeFamily } from '../models.ts'
 import { loadOptional } from '../../util/optional-package.ts'

@@ -60,9 +60,10 @@ function scriptOf(content: readonly ModelContent[]): DemoScript {
   let failure: DemoFailure | null = null
 
   for (const line of message.split('\n')) {
-    const [, command = '', argument = ''] = /^\s*(call|think|say|slow|fail)\s+(.*)$/.exec(line) ?? []
+    // With the flag `s`, the rest of the line always matches: no attempt fails after many blanks.
+    const [, command = '', argument = ''] = /^\s*(call|think|say|slow|fail)\s+(.*)$/s.exec(line) ?? []
     const kind = demoFailures.find((name) => name === argument.trim())
-    const call = /^([\w-]+)\s*(.*)$/.exec(argument)
+    const call = /^([\w-]+)\s*(.*)$/s.exec(argument)
     if (command === 'say') said.push(argument)
     else if (command === 'think') thought.push(argument)
     else if (command === 'slow' && /^\d+$/.test(argument.trim())) slowMs = Number(argument)

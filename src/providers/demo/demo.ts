@@ -1,9 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
 import type { ModelPart, ModelRequest } from '../../domain/models/model-request.ts'
-import type { RunError, RunErrorType } from '../../domain/run.ts'
+import type { RunError } from '../../domain/runs/run.ts'
 import type { JsonObject } from '../../util/json.ts'
+import { failures } from '../errors.ts'
 import { readScript, type DemoFailure } from './demo-script.ts'
+import { demoEmbeddings } from './demo-embedding.ts'
 import type { Provider } from '../provider.ts'
 
 const handle = 'demo/scripted'
@@ -15,6 +17,7 @@ export const demoProvider: Provider = {
   // Nothing is sent anywhere. This is what the script is read from.
   requestBody,
   stream: streamScript,
+  embeddings: demoEmbeddings,
   priceOf: () => ({ input: 0, output: 0, cachedInput: 0, cacheWrite: 0 }),
 }
 
@@ -77,22 +80,15 @@ function tokensOf(text: string): string[] {
   return text.match(/\s*\S+|\s+/g) ?? []
 }
 
-const failures: Record<
-  DemoFailure,
-  { readonly type: RunErrorType; readonly message: string; readonly retryable: boolean }
-> = {
-  timeout: { type: 'LLM_TIMEOUT', message: 'The model did not answer in time.', retryable: true },
-  rate_limit: {
-    type: 'LLM_RATE_LIMIT',
-    message: 'The model provider is receiving too many requests.',
-    retryable: true,
-  },
-  authentication: { type: 'LLM_AUTHENTICATION', message: 'The model provider refused the key.', retryable: false },
-  bad_request: { type: 'LLM_BAD_REQUEST', message: 'The model provider refused the request.', retryable: false },
-  context_window: { type: 'LLM_CONTEXT_WINDOW', message: 'The context is too long for the model.', retryable: false },
-  error: { type: 'LLM_ERROR', message: 'The model provider failed.', retryable: true },
-}
+const kinds = {
+  timeout: 'timeout',
+  rate_limit: 'rate limit',
+  authentication: 'authentication',
+  bad_request: 'bad request',
+  context_window: 'context',
+  error: 'server',
+} as const satisfies Record<DemoFailure, string>
 
 function failureOf(kind: DemoFailure): RunError {
-  return { ...failures[kind], detail: `The script said: fail ${kind}` }
+  return { ...failures[kinds[kind]], detail: `The script said: fail ${kind}` }
 }

@@ -1,4 +1,4 @@
-import type { ModelSettings, ReasoningEffort } from '../../domain/agent.ts'
+import type { ModelSettings, ReasoningEffort } from '../../domain/models/model-settings.ts'
 
 /** 2.5 of gemini-2.5-flash, 3 of gemini-3-pro-preview. */
 export function geminiVersion(name: string): number {

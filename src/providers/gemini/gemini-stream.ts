@@ -1,7 +1,7 @@
 import type { Candidate, GenerateContentResponse, GenerateContentResponseUsageMetadata, Part } from '@google/genai'
 
 import type { ModelPart, ModelRequest } from '../../domain/models/model-request.ts'
-import type { TokenCounts } from '../../domain/run.ts'
+import type { TokenCounts } from '../../domain/models/usage.ts'
 import type { JsonObject } from '../../util/json.ts'
 import { unusable } from '../errors.ts'
 import { readEvents } from '../read-events.ts'

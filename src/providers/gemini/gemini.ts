@@ -2,28 +2,23 @@ import type { GoogleGenAI } from '@google/genai'
 
 import type { ModelPart, ModelRequest } from '../../domain/models/model-request.ts'
 import { abortable } from '../../util/abort.ts'
-import { isJsonObject, type JsonObject } from '../../util/json.ts'
+import { isJsonObject } from '../../util/json.ts'
+import { adapt } from '../adapter.ts'
 import { retryingFetch } from '../access.ts'
 import type { Endpoint } from '../endpoint.ts'
-import { missingKey } from '../errors.ts'
 import { geminiBody } from './gemini-request.ts'
 import { readContent } from './gemini-stream.ts'
-import { guardStream } from '../guard-stream.ts'
-import { geminiFamily, knownModels, modelName } from '../models.ts'
+import { geminiFamily, modelName } from '../models.ts'
 import { loadOptional } from '../../util/optional-package.ts'
 import type { Provider } from '../provider.ts'
 import { openWithReasoning } from '../reasoning.ts'
 
 /** The Gemini API of Google, through its own SDK. */
 export function createGemini(endpoint: Endpoint): Provider {
-  const name = endpoint.name ?? 'gemini'
-  const models = knownModels(name, geminiFamily, endpoint.models)
-  const missing = endpoint.apiKey ? undefined : (endpoint.missingKey ?? 'GEMINI_API_KEY is not set')
   let created: Promise<GoogleGenAI> | undefined
   const client = () => (created ??= createClient(endpoint))
 
   async function* streamContent(request: ModelRequest, signal: AbortSignal): AsyncGenerator<ModelPart, void> {
-    if (missing) return yield missingKey(missing, request.model)
     const { models: api } = await client()
     const events = await openWithReasoning(request, async (asked) => {
       const { contents, generationConfig, ...rest } = geminiBody(asked)
@@ -40,21 +35,33 @@ export function createGemini(endpoint: Endpoint): Provider {
     yield* readableErrors(readContent(events, request))
   }
 
-  return {
-    name,
-    missing,
-    models: () => models.list,
-    async listModels(signal) {
-      const { models: api } = await client()
-      const pager = await api.list({ config: { pageSize: 1_000, abortSignal: signal } })
-      return pager.page.flatMap(({ name: listed, supportedActions }) =>
-        listed && supportedActions?.includes('generateContent') ? [listed.replace(/^models\//, '')] : [],
-      )
-    },
-    find: models.find,
-    requestBody: (request) => geminiBody(request) as unknown as JsonObject,
-    stream: (request, signal) => guardStream(streamContent(request, signal), { signal, secret: endpoint.apiKey }),
+  async function embed(handle: string, texts: readonly string[], signal: AbortSignal) {
+    const { models: api } = await client()
+    const config = { abortSignal: signal, httpOptions: { fetch: retryingFetch({ attempts: 3, signal }) } }
+    const asked = api.embedContent({ model: modelName(handle), contents: [...texts], config })
+    const { embeddings = [] } = await abortable(asked, signal).catch((error: unknown) => {
+      throw readable(error)
+    })
+    return embeddings.map(({ values }) => values ?? [])
   }
+
+  return adapt(
+    { name: 'gemini', ...endpoint },
+    {
+      family: geminiFamily,
+      missing: endpoint.apiKey ? undefined : (endpoint.missingKey ?? 'GEMINI_API_KEY is not set'),
+      bodyOf: geminiBody,
+      stream: streamContent,
+      embed,
+      async listModels(signal) {
+        const { models: api } = await client()
+        const pager = await api.list({ config: { pageSize: 1_000, abortSignal: signal } })
+        return pager.page.flatMap(({ name, supportedActions }) =>
+          name && supportedActions?.includes('generateContent') ? [name.replace(/^models\//, '')] : [],
+        )
+      },
+    },
+  )
 }
 
 async function createClient({ apiKey, baseUrl, headers, timeoutMs }: Endpoint): Promise<GoogleGenAI> {

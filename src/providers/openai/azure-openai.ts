@@ -2,7 +2,7 @@ import type OpenAI from 'openai'
 
 import { sdkOptions } from '../access.ts'
 import { clientOptions, type Endpoint } from '../endpoint.ts'
-import { createChat } from '../openai-chat.ts'
+import { createChat } from './openai-chat.ts'
 
 /** Models deployed at Azure, through Chat Completions. The model's name is the name of the deployment. */
 export function createAzureOpenAI(endpoint: Endpoint) {

@@ -6,7 +6,13 @@ import type {
 } from 'openai/resources/chat/completions/completions'
 
 import type { ModelContent } from '../../domain/context/model-content.ts'
-import type { AssistantPart, ModelMessage, ModelRequest, ModelToolReturn, ToolChoice } from '../../domain/models/model-request.ts'
+import type {
+  AssistantPart,
+  ModelMessage,
+  ModelRequest,
+  ModelToolReturn,
+  ToolChoice,
+} from '../../domain/models/model-request.ts'
 import { alongList } from '../../util/along-list.ts'
 import { modelName } from '../models.ts'
 import { effortOf, isOpenaiModel, isReasoningModel, takesParallelSwitch } from './openai-model.ts'

@@ -1,9 +1,9 @@
 import type { ChatCompletionChunk } from 'openai/resources/chat/completions/completions'
 
 import type { ModelPart, ModelRequest } from '../../domain/models/model-request.ts'
-import { noUsage, type TokenCounts } from '../../domain/run.ts'
+import { noUsage, type TokenCounts } from '../../domain/models/usage.ts'
 import { isJsonObject } from '../../util/json.ts'
-import { unusable } from '../errors.ts'
+import { UnfitPieceError, unusable } from '../errors.ts'
 import { readEvents } from '../read-events.ts'
 import { writtenArguments } from '../wire.ts'
 
@@ -23,7 +23,7 @@ interface ContentPart {
 
 /** The format has no items, so text, reasoning and calls are told apart here by their order. */
 export function readChat(
-  chunks: AsyncIterable<ChatCompletionChunk>,
+  open: () => Promise<AsyncIterable<ChatCompletionChunk>>,
   request: Pick<ModelRequest, 'model' | 'exchange'>,
 ): AsyncGenerator<ModelPart, void> {
   const { model } = request
@@ -34,6 +34,7 @@ export function readChat(
   const read = ({ choices, usage: counted }: ChatCompletionChunk): ModelPart[] => {
     // The counts arrive last, in a separate chunk after the finish reason. Some servers send them with every chunk.
     if (counted) usage = usageOf(counted)
+    if (choices && !choices.every(isJsonObject)) throw new UnfitPieceError()
     const [choice] = choices ?? []
     finishReason ??= choice?.finish_reason ?? null
     return [
@@ -48,7 +49,7 @@ export function readChat(
     }
     return [...answer.end(), { type: 'finish', reason: finishReason === 'length' ? 'length' : 'end', usage }]
   }
-  return readEvents(chunks, request, read, end)
+  return readEvents(open, request, read, end)
 }
 
 class ChatAnswer {

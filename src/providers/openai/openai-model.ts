@@ -1,4 +1,4 @@
-import type { ReasoningEffort } from '../../domain/agent.ts'
+import type { ReasoningEffort } from '../../domain/models/model-settings.ts'
 
 /** A model of OpenAI itself, not an open model on another server. */
 export function isOpenaiModel(name: string): boolean {

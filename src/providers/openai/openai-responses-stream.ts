@@ -7,13 +7,13 @@ import type {
 } from 'openai/resources/responses/responses'
 
 import type { ModelPart, ModelRequest } from '../../domain/models/model-request.ts'
-import type { TokenCounts } from '../../domain/run.ts'
+import type { TokenCounts } from '../../domain/models/usage.ts'
 import { unusable } from '../errors.ts'
 import { readEvents } from '../read-events.ts'
 
 /** Items of an answer are identified by their index. Each has events for its start, its deltas and its end. */
 export function readResponse(
-  events: AsyncIterable<ResponseStreamEvent>,
+  open: () => Promise<AsyncIterable<ResponseStreamEvent>>,
   request: Pick<ModelRequest, 'model' | 'exchange'>,
 ): AsyncGenerator<ModelPart, void> {
   const { model } = request
@@ -26,7 +26,7 @@ export function readResponse(
   /** The summary of one reasoning item comes in several texts, which are joined by blank lines. */
   const summaries = new Map<string, number>()
 
-  return readEvents(events, request, function* (event): Generator<ModelPart, void> {
+  return readEvents(open, request, function* (event): Generator<ModelPart, void> {
     switch (event.type) {
       case 'response.output_item.added':
         if (event.item.type === 'function_call') {

@@ -1,9 +1,11 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { ServerResponse } from 'node:http'
 
 import type { Plugin } from 'graphql-yoga'
 
 import { ClientError } from '../../graphql/errors.ts'
+import { answerOf, type Answer } from '../answer.ts'
 import type { Client, ClientLimits } from '../limits/client-limits.ts'
+import type { KeyWatch } from './key-watch.ts'
 import type { Origins } from './origin.ts'
 
 /**
@@ -19,23 +21,34 @@ export type Identify<Viewer> = (authorization: string | null, host: string | und
 
 /** What yoga's hooks find on an HTTP request. A WebSocket operation has only the viewer. */
 export interface ServerContext<Viewer> {
-  req: IncomingMessage
-  res: ServerResponse
+  /** Node's response to a request over HTTP. */
+  res?: ServerResponse
+  answer?: Answer
   viewer: Viewer
 }
 
-/** Identifies the client before the body is read. */
-export function useAuthentication<Viewer>(
-  identify: Identify<Viewer>,
-  clients: ClientLimits,
-  clientOf: ClientOf<Viewer>,
-): Plugin<object, ServerContext<Viewer>> {
+interface Authentication<Viewer> {
+  readonly identify: Identify<Viewer>
+  readonly clients: ClientLimits
+  readonly clientOf: ClientOf<Viewer>
+  readonly keyWatch: KeyWatch
+}
+
+/** Identifies the client before the body is read. The response ends with the client's key. */
+export function useAuthentication<Viewer>({
+  identify,
+  clients,
+  clientOf,
+  keyWatch,
+}: Authentication<Viewer>): Plugin<object, ServerContext<Viewer>> {
   return {
     async onRequestParse({ request, serverContext }) {
       const authorization = request.headers.get('authorization')
       clients.takeRequest(authorization)
       serverContext.viewer = await identify(authorization, request.headers.get('host') ?? undefined)
       clients.takeRequestOfTenant(clientOf(serverContext.viewer))
+      serverContext.answer ??= answerOf(serverContext.res!)
+      keyWatch.addAnswer(authorization, serverContext.answer)
     },
   }
 }

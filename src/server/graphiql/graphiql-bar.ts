@@ -1,4 +1,4 @@
-import { tour } from '../graphiql-tour.ts'
+import { tour } from './graphiql-tour.ts'
 
 /** Where the console keeps its key: whoever signs in there is signed in here, and vice versa. */
 const keyPlace = 'holdpoint.key'
@@ -81,11 +81,11 @@ export const barScript = `(() => {
   }
 
   function isPlaceholder(value) {
-    return typeof value === 'string' && /^(AGENT|RUN|TOOL|CALL)_ID$/.test(value)
+    return typeof value === 'string' && /^(AGENT|RUN|CALL)_ID$/.test(value)
   }
 
   function learnIds(text) {
-    for (const [, id, kind] of text.matchAll(/"id":"((agent|run|tool|call)_\\w+)"/g)) known[kind.toUpperCase() + '_ID'] = id
+    for (const [, id, kind] of text.matchAll(/"id":"((agent|run|call)_\\w+)"/g)) known[kind.toUpperCase() + '_ID'] = id
     localStorage.setItem('holdpoint.tour', JSON.stringify(known))
     showIds()
   }

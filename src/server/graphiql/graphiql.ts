@@ -6,7 +6,7 @@ import { gzip } from 'node:zlib'
 import Negotiator from 'negotiator'
 
 import { barScript, barStyle, renderBar } from './graphiql-bar.ts'
-import { tour } from '../graphiql-tour.ts'
+import { tour } from './graphiql-tour.ts'
 import { icon, iconUrl } from '../pages/icon.ts'
 import { contentSecurityPolicy } from '../pages/pages.ts'
 

@@ -38,12 +38,16 @@ export function createHealthServer({ ready, metrics, log }: HealthServerOptions)
       response.destroy()
     })
   })
+  let opening: Promise<Listening> | undefined
   return {
-    listen: (host, port) => listen(server, host, port),
-    close: () =>
-      new Promise((resolve) => {
+    listen: (host, port) => (opening = listen(server, host, port)),
+    async close() {
+      // Closing a server that does not listen yet has no effect.
+      await opening?.catch(() => undefined)
+      await new Promise<void>((resolve) => {
         server.close(() => resolve())
         server.closeAllConnections()
-      }),
+      })
+    },
   }
 }

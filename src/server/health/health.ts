@@ -11,6 +11,11 @@ export function sendLiveness(response: ServerResponse): void {
   sendJson(response, 200, { status: 'ok' })
 }
 
+/** A check that takes longer counts as failed, so that the answer comes within a second. It goes on for later requests. */
+const checkMs = 800
+
+const tooSlow = `the database has not answered within ${checkMs} ms`
+
 /** Tells a load balancer whether this process can do its work. Simultaneous requests share one check. */
 export function createReadiness(
   ready: Ready,
@@ -30,7 +35,10 @@ export function createReadiness(
   }
 
   return async (response) => {
-    const isReady = await (checking ??= check())
+    let timer: NodeJS.Timeout | undefined
+    const isLate = new Promise<string>((resolve) => (timer = setTimeout(resolve, checkMs, tooSlow)))
+    const isReady = await Promise.race([(checking ??= check()), isLate])
+    clearTimeout(timer)
     if (isReady === true) return sendJson(response, 200, { status: 'ok' })
     sendJson(response, 503, { status: 'unavailable', ...(isReady !== false && { reason: isReady }) })
   }

@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache'
 
+import type { RateLimit } from '../../graphql/context/context.ts'
 import { ClientError } from '../../graphql/errors.ts'
 import type { Limits } from './limits.ts'
 
@@ -19,6 +20,8 @@ export interface ClientLimits {
   takeRequest(authorization: string | null): void
   /** Counts a request of a known client. Throws RATE_LIMITED. */
   takeRequestOfTenant(client: Client): void
+  /** The limit of a key's requests, and what is left of it now. Null if there is none. */
+  requestsOf(authorization: string | null): Pick<RateLimit, 'requestsPerSecond' | 'remaining'>
   /** Throws TOO_MANY_OPERATIONS. Call the returned function once, when the socket has closed. */
   openSocket(client: Client): () => void
   /** Throws TOO_MANY_OPERATIONS. Call the returned function once, when the stream has ended. */
@@ -34,15 +37,19 @@ export function createClientLimits(limits: Limited, isOverloaded: () => boolean)
   const subscriptions = createCounter(limits.keySubscriptions, 'open subscriptions')
   return {
     takeRequest(authorization) {
-      if (!ofKey.take(authorization ?? '')) throw rateLimited('This key sends', limits.keyRequests)
+      ofKey.take(authorization ?? '', 'This key sends')
       if (isOverloaded()) {
         const message = 'The server is overloaded at the moment. Try again.'
         throw new ClientError('UNAVAILABLE', message, { http: { status: 503, headers: retryAfter } })
       }
     },
     takeRequestOfTenant({ tenantId }) {
-      if (!ofTenant.take(tenantId)) throw rateLimited('The keys of this tenant together send', limits.tenantRequests)
+      ofTenant.take(tenantId, 'The keys of this tenant together send')
     },
+    requestsOf: (authorization) => ({
+      requestsPerSecond: limits.keyRequests || null,
+      remaining: ofKey.remaining(authorization ?? ''),
+    }),
     openSocket: ({ id }) => sockets.add(id),
     openSubscription: ({ id }) => subscriptions.add(id),
   }
@@ -50,9 +57,10 @@ export function createClientLimits(limits: Limited, isOverloaded: () => boolean)
 
 const retryAfter = { 'retry-after': '1' }
 
-function rateLimited(who: string, perSecond: number): ClientError {
+function rateLimited(who: string, perSecond: number, retryAfterMs: number): ClientError {
   const message = `${who} more than ${perSecond} requests per second, which is the limit. Wait a second and try again.`
-  return new ClientError('RATE_LIMITED', message, { http: { status: 429, headers: retryAfter } })
+  const extensions = { requestsPerSecond: perSecond, remaining: 0, retryAfterMs }
+  return new ClientError('RATE_LIMITED', message, { extensions, http: { status: 429, headers: retryAfter } })
 }
 
 /** More keys than are ever in use at the same moment. A key that is forgotten starts again with a full bucket. */
@@ -63,20 +71,25 @@ const rememberedKeys = 10_000
  * limit.
  */
 function createRate(perSecond: number) {
-  if (perSecond === 0) return { take: () => true }
+  if (perSecond === 0) return { take: () => undefined, remaining: () => null }
   const capacity = 2 * perSecond
   const buckets = new LRUCache<string, { tokens: number; at: number }>({ max: rememberedKeys })
+  const bucketOf = (name: string) => {
+    const now = performance.now()
+    const bucket = buckets.get(name) ?? { tokens: capacity, at: now }
+    bucket.tokens = Math.min(capacity, bucket.tokens + ((now - bucket.at) * perSecond) / 1000)
+    bucket.at = now
+    return bucket
+  }
   return {
-    take(name: string): boolean {
-      const now = performance.now()
-      const bucket = buckets.get(name) ?? { tokens: capacity, at: now }
-      bucket.tokens = Math.min(capacity, bucket.tokens + ((now - bucket.at) * perSecond) / 1000)
-      bucket.at = now
+    /** Throws RATE_LIMITED. `who` begins the message. */
+    take(name: string, who: string): void {
+      const bucket = bucketOf(name)
       buckets.set(name, bucket)
-      if (bucket.tokens < 1) return false
+      if (bucket.tokens < 1) throw rateLimited(who, perSecond, Math.ceil(((1 - bucket.tokens) * 1000) / perSecond))
       bucket.tokens -= 1
-      return true
     },
+    remaining: (name: string) => Math.floor(bucketOf(name).tokens),
   }
 }
 

@@ -1,10 +1,12 @@
+import { GraphQLError, NoSchemaIntrospectionCustomRule } from 'graphql'
 import type { Plugin } from 'graphql-yoga'
 import Negotiator from 'negotiator'
 
-import { ClientError } from '../../graphql/errors.ts'
+import { ClientError, toClientError, type ClientErrorCode } from '../../graphql/errors.ts'
 import { isJsonObject } from '../../util/json.ts'
 import { documentOf, type TrustedDocuments } from './trusted-documents.ts'
-import { checkValueCount } from '../value-count.ts'
+import { checkValueCount } from './value-count.ts'
+import type { Log } from '../../util/log.ts'
 
 /**
  * Requests are JSON, answers are JSON or events. Anything else is refused before the body is read, so that no mutation
@@ -23,8 +25,9 @@ export function useContentTypes(): Plugin {
       const type = request.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase()
       if (request.method === 'POST' && type !== 'application/json') {
         refuse(415, `The body must be JSON. Send \`Content-Type: application/json\` instead of ${type ?? 'no type'}.`)
-      } else if (!answerTypes.some((answerType) => accepts(request, answerType))) {
-        refuse(406, `\`Accept\` must allow one of ${answerTypes.join(', ')}.`)
+      } else if (!answerTypes.some((answerType) => accepts(request, answerType)) && !acceptsMultipart(request)) {
+        const types = [...answerTypes, 'multipart/mixed;subscriptionSpec="1.0"']
+        refuse(406, `\`Accept\` must allow one of ${types.join(', ')}.`)
       } else if (request.method === 'GET') {
         checkUrlJson(new URL(request.url).searchParams)
       }
@@ -48,6 +51,12 @@ const answerTypes = ['application/json', 'application/graphql-response+json', 't
 export function accepts(request: Request, type: (typeof answerTypes)[number]): boolean {
   const accept = request.headers.get('accept') ?? undefined
   return new Negotiator({ headers: { accept } }).mediaTypes([type]).length > 0
+}
+
+/** Whether the client speaks Apollo's protocol for subscriptions over HTTP. */
+export function acceptsMultipart(request: Request): boolean {
+  const types = request.headers.get('accept')?.toLowerCase().split(',') ?? []
+  return types.some((type) => /^\s*multipart\/mixed\s*;(.*;)?\s*subscriptionspec="?1\.0"?\s*(;|$)/.test(type))
 }
 
 /** Refuses a body with too many values before it is parsed. */
@@ -86,6 +95,34 @@ export function useKnownParameters(trusted: TrustedDocuments | undefined): Plugi
         ...(operationName !== undefined && { operationName }),
         ...(extensions !== undefined && { extensions }),
       })
+    },
+  }
+}
+
+/** Gives errors of parsing and validation their codes. Yoga masks later errors, but not these. */
+export function useErrorCodes(log: Log): Plugin {
+  const coded = (error: unknown, code: ClientErrorCode): ClientError =>
+    error instanceof GraphQLError && !(error instanceof ClientError) && error.originalError === undefined
+      ? new ClientError(code, error.message, { at: error })
+      : toClientError(error, log)
+  return {
+    onParse: () => (hook) => {
+      if (hook.result instanceof Error) hook.replaceParseResult(coded(hook.result, 'GRAPHQL_PARSE_FAILED'))
+    },
+    onValidate: () => (hook) => {
+      if (!hook.valid) hook.setResult(hook.result.map((error) => coded(error, 'GRAPHQL_VALIDATION_FAILED')))
+    },
+  }
+}
+
+/** Refuses introspection, and hides suggestions such as "Did you mean …?", which would reveal the schema bit by bit. */
+export function useHiddenSchema(): Plugin {
+  return {
+    onValidate({ validateFn, setValidationFn, addValidationRule }) {
+      addValidationRule(NoSchemaIntrospectionCustomRule)
+      setValidationFn((schema, document, rules, options, typeInfo) =>
+        validateFn(schema, document, rules, { ...options, hideSuggestions: true }, typeInfo),
+      )
     },
   }
 }

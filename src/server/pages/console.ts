@@ -10,7 +10,20 @@ import { contentSecurityPolicy } from './pages.ts'
 const consoleFolder = fileURLToPath(new URL('../../../console/dist/', import.meta.url))
 
 /** The first part of every address that the console shows a page for. */
-const pages = ['', 'agents', 'conversations', 'inbox', 'runs', 'tools', 'memory', 'settings']
+const pages = [
+  '',
+  'agents',
+  'conversations',
+  'inbox',
+  'runs',
+  'schedules',
+  'usage',
+  'budgets',
+  'tools',
+  'memory',
+  'webhooks',
+  'settings',
+]
 
 const types: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',

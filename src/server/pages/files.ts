@@ -3,7 +3,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { ClientError, toClientError } from '../../graphql/errors.ts'
 import type { Log } from '../../util/log.ts'
 import type { Identify } from '../access/authentication.ts'
-import { contentSecurityPolicy, isRead, sendJson } from './pages.ts'
+import type { KeyWatch } from '../access/key-watch.ts'
+import { answerOf } from '../answer.ts'
+import { contentSecurityPolicy, isRead, sendClientError } from './pages.ts'
 
 /** A file that the client may read. */
 interface OpenedFile {
@@ -30,27 +32,26 @@ interface FileEndpoint<Viewer> {
   readonly identify: Identify<Viewer>
   readonly openFile: OpenFile<Viewer>
   readonly log: Log
+  readonly keyWatch: KeyWatch
 }
 
 /**
  * Sends stored files, which come from clients and tools: whatever a file contains, a browser neither runs it nor
  * guesses its type. Caches must ask again every time, so that a deleted file or a revoked key takes effect.
  */
-export function createFiles<Viewer>({ identify, openFile, log }: FileEndpoint<Viewer>) {
+export function createFiles<Viewer>({ identify, openFile, log, keyWatch }: FileEndpoint<Viewer>) {
   return async (request: IncomingMessage, response: ServerResponse, path: string): Promise<void> => {
     if (!isRead(request, response)) return
     try {
       const { authorization, host } = request.headers
       const viewer = await identify(authorization ?? null, host)
+      keyWatch.addAnswer(authorization ?? null, answerOf(response))
       const id = path.slice(prefix.length)
       const file = await openFile(viewer, id)
       if (!file) throw notFound(id)
       await send(request, response, file, id)
     } catch (error) {
-      const shown = toClientError(error, log)
-      const { status, headers = {} } = shown.extensions['http'] as { status: number; headers?: Record<string, string> }
-      for (const [name, value] of Object.entries(headers)) response.setHeader(name, value)
-      sendJson(response, status, { errors: [shown] })
+      sendClientError(response, toClientError(error, log))
     }
   }
 }

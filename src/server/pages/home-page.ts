@@ -48,7 +48,7 @@ const homePage = `<!doctype html>
     <div><dt><a href="/readyz">/readyz</a></dt><dd>Can it do its work?</dd></div>
     <div><dt><a href="/schema.graphql">/schema.graphql</a></dt><dd>Every type and field. For caches of clients: <a href="/possible-types.json">/possible-types.json</a>.</dd></div>
   </dl>
-  <p><small>The documentation is in the repository: <code>README.md</code> has a first conversation, <code>schema.graphql</code> every type and field.</small></p>
+  <p><small>The documentation is in the repository: <code>docs/quick-start.md</code> has a first conversation, <code>schema.graphql</code> every type and field.</small></p>
 </main>
 </body>
 </html>

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 
-import type { ClientErrorCode } from '../../graphql/errors.ts'
+import { statusOf, type ClientError, type ClientErrorCode } from '../../graphql/errors.ts'
 
 /** Sent with every response. A page adds what it needs to the policy. No page may be shown in a frame. */
 export const securityHeaders: Readonly<Record<string, string>> = {
@@ -29,6 +29,13 @@ export function sendError(
   code: ClientErrorCode = 'BAD_REQUEST',
 ): void {
   sendJson(response, status, { errors: [{ message, extensions: { code } }] })
+}
+
+/** The same error as the answer to a whole GraphQL request. */
+export function sendClientError(response: ServerResponse, error: ClientError): void {
+  const { status, headers = {} } = statusOf(error)
+  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value)
+  sendJson(response, status, { errors: [error] })
 }
 
 /** False if the method is neither GET nor HEAD; then this has answered 405. */

@@ -21,16 +21,16 @@ import { currentTrace, parseTraceparent, withTrace } from '../../util/trace-cont
 import type { ClientOf, Identify } from '../access/authentication.ts'
 import type { ClientLimits } from '../limits/client-limits.ts'
 import { startHeartbeat } from './heartbeat.ts'
-import type { KeyWatch } from '../key-watch.ts'
-import { tooLarge, unknownOperation, type Limits } from '../limits/limits.ts'
-import { badHost, parseHost } from '../host.ts'
-import type { Origins } from '../access/origin.ts'
+import type { KeyWatch } from '../access/key-watch.ts'
+import { tooLarge, type Limits } from '../limits/limits.ts'
+import { unknownOperation } from '../limits/operation-check.ts'
+import { badHost, parseHost, type Origins } from '../access/origin.ts'
 import { createOutlet, send, type Outlet } from './outlet.ts'
 import { requestIdOf } from '../request-id.ts'
 import type { SharedExecution } from './shared-execution.ts'
 import { neverAnswered, sendResults } from './socket-stream.ts'
 import { addMissingText, documentOf, type TrustedDocuments } from '../limits/trusted-documents.ts'
-import { checkValueCount } from '../value-count.ts'
+import { checkValueCount } from '../limits/value-count.ts'
 import type { Yoga } from '../yoga.ts'
 
 interface WebSocketOptions<Viewer> {
@@ -93,6 +93,8 @@ export function createWebSocketEndpoint<Viewer>(options: WebSocketOptions<Viewer
         const key = keyOf(connectionParams ?? {}) ?? extra.request.headers.authorization ?? null
         clients.takeRequest(key)
         const viewer = await identify(key, extra.request.headers.host)
+        // The client may have left meanwhile, and `close` is emitted only once.
+        if (extra.socket.readyState !== WebSocket.OPEN) return false
         extra.socket.once('close', clients.openSocket(clientOf(viewer)))
         extra.viewer = viewer
         extra.key = key
@@ -146,7 +148,7 @@ export function createWebSocketEndpoint<Viewer>(options: WebSocketOptions<Viewer
   }
 
   async function runOperation(
-    { outlet, viewer }: Connection<Viewer>,
+    { outlet, viewer, key }: Connection<Viewer>,
     { id, payload }: { readonly id: string; readonly payload: SubscribePayload },
   ): Promise<ExecutedArgs | readonly GraphQLError[]> {
     // The library has checked that the query is a text.
@@ -158,6 +160,7 @@ export function createWebSocketEndpoint<Viewer>(options: WebSocketOptions<Viewer
     }
     const { schema, parse, validate, contextFactory, execute, subscribe } = yoga.getEnveloped({
       viewer,
+      key,
       params,
     } as never)
     const document = parse(query)
@@ -183,7 +186,7 @@ export function createWebSocketEndpoint<Viewer>(options: WebSocketOptions<Viewer
   function serve(socket: WebSocket, request: IncomingMessage): void {
     // By then ws has closed the socket with the right code. Without a listener, the error would end the process.
     socket.on('error', (error) => log.debug({ err: error }, 'a WebSocket failed'))
-    const ids = { requestId: requestIdOf(request) }
+    const ids = { requestId: requestIdOf(request.headers['x-request-id']) }
     const stopHeartbeat = startHeartbeat(socket, request.socket, { stalledMs: limits.stalledSocketMs })
     const connection: Connection<Viewer> = { request, socket, outlet: createOutlet(socket, request.socket) }
     const closed = protocol.opened(
@@ -193,6 +196,8 @@ export function createWebSocketEndpoint<Viewer>(options: WebSocketOptions<Viewer
         close: (code, reason) => socket.close(code, reason),
         onMessage: (handle) =>
           socket.on('message', (data) => {
+            // A client may go on sending for as long as it does not answer the close.
+            if (socket.readyState !== WebSocket.OPEN) return
             // By default ws delivers a message as one Buffer.
             const bytes = data as Buffer
             const text = bytes.toString()
@@ -254,7 +259,10 @@ export function createWebSocketEndpoint<Viewer>(options: WebSocketOptions<Viewer
       const { origin, host } = request.headers
       if (closing) return refuse(socket, '503 Service Unavailable', 'The server is shutting down.')
       const refuseAndLog = (status: string, why: string) => {
-        log.warn({ requestId: requestIdOf(request), origin, host }, `refused a WebSocket: ${why}`)
+        log.warn(
+          { requestId: requestIdOf(request.headers['x-request-id']), origin, host },
+          `refused a WebSocket: ${why}`,
+        )
         refuse(socket, status, why)
       }
       if (host === undefined || !parseHost(host)) return refuseAndLog('400 Bad Request', badHost)

@@ -3,7 +3,7 @@ import { sql, type RawBuilder, type SqlBool } from 'kysely'
 import { isLimited, type Reach } from '../../domain/access/viewer.ts'
 import type { Database } from '../database/schema.ts'
 
-type TenantTable = {
+export type TenantTable = {
   [Table in keyof Database]: Database[Table] extends { tenant_id: string } ? Table : never
 }[keyof Database]
 
@@ -30,7 +30,7 @@ export function ofTenantAtWork(table: TenantTable, reach: Reach): Condition {
 const deletedConversations = sql`(select deleted.id from conversations deleted where deleted.deleted_at is not null)`
 
 /** Whether the conversation that the column names was not deleted. */
-export function isInConversation(column: string): Condition {
+function isInConversation(column: string): Condition {
   return sql<SqlBool>`${sql.raw(column)} not in ${deletedConversations}`
 }
 
@@ -43,6 +43,7 @@ const notDeleted: Partial<Record<TenantTable, Condition>> = {
   tool_calls: sql`(not exists ${deletedConversations} or
     (select owner.conversation_id from runs owner where owner.id = tool_calls.run_id) not in ${deletedConversations})`,
   files: isInConversation('files.conversation_id'),
+  passages: sql`passages.agent_id not in (select deleted.id from agents deleted where deleted.deleted_at is not null)`,
 }
 
 /** What a limited viewer may see in each table. */
@@ -64,6 +65,7 @@ const limitsOf: Record<TenantTable, (reach: Reach) => Condition> = {
         and ${isAllowed('agent_blocks.agent_id')})`,
     )} or exists (select from conversations owner where owner.id = blocks.conversation_id
       and ${ofConversations(reach, { agentId: 'owner.agent_id', id: 'owner.id' })}))`,
+  passages: (reach) => ofWholeAgents(reach, (isAllowed) => isAllowed('passages.agent_id')),
   // A group has several agents.
   sleeptime_groups: nothing,
   mcp_servers: nothing,
@@ -74,6 +76,13 @@ const limitsOf: Record<TenantTable, (reach: Reach) => Condition> = {
     sql`exists (select from conversations where conversations.id = files.conversation_id
       and ${ofConversations(reach, { agentId: 'conversations.agent_id', id: 'conversations.id' })})`,
   file_contents: nothing,
+  usage_hours: (reach) => ofWholeAgents(reach, (isAllowed) => isAllowed('usage_hours.agent_id')),
+  // A budget of an actor or of the tenant concerns all agents.
+  budgets: (reach) => ofWholeAgents(reach, (isAllowed) => isAllowed('budgets.agent_id')),
+  webhooks: nothing,
+  webhook_deliveries: nothing,
+  // Without a conversation, its runs are in new ones.
+  schedules: (reach) => ofConversations(reach, { agentId: 'schedules.agent_id', id: 'schedules.conversation_id' }),
 }
 
 function ofRuns(reach: Reach): Condition {

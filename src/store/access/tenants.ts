@@ -1,19 +1,17 @@
-import type { Kysely } from 'kysely'
-
 import type { Clock } from '../../util/clock.ts'
 import type { IdSource } from '../../util/ids.ts'
 import type { SecretBox } from '../../util/secret-box.ts'
-import type { Database } from '../database/schema.ts'
+import type { Db } from '../database/schema.ts'
 
 const defaultTenantName = 'default'
 
 /** Returns the id of the default tenant and creates it if needed. Several processes may do this at once. */
-export function ensureDefaultTenant(db: Kysely<Database>, options: { clock: Clock; ids: IdSource }): Promise<string> {
+export function ensureDefaultTenant(db: Db, options: { clock: Clock; ids: IdSource }): Promise<string> {
   return ensureTenant(db, defaultTenantName, options)
 }
 
 /** The secret that signs the requests of the tenant's HTTP tools. */
-export async function getSigningSecret(db: Kysely<Database>, secrets: SecretBox, tenantId: string): Promise<string> {
+export async function getSigningSecret(db: Db, secrets: SecretBox, tenantId: string): Promise<string> {
   const tenant = await db
     .selectFrom('tenants')
     .select('signing_secret')
@@ -24,7 +22,7 @@ export async function getSigningSecret(db: Kysely<Database>, secrets: SecretBox,
 
 /** Finds a tenant by name. Undefined if there is none. */
 export async function findTenantSecret(
-  db: Kysely<Database>,
+  db: Db,
   secrets: SecretBox,
   name: string = defaultTenantName,
 ): Promise<string | undefined> {
@@ -41,7 +39,7 @@ export async function findTenantSecret(
  * revoked.
  */
 export async function findTokenSecret(
-  db: Kysely<Database>,
+  db: Db,
   secrets: SecretBox,
   { tenantId, apiKeyId }: { readonly tenantId: string; readonly apiKeyId: string | null },
 ): Promise<string | undefined> {
@@ -60,22 +58,22 @@ export async function findTokenSecret(
   return tenant && secrets.open(tenant.token_secret, tenantId)
 }
 
-export async function findTenantId(db: Kysely<Database>, name: string): Promise<string | undefined> {
+export async function findTenantId(db: Db, name: string): Promise<string | undefined> {
   const tenant = await db.selectFrom('tenants').select('id').where('name', '=', name).executeTakeFirst()
   return tenant?.id
 }
 
-export function listTenants(db: Kysely<Database>): Promise<{ id: string; name: string }[]> {
+export function listTenants(db: Db): Promise<{ id: string; name: string }[]> {
   return db.selectFrom('tenants').select(['id', 'name']).orderBy('id').execute()
 }
 
-export async function listTenantIds(db: Kysely<Database>): Promise<string[]> {
+export async function listTenantIds(db: Db): Promise<string[]> {
   const tenants = await db.selectFrom('tenants').select('id').orderBy('id').execute()
   return tenants.map(({ id }) => id)
 }
 
 export async function ensureTenant(
-  db: Kysely<Database>,
+  db: Db,
   name: string,
   { clock, ids }: { clock: Clock; ids: IdSource },
 ): Promise<string> {

@@ -1,12 +1,11 @@
-import type { Kysely } from 'kysely'
-
 import type { AgentTool } from '../../domain/tools/tool.ts'
 import type { Reach } from '../../domain/access/viewer.ts'
-import type { Database } from '../database/schema.ts'
+import { toColumns } from '../database/columns.ts'
+import type { Db } from '../database/schema.ts'
 import { ofTenant } from '../access/tenant-scope.ts'
-import { toTool } from '../tools.ts'
+import { toTool } from '../tools/tools.ts'
 
-function selectAgentTools(db: Kysely<Database>, reach: Reach) {
+function selectAgentTools(db: Db, reach: Reach) {
   return db
     .selectFrom('agent_tools')
     .innerJoin('tools', 'tools.id', 'agent_tools.tool_id')
@@ -21,53 +20,43 @@ function selectAgentTools(db: Kysely<Database>, reach: Reach) {
 type AgentToolRow = Awaited<ReturnType<ReturnType<typeof selectAgentTools>['execute']>>[number]
 
 function toAgentTool(row: AgentToolRow): AgentTool {
-  return { id: row.agent_tool_id, agentId: row.agent_id, tool: toTool(row), approvalOverride: row.approval_override }
+  const { agent_tool_id: id, agent_id: agentId, approval_override: approvalOverride, ...tool } = row
+  return { id, agentId, tool: toTool(tool), approvalOverride }
 }
 
-export async function listAgentTools(db: Kysely<Database>, reach: Reach, ids: readonly string[]): Promise<AgentTool[]> {
+export async function findAgentTools(db: Db, reach: Reach, ids: readonly string[]): Promise<AgentTool[]> {
   const rows = await selectAgentTools(db, reach).where('agent_tools.id', 'in', ids).execute()
   return rows.map(toAgentTool)
 }
 
 /** Ordered by when they were attached. */
-export async function listToolsOfAgents(
-  db: Kysely<Database>,
-  reach: Reach,
-  agentIds: readonly string[],
-): Promise<AgentTool[]> {
+export async function listToolsOfAgents(db: Db, reach: Reach, agentIds: readonly string[]): Promise<AgentTool[]> {
   if (agentIds.length === 0) return []
   const rows = await selectAgentTools(db, reach).where('agent_tools.agent_id', 'in', agentIds).execute()
   return rows.map(toAgentTool)
 }
 
 /** The agents that have the tool. */
-export async function listAgentIdsOfTool(db: Kysely<Database>, toolId: string): Promise<string[]> {
+export async function listAgentIdsOfTool(db: Db, toolId: string): Promise<string[]> {
   const rows = await db.selectFrom('agent_tools').select('agent_id').where('tool_id', '=', toolId).execute()
   return rows.map((row) => row.agent_id)
 }
 
 /** Attaches tools in the given order. The caller has checked that the agent and the tools belong to the tenant. */
 export async function insertAgentTools(
-  trx: Kysely<Database>,
+  trx: Db,
   agentId: string,
   agentTools: readonly { readonly id: string; readonly toolId: string; readonly approvalOverride: boolean | null }[],
 ): Promise<void> {
   if (agentTools.length === 0) return
   await trx
     .insertInto('agent_tools')
-    .values(
-      agentTools.map((agentTool) => ({
-        id: agentTool.id,
-        agent_id: agentId,
-        tool_id: agentTool.toolId,
-        approval_override: agentTool.approvalOverride,
-      })),
-    )
+    .values(agentTools.map((one) => ({ ...toColumns(one, ['id', 'toolId', 'approvalOverride']), agent_id: agentId })))
     .execute()
 }
 
 export async function setApprovalOverride(
-  trx: Kysely<Database>,
+  trx: Db,
   agentToolId: string,
   approvalOverride: boolean | null,
 ): Promise<void> {
@@ -80,7 +69,7 @@ export async function setApprovalOverride(
 
 /** Detaches one tool, or all of them. The caller has checked that the agent belongs to the tenant. */
 export async function deleteAgentTools(
-  trx: Kysely<Database>,
+  trx: Db,
   agentId: string,
   which: { readonly toolId?: string } = {},
 ): Promise<void> {

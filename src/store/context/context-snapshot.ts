@@ -1,12 +1,10 @@
-import type { Kysely } from 'kysely'
-
 import type { Block } from '../../domain/memory/block.ts'
 import type { ContextMessage } from '../../domain/context/context.ts'
 import type { PromptState } from '../../domain/runs/run-state.ts'
 import type { Reach } from '../../domain/access/viewer.ts'
-import { listConversations } from '../conversations/conversations.ts'
+import { findConversations } from '../conversations/conversations.ts'
 import { loadConfiguration, loadContext, loadRun } from '../runs/load-run.ts'
-import type { Database } from '../database/schema.ts'
+import type { Db } from '../database/schema.ts'
 
 /** Everything that the conversation's next model request would be built from. */
 export interface ContextSnapshot {
@@ -18,7 +16,7 @@ export interface ContextSnapshot {
 
 /** Reads it all in one snapshot. Undefined if the tenant has no such conversation. */
 export function loadContextSnapshot(
-  db: Kysely<Database>,
+  db: Db,
   reach: Reach,
   conversationId: string,
 ): Promise<ContextSnapshot | undefined> {
@@ -26,11 +24,11 @@ export function loadContextSnapshot(
     .transaction()
     .setIsolationLevel('repeatable read')
     .execute(async (trx) => {
-      const [conversation] = await listConversations(trx, reach, [conversationId])
+      const [conversation] = await findConversations(trx, reach, [conversationId])
       if (!conversation) return undefined
       const messages = await loadContext(trx, conversationId, conversation)
       const active = conversation.activeRunId === null ? undefined : await loadRun(trx, conversation.activeRunId)
-      if (active) return { state: active.state, blocks: active.blocks, messages }
+      if (active) return { state: active.state, blocks: active.configuration.blocks, messages }
       const configuration = await loadConfiguration(
         trx,
         conversation.agentId,

@@ -1,10 +1,10 @@
-import { sql, type Kysely, type RawBuilder, type SqlBool, type Transaction } from 'kysely'
+import { sql, type RawBuilder, type SqlBool } from 'kysely'
 
-import type { Run } from '../../domain/run.ts'
+import type { Run } from '../../domain/runs/run.ts'
 import type { Reach } from '../../domain/access/viewer.ts'
 import { plainListLimit } from '../database/page.ts'
 import { runColumns, runsOfTenant, toRun } from '../runs/runs.ts'
-import type { Database } from '../database/schema.ts'
+import type { Db, Trx } from '../database/schema.ts'
 
 /**
  * The turns of a conversation form a tree: each run that held the conversation names the run before it on its branch
@@ -18,6 +18,15 @@ import type { Database } from '../database/schema.ts'
  */
 export function isOnBranch(conversationId?: string): RawBuilder<SqlBool> {
   return sql<SqlBool>`not ${offBranch(conversationId)} @> runs.hold`
+}
+
+/**
+ * Whether a run was on the branch that was current when these two were read. A run that was retried may have got
+ * another place since, so it is not left out; if it was on another branch, the events after these two say so.
+ */
+export function wasOnBranch(read: { readonly offBranch: string; readonly lastHold: number }): RawBuilder<SqlBool> {
+  return sql<SqlBool>`not ${read.offBranch}::int4multirange @> runs.hold
+    and (runs.hold <= ${read.lastHold} or runs.resumed is not null)`
 }
 
 /** The same for statements that read only `messages`. */
@@ -63,7 +72,7 @@ export function branchUpTo(conversationId: string, hold: number): RawBuilder<unk
  * conversation's lock, and no run holds the conversation.
  */
 export async function switchBranch(
-  trx: Transaction<Database>,
+  trx: Trx,
   conversationId: string,
   { hold, now }: { readonly hold: number; readonly now: Date },
 ): Promise<void> {
@@ -93,11 +102,7 @@ export async function switchBranch(
  * The last run of the branch that a reader gets when asking for the run at `hold`: where a later turn has several
  * versions, the one that was current last. All runs of a branch were current when its last run was the tip.
  */
-export async function findTipThrough(
-  trx: Transaction<Database>,
-  conversationId: string,
-  hold: number,
-): Promise<number> {
+export async function findTipThrough(trx: Trx, conversationId: string, hold: number): Promise<number> {
   const { rows } = await sql<{ hold: number }>`
     with recursive later as (
       select ${hold}::integer as hold
@@ -113,7 +118,7 @@ export async function findTipThrough(
 }
 
 /** Whether a run of a locked conversation is on the current branch. */
-export async function isRunOnBranch(trx: Transaction<Database>, runId: string): Promise<boolean> {
+export async function isRunOnBranch(trx: Trx, runId: string): Promise<boolean> {
   const { rows } = await sql`
     select from runs join conversations on conversations.id = runs.conversation_id
     where runs.id = ${runId} and not off_branch @> runs.hold`.execute(trx)
@@ -125,7 +130,7 @@ export async function isRunOnBranch(trx: Transaction<Database>, runId: string): 
  * its turn's only version. Of too many, the oldest are left out.
  */
 export async function listVersionsOfRuns(
-  db: Kysely<Database>,
+  db: Db,
   reach: Reach,
   runIds: readonly string[],
 ): Promise<{ readonly versionOf: string; readonly run: Run }[]> {
@@ -152,11 +157,7 @@ export async function listVersionsOfRuns(
 }
 
 /** The run before each of these on its branch. */
-export async function listPreviousRuns(
-  db: Kysely<Database>,
-  reach: Reach,
-  runIds: readonly string[],
-): Promise<Map<string, Run>> {
+export async function listPreviousRuns(db: Db, reach: Reach, runIds: readonly string[]): Promise<Map<string, Run>> {
   const rows = await runsOfTenant(db, reach)
     .innerJoin('runs as next', (join) =>
       join.onRef('next.conversation_id', '=', 'runs.conversation_id').onRef('next.previous_hold', '=', 'runs.hold'),
@@ -173,7 +174,7 @@ export async function listPreviousRuns(
  * runs, the one that held the conversation later cannot come before the other, so walking back from both ends meets.
  */
 export async function findLastSharedMessage(
-  db: Kysely<Database>,
+  db: Db,
   conversationId: string,
   [one, other]: readonly [number, number],
 ): Promise<string | null> {
@@ -205,7 +206,7 @@ export async function findLastSharedMessage(
 }
 
 /** The last message before those of a run, on the run's branch. Null if there is none, or the run is gone. */
-export async function findLastMessageBefore(db: Kysely<Database>, runId: string): Promise<string | null> {
+export async function findLastMessageBefore(db: Db, runId: string): Promise<string | null> {
   const { rows } = await sql<{ conversation_id: string; previous_hold: number }>`
     select conversation_id, previous_hold from runs where id = ${runId} and previous_hold is not null`.execute(db)
   const run = rows[0]

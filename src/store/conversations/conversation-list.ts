@@ -1,11 +1,11 @@
-import { sql, type Kysely, type RawBuilder, type SqlBool } from 'kysely'
+import { sql, type RawBuilder, type SqlBool } from 'kysely'
 
 import type { Conversation } from '../../domain/conversations/conversation.ts'
 import type { Reach } from '../../domain/access/viewer.ts'
 import { storableText, type JsonObject } from '../../util/json.ts'
 import { toConversation } from './conversations.ts'
-import { countRows, readPage, type ListOrder, type Page, type PageArguments } from '../database/page.ts'
-import type { Database } from '../database/schema.ts'
+import { readPage, type ListOrder, type Page, type PageArguments } from '../database/page.ts'
+import type { Db } from '../database/schema.ts'
 import { ofTenant } from '../access/tenant-scope.ts'
 
 /** All given fields must match. A field that is omitted filters nothing; an empty list matches nothing. */
@@ -25,7 +25,7 @@ const orders: Readonly<Record<ConversationOrder, ListOrder>> = {
 }
 
 export function listConversationsPage(
-  db: Kysely<Database>,
+  db: Db,
   reach: Reach,
   options: { readonly filter: ConversationFilter; readonly orderBy: ConversationOrder; readonly page: PageArguments },
 ): Promise<Page<Conversation>> {
@@ -41,22 +41,16 @@ export function listConversationsPage(
         .as('conversations'),
     )
     .selectAll()
-  return readPage(query, page, {
+  return readPage(db, query, page, {
     ...orders[orderBy],
     keyOf: (row) => (orderBy === 'CREATED' ? row.id : row.activity),
-    toNode: toConversation,
+    toNode({ activity: _activity, ...row }) {
+      return toConversation(row)
+    },
   })
 }
 
-export function countConversations(db: Kysely<Database>, reach: Reach, filter: ConversationFilter): Promise<number> {
-  return countRows(db, db.selectFrom('conversations').where(matches(reach, filter)).select('conversations.id'))
-}
-
-export async function findLastActivity(
-  db: Kysely<Database>,
-  reach: Reach,
-  ids: readonly string[],
-): Promise<Map<string, Date>> {
+export async function findLastActivity(db: Db, reach: Reach, ids: readonly string[]): Promise<Map<string, Date>> {
   const rows = await db
     .selectFrom('conversations')
     .where(ofTenant('conversations', reach))

@@ -1,47 +1,22 @@
-import { sql, type Kysely, type RawBuilder, type Selectable } from 'kysely'
+import { sql, type RawBuilder } from 'kysely'
 
 import type { Conversation } from '../../domain/conversations/conversation.ts'
 import type { Reach } from '../../domain/access/viewer.ts'
 import { deleteFilesOfConversation } from '../files/files.ts'
-import type { Database } from '../database/schema.ts'
+import { fromColumns, toColumns } from '../database/columns.ts'
+import type { Db, Row } from '../database/schema.ts'
+import { countEndedRuns } from '../usage/count-runs.ts'
+import { finderOf } from '../access/tenant-rows.ts'
 import { ofTenant } from '../access/tenant-scope.ts'
 
-export function toConversation(row: Selectable<Database['conversations']>): Conversation {
-  return {
-    id: row.id,
-    tenantId: row.tenant_id,
-    agentId: row.agent_id,
-    isMain: row.is_main,
-    title: row.title,
-    metadata: row.metadata,
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
-    archivedAt: row.archived_at,
-    nextRunNumber: row.next_run_number,
-    nextPosition: row.next_position,
-    contextFrom: row.context_from,
-    summaryPosition: row.summary_position,
-    activeRunId: row.active_run_id,
-    forConversation: row.for_conversation,
-  }
+export function toConversation(row: Row<'conversations'>): Conversation {
+  return fromColumns(row, ['deleted_at', 'next_hold', 'off_branch', 'context_version'])
 }
 
-export async function listConversations(
-  db: Kysely<Database>,
-  reach: Reach,
-  ids: readonly string[],
-): Promise<Conversation[]> {
-  const rows = await db
-    .selectFrom('conversations')
-    .selectAll()
-    .where(ofTenant('conversations', reach))
-    .where('id', 'in', ids)
-    .execute()
-  return rows.map(toConversation)
-}
+export const findConversations = finderOf('conversations', toConversation)
 
 export async function listMainConversations(
-  db: Kysely<Database>,
+  db: Db,
   reach: Reach,
   agentIds: readonly string[],
 ): Promise<Conversation[]> {
@@ -57,19 +32,13 @@ export async function listMainConversations(
 
 /** A new conversation, without runs or messages. */
 export async function insertConversation(
-  trx: Kysely<Database>,
+  trx: Db,
   conversation: Pick<Conversation, 'id' | 'tenantId' | 'agentId' | 'isMain' | 'title' | 'metadata' | 'createdAt'>,
 ): Promise<Conversation> {
   const row = await trx
     .insertInto('conversations')
     .values({
-      id: conversation.id,
-      tenant_id: conversation.tenantId,
-      agent_id: conversation.agentId,
-      is_main: conversation.isMain,
-      title: conversation.title,
-      metadata: JSON.stringify(conversation.metadata),
-      created_at: conversation.createdAt,
+      ...toColumns(conversation, ['id', 'tenantId', 'agentId', 'isMain', 'title', 'createdAt'], ['metadata']),
       updated_at: conversation.createdAt,
     })
     .returningAll()
@@ -77,23 +46,29 @@ export async function insertConversation(
   return toConversation(row)
 }
 
-/** Undefined values are left unchanged. Returns undefined if the tenant has no such conversation. */
+/**
+ * Undefined values are left unchanged, and so is the time if nothing changes. Returns undefined if the tenant has no
+ * such conversation.
+ */
 export async function setConversation(
-  db: Kysely<Database>,
+  db: Db,
   reach: Reach,
   id: string,
   changes: {
     readonly title: string | null | undefined
     readonly metadata: Conversation['metadata'] | undefined
-    readonly updatedAt: Date
+    readonly now: Date
   },
 ): Promise<Conversation | undefined> {
+  const title = changes.title === undefined ? sql.ref('title') : sql`${changes.title}::text`
+  const metadata =
+    changes.metadata === undefined ? sql.ref('metadata') : sql`${JSON.stringify(changes.metadata)}::jsonb`
   const row = await db
     .updateTable('conversations')
     .set({
-      ...(changes.title !== undefined && { title: changes.title }),
-      ...(changes.metadata !== undefined && { metadata: JSON.stringify(changes.metadata) }),
-      updated_at: changes.updatedAt,
+      title: sql<string | null>`${title}`,
+      metadata: sql<string>`${metadata}`,
+      updated_at: sql<Date>`case when (title, metadata) is distinct from (${title}, ${metadata}) then ${changes.now} else updated_at end`,
     })
     .where(ofTenant('conversations', reach))
     .where('id', '=', id)
@@ -107,7 +82,7 @@ export async function setConversation(
  * tenant has no such conversation.
  */
 export async function setArchived(
-  db: Kysely<Database>,
+  db: Db,
   reach: Reach,
   id: string,
   { archived, now }: { readonly archived: boolean; readonly now: Date },
@@ -129,7 +104,8 @@ export async function setArchived(
  * Deletes the runs, messages and files of a conversation that the caller has locked. Numbers and positions continue
  * from where they were, so that nothing new is mistaken for something deleted.
  */
-export async function clearConversation(trx: Kysely<Database>, id: string, now: Date): Promise<void> {
+export async function clearConversation(trx: Db, id: string, now: Date): Promise<void> {
+  await countEndedRuns(trx)
   await trx.deleteFrom('messages').where('conversation_id', '=', id).execute()
   await trx.deleteFrom('runs').where('conversation_id', '=', id).execute()
   await deleteFilesOfConversation(trx, id)
@@ -150,7 +126,7 @@ export async function clearConversation(trx: Kysely<Database>, id: string, now: 
 
 /** Keeps a conversation from being deleted until the transaction ends. It allows every other change. */
 export async function lockConversationKey(
-  trx: Kysely<Database>,
+  trx: Db,
   reach: Reach,
   id: string,
 ): Promise<{ readonly id: string } | undefined> {
@@ -164,7 +140,7 @@ export async function lockConversationKey(
 }
 
 /** Keeps a conversation from being changed, cleared or deleted until the transaction ends. False if it is deleted. */
-export async function lockConversationToCopy(trx: Kysely<Database>, id: string): Promise<boolean> {
+export async function lockConversationToCopy(trx: Db, id: string): Promise<boolean> {
   const rows = await trx
     .selectFrom('conversations')
     .select('id')
@@ -181,7 +157,7 @@ export async function lockConversationToCopy(trx: Kysely<Database>, id: string):
  * for the worker at the run. A plain delete would lock the conversation, wait for the run, and deadlock.
  */
 export async function lockConversationsToDelete(
-  trx: Kysely<Database>,
+  trx: Db,
   reach: Reach,
   which: { readonly agentId: string } | { readonly id: string },
 ): Promise<Conversation[]> {

@@ -1,9 +1,9 @@
-import { sql, type Kysely, type RawBuilder } from 'kysely'
+import { sql, type RawBuilder } from 'kysely'
 
 import type { JsonObject } from '../../util/json.ts'
 import { branchUpTo } from './branches.ts'
 import { packedId } from '../runs/log-entries.ts'
-import type { Database } from '../database/schema.ts'
+import type { Db } from '../database/schema.ts'
 
 export interface Fork {
   readonly conversationId: string
@@ -57,7 +57,7 @@ export const copiedColumns = {
  * of a copied run consists of its messages, the outcome of its calls, and its end. Usage is not copied. Returns false
  * and writes nothing if the run has not ended or is gone.
  */
-export async function forkConversation(db: Kysely<Database>, fork: Fork): Promise<boolean> {
+export async function forkConversation(db: Db, fork: Fork): Promise<boolean> {
   const { conversationId: source, hold, ids, now } = fork
   const { rows } = await sql`
     with recursive branch as (${branchUpTo(source, hold)}),

@@ -1,12 +1,11 @@
-import { sql, type Kysely, type RawBuilder } from 'kysely'
+import { sql, type RawBuilder } from 'kysely'
 
-import type { StopReason } from '../../domain/run.ts'
+import type { StopReason } from '../../domain/runs/run.ts'
 import type { Reach } from '../../domain/access/viewer.ts'
-import { firstIdAt } from '../../util/ids.ts'
+import { firstIdAt, idSlackMs } from '../../util/ids.ts'
 import { tipHold } from './branches.ts'
 import { tellsStatus } from '../runs/log-entries.ts'
-import { idSlackMs } from '../runs/runs.ts'
-import type { Database } from '../database/schema.ts'
+import type { Db } from '../database/schema.ts'
 import { ofTenant, ofTenantAtWork } from '../access/tenant-scope.ts'
 
 /**
@@ -15,7 +14,7 @@ import { ofTenant, ofTenantAtWork } from '../access/tenant-scope.ts'
  * runs that paused later count.
  */
 export async function findLastStopReasonsOfAgents(
-  db: Kysely<Database>,
+  db: Db,
   reach: Reach,
   agentIds: readonly string[],
 ): Promise<Map<string, StopReason>> {
@@ -35,10 +34,17 @@ export async function findLastStopReasonsOfAgents(
       where ${ofTenantAtWork('tool_calls', reach)} and tool_calls.needs in ('APPROVAL', 'CLIENT_EXECUTION')
         and tool_calls.id >= agent.first_id and tool_calls.created_at >= agent.since
         and runs.agent_id = agent.id and not runs.ended and runs.stop_reason = 'REQUIRES_APPROVAL')`.execute(db)
-  const waiting = new Set(paused.rows.map((row) => row.id))
+  const askingForBudget = await sql<{ id: string }>`
+    select distinct agent_id as id from runs
+    where ${ofTenant('runs', reach)} and outcome = 'BUDGET_EXCEEDED' and not ended
+      and agent_id = any(${agentIds}::uuid[])`.execute(db)
+  const waiting = new Map<string, StopReason>([
+    ...askingForBudget.rows.map(({ id }) => [id, 'BUDGET_EXCEEDED'] as const),
+    ...paused.rows.map(({ id }) => [id, 'REQUIRES_APPROVAL'] as const),
+  ])
   return new Map(
     ended.flatMap(({ id, stop_reason }) => {
-      const reason = waiting.has(id) ? 'REQUIRES_APPROVAL' : stop_reason
+      const reason = waiting.get(id) ?? stop_reason
       return reason ? [[id, reason]] : []
     }),
   )
@@ -49,7 +55,7 @@ export async function findLastStopReasonsOfAgents(
  * while they wait for it, and the last run of another branch that was selected and retried.
  */
 export async function findLastStopReasonsOfConversations(
-  db: Kysely<Database>,
+  db: Db,
   reach: Reach,
   conversationIds: readonly string[],
 ): Promise<Map<string, StopReason>> {

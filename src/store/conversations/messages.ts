@@ -1,16 +1,17 @@
-import { sql, type Kysely, type Selectable } from 'kysely'
+import { sql } from 'kysely'
 
 import type { Message, MessageContents, MessageOutline, MessageType } from '../../domain/conversations/message.ts'
-import type { Run } from '../../domain/run.ts'
+import type { Run } from '../../domain/runs/run.ts'
 import type { Reach } from '../../domain/access/viewer.ts'
-import { isOnBranch } from './branches.ts'
-import { countRows, readPage, type Page, type PageArguments } from '../database/page.ts'
+import { wasOnBranch } from './branches.ts'
+import type { ConversationHead } from './conversation-heads.ts'
+import { readPage, type Page, type PageArguments } from '../database/page.ts'
 import { executePrepared } from '../database/prepared.ts'
-import type { Database } from '../database/schema.ts'
+import type { Db, Row } from '../database/schema.ts'
 import { isOneOfSteps, type StepKey } from '../runs/steps.ts'
 import { ofTenant } from '../access/tenant-scope.ts'
 
-type MessageRow = Omit<Selectable<Database['messages']>, 'run_hold'> & { readonly run_id: string }
+type MessageRow = Omit<Row<'messages'>, 'run_hold'> & { readonly run_id: string }
 
 export function toMessage(row: MessageRow): Message {
   // The content of a stored message always has the shape of its type.
@@ -31,19 +32,15 @@ function toMessageOutline(row: Omit<MessageRow, 'content'>): MessageOutline {
   }
 }
 
-/** The messages on a conversation's current branch, or those of one of its runs. */
+/** The messages of a conversation that were on its current branch when its head was read, or those of one run. */
 export interface MessageList {
   readonly conversationId: string
-  readonly run?: Pick<Run, 'hold' | 'firstPosition' | 'nextPosition'> | undefined
+  readonly of: Pick<ConversationHead, 'offBranch' | 'lastHold'> | Pick<Run, 'id' | 'firstPosition' | 'nextPosition'>
   /** A filter that is omitted filters nothing; an empty list matches nothing. */
   readonly types?: readonly MessageType[] | null | undefined
 }
 
-export async function findMessages(
-  db: Kysely<Database>,
-  reach: Reach,
-  ids: readonly string[],
-): Promise<MessageOutline[]> {
+export async function findMessages(db: Db, reach: Reach, ids: readonly string[]): Promise<MessageOutline[]> {
   const rows = await messagesOfTenant(db, reach)
     .where(sql<boolean>`messages.id = any(${ids}::uuid[])`)
     .select(messageColumns)
@@ -52,10 +49,7 @@ export async function findMessages(
 }
 
 /** By message. Messages that are deleted are missing. */
-export async function findMessageTypes(
-  db: Kysely<Database>,
-  ids: readonly string[],
-): Promise<Map<string, MessageType>> {
+export async function findMessageTypes(db: Db, ids: readonly string[]): Promise<Map<string, MessageType>> {
   const rows = await db
     .selectFrom('messages')
     .where(sql<boolean>`id = any(${ids}::uuid[])`)
@@ -69,7 +63,7 @@ export type ShownContent<Type extends MessageType = MessageType> = Omit<MessageC
 
 /** By message. */
 export async function findMessageContents(
-  db: Kysely<Database>,
+  db: Db,
   reach: Reach,
   ids: readonly string[],
 ): Promise<Map<string, ShownContent>> {
@@ -82,12 +76,12 @@ export async function findMessageContents(
 
 /** Oldest first, by position. */
 export function listMessagesPage(
-  db: Kysely<Database>,
+  db: Db,
   reach: Reach,
   list: MessageList,
   page: PageArguments,
 ): Promise<Page<MessageOutline>> {
-  return readPage(listedMessages(db, reach, list).select(messageColumns), page, {
+  return readPage(db, listedMessages(db, reach, list).select(messageColumns), page, {
     key: 'messages.position',
     kind: 'integer',
     order: 'oldest first',
@@ -96,28 +90,23 @@ export function listMessagesPage(
   })
 }
 
-export function countMessages(db: Kysely<Database>, reach: Reach, list: MessageList): Promise<number> {
-  return countRows(db, listedMessages(db, reach, list).select('messages.id'))
-}
-
-function listedMessages(db: Kysely<Database>, reach: Reach, list: MessageList) {
+function listedMessages(db: Db, reach: Reach, list: MessageList) {
   let query = messagesOfTenant(db, reach).where('messages.conversation_id', '=', list.conversationId)
-  if (list.run) {
-    // The range is there for the index. A retried run may have messages of other branches between its own.
+  const { of } = list
+  if ('offBranch' in of) query = query.where(wasOnBranch(of))
+  else {
+    // The range is there for the index. A retried run may have messages of other branches between its own. Its place
+    // may have changed since the run was read.
     query = query
-      .where('messages.run_hold', '=', list.run.hold)
-      .where('messages.position', '>=', list.run.firstPosition ?? 0)
-      .where('messages.position', '<', list.run.nextPosition ?? 0)
-  } else query = query.where(isOnBranch(list.conversationId))
+      .where('runs.id', '=', of.id)
+      .where('messages.position', '>=', of.firstPosition ?? 0)
+      .where('messages.position', '<', of.nextPosition ?? 0)
+  }
   if (list.types) query = query.where(sql<boolean>`messages.type = any(${list.types}::text[])`)
   return query
 }
 
-export async function listMessagesOfSteps(
-  db: Kysely<Database>,
-  reach: Reach,
-  keys: readonly StepKey[],
-): Promise<MessageOutline[]> {
+export async function listMessagesOfSteps(db: Db, reach: Reach, keys: readonly StepKey[]): Promise<MessageOutline[]> {
   const rows = await db
     .selectFrom('runs')
     .innerJoin('messages', (join) =>
@@ -137,11 +126,7 @@ export async function listMessagesOfSteps(
 }
 
 /** The text of the last assistant message of each run that has one. */
-export async function findAnswers(
-  db: Kysely<Database>,
-  reach: Reach,
-  runIds: readonly string[],
-): Promise<Map<string, string>> {
+export async function findAnswers(db: Db, reach: Reach, runIds: readonly string[]): Promise<Map<string, string>> {
   const { rows } = await executePrepared(
     db,
     sql<{ run_id: string; answer: string }>`
@@ -162,7 +147,7 @@ export async function findAnswers(
  * until the tables are analyzed for the first time it expects few rows, and would read a whole conversation once per
  * run.
  */
-function messagesOfTenant(db: Kysely<Database>, reach: Reach) {
+function messagesOfTenant(db: Db, reach: Reach) {
   return db
     .selectFrom('messages')
     .innerJoinLateral(
@@ -171,7 +156,7 @@ function messagesOfTenant(db: Kysely<Database>, reach: Reach) {
           .selectFrom('runs')
           .whereRef('runs.conversation_id', '=', 'messages.conversation_id')
           .whereRef('runs.hold', '=', 'messages.run_hold')
-          .select(['runs.id', 'runs.tenant_id', 'runs.agent_id', 'runs.conversation_id', 'runs.hold'])
+          .select(['runs.id', 'runs.tenant_id', 'runs.agent_id', 'runs.conversation_id', 'runs.hold', 'runs.resumed'])
           .limit(1)
           .as('runs'),
       (join) => join.onTrue(),

@@ -1,9 +1,9 @@
-import { sql, type Kysely, type RawBuilder } from 'kysely'
+import { sql, type RawBuilder } from 'kysely'
 
 import type { MessageType } from '../../domain/conversations/message.ts'
 import { storableText } from '../../util/json.ts'
 import { isMessageOnBranch } from './branches.ts'
-import type { Database } from '../database/schema.ts'
+import type { Db } from '../database/schema.ts'
 
 export type SearchedType = Extract<MessageType, 'USER' | 'ASSISTANT' | 'SYSTEM' | 'SUMMARY'>
 
@@ -41,9 +41,9 @@ const maxCompared = 100
  * Finds messages that contain all the words. If there are none, finds messages that contain any of them, or a word that
  * starts like one of them. The best of the newest matches come first, or the newest messages if there is no query.
  */
-export async function searchMessages(db: Kysely<Database>, search: MessageSearch): Promise<FoundMessage[]> {
+export async function searchMessages(db: Db, search: MessageSearch): Promise<FoundMessage[]> {
   if (search.query === null) return (await find(db, search, { recent: false })).messages
-  const query = storableText(search.query)
+  const query = searchedText(search.query)
   const all = await findMatches(db, search, sql`websearch_to_tsquery('simple', ${query})`)
   if (all.length > 0) return all
   return findMatches(
@@ -53,18 +53,19 @@ export async function searchMessages(db: Kysely<Database>, search: MessageSearch
   )
 }
 
-async function findMatches(
-  db: Kysely<Database>,
-  search: MessageSearch,
-  query: RawBuilder<unknown>,
-): Promise<FoundMessage[]> {
+/** A hyphen means not, and Postgres takes at most 32 of them in a row, which a ruler in Markdown has. */
+export function searchedText(query: string): string {
+  return storableText(query).replaceAll(/-(?:[\s!&|()]*-)+/g, ' ')
+}
+
+async function findMatches(db: Db, search: MessageSearch, query: RawBuilder<unknown>): Promise<FoundMessage[]> {
   const inRecent = await find(db, search, { query, recent: true })
   if (inRecent.matches >= Math.max(commonMatches, search.limit)) return inRecent.messages
   return (await find(db, search, { query, recent: false })).messages
 }
 
 async function find(
-  db: Kysely<Database>,
+  db: Db,
   search: MessageSearch,
   { query, recent }: { readonly query?: RawBuilder<unknown>; readonly recent: boolean },
 ): Promise<{ readonly messages: FoundMessage[]; readonly matches: number }> {

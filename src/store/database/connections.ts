@@ -13,18 +13,6 @@ export function socketOf(client: pg.Client | pg.PoolClient): Socket | undefined 
   return client.connection.stream as Socket | undefined
 }
 
-const checkMs = 10_000
-
-/**
- * Asks a connection that mostly listens for a sign of life every ten seconds, and breaks it if none comes within
- * another ten. Call the returned function to stop.
- */
-export function checkConnection(client: pg.Client): () => void {
-  const ask = { text: 'select 1', query_timeout: checkMs }
-  const timer = setInterval(() => void client.query(ask).catch(() => socketOf(client)?.destroy()), checkMs)
-  return () => clearInterval(timer)
-}
-
 /** How long to wait for the other end to close a connection too. */
 const goodbyeMs = 2_000
 

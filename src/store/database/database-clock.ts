@@ -1,7 +1,7 @@
-import { sql, type Kysely } from 'kysely'
+import { sql } from 'kysely'
 
 import type { Clock } from '../../util/clock.ts'
-import type { Database } from './schema.ts'
+import type { Db } from './schema.ts'
 
 const compareMs = 5_000
 
@@ -17,7 +17,7 @@ export interface DatabaseClock extends Clock {
  * The clock adds a measured difference to a monotonic timer. It compares the two every few seconds, because the timer
  * stops while the machine sleeps.
  */
-export async function startDatabaseClock(db: Kysely<Database>): Promise<DatabaseClock> {
+export async function startDatabaseClock(db: Db): Promise<DatabaseClock> {
   let differenceMs: number | undefined
 
   async function compare(): Promise<void> {

@@ -1,34 +1,69 @@
 import { readdir } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-import { sql, type Kysely } from 'kysely'
+import { sql } from 'kysely'
 import { Migrator, type Migration } from 'kysely/migration'
 import type pg from 'pg'
 
+import type { Log } from '../../util/log.ts'
 import { errorMessage } from '../../util/error-message.ts'
 import { StartError, errorCode } from '../../util/start-error.ts'
-import type { Database } from './schema.ts'
+import type { Db } from './schema.ts'
 
 const migrationsFolder = new URL('../../../migrations/', import.meta.url)
 
 // 'hold' as a number, and which of our locks it is.
-const migrationLock = [0x686f6c64, 2].join()
+const lockSpace = 0x686f6c64
+const lockNumber = 2
+const migrationLock = `${lockSpace}, ${lockNumber}`
+
+const askAgainMs = 100
+const sayAfterMs = 2_000
 
 /**
  * Lets one process at a time migrate the database. The others wait, and then find nothing left to do. A process that
- * dies loses its session and with it the lock.
+ * dies loses its session and with it the lock. Throws the signal's reason if it is aborted meanwhile.
  */
-export async function withMigrationLock<T>(pool: pg.Pool, work: () => Promise<T>): Promise<T> {
+export async function withMigrationLock<T>(
+  pool: pg.Pool,
+  { log, signal }: { readonly log: Log; readonly signal?: AbortSignal | undefined },
+  work: () => Promise<T>,
+): Promise<T> {
   const client = await pool.connect()
-  let broken = false
+  let isFree = false
   try {
-    await client.query(`select pg_advisory_lock(${migrationLock})`)
+    await takeMigrationLock(client, { log, signal })
     return await work()
   } finally {
-    await client.query(`select pg_advisory_unlock(${migrationLock})`).catch(() => (broken = true))
-    client.release(broken)
+    const unlock = `select pg_advisory_unlock(${migrationLock}) as done`
+    await client.query<{ done: boolean }>(unlock).then(
+      ({ rows }) => (isFree = rows[0]!.done),
+      () => {},
+    )
+    // Whatever still holds the lock loses it with the connection.
+    client.release(!isFree)
   }
 }
+
+async function takeMigrationLock(
+  client: pg.PoolClient,
+  { log, signal }: { readonly log: Log; readonly signal?: AbortSignal | undefined },
+): Promise<void> {
+  const began = performance.now()
+  for (let isSaid = false; ; await sleep(askAgainMs, undefined, signal && { signal })) {
+    const { rows } = await client.query<{ taken: boolean }>(`select pg_try_advisory_lock(${migrationLock}) as taken`)
+    if (rows[0]!.taken) return
+    if (isSaid || performance.now() - began < sayAfterMs) continue
+    isSaid = true
+    const { rows: holders } = await client.query<{ pid: number; address: string | null; since: Date }>(holderOfLock)
+    log.warn({ holder: holders[0] }, 'another connection holds the lock for migrations; waiting until it is released')
+  }
+}
+
+const holderOfLock = `select a.pid, host(a.client_addr) as address, a.application_name as name, a.backend_start as since
+  from pg_locks l join pg_stat_activity a using (pid)
+  where l.locktype = 'advisory' and l.granted and l.classid = ${lockSpace} and l.objid = ${lockNumber}
+    and l.database = (select oid from pg_database where datname = current_database())`
 
 /** How the database compares with the migrations of this version. */
 interface MigrationState {
@@ -39,7 +74,7 @@ interface MigrationState {
 }
 
 /** Only reads. */
-async function compareMigrations(db: Kysely<Database>, folder: URL = migrationsFolder): Promise<MigrationState> {
+async function compareMigrations(db: Db, folder: URL = migrationsFolder): Promise<MigrationState> {
   const known = (await listFiles(folder)).map(nameOf)
   const { rows: tables } = await sql<{ exists: boolean }>`
     select to_regclass('kysely_migration') is not null as exists`.execute(db)
@@ -54,7 +89,7 @@ async function compareMigrations(db: Kysely<Database>, folder: URL = migrationsF
 }
 
 /** Throws a StartError if the database was migrated by a newer version. */
-export async function refuseNewer(db: Kysely<Database>, folder: URL = migrationsFolder): Promise<MigrationState> {
+export async function refuseNewer(db: Db, folder: URL = migrationsFolder): Promise<MigrationState> {
   const state = await compareMigrations(db, folder)
   const newest = state.unknown.at(-1)
   if (newest === undefined) return state
@@ -64,7 +99,7 @@ export async function refuseNewer(db: Kysely<Database>, folder: URL = migrations
 }
 
 /** Forward only. Returns the names of the migrations that ran now. */
-export async function migrate(db: Kysely<Database>, folder: URL = migrationsFolder): Promise<string[]> {
+export async function migrate(db: Db, folder: URL = migrationsFolder): Promise<string[]> {
   const { pending } = await refuseNewer(db, folder)
   if (pending.length === 0) return []
   const migrator = new Migrator({ db, provider: { getMigrations: () => readMigrations(folder) } })

@@ -3,17 +3,22 @@ import pg from 'pg'
 
 import type { Log } from '../../util/log.ts'
 import { errorCode } from '../../util/start-error.ts'
-import { checkServer, describePlace } from '../check-server.ts'
+import { checkSameDatabase, checkServer, describePlace, type Place } from './check-server.ts'
 import { keepAlive } from './connections.ts'
+import { PatientPool } from './patient-pool.ts'
 import { PreparingClient } from './prepared.ts'
-import type { Database } from './schema.ts'
-import { silenceTimes, watchForSilence, type SilenceTimes } from '../silence-watch.ts'
+import type { Database, Db } from './schema.ts'
+import { createSilenceWatch, silenceTimes, type SilenceTimes } from './silence-watch.ts'
 
 export interface OpenDatabase {
-  readonly db: Kysely<Database>
+  readonly db: Db
   readonly pool: pg.Pool
-  /** For connections outside the pool, such as one that listens. */
+  /** For sessions outside the pool, such as one that listens: without the pooler, if there is one. */
   readonly url: string
+  /** The listener is called when the database has moved to another server. Returns how to remove it. */
+  onMoved(listener: () => void): () => void
+  /** For what ends: until it has, breaks connections that have waited for an answer for a while. */
+  breakSilentDuring<Result>(work: Promise<Result>): Promise<Result>
   /** May be called twice. */
   close(): Promise<void>
 }
@@ -21,7 +26,13 @@ export interface OpenDatabase {
 export interface OpenOptions {
   readonly log: Log
   readonly poolSize?: number
-  readonly prepare?: boolean
+  /** Which setting the URL is. */
+  readonly setting?: Place['setting']
+  /**
+   * The same database without a connection pooler. If it is given, the URL may lead to a pooler in transaction mode,
+   * which keeps no prepared statements and no settings of a connection.
+   */
+  readonly direct?: Pick<OpenDatabase, 'url' | 'pool'>
   /** A statement that takes longer than this is logged. */
   readonly slowMs?: number
   readonly silence?: SilenceTimes
@@ -30,21 +41,23 @@ export interface OpenOptions {
 /** Opens a pool and checks that the server can be used. Throws a StartError that describes the problem in one line. */
 export async function openDatabase(
   url: string,
-  { log, poolSize = 20, prepare = true, slowMs = 1_000, silence = silenceTimes }: OpenOptions,
+  { log, poolSize = 20, setting = 'DATABASE_URL', direct, slowMs = 1_000, silence = silenceTimes }: OpenOptions,
 ): Promise<OpenDatabase> {
-  const pool = new pg.Pool({
+  const watch = createSilenceWatch(url, { log, times: silence })
+  const options = {
     connectionString: url,
     max: poolSize,
     application_name: 'holdpoint',
     connectionTimeoutMillis: 10_000,
     // A new connection plans every prepared statement again, so connections outlive the pauses of a normal load.
     idleTimeoutMillis: 5 * 60_000,
-    // No transaction stays open on purpose. One that does is stuck, and keeps its locks.
-    idle_in_transaction_session_timeout: 60_000,
+    onConnect: watch.onConnect,
     ...keepAlive,
     types: { getTypeParser },
-    ...(prepare ? { Client: PreparingClient } : {}),
-  })
+    // No transaction stays open on purpose. One that does is stuck, and keeps its locks.
+    ...(direct ? {} : { idle_in_transaction_session_timeout: 60_000, Client: PreparingClient }),
+  }
+  const pool = new PatientPool(options, log)
   let closing: Promise<void> | undefined
   // The pool replaces an idle connection that breaks, but without a listener the process would end. A connection in use
   // may break between two statements; then the next statement fails.
@@ -53,12 +66,13 @@ export async function openDatabase(
       log.warn({ code: errorCode(error), reason: error.message }, 'a database connection was lost')
   })
   pool.on('connect', (client) => client.on('error', () => {}))
-  const stopWatching = watchForSilence(pool, { url, log, times: silence })
+  watch.watch(pool)
   try {
-    await checkServer(pool, describePlace(url))
+    await checkServer(pool, describePlace(url, setting), { needsSessions: !direct })
+    if (direct) await checkSameDatabase(pool, direct.pool)
   } catch (error) {
     await pool.end()
-    stopWatching()
+    watch.stop()
     throw error
   }
   const db = new Kysely<Database>({
@@ -74,9 +88,17 @@ export async function openDatabase(
     await db.destroy()
     // Kysely leaves the pool open if it has never used it.
     if (!pool.ended) await pool.end()
-    stopWatching()
+    watch.stop()
   }
-  return { db, pool, url, close: () => (closing ??= close()) }
+  const { onMoved, breakSilentDuring } = watch
+  return {
+    db,
+    pool,
+    url: direct?.url ?? url,
+    onMoved,
+    breakSilentDuring,
+    close: () => (closing ??= breakSilentDuring(close())),
+  }
 }
 
 /** More rows than fit in the probe's memory, so that Postgres writes them to a temporary file. */

@@ -16,6 +16,10 @@ export interface Page<Node> {
   readonly cursors: readonly string[]
   readonly hasNextPage: boolean
   readonly hasPreviousPage: boolean
+  /** How many nodes all pages have together, up to `maxCount`. */
+  readonly countAll: () => Promise<number>
+  /** If it is not the last of `cursors`. */
+  readonly endCursor?: string | null
 }
 
 export const defaultPageSize = 50
@@ -23,11 +27,12 @@ export const maxPageSize = 200
 /** The most items in a list without pages, if nothing else limits it. */
 export const plainListLimit = 1000
 
-type CursorKind = 'uuid' | 'integer' | 'text'
+type CursorKind = 'uuid' | 'integer' | 'bigint' | 'text'
 
 const cursorPatterns: Record<CursorKind, RegExp> = {
   uuid: /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/,
   integer: /^(0|[1-9][0-9]{0,8})$/,
+  bigint: /^(0|[1-9][0-9]{0,17})$/,
   // A time and an id.
   text: /^[0-9]{17}\.[0-9a-f-]{36}$/,
 }
@@ -53,7 +58,7 @@ function encodeCursor(list: ListKey, value: string): string {
   return Buffer.from(`${list.key}:${value}`, 'utf8').toString('base64url')
 }
 
-function pageSize(page: PageArguments): number {
+export function pageSize(page: PageArguments): number {
   for (const field of ['first', 'last'] as const) {
     const size = page[field]
     if (size === null || size === undefined) continue
@@ -105,11 +110,14 @@ export function planPage(page: PageArguments, list: ListOrder): PagePlan {
  * ordered by. A page is what lies beyond a key, so rows inserted in the meantime do not shift it.
  */
 export async function readPage<DB, TB extends keyof DB, Row, Node>(
+  db: Kysely<DB>,
   query: SelectQueryBuilder<DB, TB, Row>,
   page: PageArguments,
   options: ListOrder & {
     readonly keyOf: (row: Row) => string | number
     readonly toNode: (row: Row) => Node
+    /** Selects a row for each node of the list. Defaults to `query`. */
+    readonly counted?: Expression<unknown>
   },
 ): Promise<Page<Node>> {
   const plan = planPage(page, options)
@@ -124,14 +132,14 @@ export async function readPage<DB, TB extends keyof DB, Row, Node>(
     // A cursor names an item, so there is something on its other side.
     hasNextPage: plan.backwards ? typeof page.before === 'string' : more,
     hasPreviousPage: plan.backwards ? more : typeof page.after === 'string',
+    countAll: () => countRows(db, options.counted ?? query.clearSelect().select(sql`1`.as('one'))),
   }
 }
 
 /** `totalCount` is exact up to this number and stops there. */
 export const maxCount = 10_000
 
-/** How many rows `query` selects, up to `maxCount`. */
-export async function countRows<DB>(db: Kysely<DB>, query: Expression<unknown>): Promise<number> {
+async function countRows<DB>(db: Kysely<DB>, query: Expression<unknown>): Promise<number> {
   const { rows } = await sql<{ count: number }>`
     select count(*)::integer as count from (${query} limit ${maxCount}) counted`.execute(db)
   return rows[0]!.count

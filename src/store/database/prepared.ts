@@ -1,16 +1,7 @@
-import {
-  CompiledQuery,
-  RawNode,
-  ValueNode,
-  type Kysely,
-  type OperationNode,
-  type QueryResult,
-  type RawBuilder,
-  type Transaction,
-} from 'kysely'
+import { CompiledQuery, RawNode, ValueNode, type OperationNode, type QueryResult, type RawBuilder } from 'kysely'
 import pg from 'pg'
 
-import type { Database } from './schema.ts'
+import type { Db } from './schema.ts'
 
 /**
  * Names of the statements to prepare, by their text. The hot path has few texts, so more than this would be a mistake.
@@ -22,10 +13,7 @@ const mostNames = 500
  * Executes a statement of the hot path. Postgres parses and plans it once per connection; later executions send only
  * its name and values. The text must not depend on the values.
  */
-export function executePrepared<Row>(
-  db: Kysely<Database> | Transaction<Database>,
-  query: RawBuilder<Row>,
-): Promise<QueryResult<Row>> {
+export function executePrepared<Row>(db: Db, query: RawBuilder<Row>): Promise<QueryResult<Row>> {
   const values: unknown[] = []
   const place = placeOf(query.toOperationNode(), values, beginning)
   if (place?.text !== undefined) return db.executeQuery(CompiledQuery.raw(place.text, values))

@@ -1,12 +1,13 @@
-import type { ColumnType, Generated, GeneratedAlways, JSONColumnType } from 'kysely'
+import type { ColumnType, Generated, GeneratedAlways, JSONColumnType, Kysely, Selectable, Transaction } from 'kysely'
 
 import type { Actor } from '../../domain/access/actor.ts'
-import type { CompactionSettings, ModelSettings } from '../../domain/agent.ts'
+import type { CompactionSettings } from '../../domain/agents/agent.ts'
+import type { ModelSettings } from '../../domain/models/model-settings.ts'
 import type { CodeSettings } from '../../domain/tools/code-tools.ts'
 import type { ModelFailure } from '../../domain/models/fallback.ts'
 import type { MessageType, GivenMessage } from '../../domain/conversations/message.ts'
 import type { Reading } from '../../domain/runs/run-state.ts'
-import type { Resumed, RunError, RunKind, RunRequest, StopReason, StoredRunStatus } from '../../domain/run.ts'
+import type { Resumed, RunError, RunKind, RunRequest, StopReason, StoredRunStatus } from '../../domain/runs/run.ts'
 import type { StepStatus } from '../../domain/runs/step.ts'
 import type {
   ApprovalTerms,
@@ -16,9 +17,12 @@ import type {
   ToolCallStatus,
   ToolResult,
 } from '../../domain/tools/tool-call.ts'
+import type { MissedSchedule } from '../../domain/schedules/schedule.ts'
 import type { ToolRule } from '../../domain/tools/tool-rules.ts'
-import type { ToolKind } from '../../domain/tools/tool.ts'
+import type { SealedHeaders, ToolKind } from '../../domain/tools/tool.ts'
+import type { DeliveryStatus, EventPayload, WebhookEvent } from '../../domain/webhooks/webhook.ts'
 import type { ApiScope } from '../../domain/access/viewer.ts'
+import type { BudgetPeriod, WhenBudgetReached } from '../../domain/usage/budget.ts'
 import type { Json, JsonObject } from '../../util/json.ts'
 
 /**
@@ -27,6 +31,13 @@ import type { Json, JsonObject } from '../../util/json.ts'
  */
 type Jsonb<T> = ColumnType<T, string, string>
 type NullableJsonb<T> = ColumnType<T | null, string | null, string | null>
+
+/** The database, or a transaction in it. */
+export type Db = Kysely<Database>
+/** A transaction, for what must be done together with other statements or not at all. */
+export type Trx = Transaction<Database>
+/** A row of a table as it is read. */
+export type Row<Table extends keyof Database> = Selectable<Database[Table]>
 
 export interface Database {
   tenants: {
@@ -74,6 +85,7 @@ export interface Database {
     timezone: string
     keep_requests: Generated<boolean>
     tell_times: Generated<boolean>
+    embedding_model: string | null
     created_at: Date
     updated_at: Date
     deleted_at: Generated<Date | null>
@@ -90,6 +102,15 @@ export interface Database {
     conversation_id: string | null
     created_at: Date
     updated_at: Date
+  }
+  passages: {
+    id: string
+    tenant_id: string
+    agent_id: string
+    text: string
+    tags: string[]
+    metadata: Jsonb<JsonObject>
+    created_at: Date
   }
   agent_blocks: { agent_id: string; block_id: string; ordinal: GeneratedAlways<number> }
   mcp_servers: {
@@ -233,6 +254,9 @@ export interface Database {
     reading: NullableJsonb<Reading>
     error: NullableJsonb<RunError>
     traceparent: string | null
+    schedule_id: string | null
+    allowed_usd: Generated<number | null>
+    allowed_tokens: Generated<number | null>
   }
   steps: {
     run_id: string
@@ -299,13 +323,83 @@ export interface Database {
     created_at: Date
     expires_at: Date | null
   }
+  usage_hours: { tenant_id: string; hour: Date; agent_id: string; durations: number[] }
+  uncounted_runs: { run_id: string }
+  budgets: {
+    id: string
+    tenant_id: string
+    agent_id: string | null
+    actor_id: string | null
+    period: BudgetPeriod
+    limit_usd: number | null
+    limit_tokens: number | null
+    when_reached: WhenBudgetReached
+    created_at: Date
+    period_start: Date
+    counted_tokens: number
+    counted_usd: number
+  }
+  schedules: {
+    id: string
+    tenant_id: string
+    agent_id: string
+    conversation_id: string | null
+    name: string
+    cron: string | null
+    at: Date | null
+    timezone: string
+    messages: Jsonb<readonly GivenMessage[]>
+    missed: MissedSchedule
+    enabled: boolean
+    next_due: Date | null
+    watched: Generated<boolean>
+    last_error: string | null
+    created_by: Jsonb<Actor>
+    created_at: Date
+  }
+  webhooks: {
+    id: string
+    tenant_id: string
+    url: string
+    events: WebhookEvent[]
+    agent_ids: string[] | null
+    enabled: boolean
+    headers: Jsonb<SealedHeaders>
+    secret: string
+    old_secret: string | null
+    old_secret_until: Date | null
+    last_error: string | null
+    created_by: Jsonb<Actor>
+    created_at: Date
+  }
+  webhook_deliveries: {
+    id: Generated<string>
+    seq: GeneratedAlways<string>
+    tenant_id: string
+    webhook_id: string
+    conversation_id: string | null
+    event: WebhookEvent
+    payload: Jsonb<EventPayload>
+    created_at: Date
+    status: Generated<DeliveryStatus>
+    attempts: Generated<number>
+    next_attempt_at: Date | null
+    worker_id: string | null
+    public_url: string | null
+    response_status: number | null
+    error: string | null
+    delivered_at: Date | null
+  }
   run_log: { run_id: string; first_seq: number; at: Date; entries: string }
   idempotency_keys: {
     tenant_id: string
-    operation: 'SEND_MESSAGE' | 'SUBMIT_APPROVALS' | 'EDIT_MESSAGE' | 'REGENERATE'
+    actor_kind: string
+    actor_id: string
+    mutation: string
     key: string
-    input_hash: Buffer
-    run_id: string
+    input_hash: string | null
+    object_id: string
+    object_ids: string[] | null
     created_at: Date
   }
   workers: {

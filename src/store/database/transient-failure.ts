@@ -30,6 +30,11 @@ const transientClasses = /^(08|53)\w{3}$/
 const transientMessage =
   /^(Connection terminated|timeout expired|timeout exceeded when trying to connect|Client has encountered a connection error|Query read timeout)/
 
+/** Whether no connection of the pool became free in time. That says nothing about the database. */
+export function isFullPool(error: unknown): boolean {
+  return error instanceof Error && error.message === 'timeout exceeded when trying to connect'
+}
+
 /**
  * Whether the database failed for a reason that passes by itself: it could not be reached, the connection broke, it
  * timed out, ran out of a resource or ended a deadlock. The same work may succeed when it is tried again. Every other

@@ -1,11 +1,12 @@
-import { sql, type Kysely, type Selectable, type Transaction } from 'kysely'
+import { sql } from 'kysely'
 
 import type { FilePlace, NewFile, StoredFile } from '../../domain/files/file.ts'
 import type { Reach } from '../../domain/access/viewer.ts'
-import type { Database } from '../database/schema.ts'
+import { fromColumns } from '../database/columns.ts'
+import type { Db, Row, Trx } from '../database/schema.ts'
 import { ofTenant } from '../access/tenant-scope.ts'
 
-type FileRow = Omit<Selectable<Database['files']>, 'hash' | 'expires_at'>
+type FileRow = Omit<Row<'files'>, 'hash' | 'expires_at'>
 
 const fileColumns = [
   'files.conversation_id',
@@ -19,16 +20,7 @@ const fileColumns = [
 ] as const
 
 function toFile(row: FileRow): StoredFile {
-  return {
-    conversationId: row.conversation_id,
-    key: row.key,
-    tenantId: row.tenant_id,
-    name: row.name,
-    mediaType: row.media_type,
-    sizeBytes: row.size_bytes,
-    tokens: row.tokens,
-    createdAt: row.created_at,
-  }
+  return fromColumns(row)
 }
 
 /** The conversation that files are stored in. The caller has locked it, so that it is not deleted meanwhile. */
@@ -39,7 +31,7 @@ export type FileOwner = Pick<StoredFile, 'tenantId' | 'conversationId'>
  * are stored in the order of their content, so that two transactions with the same files don't deadlock.
  */
 export async function insertFiles(
-  trx: Transaction<Database>,
+  trx: Trx,
   { tenantId, conversationId }: FileOwner,
   files: readonly NewFile[],
   { now, expiresAt }: { readonly now: Date; readonly expiresAt: Date | null },
@@ -59,11 +51,7 @@ export async function insertFiles(
   }
 }
 
-export async function findFiles(
-  db: Kysely<Database>,
-  reach: Reach,
-  places: readonly FilePlace[],
-): Promise<StoredFile[]> {
+export async function findFiles(db: Db, reach: Reach, places: readonly FilePlace[]): Promise<StoredFile[]> {
   const rows = await db
     .selectFrom('files')
     .where(ofTenant('files', reach))
@@ -74,11 +62,7 @@ export async function findFiles(
 }
 
 /** Files of a conversation, locked against deletion until the transaction ends. */
-export async function lockFiles(
-  trx: Transaction<Database>,
-  conversationId: string,
-  keys: readonly string[],
-): Promise<StoredFile[]> {
+export async function lockFiles(trx: Trx, conversationId: string, keys: readonly string[]): Promise<StoredFile[]> {
   const rows = await trx
     .selectFrom('files')
     .where('conversation_id', '=', conversationId)
@@ -91,11 +75,7 @@ export async function lockFiles(
 }
 
 /** Marks files that something now refers to, so that they stay as long as their conversation. */
-export async function setFilesUsed(
-  trx: Transaction<Database>,
-  conversationId: string,
-  keys: readonly string[],
-): Promise<void> {
+export async function setFilesUsed(trx: Trx, conversationId: string, keys: readonly string[]): Promise<void> {
   await trx
     .updateTable('files')
     .set({ expires_at: null })
@@ -107,7 +87,7 @@ export async function setFilesUsed(
 
 /** The content of those of the files that exist. The caller has checked that they may be read. */
 export async function readFiles(
-  db: Kysely<Database>,
+  db: Db,
   places: readonly FilePlace[],
 ): Promise<(FilePlace & { readonly bytes: Buffer })[]> {
   const rows = await db
@@ -118,27 +98,23 @@ export async function readFiles(
     .where(isOneOf(places))
     .select(['files.conversation_id', 'files.key', 'file_contents.bytes'])
     .execute()
-  return rows.map((row) => ({ conversationId: row.conversation_id, key: row.key, bytes: row.bytes }))
+  return rows.map((row) => fromColumns(row))
 }
 
 /** How much the files of a tenant take. Equal content counts once, as it is stored. */
-export async function sumFileBytes(db: Kysely<Database>, tenantId: string): Promise<number> {
-  // The length is known without reading the bytes.
+/** The size of all files and archives of a tenant. */
+export async function sumStoredBytes(db: Db, tenantId: string): Promise<number> {
+  // The lengths are known without reading the bytes.
   const { rows } = await sql<{ bytes: number }>`
-    select coalesce(sum(octet_length(bytes)), 0)::bigint as bytes from file_contents
-    where tenant_id = ${tenantId}`.execute(db)
+    select (
+      (select coalesce(sum(octet_length(bytes)), 0) from file_contents where tenant_id = ${tenantId})
+      + (select coalesce(sum(octet_length(text)), 0) from passages where tenant_id = ${tenantId}))::bigint as bytes`.execute(
+    db,
+  )
   return rows[0]!.bytes
 }
 
-/** Deletes uploads that nothing refers to. */
-export async function deleteUnusedFiles(db: Kysely<Database>, now: Date): Promise<void> {
-  await sql`
-    delete from files where (conversation_id, key) in (
-      select conversation_id, key from files where expires_at <= ${now}
-      order by expires_at limit 100 for update skip locked)`.execute(db)
-}
-
-export async function deleteFilesOfConversation(trx: Kysely<Database>, conversationId: string): Promise<void> {
+export async function deleteFilesOfConversation(trx: Db, conversationId: string): Promise<void> {
   await trx.deleteFrom('files').where('conversation_id', '=', conversationId).execute()
 }
 

@@ -1,15 +1,12 @@
-import { sql, type Kysely } from 'kysely'
+import { sql } from 'kysely'
 
 import type { SleeptimeGroup } from '../../domain/memory/sleeptime-group.ts'
 import type { Reach } from '../../domain/access/viewer.ts'
-import type { Database } from '../database/schema.ts'
+import { fromColumns, toColumns } from '../database/columns.ts'
+import type { Db } from '../database/schema.ts'
 import { ofTenant } from '../access/tenant-scope.ts'
 
-export async function findSleeptimeGroups(
-  db: Kysely<Database>,
-  reach: Reach,
-  ids: readonly string[],
-): Promise<SleeptimeGroup[]> {
+export async function findSleeptimeGroups(db: Db, reach: Reach, ids: readonly string[]): Promise<SleeptimeGroup[]> {
   const rows = await groupsOfTenant(db, reach)
     .where(sql<boolean>`sleeptime_groups.id = any(${ids}::uuid[])`)
     .execute()
@@ -18,7 +15,7 @@ export async function findSleeptimeGroups(
 
 /** By foreground agent. */
 export async function findSleeptimeGroupsOfAgents(
-  db: Kysely<Database>,
+  db: Db,
   reach: Reach,
   agentIds: readonly string[],
 ): Promise<SleeptimeGroup[]> {
@@ -29,65 +26,49 @@ export async function findSleeptimeGroupsOfAgents(
 }
 
 /** Locks the group against every other change, including its count of turns. */
-export async function lockSleeptimeGroup(
-  trx: Kysely<Database>,
-  reach: Reach,
-  id: string,
-): Promise<SleeptimeGroup | undefined> {
+export async function lockSleeptimeGroup(trx: Db, reach: Reach, id: string): Promise<SleeptimeGroup | undefined> {
   const row = await groupsOfTenant(trx, reach).where('id', '=', id).forNoKeyUpdate().executeTakeFirst()
   return row && toSleeptimeGroup(row)
 }
 
 /** False if the agent already has a group. */
 export async function insertSleeptimeGroup(
-  trx: Kysely<Database>,
+  trx: Db,
   group: Pick<SleeptimeGroup, 'id' | 'tenantId' | 'agentId' | 'frequency'> & { readonly createdAt: Date },
 ): Promise<boolean> {
   const { numInsertedOrUpdatedRows } = await trx
     .insertInto('sleeptime_groups')
-    .values({
-      id: group.id,
-      tenant_id: group.tenantId,
-      agent_id: group.agentId,
-      frequency: group.frequency,
-      created_at: group.createdAt,
-    })
+    .values(toColumns(group, ['id', 'tenantId', 'agentId', 'frequency', 'createdAt']))
     .onConflict((conflict) => conflict.column('agent_id').doNothing())
     .executeTakeFirst()
   return numInsertedOrUpdatedRows === 1n
 }
 
 /** The caller has locked its row. */
-export async function setFrequency(trx: Kysely<Database>, groupId: string, frequency: number): Promise<void> {
+export async function setFrequency(trx: Db, groupId: string, frequency: number): Promise<void> {
   await trx.updateTable('sleeptime_groups').set({ frequency }).where('id', '=', groupId).execute()
 }
 
 /** The caller has locked its row. */
-export async function deleteSleeptimeGroup(trx: Kysely<Database>, groupId: string): Promise<void> {
+export async function deleteSleeptimeGroup(trx: Db, groupId: string): Promise<void> {
   await trx.deleteFrom('sleeptime_groups').where('id', '=', groupId).execute()
 }
 
 /** Sets exactly these agents, in the given order. Agents that stay keep their `made_for_group` mark. */
 export async function setGroupAgents(
-  trx: Kysely<Database>,
+  trx: Db,
   groupId: string,
   agents: readonly { readonly agentId: string; readonly madeForGroup: boolean }[],
 ): Promise<void> {
   await trx.deleteFrom('sleeptime_group_agents').where('group_id', '=', groupId).execute()
   await trx
     .insertInto('sleeptime_group_agents')
-    .values(
-      agents.map(({ agentId, madeForGroup }) => ({
-        group_id: groupId,
-        agent_id: agentId,
-        made_for_group: madeForGroup,
-      })),
-    )
+    .values(agents.map((agent) => ({ ...toColumns(agent, ['agentId', 'madeForGroup']), group_id: groupId })))
     .execute()
 }
 
 /** The agents that were made for these agents' groups, ordered by id. */
-export async function listMadeAgentIds(trx: Kysely<Database>, agentIds: readonly string[]): Promise<string[]> {
+export async function listMadeAgentIds(trx: Db, agentIds: readonly string[]): Promise<string[]> {
   const rows = await trx
     .selectFrom('sleeptime_group_agents')
     .innerJoin('sleeptime_groups', 'sleeptime_groups.id', 'sleeptime_group_agents.group_id')
@@ -100,7 +81,7 @@ export async function listMadeAgentIds(trx: Kysely<Database>, agentIds: readonly
 }
 
 /** Whether the agent works for another in the background. */
-export async function isSleeptimeAgent(trx: Kysely<Database>, agentId: string): Promise<boolean> {
+export async function isSleeptimeAgent(trx: Db, agentId: string): Promise<boolean> {
   const row = await trx
     .selectFrom('sleeptime_group_agents')
     .where('agent_id', '=', agentId)
@@ -115,7 +96,7 @@ export async function isSleeptimeAgent(trx: Kysely<Database>, agentId: string): 
  * one that the slowest of them has reached. Missing if one of them has read nothing yet.
  */
 export async function findLastProcessedMessageIds(
-  db: Kysely<Database>,
+  db: Db,
   reach: Reach,
   groupIds: readonly string[],
 ): Promise<Map<string, string>> {
@@ -135,7 +116,7 @@ export async function findLastProcessedMessageIds(
   return new Map(rows.map((row) => [row.group_id, row.message_id]))
 }
 
-function groupsOfTenant(db: Kysely<Database>, reach: Reach) {
+function groupsOfTenant(db: Db, reach: Reach) {
   return db
     .selectFrom('sleeptime_groups')
     .where(ofTenant('sleeptime_groups', reach))
@@ -147,22 +128,8 @@ function groupsOfTenant(db: Kysely<Database>, reach: Reach) {
     )
 }
 
-interface SleeptimeGroupRow {
-  readonly id: string
-  readonly tenant_id: string
-  readonly agent_id: string
-  readonly frequency: number
-  readonly turns: number
-  readonly sleeptime_agent_ids: string[]
-}
+type GroupRow = Awaited<ReturnType<ReturnType<typeof groupsOfTenant>['execute']>>[number]
 
-function toSleeptimeGroup(row: SleeptimeGroupRow): SleeptimeGroup {
-  return {
-    id: row.id,
-    tenantId: row.tenant_id,
-    agentId: row.agent_id,
-    sleeptimeAgentIds: row.sleeptime_agent_ids,
-    frequency: row.frequency,
-    turns: row.turns,
-  }
+function toSleeptimeGroup(row: GroupRow): SleeptimeGroup {
+  return fromColumns(row)
 }

@@ -1,9 +1,9 @@
-import { sql, type Kysely, type Transaction } from 'kysely'
+import { sql } from 'kysely'
 
 import type { UnreadConversation } from '../../domain/memory/sleeptime.ts'
 import { isMessageOnBranch, isOnBranch } from '../conversations/branches.ts'
 import { listContextMessages } from '../runs/load-run.ts'
-import type { Database } from '../database/schema.ts'
+import type { Db, Trx } from '../database/schema.ts'
 
 /** Whether one of `conversations` has blocks of its own. */
 export const hasOwnBlocks = sql`exists (select from blocks where blocks.conversation_id = conversations.id)`
@@ -19,7 +19,7 @@ const maxMessages = 500
  * alone.
  */
 export async function listUnreadConversations(
-  trx: Transaction<Database>,
+  trx: Trx,
   {
     agentId,
     sleeptimeAgentId,
@@ -59,7 +59,7 @@ export async function listUnreadConversations(
  * Where the last `maxMessages` unread messages of the current branch begin, and how many unread ones come before them.
  */
 async function findStart(
-  db: Kysely<Database>,
+  db: Db,
   unread: { readonly conversationId: string; readonly readTo: number; readonly before: number },
 ): Promise<{ readonly from: number; readonly omitted: number }> {
   const { rows } = await sql<{ from: number | null; unread: number; shown: number }>`
@@ -77,7 +77,7 @@ async function findStart(
 
 /** Includes messages that left the context or were never in it, because they were said all the same. */
 function listMessagesBetween(
-  db: Kysely<Database>,
+  db: Db,
   range: { readonly conversationId: string; readonly from: number; readonly before: number },
 ) {
   return listContextMessages(

@@ -1,9 +1,9 @@
-import { sql, type Kysely } from 'kysely'
+import { sql } from 'kysely'
 
 import type { Actor } from '../../domain/access/actor.ts'
 import type { AuditEntry } from '../../domain/access/audit.ts'
 import { hasNoWorker } from '../workers/leases.ts'
-import type { Database } from '../database/schema.ts'
+import type { Db } from '../database/schema.ts'
 
 /** The conversation and tenant of a run that was asked to stop. */
 export interface CancelRequest {
@@ -22,7 +22,7 @@ type CancelEntry = Pick<AuditEntry, 'id' | 'action' | 'subjectId'>
  * request stays on the run, and whoever takes the run over or finds it abandoned acts on it.
  */
 export async function requestCancel(
-  db: Kysely<Database>,
+  db: Db,
   runId: string,
   { by, now, entry }: { readonly by: Actor; readonly now: Date; readonly entry: CancelEntry },
 ): Promise<CancelRequest | undefined> {
@@ -45,7 +45,7 @@ export async function requestCancel(
 }
 
 /** Records who cancelled a run that no worker drives, in the transaction that ends it. */
-export async function setCancelledBy(db: Kysely<Database>, runId: string, by: Actor): Promise<void> {
+export async function setCancelledBy(db: Db, runId: string, by: Actor): Promise<void> {
   await db
     .updateTable('runs')
     .set({ cancelled_by: JSON.stringify(by) })
@@ -57,7 +57,7 @@ export async function setCancelledBy(db: Kysely<Database>, runId: string, by: Ac
 /** It was asked to stop, and no living worker drives it. */
 export const isAbandoned = sql<boolean>`not runs.ended and runs.cancel_requested_at is not null and ${hasNoWorker}`
 
-export async function listAbandonedCancels(db: Kysely<Database>): Promise<string[]> {
+export async function listAbandonedCancels(db: Db): Promise<string[]> {
   const { rows } = await sql<{ id: string }>`select id from runs where ${isAbandoned}`.execute(db)
   return rows.map((row) => row.id)
 }

@@ -1,17 +1,17 @@
-import { sql, type Transaction } from 'kysely'
+import { sql } from 'kysely'
 
 import type { Checkpoint } from '../../domain/runs/draft.ts'
 import type { DrivenRun } from '../../domain/runs/run-state.ts'
 import { traceOfRun } from '../../domain/runs/run-trace.ts'
-import { runDefaults } from '../../domain/run.ts'
+import { runDefaults } from '../../domain/runs/run.ts'
 import { withChildren } from '../../domain/memory/sleeptime.ts'
 import type { IdSource } from '../../util/ids.ts'
 import { formatTraceparent } from '../../util/trace-context.ts'
-import { admitRun } from '../admission.ts'
-import { writeCheckpoint } from '../checkpoint.ts'
+import { admitRun } from './admission.ts'
+import { writeCheckpoint } from './checkpoint.ts'
 import type { LockedRun } from './lock-run.ts'
 import { tellsStatus } from './log-entries.ts'
-import type { Database } from '../database/schema.ts'
+import type { Trx } from '../database/schema.ts'
 import { unfinishedRuns } from './runs.ts'
 import { hasOwnBlocks } from '../memory/sleeptime-material.ts'
 
@@ -45,7 +45,7 @@ export interface StoredEnd {
  * them.
  */
 export async function storeEnd(
-  trx: Transaction<Database>,
+  trx: Trx,
   checkpoint: Checkpoint,
   { ids, locked }: { readonly ids: IdSource; readonly locked: LockedRun },
 ): Promise<StoredEnd> {
@@ -67,7 +67,7 @@ interface SleeptimeRuns {
 }
 
 async function startSleeptimeRuns(
-  trx: Transaction<Database>,
+  trx: Trx,
   run: DrivenRun,
   { at, ids }: { readonly at: Date; readonly ids: IdSource },
 ): Promise<SleeptimeRuns> {
@@ -102,7 +102,7 @@ async function startSleeptimeRuns(
       createdAt: at,
       traceparent: formatTraceparent(traceOfRun(run)),
     } as const
-    await admitRun(trx, { conversationId }, child, { reach: child, mayWait: true, workerId: null })
+    await admitRun(trx, { conversationId }, child, { reach: child, mayWait: true, driver: null })
     named.push(child.id)
     started.push({ runId: child.id, conversationId, tenantId: run.tenantId })
   }
@@ -111,7 +111,7 @@ async function startSleeptimeRuns(
 
 /** Counts the turn, and returns the sleeptime agents that are due now. A retried turn counts once. */
 async function countTurn(
-  trx: Transaction<Database>,
+  trx: Trx,
   run: DrivenRun,
 ): Promise<{ readonly due: { readonly frequency: number } | undefined; readonly agentIds: readonly string[] }> {
   const { rows } = await sql<{ frequency: number; due: boolean; agent_ids: string[] }>`
@@ -137,7 +137,7 @@ const maxTurns = 1_000
  * The agents read all turns since their last run, so the last `turns` turns say which conversations to work for.
  */
 async function lockSleeptimeConversations(
-  trx: Transaction<Database>,
+  trx: Trx,
   run: DrivenRun,
   {
     agentIds,
@@ -176,7 +176,7 @@ async function lockSleeptimeConversations(
  * reads, so either we see that the run has begun, or it reads what we store here.
  */
 async function findWaitingRun(
-  trx: Transaction<Database>,
+  trx: Trx,
   where: { readonly conversationId: string; readonly foregroundAgentId: string },
 ): Promise<string | undefined> {
   const { rows } = await sql<{ id: string }>`
@@ -188,7 +188,7 @@ async function findWaitingRun(
 }
 
 /** A conversation that was deleted in the meantime needs no progress. */
-async function moveProgress(trx: Transaction<Database>, { agentId, reading }: DrivenRun): Promise<void> {
+async function moveProgress(trx: Trx, { agentId, reading }: DrivenRun): Promise<void> {
   await sql`
     insert into sleeptime_progress (agent_id, conversation_id, read_to)
     select ${agentId}, conversations.id, read.position::integer

@@ -1,33 +1,38 @@
-import { sql, type Kysely, type RawBuilder, type Selectable, type Transaction } from 'kysely'
+import { sql, type RawBuilder } from 'kysely'
 
-import type { Agent } from '../../domain/agent.ts'
+import type { Agent } from '../../domain/agents/agent.ts'
 import type { Block } from '../../domain/memory/block.ts'
 import type { ContextMessage } from '../../domain/context/context.ts'
 import type { ContextBounds } from '../../domain/runs/draft.ts'
 import type { RunState } from '../../domain/runs/run-state.ts'
 import type { AgentTool } from '../../domain/tools/tool.ts'
-import { toAgent } from '../agents.ts'
-import { toBlock } from '../blocks.ts'
+import { toAgent } from '../agents/agents.ts'
+import { toBlock } from '../memory/blocks.ts'
 import { isOnBranch } from '../conversations/branches.ts'
-import { fromJsonRow, type JsonRow } from '../json-row.ts'
+import { fromJsonRow, type JsonRow } from '../database/columns.ts'
 import { toMessage } from '../conversations/messages.ts'
 import { executePrepared } from '../database/prepared.ts'
 import { toRun } from './runs.ts'
-import type { Database } from '../database/schema.ts'
+import type { Db, Row } from '../database/schema.ts'
 import { toStep } from './steps.ts'
 import { toToolCall } from '../tools/tool-calls.ts'
-import { toTool } from '../tools.ts'
+import { toTool } from '../tools/tools.ts'
+import { isBudgeted } from '../usage/budgets.ts'
 
 /** The agent's current settings, read again before every step. */
 export interface Configuration {
+  /** Differs between different settings: the versions of all rows that were read. */
+  readonly signature: string
   readonly agent: Agent
   readonly tools: readonly AgentTool[]
   readonly blocks: readonly Block[]
+  /** Whether a budget may apply to the agent's runs. */
+  readonly budgeted: boolean
 }
 
 export interface LoadedRun {
   readonly state: RunState
-  readonly blocks: readonly Block[]
+  readonly configuration: Configuration
   /** The context's bounds when the run was loaded. Only the run that holds the conversation moves them. */
   readonly bounds: ContextBounds
   /** Changes whenever messages that are already stored leave the context or return to it. */
@@ -37,12 +42,14 @@ export interface LoadedRun {
 }
 
 export interface ConfigurationRow {
+  readonly signature: string
   readonly agent: JsonRow
   readonly tools: readonly JsonRow[]
   readonly blocks: readonly JsonRow[]
+  readonly budgeted: boolean
 }
 
-export type LoadedRunRow = Selectable<Database['runs']> &
+export type LoadedRunRow = Row<'runs'> &
   ConfigurationRow & {
     readonly conversation_position: number
     readonly context_from: number
@@ -68,10 +75,7 @@ export const loadedRunColumns = sql`
     from tool_calls where tool_calls.run_id = runs.id), '[]') as call_rows`
 
 /** One statement reads it all, so it is all as of the same moment. */
-export async function loadRun(
-  db: Kysely<Database> | Transaction<Database>,
-  runId: string,
-): Promise<LoadedRun | undefined> {
+export async function loadRun(db: Db, runId: string): Promise<LoadedRun | undefined> {
   const { rows } = await executePrepared(
     db,
     sql<LoadedRunRow>`
@@ -82,7 +86,8 @@ export async function loadRun(
 }
 
 export function toLoadedRun(row: LoadedRunRow): LoadedRun {
-  const { agent, tools, blocks } = toConfiguration(row)
+  const configuration = toConfiguration(row)
+  const { agent, tools } = configuration
   return {
     state: {
       run: {
@@ -94,6 +99,7 @@ export function toLoadedRun(row: LoadedRunRow): LoadedRun {
         deaths: row.deaths,
         followUps: row.follow_ups,
         approvedTools: row.approved_tools,
+        allowance: { usd: row.allowed_usd, tokens: row.allowed_tokens },
         reading: row.reading,
         traceparent: row.traceparent,
         memoryConversationId: row.memory_conversation_id,
@@ -104,8 +110,9 @@ export function toLoadedRun(row: LoadedRunRow): LoadedRun {
       calls: row.call_rows.map((call) => toToolCall(fromJsonRow<'tool_calls'>(call))),
       nextPosition: row.conversation_position,
       inFlight: new Set(),
+      budget: configuration.budgeted ? 'unchecked' : 'none',
     },
-    blocks,
+    configuration,
     bounds: { contextFrom: row.context_from, summaryPosition: row.summary_position },
     contextVersion: row.context_version,
     holds: row.active_run_id === row.id,
@@ -114,7 +121,7 @@ export function toLoadedRun(row: LoadedRunRow): LoadedRun {
 
 /** Undefined if the agent was deleted. Includes the blocks that apply in the conversation. */
 export async function loadConfiguration(
-  db: Kysely<Database>,
+  db: Db,
   agentId: string,
   conversationId: string,
 ): Promise<Configuration | undefined> {
@@ -129,21 +136,43 @@ export async function loadConfiguration(
 /** The columns of a `ConfigurationRow`. */
 export function configurationOf(agentId: RawBuilder<unknown>, conversationId: RawBuilder<unknown>) {
   return sql`
+    ${signatureOf(agentId, conversationId)} as signature,
     (select to_jsonb(a) from agents a where a.id = ${agentId}) as agent,
     coalesce((select jsonb_agg(to_jsonb(tools) || jsonb_build_object('agent_tool_id', agent_tools.id,
         'approval_override', agent_tools.approval_override) order by agent_tools.ordinal)
-      from agent_tools join tools on tools.id = agent_tools.tool_id and tools.is_available
-      where agent_tools.agent_id = ${agentId}), '[]') as tools,
+      ${toolsOf(agentId)}), '[]') as tools,
     coalesce((select jsonb_agg(case when copy.id is null then to_jsonb(blocks) else to_jsonb(copy) end
         order by agent_blocks.ordinal)
-      from agent_blocks join blocks on blocks.id = agent_blocks.block_id
-        left join blocks copy on copy.conversation_id = ${conversationId} and copy.label = blocks.label
-      where agent_blocks.agent_id = ${agentId}), '[]') as blocks`
+      ${blocksOf(agentId, conversationId)}), '[]') as blocks,
+    ${isBudgeted(agentId)} as budgeted`
+}
+
+/** Postgres writes a new version of a row, with another `xmin`, whenever the row changes. */
+export function signatureOf(agentId: RawBuilder<unknown>, conversationId: RawBuilder<unknown>) {
+  return sql<string>`concat_ws(' ', ${isBudgeted(agentId)}::text,
+    (select a.xmin from agents a where a.id = ${agentId}),
+    (select string_agg(agent_tools.xmin::text || ':' || tools.xmin, ',' order by agent_tools.ordinal)
+      ${toolsOf(agentId)}), '/',
+    (select string_agg(agent_blocks.xmin::text || ':' || coalesce(copy.xmin, blocks.xmin), ','
+        order by agent_blocks.ordinal)
+      ${blocksOf(agentId, conversationId)}))`
+}
+
+function toolsOf(agentId: RawBuilder<unknown>) {
+  return sql`from agent_tools join tools on tools.id = agent_tools.tool_id and tools.is_available
+    where agent_tools.agent_id = ${agentId}`
+}
+
+function blocksOf(agentId: RawBuilder<unknown>, conversationId: RawBuilder<unknown>) {
+  return sql`from agent_blocks join blocks on blocks.id = agent_blocks.block_id
+      left join blocks copy on copy.conversation_id = ${conversationId} and copy.label = blocks.label
+    where agent_blocks.agent_id = ${agentId}`
 }
 
 export function toConfiguration(row: ConfigurationRow): Configuration {
   const agent = toAgent(fromJsonRow<'agents'>(row.agent))
   return {
+    signature: row.signature,
     agent,
     tools: row.tools.map((tool) => ({
       id: tool['agent_tool_id'] as string,
@@ -152,6 +181,7 @@ export function toConfiguration(row: ConfigurationRow): Configuration {
       approvalOverride: tool['approval_override'] as boolean | null,
     })),
     blocks: row.blocks.map((block) => toBlock(fromJsonRow<'blocks'>(block))),
+    budgeted: row.budgeted,
   }
 }
 
@@ -160,7 +190,7 @@ export function toConfiguration(row: ConfigurationRow): Configuration {
  * Excluded returns are included because their calls are, but their content is withheld.
  */
 export function loadContext(
-  db: Kysely<Database>,
+  db: Db,
   conversationId: string,
   { contextFrom, summaryPosition }: ContextBounds,
 ): Promise<ContextMessage[]> {
@@ -177,10 +207,10 @@ export function loadContext(
 }
 
 /** Reads messages with the calls of their steps. `which` says which rows, and in which order. */
-export async function listContextMessages(db: Kysely<Database>, which: RawBuilder<unknown>): Promise<ContextMessage[]> {
+export async function listContextMessages(db: Db, which: RawBuilder<unknown>): Promise<ContextMessage[]> {
   const { rows } = await executePrepared(
     db,
-    sql<Selectable<Database['messages']> & { run_id: string; call_rows: readonly JsonRow[] | null }>`
+    sql<Row<'messages'> & { run_id: string; call_rows: readonly JsonRow[] | null }>`
     select messages.*, runs.id as run_id,
       case when messages.type in ('TOOL_CALL', 'TOOL_RETURN', 'APPROVAL_REQUEST', 'APPROVAL_RESPONSE') then (
         select json_agg(to_json(tool_calls) order by ordinal) from tool_calls

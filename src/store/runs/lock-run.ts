@@ -1,6 +1,6 @@
-import { sql, type Transaction } from 'kysely'
+import { sql } from 'kysely'
 
-import type { Database } from '../database/schema.ts'
+import type { Trx } from '../database/schema.ts'
 
 export interface LockedRun {
   /**
@@ -17,7 +17,7 @@ export interface LockedRun {
  * run and then shares the conversation's key, and must not wait for us.
  */
 export async function lockRun(
-  trx: Transaction<Database>,
+  trx: Trx,
   runId: string,
   { skipLocked = false }: { readonly skipLocked?: boolean } = {},
 ): Promise<LockedRun | undefined> {

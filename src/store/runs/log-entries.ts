@@ -2,8 +2,10 @@ import { sql, type RawBuilder } from 'kysely'
 
 import { HoldpointError } from '../../domain/errors.ts'
 import type { LogEntry } from '../../domain/runs/run-event.ts'
-import { noUsage, type RunError, type StopReason, type StoredRunStatus, type Usage } from '../../domain/run.ts'
+import type { RunError, StopReason, StoredRunStatus } from '../../domain/runs/run.ts'
+import { noUsage, type Usage } from '../../domain/models/usage.ts'
 import type { ToolCallStatus } from '../../domain/tools/tool-call.ts'
+import { hexOfUuid, uuidOfHex } from '../../util/ids.ts'
 import { storableJsonText } from '../../util/json.ts'
 import { storedCost, toCost } from './usage.ts'
 
@@ -79,7 +81,7 @@ function pack(entry: LogEntry): Packed {
     case 'call':
       return ['c', shortened(entry.id), entry.status]
     case 'child':
-      return ['k', undashed(entry.runId)]
+      return ['k', hexOfUuid(entry.runId)]
     default:
       return entry satisfies never
   }
@@ -119,7 +121,7 @@ function unpack(packed: Packed): LogEntry {
     case 'c':
       return { type: 'call', id: lengthened(packed[1]), status: packed[2] }
     case 'k':
-      return { type: 'child', runId: dashed(packed[1]) }
+      return { type: 'child', runId: uuidOfHex(packed[1]) }
     default:
       return packed satisfies never
   }
@@ -133,17 +135,9 @@ function unpackUsage(used: PackedUsage | null | undefined): Usage & { readonly s
 }
 
 function shortened(uuid: string): string {
-  return Buffer.from(undashed(uuid), 'hex').toString('base64url')
+  return Buffer.from(hexOfUuid(uuid), 'hex').toString('base64url')
 }
 
 function lengthened(base64: string): string {
-  return dashed(Buffer.from(base64, 'base64url').toString('hex'))
-}
-
-function undashed(uuid: string): string {
-  return uuid.replaceAll('-', '')
-}
-
-function dashed(hex: string): string {
-  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
+  return uuidOfHex(Buffer.from(base64, 'base64url').toString('hex'))
 }

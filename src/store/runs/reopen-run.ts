@@ -1,11 +1,11 @@
-import { sql, type Transaction } from 'kysely'
+import { sql } from 'kysely'
 
 import type { RetryConversation } from '../../domain/runs/retry-obstacle.ts'
 import { tipHold } from '../conversations/branches.ts'
-import type { Database } from '../database/schema.ts'
+import type { Trx } from '../database/schema.ts'
 
 /** What decides, besides the run itself, whether it can be retried. The caller holds the conversation's lock. */
-export async function getRetryConversation(trx: Transaction<Database>, id: string): Promise<RetryConversation> {
+export async function getRetryConversation(trx: Trx, id: string): Promise<RetryConversation> {
   const row = await trx
     .selectFrom('conversations')
     .where('id', '=', id)
@@ -24,7 +24,7 @@ export async function getRetryConversation(trx: Transaction<Database>, id: strin
  * other runs have held the conversation since, this run gets a new place after them, so that what it adds counts as
  * newer.
  */
-export async function reopenRun(trx: Transaction<Database>, runId: string): Promise<void> {
+export async function reopenRun(trx: Trx, runId: string): Promise<void> {
   await sql`
     with run as (
       select runs.id, conversation_id, hold, hold < next_hold - 1 as moves, next_hold, first_position, runs.next_position

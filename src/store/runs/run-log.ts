@@ -1,9 +1,9 @@
-import { sql, type Kysely } from 'kysely'
+import { sql } from 'kysely'
 
 import type { LogEntry } from '../../domain/runs/run-event.ts'
-import { noUsage } from '../../domain/run.ts'
+import { noUsage } from '../../domain/models/usage.ts'
 import { packEntries, unpackEntries } from './log-entries.ts'
-import type { Database } from '../database/schema.ts'
+import type { Db } from '../database/schema.ts'
 
 export interface StoredEntry {
   readonly seq: number
@@ -17,7 +17,7 @@ export interface StoredEntry {
  * checked that the viewer may see the run.
  */
 export async function listLogEntries(
-  db: Kysely<Database>,
+  db: Db,
   runId: string,
   options: { readonly after: number; readonly checkpoints: number },
 ): Promise<StoredEntry[]> {
@@ -40,7 +40,7 @@ export async function listLogEntries(
 }
 
 /** Whether retention has deleted the entry that follows `seq`. The first entry is never deleted. */
-export async function isLogDeletedAfter(db: Kysely<Database>, runId: string, seq: number): Promise<boolean> {
+export async function isLogDeletedAfter(db: Db, runId: string, seq: number): Promise<boolean> {
   if (seq <= 0) return false
   const { rows } = await sql<{ deleted: boolean | null }>`
     select min(first_seq) > ${seq}::integer + 1 as deleted from run_log where run_id = ${runId}`.execute(db)

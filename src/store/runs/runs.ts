@@ -1,19 +1,15 @@
-import { sql, type Kysely, type RawBuilder, type Selectable } from 'kysely'
+import { sql, type RawBuilder } from 'kysely'
 
 import type { GivenMessage } from '../../domain/conversations/message.ts'
-import { shownStatus, type Run, type RunContents, type RunStatus, type StoredRunStatus } from '../../domain/run.ts'
+import { shownStatus, type Run, type RunContents, type RunStatus } from '../../domain/runs/run.ts'
 import type { Reach } from '../../domain/access/viewer.ts'
-import { firstIdAt } from '../../util/ids.ts'
+import { firstIdAt, idSlackMs } from '../../util/ids.ts'
 import type { JsonObject } from '../../util/json.ts'
 import { childrenNamed, tellsStatus } from './log-entries.ts'
-import { plainListLimit } from '../database/page.ts'
 import { executePrepared } from '../database/prepared.ts'
-import type { Database } from '../database/schema.ts'
+import type { Db, Row } from '../database/schema.ts'
 import { ofTenant } from '../access/tenant-scope.ts'
 import { toUsage } from './usage.ts'
-
-/** An id contains the time when it was made, which differs from `created_at` by at most this much. */
-export const idSlackMs = 60_000
 
 /** A run without its contents: `request` and `metadata` may be large. */
 export const runColumns = [
@@ -27,6 +23,7 @@ export const runColumns = [
   'runs.resumed',
   'runs.kind',
   'runs.parent_id',
+  'runs.schedule_id',
   'runs.sent_by',
   'runs.max_steps',
   'runs.max_total_tokens',
@@ -53,10 +50,7 @@ export const runColumns = [
 ] as const
 
 type ColumnOf<Qualified> = Qualified extends `runs.${infer Column}` ? Column : never
-type RunRow = Pick<
-  Selectable<Database['runs']>,
-  ColumnOf<(typeof runColumns)[number]> & keyof Selectable<Database['runs']>
->
+type RunRow = Pick<Row<'runs'>, ColumnOf<(typeof runColumns)[number]> & keyof Row<'runs'>>
 
 export function toRun(row: RunRow): Run {
   return {
@@ -70,6 +64,7 @@ export function toRun(row: RunRow): Run {
     resumed: row.resumed,
     kind: row.kind,
     parentId: row.parent_id,
+    scheduleId: row.schedule_id,
     sentBy: row.sent_by,
     maxSteps: row.max_steps,
     maxTotalTokens: row.max_total_tokens,
@@ -94,7 +89,7 @@ export function toRun(row: RunRow): Run {
 
 const allRunColumns = sql.raw(runColumns.join(', '))
 
-export async function findRuns(db: Kysely<Database>, reach: Reach, ids: readonly string[]): Promise<Run[]> {
+export async function findRuns(db: Db, reach: Reach, ids: readonly string[]): Promise<Run[]> {
   const { rows } = await executePrepared(
     db,
     sql<RunRow>`select ${allRunColumns} from runs where ${ofTenant('runs', reach)} and runs.id = any(${ids}::uuid[])`,
@@ -103,11 +98,7 @@ export async function findRuns(db: Kysely<Database>, reach: Reach, ids: readonly
 }
 
 /** A run with what the client sent. */
-export async function findRunContents(
-  db: Kysely<Database>,
-  reach: Reach,
-  id: string,
-): Promise<(Run & RunContents) | undefined> {
+export async function findRunContents(db: Db, reach: Reach, id: string): Promise<(Run & RunContents) | undefined> {
   const row = await runsOfTenant(db, reach)
     .where('runs.id', '=', id)
     .select([...runColumns, 'runs.request', 'runs.metadata'])
@@ -116,16 +107,16 @@ export async function findRunContents(
 }
 
 /** The messages that clients sent with these runs, by run. */
-export function findRunInputs(db: Kysely<Database>, reach: Reach, ids: readonly string[]) {
+export function findRunInputs(db: Db, reach: Reach, ids: readonly string[]) {
   return findOfRuns<readonly GivenMessage[]>(db, reach, ids, sql`runs.request -> 'messages'`)
 }
 
-export function findRunMetadata(db: Kysely<Database>, reach: Reach, ids: readonly string[]) {
+export function findRunMetadata(db: Db, reach: Reach, ids: readonly string[]) {
   return findOfRuns<JsonObject>(db, reach, ids, sql`runs.metadata`)
 }
 
 /** The names of the tools that clients sent with these runs, by run. */
-export function findClientToolNames(db: Kysely<Database>, reach: Reach, ids: readonly string[]) {
+export function findClientToolNames(db: Db, reach: Reach, ids: readonly string[]) {
   return findOfRuns<readonly { readonly name: string }[]>(
     db,
     reach,
@@ -136,7 +127,7 @@ export function findClientToolNames(db: Kysely<Database>, reach: Reach, ids: rea
 }
 
 async function findOfRuns<Value>(
-  db: Kysely<Database>,
+  db: Db,
   reach: Reach,
   ids: readonly string[],
   part: RawBuilder<unknown>,
@@ -153,7 +144,7 @@ async function findOfRuns<Value>(
  * were waiting already, which the last log entries of these runs name.
  */
 export async function listChildrenOfRuns(
-  db: Kysely<Database>,
+  db: Db,
   reach: Reach,
   runIds: readonly string[],
 ): Promise<{ readonly parentId: string; readonly run: Run }[]> {
@@ -181,34 +172,7 @@ export function unfinishedRuns(conversationId: RawBuilder<unknown>): RawBuilder<
     union all select active_run_id from conversations where id = ${conversationId}`
 }
 
-/** The runs that wait for their conversation, in the order in which they will start, as many as one answer holds. */
-export async function listQueuedRuns(
-  db: Kysely<Database>,
-  reach: Reach,
-  conversationIds: readonly string[],
-): Promise<Run[]> {
-  const rows = await runsOfTenant(db, reach)
-    .innerJoin(
-      sql<{ id: string }>`(
-        select next.id from conversations cross join lateral (
-          select id from runs
-          where conversation_id = conversations.id and hold is null and not ended and status = 'QUEUED'
-          order by urgent desc, number limit ${plainListLimit}
-        ) next
-        where conversations.id = any(${conversationIds}::uuid[])
-      )`.as('waiting'),
-      'waiting.id',
-      'runs.id',
-    )
-    .select(runColumns)
-    .orderBy('runs.conversation_id')
-    .orderBy('runs.urgent', 'desc')
-    .orderBy('runs.number')
-    .execute()
-  return rows.map(toRun)
-}
-
-export function runsOfTenant(db: Kysely<Database>, reach: Reach) {
+export function runsOfTenant(db: Db, reach: Reach) {
   return db.selectFrom('runs').where(ofTenant('runs', reach))
 }
 
@@ -217,15 +181,16 @@ export function runsOfTenant(db: Kysely<Database>, reach: Reach) {
  * deleted.
  */
 export async function findRunProgress(
-  db: Kysely<Database>,
+  db: Db,
   runId: string,
-): Promise<{ readonly status: StoredRunStatus; readonly nextSeq: number } | undefined> {
-  const row = await db.selectFrom('runs').where('id', '=', runId).select(['status', 'next_seq']).executeTakeFirst()
-  return row && { status: row.status, nextSeq: row.next_seq }
+): Promise<(Pick<Run, 'status' | 'stopReason'> & { readonly nextSeq: number }) | undefined> {
+  const columns = ['status', 'stop_reason', 'next_seq'] as const
+  const row = await db.selectFrom('runs').where('id', '=', runId).select(columns).executeTakeFirst()
+  return row && { status: row.status, stopReason: row.stop_reason, nextSeq: row.next_seq }
 }
 
 /** Like `findRunProgress`, for many runs. */
-export async function listRunSeqs(db: Kysely<Database>, runIds: readonly string[]): Promise<Map<string, number>> {
+export async function listRunSeqs(db: Db, runIds: readonly string[]): Promise<Map<string, number>> {
   const rows = await db
     .selectFrom('runs')
     .where(sql<boolean>`id = any(${runIds}::uuid[])`)
@@ -235,8 +200,8 @@ export async function listRunSeqs(db: Kysely<Database>, runIds: readonly string[
 }
 
 /** The values that a checkpoint's fence compares, to find out why it refused. */
-export async function findRunHold(
-  db: Kysely<Database>,
+export async function findFence(
+  db: Db,
   runId: string,
 ): Promise<
   | {
@@ -262,24 +227,13 @@ export async function findRunHold(
   )
 }
 
-/** Which of these runs were asked to stop. */
-export async function listCancelledRuns(db: Kysely<Database>, runIds: readonly string[]): Promise<string[]> {
-  const rows = await db
-    .selectFrom('runs')
-    .where(sql<boolean>`id = any(${runIds}::uuid[])`)
-    .where('cancel_requested_at', 'is not', null)
-    .select('id')
-    .execute()
-  return rows.map((row) => row.id)
-}
-
 /**
  * The tenant's runs whose status changed at or after `since`, ordered by id. The time of the last change is in no
  * index, because every checkpoint would have to update it. Ended runs are found by their end time, paused runs by the
  * calls that they wait for, and for each active run its log is read.
  */
 export async function listChangedRuns(
-  db: Kysely<Database>,
+  db: Db,
   reach: Reach,
   options: { readonly since: Date; readonly after: string | undefined; readonly limit: number },
 ): Promise<Run[]> {
@@ -292,6 +246,7 @@ export async function listChangedRuns(
       sql<boolean>`runs.id in (
         ${changed(sql`runs.ended and runs.finished_at >= ${since}`)}
         union all ${changed(sql`runs.outcome = 'REQUIRES_APPROVAL' and ${waitsSince(reach, since)}`)}
+        union all ${changed(sql`runs.outcome = 'BUDGET_EXCEEDED' and not runs.ended and runs.updated_at >= ${since}`)}
         union all ${changed(sql`runs.outcome = 'ACTIVE' and (
           runs.created_at >= ${since} or runs.cancel_requested_at >= ${since} or exists (
             select from run_log where run_id = runs.id and at >= ${since} and ${tellsStatus(sql`entries`)}))`)})`,
@@ -304,11 +259,7 @@ export async function listChangedRuns(
 }
 
 /** The tenant's runs that changed since then, with their statuses as the API shows them. */
-export async function listRecentStatuses(
-  db: Kysely<Database>,
-  reach: Reach,
-  since: Date,
-): Promise<Map<string, RunStatus>> {
+export async function listRecentStatuses(db: Db, reach: Reach, since: Date): Promise<Map<string, RunStatus>> {
   const recent = (which: RawBuilder<unknown>) => sql`
     (select runs.id from runs where ${ofTenant('runs', reach)} and ${which})`
   const rows = await runsOfTenant(db, reach)
@@ -316,6 +267,7 @@ export async function listRecentStatuses(
       sql<boolean>`runs.id in (
         ${recent(sql`runs.ended and runs.finished_at >= ${since}`)}
         union all ${recent(sql`runs.outcome = 'REQUIRES_APPROVAL' and ${waitsSince(reach, since)}`)}
+        union all ${recent(sql`runs.outcome = 'BUDGET_EXCEEDED' and not runs.ended and runs.updated_at >= ${since}`)}
         union all ${recent(sql`runs.outcome = 'ACTIVE' and greatest(runs.updated_at, runs.cancel_requested_at) >= ${since}`)})`,
     )
     .select(['runs.id', 'runs.status', 'runs.cancel_requested_at'])

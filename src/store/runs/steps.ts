@@ -1,8 +1,8 @@
-import { sql, type Kysely, type Selectable } from 'kysely'
+import { sql } from 'kysely'
 
 import type { Step } from '../../domain/runs/step.ts'
 import type { Reach } from '../../domain/access/viewer.ts'
-import type { Database } from '../database/schema.ts'
+import type { Db, Row } from '../database/schema.ts'
 import { ofTenant } from '../access/tenant-scope.ts'
 import { toUsage } from './usage.ts'
 
@@ -12,7 +12,7 @@ export interface StepKey {
   readonly index: number
 }
 
-export function toStep(row: Selectable<Database['steps']>): Step {
+export function toStep(row: Row<'steps'>): Step {
   return {
     runId: row.run_id,
     index: row.index,
@@ -31,7 +31,7 @@ export function toStep(row: Selectable<Database['steps']>): Step {
   }
 }
 
-export async function findSteps(db: Kysely<Database>, reach: Reach, keys: readonly StepKey[]): Promise<Step[]> {
+export async function findSteps(db: Db, reach: Reach, keys: readonly StepKey[]): Promise<Step[]> {
   const rows = await stepsOfTenant(db, reach)
     .where(isOneOfSteps('steps.run_id', 'steps.index', keys))
     .execute()
@@ -39,7 +39,7 @@ export async function findSteps(db: Kysely<Database>, reach: Reach, keys: readon
 }
 
 /** All steps of these runs, ordered by index. */
-export async function listStepsOfRuns(db: Kysely<Database>, reach: Reach, runIds: readonly string[]): Promise<Step[]> {
+export async function listStepsOfRuns(db: Db, reach: Reach, runIds: readonly string[]): Promise<Step[]> {
   const rows = await stepsOfTenant(db, reach)
     .where(sql<boolean>`steps.run_id = any(${runIds}::uuid[])`)
     .orderBy('steps.run_id')
@@ -56,7 +56,7 @@ export function isOneOfSteps(runColumn: string, indexColumn: string, keys: reado
     (select * from unnest(${runIds}::uuid[], ${indexes}::integer[]))`
 }
 
-function stepsOfTenant(db: Kysely<Database>, reach: Reach) {
+function stepsOfTenant(db: Db, reach: Reach) {
   return db
     .selectFrom('steps')
     .innerJoin('runs', 'runs.id', 'steps.run_id')

@@ -1,9 +1,9 @@
-import { sql, type Kysely } from 'kysely'
+import { sql } from 'kysely'
 
 import type { ShownItem } from '../../domain/runs/live-step.ts'
 import { callsOfMessage, type MessageType } from '../../domain/conversations/message.ts'
-import { fromJsonRow, type JsonRow } from '../json-row.ts'
-import type { Database } from '../database/schema.ts'
+import { fromJsonRow, type JsonRow } from '../database/columns.ts'
+import type { Db } from '../database/schema.ts'
 import { toToolCall } from '../tools/tool-calls.ts'
 
 /** A text that was streamed, read from the message or call that it became. */
@@ -11,7 +11,7 @@ export type StreamedItem = ShownItem & { readonly stepIndex: number }
 
 /** `place` says which of the message's calls is meant. A text message has no calls, so it means the message itself. */
 export async function findStreamedItem(
-  db: Kysely<Database>,
+  db: Db,
   runId: string,
   messageId: string,
   place: number,

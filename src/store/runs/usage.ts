@@ -1,4 +1,4 @@
-import type { Usage } from '../../domain/run.ts'
+import type { Usage } from '../../domain/models/usage.ts'
 
 /** The columns that hold the usage of a run or a step. */
 interface UsageColumns {

@@ -1,14 +1,13 @@
-import type { Kysely } from 'kysely'
-
-import type { BuiltinTool } from '../../domain/builtin-tools.ts'
+import type { BuiltinTool } from '../../domain/tools/builtin-tools.ts'
 import { followCode, settingsInCode, type CodeSettings } from '../../domain/tools/code-tools.ts'
 import type { Tool } from '../../domain/tools/tool.ts'
 import type { Clock } from '../../util/clock.ts'
 import type { IdSource } from '../../util/ids.ts'
 import { sameJson, type Json } from '../../util/json.ts'
-import type { Database } from '../database/schema.ts'
+import { toColumns } from '../database/columns.ts'
+import type { Db } from '../database/schema.ts'
 import { ofTenant } from '../access/tenant-scope.ts'
-import { setTool, toTool } from '../tools.ts'
+import { setTool, toTool } from './tools.ts'
 
 export interface KeptSettings {
   readonly name: string
@@ -22,7 +21,7 @@ export interface KeptSettings {
  * changed.
  */
 export async function upsertBuiltinTools(
-  db: Kysely<Database>,
+  db: Db,
   tenantId: string,
   definitions: readonly BuiltinTool[],
   options: {
@@ -68,7 +67,7 @@ export async function upsertBuiltinTools(
 }
 
 /** The tenant's tools that are defined in code, as the code last defined them, without what a client has changed. */
-export async function listCodeTools(db: Kysely<Database>, tenantId: string): Promise<BuiltinTool[]> {
+export async function listCodeTools(db: Db, tenantId: string): Promise<BuiltinTool[]> {
   const rows = await db
     .selectFrom('tools')
     .selectAll()
@@ -87,7 +86,7 @@ function isSame(one: Tool, other: Tool): boolean {
 }
 
 async function insertMissing(
-  trx: Kysely<Database>,
+  trx: Db,
   tenantId: string,
   definitions: readonly BuiltinTool[],
   { now, ids }: { readonly now: Date; readonly ids: IdSource },
@@ -96,23 +95,14 @@ async function insertMissing(
   const rows = definitions.map((definition) => {
     const code = settingsInCode(definition)
     return {
-      id: ids.next(),
-      tenant_id: tenantId,
-      name: definition.name,
-      description: definition.description,
-      kind: 'BUILTIN' as const,
-      parameters: JSON.stringify(definition.parameters),
-      requires_approval: code.requiresApproval,
-      approval_condition: code.approvalCondition === null ? null : JSON.stringify(code.approvalCondition),
-      approval_timeout_ms: code.approvalTimeoutMs,
-      parallel: definition.parallel,
-      idempotent: definition.idempotent,
-      return_char_limit: code.returnCharLimit,
-      timeout_ms: code.timeoutMs,
-      tags: [...code.tags],
-      code_settings: JSON.stringify(code),
-      created_at: now,
-      updated_at: now,
+      ...toColumns(definition, ['name', 'description', 'parallel', 'idempotent'], ['parameters']),
+      ...toColumns(
+        code,
+        ['requiresApproval', 'approvalTimeoutMs', 'returnCharLimit', 'timeoutMs', 'tags'],
+        ['approvalCondition'],
+      ),
+      ...{ id: ids.next(), tenant_id: tenantId, kind: 'BUILTIN' as const, code_settings: JSON.stringify(code) },
+      ...{ created_at: now, updated_at: now },
     }
   })
   await trx

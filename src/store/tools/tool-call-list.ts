@@ -1,27 +1,38 @@
-import { sql, type Kysely, type RawBuilder, type SqlBool } from 'kysely'
+import { sql, type RawBuilder, type SqlBool } from 'kysely'
 
 import type { ToolCallNeed, ToolCallOutline, ToolCallStatus } from '../../domain/tools/tool-call.ts'
 import type { Reach } from '../../domain/access/viewer.ts'
+import { firstIdAt, idSlackMs } from '../../util/ids.ts'
 import { storableText } from '../../util/json.ts'
-import { countRows, maxCount, planPage, readPage, type ListOrder, type Page, type PageArguments } from '../database/page.ts'
-import type { Database } from '../database/schema.ts'
+import { maxCount, planPage, readPage, type ListOrder, type Page, type PageArguments } from '../database/page.ts'
+import type { Db } from '../database/schema.ts'
 import { ofTenant } from '../access/tenant-scope.ts'
 import { callsOfTenant, outlineColumns, toOutline } from './tool-calls.ts'
 
 /** All given fields must match. A field that is omitted filters nothing; an empty list matches nothing. */
 export interface ToolCallFilter {
   readonly agentIds?: readonly string[] | null | undefined
+  readonly runIds?: readonly string[] | null | undefined
+  readonly conversationIds?: readonly string[] | null | undefined
   readonly statuses?: readonly ToolCallStatus[] | null | undefined
   readonly needs?: readonly ToolCallNeed[] | null | undefined
   readonly toolNames?: readonly string[] | null | undefined
   readonly decidedBy?: string | null | undefined
+  readonly createdAfter?: Date | null | undefined
+  readonly createdBefore?: Date | null | undefined
 }
+
+/**
+ * A call gets its id when the model begins to write it, and `created_at` when the answer is stored: later by at most
+ * this much, except for answers that nobody would wait for.
+ */
+const answerMs = 3_600_000
 
 const order: ListOrder = { key: 'tool_calls.id', kind: 'uuid', order: 'oldest first' }
 
 /** Oldest first. */
 export function listToolCallsPage(
-  db: Kysely<Database>,
+  db: Db,
   reach: Reach,
   { filter, page }: { readonly filter: ToolCallFilter; readonly page: PageArguments },
 ): Promise<Page<ToolCallOutline>> {
@@ -31,11 +42,8 @@ export function listToolCallsPage(
   const query = callsOfTenant(db, reach)
     .where(sql<SqlBool>`tool_calls.id in (${ids})`)
     .select(outlineColumns)
-  return readPage(query, page, { ...order, keyOf: (row) => row.id, toNode: toOutline })
-}
-
-export function countToolCalls(db: Kysely<Database>, reach: Reach, filter: ToolCallFilter): Promise<number> {
-  return countRows(db, selectCallIds(reach, filter, sql`order by tool_calls.id limit ${maxCount}`))
+  const counted = selectCallIds(reach, filter, sql`order by tool_calls.id limit ${maxCount}`)
+  return readPage(db, query, page, { ...order, keyOf: (row) => row.id, toNode: toOutline, counted })
 }
 
 /**
@@ -53,9 +61,9 @@ function selectCallIds(reach: Reach, filter: ToolCallFilter, cut: RawBuilder<unk
 /** At least one. No call is in two of them. */
 function rangesOf(
   reach: Reach,
-  { statuses, needs, toolNames, decidedBy }: ToolCallFilter,
+  { runIds, conversationIds, statuses, needs, toolNames, decidedBy }: ToolCallFilter,
 ): readonly RawBuilder<SqlBool>[] {
-  if (typeof decidedBy === 'string') return [sql`true`]
+  if (runIds || conversationIds || typeof decidedBy === 'string') return [sql`true`]
   const unusual = statuses && !statuses.includes('SUCCEEDED') ? new Set(statuses) : undefined
   if (unusual?.size) return [...unusual].map((status) => isOfStatus(reach, status))
   if (needs?.length && !needs.includes('NOTHING'))
@@ -79,6 +87,20 @@ function conditionsOf(filter: ToolCallFilter): RawBuilder<SqlBool>[] {
   if (filter.agentIds) {
     conditions.push(sql`exists (select from runs where runs.id = tool_calls.run_id
       and runs.agent_id = any(${filter.agentIds}::uuid[]))`)
+  }
+  if (filter.runIds) conditions.push(sql`tool_calls.run_id = any(${filter.runIds}::uuid[])`)
+  if (filter.conversationIds) {
+    // An array, so that the planner starts from the runs instead of looking through all calls in order.
+    conditions.push(sql`tool_calls.run_id = any(array(
+      select runs.id from runs where runs.conversation_id = any(${filter.conversationIds}::uuid[])))`)
+  }
+  if (filter.createdAfter) {
+    const earliest = firstIdAt(new Date(filter.createdAfter.getTime() - answerMs))
+    conditions.push(sql`tool_calls.created_at > ${filter.createdAfter} and tool_calls.id >= ${earliest}::uuid`)
+  }
+  if (filter.createdBefore) {
+    const latest = firstIdAt(new Date(filter.createdBefore.getTime() + idSlackMs))
+    conditions.push(sql`tool_calls.created_at < ${filter.createdBefore} and tool_calls.id < ${latest}::uuid`)
   }
   if (filter.statuses) conditions.push(sql`tool_calls.status = any(${filter.statuses}::text[])`)
   if (filter.needs) conditions.push(sql`tool_calls.needs = any(${filter.needs}::text[])`)

@@ -1,14 +1,18 @@
-import { sql, type Kysely, type Selectable } from 'kysely'
+import { sql } from 'kysely'
 
-import type { ToolCall, ToolCallArguments, ToolCallNeed, ToolCallOutline, ToolResult } from '../../domain/tools/tool-call.ts'
-import type { Tool } from '../../domain/tools/tool.ts'
+import type {
+  ToolCall,
+  ToolCallArguments,
+  ToolCallNeed,
+  ToolCallOutline,
+  ToolResult,
+} from '../../domain/tools/tool-call.ts'
 import type { Reach } from '../../domain/access/viewer.ts'
-import type { Database } from '../database/schema.ts'
+import type { Db, Row } from '../database/schema.ts'
 import { isOneOfSteps, type StepKey } from '../runs/steps.ts'
 import { ofTenant } from '../access/tenant-scope.ts'
-import { toTool } from '../tools.ts'
 
-type ToolCallRow = Selectable<Database['tool_calls']>
+type ToolCallRow = Row<'tool_calls'>
 
 export function toToolCall(row: ToolCallRow): ToolCall {
   return { ...toParts(row), ...toArguments(row), result: row.result && toResult(row.result) }
@@ -89,11 +93,7 @@ function toParts(row: PartsRow): Omit<ToolCallOutline, 'hasResult'> {
   }
 }
 
-export async function findToolCalls(
-  db: Kysely<Database>,
-  reach: Reach,
-  ids: readonly string[],
-): Promise<ToolCallOutline[]> {
+export async function findToolCalls(db: Db, reach: Reach, ids: readonly string[]): Promise<ToolCallOutline[]> {
   const rows = await callsOfTenant(db, reach)
     .where(sql<boolean>`tool_calls.id = any(${ids}::uuid[])`)
     .select(outlineColumns)
@@ -103,7 +103,7 @@ export async function findToolCalls(
 
 /** By call. */
 export async function findToolCallArguments(
-  db: Kysely<Database>,
+  db: Db,
   reach: Reach,
   ids: readonly string[],
 ): Promise<Map<string, ToolCallArguments>> {
@@ -115,11 +115,7 @@ export async function findToolCallArguments(
 }
 
 /** Results by call id. Calls without a result are missing. */
-export async function findToolResults(
-  db: Kysely<Database>,
-  reach: Reach,
-  ids: readonly string[],
-): Promise<Map<string, ToolResult>> {
+export async function findToolResults(db: Db, reach: Reach, ids: readonly string[]): Promise<Map<string, ToolResult>> {
   const rows = await callsOfTenant(db, reach)
     .where(sql<boolean>`tool_calls.id = any(${ids}::uuid[])`)
     .select(['id', 'result'])
@@ -128,11 +124,7 @@ export async function findToolResults(
 }
 
 /** All calls of these steps, in the order in which the model made them. */
-export async function listCallsOfSteps(
-  db: Kysely<Database>,
-  reach: Reach,
-  keys: readonly StepKey[],
-): Promise<ToolCallOutline[]> {
+export async function listCallsOfSteps(db: Db, reach: Reach, keys: readonly StepKey[]): Promise<ToolCallOutline[]> {
   const rows = await callsOfTenant(db, reach)
     .where(isOneOfSteps('tool_calls.run_id', 'tool_calls.step_index', keys))
     .select(outlineColumns)
@@ -145,7 +137,7 @@ export async function listCallsOfSteps(
 
 /** The calls that these runs wait for. Only paused runs wait. */
 export async function listPendingCallsOfRuns(
-  db: Kysely<Database>,
+  db: Db,
   reach: Reach,
   runIds: readonly string[],
 ): Promise<ToolCallOutline[]> {
@@ -167,7 +159,7 @@ export const hasExpired = (now: Date) =>
   sql<boolean>`tool_calls.exception = 'PENDING' and tool_calls.expires_at <= ${now}`
 
 /** Runs of all tenants that wait for calls whose approval has expired, longest overdue first. */
-export async function listRunsWithExpiredCalls(db: Kysely<Database>, now: Date): Promise<string[]> {
+export async function listRunsWithExpiredCalls(db: Db, now: Date): Promise<string[]> {
   const { rows } = await sql<{ run_id: string }>`
     select run_id from (
       select run_id, expires_at from tool_calls where ${hasExpired(now)} order by expires_at limit 500) expired
@@ -187,7 +179,7 @@ export interface WaitingCall {
 
 /** A page of the tenant's calls that wait, oldest first. */
 export function listWaitingCallsPage(
-  db: Kysely<Database>,
+  db: Db,
   reach: Reach,
   { after, limit }: { readonly after: string | undefined; readonly limit: number },
 ): Promise<WaitingCall[]> {
@@ -196,18 +188,14 @@ export function listWaitingCallsPage(
 }
 
 /** The calls of these runs that wait. */
-export function listWaitingCallsOfRuns(
-  db: Kysely<Database>,
-  reach: Reach,
-  runIds: readonly string[],
-): Promise<WaitingCall[]> {
+export function listWaitingCallsOfRuns(db: Db, reach: Reach, runIds: readonly string[]): Promise<WaitingCall[]> {
   return waitingCalls(db, reach)
     .where(sql<boolean>`tool_calls.run_id = any(${runIds}::uuid[])`)
     .orderBy('tool_calls.id')
     .execute()
 }
 
-function waitingCalls(db: Kysely<Database>, reach: Reach) {
+function waitingCalls(db: Db, reach: Reach) {
   return callsOfTenant(db, reach)
     .where('tool_calls.exception', '=', 'PENDING')
     .innerJoin('runs', 'runs.id', 'tool_calls.run_id')
@@ -225,17 +213,6 @@ const versionOfWaiting = sql<string | null>`
   case when tool_calls.approval is not null or tool_calls.claim is not null
     then md5(concat(tool_calls.approval::text, tool_calls.claim::text)) end`
 
-/** The tools of these calls. A call refers to its tool by name. */
-export async function findToolsByName(db: Kysely<Database>, reach: Reach, names: readonly string[]): Promise<Tool[]> {
-  const rows = await db
-    .selectFrom('tools')
-    .where(ofTenant('tools', reach))
-    .where(sql<boolean>`tools.name = any(${names}::text[])`)
-    .selectAll()
-    .execute()
-  return rows.map(toTool)
-}
-
-export function callsOfTenant(db: Kysely<Database>, reach: Reach) {
+export function callsOfTenant(db: Db, reach: Reach) {
   return db.selectFrom('tool_calls').where(ofTenant('tool_calls', reach))
 }

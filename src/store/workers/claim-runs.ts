@@ -1,9 +1,9 @@
-import { sql, type Kysely, type RawBuilder, type Transaction } from 'kysely'
+import { sql, type RawBuilder } from 'kysely'
 
-import { poisonAfter, suspectAfter } from '../../domain/take-up.ts'
+import { poisonAfter, suspectAfter } from '../../domain/runs/take-up.ts'
 import { loadedRunColumns, toLoadedRun, type LoadedRun, type LoadedRunRow } from '../runs/load-run.ts'
 import { executePrepared } from '../database/prepared.ts'
-import type { Database } from '../database/schema.ts'
+import type { Db } from '../database/schema.ts'
 
 /**
  * The runs table is the queue. A run can be claimed if it holds its conversation, nobody drives it and it waits for
@@ -35,13 +35,15 @@ export interface ClaimedRun {
    * not be, so it has to be loaded again.
    */
   readonly stale: boolean
+  /** Set if the run began in the statement that stored it: the ids of its messages. */
+  readonly begunWith?: readonly string[] | undefined
 }
 
 /**
  * Claims waiting runs. Within a tenant, urgent runs go first, then the order of arrival counts. Among tenants, the one
  * with the fewest runs under way goes first, and tenants with equally many take turns.
  */
-export async function claimRuns(db: Kysely<Database>, claim: Claim, limits: ClaimLimits): Promise<ClaimedRun[]> {
+export async function claimRuns(db: Db, claim: Claim, limits: ClaimLimits): Promise<ClaimedRun[]> {
   const isLimited = Object.values(limits).some((limit) => limit !== null)
   if (!isLimited) return claimCandidates(db, claim, waitingRuns(claim))
   // Without this lock, two workers that count at the same moment would both find room for one more.
@@ -130,7 +132,7 @@ const spare = 4
  * only if `mayDrive` says that this worker may drive a suspect.
  */
 export async function claimSuspect(
-  db: Kysely<Database>,
+  db: Db,
   { workerId, mayDrive }: { readonly workerId: string; readonly mayDrive: boolean },
 ): Promise<ClaimedRun | undefined> {
   const [claimed] = await claimCandidates(
@@ -162,11 +164,11 @@ export const isFreeSuspect = sql<boolean>`runs.deaths >= 2 and ${isFree}`
  * sweep finds what it claimed (`freeRunsOfTheDead`). So the row needs no lock, which all claims would share.
  */
 export function livingWorker(workerId: string): RawBuilder<unknown> {
-  return sql`select from workers where id = ${workerId}`
+  return sql`select id from workers where id = ${workerId}`
 }
 
 async function claimCandidates(
-  db: Kysely<Database> | Transaction<Database>,
+  db: Db,
   { workerId }: Pick<Claim, 'workerId'>,
   chosen: RawBuilder<unknown>,
 ): Promise<ClaimedRun[]> {

@@ -1,11 +1,11 @@
-import { sql, type Kysely } from 'kysely'
+import { sql } from 'kysely'
 
-import { suspectAfter } from '../../domain/take-up.ts'
-import type { Database } from '../database/schema.ts'
+import { suspectAfter } from '../../domain/runs/take-up.ts'
+import type { Db } from '../database/schema.ts'
 
 /** Clears the lease of a run, if the run still has it. `counts` says that driving the run failed. */
 export async function clearLease(
-  db: Kysely<Database>,
+  db: Db,
   runId: string,
   lease: string,
   { counts }: { readonly counts: boolean },
@@ -16,7 +16,7 @@ export async function clearLease(
 }
 
 /** Hands back a run that another worker should drive. It was not driven, so this does not count as an attempt. */
-export async function leaveRun(db: Kysely<Database>, runId: string, lease: string): Promise<void> {
+export async function leaveRun(db: Db, runId: string, lease: string): Promise<void> {
   await sql`
     update runs set lease = null, worker_id = null, attempts = attempts - 1
     where id = ${runId} and lease = ${lease}`.execute(db)
@@ -32,7 +32,7 @@ export const isOrphaned = sql<boolean>`runs.worker_id is not null and ${hasNoWor
  * Frees the runs of workers that are gone. Each of these runs counts a death, because any of them may have caused it.
  * But if a suspect was among a worker's runs, the others are not counted: the suspect is to blame.
  */
-export async function freeRunsOfTheDead(db: Kysely<Database>): Promise<FreedRun[]> {
+export async function freeRunsOfTheDead(db: Db): Promise<FreedRun[]> {
   const { rows } = await sql<FreedRun>`
     with orphans as materialized (
       select id, worker_id, deaths from runs where ${isOrphaned} for no key update skip locked
@@ -58,13 +58,13 @@ export interface FreedRun {
 }
 
 /** Hands back all runs of a worker that shuts down normally. */
-export async function clearLeasesOf(db: Kysely<Database>, workerId: string): Promise<void> {
+export async function clearLeasesOf(db: Db, workerId: string): Promise<void> {
   await sql`update runs set lease = null, worker_id = null where worker_id = ${workerId}`.execute(db)
 }
 
 /** The leases that are stored for a worker. */
 export async function listLeasesOf(
-  db: Kysely<Database>,
+  db: Db,
   workerId: string,
 ): Promise<{ readonly runId: string; readonly lease: string }[]> {
   const rows = await db.selectFrom('runs').where('worker_id', '=', workerId).select(['id', 'lease']).execute()

@@ -1,16 +1,17 @@
-import { sql, type Kysely } from 'kysely'
+import { sql } from 'kysely'
 import pg from 'pg'
 
 import { silenceMs, type Worker, type WorkerAbilities, type WorkerProcess } from '../../domain/worker.ts'
-import { checkConnection, endConnection, keepAlive } from '../database/connections.ts'
-import type { Database } from '../database/schema.ts'
+import type { Db } from '../database/schema.ts'
+import { openSession, type Session, type SessionSource } from '../database/session.ts'
+import type { Workload } from '../../domain/workload.ts'
 
 /**
  * The processes that drive runs. A row means that the worker is alive. Whoever finds it dead deletes the row, and from
  * then on others may take its runs. A worker whose row is gone has been given up, and must stop what it is doing. The
  * database's time counts, so a machine whose clock is wrong neither seems dead nor takes others for dead.
  */
-export async function insertWorker(db: Kysely<Database>, workerId: string, about: WorkerProcess): Promise<void> {
+export async function insertWorker(db: Db, workerId: string, about: WorkerProcess): Promise<void> {
   const { hostname, version, capacity, providers, tools } = about
   await sql`insert into workers (id, hostname, version, capacity, providers, tools, started_at, heartbeat_at)
     values (${workerId}, ${hostname}, ${version}, ${capacity}, ${providers}, ${tools},
@@ -21,7 +22,7 @@ export async function insertWorker(db: Kysely<Database>, workerId: string, about
 const isAlive = sql<boolean>`heartbeat_at > clock_timestamp() - make_interval(secs => ${silenceMs / 1000})`
 
 /** The workers that are alive, oldest first. With `ids`, only these. */
-export async function listWorkers(db: Kysely<Database>, ids?: readonly string[]): Promise<Worker[]> {
+export async function listWorkers(db: Db, ids?: readonly string[]): Promise<Worker[]> {
   let query = db
     .selectFrom('workers')
     .select(['id', 'hostname', 'version', 'capacity', 'started_at', 'heartbeat_at'])
@@ -49,9 +50,7 @@ export async function listWorkers(db: Kysely<Database>, ids?: readonly string[])
 }
 
 /** Whether any process drives runs, and whether runs are waiting for one. */
-export async function readWorkerPresence(
-  db: Kysely<Database>,
-): Promise<{ readonly hasWorker: boolean; readonly runsWait: boolean }> {
+export async function readWorkerPresence(db: Db): Promise<{ readonly hasWorker: boolean; readonly runsWait: boolean }> {
   const { rows } = await sql<{ has_worker: boolean; runs_wait: boolean }>`
     select exists (select from workers where ${isAlive}) as has_worker,
       exists (select from runs where claimable) as runs_wait`.execute(db)
@@ -60,7 +59,7 @@ export async function readWorkerPresence(
 
 /** Whether a worker other than this one can reach these providers and has these tools in its code. */
 export async function hasAbleWorker(
-  db: Kysely<Database>,
+  db: Db,
   { providers, tools }: WorkerAbilities,
   { exceptId }: { readonly exceptId: string },
 ): Promise<boolean> {
@@ -72,14 +71,14 @@ export async function hasAbleWorker(
 }
 
 /** The tools in the code of the workers that are alive. */
-export async function listToolsOfWorkers(db: Kysely<Database>): Promise<string[]> {
+export async function listToolsOfWorkers(db: Db): Promise<string[]> {
   const { rows } = await sql<{ name: string }>`
     select distinct unnest(tools) as name from workers where ${isAlive}`.execute(db)
   return rows.map(({ name }) => name)
 }
 
 /** False if the worker was given up. */
-export async function beatHeart(db: Kysely<Database>, workerId: string): Promise<boolean> {
+export async function beatHeart(db: Db, workerId: string): Promise<boolean> {
   const result = await db
     .updateTable('workers')
     .set({ heartbeat_at: sql`clock_timestamp()` })
@@ -89,7 +88,7 @@ export async function beatHeart(db: Kysely<Database>, workerId: string): Promise
 }
 
 /** Deletes a worker's row. `freeRunsOfTheDead` frees its runs, unless the worker has handed them back itself. */
-export async function deleteWorker(db: Kysely<Database>, workerId: string): Promise<void> {
+export async function deleteWorker(db: Db, workerId: string): Promise<void> {
   await db.deleteFrom('workers').where('id', '=', workerId).execute()
 }
 
@@ -99,44 +98,25 @@ const lockSpace = 0x484f4c44
 const channel = 'holdpoint_work'
 
 /** Tells the workers of all processes to look for runs. */
-export async function notifyWorkers(db: Kysely<Database>): Promise<void> {
+export async function notifyWorkers(db: Db): Promise<void> {
   await sql`select pg_notify(${channel}, '')`.execute(db)
 }
 
-/** The connection that holds the worker's lock. The worker counts as alive while the lock is held. */
-export interface WorkerConnection {
-  release(): Promise<void>
-}
-
-/** Takes the worker's lock on a separate connection, which also listens for runs to claim. */
-export async function holdWorkerLock(
-  databaseUrl: string,
+/**
+ * Opens a session that holds the worker's lock, and listens for runs to claim. The worker counts as alive while the lock
+ * is held.
+ */
+export function holdWorkerLock(
+  database: SessionSource,
   workerId: string,
   { onLost, onWork }: { onLost(): void; onWork(): void },
-): Promise<WorkerConnection> {
-  const client = new pg.Client({
-    connectionString: databaseUrl,
-    application_name: 'holdpoint worker',
-    connectionTimeoutMillis: 10_000,
-    ...keepAlive,
+): Promise<Session> {
+  return openSession(database, {
+    name: 'holdpoint worker',
+    begin: `select pg_advisory_lock(${lockSpace}, hashtext(${pg.escapeLiteral(workerId)})); listen ${channel}`,
+    onNotification: onWork,
+    onLost,
   })
-  client.on('error', onLost)
-  client.on('end', onLost)
-  client.on('notification', onWork)
-  const stopChecking = checkConnection(client)
-  const release = async () => {
-    stopChecking()
-    await endConnection(client)
-  }
-  try {
-    await client.connect()
-    await client.query('select pg_advisory_lock($1, hashtext($2))', [lockSpace, workerId])
-    await client.query(`listen ${channel}`)
-  } catch (error) {
-    await release()
-    throw error
-  }
-  return { release }
 }
 
 export interface SilentWorker {
@@ -153,3 +133,30 @@ export interface SilentWorker {
 export const silentWorkers = sql`
   select id, not ${isAlive} as silent from workers
   where not ${isAlive} or pg_try_advisory_xact_lock_shared(${lockSpace}::integer, hashtext(id::text))`
+
+/** Reads the rows of runs that have not ended, and no others. */
+export async function readWorkload(db: Db): Promise<Workload> {
+  const { rows } = await sql<Workload>`
+    with unfinished as materialized (
+      select id, created_at, status, hold, worker_id, claimable from runs where not ended
+    ), waiting as materialized (
+      select tool_calls.needs, tool_calls.created_at from unfinished
+        join tool_calls on tool_calls.run_id = unfinished.id and tool_calls.exception = 'PENDING'
+      where unfinished.status = 'AWAITING_APPROVAL'
+    )
+    select
+      (select count(*) from unfinished where claimable) as "claimableRuns",
+      (select count(*) from unfinished where hold is null) as "runsBehind",
+      (select count(*) from unfinished where worker_id is not null) as "drivenRuns",
+      (select ${ageOf(sql`min(created_at)`)} from unfinished where claimable) as "oldestClaimableSeconds",
+      (select count(*) from waiting where needs = 'APPROVAL') as "waitingApprovals",
+      (select count(*) from waiting where needs = 'CLIENT_EXECUTION') as "waitingClientCalls",
+      (select ${ageOf(sql`min(created_at)`)} from waiting where needs = 'APPROVAL') as "oldestApprovalSeconds",
+      count(*) as workers, coalesce(sum(capacity), 0) as capacity
+    from workers where heartbeat_at > clock_timestamp() - make_interval(secs => ${silenceMs / 1000})`.execute(db)
+  return rows[0]!
+}
+
+function ageOf(time: ReturnType<typeof sql>) {
+  return sql`coalesce(greatest(extract(epoch from clock_timestamp() - ${time}), 0), 0)::double precision`
+}

@@ -1,6 +1,4 @@
-import type { Kysely } from 'kysely'
-
-import type { Database } from '../../store/database/schema.ts'
+import type { Db } from '../../store/database/schema.ts'
 import { searchMessages, type SearchedType } from '../../store/conversations/search-messages.ts'
 import { cutText, type JsonObject } from '../../util/json.ts'
 import type { Execution, ToolOutput } from '../execution.ts'
@@ -20,11 +18,7 @@ const maxTextLength = 2_000
 const lastPosition = 2 ** 31 - 1
 
 /** Searches the whole conversation except the current turn, which the model can see. */
-export async function searchConversation(
-  db: Kysely<Database>,
-  args: JsonObject,
-  { run, agent }: Execution,
-): Promise<ToolOutput> {
+export async function searchConversation(db: Db, args: JsonObject, { run, agent }: Execution): Promise<ToolOutput> {
   const roles = (args['roles'] as readonly string[] | undefined) ?? Object.keys(typesOfRole)
   const query = ((args['query'] as string | undefined) ?? '').trim()
   const found = await searchMessages(db, {

@@ -1,8 +1,6 @@
-import type { Kysely } from 'kysely'
-
 import { editMemory, memoryToolNames, type MemoryToolName } from '../../domain/memory/memory-edit.ts'
-import { listBlocksOfConversations } from '../../store/blocks.ts'
-import type { Database } from '../../store/database/schema.ts'
+import { listBlocksOfConversations } from '../../store/memory/blocks.ts'
+import type { Db } from '../../store/database/schema.ts'
 import type { JsonObject } from '../../util/json.ts'
 import type { Execution, ToolOutput } from '../execution.ts'
 
@@ -16,7 +14,7 @@ export function isMemoryTool(name: string): name is MemoryToolName {
  * run again.
  */
 export async function runMemoryTool(
-  db: Kysely<Database>,
+  db: Db,
   name: MemoryToolName,
   args: JsonObject,
   { agent, run, step, seenBlocks }: Execution,

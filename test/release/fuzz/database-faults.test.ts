@@ -3,13 +3,14 @@ import { randomUUID } from 'node:crypto'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 
-import { factor, startFuzzedServer, type FuzzedServer } from './server.ts'
+import { startFuzzedServer, type FuzzedServer } from './server.ts'
+import { longer } from '../../support/long.ts'
 
 /** The codes that a client gets while the database fails, after which it tries again. */
 const transient = new Set(['UNAVAILABLE', 'TIMEOUT'])
 const clients = 5
 /** How many requests are answered while the fault lasts. */
-const during = 15 * factor
+const during = longer(15, 300)
 
 let server: FuzzedServer
 let admin: pg.Client

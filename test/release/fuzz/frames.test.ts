@@ -6,9 +6,10 @@ import { WebSocket } from 'ws'
 
 import { createFrames, createOpenings } from './frames.ts'
 import { createRandom } from './random.ts'
-import { factor, seed, startFuzzedServer, type FuzzedServer } from './server.ts'
+import { seed, startFuzzedServer, type FuzzedServer } from './server.ts'
+import { isLong, longer } from '../../support/long.ts'
 
-const sockets = 60 * factor
+const sockets = longer(60, 1_200)
 let server: FuzzedServer
 
 beforeAll(async () => {
@@ -29,7 +30,7 @@ test('[FUZ2] malformed frames and messages close the socket that sent them, and 
     sent += frames.length
     codes.add(await abuse(frames, random.chance(0.7)))
   }
-  if (factor > 1) console.log(JSON.stringify({ seed, sockets, frames: sent, openings: sockets }))
+  if (isLong) console.log(JSON.stringify({ seed, sockets, frames: sent, openings: sockets }))
   // 1011 and 4500 would mean that the server had broken down.
   expect(
     [...codes].filter((code) => code === 1011 || code === 4500),

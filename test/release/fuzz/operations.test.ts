@@ -4,15 +4,16 @@ import { buildSchema } from 'graphql'
 import { SignJWT } from 'jose'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
-import { manageKeys } from '../../../src/manage-keys.ts'
+import { manageKeys } from '../../../src/cli/manage-keys.ts'
 import { createGraphQLClient, type GraphQLClient } from '../../support/graphql-client.ts'
 import { createDriver } from './drive.ts'
 import { createOperations } from './operations.ts'
 import { createRandom } from './random.ts'
-import { factor, seed, startFuzzedServer, type FuzzedServer } from './server.ts'
+import { seed, startFuzzedServer, type FuzzedServer } from './server.ts'
 import type { Known } from './values.ts'
+import { isLong, longer } from '../../support/long.ts'
 
-const operations = 300 * factor
+const operations = longer(300, 6_000)
 const atOnce = 6
 const schema = buildSchema(readFileSync(new URL('../../../schema.graphql', import.meta.url), 'utf8'))
 const jwtSecret = 'the-secret-of-the-fuzzed-identity-provider'
@@ -24,7 +25,8 @@ beforeAll(async () => {
   const authorization = await bearer({})
   server = await startFuzzedServer({ HOLDPOINT_JWT_SECRET: jwtSecret, ...unlimited }, authorization)
   // Makes the tenant.
-  await manageKeys(server.database, { name: 'keys', action: 'list', tenant: 'other' })
+  const key = { keyName: 'unused', scopes: ['READ'], expires: undefined } as const
+  await manageKeys(server.database, { name: 'keys', action: 'create', tenant: 'other', ...key })
   tenants = [server.client, createGraphQLClient(server.url, { authorization: await bearer({ tenant: 'other' }) })]
 })
 afterAll(() => server.stop())
@@ -74,7 +76,7 @@ test('[FUZ1] random operations of two tenants get data or a coded error, and not
     await driver.close()
   })
   await Promise.all(clients)
-  if (factor > 1) console.log(JSON.stringify({ seed, ...Object.fromEntries(counts) }))
+  if (isLong) console.log(JSON.stringify({ seed, ...Object.fromEntries(counts) }))
   expect(faults.slice(0, 20), `seed ${seed}, ${faults.length} faults`).toEqual([])
   await server.assertSound()
   expect(hasProved(), JSON.stringify(Object.fromEntries(counts))).toBe(true)

@@ -6,9 +6,6 @@ import { spawnMain, type ServerProcess } from '../../support/server-process.ts'
 /** Repeats a run: the seed is part of every failure's message. */
 export const seed = Number(process.env['HOLDPOINT_FUZZ_SEED'] ?? Math.floor(Math.random() * 2 ** 31))
 
-/** How much longer than `npm test`. `npm run test:fuzz` sets it. */
-export const factor = Number(process.env['HOLDPOINT_FUZZ'] ?? 1)
-
 export interface FuzzedServer {
   readonly url: string
   readonly client: GraphQLClient

@@ -3,7 +3,7 @@ import { gzipSync } from 'node:zlib'
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
-import { answerLimits, AnswerMeter } from '../../../src/domain/answer-limits.ts'
+import { answerLimits, AnswerMeter } from '../../../src/domain/models/answer-limits.ts'
 import type { ModelOutcome } from '../../../src/engine/call-model.ts'
 import { sdkOptions } from '../../../src/providers/access.ts'
 import { ResponseTooLargeError } from '../../../src/providers/response-limits.ts'

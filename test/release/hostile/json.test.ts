@@ -20,7 +20,7 @@ const keys = (count: number, before = ''): string =>
 
 const tooDeep = { code: 'BAD_USER_INPUT', message: 'more than 100 levels deep' }
 const tooLarge = { code: 'BAD_REQUEST', message: 'HOLDPOINT_MAX_BODY', closed: 1009 }
-const tooMany = { code: 'BAD_REQUEST', message: 'more than 250000 JSON values', closed: 1009 }
+const tooMany = { code: 'BAD_REQUEST', message: 'more than 40000 keys in large JSON objects', closed: 1009 }
 const hostile: readonly Hostile[] = [
   { what: '100,000 lists in each other', text: body(nested('[', ']')), ...tooDeep },
   { what: '100,000 objects in each other', text: body(nested('{"a":', '}')), ...tooDeep },
@@ -39,9 +39,15 @@ const hostile: readonly Hostile[] = [
   // V8 takes ten times longer for these than for numbers.
   { what: '700,000 keys', text: body(keys(700_000, 'k')), ...tooMany },
   {
-    what: '210,000 keys',
-    text: body(keys(210_000)),
-    ...{ code: 'BAD_USER_INPUT', message: 'more than 200000 values' },
+    what: '140,000 values',
+    text: body(JSON.stringify(Array.from({ length: 140_000 }, () => 1))),
+    ...{ code: 'BAD_USER_INPUT', message: 'more than 120000 values' },
+  },
+  {
+    what: '160,000 values',
+    text: body(JSON.stringify(Array.from({ length: 160_000 }, () => 1))),
+    ...tooMany,
+    message: 'more than 150000 JSON values',
   },
 ]
 

@@ -7,9 +7,9 @@ import type { FakeProvider } from '../../support/fake-providers/fake-model.ts'
 import type { Exchange } from '../../support/fake-providers/fake-server.ts'
 import { fakes } from '../../providers/speakers.ts'
 import { askModel } from './ask-model.ts'
+import { longer } from '../../support/long.ts'
 
-/** `npm run test:hostile` tries many more. */
-const numRuns = Number(process.env['HOLDPOINT_TEST_RUNS'] ?? 40)
+const numRuns = longer(40, 2_000)
 
 /** A good answer in each format: reasoning or text, and a call. */
 const answers: Record<keyof typeof fakes, Json[]> = {

@@ -8,7 +8,7 @@ import { createTestDatabase } from '../../support/database.ts'
 import { talkTo } from '../../support/talk.ts'
 
 test('[ENG14] a turn costs as much after 100,000 messages as after ten', { timeout: 120_000 }, async () => {
-  const costs = await measureTurns({ turns: 50, histories: [10, 100_000], fsync: false })
+  const costs = await measureTurns({ turns: 150, histories: [10, 100_000], fsync: false })
   const [short, long] = costs as [TurnCost, TurnCost]
   expect(long.statements).toBeLessThanOrEqual(turnLimits.statements)
   expect(long.walBytes).toBeLessThanOrEqual(turnLimits.walBytes)

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest'
 
 import { hashSecret } from '../../../src/auth/api-key-secret.ts'
-import { manageKeys } from '../../../src/manage-keys.ts'
+import { manageKeys } from '../../../src/cli/manage-keys.ts'
 import type { OpenDatabase } from '../../../src/store/database/open-database.ts'
 import { eventFields, Reader, storedTexts } from '../../live/reader.ts'
 import { transports } from '../../server/transports.ts'

@@ -3,18 +3,23 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 import { expect } from 'vitest'
 
-import { manageKeys } from '../../../src/manage-keys.ts'
+import { manageKeys } from '../../../src/cli/manage-keys.ts'
 import { storedTexts } from '../../live/reader.ts'
+import { openDatabase } from '../../../src/store/database/open-database.ts'
+import { prepareDatabase } from '../../../src/store/database/prepare-database.ts'
+import { createLog } from '../../../src/util/log.ts'
 import { createTestDatabase } from '../../support/database.ts'
 import { createGraphQLClient, type GraphQLClient } from '../../support/graphql-client.ts'
 import { startPostgresProxy, type PostgresProxy } from '../../support/postgres-proxy.ts'
 import { spawnMain, type ServerProcess } from '../../support/server-process.ts'
 import type { OutageLoad } from './load.ts'
+import { isLong } from '../../support/long.ts'
 
+const log = createLog('error')
 const hasten = new URL('../../support/hasten-server.ts', import.meta.url).href
 
-/** How long each outage takes at least. `npm run test:outage` sets 30 s, after which a heartbeat is too old. */
-export const longMs = process.env['HOLDPOINT_OUTAGE_MS'] ? Number(process.env['HOLDPOINT_OUTAGE_MS']) : undefined
+/** How long an outage takes in the long version. After that, a heartbeat is too old. */
+export const longMs = 30_000
 
 /** Two servers that reach their database through a proxy, which can take it away from them. */
 export interface OutageGround {
@@ -24,13 +29,21 @@ export interface OutageGround {
   close(): Promise<void>
 }
 
-export async function startOutageGround(): Promise<OutageGround> {
-  const database = await createTestDatabase()
+export async function startOutageGround({
+  url,
+  hastens = !isLong,
+}: {
+  /** Of an empty database. By default, the servers have one of the tests' Postgres. */
+  readonly url?: string
+  readonly hastens?: boolean
+} = {}): Promise<OutageGround> {
+  const database = url === undefined ? await createTestDatabase() : await openDatabase(url, { log })
+  if (url !== undefined) await prepareDatabase(database, { log })
   const proxy = await startPostgresProxy(database.url)
   const command = { name: 'keys', action: 'create', keyName: 'all', expires: undefined, tenant: undefined } as const
   const secret = (await manageKeys(database, { ...command, scopes: ['READ', 'RUN', 'APPROVE', 'MANAGE'] })).at(-1)!
-  // A silent network is noticed after twenty seconds. If no length is asked for, the test waits for a quarter of them.
-  const hastened = longMs === undefined ? { NODE_OPTIONS: `--import=${hasten}` } : {}
+  // A silent network is noticed after twenty seconds. In the short version, the test waits for a quarter of them.
+  const hastened = hastens ? { NODE_OPTIONS: `--import=${hasten}` } : {}
   const env = { DATABASE_URL: proxy.url, LOG_LEVEL: 'warn', HOLDPOINT_DRAIN_MS: '1000', ...hastened }
   const servers = [0, 1].map(() => spawnMain(['serve'], env))
   const urls = await Promise.all(servers.map((server) => server.ready()))

@@ -4,10 +4,10 @@ import { inspect } from 'node:util'
 import { eventFields, Reader } from '../../live/reader.ts'
 import { transportNames, transports } from '../../server/transports.ts'
 import type { GraphQLClient, GraphQLResult } from '../../support/graphql-client.ts'
-import { longMs } from './ground.ts'
+import { longer } from '../../support/long.ts'
 
 /** The pause between two questions of one client. An outage is at least a second long. */
-const askEveryMs = longMs === undefined ? 200 : 50
+const askEveryMs = longer(200, 50)
 /** The errors that a client may get while the database is unavailable, after which it tries again. */
 const retryable = new Set(['UNAVAILABLE', 'TIMEOUT'])
 /** Close codes after which clients reconnect: the key cannot be looked up, or this machine was too slow to send it. */

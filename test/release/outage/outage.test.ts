@@ -14,12 +14,13 @@ import {
   type OutageGround,
 } from './ground.ts'
 import { OutageLoad } from './load.ts'
+import { longer } from '../../support/long.ts'
 
 /** How long the database is unavailable at least. */
-const awayMs = longMs ?? 1_000
-const silentMs = longMs ?? 0
+const awayMs = longer(1_000, longMs)
+const silentMs = longer(0, longMs)
 /** Conversations of each server. */
-const conversations = Number(process.env['HOLDPOINT_CLIENTS'] ?? 1)
+const conversations = longer(1, 5)
 
 let ground: OutageGround
 beforeAll(async () => {

@@ -1,4 +1,4 @@
-import { createAnthropic } from '../../../src/providers/anthropic.ts'
+import { createAnthropic } from '../../../src/providers/anthropic/anthropic.ts'
 import { checkAnthropic, prefixOf } from './anthropic-check.ts'
 import { anthropicError, anthropicErrorEvent } from './anthropic-errors.ts'
 import { secretKey, usage, type FakeCall, type FakeProvider } from './fake-model.ts'

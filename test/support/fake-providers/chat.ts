@@ -1,4 +1,4 @@
-import { createOpenAIChat } from '../../../src/providers/openai-chat.ts'
+import { createOpenAIChat } from '../../../src/providers/openai/openai-chat.ts'
 import { checkChat } from './chat-check.ts'
 import { secretKey, usage, type FakeCall, type FakeProvider } from './fake-model.ts'
 import { startFakeServer, type Exchange } from './fake-server.ts'

@@ -1,4 +1,4 @@
-import type { TokenCounts } from '../../../src/domain/run.ts'
+import type { TokenCounts } from '../../../src/domain/models/usage.ts'
 import type { Provider } from '../../../src/providers/provider.ts'
 import type { Exchange } from './fake-server.ts'
 

@@ -1,8 +1,6 @@
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-import { deferred, type Deferred } from '../../../src/util/deferred.ts'
-
 /** A request that the real provider would refuse. */
 export interface Refusal {
   readonly status: number
@@ -52,7 +50,7 @@ export async function startFakeServer(
 ): Promise<FakeServer> {
   const made: Exchange[] = []
   const refused: string[] = []
-  let waiting: Deferred<void> | undefined
+  let waiting: PromiseWithResolvers<void> | undefined
 
   const server = createServer((incoming, response) => void receive(incoming, response))
   async function receive(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -81,7 +79,7 @@ export async function startFakeServer(
     refused,
     async next() {
       while (made.length === 0) {
-        waiting = deferred()
+        waiting = Promise.withResolvers<void>()
         await waiting.promise
       }
       return made.shift()!
@@ -96,7 +94,7 @@ export async function startFakeServer(
 }
 
 function openExchange(request: ReceivedRequest, response: ServerResponse): Exchange {
-  const closed = deferred()
+  const closed = Promise.withResolvers<void>()
   response.on('close', () => {
     if (!response.writableFinished) closed.resolve()
   })

@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib'
 
-import { createBedrock } from '../../../src/providers/bedrock.ts'
+import { createBedrock } from '../../../src/providers/anthropic/bedrock.ts'
 import { createVertex } from '../../../src/providers/anthropic/vertex.ts'
 import { checkAnthropic } from './anthropic-check.ts'
 import { messagesUsage, openMessagesCall, type Issued } from './anthropic.ts'

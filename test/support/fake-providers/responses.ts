@@ -1,4 +1,4 @@
-import { createOpenAIResponses } from '../../../src/providers/openai-responses.ts'
+import { createOpenAIResponses } from '../../../src/providers/openai/openai-responses.ts'
 import { secretKey, usage, type FakeCall, type FakeProvider } from './fake-model.ts'
 import { startFakeServer, type Exchange } from './fake-server.ts'
 import { openaiError } from './openai-errors.ts'

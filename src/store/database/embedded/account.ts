@@ -1,6 +1,5 @@
 import { execFile } from 'node:child_process'
-import { randomUUID } from 'node:crypto'
-import { chown, rename, stat, writeFile } from 'node:fs/promises'
+import { stat } from 'node:fs/promises'
 
 /** The account that Postgres runs under. */
 export interface Account {
@@ -25,22 +24,14 @@ export const cleanSurroundings = { cwd: '/', env: { LC_ALL: 'C', TZ: 'UTC' } } a
  * Runs a command to its end under `account`, or under our own account if that is undefined. A failure is returned, not
  * thrown.
  */
-export function runAs(
-  account: Account | undefined,
-  file: string,
-  args: readonly string[],
-  input?: string,
-): Promise<CommandResult> {
+export function runAs(account: Account | undefined, file: string, args: readonly string[]): Promise<CommandResult> {
   return new Promise((resolve) => {
-    const child = execFile(
+    execFile(
       file,
       args,
       { ...cleanSurroundings, ...(account && { uid: account.uid, gid: account.gid }), maxBuffer: 16 * 1024 * 1024 },
       (error, stdout, stderr) => resolve({ ok: error === null, stdout, stderr: stderr || (error?.message ?? '') }),
     )
-    // A command that ends before it has read its input breaks the pipe. Its exit status gives the reason.
-    child.stdin?.on('error', () => {})
-    child.stdin?.end(input)
   })
 }
 
@@ -76,12 +67,4 @@ async function findAccount(nameOrUid: string): Promise<Account | undefined> {
 /** Asks the operating system, so that access control lists and mounts count as well as file modes. */
 export async function canEnter(account: Account | undefined, folder: string): Promise<boolean> {
   return (await runAs(account, '/bin/sh', ['-c', 'cd "$1"', 'sh', folder])).ok
-}
-
-/** Writes a private file of the account in one step, because another process may be reading it. */
-export async function writeOwned(file: string, content: string, account: Account | undefined): Promise<void> {
-  const staging = `${file}.${randomUUID()}`
-  await writeFile(staging, content, { mode: 0o600 })
-  if (account !== undefined) await chown(staging, account.uid, account.gid)
-  await rename(staging, file)
 }

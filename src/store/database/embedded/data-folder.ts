@@ -14,7 +14,9 @@ import {
   stat,
   symlink,
   unlink,
+  writeFile,
 } from 'node:fs/promises'
+import { randomBytes } from 'node:crypto'
 import { basename, dirname, join } from 'node:path'
 
 import type { Log } from '../../../util/log.ts'
@@ -38,7 +40,12 @@ export interface DataFolder {
 export async function openDataFolder(folder: string): Promise<DataFolder> {
   try {
     const made = await mkdir(folder, { recursive: true })
-    if (made !== undefined) await handToOwnerAbove(folder, made)
+    if (made !== undefined) {
+      // Keeps the database out of Git. A folder that existed before may have files of others.
+      const ignored = join(folder, '.gitignore')
+      await writeFile(ignored, '*\n')
+      await handToOwnerAbove(ignored, made)
+    }
     await access(folder, constants.R_OK | constants.W_OK | constants.X_OK)
   } catch (error) {
     const reason = errorCode(error) ?? String(error)
@@ -46,16 +53,15 @@ export async function openDataFolder(folder: string): Promise<DataFolder> {
       `The data folder ${folder} cannot be written (${reason}): make it writable, or set HOLDPOINT_DATA_DIR to another folder.`,
     )
   }
-  // A folder that Postgres itself created (it contains PG_VERSION) is used unchanged.
-  const cluster = (await readMajor(folder)) === undefined ? join(folder, 'postgres') : folder
+  const cluster = join(folder, 'postgres')
   return { folder, cluster, account: await chooseAccount([cluster, folder, dirname(folder)]) }
 }
 
 /** Whatever root creates in a user's folder is given to that user, who may start the server next time. */
-async function handToOwnerAbove(folder: string, topmostMade: string): Promise<void> {
+async function handToOwnerAbove(path: string, topmostMade: string): Promise<void> {
   const owner = await stat(dirname(topmostMade))
   if (!isRoot() || owner.uid === 0) return
-  for (let made = folder; made !== dirname(topmostMade); made = dirname(made)) await chown(made, owner.uid, owner.gid)
+  for (let made = path; made !== dirname(topmostMade); made = dirname(made)) await chown(made, owner.uid, owner.gid)
 }
 
 /** The version of Postgres that made the cluster. Undefined if there is none yet. */
@@ -66,6 +72,22 @@ export async function readMajor(cluster: string): Promise<number | undefined> {
     if (errorCode(error) === 'ENOENT') return undefined
     throw new StartError(
       `The data folder ${cluster} cannot be read (${errorCode(error)}): start as its owner, or set HOLDPOINT_DATA_DIR.`,
+    )
+  }
+}
+
+const passwordFile = 'holdpoint.password'
+/** Who may connect. Every local account can reach the port, so nobody gets in without the password. */
+export const authenticationFile = 'holdpoint.hba.conf'
+const authentication = 'host all all 127.0.0.1/32 scram-sha-256\n'
+
+/** The cluster's folder has mode 0700, so only the account of the database can read it. */
+export async function readPassword(cluster: string): Promise<string> {
+  try {
+    return await readFile(join(cluster, passwordFile), 'utf8')
+  } catch (error) {
+    throw new StartError(
+      `The data folder ${cluster} was not made by Holdpoint, or cannot be read (${errorCode(error)} of its password): set HOLDPOINT_DATA_DIR to another folder.`,
     )
   }
 }
@@ -87,17 +109,25 @@ export async function createCluster(
   await removeAbandonedStaging(folder)
   const name = inside ? `postgres.new-${process.pid}-` : `${basename(dirname(folder))}-`
   const staging = await mkdtemp(join(parent, name))
-  if (account !== undefined) await chown(staging, account.uid, account.gid)
+  const password = `${staging}.password`
+  await writeFile(password, randomBytes(24).toString('hex'), { mode: 0o600 })
+  await handOver(account, staging, password)
 
   const locale = binaries.major >= 17 ? ['--locale-provider=builtin', '--builtin-locale=C.UTF-8'] : []
   const { ok, stderr } = await runAs(account, join(binaries.folder, 'initdb'), [
     ...['-D', staging, '-U', superuser, '--encoding=UTF8', '--locale=C', ...locale],
-    ...['--auth-local=peer', '--auth-host=reject', '--no-instructions', ...(sync ? [] : ['--no-sync'])],
+    ...['--auth-local=peer', '--auth-host=reject', `--pwfile=${password}`],
+    // The password is random and long, so nobody can guess it. Hashing it 4,096 times would only delay each connection.
+    ...(binaries.major >= 16 ? ['-c', 'scram_iterations=1'] : []),
+    ...['--no-instructions', ...(sync ? [] : ['--no-sync'])],
   ])
   if (!ok) {
-    await rm(staging, { recursive: true, force: true })
+    for (const path of [staging, password]) await rm(path, { recursive: true, force: true })
     throw new StartError(`Could not create a database in ${parent}: ${stderr}`)
   }
+  await rename(password, join(staging, passwordFile))
+  await writeFile(join(staging, authenticationFile), authentication, { mode: 0o600 })
+  await handOver(account, join(staging, authenticationFile))
   try {
     await removeDanglingLink(cluster)
     if (inside) await rename(staging, cluster)
@@ -110,6 +140,10 @@ export async function createCluster(
     const message = `${account?.name} cannot enter the data folder, so the database is stored outside it`
     log.warn({ dataFolder: folder, database: staging }, message)
   }
+}
+
+async function handOver(account: Account | undefined, ...paths: readonly string[]): Promise<void> {
+  if (account) await Promise.all(paths.map((path) => chown(path, account.uid, account.gid)))
 }
 
 async function isTaken(cluster: string): Promise<boolean> {

@@ -5,9 +5,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Log } from '../../../util/log.ts'
 import { StartError, errorCode } from '../../../util/start-error.ts'
 import { chooseBinaries } from './binaries.ts'
-import { createCluster, openDataFolder, readMajor, superuser } from './data-folder.ts'
+import { createCluster, openDataFolder, readMajor, readPassword, superuser } from './data-folder.ts'
 import { takeUseLock, type UseLock } from './use-lock.ts'
-import { readPassword, setPassword } from '../../embedded/password.ts'
 import { findPostmaster } from './postmaster-file.ts'
 import { findFreePort, launchPostmaster, stopPostmaster, type Cluster, type LaunchedPostmaster } from './postmaster.ts'
 
@@ -40,7 +39,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   const { log } = options
   const cluster = await openCluster(options)
   let held = await useServer(cluster, await findFreePort())
-  const url = addressOf(held, database)
+  const url = addressOf(cluster, held.port, database)
   let stopping: Promise<void> | undefined
   const isStopping = () => stopping !== undefined
   try {
@@ -87,13 +86,13 @@ async function openCluster(options: EmbeddedPostgresOptions): Promise<Cluster> {
     await createCluster(dataFolder, { binaries, outsideFolder, sync: settings['fsync'] !== 'off', log })
   }
   const logFile = join(folder, 'postgres.log')
-  return { folder: await realpath(dataFolder.cluster), logFile, account, binaries, settings }
+  const password = await readPassword(dataFolder.cluster)
+  return { folder: await realpath(dataFolder.cluster), password, logFile, account, binaries, settings }
 }
 
 interface Held {
   readonly useLock: UseLock
   readonly port: number
-  readonly password: string
 }
 
 /** Checks the current state and takes the next missing step, until this process has a use lock. */
@@ -102,26 +101,15 @@ async function useServer(cluster: Cluster, preferredPort: number): Promise<Held>
   let port = preferredPort
   let launched: LaunchedPostmaster | undefined
   for (; Date.now() < deadline; await sleep(10)) {
-    // The order matters: our server is never up before it has a password.
     const running = await findPostmaster(cluster.folder)
-    const password = await readPassword(cluster.folder)
     if (running === undefined) {
-      if (password === undefined) {
-        await setPassword(cluster.folder, cluster)
-        continue
-      }
       const state = (await launched?.state()) ?? 'stopped'
       if (state === 'running') continue
       if (state !== 'stopped') port = await portAfter(state.failure, port, cluster)
       launched = await launchPostmaster(cluster, port)
     } else if (running.port !== undefined) {
-      if (password === undefined) throw foreignServer(cluster, running.pid)
-      const useLock = await takeUseLock(addressOf({ port: running.port, password }, 'postgres')).catch(
-        (error: unknown) => {
-          throw errorCode(error) === '28P01' ? foreignServer(cluster, running.pid) : error
-        },
-      )
-      if (useLock !== undefined) return { useLock, port: running.port, password }
+      const useLock = await takeUseLock(addressOf(cluster, running.port, 'postgres'))
+      if (useLock !== undefined) return { useLock, port: running.port }
     }
   }
   throw new StartError(
@@ -142,12 +130,6 @@ async function portAfter(failure: string, port: number, cluster: Cluster): Promi
   )
 }
 
-function foreignServer(cluster: Cluster, pid: number): StartError {
-  return new StartError(
-    `The data folder ${cluster.folder} is in use by a Postgres that Holdpoint did not start (process ${pid}): stop that one, or set DATABASE_URL to it.`,
-  )
-}
-
 async function leaveServer(cluster: Cluster, useLock: UseLock): Promise<void> {
   if (await useLock.leave()) await stopPostmaster(cluster)
   await useLock.close()
@@ -162,6 +144,6 @@ async function createDatabase({ client }: UseLock): Promise<void> {
   })
 }
 
-function addressOf({ port, password }: { port: number; password: string }, databaseName: string): string {
+function addressOf({ password }: Cluster, port: number, databaseName: string): string {
   return `postgres://${superuser}:${password}@127.0.0.1:${port}/${databaseName}`
 }

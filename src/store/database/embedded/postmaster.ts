@@ -3,13 +3,16 @@ import { open, readFile } from 'node:fs/promises'
 import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 
-import { cleanSurroundings, runAs, writeOwned, type Account } from './account.ts'
+import { cleanSurroundings, runAs, type Account } from './account.ts'
 import type { Binaries } from './binaries.ts'
+import { authenticationFile } from './data-folder.ts'
 
 /** Everything needed to start and stop the server of one cluster. */
 export interface Cluster {
   /** The real path of Postgres's folder. */
   readonly folder: string
+  /** Of the superuser. */
+  readonly password: string
   readonly logFile: string
   readonly account: Account | undefined
   readonly binaries: Binaries
@@ -33,17 +36,13 @@ const defaultSettings = {
   log_checkpoints: 'off',
 }
 
-/** Every local account can reach the port, so nobody gets in without the password. */
-const hostBasedAuthentication = 'host all all 127.0.0.1/32 scram-sha-256\n'
-
 /**
  * Starts the server in a session of its own, so that Ctrl-C in a terminal does not reach it, and lets it log to a file,
  * so that it can outlive us. If two processes do this at once, Postgres lets one succeed.
  */
 export async function launchPostmaster(cluster: Cluster, port: number): Promise<LaunchedPostmaster> {
-  const authentication = join(cluster.folder, 'holdpoint.hba.conf')
-  await writeOwned(authentication, hostBasedAuthentication, cluster.account)
-  const settings = { ...defaultSettings, hba_file: authentication, port: String(port), ...cluster.settings }
+  const hba = join(cluster.folder, authenticationFile)
+  const settings = { ...defaultSettings, hba_file: hba, port: String(port), ...cluster.settings }
 
   const log = await open(cluster.logFile, 'a', 0o600)
   try {

@@ -1,0 +1,85 @@
+import { createHmac, timingSafeEqual } from 'node:crypto'
+
+import { decodeId, encodeId, uuidOf } from '../domain/ids.ts'
+import { findTokenSecret } from '../store/access/tenants.ts'
+import type { Db } from '../store/database/schema.ts'
+import type { SecretBox } from '../util/secret-box.ts'
+import { configuredKeyId } from './configured-key.ts'
+
+/** What a link says: this person may decide this call until that time. */
+export interface DecisionLink {
+  readonly tenantId: string
+  /** The API key that made the link. Null if there was none. */
+  readonly keyId: string | null
+  readonly toolCallId: string
+  readonly person: { readonly id: string; readonly name: string }
+  readonly expiresAt: Date
+}
+
+export interface DecisionLinks {
+  /** The token in the link's address. */
+  sign(link: DecisionLink): Promise<string>
+  /** Undefined unless this server made the token. `isRevoked` says that the key that made it was revoked. */
+  open(token: string): Promise<(DecisionLink & { readonly isRevoked: boolean }) | undefined>
+}
+
+/**
+ * Links are signed with the tenant's secret for tokens, but are no tokens: the key is derived for links alone. Whoever
+ * has HOLDPOINT_API_KEY changed ends the links that it made.
+ */
+export function createDecisionLinks(
+  db: Db,
+  { secrets, configuredHash }: { readonly secrets: SecretBox; readonly configuredHash?: Buffer | undefined },
+): DecisionLinks {
+  async function signatureOf(claims: string, { tenantId, keyId }: Pick<DecisionLink, 'tenantId' | 'keyId'>) {
+    const secret = await findTokenSecret(db, secrets, { tenantId, apiKeyId: null })
+    const isConfigured = keyId === configuredKeyId
+    if (secret === undefined || (isConfigured && !configuredHash)) return undefined
+    const key = createHmac('sha256', secret).update('decision link')
+    return createHmac('sha256', (isConfigured ? key.update(configuredHash!) : key).digest())
+      .update(claims)
+      .digest()
+  }
+
+  return {
+    async sign(link) {
+      const { tenantId, keyId, toolCallId, person, expiresAt } = link
+      const ids = [encodeId('Tenant', tenantId), keyId, encodeId('ToolCall', toolCallId)]
+      const claims = JSON.stringify([...ids, person.id, person.name, expiresAt.getTime()])
+      const signature = await signatureOf(claims, link)
+      return `${Buffer.from(claims).toString('base64url')}.${signature!.toString('base64url')}`
+    },
+    async open(token) {
+      const [claims = '', signature = '', ...rest] = token.split('.').map((part) => Buffer.from(part, 'base64url'))
+      const link = readClaims(claims.toString())
+      if (!link || rest.length > 0) return undefined
+      const expected = await signatureOf(claims.toString(), link)
+      if (expected?.length !== signature.length || !timingSafeEqual(expected, Buffer.from(signature))) return undefined
+      const { tenantId, keyId } = link
+      const apiKeyId = keyId === null || keyId === configuredKeyId ? null : uuidOf('ApiKey', keyId)
+      const isValid =
+        apiKeyId !== undefined && (await findTokenSecret(db, secrets, { tenantId, apiKeyId })) !== undefined
+      return { ...link, isRevoked: !isValid }
+    },
+  }
+}
+
+/** Anybody may have written it: only the signature says that it is ours. */
+function readClaims(text: string): DecisionLink | undefined {
+  try {
+    const [tenant, keyId, call, id, name, expires] = JSON.parse(text) as [
+      string,
+      string | null,
+      string,
+      string,
+      string,
+      number,
+    ]
+    const [ofTenant, ofCall] = [decodeId(tenant), decodeId(call)]
+    if (ofTenant?.kind !== 'Tenant' || ofCall?.kind !== 'ToolCall') return undefined
+    const expiresAt = new Date(expires)
+    return { tenantId: ofTenant.uuid, keyId, toolCallId: ofCall.uuid, person: { id, name }, expiresAt }
+  } catch {
+    return undefined
+  }
+}

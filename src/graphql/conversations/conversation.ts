@@ -1,0 +1,202 @@
+import { archiveConversation, updateConversation } from '../../commands/conversations/update-conversation.ts'
+import { createConversation } from '../../commands/conversations/create-conversation.ts'
+import { deleteConversation } from '../../commands/conversations/delete-conversation.ts'
+import type { Conversation as ConversationShape } from '../../domain/conversations/conversation.ts'
+import { givenObject } from '../../domain/input.ts'
+import {
+  listConversationsPage,
+  type ConversationFilter as StoredFilter,
+  type ConversationOrder as StoredOrder,
+} from '../../store/conversations/conversation-list.ts'
+import type { Page, PageArguments } from '../../store/database/page.ts'
+import { Agent } from '../agents/agent.ts'
+import { builder, orNull } from '../builder.ts'
+import { describedEnum } from '../described-enum.ts'
+import { connectionType, listArguments, pageComplexity } from '../connection.ts'
+import type { Context } from '../context/context.ts'
+import { linkTo, loadExisting } from '../load-existing.ts'
+import { deletion, idempotencyKeyField, idInput, mutation, payload } from '../mutation.ts'
+import { Node, queryById, requireUuid, uuidsOfFilter } from '../node.ts'
+
+/** Messages, runs and streams add their own fields to the conversation in their modules. */
+export const Conversation = builder.objectRef<ConversationShape>('Conversation')
+Conversation.implement({
+  description: [
+    'An exchange with one agent. One run at a time holds the conversation; later runs wait in its queue.',
+    '',
+    'The turns of a conversation form a tree with one current branch. A turn is one run: its input and the messages it added.',
+    '`sendMessage` adds a turn at the end of the current branch. `editMessage` and `regenerate` add another version of an',
+    'existing turn, which becomes current. The model sees the current branch only. Nothing is deleted: turns on other',
+    'branches stay readable with `Run.versions` and `Run.messages`, and `selectBranch` makes them current again.',
+  ].join('\n'),
+  interfaces: [Node],
+  fields: (t) => ({
+    agent: t.field(linkTo(Agent, 'agentId', 'Agent that the conversation is with.')),
+    title: t.exposeString('title', { nullable: true, description: 'Display title. Null if there is none.' }),
+    metadata: t.expose('metadata', {
+      type: 'JSON',
+      description: "JSON object for the client's own use. Empty by default.",
+    }),
+    archivedAt: t.expose(
+      'archivedAt',
+      orNull('When the conversation was archived. Null if it is not archived.', 'DateTime'),
+    ),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the conversation was created.' }),
+    updatedAt: t.expose('updatedAt', {
+      type: 'DateTime',
+      description: "When the conversation's title, metadata or state last changed.",
+    }),
+  }),
+})
+
+queryById(Conversation, 'Conversation')
+
+const ConversationConnection = connectionType('Conversation', Conversation)
+
+const ConversationOrder = describedEnum<StoredOrder>('ConversationOrder', 'Order of a list of conversations.', {
+  CREATED: 'By `createdAt`, oldest first.',
+  LAST_ACTIVITY: 'By `lastActivityAt`, most recent first.',
+})
+
+const ConversationFilter = builder.inputType('ConversationFilter', {
+  description: 'Which conversations to list. Omitted fields do not filter; all given fields must match.',
+  fields: (t) => ({
+    agentIds: t.idList({ description: 'Conversations of one of these agents.' }),
+    metadataContains: t.field({
+      type: 'JSON',
+      description: "JSON object that the metadata must contain, as in Postgres's `@>` operator.",
+    }),
+    titleContains: t.string({ description: 'Part of the title, ignoring case.' }),
+    activeSince: t.field({
+      type: 'DateTime',
+      description: 'Conversations whose `lastActivityAt` is at or after this time.',
+    }),
+    archived: t.boolean({
+      description: 'True for archived conversations only, false for others only. Omit for both.',
+    }),
+  }),
+})
+
+const conversationArguments = {
+  ...listArguments(ConversationFilter, 'conversations'),
+  ...builder.args((t) => ({
+    orderBy: t.field({
+      type: ConversationOrder,
+      required: true,
+      defaultValue: 'CREATED',
+      description: 'Order of the list. Defaults to CREATED.',
+    }),
+  })),
+}
+
+/** A page of the tenant's conversations, or of one agent's if it is a field of that agent. */
+function conversationsPage(
+  { db, viewer }: Context,
+  options: {
+    readonly filter: typeof ConversationFilter.$inferInput | null | undefined
+    readonly orderBy: StoredOrder
+    readonly page: PageArguments
+    readonly ofAgent?: string
+  },
+): Promise<Page<ConversationShape>> {
+  const { agentIds: ids, metadataContains, ...given } = options.filter ?? {}
+  const agentIds = ids ? uuidsOfFilter('Agent', 'filter.agentIds', ids) : undefined
+  const { ofAgent } = options
+  const filter: StoredFilter = {
+    ...given,
+    agentIds: ofAgent === undefined ? agentIds : [ofAgent].filter((id) => agentIds?.includes(id) ?? true),
+    metadataContains: givenObject('filter.metadataContains', metadataContains),
+  }
+  return listConversationsPage(db, viewer, { filter, orderBy: options.orderBy, page: options.page })
+}
+
+builder.objectFields(Agent, (t) => ({
+  mainConversation: t.field({
+    type: Conversation,
+    description: 'Conversation that is used when a message names only the agent.',
+    resolve: (agent, _args, { loaders }) => loadExisting(loaders.mainConversationOfAgent, 'Agent', agent.id),
+  }),
+  conversations: t.field({
+    type: ConversationConnection,
+    description: 'All conversations of the agent, including the main one.',
+    args: conversationArguments,
+    complexity: pageComplexity,
+    resolve: (agent, { filter, orderBy, ...page }, context) =>
+      conversationsPage(context, { filter, orderBy, page, ofAgent: agent.id }),
+  }),
+}))
+
+builder.queryField('conversations', (t) =>
+  t.field({
+    type: ConversationConnection,
+    description: 'Conversations of all agents.',
+    args: conversationArguments,
+    complexity: pageComplexity,
+    resolve: (_root, { filter, orderBy, ...page }, context) => conversationsPage(context, { filter, orderBy, page }),
+  }),
+)
+
+mutation('createConversation', {
+  description: 'Creates a conversation with an agent.',
+  input: {
+    description: 'A new conversation.',
+    fields: (t) => ({
+      agentId: t.id({ required: true, description: 'Id of the agent.' }),
+      title: t.string({ description: 'Display title, at most 500 characters.' }),
+      metadata: t.field({
+        type: 'JSON',
+        description: "JSON object for the client's own use, at most 64 KB. Empty by default.",
+      }),
+      isolatedBlockLabels: t.stringList({
+        description:
+          "Labels of the agent's blocks to isolate: the conversation gets its own copy of each, starting with the current value. Empty by default.",
+      }),
+      idempotencyKey: t.string(idempotencyKeyField),
+    }),
+  },
+  result: payload('conversation', Conversation, 'The new conversation.'),
+  resolve: (input, context) =>
+    createConversation(context, context.viewer, { ...input, agentId: requireUuid('Agent', input.agentId) }),
+})
+
+mutation('updateConversation', {
+  description: 'Changes the title or metadata of a conversation.',
+  input: {
+    description: 'Changes to a conversation. Omitted fields stay unchanged.',
+    fields: (t) => ({
+      id: t.id({ required: true, description: 'Id of the conversation.' }),
+      title: t.string({ description: 'Display title, at most 500 characters. Null removes it.' }),
+      metadata: t.field({
+        type: 'JSON',
+        description:
+          "JSON object for the client's own use, at most 64 KB. It replaces the whole object; null empties it.",
+      }),
+    }),
+  },
+  result: payload('conversation', Conversation, 'The changed conversation.'),
+  resolve: (input, context) =>
+    updateConversation(context, context.viewer, { ...input, id: requireUuid('Conversation', input.id) }),
+})
+
+mutation('archiveConversation', {
+  description: 'Archives a conversation. It keeps working, and the next message takes it out of the archive.',
+  input: idInput('Conversation', 'The conversation to archive.'),
+  result: payload('conversation', Conversation, 'The archived conversation.'),
+  resolve: ({ id }, context) =>
+    archiveConversation(context, context.viewer, { id: requireUuid('Conversation', id), archived: true }),
+})
+
+mutation('unarchiveConversation', {
+  description: 'Takes a conversation out of the archive.',
+  input: idInput('Conversation', 'The conversation to take out of the archive.'),
+  result: payload('conversation', Conversation, 'The conversation.'),
+  resolve: ({ id }, context) =>
+    archiveConversation(context, context.viewer, { id: requireUuid('Conversation', id), archived: false }),
+})
+
+deletion('deleteConversation', {
+  description:
+    'Deletes a conversation with its content and stops its run. A main conversation can be deleted only with its agent.',
+  kind: 'Conversation',
+  command: deleteConversation,
+})

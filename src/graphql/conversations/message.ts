@@ -1,0 +1,229 @@
+import { textOf } from '../../domain/conversations/content.ts'
+import {
+  callsOfMessage,
+  type MessageOutline,
+  type MessageType as DomainMessageType,
+} from '../../domain/conversations/message.ts'
+import type { ToolCallOutline } from '../../domain/tools/tool-call.ts'
+import { encodeId } from '../../domain/ids.ts'
+import { isHoldOnBranch } from '../../store/conversations/branches.ts'
+import type { ShownContent } from '../../store/conversations/messages.ts'
+import { Actor } from '../access/actor.ts'
+import { builder, orNull } from '../builder.ts'
+import { describedEnum, sentencesOf } from '../described-enum.ts'
+import { connectionType } from '../connection.ts'
+import type { Context } from '../context/context.ts'
+import { Conversation } from './conversation.ts'
+import { ContentPart, shownParts } from './content-part.ts'
+import { linkTo, loadExisting } from '../load-existing.ts'
+import { Node } from '../node.ts'
+import { Message, messageTypes, Run, Step, ToolCall } from '../refs.ts'
+import { ApprovalDecision, decisionsOf, ToolReturn } from '../tools/tool-call-outcome.ts'
+
+Message.implement({
+  description: 'An entry of a conversation.',
+  interfaces: [Node],
+  resolveType: (message) => messageTypes[message.type],
+  fields: (t) => ({
+    id: t.id({
+      description: 'Globally unique and permanent.',
+      resolve: (message) => encodeId('Message', message.id),
+    }),
+    conversation: t.field(linkTo(Conversation, 'conversationId', 'Conversation that the message belongs to.')),
+    position: t.exposeInt('position', {
+      description:
+        'Position in the conversation, starting at 1 and never reused. Positions increase along a branch and skip those of messages on other branches.',
+    }),
+    run: t.field({
+      ...orNull('Run that added the message. Null if the run is no longer stored.', Run),
+      resolve: (message, _args, context) => context.loaders.runs.load(message.runId),
+    }),
+    step: t.field({
+      ...orNull('Step that produced the message. Null for input and other messages that belong to no step.', Step),
+      resolve: (message, _args, context) =>
+        message.stepIndex === null
+          ? null
+          : context.loaders.steps.load({ runId: message.runId, index: message.stepIndex }),
+    }),
+    clientId: t.exposeString('clientId', orNull('Id that the client gave the message. Null if it gave none.')),
+    inContext: t.boolean({
+      description:
+        'Whether the model sees the message, as in `Conversation.context`. False on other branches, for messages that a summary replaced, for input that a failed run left unanswered, and for all messages of a step while one of its calls has no return.',
+      resolve: isInContext,
+    }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the message was stored.' }),
+  }),
+})
+
+async function isInContext(message: MessageOutline, _args: object, context: Context): Promise<boolean> {
+  // An excluded return is still sent, because its call is, but without its output.
+  if (message.excluded && message.type !== 'TOOL_RETURN') return false
+  const head = await loadExisting(context.loaders.conversationHeads, 'Conversation', message.conversationId)
+  if (message.type === 'SUMMARY') return message.position === head.summaryPosition
+  if (head.offBranch !== '{}') {
+    const run = await context.loaders.runs.load(message.runId)
+    if (!isHoldOnBranch(head.offBranch, run?.hold ?? null)) return false
+  }
+  const { openStep } = head
+  if (openStep && message.runId === openStep.runId && message.stepIndex === openStep.index) return false
+  return message.position >= head.contextFrom
+}
+
+interface MessageOf<Type extends DomainMessageType> extends MessageOutline {
+  readonly type: Type
+}
+
+function messageRef<Type extends DomainMessageType>(type: Type) {
+  return builder.objectRef<MessageOf<Type>>(messageTypes[type])
+}
+
+/** Resolves a field from the content of its message. */
+function ofContent<Type extends DomainMessageType, Value>(read: (content: ShownContent<Type>) => Value) {
+  return async (message: MessageOf<Type>, _args: object, context: Context) => read(await contentOf(message, context))
+}
+
+async function contentOf<Type extends DomainMessageType>(
+  message: MessageOf<Type>,
+  context: Context,
+): Promise<ShownContent<Type>> {
+  // The content of a stored message always has the shape of its type.
+  return (await loadExisting(context.loaders.contentOfMessage, 'Message', message.id)) as ShownContent<Type>
+}
+
+async function callsOf(message: MessageOutline, context: Context): Promise<readonly ToolCallOutline[]> {
+  if (message.stepIndex === null) return []
+  const calls = await context.loaders.callsOfStep.load({ runId: message.runId, index: message.stepIndex })
+  return callsOfMessage(message.type, calls)
+}
+
+// Node comes first: if two interfaces have the same field, the resolver of the later one is used.
+const interfaces = [Node, Message]
+
+messageRef('SYSTEM').implement({
+  description: 'A message from the application that uses the agent, not from its user.',
+  interfaces,
+  fields: (t) => ({
+    text: t.string({
+      description: 'Text of the message.',
+      resolve: ofContent(({ content }) => textOf(content)),
+    }),
+  }),
+})
+
+messageRef('USER').implement({
+  description: 'A message from the user.',
+  interfaces,
+  fields: (t) => ({
+    text: t.string({
+      description: 'Text parts of the message, joined by line breaks. Empty if there are none.',
+      resolve: ofContent(({ content }) => textOf(content)),
+    }),
+    content: t.field({
+      type: [ContentPart],
+      description: 'All parts of the message, in order.',
+      resolve: async (message, _args, context) =>
+        shownParts((await contentOf(message, context)).content, message.conversationId),
+    }),
+    sentBy: t.field({
+      ...orNull('Who sent the message. Null if the server wrote it, for a background run.', Actor),
+      resolve: async (message, _args, context) => {
+        const [content, run] = await Promise.all([
+          contentOf(message, context),
+          loadExisting(context.loaders.runs, 'Run', message.runId),
+        ])
+        return content.sentBy ?? run.sentBy
+      },
+    }),
+  }),
+})
+
+messageRef('REASONING').implement({
+  description: 'Reasoning of the model before its answer.',
+  interfaces,
+  fields: (t) => ({
+    text: t.string({
+      description: 'Text of the reasoning. Empty if `redacted` is true.',
+      resolve: ofContent(({ text }) => text),
+    }),
+    redacted: t.boolean({
+      description: 'Whether the provider returned the reasoning encrypted or redacted.',
+      resolve: ofContent(({ redacted }) => redacted),
+    }),
+  }),
+})
+
+messageRef('ASSISTANT').implement({
+  description: 'An answer of the model.',
+  interfaces,
+  fields: (t) => ({
+    text: t.string({
+      description: 'Text of the answer.',
+      resolve: ofContent(({ text }) => text),
+    }),
+    interrupted: t.boolean({
+      description: 'Whether a cancel cut the answer short. `text` is then exactly what had been streamed.',
+      resolve: ofContent(({ interrupted }) => interrupted),
+    }),
+  }),
+})
+
+for (const [type, description] of [
+  ['TOOL_CALL', 'Tool calls that need neither approval nor a client.'],
+  ['APPROVAL_REQUEST', "Tool calls that wait for approval or for a client's result."],
+] as const) {
+  messageRef(type).implement({
+    description,
+    interfaces,
+    fields: (t) => ({
+      toolCalls: t.field({
+        type: [ToolCall],
+        description: 'Calls, in the order in which the model made them.',
+        resolve: (message, _args, context) => callsOf(message, context),
+      }),
+    }),
+  })
+}
+
+messageRef('APPROVAL_RESPONSE').implement({
+  description: 'The decisions about the calls of an ApprovalRequestMessage.',
+  interfaces,
+  fields: (t) => ({
+    decisions: t.field({
+      type: [ApprovalDecision],
+      description: 'One decision for each call, in the order of the calls.',
+      resolve: async (message, _args, context) => decisionsOf(await callsOf(message, context)),
+    }),
+  }),
+})
+
+messageRef('TOOL_RETURN').implement({
+  description: 'The results of all tool calls of one step.',
+  interfaces,
+  fields: (t) => ({
+    toolReturns: t.field({
+      type: [ToolReturn],
+      description: 'Results, in the order of the calls.',
+      resolve: async (message, _args, context) => (await callsOf(message, context)).filter((call) => call.hasResult),
+    }),
+  }),
+})
+
+messageRef('SUMMARY').implement({
+  description: 'A summary that replaced older messages in the context. It applies to the branches that contain it.',
+  interfaces,
+  fields: (t) => ({
+    text: t.string({
+      description: 'Text of the summary.',
+      resolve: ofContent(({ text }) => text),
+    }),
+  }),
+})
+
+export const MessageConnection = connectionType('Message', Message)
+
+export const MessageType = describedEnum('MessageType', 'Type of a message.', sentencesOf(messageTypes))
+
+export const MessageFilter = builder.inputType('MessageFilter', {
+  description: 'Which messages to list. Omitted fields do not filter.',
+  fields: (t) => ({ types: t.field({ type: [MessageType], description: 'Messages of one of these types.' }) }),
+})

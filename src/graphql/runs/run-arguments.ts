@@ -1,0 +1,21 @@
+import { describedEnum } from '../described-enum.ts'
+
+const WhenBusy = describedEnum('WhenBusy', 'What to do if the conversation has an active run.', {
+  REJECT: 'Refuse.',
+  ENQUEUE: 'Wait in the queue.',
+  INTERRUPT: 'Cancel the active run, deny the calls it waits for, and go next.',
+})
+
+/** Arguments that several mutations on runs have. */
+export const whenBusyField = {
+  type: WhenBusy,
+  required: true,
+  defaultValue: 'REJECT',
+  description: 'What to do if the conversation has an active run. Defaults to REJECT.',
+} as const
+
+export const waitMsField = {
+  required: true,
+  defaultValue: 0,
+  description: 'How long to wait for the run to pause or end before answering. Defaults to 0, at most 300,000.',
+} as const

@@ -1,0 +1,83 @@
+import type { EntryEvent } from '../../live/run-tail.ts'
+import { listEvents } from '../../live/list-events.ts'
+import { pageSize, type Page } from '../../store/database/page.ts'
+import { builder } from '../builder.ts'
+import { PageInfo, pageComplexity } from '../connection.ts'
+import { requireRunCursor } from '../cursor.ts'
+import { Run } from '../refs.ts'
+import { EventType, RunEvent } from './run-event.ts'
+import { filterOf } from './subscriptions.ts'
+
+/** A log is not counted. */
+type EventPage = Omit<Page<EntryEvent>, 'countAll'>
+
+const RunEventEdge = builder.objectRef<EntryEvent>('RunEventEdge')
+RunEventEdge.implement({
+  description: 'One event in a page.',
+  fields: (t) => ({
+    node: t.field({ type: RunEvent, description: 'The event.', resolve: (event) => event }),
+    cursor: t.expose('cursor', { type: 'EventCursor', description: 'Cursor of the event.' }),
+  }),
+})
+
+const RunEventConnection = builder.objectRef<EventPage>('RunEventConnection')
+RunEventConnection.implement({
+  description: "A page of a run's stored events.",
+  fields: (t) => ({
+    nodes: t.field({
+      type: [RunEvent],
+      description: 'Events of the page, oldest first.',
+      complexity: { field: 0, multiplier: 1 },
+      resolve: (page) => page.nodes,
+    }),
+    edges: t.field({
+      type: [RunEventEdge],
+      description: 'Events of the page, each with its cursor.',
+      complexity: { field: 0, multiplier: 1 },
+      resolve: (page) => page.nodes,
+    }),
+    pageInfo: t.field({
+      type: PageInfo,
+      description: 'Position of the page. Its cursors are those of the events.',
+      resolve: (page) => page,
+    }),
+  }),
+})
+
+builder.objectField(Run, 'events', (t) =>
+  t.field({
+    type: RunEventConnection,
+    description: [
+      'Stored events after `after`, oldest first: what `runEvents` replays, as a page. The cursors are those of the events,',
+      'so a cursor of one works in the other.',
+    ].join('\n'),
+    args: {
+      first: t.arg.int({ description: 'Page size. Defaults to 50, at most 200.' }),
+      after: t.arg({
+        type: 'EventCursor',
+        description:
+          'List only events after this cursor. Inside a message, this is the next stored event. Defaults to the start of the run.',
+      }),
+      types: t.arg({
+        type: [EventType],
+        description:
+          'Event types to list. Deltas, QUEUE_CHANGED and BRANCH_CHANGED match nothing, because they are not stored. Null means all.',
+      }),
+    },
+    complexity: pageComplexity,
+    async resolve(run, { first, after, types }, context): Promise<EventPage> {
+      const limit = pageSize({ first })
+      const cursor = typeof after === 'string' ? requireRunCursor(run, after) : undefined
+      const { types: wanted } = filterOf({ deltas: false, types }, context)
+      const events = await listEvents(context.db, run, { after: cursor?.seq ?? 0, limit: limit + 1, types: wanted })
+      const nodes = events.slice(0, limit)
+      return {
+        nodes,
+        cursors: nodes.map((event) => event.cursor),
+        hasNextPage: events.length > limit,
+        hasPreviousPage: cursor !== undefined,
+        endCursor: nodes.at(-1)?.cursor ?? after ?? null,
+      }
+    },
+  }),
+)
