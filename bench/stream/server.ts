@@ -7,7 +7,7 @@ import { WebSocketServer, type WebSocket } from 'ws'
 
 import { startThrowawayServer } from '../../scripts/throwaway-server.ts'
 import type { ModelPart, ModelRequest } from '../../src/domain/models/model-request.ts'
-import { noUsage } from '../../src/domain/run.ts'
+import { noUsage } from '../../src/domain/models/usage.ts'
 import type { Provider } from '../../src/providers/provider.ts'
 import { bareFrame, stamp, type FromServer, type ToServer, type Work } from './messages.ts'
 
