@@ -25,7 +25,7 @@ const poem =
 
 /** Two turns of one agent: a text whose stream is dropped in the middle, and a tool that needs approval. */
 export async function tellStory(client: ExampleClient): Promise<void> {
-  const { upsertTool } = await client.mutate(operations.upsertTool, {
+  await client.mutate(operations.upsertTool, {
     input: {
       name: 'send_mail',
       description: 'Sends a mail.',
@@ -35,7 +35,7 @@ export async function tellStory(client: ExampleClient): Promise<void> {
     },
   })
   const { createAgent } = await client.mutate(operations.createAgent, {
-    input: { name: 'Ada', model: 'demo/scripted', includeBaseTools: false, tools: [{ toolId: upsertTool.tool.id }] },
+    input: { name: 'Ada', model: 'demo/scripted', includeBaseTools: false, tools: [{ toolName: 'send_mail' }] },
   })
 
   console.log('A text, with the connection dropped in the middle:')

@@ -1,5 +1,5 @@
 /**
- * @generated SignedSource<<264485bff4685eb17cfec016b83e6cfb>>
+ * @generated SignedSource<<682660b3c964e8120306a80b0d131de1>>
  * @lightSyntaxTransform
  */
 
@@ -64,7 +64,8 @@ export type ToolRuleInput = {
 };
 export type AgentToolInput = {
   approvalOverride?: boolean | null | undefined;
-  toolId: string;
+  toolId?: string | null | undefined;
+  toolName?: string | null | undefined;
 };
 export type relayCreateAgentMutation$variables = {
   input: CreateAgentInput;

@@ -11,10 +11,13 @@ const url = new URL('/graphql', location.href).href
 const client = createClient({ url, socket: createSocket({ url: url.replace(/^http/, 'ws'), retryAttempts: 0 }) })
 
 // The conversation's id is in the address: http://localhost:5173/#conv_…
+const id = location.hash.slice(1)
+addEventListener('hashchange', () => location.reload())
+
 createRoot(document.getElementById('root')!).render(
   <StrictMode>
     <HoldpointProvider client={client}>
-      <Chat conversationId={location.hash.slice(1)} />
+      {id ? <Chat conversationId={id} /> : <p>Put the id of a conversation at the end of the address: #conv_…</p>}
     </HoldpointProvider>
   </StrictMode>,
 )
