@@ -51,8 +51,9 @@ type Answer = { readonly server: string | undefined; readonly waits: ReadonlyMap
  *
  * A statement that takes long looks the same from here. So before a connection is broken, a new one is opened. If the
  * same server answers on it, the statement goes on, however long it takes, and is logged. If another server answers,
- * everything that is connected to the former one is broken. A statement whose connection is broken fails as in any other
- * outage. It may have been executed, or may be executed later, when its packets arrive after all.
+ * on this or on any other new connection, everything that is connected to the former one is broken. A statement whose
+ * connection is broken fails as in any other outage. It may have been executed, or may be executed later, when its
+ * packets arrive after all.
  */
 export function createSilenceWatch(
   url: string,
@@ -125,7 +126,10 @@ export function createSilenceWatch(
       const timer = setTimeout(() => breakOff(client, 'The database does not answer.'), times.answerMs)
       const asked = client.query<{ server: string }>(`select ${serverName} as server`)
       const { rows } = await asked.finally(() => clearTimeout(timer))
-      servers.set(client, rows[0]!.server)
+      const { server } = rows[0]!
+      servers.set(client, server)
+      // What one connection has stored, another one must not miss.
+      breakFormer(server)
     },
     watch(pool) {
       pool.on('acquire', (client) => used.set(client, newUse(client)))

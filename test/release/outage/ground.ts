@@ -146,6 +146,7 @@ export async function expectNothingLost(
   client: GraphQLClient,
   waitingRunIds: readonly string[],
 ): Promise<void> {
+  expect(load.faults).toEqual([])
   const runIds = [...waitingRunIds, ...load.followed.map(({ runId }) => runId)]
   expect(await statusesOf(client, runIds)).toEqual(runIds.map(() => 'COMPLETED'))
   for (const { runId, text, reader } of load.followed) {
@@ -153,5 +154,4 @@ export async function expectNothingLost(
     expect(reader.stored).toEqual(stored)
     expect(stored.map(([, written]) => written)).toEqual([text, text.replace(/^.*\nsay /, '')])
   }
-  expect(load.faults).toEqual([])
 }

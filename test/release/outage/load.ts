@@ -36,11 +36,14 @@ export class OutageLoad {
   readonly resumed: string[] = []
   readonly followed: Followed[] = []
   readonly #clients: readonly GraphQLClient[]
+  readonly #isBehind: (client: GraphQLClient) => boolean
   readonly #working: Promise<void>[] = []
   #stopped = false
 
-  constructor(clients: readonly GraphQLClient[]) {
+  /** A server that is behind may not know what another one has been told. */
+  constructor(clients: readonly GraphQLClient[], isBehind: (client: GraphQLClient) => boolean = () => false) {
     this.#clients = clients
+    this.#isBehind = isBehind
   }
 
   /** One conversation: of two messages that are sent together, one is answered and one waits. */
@@ -118,11 +121,16 @@ export class OutageLoad {
     const document = `subscription ($run: ID!, $after: EventCursor) {
       runEvents(runId: $run, after: $after) { ${eventFields} } }`
     while (reader.end === undefined) {
+      const wasBehind = this.#isBehind(client)
       const socket = client.webSocket()
       const stream = socket.stream(document, { run: runId, after: reader.cursor })
       try {
         for (let result = await stream.next(); result; result = await stream.next()) {
           const code = result.errors?.[0]!.extensions.code
+          if (code === 'NOT_FOUND' && wasBehind) {
+            await pause(50)
+            break
+          }
           if (code !== undefined && !retryable.has(code)) throw new Error(JSON.stringify(result.errors))
           if (code !== undefined) this.resumed.push(code)
           else reader.apply(result.data.runEvents)
