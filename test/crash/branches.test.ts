@@ -3,7 +3,6 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { CrashCluster } from '../support/crash-cluster.ts'
-import { CrashLoad } from '../support/crash-load.ts'
 import { longer } from '../support/long.ts'
 
 /** Each adds three versions and three forks, which fit on one page. */
@@ -19,10 +18,8 @@ test(
   '[BRA9] servers that are killed during edits, regenerations, selections and forks neither lose nor duplicate a version, and leave no incomplete fork',
   { timeout: 120_000 },
   async () => {
-    const load = new CrashLoad(cluster)
     const agentId = await cluster.createAgent()
-    const ask = (document: string, variables: object): Promise<any> =>
-      load.persist(0, (server) => server.data(document, variables))
+    const ask = (document: string, variables: object) => cluster.ask(0, document, variables)
     const mutate = async (name: string, input: object, success: string): Promise<any> => {
       const type = `${name[0]!.toUpperCase()}${name.slice(1)}`
       // While the run of the previous version is active, the command is refused.

@@ -3,7 +3,6 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { CrashCluster } from '../support/crash-cluster.ts'
-import { CrashLoad } from '../support/crash-load.ts'
 import { longer } from '../support/long.ts'
 
 const kills = longer(2, 20)
@@ -18,13 +17,12 @@ test(
   '[IDM9] creates that are repeated after their servers were killed create each object once',
   { timeout: 120_000 },
   async () => {
-    const load = new CrashLoad(cluster)
     const made = new Set<string>()
     const create = async (mutation: string, selection: string, input: object): Promise<string> => {
       const type = `${mutation[0]!.toUpperCase()}${mutation.slice(1)}Input`
       const document = `mutation ($input: ${type}!) { made: ${mutation}(input: $input) { object: ${selection} { id } } }`
       const variables = { input: { ...input, idempotencyKey: randomUUID() } }
-      const ask = () => load.persist(made.size, (server) => server.data(document, variables))
+      const ask = () => cluster.ask(made.size, document, variables)
       // The first answer may be lost, and the second request may reach the other process.
       const [one, other] = await Promise.all([ask(), ask()])
       expect(other).toEqual(one)
@@ -45,7 +43,7 @@ test(
     }
     const everything = `query { agents(first: 200, filter: { nameContains: "made" }) { totalCount }
       blocks(first: 200) { totalCount } conversations(filter: { titleContains: "made" }) { totalCount } }`
-    const data: any = await load.persist(0, (server) => server.data(everything, {}))
+    const data = await cluster.ask(0, everything)
     const each = { totalCount: 5 * kills }
     expect(data).toMatchObject({ agents: each, blocks: each, conversations: each })
     expect(made.size).toBe(15 * kills)

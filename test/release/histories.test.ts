@@ -44,7 +44,7 @@ describe.each(['Postgres', 'Redis'])('over %s', (bus) => {
       )
       const ms = performance.now() - startedAt
       await load.stop()
-      await atRest(cluster)
+      await cluster.atRest()
       const verdict = await checkHistory(cluster, load.history)
       const { accepted, cancelled, decided, streamed, refused, faults } = load.history
       const counts = Object.fromEntries(
@@ -70,9 +70,3 @@ describe.each(['Postgres', 'Redis'])('over %s', (bus) => {
     },
   )
 })
-
-/** Waits until background runs have ended too. */
-async function atRest({ database }: CrashCluster): Promise<void> {
-  const waiting = async () => (await database.pool.query('select from runs where not ended')).rowCount
-  await expect.poll(waiting, { timeout: 60_000 }).toBe(0)
-}

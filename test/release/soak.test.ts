@@ -1,10 +1,7 @@
 import { afterAll, expect, test } from 'vitest'
 
-import type { OpenDatabase } from '../../src/store/database/open-database.ts'
-import { createTestDatabase } from '../support/database.ts'
-import { createGraphQLClient } from '../support/graphql-client.ts'
 import { startLongHaul } from '../support/long-haul.ts'
-import { spawnMain, type ServerProcess } from '../support/server-process.ts'
+import { startOwnServer, type OwnServer } from '../support/own-server.ts'
 import { SoakLoad } from '../support/soak-load.ts'
 import { residentMegabytes, spentSoFar, type Spent } from '../support/spent.ts'
 import { isLong } from '../support/long.ts'
@@ -23,27 +20,20 @@ const retention = {
   HOLDPOINT_KEEP_AUDIT: '1s',
 }
 
-let server: ServerProcess
-let database: OpenDatabase
-afterAll(async () => {
-  server.child.kill('SIGTERM')
-  await server.ended
-  await database.close()
-})
+let server: OwnServer
+afterAll(() => server.stop())
 
 async function start(): Promise<SoakLoad> {
-  database = await createTestDatabase()
   // A small heap, so that a leak would end the process.
-  const limit = { NODE_OPTIONS: '--max-old-space-size=256' }
-  server = spawnMain([], { DATABASE_URL: database.url, LOG_LEVEL: 'fatal', ...limit, ...retention })
-  const api = createGraphQLClient(await server.ready())
-  const haul = await startLongHaul({ model: 'demo/scripted', window: 3_000, client: async () => api })
-  return new SoakLoad(api, database, haul)
+  server = await startOwnServer({ LOG_LEVEL: 'fatal', NODE_OPTIONS: '--max-old-space-size=256', ...retention })
+  const { client } = server
+  const haul = await startLongHaul({ model: 'demo/scripted', window: 3_000, client: async () => client })
+  return new SoakLoad(client, server.database, haul)
 }
 
 async function countRows(): Promise<Record<string, number>> {
   const counts = tables.map((table) => `(select count(*)::integer from ${table}) as ${table}`)
-  return (await database.pool.query(`select ${counts.join()}`)).rows[0]
+  return (await server.database.pool.query(`select ${counts.join()}`)).rows[0]
 }
 
 test.skipIf(isLong)(
@@ -58,10 +48,10 @@ test.skipIf(isLong)(
     const gone = `select count(*)::integer as n from runs join conversations on conversations.id = conversation_id
       where runs.next_position <= context_from
         and summary_position not between runs.first_position and runs.next_position - 1`
-    await expect.poll(async () => (await database.pool.query(gone)).rows[0].n, { timeout: 60_000 }).toBe(0)
+    await expect.poll(async () => (await server.database.pool.query(gone)).rows[0].n, { timeout: 60_000 }).toBe(0)
     // Of a log, the last row stays.
     const more = 'select (select count(*) from run_log) - (select count(*) from runs) as n'
-    await expect.poll(async () => (await database.pool.query(more)).rows[0].n, { timeout: 60_000 }).toBe(0)
+    await expect.poll(async () => (await server.database.pool.query(more)).rows[0].n, { timeout: 60_000 }).toBe(0)
   },
 )
 
@@ -88,7 +78,7 @@ test.runIf(isLong)(
     let turns = 0
     const until = performance.now() + minutes * 60_000
     while (performance.now() < until || windows.length < 12) {
-      const before = await spentSoFar(database, server)
+      const before = await spentSoFar(server.database, server)
       await load.turns(turnsInWindow)
       await load.bulk(bulkTurns)
       turns += turnsInWindow
@@ -106,8 +96,8 @@ test.runIf(isLong)(
 )
 
 async function look(before: Spent): Promise<Omit<Window, 'turns'>> {
-  const now = await spentSoFar(database, server)
-  const { rows } = await database.pool.query(
+  const now = await spentSoFar(server.database, server)
+  const { rows } = await server.database.pool.query(
     `select sum(n_tup_ins)::integer as added, sum(n_tup_del)::integer as deleted,
        round(sum(pg_total_relation_size(relid)) / 1e6)::integer as megabytes
      from pg_stat_user_tables where relname = any($1)`,

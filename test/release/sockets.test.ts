@@ -5,38 +5,27 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { WebSocket } from 'ws'
 
-import type { OpenDatabase } from '../../src/store/database/open-database.ts'
-import { createTestDatabase } from '../support/database.ts'
-import { createGraphQLClient, type GraphQLClient } from '../support/graphql-client.ts'
-import { spawnMain, type ServerProcess } from '../support/server-process.ts'
+import type { GraphQLClient } from '../support/graphql-client.ts'
+import { startOwnServer, type OwnServer } from '../support/own-server.ts'
 import { isLong, longer } from '../support/long.ts'
 
 const sockets = longer(50, 1_000)
 const runsAtATime = sockets / 10
 const forMs = longer(1_000, 120_000)
 
-let database: OpenDatabase
-let server: ServerProcess
+let server: OwnServer
 let client: GraphQLClient
 let refusals = 0
 
 beforeAll(async () => {
-  database = await createTestDatabase()
-  const env = {
-    DATABASE_URL: database.url,
-    LOG_LEVEL: 'warn',
+  server = await startOwnServer({
     HOLDPOINT_WORKERS: String(runsAtATime),
     // Garbage is collected before it piles up, so that growth is what is still in use.
     NODE_OPTIONS: '--max-old-space-size=160',
-  }
-  server = spawnMain(['serve'], env)
-  client = createGraphQLClient(await server.ready())
+  })
+  client = server.client
 })
-afterAll(async () => {
-  server.child.kill('SIGTERM')
-  await server.ended
-  await database.close()
-})
+afterAll(() => server.stop())
 
 /** A conversation with one turn after another, and what each of its subscribers has seen. */
 interface Talk {
@@ -69,7 +58,7 @@ test(
     await talking
     await expect.poll(() => subscribers.filter(({ talk, completed }) => completed !== talk.turns)).toEqual([])
     expect(subscribers.filter(({ closed }) => closed)).toEqual([])
-    expect(server.stderr()).not.toMatch(/"level":[56]0/)
+    await server.assertSound()
     for (const { socket } of subscribers) socket.terminate()
     if (!isLong) return
     // The maximum of each quarter, so that the time between two garbage collections does not count.

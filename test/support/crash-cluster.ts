@@ -1,8 +1,9 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface, type Interface } from 'node:readline'
+import { setTimeout as sleep } from 'node:timers/promises'
 
-import { inject } from 'vitest'
+import { expect, inject } from 'vitest'
 
 import type { OpenDatabase } from '../../src/store/database/open-database.ts'
 import { talkTo } from './talk.ts'
@@ -103,8 +104,30 @@ export class CrashCluster {
     for (;;) {
       const alive = this.#servers.filter((server) => server !== undefined)
       if (alive.length > 0) return alive[choice % alive.length]!.client
-      await new Promise((resolve) => setTimeout(resolve, 20))
+      await sleep(20)
     }
+  }
+
+  /** Asks one server after another until one lives long enough to answer. Returns the data. */
+  async ask(choice: number, document: string, variables: object = {}): Promise<any> {
+    for (let attempt = 0; ; attempt += 1) {
+      const server = await this.client(choice + attempt)
+      const answer = await server.request(document, variables).catch((error: unknown) => {
+        // The connection broke, so the outcome is unknown.
+        if (error instanceof TypeError) return undefined
+        throw error
+      })
+      if (answer && !answer.errors) return answer.data
+      const code = answer?.errors?.[0]?.extensions.code
+      if (code !== undefined && code !== 'UNAVAILABLE') throw new Error(JSON.stringify(answer!.errors))
+      await sleep(20)
+    }
+  }
+
+  /** Waits until all runs have ended, also those in the background. */
+  async atRest(): Promise<void> {
+    const waiting = async () => (await this.database.pool.query('select from runs where not ended')).rowCount
+    await expect.poll(waiting, { timeout: 60_000 }).toBe(0)
   }
 
   /** Downloads from a server that is alive. */

@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 
+import { expect } from 'vitest'
+
 import { eventFields, Reader, storedTexts } from '../live/reader.ts'
 import type { CrashCluster } from './crash-cluster.ts'
 import type { GraphQLClient } from './graphql-client.ts'
@@ -45,6 +47,12 @@ export class HistoryLoad {
     }
   }
 
+  /** Waits until so many more runs are accepted. */
+  async more(count: number): Promise<void> {
+    const enough = this.history.accepted.length + count
+    await expect.poll(() => this.history.accepted.length).toBeGreaterThanOrEqual(enough)
+  }
+
   async stop(): Promise<void> {
     this.#stopped = true
     await Promise.all(this.#working)
@@ -55,7 +63,7 @@ export class HistoryLoad {
       toolName,
       approvalOverride: toolName === 'once' && client % 2 === 0,
     }))
-    const { createAgent } = await this.persist(
+    const { createAgent } = await this.#persist(
       client,
       'mutation ($input: CreateAgentInput!) { createAgent(input: $input) { agent { id } } }',
       {
@@ -68,7 +76,7 @@ export class HistoryLoad {
     )
     const agentId = createAgent.agent.id as string
     if (client % 3 === 0)
-      await this.persist(
+      await this.#persist(
         client,
         'mutation ($input: CreateSleeptimeGroupInput!) { createSleeptimeGroup(input: $input) { __typename } }',
         { agentId, frequency: 2, idempotencyKey: randomUUID() },
@@ -99,7 +107,7 @@ export class HistoryLoad {
     text: string,
     { isCancelled }: { readonly isCancelled: boolean },
   ): Promise<string | undefined> {
-    const { sendMessage } = await this.persist(
+    const { sendMessage } = await this.#persist(
       client,
       `mutation ($input: SendMessageInput!) { sendMessage(input: $input) { ${accepting} ... on SendMessageSuccess { run { id } } } }`,
       {
@@ -116,7 +124,7 @@ export class HistoryLoad {
   }
 
   async #edit(client: number, agentId: string, runId: string, text: string): Promise<string | undefined> {
-    const { run } = await this.ask(
+    const { run } = await this.#cluster.ask(
       client,
       'query ($id: ID!) { run(id: $id) { messages { nodes { __typename id } } } }',
       {
@@ -126,7 +134,7 @@ export class HistoryLoad {
     const message = run.messages.nodes.find((one: { __typename: string }) => one.__typename === 'UserMessage')
     // It was cancelled before it began.
     if (message === undefined) return undefined
-    const { editMessage } = await this.persist(
+    const { editMessage } = await this.#persist(
       client,
       `mutation ($input: EditMessageInput!) { editMessage(input: $input) { ${accepting} ... on EditMessageSuccess { run { id } } } }`,
       { messageId: message.id, message: { text }, idempotencyKey: randomUUID() },
@@ -137,7 +145,7 @@ export class HistoryLoad {
   }
 
   async #regenerate(client: number, agentId: string, runId: string): Promise<string | undefined> {
-    const { regenerate } = await this.persist(
+    const { regenerate } = await this.#persist(
       client,
       `mutation ($input: RegenerateInput!) { regenerate(input: $input) { ${accepting} ... on RegenerateSuccess { run { id } } } }`,
       { runId, idempotencyKey: randomUUID() },
@@ -148,11 +156,15 @@ export class HistoryLoad {
   }
 
   async #compact(client: number, agentId: string): Promise<void> {
-    const { agent } = await this.ask(client, 'query ($id: ID!) { agent(id: $id) { mainConversation { id } } }', {
-      id: agentId,
-    })
+    const { agent } = await this.#cluster.ask(
+      client,
+      'query ($id: ID!) { agent(id: $id) { mainConversation { id } } }',
+      {
+        id: agentId,
+      },
+    )
     // It takes no key, so a repeated one may compact twice, and nobody counts these runs.
-    await this.persist(
+    await this.#persist(
       client,
       `mutation ($input: CompactConversationInput!) { compactConversation(input: $input) { __typename } }`,
       { conversationId: agent.mainConversation.id, waitMs: 5_000 },
@@ -160,7 +172,7 @@ export class HistoryLoad {
   }
 
   async #cancel(client: number, runId: string): Promise<void> {
-    const { cancelRun } = await this.persist(
+    const { cancelRun } = await this.#persist(
       client,
       'mutation ($input: CancelRunInput!) { cancelRun(input: $input) { __typename } }',
       { runId },
@@ -171,7 +183,7 @@ export class HistoryLoad {
   /** Decides what waits, until the run has ended. */
   async #finish(client: number, runId: string): Promise<void> {
     for (;;) {
-      const { run } = await this.ask(
+      const { run } = await this.#cluster.ask(
         client,
         'query ($id: ID!) { run(id: $id, waitMs: 5000) { status pendingToolCalls { id } error { message } } }',
         { id: runId },
@@ -182,7 +194,7 @@ export class HistoryLoad {
       const decisions = run.pendingToolCalls.map(({ id }: { id: string }) =>
         isApproved ? { approve: { toolCallId: id } } : { deny: { toolCallId: id } },
       )
-      const { submitApprovals } = await this.persist(
+      const { submitApprovals } = await this.#persist(
         client,
         'mutation ($input: SubmitApprovalsInput!) { submitApprovals(input: $input) { __typename } }',
         { runId, decisions, idempotencyKey: randomUUID() },
@@ -224,24 +236,8 @@ export class HistoryLoad {
     return runId
   }
 
-  persist(client: number, document: string, input: object): Promise<any> {
-    return this.ask(client, document, { input })
-  }
-
-  /** Asks one server after another until one lives long enough to answer. */
-  async ask(client: number, document: string, variables: object): Promise<any> {
-    for (let attempt = 0; ; attempt += 1) {
-      const server = await this.#cluster.client(client + attempt)
-      const answer = await server.request(document, variables).catch((error: unknown) => {
-        // The connection broke, so the outcome is unknown.
-        if (error instanceof TypeError) return undefined
-        throw error
-      })
-      if (answer && !answer.errors) return answer.data
-      const code = answer?.errors?.[0]?.extensions.code
-      if (code !== undefined && code !== 'UNAVAILABLE') throw new Error(JSON.stringify(answer!.errors))
-      await sleep(20)
-    }
+  #persist(client: number, document: string, input: object): Promise<any> {
+    return this.#cluster.ask(client, document, { input })
   }
 }
 
@@ -298,6 +294,8 @@ export async function checkHistory(cluster: CrashCluster, history: History): Pro
         if (!open.delete(toolCallId)) malformed.push(`${toolCallId} has a second return, or one without a call`)
     }
     if (open.size > 0) malformed.push(`${[...open].join()} of ${runId} have no return`)
+    const last = run.messages.nodes.at(-1)?.__typename
+    if (run.status === 'COMPLETED' && last !== 'AssistantMessage') malformed.push(`${runId} ends with ${last}`)
   }
   const statusOf = new Map(history.accepted.map(({ runId }, index) => [runId, runs[index]?.status]))
   for (const runId of history.cancelled)

@@ -61,3 +61,17 @@ export function spawnMain(
     },
   }
 }
+
+/**
+ * Lines of its log that must not be there: errors of the server itself. A client's mistake is not one; a failing database
+ * is, and `besidesErrors` says that it failed.
+ */
+export function badLines(server: ServerProcess, options?: { readonly besidesErrors?: boolean }): string[] {
+  const bad = options?.besidesErrors
+    ? /unhandled|uncaught|this is a bug/i
+    : /unhandled|uncaught|this is a bug|"level":[56]0/i
+  return server
+    .stderr()
+    .split('\n')
+    .filter((line) => bad.test(line))
+}

@@ -3,8 +3,8 @@ import { randomUUID } from 'node:crypto'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 
-import { startFuzzedServer, type FuzzedServer } from './server.ts'
 import { longer } from '../../support/long.ts'
+import { startOwnServer, type OwnServer } from '../../support/own-server.ts'
 
 /** The codes that a client gets while the database fails, after which it tries again. */
 const transient = new Set(['UNAVAILABLE', 'TIMEOUT'])
@@ -12,12 +12,12 @@ const clients = 5
 /** How many requests are answered while the fault lasts. */
 const during = longer(15, 300)
 
-let server: FuzzedServer
+let server: OwnServer
 let admin: pg.Client
 let name: string
 
 beforeAll(async () => {
-  server = await startFuzzedServer()
+  server = await startOwnServer()
   name = new URL(server.database.url).pathname.slice(1)
   admin = new pg.Client({ connectionString: inject('postgres').url })
   await admin.connect()

@@ -5,15 +5,15 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { WebSocket } from 'ws'
 
 import { createFrames, createOpenings } from './frames.ts'
-import { createRandom } from './random.ts'
-import { seed, startFuzzedServer, type FuzzedServer } from './server.ts'
-import { isLong, longer } from '../../support/long.ts'
+import { createRandom, seed } from './random.ts'
+import { longer } from '../../support/long.ts'
+import { startOwnServer, type OwnServer } from '../../support/own-server.ts'
 
 const sockets = longer(60, 1_200)
-let server: FuzzedServer
+let server: OwnServer
 
 beforeAll(async () => {
-  server = await startFuzzedServer()
+  server = await startOwnServer()
 })
 afterAll(() => server.stop())
 
@@ -30,7 +30,7 @@ test('[FUZ2] malformed frames and messages close the socket that sent them, and 
     sent += frames.length
     codes.add(await abuse(frames, random.chance(0.7)))
   }
-  if (isLong) console.log(JSON.stringify({ seed, sockets, frames: sent, openings: sockets }))
+  console.log(JSON.stringify({ seed, sockets, frames: sent, openings: sockets }))
   // 1011 and 4500 would mean that the server had broken down.
   expect(
     [...codes].filter((code) => code === 1011 || code === 4500),

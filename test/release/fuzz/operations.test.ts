@@ -8,22 +8,22 @@ import { manageKeys } from '../../../src/cli/manage-keys.ts'
 import { createGraphQLClient, type GraphQLClient } from '../../support/graphql-client.ts'
 import { createDriver } from './drive.ts'
 import { createOperations } from './operations.ts'
-import { createRandom } from './random.ts'
-import { seed, startFuzzedServer, type FuzzedServer } from './server.ts'
+import { createRandom, seed } from './random.ts'
 import type { Known } from './values.ts'
-import { isLong, longer } from '../../support/long.ts'
+import { longer } from '../../support/long.ts'
+import { startOwnServer, type OwnServer } from '../../support/own-server.ts'
 
 const operations = longer(300, 6_000)
 const atOnce = 6
 const schema = buildSchema(readFileSync(new URL('../../../schema.graphql', import.meta.url), 'utf8'))
 const jwtSecret = 'the-secret-of-the-fuzzed-identity-provider'
-let server: FuzzedServer
+let server: OwnServer
 let tenants: readonly GraphQLClient[]
 
 beforeAll(async () => {
   const unlimited = { HOLDPOINT_KEY_REQUESTS: '0', HOLDPOINT_TENANT_REQUESTS: '0' }
   const authorization = await bearer({})
-  server = await startFuzzedServer({ HOLDPOINT_JWT_SECRET: jwtSecret, ...unlimited }, authorization)
+  server = await startOwnServer({ HOLDPOINT_JWT_SECRET: jwtSecret, ...unlimited }, authorization)
   // Makes the tenant.
   const key = { keyName: 'unused', scopes: ['READ'], expires: undefined } as const
   await manageKeys(server.database, { name: 'keys', action: 'create', tenant: 'other', ...key })
@@ -76,7 +76,7 @@ test('[FUZ1] random operations of two tenants get data or a coded error, and not
     await driver.close()
   })
   await Promise.all(clients)
-  if (isLong) console.log(JSON.stringify({ seed, ...Object.fromEntries(counts) }))
+  console.log(JSON.stringify({ seed, ...Object.fromEntries(counts) }))
   expect(faults.slice(0, 20), `seed ${seed}, ${faults.length} faults`).toEqual([])
   await server.assertSound()
   expect(hasProved(), JSON.stringify(Object.fromEntries(counts))).toBe(true)

@@ -1,3 +1,6 @@
+/** Repeats a test: the seed is part of every failure's message. */
+export const seed = Number(process.env['HOLDPOINT_FUZZ_SEED'] ?? Math.floor(Math.random() * 2 ** 31))
+
 /** Random choices that a seed repeats. */
 export interface Random {
   /** From 0 up to, but not including, `limit`. */

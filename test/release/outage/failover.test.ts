@@ -2,7 +2,8 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 
 import type { GraphQLClient } from '../../support/graphql-client.ts'
 import { havePostgres, startPostgres } from '../../support/postgres-servers.ts'
-import { createAgent, expectNothingLost, startOutageGround, startWaiting, submitApprovals, badLines } from './ground.ts'
+import { badLines } from '../../support/server-process.ts'
+import { createAgent, expectNothingLost, startOutageGround, startWaiting, submitApprovals } from './ground.ts'
 import { OutageLoad } from './load.ts'
 
 /** How soon after the move something must have been acknowledged. */
@@ -65,7 +66,7 @@ describe.skipIf(!havePostgres)('a failover to a synchronous standby, under load'
         waiting.map(({ input }) => input.runId),
       )
       expect(servers.map(({ child }) => child.exitCode)).toEqual([null, null])
-      expect(servers.flatMap(badLines)).toEqual([])
+      expect(servers.flatMap((server) => badLines(server))).toEqual([])
       // An outage is not the death of a worker. If connections stay open, a server that has moved already may take another
       // one for dead that has not noticed yet. That costs its runs an attempt and nothing more.
       if (isKilled) expect(servers.map(({ stderr }) => stderr()).join()).not.toContain('a worker died')

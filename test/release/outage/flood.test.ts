@@ -8,8 +8,7 @@ import { transports } from '../../server/transports.ts'
 import { createTestDatabase } from '../../support/database.ts'
 import { createGraphQLClient, type GraphQLClient, type GraphQLResult } from '../../support/graphql-client.ts'
 import { startPostgresProxy } from '../../support/postgres-proxy.ts'
-import { spawnMain } from '../../support/server-process.ts'
-import { badLines } from './ground.ts'
+import { badLines, spawnMain } from '../../support/server-process.ts'
 
 /** Of a key, so that any machine can exceed it. A key may send twice that at once. */
 const perSecond = 10

@@ -133,13 +133,6 @@ async function statusesOf(client: GraphQLClient, runIds: readonly string[]): Pro
   return statuses
 }
 
-export function badLines(server: ServerProcess): string[] {
-  return server
-    .stderr()
-    .split('\n')
-    .filter((line) => /unhandled|uncaught|this is a bug|"level":[56]0/i.test(line))
-}
-
 /** All runs completed, those that waited too, and what was streamed of each is what was stored, once. */
 export async function expectNothingLost(
   load: OutageLoad,

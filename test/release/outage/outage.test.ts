@@ -3,7 +3,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import {
-  badLines,
   createAgent,
   expectNothingLost,
   hasRefusedAll,
@@ -15,6 +14,7 @@ import {
 } from './ground.ts'
 import { OutageLoad } from './load.ts'
 import { longer } from '../../support/long.ts'
+import { badLines } from '../../support/server-process.ts'
 
 /** How long the database is unavailable at least. */
 const awayMs = longer(1_000, longMs)
@@ -69,7 +69,7 @@ test(
       waiting.map(({ input }) => input.runId),
     )
     expect(servers.map(({ child }) => child.exitCode)).toEqual([null, null])
-    expect(servers.flatMap(badLines)).toEqual([])
+    expect(servers.flatMap((server) => badLines(server))).toEqual([])
     if (awayMs > 10_000) report(load, during)
   },
 )
@@ -122,7 +122,7 @@ test(
       clients[0]!,
       waiting.map(({ input }) => input.runId),
     )
-    expect(servers.flatMap(badLines)).toEqual([])
+    expect(servers.flatMap((server) => badLines(server))).toEqual([])
     // An outage is not the death of a worker.
     expect(servers.map((server) => server.stderr()).join()).not.toContain('a worker died')
 
