@@ -1,4 +1,5 @@
 import { createRoot } from 'react-dom/client'
+import '@fontsource-variable/geist/wght.css'
 
 import { App } from './app.tsx'
 import { applyTheme, readTheme } from './data/theme.ts'

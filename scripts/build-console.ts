@@ -1,4 +1,4 @@
-import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { copyFile, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -18,6 +18,11 @@ const output = join(folder, 'dist')
 process.env['NODE_ENV'] = 'production'
 await rm(output, { recursive: true, force: true })
 await build({ root: folder, configFile: join(folder, 'vite.config.ts'), logLevel: 'warn' })
+// The font's licence asks for a copy beside it.
+await copyFile(
+  fileURLToPath(import.meta.resolve('@fontsource-variable/geist/LICENSE')),
+  join(output, 'assets/geist-license.txt'),
+)
 await buildDocs(join(output, 'docs'))
 
 const names = await readdir(output, { recursive: true })

@@ -79,6 +79,21 @@ test('[CON1] the console is at / and at all its addresses, compressed, cached, a
   await server.stop()
 })
 
+test('[CON140] the font is served here, allowed by the policy, cached and small', async () => {
+  const server = await startTestApp()
+  const { origin } = new URL(server.url)
+  const page = await get(`${origin}/`)
+  const path = /href="(\/assets\/[^"]+\.woff2)"/.exec(page.body.toString())![1]!
+  const font = await get(origin + path)
+  expect(font).toMatchObject({ status: 200, headers: { 'content-type': 'font/woff2' } })
+  expect(font.headers['cache-control']).toContain('immutable')
+  expect(font.body.length).toBeLessThan(32 * 1024)
+  expect(page.headers['content-security-policy']).toContain("font-src 'self'")
+  const styles = /href="(\/assets\/[^"]+\.css)"/.exec(page.body.toString())![1]!
+  expect((await get(origin + styles)).body.toString()).toContain(path)
+  await server.stop()
+})
+
 test('[CON97] a browser that opens an unknown address gets the console with status 404, and a program gets JSON', async () => {
   const server = await startTestApp()
   const { origin } = new URL(server.url)

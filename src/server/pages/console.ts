@@ -32,6 +32,7 @@ const types: Readonly<Record<string, string>> = {
   '.json': 'application/json; charset=utf-8',
   '.png': 'image/png',
   '.svg': 'image/svg+xml',
+  '.woff2': 'font/woff2',
 }
 
 /**
@@ -41,6 +42,7 @@ const types: Readonly<Record<string, string>> = {
 const policy = contentSecurityPolicy([
   "script-src 'self'",
   "style-src 'self'",
+  "font-src 'self'",
   "img-src 'self' data: blob:",
   "connect-src 'self'",
 ])
