@@ -29,13 +29,14 @@ export function relativeTime(at: string, now = Date.now()): string {
 
 export const count = (value: number): string => numberFormat.format(value)
 
-/** 640 ms, 4.2 s, 3 min 5 s. */
+/** 640 ms, 4.2 s, 3 min 5 s, 2 h. */
 export function duration(ms: number): string {
-  if (ms < 1_000) return `${Math.round(ms)} ms`
-  if (ms < 60_000) return `${(ms / 1_000).toFixed(1)} s`
-  const minutes = Math.floor(ms / 60_000)
-  if (minutes < 60) return `${minutes} min ${Math.round((ms % 60_000) / 1_000)} s`
-  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`
+  if (ms < 999.5) return `${Math.round(ms)} ms`
+  if (ms < 59_950) return `${Number((ms / 1_000).toFixed(1))} s`
+  const seconds = Math.round(ms / 1_000)
+  if (seconds < 3_600) return `${Math.floor(seconds / 60)} min${seconds % 60 ? ` ${seconds % 60} s` : ''}`
+  const minutes = Math.round(seconds / 60)
+  return `${Math.floor(minutes / 60)} h${minutes % 60 ? ` ${minutes % 60} min` : ''}`
 }
 
 /** 640 bytes, 4.2 KB, 7.5 MB. */

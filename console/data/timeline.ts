@@ -1,7 +1,10 @@
+import type { RunEventFields } from '../../client/documents.ts'
 import type { StepRow } from './documents.ts'
+import { duration } from './format.ts'
 
 /** What a period of time was spent on. */
 export type BarKind = 'queue' | 'first' | 'model' | 'people' | 'client' | 'tools'
+export type StatusChange = Extract<RunEventFields, { __typename: 'RunStatusChanged' }>
 
 /** A period of time in a run. */
 export interface Bar {
@@ -54,21 +57,78 @@ function callBars(call: StepRow['toolCalls'][number], now: number): Bar[] {
   return bars
 }
 
-/** How long something of this kind went on. Overlapping bars count once. */
-export function timeOf(kind: BarKind, bars: readonly Bar[]): number {
+/** The times when the run as a whole waited: for its turn, for a larger budget, or for someone to try it again. */
+export function waitsOf(changes: readonly StatusChange[], end: number): Bar[] {
+  return changes.flatMap(({ status, stopReason, at }, index): Bar[] => {
+    const next = changes[index + 1]
+    const times = { from: Date.parse(at), to: next ? Date.parse(next.at) : end }
+    if (status === 'QUEUED') return [{ kind: 'queue', label: 'waiting for its turn', ...times }]
+    if (status === 'FAILED') return [{ kind: 'people', label: 'failed, until someone tried again', ...times }]
+    if (status !== 'AWAITING_APPROVAL' || stopReason !== 'BUDGET_EXCEEDED') return []
+    return [{ kind: 'people', label: 'waiting for a larger budget', ...times }]
+  })
+}
+
+/** How long something of these kinds went on. Overlapping bars count once. */
+export function timeOf(bars: readonly Bar[], ...kinds: readonly BarKind[]): number {
   let sum = 0
   let reached = -Infinity
-  for (const { from, to } of bars.filter((bar) => bar.kind === kind).toSorted((a, b) => a.from - b.from)) {
+  for (const { from, to } of bars.filter(({ kind }) => kinds.includes(kind)).toSorted((a, b) => a.from - b.from)) {
     sum += Math.max(0, to - Math.max(from, reached))
     reached = Math.max(reached, to)
   }
   return sum
 }
 
-/** Round distances for the marks of an axis, about five of them. The last leaves room for its label. */
-export function marksOf(length: number): number[] {
-  const rough = length / 5
-  const power = 10 ** Math.floor(Math.log10(Math.max(rough, 1)))
-  const step = [1, 2, 5, 10].map((factor) => factor * power).find((one) => one >= rough) ?? power
-  return Array.from({ length: Math.floor((0.85 * length) / step) + 1 }, (_, index) => index * step)
+interface Period {
+  readonly from: number
+  readonly to: number
 }
+
+/** A time axis on which long pauses are drawn short, because they would hide the work beside them. */
+export interface Axis {
+  /** Where a moment is, in percent of the width. */
+  readonly place: (time: number) => number
+  /** Round times without the short-drawn pauses. */
+  readonly marks: readonly { readonly at: number; readonly label: string }[]
+  readonly cuts: readonly Period[]
+}
+
+export function axisOf(bars: readonly Bar[], { from: start, to: end }: Period): Axis {
+  const cuts = longPauses(bars, start, end)
+  const share = Math.min(12, 50 / cuts.length)
+  const shown = cuts.reduce((left, { from, to }) => left - (to - from), end - start)
+  const scale = (100 - share * cuts.length) / shown
+  const place = (time: number): number =>
+    cuts.reduce(
+      (at, { from, to }) => at + Math.max(0, Math.min(time, to) - from) * (share / (to - from) - scale),
+      (time - start) * scale,
+    )
+  const step = roundTimes.find((one) => one >= shown / 5) ?? roundTimes.at(-1)!
+  const marks = Array.from({ length: Math.floor(shown / step) + 1 }, (_, index) => {
+    const time = cuts.reduce((at, { from, to }) => (at < from ? at : at + to - from), start + index * step)
+    const room = Math.min(100, ...cuts.filter(({ from }) => from > time).map(({ from }) => place(from))) - place(time)
+    return room < 12 ? [] : [{ at: place(time), label: index === 0 ? '0' : duration(index * step) }]
+  })
+  return { place, cuts, marks: marks.flat() }
+}
+
+/** Pauses of more than two seconds that took longer than all work of the run. */
+function longPauses(bars: readonly Bar[], start: number, end: number): Period[] {
+  const kinds: readonly BarKind[] = ['first', 'model', 'tools']
+  const worked = timeOf(bars, ...kinds)
+  const work = bars.filter(({ kind }) => kinds.includes(kind)).toSorted((a, b) => a.from - b.from)
+  let reached = start
+  const pauses = [...work, { from: end, to: end }].map(({ from, to }) => {
+    const pause = { from: reached, to: from }
+    reached = Math.max(reached, to)
+    return pause
+  })
+  return pauses.filter(({ from, to }) => worked > 0 && to - from > Math.max(worked, 2_000))
+}
+
+const roundTimes = [
+  ...[1, 2, 5, 10, 20, 50, 100, 200, 500],
+  ...[1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800].map((seconds) => 1_000 * seconds),
+  ...[1, 2, 3, 6, 12, 24, 48, 120, 240, 720].map((hours) => 3_600_000 * hours),
+]

@@ -16,6 +16,7 @@ import { Fact } from '../parts/fact.tsx'
 import { EventLog } from '../parts/event-log.tsx'
 import { Page } from '../parts/page.tsx'
 import { Problem } from '../parts/problem.tsx'
+import { QueuePlace } from '../parts/queue-place.tsx'
 import { Replay } from '../parts/replay.tsx'
 import { Skeleton } from '../parts/skeleton.tsx'
 import { Status } from '../parts/status.tsx'
@@ -35,6 +36,8 @@ export function RunPage({ id }: { readonly id: string }): ReactNode {
   // A step that was started again is known from the events alone.
   const restarts = events.filter((event) => event.__typename === 'StepRestarted')
   const attempts = useMemo(() => new Map(restarts.map(({ stepId, attempt }) => [stepId, attempt])), [restarts.length])
+  const changed = events.filter((event) => event.__typename === 'RunStatusChanged')
+  const changes = useMemo(() => changed, [changed.length])
   const retry = useAction(async () => {
     const { retryRun } = await client.request(RetryRun, { input: { runId: id } })
     if (retryRun && 'message' in retryRun) throw new Refused(retryRun.message)
@@ -54,8 +57,9 @@ export function RunPage({ id }: { readonly id: string }): ReactNode {
       title={`Run of ${run.agent.name}`}
       lead={
         <>
-          <Status value={run.status} /> {run.stopReason && <span>{words(run.stopReason)}</span>} · started{' '}
-          <Clock at={run.createdAt} />
+          <Status value={run.status} />
+          {(run.status === 'COMPLETED' || run.stopReason === 'BUDGET_EXCEEDED') && ` · ${words(run.stopReason!)}`} ·
+          sent <Clock at={run.createdAt} />
           {isSomebody(run.sentBy) && <> by {run.sentBy.name}</>}
           {isSomebody(run.cancelledBy) && <> · cancelled by {run.cancelledBy.name}</>}
         </>
@@ -90,20 +94,22 @@ export function RunPage({ id }: { readonly id: string }): ReactNode {
           </p>
         </Problem>
       )}
-      <dl className="facts panel">
-        <Fact name="Cost" value={<Cost usd={usage.costUsd} />} />
-        <Fact name="Tokens" value={count(usage.totalTokens)} />
-        <Fact
-          name="Input"
-          value={<TokenCount whole={usage.inputTokens} part={usage.cachedInputTokens} name="cached" />}
-        />
-        <Fact
-          name="Output"
-          value={<TokenCount whole={usage.outputTokens} part={usage.reasoningTokens} name="reasoning" />}
-        />
-        <Fact name="Model requests" value={`${count(usage.steps)} of at most ${count(run.maxSteps)}`} />
-        <Fact name="Taken up by a worker" value={run.attempts === 1 ? 'once' : `${count(run.attempts)} times`} />
-      </dl>
+      {run.status === 'QUEUED' && <QueuePlace run={run} />}
+      {run.startedAt && (
+        <dl className="facts panel">
+          <Fact name="Cost" value={<Cost usd={usage.costUsd} />} />
+          <Fact
+            name="Input tokens"
+            value={<TokenCount whole={usage.inputTokens} part={usage.cachedInputTokens} name="cached" />}
+          />
+          <Fact
+            name="Output tokens"
+            value={<TokenCount whole={usage.outputTokens} part={usage.reasoningTokens} name="reasoning" />}
+          />
+          <Fact name="Model requests" value={`${count(usage.steps)} of ${count(run.maxSteps)}`} />
+          <Fact name="Taken by a worker" value={run.attempts === 1 ? 'once' : `${count(run.attempts)} times`} />
+        </dl>
+      )}
       {(run.parent || run.children.length > 0) && (
         <p>
           {run.parent && (
@@ -119,8 +125,8 @@ export function RunPage({ id }: { readonly id: string }): ReactNode {
           ))}
         </p>
       )}
-      <Timeline run={run} attempts={attempts} />
-      <Replay events={events} />
+      <Timeline run={run} changes={changes} attempts={attempts} />
+      {run.startedAt && <Replay events={events} />}
       <EventLog events={events} />
     </Page>
   )

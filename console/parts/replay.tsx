@@ -41,7 +41,7 @@ export function Replay({ events }: { readonly events: readonly RunEventFields[] 
   return (
     <section className="panel" aria-label="Replay of the run">
       <header>
-        <h2>Conversation</h2>
+        <h2>Replay</h2>
         {state.latestRun && <Status value={state.latestRun.status} />}
       </header>
       <div className="row">

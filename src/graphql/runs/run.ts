@@ -78,7 +78,7 @@ Run.implement({
     }),
     maxSteps: t.exposeInt('maxSteps', { description: 'Maximum number of steps.' }),
     attempts: t.exposeInt('attempts', {
-      description: 'How many times a worker took the run. More than 1 after a crash, restart or retry.',
+      description: 'How many times a worker took the run. More than 1 after a pause, crash, restart or retry.',
     }),
     parent: t.field({
       ...orNull('Run whose turn this background run processes. Null if this is not a background run.', Run),
