@@ -17,8 +17,8 @@ export function clockTime(at: string): string {
 export const longTime = (at: string): string => longFormat.format(new Date(at))
 
 /** "3 minutes ago", "in 2 hours". */
-export function relativeTime(at: string, now = Date.now()): string {
-  const seconds = Math.round((Date.parse(at) - now) / 1_000)
+export function relativeTime(atMs: number, nowMs: number): string {
+  const seconds = Math.round((atMs - nowMs) / 1_000)
   const size = Math.abs(seconds)
   if (size < 5) return 'just now'
   if (size < 60) return relativeFormat.format(seconds, 'second')

@@ -4,6 +4,7 @@ import type { Client } from '../../client/client.ts'
 import type { TypedDocument } from '../../client/typed-document.ts'
 import { useClient } from '../../react/client-context.ts'
 import { createStore, shareStore, type Store } from '../../react/store.ts'
+import { useReturns } from './use-returns.ts'
 
 export interface QueryState<Data> {
   readonly data: Data | undefined
@@ -30,24 +31,31 @@ function createQueryStore<Data, Variables>(
 ): QueryStore<Data> {
   let state: QueryState<Data> = { data: undefined, error: undefined }
   let changed: () => void = () => {}
-  let underWay: Promise<void> | undefined
+  let underWay: { readonly end: Promise<void>; readonly returns: number } | undefined
   let next: Promise<void> | undefined
 
   async function ask(): Promise<void> {
-    try {
-      state = { data: await client.request(document, variables), error: undefined }
-    } catch (error) {
-      state = { data: state.data, error: error instanceof Error ? error : new Error(String(error)) }
-    }
+    const { returns } = client.connection
+    const answer = await client.request(document, variables).then(
+      (data) => ({ data, error: undefined }),
+      (error: unknown) => ({ data: state.data, error: error instanceof Error ? error : new Error(String(error)) }),
+    )
+    if (returns !== client.connection.returns) return
+    state = answer
+    underWay = undefined
     changed()
   }
 
-  /** One request at a time. Whoever asks meanwhile shares the one that follows, since this one may be too old. */
+  /**
+   * One request at a time. Whoever asks meanwhile shares the one that follows, since this one may be too old. One from
+   * before a lost connection may never be answered, so nobody waits for it.
+   */
   function refetch(): Promise<void> {
-    if (underWay) return (next ??= underWay.then(refetch))
+    const { returns } = client.connection
+    if (underWay?.returns === returns) return (next ??= underWay.end.then(refetch))
     next = undefined
-    underWay = ask().finally(() => (underWay = undefined))
-    return underWay
+    underWay = { end: ask(), returns }
+    return underWay.end
   }
 
   const store: QueryStore<Data> = {
@@ -59,16 +67,10 @@ function createQueryStore<Data, Variables>(
         const stores = active.get(client) ?? new Set()
         active.set(client, stores.add(store))
         void refetch()
-        const again = (): void => void (document.startsWith('query') && !globalThis.document.hidden && refetch())
+        const again = (): void => void refetch()
         addEventListener('focus', again)
-        let isLost = client.connection.status === 'RECONNECTING'
-        const leave = client.connection.onChange(() => {
-          if (isLost && client.connection.status === 'CONNECTED') again()
-          isLost = client.connection.status === 'RECONNECTING'
-        })
         return () => {
           removeEventListener('focus', again)
-          leave()
           stores.delete(store)
           forget()
         }
@@ -88,7 +90,7 @@ const idle: Store<QueryState<never>> & { refetch(): Promise<void> } = {
 
 /**
  * The result of a query, shared by everyone who asks for the same. Null variables ask for nothing yet. A new `revision`
- * asks again.
+ * and a connection that comes back ask again.
  */
 export function useQuery<Data, Variables>(
   document: TypedDocument<Data, Variables>,
@@ -103,12 +105,13 @@ export function useQuery<Data, Variables>(
           createQueryStore(client, document, variables, forget),
         )
   const state = useSyncExternalStore(store.subscribe, store.getState)
+  const returns = useReturns()
   const asked = useRef<object>(undefined)
   useEffect(() => {
     // A store that is new asks by itself. One that was left a moment ago still has what it knew then.
     if (asked.current === store || store.getState().data !== undefined) void store.refetch()
     asked.current = store
-  }, [store, revision])
+  }, [store, revision, returns])
   // While a search or a filter changes, the last result stays visible.
   const last = useRef<Data | undefined>(undefined)
   if (state.data !== undefined) last.current = state.data

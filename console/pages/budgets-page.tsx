@@ -11,7 +11,7 @@ import { Empty } from '../parts/empty.tsx'
 import { Loading } from '../parts/loading.tsx'
 import { Page } from '../parts/page.tsx'
 import { Table } from '../parts/table.tsx'
-import { Ago } from '../parts/time.tsx'
+import { Until } from '../parts/time.tsx'
 
 export type BudgetRow = BudgetsData['budgets'][number]
 
@@ -43,7 +43,7 @@ export function BudgetsPage(): ReactNode {
               head: 'When used up',
               cell: ({ whenReached }) => (whenReached === 'STOP' ? 'Runs stop' : 'Runs wait for a person'),
             },
-            { head: 'Resets', cell: ({ resetsAt }) => (resetsAt ? <Ago at={resetsAt} /> : 'never') },
+            { head: 'Resets', cell: ({ resetsAt }) => (resetsAt ? <Until at={resetsAt} /> : 'never') },
             {
               head: '',
               cell: (budget) => (

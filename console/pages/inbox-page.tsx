@@ -5,6 +5,7 @@ import type { InboxCallFields } from '../../client/documents.ts'
 import { useInbox } from '../../react/use-inbox.ts'
 import { count } from '../data/format.ts'
 import { useSession } from '../data/session.ts'
+import { useLost } from '../data/use-lost.ts'
 import { BudgetWaitList, useBudgetWaits } from '../parts/budget-waits.tsx'
 import { Button } from '../parts/button.tsx'
 import { DecisionTaken } from '../parts/decision-taken.tsx'
@@ -23,6 +24,7 @@ const reactionMs = 300
 export function InboxPage(): ReactNode {
   const { calls: waiting, settled, totalCount, isLoaded } = useInbox()
   const budgetWaits = useBudgetWaits()
+  const isLost = useLost()
   const session = useSession()
   const isAllowed = session.phase !== 'READY' || session.viewer.scopes.includes('READ')
   const [currentId, setCurrent] = useState<string>()
@@ -118,7 +120,7 @@ export function InboxPage(): ReactNode {
       {!isLoaded && isAllowed && <Skeleton lines={4} />}
       {!isLoaded && !isAllowed && <Problem>The inbox needs the scope READ, which your key lacks.</Problem>}
       {isLoaded && calls.length === 0 && !budgetWaits.data?.runs.nodes.length && (
-        <Empty icon="inbox" title="Nothing is waiting">
+        <Empty icon="inbox" title={isLost ? 'Nothing was waiting when the connection was lost' : 'Nothing is waiting'}>
           <p>Tool calls that need a person appear here, from every agent, as soon as an agent makes them.</p>
         </Empty>
       )}

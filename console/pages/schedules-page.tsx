@@ -15,7 +15,7 @@ import { ScheduleForm } from '../parts/schedule-form.tsx'
 import { ShowMore } from '../parts/show-more.tsx'
 import { Status } from '../parts/status.tsx'
 import { Table } from '../parts/table.tsx'
-import { Ago } from '../parts/time.tsx'
+import { Ago, Until } from '../parts/time.tsx'
 
 export type ScheduleRow = SchedulesData['schedules']['nodes'][number]
 
@@ -108,7 +108,7 @@ export function SchedulesPage(): ReactNode {
 }
 
 function nextTime(enabled: boolean, next: string | undefined): ReactNode {
-  if (next !== undefined) return <Ago at={next} />
+  if (next !== undefined) return <Until at={next} />
   return <span className="quiet">{enabled ? 'over' : 'paused'}</span>
 }
 

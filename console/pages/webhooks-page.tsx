@@ -27,7 +27,7 @@ import { Problem } from '../parts/problem.tsx'
 import { ShowMore } from '../parts/show-more.tsx'
 import { Status } from '../parts/status.tsx'
 import { Table } from '../parts/table.tsx'
-import { Ago } from '../parts/time.tsx'
+import { Ago, Until } from '../parts/time.tsx'
 import { RotateSecret, WebhookForm } from '../parts/webhook-form.tsx'
 
 export function WebhooksPage(): ReactNode {
@@ -217,7 +217,7 @@ function responseOf({ status, error, responseStatus, nextAttemptAt }: DeliveryRo
   if (status === 'PENDING' && nextAttemptAt !== null && error !== null) {
     return (
       <span title={error}>
-        {responseStatus ?? 'no answer'}, again <Ago at={nextAttemptAt} />
+        {responseStatus ?? 'no answer'}, again <Until at={nextAttemptAt} />
       </span>
     )
   }

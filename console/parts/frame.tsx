@@ -5,6 +5,7 @@ import { useInbox } from '../../react/use-inbox.ts'
 import type { ViewerData } from '../data/documents.ts'
 import { signOut } from '../data/session.ts'
 import { forgetKept } from '../data/use-kept.ts'
+import { useLost } from '../data/use-lost.ts'
 import { Button } from './button.tsx'
 import { Connection } from './connection.tsx'
 import { Icon, type IconName } from './icon.tsx'
@@ -33,11 +34,12 @@ interface FrameProps {
 export function Frame({ viewer, isSignedIn, children }: FrameProps): ReactNode {
   const [path] = useLocation()
   const { totalCount } = useInbox()
+  const isLost = useLost()
   useEffect(() => {
     document.querySelector('main')?.focus({ preventScroll: true })
   }, [path])
   return (
-    <div className="frame">
+    <div className={isLost ? 'frame is-lost' : 'frame'}>
       <a className="skip" href="#main">
         Skip to content
       </a>
@@ -85,6 +87,7 @@ export function Frame({ viewer, isSignedIn, children }: FrameProps): ReactNode {
       <main id="main" tabIndex={-1}>
         {children}
       </main>
+      {isLost && <p className="banner">The connection is lost. This page may be out of date until it is back.</p>}
     </div>
   )
 }

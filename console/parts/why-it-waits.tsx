@@ -2,7 +2,7 @@ import type { ReactNode } from 'react'
 
 import type { ToolCallFields, WaitingFields } from '../../client/documents.ts'
 import { useSession } from '../data/session.ts'
-import { Ago } from './time.tsx'
+import { Until } from './time.tsx'
 
 interface WhyItWaitsProps {
   readonly call: ToolCallFields
@@ -29,7 +29,7 @@ export function WhyItWaits({ call, waiting }: WhyItWaitsProps): ReactNode {
       {call.expiresAt && (
         <>
           {' '}
-          Denied <Ago at={call.expiresAt} /> if nobody decides.
+          Denied <Until at={call.expiresAt} /> if nobody decides.
         </>
       )}
       {!isAllowed && <strong> Your key lacks the {scope} scope.</strong>}

@@ -84,7 +84,7 @@ describe.skipIf(!ground)('the console of a server with keys that is killed', () 
 
   let run: string
 
-  test('[CON12] [CON87] a server that is killed in mid-answer and started again is followed without a gap or a repetition', async () => {
+  test('[CON12] [CON87] [CON141] a server that is killed in mid-answer and started again is followed without a gap or a repetition', async () => {
     const agent = await createAgent('Clerk', [
       { name: 'pay', requiresApproval: true, ...javascript },
       { name: 'sign', requiresApproval: true, ...javascript },
@@ -105,8 +105,19 @@ describe.skipIf(!ground)('the console of a server with keys that is killed', () 
     server!.child.kill('SIGKILL')
     await connection.getByText('Reconnecting').waitFor()
     await server!.ended
-    await other.getByRole('link', { name: 'Memory' }).click()
+    await other.getByText('The connection is lost').waitFor()
+    await other.getByRole('link', { name: 'Inbox' }).click()
+    await other.getByText('Nothing was waiting when the connection was lost').waitFor()
+    expect(await seriousFaults(other)).toEqual([])
+    // A network that swallows what is sent: these requests are never answered.
+    await other.route('**/graphql', () => {})
+    await other.getByRole('link', { name: 'Budgets' }).click()
+    await other.getByRole('status', { name: 'Loading' }).waitFor()
+    await other.unroute('**/graphql')
     await start(new URL(origin).port)
+    await other.getByText('There are no budgets yet').waitFor()
+    expect(await other.getByText('The connection is lost').count()).toBe(0)
+    await other.getByRole('link', { name: 'Memory' }).click()
     await connection.getByText('Connected').waitFor()
     await answer.getByText('word79').waitFor()
     expect((await answer.locator('.markdown').textContent())?.trim()).toBe(words)
