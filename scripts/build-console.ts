@@ -23,7 +23,7 @@ await copyFile(
   fileURLToPath(import.meta.resolve('@fontsource-variable/geist/LICENSE')),
   join(output, 'assets/geist-license.txt'),
 )
-await buildDocs(join(output, 'docs'))
+await buildDocs(join(output, 'docs'), await readFile(join(output, 'index.html'), 'utf8'))
 
 const names = await readdir(output, { recursive: true })
 const brotliOptions = { params: { [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY } }

@@ -1,4 +1,5 @@
-import { copyFile, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { copyFile, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -23,21 +24,28 @@ interface Page {
   readonly title: string
   /** In the navigation, where there is little room. */
   readonly shortTitle: string
+  /** The heading of docs/README.md below which the page is listed. Empty for that page itself. */
+  readonly group: string
   readonly markdown: string
 }
 
 highlight.registerLanguage('graphql', graphqlLanguage)
 
-/** Writes docs/ as web pages that work offline: one file per page, a style sheet, and an index for the search. */
-export async function buildDocs(output: string): Promise<void> {
+/**
+ * Writes docs/ as web pages that work offline: one file per page, and an index for the search. They have the look of
+ * the console, whose page `consoleHtml` names the style sheet and the font.
+ */
+export async function buildDocs(output: string, consoleHtml: string): Promise<void> {
   await mkdir(output, { recursive: true })
   const pages = await readPages()
+  const look = consoleHtml.match(/<link\s[^>]*(?:rel="stylesheet"|as="font")[^>]*>/g)!.join('\n')
   const sections: Section[] = []
-  for (const page of pages) {
-    const { html, found, images } = render(page)
-    sections.push(...found)
-    await writeFile(join(output, `${page.name}.html`), layOut(page, html, pages))
-    for (const image of images) {
+  for (const [index, page] of pages.entries()) {
+    const rendered = render(page)
+    sections.push(...rendered.found)
+    const beside = { before: pages[index - 1], after: pages[index + 1] }
+    await writeFile(join(output, `${page.name}.html`), layOut(page, rendered, { pages, look, ...beside }))
+    for (const image of rendered.images) {
       await mkdir(dirname(join(output, image)), { recursive: true })
       await copyFile(join(docs, image), join(output, image))
     }
@@ -46,19 +54,24 @@ export async function buildDocs(output: string): Promise<void> {
   for (const name of ['docs.css', 'site.js']) await copyFile(join(docs, 'site', name), join(output, name))
 }
 
-/** In the order of the index page, then the rest, then the reference. */
+/** In the order of the index page, with the reference at the end. */
 async function readPages(): Promise<Page[]> {
   const index = await readFile(join(docs, 'README.md'), 'utf8')
-  const shortTitles = new Map(
-    [...index.matchAll(/^- \[([^\]]+)\]\(([a-z-]+)\.md\)/gm)].map(([, title, name]) => [name!, title!]),
-  )
-  const present = (await readdir(docs)).filter((name) => /^[a-z-]+\.md$/.test(name)).map((name) => name.slice(0, -3))
-  const names = [...new Set([...[...shortTitles.keys()].filter((name) => present.includes(name)), ...present])]
+  const listed = index.split(/^## /m).flatMap((part) => {
+    const links = [...part.matchAll(/^- .*$/gm)].flatMap(([line]) => [
+      ...line.matchAll(/\[([^\]]+)\]\(([a-z-]+)\.md\)/g),
+    ])
+    return links.map(([, title, name]) => ({ name: name!, shortTitle: title!, group: part.split('\n', 1)[0]! }))
+  })
   const pages = await Promise.all(
-    names.map(async (name) => toPage(name, await readFile(join(docs, `${name}.md`), 'utf8'), shortTitles.get(name))),
+    listed.map(async (one) => toPage({ ...one, markdown: await readFile(join(docs, `${one.name}.md`), 'utf8') })),
   )
   const reference = describeSchema(await readFile(join(root, 'schema.graphql'), 'utf8'))
-  return [toPage('index', index, 'Overview'), ...pages, toPage('api', reference)]
+  return [
+    toPage({ name: 'index', shortTitle: 'Overview', group: '', markdown: index }),
+    ...pages,
+    toPage({ name: 'api', shortTitle: 'API', group: listed.at(-1)!.group, markdown: reference }),
+  ]
 }
 
 /** Every operation and type of the schema under a heading of its own. */
@@ -84,21 +97,34 @@ function describeSchema(sdl: string): string {
   ].join('\n\n')
 }
 
-function toPage(name: string, markdown: string, shortTitle?: string): Page {
-  const title = /^# (.+)$/m.exec(markdown)?.[1] ?? name
-  return { name, title, shortTitle: shortTitle ?? title, markdown }
+function toPage(page: Omit<Page, 'title'>): Page {
+  return { ...page, title: /^# (.+)$/m.exec(page.markdown)?.[1] ?? page.shortTitle }
 }
 
-function render(page: Page): { html: string; found: Section[]; images: string[] } {
+interface Rendered {
+  readonly html: string
+  readonly found: readonly Section[]
+  readonly images: readonly string[]
+  readonly headings: readonly { readonly id: string; readonly depth: number; readonly text: string }[]
+}
+
+function render(page: Page): Rendered {
   const found: { path: string; page: string; heading: string; text: string }[] = []
+  const headings: { id: string; depth: number; text: string }[] = []
   const images: string[] = []
+  const ids = new Set(page.markdown.match(/^#+ .+$/gm)!.map((heading) => slug(heading.replace(/^#+ /, ''))))
+  const add = (id: string, heading: string, text = ''): void => {
+    found.push({ path: `${addressOf(page.name)}${id && `#${id}`}`, page: page.title, heading: plain(heading), text })
+  }
   const marked = new Marked({
     renderer: {
       heading({ tokens, depth, text }) {
         const id = slug(text)
-        const path = `${addressOf(page.name)}${depth > 1 ? `#${id}` : ''}`
-        found.push({ path, page: page.title, heading: plain(text), text: '' })
-        return `<h${depth} id="${id}">${this.parser.parseInline(tokens)}</h${depth}>\n`
+        const inner = this.parser.parseInline(tokens)
+        add(depth > 1 ? id : '', text)
+        if (depth === 1) return `<h1>${inner}</h1>\n`
+        headings.push({ id, depth, text: plain(text) })
+        return `<h${depth} id="${id}"><a href="#${id}">${inner}</a></h${depth}>\n`
       },
       link({ href, tokens }) {
         const text = this.parser.parseInline(tokens)
@@ -106,26 +132,48 @@ function render(page: Page): { html: string; found: Section[]; images: string[] 
         return target === undefined ? text : `<a href="${escape(target)}" rel="noreferrer">${text}</a>`
       },
       image({ href, text }) {
-        images.push(href)
-        return `<img src="/docs/${escape(href)}" alt="${escape(text)}">`
+        const dark = href.replace('-light.', '-dark.')
+        const both = dark !== href && existsSync(join(docs, dark))
+        const one = (name: string, look = '') => {
+          images.push(name)
+          return `<img src="/docs/${escape(name)}" alt="${escape(text)}" loading="lazy"${look && ` class="${look}"`}>`
+        }
+        return both ? one(href, 'in-light') + one(dark, 'in-dark') : one(href)
       },
       code({ text, lang }) {
         const language = lang && highlight.getLanguage(lang) ? lang : undefined
         const body = language ? highlight.highlight(text, { language }).value : escape(text)
-        return `<pre><code>${body}</code></pre>\n`
+        return `<div class="code"><div class="code-head"><span>${escape(lang ?? '')}</span></div><pre><code>${body}</code></pre></div>\n`
+      },
+      // A row that explains a name in code, such as a setting, can be linked to and found by that name.
+      table({ header, rows }) {
+        const cells = (row: typeof header, tag: string) =>
+          row.map(({ tokens }) => `<${tag}>${this.parser.parseInline(tokens)}</${tag}>`).join('')
+        const body = rows.map((row) => {
+          const [name, ...rest] = row
+          const code = name!.tokens[0]
+          const id = code?.type === 'codespan' ? code['text'].replaceAll(/[^\w-]+/g, '-') : ''
+          const isNew = id !== '' && !ids.has(id)
+          if (isNew) add(id, name!.text, rest.map(({ text }) => plain(text)).join(' · '))
+          ids.add(id)
+          return `<tr${isNew ? ` id="${id}"` : ''}>${cells(row, 'td')}</tr>`
+        })
+        return `<div class="table-scroll"><table><thead><tr>${cells(header, 'th')}</tr></thead><tbody>${body.join('\n')}</tbody></table></div>\n`
       },
       html: ({ text }) => (text.startsWith('<!--') ? '' : escape(text)),
     },
   })
-  const tokens = marked.lexer(page.markdown)
   // One token at a time, because text belongs to the section whose heading was rendered last.
   let html = ''
-  for (const token of tokens) {
+  for (const token of marked.lexer(page.markdown)) {
+    const section = found.findLast(
+      ({ path }) => !path.includes('#') || headings.some(({ id }) => path.endsWith(`#${id}`)),
+    )
     html += marked.parser([token])
-    const section = found.at(-1)
-    if (section && token.type !== 'heading') section.text += ` ${plain(token.raw)}`
+    if (section && !['heading', 'table'].includes(token.type))
+      section.text += ` ${plain(token.type === 'code' ? token['text'] : token.raw)}`
   }
-  return { html, found, images }
+  return { html, found, images, headings }
 }
 
 function addressOf(name: string): string {
@@ -155,11 +203,28 @@ function escape(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
 }
 
-function layOut(page: Page, html: string, pages: readonly Page[]): string {
-  const links = pages.map(({ name, shortTitle }) => {
-    const current = name === page.name ? ' aria-current="page"' : ''
-    return `<li><a href="${addressOf(name)}"${current}>${escape(shortTitle)}</a></li>`
+interface Around {
+  readonly pages: readonly Page[]
+  /** The tags of the console's style sheet and font. */
+  readonly look: string
+  readonly before: Page | undefined
+  readonly after: Page | undefined
+}
+
+function layOut(page: Page, { html, headings }: Rendered, { pages, look, before, after }: Around): string {
+  const groups = Map.groupBy(pages, ({ group }) => group)
+  const link = ({ name, shortTitle }: Page, rel = '') =>
+    `<a href="${addressOf(name)}"${name === page.name ? ' aria-current="page"' : ''}${rel}>${escape(shortTitle)}</a>`
+  const list = (items: readonly string[]) => `<ul>${items.map((item) => `<li>${item}</li>`).join('\n')}</ul>`
+  const navigation = [...groups].flatMap(([group, members]) => {
+    const links = members.map((member) => link(member))
+    return group ? [`<span>${escape(group)}</span>${list(links)}`] : links
   })
+  // The reference has hundreds of parts, so only its chapters are listed.
+  const listed = headings.filter(({ depth }) => depth === 2 || (depth === 3 && headings.length < 50))
+  const contents = listed.map(({ id, depth, text }) => `<a href="#${id}" class="depth-${depth}">${escape(text)}</a>`)
+  const menu = (name: string, controls: string) =>
+    `<button type="button" class="button" aria-expanded="false" aria-controls="${controls}">${name}</button>`
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -167,23 +232,32 @@ function layOut(page: Page, html: string, pages: readonly Page[]): string {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${escape(page.title)} · Holdpoint</title>
 <link rel="icon" href="/icon.svg">
+${look}
 <link rel="stylesheet" href="/docs/docs.css">
+<script src="/docs/site.js"></script>
 </head>
 <body>
-<nav aria-label="Documentation">
-<a class="home" href="/">Holdpoint</a>
-<input type="search" id="search" placeholder="Search" aria-label="Search the documentation" autocomplete="off">
+<a class="skip" href="#content">Skip to the content</a>
+<header>
+<a class="brand" href="/docs"><img src="/icon.svg" alt=""> Holdpoint <span>Docs</span></a>
+<search>
+<input type="search" id="search" placeholder="Search, or a setting by its name" aria-label="Search the documentation" aria-keyshortcuts="/" autocomplete="off">
 <ul id="results" aria-label="Search results" hidden></ul>
-<details id="pages" open>
-<summary>All pages</summary>
-<ul>
-${links.join('\n')}
-</ul>
-</details>
+</search>
+<select id="theme" aria-label="Theme"><option value="system">System</option><option value="light">Light</option><option value="dark">Dark</option></select>
+<a class="button" href="/">Console</a>
+${menu('Menu', 'pages')}
+</header>
+<nav id="pages" aria-label="Documentation">
+${list(navigation)}
 </nav>
-<script src="/docs/site.js"></script>
-<main>
-${html}</main>
+${contents.length > 1 ? `<div class="contents">${menu('On this page', 'contents')}<nav id="contents" aria-label="On this page">${list(contents)}</nav></div>` : ''}
+<main id="content" class="markdown" tabindex="-1">
+${html}<nav class="beside" aria-label="Previous and next page">
+${before ? link(before, ' rel="prev"') : '<span></span>'}
+${after ? link(after, ' rel="next"') : ''}
+</nav>
+</main>
 </body>
 </html>
 `

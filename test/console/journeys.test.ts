@@ -533,7 +533,7 @@ describe.skipIf(!ground)('the console in a browser', () => {
     expect(moments).toEqual(expect.arrayContaining(['none', 'Pending', 'Succeeded']))
   })
 
-  test('[CON140] the page of a queued run says what it waits for and what it was sent, and becomes that of a run', async () => {
+  test('[CON150] the page of a queued run says what it waits for and what it was sent, and becomes that of a run', async () => {
     const agent = await talk.createAgent({ model: gatedHandle })
     const first = await talk.start(agent, 'one')
     const call = await model.nextCall()

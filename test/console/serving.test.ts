@@ -134,8 +134,13 @@ test('[DCS2] the documentation is at /docs, with every page, a reference and a s
     }
   }
   const sections = JSON.parse((await get(`${origin}/docs/search.json`)).body.toString())
+  const settings = anchors.get('/docs/configuration')!.match(/(?<=<tr id=")[^"]+/g)!
+  expect(settings).toEqual(expect.arrayContaining(['PORT', 'HOLDPOINT_DATA_DIR']))
   expect(sections).toEqual(
-    expect.arrayContaining([expect.objectContaining({ path: '/docs/approvals#deciding', heading: 'Deciding' })]),
+    expect.arrayContaining([
+      expect.objectContaining({ path: '/docs/approvals#deciding', heading: 'Deciding' }),
+      ...settings.map((name) => expect.objectContaining({ path: `/docs/configuration#${name}`, heading: name })),
+    ]),
   )
   expect((await get(`${origin}/docs/nope`)).status).toBe(404)
   await server.stop()

@@ -6,7 +6,7 @@ import { axisOf, waitsOf, type Bar, type BarKind } from '../../console/data/time
 const bar = (kind: BarKind, from: number, to: number): Bar => ({ kind, label: kind, from, to })
 const hour = 3_600_000
 
-test('[CON141] a pause that took longer than all work is drawn short, and the marks count the rest', () => {
+test('[CON151] a pause that took longer than all work is drawn short, and the marks count the rest', () => {
   const bars = [bar('model', 0, 300), bar('people', 300, 2 * hour), bar('tools', 2 * hour, 2 * hour + 200)]
   const { place, cuts, marks } = axisOf(bars, { from: 0, to: 2 * hour + 200 })
   expect(cuts).toEqual([{ from: 300, to: 2 * hour }])
@@ -17,7 +17,7 @@ test('[CON141] a pause that took longer than all work is drawn short, and the ma
   expect(marks.map(({ at }) => at)).toEqual([0, 100, 200, 2 * hour, 2 * hour + 100].map(place))
 })
 
-test('[CON141] a short pause, and a wait without any work, are drawn as long as they were', () => {
+test('[CON151] a short pause, and a wait without any work, are drawn as long as they were', () => {
   const short = [bar('model', 0, 300), bar('people', 300, 2_300)]
   expect(axisOf(short, { from: 0, to: 2_300 }).cuts).toEqual([])
   const queued = axisOf([bar('queue', 0, hour)], { from: 0, to: hour })
@@ -25,7 +25,7 @@ test('[CON141] a short pause, and a wait without any work, are drawn as long as 
   expect(queued.marks.map(({ label }) => label)).toEqual(['0', '15 min', '30 min', '45 min'])
 })
 
-test('[CON141] the marks are at round times, and there are a few of them, however long the run took', () => {
+test('[CON151] the marks are at round times, and there are a few of them, however long the run took', () => {
   for (let length = 7; length < 60 * hour; length *= 1.7) {
     const { marks } = axisOf([], { from: 0, to: length })
     expect(marks.length, `${length} ms`).toBeGreaterThan(2)
@@ -34,7 +34,7 @@ test('[CON141] the marks are at round times, and there are a few of them, howeve
   }
 })
 
-test('[CON141] the times when the run as a whole waited come from its events', () => {
+test('[CON151] the times when the run as a whole waited come from its events', () => {
   const change = (at: number, status: string, stopReason: string | null = null) =>
     ({ at: new Date(at).toISOString(), status, stopReason }) as Parameters<typeof waitsOf>[0][number]
   const changes = [
@@ -55,7 +55,7 @@ test('[CON141] the times when the run as a whole waited come from its events', (
   ])
 })
 
-test('[CON141] a duration has no more digits than it needs', () => {
+test('[CON151] a duration has no more digits than it needs', () => {
   const times = [0, 999.7, 1_000, 4_240, 59_960, 60_000, 119_900, 2 * hour, 2 * hour + 5 * 60_000]
   expect(times.map(duration)).toEqual(['0 ms', '1 s', '1 s', '4.2 s', '1 min', '1 min', '2 min', '2 h', '2 h 5 min'])
 })
