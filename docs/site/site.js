@@ -39,10 +39,10 @@ function addCopyButton(box) {
   button.type = 'button'
   button.className = 'button quiet'
   button.textContent = 'Copy'
-  button.addEventListener('click', async () => {
+  button.addEventListener('click', () => {
     const text = box.querySelector('code').textContent
     // The clipboard needs HTTPS or localhost.
-    if (navigator.clipboard) await navigator.clipboard.writeText(text)
+    if (isSecureContext) void navigator.clipboard.writeText(text)
     else prompt('Copy this text:', text)
     button.textContent = 'Copied'
     setTimeout(() => (button.textContent = 'Copy'), 1_500)
