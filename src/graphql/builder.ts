@@ -31,16 +31,6 @@ export type BuilderTypes = typeof builder extends PothosSchemaTypes.SchemaBuilde
 export type InputFieldBuilder = PothosSchemaTypes.InputFieldBuilder<BuilderTypes, 'InputObject'>
 export type ObjectFieldBuilder<Value> = PothosSchemaTypes.ObjectFieldBuilder<BuilderTypes, Value>
 
-/** Options of a field that may be null. Its type must be given unless the method has it. */
-export function orNull(description: string): { readonly nullable: true; readonly description: string }
-export function orNull<const Type>(
-  description: string,
-  type: Type,
-): { readonly nullable: true; readonly description: string; readonly type: Type }
-export function orNull(description: string, type?: unknown) {
-  return { nullable: true, description, ...(type !== undefined && { type }) }
-}
-
 builder.queryType({ description: 'All queries.' })
 builder.mutationType({
   description:

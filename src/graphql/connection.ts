@@ -2,6 +2,7 @@ import type { InputObjectRef, ObjectRef, InterfaceRef, ImplementableObjectRef } 
 
 import { defaultPageSize, maxCount, maxPageSize, type Page, type PageArguments } from '../store/database/page.ts'
 import { builder, type BuilderTypes } from './builder.ts'
+import { args, int, of, string, type InputFields } from './fields.ts'
 
 type NodeRef<Node> =
   ObjectRef<BuilderTypes, Node> | ImplementableObjectRef<BuilderTypes, Node> | InterfaceRef<BuilderTypes, Node>
@@ -77,26 +78,27 @@ export function connectionType<Node>(name: string, node: NodeRef<Node>) {
   return Connection
 }
 
-/** The arguments of every connection field. */
-export const pageArguments = builder.args((t) => ({
-  first: t.int({
-    description: `Page size, counted from the start. Defaults to ${defaultPageSize}, at most ${maxPageSize}.`,
-  }),
-  after: t.string({ description: 'List only items after this cursor.' }),
-  last: t.int({
-    description: `Page size, counted from the end. At most ${maxPageSize}. Cannot be combined with \`first\`.`,
-  }),
-  before: t.string({ description: 'List only items before this cursor.' }),
-}))
+const pageArguments = {
+  first: int(`Page size, counted from the start. Defaults to ${defaultPageSize}, at most ${maxPageSize}.`),
+  after: string('List only items after this cursor.'),
+  last: int(`Page size, counted from the end. At most ${maxPageSize}. Cannot be combined with \`first\`.`),
+  before: string('List only items before this cursor.'),
+}
 
-/** The arguments of a connection field with a filter. `noun` is what the field lists, such as 'agents'. */
-export function listArguments<Filter>(filter: InputObjectRef<BuilderTypes, Filter>, noun: string) {
-  return {
-    ...pageArguments,
-    ...builder.args((t) => ({
-      filter: t.field({ type: filter, description: `Which ${noun} to list. Omit it for all.` }),
-    })),
-  }
+/** Options of a field with a page of a list: its type, its arguments, and its cost. `more` are further arguments. */
+export function pageOf<Node, More extends InputFields = typeof noMore>(
+  connection: ObjectRef<BuilderTypes, Page<Node>>,
+  description: string,
+  more?: More,
+) {
+  const all = args({ ...pageArguments, ...(more as More) })
+  return { type: connection, description, args: all, complexity: pageComplexity } as const
+}
+const noMore = {}
+
+/** The argument of a list with a filter. `noun` is what the list has, such as 'agents'. */
+export function filterBy<Filter>(type: InputObjectRef<BuilderTypes, Filter>, noun: string) {
+  return { filter: of(type)(`Which ${noun} to list. Omit it for all.`) }
 }
 
 /** The cost of a connection field: itself, and its selection once for each item that it may return. */

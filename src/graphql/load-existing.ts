@@ -1,4 +1,4 @@
-import type { ObjectRef } from '@pothos/core'
+import type { InterfaceRef, ObjectRef } from '@pothos/core'
 import type DataLoader from 'dataloader'
 
 import { notFound } from '../domain/errors.ts'
@@ -6,6 +6,8 @@ import { encodeId, nounOf, type UuidKind } from '../domain/ids.ts'
 import type { Run } from '../domain/runs/run.ts'
 import type { Context } from './context/context.ts'
 import type { BuilderTypes } from './builder.ts'
+import { of } from './fields.ts'
+import type { Loaders } from './loaders.ts'
 import { loaderOf, requireUuid } from './node.ts'
 
 /** Loads an object that must exist. Throws NOT_FOUND if the viewer's tenant has no such object. */
@@ -19,19 +21,37 @@ export async function loadExisting<Value>(
   return value
 }
 
-/** Options of a field that leads to the object whose id is in `key`. It must exist. */
-export function linkTo<Value, const Key extends string>(
-  type: ObjectRef<BuilderTypes, Value>,
-  key: Key,
-  description: string,
-) {
-  const kind = type.name as Exclude<UuidKind, 'Tenant'>
-  return {
-    type,
-    description,
-    resolve: (parent: Readonly<Record<Key, string>>, _args: object, { loaders }: Context): Promise<Value> =>
-      loadExisting(loaders[loaderOf[kind]] as DataLoader<string, Value | undefined>, kind, parent[key]),
+type LinkedKind = Exclude<UuidKind, 'Tenant'>
+type Linked<Value> = ObjectRef<BuilderTypes, Value> | InterfaceRef<BuilderTypes, Value>
+
+/** A field that leads to the object whose id is in the property `key`. It must exist. */
+export function linkTo<Value, const Key extends string>(type: Linked<Value>, key: Key, description: string) {
+  const kind = type.name as LinkedKind
+  const resolve = (parent: Readonly<Record<Key, string>>, _args: object, { loaders }: Context) =>
+    loadExisting(loaders[loaderOf[kind]] as DataLoader<string, Value | undefined>, kind, parent[key])
+  return { ...of(type)(description), resolve }
+}
+
+/** The same for a property that may be null, and an object that may have been deleted. */
+export function linkOrNull<Value, const Key extends string>(type: Linked<Value>, key: Key, description: string) {
+  const resolve = (parent: Readonly<Record<Key, string | null>>, _args: object, { loaders }: Context) => {
+    const uuid = parent[key]
+    const loader = loaders[loaderOf[type.name as LinkedKind]] as DataLoader<string, Value | undefined>
+    return uuid === null ? null : loader.load(uuid)
   }
+  return { ...of(type).orNull(description), resolve }
+}
+
+/** Loaders whose keys are ids. */
+type LoaderById = {
+  [Name in keyof Loaders]: Loaders[Name] extends DataLoader<string, unknown, string> ? Name : never
+}[keyof Loaders]
+
+/** A field that is read by this loader, with the id of its object as key. */
+export function loaded<Name extends LoaderById, Options extends object>(name: Name, options: Options) {
+  const resolve = ({ id }: { readonly id: string }, _args: object, { loaders }: Context) =>
+    loaders[name].load(id) as ReturnType<Loaders[Name]['load']>
+  return { ...options, resolve }
 }
 
 /** The runs of a queue. Only a run that was deleted since the queue was read is missing. */

@@ -4,10 +4,11 @@ import type DataLoader from 'dataloader'
 import type { MessageOutline } from '../domain/conversations/message.ts'
 import { badUserInput, notFound } from '../domain/errors.ts'
 import { decodeId, encodeId, idPrefixes, nounOf, uuidOf, type IdKind, type UuidKind } from '../domain/ids.ts'
-import { builder, type BuilderTypes, orNull } from './builder.ts'
+import { builder, type BuilderTypes } from './builder.ts'
 import type { Context } from './context/context.ts'
 import type { Loaders } from './loaders.ts'
 import { messageTypes } from './refs.ts'
+import { args, id, ids, implement, of } from './fields.ts'
 
 /** The loader of each kind of object that `node` may return, so that `nodes` costs one statement for each kind. */
 export const loaderOf = {
@@ -37,7 +38,7 @@ const maxNodes = 100
 
 /** A type whose ids are not made of its name and the `id` of its objects has its own `id` field. */
 export const Node = builder.interfaceRef<object>('Node')
-Node.implement({
+implement(Node, {
   description:
     'Everything with an id. Ids are globally unique, and their prefix names the type: agent_…, run_…, msg_…, tool_…, call_…',
   fields: (t) => ({
@@ -69,7 +70,7 @@ export function queryById(type: ObjectRef<BuilderTypes, unknown>, kind: Exclude<
       type,
       nullable: true,
       description: `${kind} with this id. Null if there is none.`,
-      args: { id: t.arg.id({ required: true, description: `Id of the ${noun}.` }) },
+      args: args({ id: id.required(`Id of the ${noun}.`) }),
       resolve(_root, { id }, { loaders }) {
         const uuid = uuidOf(kind, id)
         return uuid === undefined ? null : loaders[loaderOf[kind]].load(uuid)
@@ -80,17 +81,17 @@ export function queryById(type: ObjectRef<BuilderTypes, unknown>, kind: Exclude<
 
 builder.queryFields((t) => ({
   node: t.field({
-    ...orNull('The object with this id. Null if there is none.', Node),
-    args: { id: t.arg.id({ required: true, description: 'An id that the API returned.' }) },
+    ...of(Node).orNull('The object with this id. Null if there is none.'),
+    args: args({ id: id.required('An id that the API returned.') }),
     resolve: (_root, { id }, context) => loadNode(context, id),
   }),
   nodes: t.field({
     type: [Node],
     nullable: { list: false, items: true },
     description: 'The objects with these ids, in the same order. Null where there is none.',
-    args: {
-      ids: t.arg.idList({ required: true, description: `Ids that the API returned. At most ${maxNodes}.` }),
-    },
+    args: args({
+      ids: ids.required(`Ids that the API returned. At most ${maxNodes}.`),
+    }),
     complexity: ({ ids }) => ({ field: 1, multiplier: Math.min(ids.length, maxNodes) }),
     resolve(_root, { ids }, context) {
       if (ids.length > maxNodes) {

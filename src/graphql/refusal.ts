@@ -1,24 +1,31 @@
-import type { FieldMap } from '@pothos/core'
+import type { ObjectRef } from '@pothos/core'
 
-import { builder, type ObjectFieldBuilder } from './builder.ts'
+import { builder, type BuilderTypes } from './builder.ts'
+import { implement, objectType, string, type ObjectFields, type ShapeOf } from './fields.ts'
+
+const message = string('Why nothing was changed, for people to read.')
 
 /** Implemented by every type that reports a refusal as data. */
-const Refusal = builder.interfaceRef<{ readonly message: string }>('Refusal')
-Refusal.implement({
+const Refusal = builder.interfaceRef<{ readonly message?: string }>('Refusal')
+implement(Refusal, {
   description:
     'A refusal that is part of normal use: nothing was changed. All other failures are in `errors` with `extensions.code`.',
-  fields: (t) => ({
-    message: t.exposeString('message', { description: 'Why nothing was changed, for people to read.' }),
-  }),
+  fields: () => ({ message }),
 })
 
-export type RefusalShape<Name extends string, Shape> = Shape & { readonly type: Name; readonly message: string }
-
-/** A way in which a mutation is refused. `type` is its name. */
-export function refusalType<Name extends string, Shape = object>(
-  name: Name,
-  description: string,
-  fields: (t: ObjectFieldBuilder<RefusalShape<Name, Shape>>) => FieldMap = () => ({}),
+/** A way in which a mutation is refused. `says` is the message of a refusal that brings none. */
+export function refusalType<Fields extends ObjectFields, Text extends string | undefined = undefined>(
+  name: string,
+  options: { readonly description: string; readonly says?: Text; readonly fields: Fields },
 ) {
-  return builder.objectRef<RefusalShape<Name, Shape>>(name).implement({ description, interfaces: [Refusal], fields })
+  const { description, says, fields } = options
+  const resolve = (refusal: { readonly message?: string }) => refusal.message ?? says
+  return objectType(name, {
+    description,
+    interfaces: [Refusal],
+    fields: { ...fields, message: { ...message, resolve } },
+  }) as unknown as ObjectRef<
+    BuilderTypes,
+    ShapeOf<Fields> & (Text extends string ? { readonly message?: string } : { readonly message: string })
+  >
 }

@@ -1,6 +1,7 @@
 import type { Actor as DomainActor, ActorKind as DomainActorKind } from '../../domain/access/actor.ts'
 import { builder } from '../builder.ts'
 import { describedEnum } from '../described-enum.ts'
+import { id, implement, of, string } from '../fields.ts'
 
 const ActorKind = describedEnum<DomainActorKind>('ActorKind', 'How an actor was authenticated.', {
   KEY: 'A program, by an API key.',
@@ -9,13 +10,11 @@ const ActorKind = describedEnum<DomainActorKind>('ActorKind', 'How an actor was 
 })
 
 export const Actor = builder.objectRef<DomainActor>('Actor')
-Actor.implement({
+implement(Actor, {
   description: 'Who did something. `kind` and `id` together identify an actor within a tenant.',
-  fields: (t) => ({
-    kind: t.expose('kind', { type: ActorKind, description: 'How the actor was authenticated.' }),
-    id: t.exposeID('id', {
-      description: 'KEY: id of the API key. PERSON: subject of the access token. OPEN: always `open`.',
-    }),
-    name: t.exposeString('name', { description: 'Display name of the key or person. OPEN: always `open`.' }),
+  fields: () => ({
+    kind: of(ActorKind)('How the actor was authenticated.'),
+    id: id('KEY: id of the API key. PERSON: subject of the access token. OPEN: always `open`.'),
+    name: string('Display name of the key or person. OPEN: always `open`.'),
   }),
 })

@@ -1,30 +1,25 @@
-import { createApiKey, revokeApiKey, type CreatedApiKey } from '../../commands/access/create-api-key.ts'
+import { createApiKey, revokeApiKey } from '../../commands/access/create-api-key.ts'
 import { listSomeApiKeys } from '../../store/access/api-keys.ts'
 import { Actor } from './actor.ts'
-import { builder, orNull } from '../builder.ts'
+import { builder } from '../builder.ts'
 import { idInput, mutation, payload, payloadOf } from '../mutation.ts'
 import { Node, requireUuid } from '../node.ts'
 import { ApiKey } from '../refs.ts'
 import { ApiScope } from './viewer.ts'
-import { createToken, type CreatedToken } from '../../commands/access/create-token.ts'
+import { createToken } from '../../commands/access/create-token.ts'
+import { ids, implement, int, of, string, time } from '../fields.ts'
 
-ApiKey.implement({
+implement(ApiKey, {
   description: 'A credential for programs. Its secret is shown once, when the key is created.',
   interfaces: [Node],
-  fields: (t) => ({
-    name: t.exposeString('name', { description: 'Display name. Decisions and audit entries show it.' }),
-    scopes: t.expose('scopes', {
-      type: [ApiScope],
-      description: 'Scopes that the key grants.',
-    }),
-    createdBy: t.expose('createdBy', orNull('Who created the key. Null if it was created on the command line.', Actor)),
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the key was created.' }),
-    lastUsedAt: t.expose(
-      'lastUsedAt',
-      orNull('When the key was last used, accurate to about a minute. Null if it was never used.', 'DateTime'),
-    ),
-    expiresAt: t.expose('expiresAt', orNull('When the key expires. Null means never.', 'DateTime')),
-    revokedAt: t.expose('revokedAt', orNull('When the key was revoked. Null if it was not.', 'DateTime')),
+  fields: () => ({
+    name: string('Display name. Decisions and audit entries show it.'),
+    scopes: of([ApiScope])('Scopes that the key grants.'),
+    createdBy: of(Actor).orNull('Who created the key. Null if it was created on the command line.'),
+    createdAt: time('When the key was created.'),
+    lastUsedAt: time.orNull('When the key was last used, accurate to about a minute. Null if it was never used.'),
+    expiresAt: time.orNull('When the key expires. Null means never.'),
+    revokedAt: time.orNull('When the key was revoked. Null if it was not.'),
   }),
 })
 
@@ -41,18 +36,16 @@ mutation('createApiKey', {
   description: 'Creates an API key. Its secret is in this result only and cannot be read again.',
   input: {
     description: 'A new API key.',
-    fields: (t) => ({
-      name: t.string({ required: true, description: 'Display name, 1 to 200 characters.' }),
-      scopes: t.field({ type: [ApiScope], required: true, description: 'Scopes of the key: at least one.' }),
-      expiresAt: t.field({ type: 'DateTime', description: 'When the key expires. Null means never.' }),
-    }),
+    fields: {
+      name: string.required('Display name, 1 to 200 characters.'),
+      scopes: of([ApiScope]).required('Scopes of the key: at least one.'),
+      expiresAt: time('When the key expires. Null means never.'),
+    },
   },
-  result: payloadOf<CreatedApiKey>((t) => ({
-    apiKey: t.expose('apiKey', { type: ApiKey, description: 'The new key.' }),
-    secret: t.exposeString('secret', {
-      description: 'Secret to send as `Authorization: Bearer`. It is not shown again.',
-    }),
-  })),
+  result: payloadOf({
+    apiKey: of(ApiKey)('The new key.'),
+    secret: string('Secret to send as `Authorization: Bearer`. It is not shown again.'),
+  }),
   resolve: (input, context) => {
     const { tenantId, actor } = context.viewer
     return createApiKey(context, { tenantId, createdBy: actor }, input)
@@ -71,38 +64,26 @@ mutation('createToken', {
     'Creates a short-lived access token for a person, for example for a browser. It is used like an API key.',
   input: {
     description: 'A new access token for a person.',
-    fields: (t) => ({
-      subject: t.string({
-        required: true,
-        description: "The application's own id for the person, 1 to 200 characters. It becomes `Actor.id`.",
-      }),
-      name: t.string({ description: 'Display name, 1 to 200 characters. Defaults to `subject`.' }),
-      scopes: t.field({
-        type: [ApiScope],
-        required: true,
-        description: 'Scopes of the token: at least one, and only scopes that the caller has.',
-      }),
-      allowedAgentIds: t.idList({
-        description: 'Agents that the token is limited to. Null means all agents that the caller may use. At most 100.',
-      }),
-      allowedConversationIds: t.idList({
-        description:
-          'Conversations that the token is limited to. Null means all conversations of the allowed agents. At most 100.',
-      }),
-      expiresInSeconds: t.int({
-        required: true,
-        defaultValue: 3600,
-        description:
-          "How long the token is valid. Defaults to 3,600, at most 86,400. A token does not outlive the caller's own.",
-      }),
-    }),
+    fields: {
+      subject: string.required("The application's own id for the person, 1 to 200 characters. It becomes `Actor.id`."),
+      name: string('Display name, 1 to 200 characters. Defaults to `subject`.'),
+      scopes: of([ApiScope]).required('Scopes of the token: at least one, and only scopes that the caller has.'),
+      allowedAgentIds: ids(
+        'Agents that the token is limited to. Null means all agents that the caller may use. At most 100.',
+      ),
+      allowedConversationIds: ids(
+        'Conversations that the token is limited to. Null means all conversations of the allowed agents. At most 100.',
+      ),
+      expiresInSeconds: int.withDefault(
+        3600,
+        "How long the token is valid. Defaults to 3,600, at most 86,400. A token does not outlive the caller's own.",
+      ),
+    },
   },
-  result: payloadOf<CreatedToken>((t) => ({
-    token: t.exposeString('token', {
-      description: 'Token to send as `Authorization: Bearer`. The server does not store it.',
-    }),
-    expiresAt: t.expose('expiresAt', { type: 'DateTime', description: 'When the token expires.' }),
-  })),
+  result: payloadOf({
+    token: string('Token to send as `Authorization: Bearer`. The server does not store it.'),
+    expiresAt: time('When the token expires.'),
+  }),
   resolve: (input, context) =>
     createToken(context, context.viewer, {
       ...input,

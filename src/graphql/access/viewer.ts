@@ -1,8 +1,8 @@
-import { encodeId } from '../../domain/ids.ts'
 import type { Viewer as ViewerShape } from '../../domain/access/viewer.ts'
 import { Actor } from './actor.ts'
-import { builder, orNull } from '../builder.ts'
+import { builder } from '../builder.ts'
 import { describedEnum } from '../described-enum.ts'
+import { idOf, idsOf, implement, of, time } from '../fields.ts'
 
 export const ApiScope = describedEnum('ApiScope', 'A permission of a key or token.', {
   READ: 'Read and subscribe.',
@@ -12,32 +12,28 @@ export const ApiScope = describedEnum('ApiScope', 'A permission of a key or toke
 })
 
 const Viewer = builder.objectRef<ViewerShape>('Viewer')
-Viewer.implement({
+implement(Viewer, {
   description: 'Who is asking, and what they may do.',
   fields: (t) => ({
-    actor: t.expose('actor', { type: Actor, description: 'The key or person that is asking.' }),
-    tenantId: t.id({
-      description: 'Tenant of the viewer. Objects of other tenants are not found.',
-      resolve: (viewer) => encodeId('Tenant', viewer.tenantId),
-    }),
+    actor: of(Actor)('The key or person that is asking.'),
+    tenantId: idOf('Tenant', 'tenantId', 'Tenant of the viewer. Objects of other tenants are not found.'),
     keyName: t.string({
       description: 'Same as `actor.name`.',
       deprecationReason: 'Use `actor.name`. Deprecated since 2026-11-01.',
       resolve: (viewer) => viewer.actor.name,
     }),
-    scopes: t.expose('scopes', {
-      type: [ApiScope],
-      description: 'Scopes of the key or token.',
-    }),
-    allowedAgentIds: t.idList({
-      ...orNull('Agents that the viewer is limited to. Null means all agents of the tenant.'),
-      resolve: ({ allowedAgentIds: ids }) => ids?.map((id) => encodeId('Agent', id)) ?? null,
-    }),
-    allowedConversationIds: t.idList({
-      ...orNull('Conversations that the viewer is limited to. Null means all conversations of the allowed agents.'),
-      resolve: ({ allowedConversationIds: ids }) => ids?.map((id) => encodeId('Conversation', id)) ?? null,
-    }),
-    expiresAt: t.expose('expiresAt', orNull('When the key or token expires. Null means never.', 'DateTime')),
+    scopes: of([ApiScope])('Scopes of the key or token.'),
+    allowedAgentIds: idsOf(
+      'Agent',
+      'allowedAgentIds',
+      'Agents that the viewer is limited to. Null means all agents of the tenant.',
+    ),
+    allowedConversationIds: idsOf(
+      'Conversation',
+      'allowedConversationIds',
+      'Conversations that the viewer is limited to. Null means all conversations of the allowed agents.',
+    ),
+    expiresAt: time.orNull('When the key or token expires. Null means never.'),
   }),
 })
 

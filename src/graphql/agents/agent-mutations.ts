@@ -6,12 +6,13 @@ import { checkedToken } from '../../domain/runs/run-input.ts'
 import { AgentToolInput, toolOf } from '../tools/agent-tool.ts'
 import { Agent } from './agent.ts'
 import { CreateBlockInput } from '../memory/block.ts'
-import { builder, type InputFieldBuilder } from '../builder.ts'
+import { builder } from '../builder.ts'
 import { CompactionSettingsInput } from '../context/compaction.ts'
 import { ModelSettingsInput } from '../models/model-settings.ts'
 import { deletion, idempotencyKeyField, mutation, payload } from '../mutation.ts'
 import { requireUuid } from '../node.ts'
 import { ToolRuleInput } from '../tools/tool-rule.ts'
+import { boolean, given, id, ids, json, of, string, strings } from '../fields.ts'
 
 /** Descriptions for a new agent. */
 const descriptions = {
@@ -57,38 +58,33 @@ const changes: typeof descriptions = {
 }
 
 /** The fields that may be omitted in both. */
-const settings = (t: InputFieldBuilder, texts: typeof descriptions) => ({
-  description: t.string({ description: texts.description }),
-  embeddingModel: t.string({ description: texts.embeddingModel }),
-  modelSettings: t.field({ type: ModelSettingsInput, description: texts.modelSettings }),
-  tools: t.field({ type: [AgentToolInput], description: texts.tools }),
-  toolRules: t.field({ type: [ToolRuleInput], description: texts.toolRules }),
-  blockIds: t.idList({ description: texts.blockIds }),
-  compaction: t.field({ type: CompactionSettingsInput, description: texts.compaction }),
-  tags: t.stringList({ description: texts.tags }),
-  metadata: t.field({ type: 'JSON', description: texts.metadata }),
-  timezone: t.string({ description: texts.timezone }),
-  keepRequests: t.boolean({ description: texts.keepRequests }),
-  tellTimes: t.boolean({ description: texts.tellTimes }),
+const settings = (texts: typeof descriptions) => ({
+  description: string(texts.description),
+  embeddingModel: string(texts.embeddingModel),
+  modelSettings: of(ModelSettingsInput)(texts.modelSettings),
+  tools: of([AgentToolInput])(texts.tools),
+  toolRules: of([ToolRuleInput])(texts.toolRules),
+  blockIds: ids(texts.blockIds),
+  compaction: of(CompactionSettingsInput)(texts.compaction),
+  tags: strings(texts.tags),
+  metadata: json(texts.metadata),
+  timezone: string(texts.timezone),
+  keepRequests: boolean(texts.keepRequests),
+  tellTimes: boolean(texts.tellTimes),
 })
 
 const CreateAgentInput = builder.inputType('CreateAgentInput', {
   description: 'A new agent.',
-  fields: (t) => ({
-    ...settings(t, descriptions),
-    name: t.string({ required: true, description: descriptions.name }),
-    instructions: t.string({ required: true, defaultValue: '', description: descriptions.instructions }),
-    model: t.string({ required: true, description: descriptions.model }),
-    blocks: t.field({
-      type: [CreateBlockInput],
-      description: 'New blocks to create and attach. An agent has at most 100 blocks, each with a different label.',
-    }),
-    includeBaseTools: t.boolean({
-      required: true,
-      defaultValue: true,
-      description: 'Whether to attach the built-in memory tools. Defaults to true.',
-    }),
-    idempotencyKey: t.string(idempotencyKeyField),
+  fields: given({
+    ...settings(descriptions),
+    name: string.required(descriptions.name),
+    instructions: string.withDefault('', descriptions.instructions),
+    model: string.required(descriptions.model),
+    blocks: of([CreateBlockInput])(
+      'New blocks to create and attach. An agent has at most 100 blocks, each with a different label.',
+    ),
+    includeBaseTools: boolean.withDefault(true, 'Whether to attach the built-in memory tools. Defaults to true.'),
+    idempotencyKey: idempotencyKeyField,
   }),
 })
 
@@ -120,13 +116,13 @@ mutation('updateAgent', {
   input: {
     description:
       'Changes to an agent. Omitted fields stay unchanged, null restores the default, and lists are replaced as a whole.',
-    fields: (t) => ({
-      id: t.id({ required: true, description: 'Id of the agent.' }),
-      ...settings(t, changes),
-      name: t.string({ description: changes.name }),
-      instructions: t.string({ description: changes.instructions }),
-      model: t.string({ description: changes.model }),
-    }),
+    fields: {
+      id: id.required('Id of the agent.'),
+      ...settings(changes),
+      name: string(changes.name),
+      instructions: string(changes.instructions),
+      model: string(changes.model),
+    },
   },
   result: payload('agent', Agent, 'The changed agent.'),
   resolve: (input, context) =>
@@ -138,17 +134,12 @@ mutation('upsertAgent', {
     "Creates the agent with the client's own key, or replaces the settings of the existing one. Its conversations and blocks stay; a given block is added only if its label is new.",
   input: {
     description: 'An agent to create or replace.',
-    fields: (t) => ({
-      key: t.string({
-        required: true,
-        description: "The client's own key for the agent, 1 to 200 characters, unique in the tenant.",
-      }),
-      agent: t.field({
-        type: CreateAgentInput,
-        required: true,
-        description: 'All settings of the agent. Omitted settings get their defaults, also if the agent exists.',
-      }),
-    }),
+    fields: {
+      key: string.required("The client's own key for the agent, 1 to 200 characters, unique in the tenant."),
+      agent: of(CreateAgentInput).required(
+        'All settings of the agent. Omitted settings get their defaults, also if the agent exists.',
+      ),
+    },
   },
   result: payload('agent', Agent, 'The new or replaced agent.'),
   resolve: ({ key, agent }, context) =>

@@ -9,20 +9,17 @@ import type { PassageInput } from '../../domain/memory/passage.ts'
 import type { Json } from '../../util/json.ts'
 import { Agent } from './agent.ts'
 import { idempotencyKeyField, mutation, payload } from '../mutation.ts'
+import { json } from '../fields.ts'
 
 mutation('importAgent', {
   description:
     'Creates an agent from a document of `Agent.export`. A tool that exists under the same name is used unchanged, and a missing one is created. Secrets such as headers must be set afterwards.',
   input: {
     description: 'An agent to import.',
-    fields: (t) => ({
-      document: t.field({
-        type: 'JSON',
-        required: true,
-        description: 'Document from `Agent.export`, of this or another server.',
-      }),
-      idempotencyKey: t.string(idempotencyKeyField),
-    }),
+    fields: {
+      document: json.required('Document from `Agent.export`, of this or another server.'),
+      idempotencyKey: idempotencyKeyField,
+    },
   },
   result: payload('agent', Agent, 'The new agent.'),
   resolve: (input, context, { schema }) => {

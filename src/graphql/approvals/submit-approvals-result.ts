@@ -1,42 +1,19 @@
 import type { ArgumentProblem } from '../../commands/approvals/submit-approvals.ts'
 import { builder } from '../builder.ts'
 import type { Context } from '../context/context.ts'
-import { loadExisting } from '../load-existing.ts'
+import { ids, implement, objectType, of, string } from '../fields.ts'
+import { linkTo, loadExisting } from '../load-existing.ts'
 import { outcomes } from '../mutation.ts'
 import { refusalType } from '../refusal.ts'
 import { ToolCall } from '../refs.ts'
-import { runRefusalType, runSuccessType } from '../runs/run-results.ts'
+import { runOfOutcome } from '../runs/run-results.ts'
 import { ApprovalDecision, decisionsOf } from '../tools/tool-call-outcome.ts'
 
-const SubmitApprovalsSuccess = runSuccessType('SubmitApprovalsSuccess', {
-  description: 'The decisions are stored.',
-  run: 'The run. `pendingToolCalls` shows what it still waits for.',
-})
-
-export const NoPendingApprovalRefusal = runRefusalType('NoPendingApprovalRefusal', {
+export const NoPendingApprovalRefusal = refusalType('NoPendingApprovalRefusal', {
   description: 'The given tool calls do not wait: they never did, have expired or were cancelled.',
-  run: 'Run of the tool calls.',
+  says: 'No tool call is currently awaiting approval.',
+  fields: { run: runOfOutcome('Run of the tool calls.') },
 })
-
-const InvalidToolCallIdsRefusal = refusalType<
-  'InvalidToolCallIdsRefusal',
-  { readonly invalidIds: readonly string[]; readonly expectedIds: readonly string[] }
->(
-  'InvalidToolCallIdsRefusal',
-  'Other calls of the run wait, but some of the given ids are not among them, or were given twice.',
-  (t) => ({
-    invalidIds: t.exposeIDList('invalidIds', { description: 'Ids that were given and are not valid.' }),
-    expectedIds: t.exposeIDList('expectedIds', { description: 'Ids of the waiting tool calls.' }),
-  }),
-)
-
-export interface ToolCallId {
-  readonly toolCallId: string
-}
-
-export function callOf({ toolCallId }: ToolCallId, _args: object, { loaders }: Context) {
-  return loadExisting(loaders.toolCalls, 'ToolCall', toolCallId)
-}
 
 interface ToolCallIds {
   readonly toolCallIds: readonly string[]
@@ -46,56 +23,55 @@ function callsOf({ toolCallIds }: ToolCallIds, { loaders }: Context) {
   return Promise.all(toolCallIds.map((id) => loadExisting(loaders.toolCalls, 'ToolCall', id)))
 }
 
-export const AlreadyDecidedRefusal = refusalType<'AlreadyDecidedRefusal', ToolCallIds>(
-  'AlreadyDecidedRefusal',
-  'A different decision was already made. The same decision again is not refused.',
-  (t) => ({
-    decisions: t.field({
-      type: [ApprovalDecision],
-      description: 'The decisions that stand: what was decided, by whom and when.',
-      resolve: async (refusal, _args, context) => decisionsOf(await callsOf(refusal, context)),
-    }),
-  }),
-)
-
-const SelfApprovalRefusal = refusalType<'SelfApprovalRefusal', ToolCallIds>(
-  'SelfApprovalRefusal',
-  'The viewer started the run, and the tool excludes the sender from approving.',
-  (t) => ({
-    toolCalls: t.field({
-      type: [ToolCall],
-      description: 'Tool calls that the viewer may not approve.',
-      resolve: (refusal, _args, context) => callsOf(refusal, context),
-    }),
-  }),
-)
+export const AlreadyDecidedRefusal = refusalType('AlreadyDecidedRefusal', {
+  description: 'A different decision was already made. The same decision again is not refused.',
+  says: 'The tool call already has a result or was denied.',
+  fields: {
+    decisions: {
+      ...of([ApprovalDecision])('The decisions that stand: what was decided, by whom and when.'),
+      resolve: async (refusal: ToolCallIds, _args: object, context: Context) =>
+        decisionsOf(await callsOf(refusal, context)),
+    },
+  },
+})
 
 const ArgumentProblemType = builder.objectRef<ArgumentProblem>('ArgumentProblem')
-ArgumentProblemType.implement({
+implement(ArgumentProblemType, {
   description: 'One problem in edited arguments.',
-  fields: (t) => ({
-    path: t.exposeString('path', { description: 'JSON Pointer to the value in the arguments.' }),
-    message: t.exposeString('message', { description: 'What is wrong and what was expected.' }),
+  fields: () => ({
+    path: string('JSON Pointer to the value in the arguments.'),
+    message: string('What is wrong and what was expected.'),
   }),
 })
 
-const InvalidArgumentsRefusal = refusalType<
-  'InvalidArgumentsRefusal',
-  ToolCallId & { readonly problems: readonly ArgumentProblem[] }
->('InvalidArgumentsRefusal', "The edited arguments do not match the tool's schema or the tool rules.", (t) => ({
-  toolCall: t.field({
-    type: ToolCall,
-    description: 'Tool call whose arguments were edited.',
-    resolve: callOf,
+export const submitApprovalsResult = outcomes({
+  accepted: objectType('SubmitApprovalsSuccess', {
+    description: 'The decisions are stored.',
+    fields: { run: runOfOutcome('The run. `pendingToolCalls` shows what it still waits for.') },
   }),
-  problems: t.expose('problems', { type: [ArgumentProblemType], description: 'What is wrong with the arguments.' }),
-}))
-
-export const submitApprovalsResult = outcomes([
-  SubmitApprovalsSuccess,
-  NoPendingApprovalRefusal,
-  InvalidToolCallIdsRefusal,
-  AlreadyDecidedRefusal,
-  SelfApprovalRefusal,
-  InvalidArgumentsRefusal,
-])
+  'nothing pending': NoPendingApprovalRefusal,
+  'invalid ids': refusalType('InvalidToolCallIdsRefusal', {
+    description: 'Other calls of the run wait, but some of the given ids are not among them, or were given twice.',
+    fields: {
+      invalidIds: ids('Ids that were given and are not valid.'),
+      expectedIds: ids('Ids of the waiting tool calls.'),
+    },
+  }),
+  'already decided': AlreadyDecidedRefusal,
+  'self approval': refusalType('SelfApprovalRefusal', {
+    description: 'The viewer started the run, and the tool excludes the sender from approving.',
+    fields: {
+      toolCalls: {
+        ...of([ToolCall])('Tool calls that the viewer may not approve.'),
+        resolve: (refusal: ToolCallIds, _args: object, context: Context) => callsOf(refusal, context),
+      },
+    },
+  }),
+  'invalid arguments': refusalType('InvalidArgumentsRefusal', {
+    description: "The edited arguments do not match the tool's schema or the tool rules.",
+    fields: {
+      toolCall: linkTo(ToolCall, 'toolCallId', 'Tool call whose arguments were edited.'),
+      problems: of([ArgumentProblemType])('What is wrong with the arguments.'),
+    },
+  }),
+})

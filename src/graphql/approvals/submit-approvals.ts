@@ -17,92 +17,70 @@ import { waitMsField } from '../runs/run-arguments.ts'
 import { checkedMessages, checkedWait } from '../../domain/runs/run-input.ts'
 import { submitApprovalsResult } from './submit-approvals-result.ts'
 import { ApprovalScope, ToolReturnStatus } from '../tools/tool-call-outcome.ts'
+import { given, id, json, of, string, strings } from '../fields.ts'
 
 const maxDecisions = 200
 const maxWordsForModel = 10_000
 
 const ApproveInput = builder.inputType('ApproveInput', {
   description: 'An approval.',
-  fields: (t) => ({
-    toolCallId: t.id({ required: true, description: 'Id of the tool call.' }),
-    arguments: t.field({
-      type: 'JSON',
-      description:
-        "Arguments to use instead of the model's. Approvals given before for other arguments no longer count.",
-    }),
-    note: t.string({
-      description: 'Note for the model, which reads it with the result. At most 10,000 characters.',
-    }),
-    scope: t.field({
-      type: ApprovalScope,
-      required: true,
-      defaultValue: 'ONCE',
-      description:
-        'How far the approval reaches. Defaults to ONCE. If several approvals are required, the narrowest scope applies.',
-    }),
+  fields: given({
+    toolCallId: id.required('Id of the tool call.'),
+    arguments: json(
+      "Arguments to use instead of the model's. Approvals given before for other arguments no longer count.",
+    ),
+    note: string('Note for the model, which reads it with the result. At most 10,000 characters.'),
+    scope: of(ApprovalScope).withDefault(
+      'ONCE',
+      'How far the approval reaches. Defaults to ONCE. If several approvals are required, the narrowest scope applies.',
+    ),
   }),
 })
 
 const DenyInput = builder.inputType('DenyInput', {
   description: 'A denial.',
-  fields: (t) => ({
-    toolCallId: t.id({ required: true, description: 'Id of the tool call.' }),
-    reason: t.string({ description: 'Reason for the model, at most 10,000 characters.' }),
+  fields: given({
+    toolCallId: id.required('Id of the tool call.'),
+    reason: string('Reason for the model, at most 10,000 characters.'),
   }),
 })
 
 const ClientToolReturnInput = builder.inputType('ClientToolReturnInput', {
   description: 'Result of a tool call that the client ran. Give either `output` or `content`.',
-  fields: (t) => ({
-    toolCallId: t.id({ required: true, description: 'Id of the tool call.' }),
-    status: t.field({ type: ToolReturnStatus, required: true, description: 'Whether the tool succeeded.' }),
-    output: t.string({
-      description: "Text of the result, or of the error. It is cut to the tool's `returnCharLimit`.",
-    }),
-    content: t.field({ type: [ContentPartInput], description: 'Parts of the result: 1 to 50.' }),
-    stdout: t.stringList({ description: 'Lines that the tool wrote to standard output. Empty by default.' }),
-    stderr: t.stringList({ description: 'Lines that the tool wrote to standard error. Empty by default.' }),
+  fields: given({
+    toolCallId: id.required('Id of the tool call.'),
+    status: of(ToolReturnStatus).required('Whether the tool succeeded.'),
+    output: string("Text of the result, or of the error. It is cut to the tool's `returnCharLimit`."),
+    content: of([ContentPartInput])('Parts of the result: 1 to 50.'),
+    stdout: strings('Lines that the tool wrote to standard output. Empty by default.'),
+    stderr: strings('Lines that the tool wrote to standard error. Empty by default.'),
   }),
 })
 
 const ApprovalDecisionInput = builder.inputType('ApprovalDecisionInput', {
   description: 'A decision about one tool call.',
   isOneOf: true,
-  fields: (t) => ({
-    approve: t.field({
-      type: ApproveInput,
-      description: 'Lets the server run the call. Requires the APPROVE scope, and MANAGE too if `scope` is AGENT.',
-    }),
-    deny: t.field({
-      type: DenyInput,
-      description: 'Prevents the call from being run. Requires the APPROVE scope, or RUN for a client tool.',
-    }),
-    toolReturn: t.field({
-      type: ClientToolReturnInput,
-      description:
-        'Result of a call that the client ran. Requires the RUN scope, or APPROVE if the call waits for approval.',
-    }),
+  fields: given({
+    approve: of(ApproveInput)(
+      'Lets the server run the call. Requires the APPROVE scope, and MANAGE too if `scope` is AGENT.',
+    ),
+    deny: of(DenyInput)('Prevents the call from being run. Requires the APPROVE scope, or RUN for a client tool.'),
+    toolReturn: of(ClientToolReturnInput)(
+      'Result of a call that the client ran. Requires the RUN scope, or APPROVE if the call waits for approval.',
+    ),
   }),
 })
 
 const SubmitApprovalsInput = builder.inputType('SubmitApprovalsInput', {
   description: 'Decisions about waiting tool calls of one run.',
-  fields: (t) => ({
-    runId: t.id({ required: true, description: 'Id of the run.' }),
-    decisions: t.field({
-      type: [ApprovalDecisionInput],
-      required: true,
-      description: 'Decisions: 1 to 200. Undecided calls keep waiting.',
-    }),
-    followUp: t.field({
-      type: [NewMessageInput],
-      description: 'Messages for the model after the tool results, in the same run. At most 100.',
-    }),
-    waitMs: t.int(waitMsField),
-    idempotencyKey: t.string({
-      description:
-        '1 to 200 characters. The same key and input of the same actor within 24 hours return the same result, and `followUp` is stored once.',
-    }),
+  fields: given({
+    runId: id.required('Id of the run.'),
+    decisions: of([ApprovalDecisionInput]).required('Decisions: 1 to 200. Undecided calls keep waiting.'),
+    followUp: of([NewMessageInput])('Messages for the model after the tool results, in the same run. At most 100.'),
+    waitMs: waitMsField,
+    idempotencyKey: string(
+      '1 to 200 characters. The same key and input of the same actor within 24 hours return the same result, and `followUp` is stored once.',
+    ),
   }),
 })
 
@@ -115,7 +93,7 @@ mutation('submitApprovals', {
     const waitMs = checkedWait('input.waitMs', input.waitMs)
     const runId = requireUuid('Run', input.runId)
     const result = await submit(context, runId, input)
-    if (result.type === 'SubmitApprovalsSuccess') await waitForRun(context, runId, { waitMs })
+    if (result.outcome === 'accepted') await waitForRun(context, runId, { waitMs })
     return result
   },
 })
@@ -139,22 +117,7 @@ async function submit(context: Context, runId: string, input: Input) {
     },
     keyed: keyedInput(context.viewer, 'submitApprovals', withDefaults(input)),
   })
-  switch (outcome.outcome) {
-    case 'accepted':
-      return { type: 'SubmitApprovalsSuccess' as const, runId }
-    case 'nothing pending':
-      return { ...outcome, type: 'NoPendingApprovalRefusal' as const, runId }
-    case 'invalid ids':
-      return { ...outcome, type: 'InvalidToolCallIdsRefusal' as const }
-    case 'already decided':
-      return { ...outcome, type: 'AlreadyDecidedRefusal' as const }
-    case 'self approval':
-      return { ...outcome, type: 'SelfApprovalRefusal' as const }
-    case 'invalid arguments':
-      return { ...outcome, type: 'InvalidArgumentsRefusal' as const }
-    default:
-      return outcome satisfies never
-  }
+  return { ...outcome, runId }
 }
 
 /** Fills in the defaults that the schema only describes. */

@@ -14,6 +14,7 @@ import type { Json } from '../../util/json.ts'
 import { builder } from '../builder.ts'
 import type { Context } from './context.ts'
 import { Message } from '../refs.ts'
+import { implement, int, json, of, string } from '../fields.ts'
 
 interface ContextTokensView {
   readonly window: number
@@ -26,16 +27,16 @@ interface ContextTokensView {
 }
 
 const ContextTokens = builder.objectRef<ContextTokensView>('ContextTokens')
-ContextTokens.implement({
+implement(ContextTokens, {
   description: 'Estimated size of a context, in tokens.',
-  fields: (t) => ({
-    window: t.exposeInt('window', { description: 'Maximum size of the context.' }),
-    total: t.exposeInt('total', { description: 'Sum of all parts.' }),
-    instructions: t.exposeInt('instructions', { description: 'Size of the instructions.' }),
-    blocks: t.exposeInt('blocks', { description: 'Size of the memory blocks.' }),
-    tools: t.exposeInt('tools', { description: 'Size of the tool descriptions.' }),
-    summary: t.exposeInt('summary', { description: 'Size of the current summary. 0 if there is none.' }),
-    messages: t.exposeInt('messages', { description: 'Size of all other messages.' }),
+  fields: () => ({
+    window: int('Maximum size of the context.'),
+    total: int('Sum of all parts.'),
+    instructions: int('Size of the instructions.'),
+    blocks: int('Size of the memory blocks.'),
+    tools: int('Size of the tool descriptions.'),
+    summary: int('Size of the current summary. 0 if there is none.'),
+    messages: int('Size of all other messages.'),
   }),
 })
 
@@ -47,22 +48,17 @@ interface ContextView {
 }
 
 export const ContextType = builder.objectRef<ContextView>('Context')
-ContextType.implement({
+implement(ContextType, {
   description: 'What the model would be sent if it were called now.',
-  fields: (t) => ({
-    systemPrompt: t.exposeString('systemPrompt', {
-      description: 'Instructions, compiled with memory blocks and metadata.',
-    }),
-    messages: t.expose('messages', {
-      type: [Message],
-      description: 'Messages in the order in which the model sees them. Every tool call is followed by its return.',
-    }),
-    tokens: t.expose('tokens', { type: ContextTokens, description: 'Estimated size of the context.' }),
-    request: t.expose('request', {
-      type: 'JSON',
-      description:
-        'Request that would be sent to the provider, without secrets. Building it calls nothing and stores nothing.',
-    }),
+  fields: () => ({
+    systemPrompt: string('Instructions, compiled with memory blocks and metadata.'),
+    messages: of([Message])(
+      'Messages in the order in which the model sees them. Every tool call is followed by its return.',
+    ),
+    tokens: of(ContextTokens)('Estimated size of the context.'),
+    request: json(
+      'Request that would be sent to the provider, without secrets. Building it calls nothing and stores nothing.',
+    ),
   }),
 })
 

@@ -4,36 +4,29 @@ import { selectBranch } from '../../commands/conversations/select-branch.ts'
 import { namedFiles, type OfferedUpload } from '../../domain/context/offered-content.ts'
 import { checkedMessage, checkedWait } from '../../domain/runs/run-input.ts'
 import { isHoldOnBranch } from '../../store/conversations/branches.ts'
-import { builder, orNull } from '../builder.ts'
-import { conversationResult, conversationSuccessType } from './fork-conversation.ts'
+import { addFields, id, objectType, of } from '../fields.ts'
+import { Conversation } from './conversation.ts'
 import { NewMessageInput } from './given-message.ts'
-import { loadExisting } from '../load-existing.ts'
+import { linkTo, loaded, loadExisting } from '../load-existing.ts'
 import { idempotencyKeyField, mutation, outcomes } from '../mutation.ts'
 import { requireUuid } from '../node.ts'
 import { waitMsField } from '../runs/run-arguments.ts'
 import { Run } from '../refs.ts'
-import {
-  admissionResult,
-  ConversationBusyRefusal,
-  heldRefusal,
-  PendingApprovalRefusal,
-  runSuccessType,
-} from '../runs/run-results.ts'
+import { admissionResult, heldOutcomes, runOfOutcome } from '../runs/run-results.ts'
 
-builder.objectFields(Run, (t) => ({
-  previousRun: t.field({
-    ...orNull(
+addFields(Run, (t) => ({
+  previousRun: loaded(
+    'previousRun',
+    of(Run).orNull(
       'Run before this one on its branch. Null if there is none, or if this run has not held the conversation yet.',
-      Run,
     ),
-    resolve: (run, _args, { loaders }) => loaders.previousRun.load(run.id),
-  }),
-  versions: t.field({
-    type: [Run],
-    description:
+  ),
+  versions: loaded(
+    'versionsOfRun',
+    of([Run])(
       'All versions of this turn, oldest first, including this run. There is more than one after `editMessage` or `regenerate`; the one with `onCurrentBranch` is current. At most 1,000: beyond that, the oldest ones are left out, but not this run.',
-    resolve: (run, _args, { loaders }) => loaders.versionsOfRun.load(run.id),
-  }),
+    ),
+  ),
   onCurrentBranch: t.boolean({
     description:
       'Whether the run is on the current branch of its conversation. False for a run that has not held the conversation.',
@@ -44,9 +37,15 @@ builder.objectFields(Run, (t) => ({
   }),
 }))
 
-const newVersion = {
-  description: 'The new version of the turn is current and will be processed.',
-  run: 'Run of the new version.',
+/** The outcomes of a mutation that starts another version of a turn. */
+function versionOutcomes(success: string) {
+  return outcomes({
+    accepted: objectType(success, {
+      description: 'The new version of the turn is current and will be processed.',
+      fields: { run: runOfOutcome('Run of the new version.') },
+    }),
+    ...heldOutcomes,
+  })
 }
 
 mutation('editMessage', {
@@ -54,21 +53,16 @@ mutation('editMessage', {
     'Starts a new version of a turn with one of its input messages replaced. The new run uses the client tools, limits, response schema and metadata of the original run.',
   input: {
     description: 'A replacement for an input message of a turn.',
-    fields: (t) => ({
-      messageId: t.id({
-        required: true,
-        description: "Id of a user or system message that is part of a run's input.",
-      }),
-      message: t.field({
-        type: NewMessageInput,
-        required: true,
-        description: 'The new message. Other input messages of the turn are repeated unchanged.',
-      }),
-      waitMs: t.int(waitMsField),
-      idempotencyKey: t.string(idempotencyKeyField),
-    }),
+    fields: {
+      messageId: id.required("Id of a user or system message that is part of a run's input."),
+      message: of(NewMessageInput).required(
+        'The new message. Other input messages of the turn are repeated unchanged.',
+      ),
+      waitMs: waitMsField,
+      idempotencyKey: idempotencyKeyField,
+    },
   },
-  result: outcomes([runSuccessType('EditMessageSuccess', newVersion), PendingApprovalRefusal, ConversationBusyRefusal]),
+  result: versionOutcomes('EditMessageSuccess'),
   async resolve(input, context) {
     const waitMs = checkedWait('input.waitMs', input.waitMs)
     const brought: OfferedUpload[] = []
@@ -79,7 +73,7 @@ mutation('editMessage', {
       files: { named: namedFiles(message.content), brought },
       keyed: keyedInput(context.viewer, 'editMessage', input),
     })
-    return admissionResult(context, outcome, { success: 'EditMessageSuccess', waitMs })
+    return admissionResult(context, outcome, { waitMs })
   },
 })
 
@@ -88,29 +82,21 @@ mutation('regenerate', {
     'Starts a new version of a turn with the same input, for another answer. The new run uses the client tools, limits, response schema and metadata of the original run.',
   input: {
     description: 'The turn to answer again.',
-    fields: (t) => ({
-      runId: t.id({
-        required: true,
-        description: 'Id of the run to make another version of. It must have input and must have started.',
-      }),
-      waitMs: t.int(waitMsField),
-      idempotencyKey: t.string(idempotencyKeyField),
-    }),
+    fields: {
+      runId: id.required('Id of the run to make another version of. It must have input and must have started.'),
+      waitMs: waitMsField,
+      idempotencyKey: idempotencyKeyField,
+    },
   },
-  result: outcomes([runSuccessType('RegenerateSuccess', newVersion), PendingApprovalRefusal, ConversationBusyRefusal]),
+  result: versionOutcomes('RegenerateSuccess'),
   async resolve(input, context) {
     const waitMs = checkedWait('input.waitMs', input.waitMs)
     const outcome = await regenerate(context, context.viewer, {
       runId: requireUuid('Run', input.runId),
       keyed: keyedInput(context.viewer, 'regenerate', input),
     })
-    return admissionResult(context, outcome, { success: 'RegenerateSuccess', waitMs })
+    return admissionResult(context, outcome, { waitMs })
   },
-})
-
-const SelectBranchSuccess = conversationSuccessType('SelectBranchSuccess', {
-  description: 'The branch is current.',
-  conversation: 'The conversation.',
 })
 
 mutation('selectBranch', {
@@ -118,15 +104,16 @@ mutation('selectBranch', {
     'Makes the branch with a given run current. Where later turns have several versions, the one that was current last is chosen.',
   input: {
     description: 'The branch to make current.',
-    fields: (t) => ({
-      runId: t.id({ required: true, description: 'Id of a run on the branch, for example one of `Run.versions`.' }),
+    fields: {
+      runId: id.required('Id of a run on the branch, for example one of `Run.versions`.'),
+    },
+  },
+  result: outcomes({
+    selected: objectType('SelectBranchSuccess', {
+      description: 'The branch is current.',
+      fields: { conversation: linkTo(Conversation, 'conversationId', 'The conversation.') },
     }),
-  },
-  result: outcomes([SelectBranchSuccess, PendingApprovalRefusal, ConversationBusyRefusal]),
-  async resolve(input, context) {
-    const outcome = await selectBranch(context, context.viewer, { runId: requireUuid('Run', input.runId) })
-    return outcome.outcome === 'selected'
-      ? conversationResult('SelectBranchSuccess', outcome.conversationId)
-      : heldRefusal(outcome)
-  },
+    ...heldOutcomes,
+  }),
+  resolve: ({ runId }, context) => selectBranch(context, context.viewer, { runId: requireUuid('Run', runId) }),
 })

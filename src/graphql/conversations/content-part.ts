@@ -1,8 +1,9 @@
 import { fileOf, kindOf, type ContentPart as DomainContentPart } from '../../domain/conversations/content.ts'
 import { encodeFileId } from '../../domain/ids.ts'
-import { builder, orNull } from '../builder.ts'
+import { builder } from '../builder.ts'
 import { describedEnum } from '../described-enum.ts'
 import { File } from '../refs.ts'
+import { given, id, implement, of, string } from '../fields.ts'
 
 const ContentKind = describedEnum(
   'ContentKind',
@@ -32,28 +33,28 @@ function urlOf({ part, conversationId }: ShownPart): string {
 }
 
 export const ContentPart = builder.objectRef<ShownPart>('ContentPart')
-ContentPart.implement({
+implement(ContentPart, {
   description: 'A part of a message or tool result. Exactly one of `text`, `imageUrl` and `documentUrl` is set.',
   fields: (t) => ({
     kind: t.field({ type: ContentKind, description: 'Kind of content.', resolve: ({ part }) => kindOf(part) }),
-    text: t.string({
-      ...orNull('TEXT: the text. Null for other kinds.'),
+    text: t.field({
+      ...string.orNull('TEXT: the text. Null for other kinds.'),
       resolve: ({ part }) => ('text' in part ? part.text : null),
     }),
-    imageUrl: t.string({
-      ...orNull(
+    imageUrl: t.field({
+      ...string.orNull(
         'IMAGE: URL or data URL as given, or `file.url` if the image is stored as a file. Null for other kinds.',
       ),
       resolve: (shown) => (kindOf(shown.part) === 'IMAGE' ? urlOf(shown) : null),
     }),
-    documentUrl: t.string({
-      ...orNull(
+    documentUrl: t.field({
+      ...string.orNull(
         'DOCUMENT: URL or data URL as given, or `file.url` if the document is stored as a file. Null for other kinds.',
       ),
       resolve: (shown) => (kindOf(shown.part) === 'DOCUMENT' ? urlOf(shown) : null),
     }),
     file: t.field({
-      ...orNull('Stored file with the content. Null for text and for content that is not stored as a file.', File),
+      ...of(File).orNull('Stored file with the content. Null for text and for content that is not stored as a file.'),
       resolve: ({ part, conversationId }, _args, { loaders }) => {
         const key = fileOf(part)?.key
         return key === undefined ? null : loaders.files.load({ conversationId, key })
@@ -65,15 +66,12 @@ ContentPart.implement({
 export const ContentPartInput = builder.inputType('ContentPartInput', {
   description: 'A part of a new message or client tool result. A data URL of more than 8 KB is stored as a file.',
   isOneOf: true,
-  fields: (t) => ({
-    text: t.string({ description: 'Text, 1 to 200,000 characters.' }),
-    imageUrl: t.string({ description: 'Image: an http or https URL, or a base64 data URL with an image type.' }),
-    documentUrl: t.string({
-      description: 'PDF, text or other document: an http or https URL, or a base64 data URL.',
-    }),
-    fileId: t.id({
-      description:
-        'Id of a file of the same conversation. Its media type determines whether it is an image or a document.',
-    }),
+  fields: given({
+    text: string('Text, 1 to 200,000 characters.'),
+    imageUrl: string('Image: an http or https URL, or a base64 data URL with an image type.'),
+    documentUrl: string('PDF, text or other document: an http or https URL, or a base64 data URL.'),
+    fileId: id(
+      'Id of a file of the same conversation. Its media type determines whether it is an image or a document.',
+    ),
   }),
 })

@@ -1,9 +1,10 @@
 import type { Conversation as DomainConversation } from '../../domain/conversations/conversation.ts'
 import type { ConversationHead } from '../../store/conversations/conversation-heads.ts'
 import { listMessagesPage } from '../../store/conversations/messages.ts'
-import { builder, orNull } from '../builder.ts'
-import { listArguments, pageComplexity } from '../connection.ts'
+import { builder } from '../builder.ts'
+import { filterBy, pageOf } from '../connection.ts'
 import { ContextType, viewContext } from '../context/context-view.ts'
+import { of } from '../fields.ts'
 import type { Context } from '../context/context.ts'
 import { Conversation } from './conversation.ts'
 import { lastCursorOfConversation } from '../cursor.ts'
@@ -23,10 +24,7 @@ function headOf(conversation: DomainConversation, context: Context): Promise<Con
 
 builder.objectFields(Conversation, (t) => ({
   messages: t.field({
-    type: MessageConnection,
-    description: 'Messages on the current branch, oldest first.',
-    args: listArguments(MessageFilter, 'messages'),
-    complexity: pageComplexity,
+    ...pageOf(MessageConnection, 'Messages on the current branch, oldest first.', filterBy(MessageFilter, 'messages')),
     resolve: async (conversation, { filter, ...page }, context) => {
       const head = await headOf(conversation, context)
       const list = { conversationId: conversation.id, of: head, types: filter?.types }
@@ -34,17 +32,14 @@ builder.objectFields(Conversation, (t) => ({
     },
   }),
   runs: t.field({
-    type: RunConnection,
-    description: 'Runs on all branches, newest first.',
-    args: listArguments(RunFilter, 'runs'),
-    complexity: pageComplexity,
+    ...pageOf(RunConnection, 'Runs on all branches, newest first.', filterBy(RunFilter, 'runs')),
     resolve: async (conversation, { filter, ...page }, context) => {
       await headOf(conversation, context)
       return runsPage(context, { filter, page, of: { conversationId: conversation.id } })
     },
   }),
   activeRun: t.field({
-    ...orNull('Run that holds the conversation, whether queued, running or waiting. Null if there is none.', Run),
+    ...of(Run).orNull('Run that holds the conversation, whether queued, running or waiting. Null if there is none.'),
     resolve: async (conversation, _args, context) => {
       const { activeRunId } = await headOf(conversation, context)
       return activeRunId === null ? null : context.loaders.runs.load(activeRunId)
@@ -60,9 +55,8 @@ builder.objectFields(Conversation, (t) => ({
     },
   }),
   latestRun: t.field({
-    ...orNull(
+    ...of(Run).orNull(
       'Last run on the current branch, which is the active run if there is one. Null before the first run.',
-      Run,
     ),
     resolve: async (conversation, _args, context) => {
       const { latestRunId } = await headOf(conversation, context)
@@ -94,7 +88,7 @@ builder.objectFields(Conversation, (t) => ({
     resolve: async (conversation, _args, context) => lastCursorOfConversation(await headOf(conversation, context)),
   }),
   lastStopReason: t.field({
-    ...orNull('Why a run of the conversation most recently paused or ended. Null if none has.', StopReason),
+    ...of(StopReason).orNull('Why a run of the conversation most recently paused or ended. Null if none has.'),
     resolve: async (conversation, _args, context) => {
       await headOf(conversation, context)
       return context.loaders.lastStopReasonOfConversation.load(conversation.id)

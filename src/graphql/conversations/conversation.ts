@@ -10,17 +10,18 @@ import {
 } from '../../store/conversations/conversation-list.ts'
 import type { Page, PageArguments } from '../../store/database/page.ts'
 import { Agent } from '../agents/agent.ts'
-import { builder, orNull } from '../builder.ts'
+import { builder } from '../builder.ts'
 import { describedEnum } from '../described-enum.ts'
-import { connectionType, listArguments, pageComplexity } from '../connection.ts'
+import { connectionType, filterBy, pageOf } from '../connection.ts'
 import type { Context } from '../context/context.ts'
 import { linkTo, loadExisting } from '../load-existing.ts'
 import { deletion, idempotencyKeyField, idInput, mutation, payload } from '../mutation.ts'
 import { Node, queryById, requireUuid, uuidsOfFilter } from '../node.ts'
+import { boolean, given, id, ids, implement, json, of, string, strings, time } from '../fields.ts'
 
 /** Messages, runs and streams add their own fields to the conversation in their modules. */
 export const Conversation = builder.objectRef<ConversationShape>('Conversation')
-Conversation.implement({
+implement(Conversation, {
   description: [
     'An exchange with one agent. One run at a time holds the conversation; later runs wait in its queue.',
     '',
@@ -30,22 +31,13 @@ Conversation.implement({
     'branches stay readable with `Run.versions` and `Run.messages`, and `selectBranch` makes them current again.',
   ].join('\n'),
   interfaces: [Node],
-  fields: (t) => ({
-    agent: t.field(linkTo(Agent, 'agentId', 'Agent that the conversation is with.')),
-    title: t.exposeString('title', { nullable: true, description: 'Display title. Null if there is none.' }),
-    metadata: t.expose('metadata', {
-      type: 'JSON',
-      description: "JSON object for the client's own use. Empty by default.",
-    }),
-    archivedAt: t.expose(
-      'archivedAt',
-      orNull('When the conversation was archived. Null if it is not archived.', 'DateTime'),
-    ),
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the conversation was created.' }),
-    updatedAt: t.expose('updatedAt', {
-      type: 'DateTime',
-      description: "When the conversation's title, metadata or state last changed.",
-    }),
+  fields: () => ({
+    agent: linkTo(Agent, 'agentId', 'Agent that the conversation is with.'),
+    title: string.orNull('Display title. Null if there is none.'),
+    metadata: json("JSON object for the client's own use. Empty by default."),
+    archivedAt: time.orNull('When the conversation was archived. Null if it is not archived.'),
+    createdAt: time('When the conversation was created.'),
+    updatedAt: time("When the conversation's title, metadata or state last changed."),
   }),
 })
 
@@ -60,33 +52,18 @@ const ConversationOrder = describedEnum<StoredOrder>('ConversationOrder', 'Order
 
 const ConversationFilter = builder.inputType('ConversationFilter', {
   description: 'Which conversations to list. Omitted fields do not filter; all given fields must match.',
-  fields: (t) => ({
-    agentIds: t.idList({ description: 'Conversations of one of these agents.' }),
-    metadataContains: t.field({
-      type: 'JSON',
-      description: "JSON object that the metadata must contain, as in Postgres's `@>` operator.",
-    }),
-    titleContains: t.string({ description: 'Part of the title, ignoring case.' }),
-    activeSince: t.field({
-      type: 'DateTime',
-      description: 'Conversations whose `lastActivityAt` is at or after this time.',
-    }),
-    archived: t.boolean({
-      description: 'True for archived conversations only, false for others only. Omit for both.',
-    }),
+  fields: given({
+    agentIds: ids('Conversations of one of these agents.'),
+    metadataContains: json("JSON object that the metadata must contain, as in Postgres's `@>` operator."),
+    titleContains: string('Part of the title, ignoring case.'),
+    activeSince: time('Conversations whose `lastActivityAt` is at or after this time.'),
+    archived: boolean('True for archived conversations only, false for others only. Omit for both.'),
   }),
 })
 
-const conversationArguments = {
-  ...listArguments(ConversationFilter, 'conversations'),
-  ...builder.args((t) => ({
-    orderBy: t.field({
-      type: ConversationOrder,
-      required: true,
-      defaultValue: 'CREATED',
-      description: 'Order of the list. Defaults to CREATED.',
-    }),
-  })),
+const listArguments = {
+  ...filterBy(ConversationFilter, 'conversations'),
+  orderBy: of(ConversationOrder).withDefault('CREATED', 'Order of the list. Defaults to CREATED.'),
 }
 
 /** A page of the tenant's conversations, or of one agent's if it is a field of that agent. */
@@ -117,10 +94,7 @@ builder.objectFields(Agent, (t) => ({
     resolve: (agent, _args, { loaders }) => loadExisting(loaders.mainConversationOfAgent, 'Agent', agent.id),
   }),
   conversations: t.field({
-    type: ConversationConnection,
-    description: 'All conversations of the agent, including the main one.',
-    args: conversationArguments,
-    complexity: pageComplexity,
+    ...pageOf(ConversationConnection, 'All conversations of the agent, including the main one.', listArguments),
     resolve: (agent, { filter, orderBy, ...page }, context) =>
       conversationsPage(context, { filter, orderBy, page, ofAgent: agent.id }),
   }),
@@ -128,10 +102,7 @@ builder.objectFields(Agent, (t) => ({
 
 builder.queryField('conversations', (t) =>
   t.field({
-    type: ConversationConnection,
-    description: 'Conversations of all agents.',
-    args: conversationArguments,
-    complexity: pageComplexity,
+    ...pageOf(ConversationConnection, 'Conversations of all agents.', listArguments),
     resolve: (_root, { filter, orderBy, ...page }, context) => conversationsPage(context, { filter, orderBy, page }),
   }),
 )
@@ -140,19 +111,15 @@ mutation('createConversation', {
   description: 'Creates a conversation with an agent.',
   input: {
     description: 'A new conversation.',
-    fields: (t) => ({
-      agentId: t.id({ required: true, description: 'Id of the agent.' }),
-      title: t.string({ description: 'Display title, at most 500 characters.' }),
-      metadata: t.field({
-        type: 'JSON',
-        description: "JSON object for the client's own use, at most 64 KB. Empty by default.",
-      }),
-      isolatedBlockLabels: t.stringList({
-        description:
-          "Labels of the agent's blocks to isolate: the conversation gets its own copy of each, starting with the current value. Empty by default.",
-      }),
-      idempotencyKey: t.string(idempotencyKeyField),
-    }),
+    fields: {
+      agentId: id.required('Id of the agent.'),
+      title: string('Display title, at most 500 characters.'),
+      metadata: json("JSON object for the client's own use, at most 64 KB. Empty by default."),
+      isolatedBlockLabels: strings(
+        "Labels of the agent's blocks to isolate: the conversation gets its own copy of each, starting with the current value. Empty by default.",
+      ),
+      idempotencyKey: idempotencyKeyField,
+    },
   },
   result: payload('conversation', Conversation, 'The new conversation.'),
   resolve: (input, context) =>
@@ -163,15 +130,13 @@ mutation('updateConversation', {
   description: 'Changes the title or metadata of a conversation.',
   input: {
     description: 'Changes to a conversation. Omitted fields stay unchanged.',
-    fields: (t) => ({
-      id: t.id({ required: true, description: 'Id of the conversation.' }),
-      title: t.string({ description: 'Display title, at most 500 characters. Null removes it.' }),
-      metadata: t.field({
-        type: 'JSON',
-        description:
-          "JSON object for the client's own use, at most 64 KB. It replaces the whole object; null empties it.",
-      }),
-    }),
+    fields: {
+      id: id.required('Id of the conversation.'),
+      title: string('Display title, at most 500 characters. Null removes it.'),
+      metadata: json(
+        "JSON object for the client's own use, at most 64 KB. It replaces the whole object; null empties it.",
+      ),
+    },
   },
   result: payload('conversation', Conversation, 'The changed conversation.'),
   resolve: (input, context) =>

@@ -1,8 +1,9 @@
 import { textOf } from '../../domain/conversations/content.ts'
 import type { GivenMessage as DomainGivenMessage } from '../../domain/conversations/message.ts'
-import { builder, orNull } from '../builder.ts'
+import { builder } from '../builder.ts'
 import { describedEnum } from '../described-enum.ts'
 import { ContentPart, ContentPartInput, shownParts } from './content-part.ts'
+import { given, implement, of, string } from '../fields.ts'
 
 const MessageRole = describedEnum('MessageRole', 'Who speaks in a message that a client sends.', {
   USER: 'The user.',
@@ -11,10 +12,10 @@ const MessageRole = describedEnum('MessageRole', 'Who speaks in a message that a
 
 /** A message of a run in the given conversation. */
 export const GivenMessage = builder.objectRef<DomainGivenMessage & { readonly conversationId: string }>('GivenMessage')
-GivenMessage.implement({
+implement(GivenMessage, {
   description: 'A message as the client sent it.',
   fields: (t) => ({
-    role: t.expose('role', { type: MessageRole, description: 'Who speaks.' }),
+    role: of(MessageRole)('Who speaks.'),
     text: t.string({
       description: 'Text parts of the message, joined by line breaks. Empty if there are none.',
       resolve: (message) => textOf(message.content),
@@ -24,23 +25,16 @@ GivenMessage.implement({
       description: 'All parts of the message, in order.',
       resolve: (message) => shownParts(message.content, message.conversationId),
     }),
-    clientId: t.exposeString('clientId', orNull('Id that the client gave the message. Null if it gave none.')),
+    clientId: string.orNull('Id that the client gave the message. Null if it gave none.'),
   }),
 })
 
 export const NewMessageInput = builder.inputType('NewMessageInput', {
   description: 'A new message. Give either `text` or `content`.',
-  fields: (t) => ({
-    role: t.field({
-      type: MessageRole,
-      required: true,
-      defaultValue: 'USER',
-      description: 'Who speaks. Defaults to USER. A SYSTEM message contains text only.',
-    }),
-    text: t.string({ description: 'Text, 1 to 200,000 characters.' }),
-    content: t.field({ type: [ContentPartInput], description: 'Parts of the message: 1 to 50.' }),
-    clientId: t.string({
-      description: "The client's own id for the message, 1 to 200 characters. It is stored unchanged.",
-    }),
+  fields: given({
+    role: of(MessageRole).withDefault('USER', 'Who speaks. Defaults to USER. A SYSTEM message contains text only.'),
+    text: string('Text, 1 to 200,000 characters.'),
+    content: of([ContentPartInput])('Parts of the message: 1 to 50.'),
+    clientId: string("The client's own id for the message, 1 to 200 characters. It is stored unchanged."),
   }),
 })

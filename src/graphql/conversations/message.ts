@@ -5,53 +5,46 @@ import {
   type MessageType as DomainMessageType,
 } from '../../domain/conversations/message.ts'
 import type { ToolCallOutline } from '../../domain/tools/tool-call.ts'
-import { encodeId } from '../../domain/ids.ts'
 import { isHoldOnBranch } from '../../store/conversations/branches.ts'
 import type { ShownContent } from '../../store/conversations/messages.ts'
 import { Actor } from '../access/actor.ts'
-import { builder, orNull } from '../builder.ts'
+import { builder } from '../builder.ts'
 import { describedEnum, sentencesOf } from '../described-enum.ts'
 import { connectionType } from '../connection.ts'
 import type { Context } from '../context/context.ts'
 import { Conversation } from './conversation.ts'
 import { ContentPart, shownParts } from './content-part.ts'
-import { linkTo, loadExisting } from '../load-existing.ts'
+import { linkOrNull, linkTo, loadExisting } from '../load-existing.ts'
 import { Node } from '../node.ts'
 import { Message, messageTypes, Run, Step, ToolCall } from '../refs.ts'
 import { ApprovalDecision, decisionsOf, ToolReturn } from '../tools/tool-call-outcome.ts'
+import { given, idOf, implement, int, of, string, time } from '../fields.ts'
 
-Message.implement({
+implement(Message, {
   description: 'An entry of a conversation.',
   interfaces: [Node],
   resolveType: (message) => messageTypes[message.type],
   fields: (t) => ({
-    id: t.id({
-      description: 'Globally unique and permanent.',
-      resolve: (message) => encodeId('Message', message.id),
-    }),
-    conversation: t.field(linkTo(Conversation, 'conversationId', 'Conversation that the message belongs to.')),
-    position: t.exposeInt('position', {
-      description:
-        'Position in the conversation, starting at 1 and never reused. Positions increase along a branch and skip those of messages on other branches.',
-    }),
-    run: t.field({
-      ...orNull('Run that added the message. Null if the run is no longer stored.', Run),
-      resolve: (message, _args, context) => context.loaders.runs.load(message.runId),
-    }),
+    id: idOf('Message', 'id', 'Globally unique and permanent.'),
+    conversation: linkTo(Conversation, 'conversationId', 'Conversation that the message belongs to.'),
+    position: int(
+      'Position in the conversation, starting at 1 and never reused. Positions increase along a branch and skip those of messages on other branches.',
+    ),
+    run: linkOrNull(Run, 'runId', 'Run that added the message. Null if the run is no longer stored.'),
     step: t.field({
-      ...orNull('Step that produced the message. Null for input and other messages that belong to no step.', Step),
+      ...of(Step).orNull('Step that produced the message. Null for input and other messages that belong to no step.'),
       resolve: (message, _args, context) =>
         message.stepIndex === null
           ? null
           : context.loaders.steps.load({ runId: message.runId, index: message.stepIndex }),
     }),
-    clientId: t.exposeString('clientId', orNull('Id that the client gave the message. Null if it gave none.')),
+    clientId: string.orNull('Id that the client gave the message. Null if it gave none.'),
     inContext: t.boolean({
       description:
         'Whether the model sees the message, as in `Conversation.context`. False on other branches, for messages that a summary replaced, for input that a failed run left unanswered, and for all messages of a step while one of its calls has no return.',
       resolve: isInContext,
     }),
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the message was stored.' }),
+    createdAt: time('When the message was stored.'),
   }),
 })
 
@@ -99,7 +92,7 @@ async function callsOf(message: MessageOutline, context: Context): Promise<reado
 // Node comes first: if two interfaces have the same field, the resolver of the later one is used.
 const interfaces = [Node, Message]
 
-messageRef('SYSTEM').implement({
+implement(messageRef('SYSTEM'), {
   description: 'A message from the application that uses the agent, not from its user.',
   interfaces,
   fields: (t) => ({
@@ -110,7 +103,7 @@ messageRef('SYSTEM').implement({
   }),
 })
 
-messageRef('USER').implement({
+implement(messageRef('USER'), {
   description: 'A message from the user.',
   interfaces,
   fields: (t) => ({
@@ -125,7 +118,7 @@ messageRef('USER').implement({
         shownParts((await contentOf(message, context)).content, message.conversationId),
     }),
     sentBy: t.field({
-      ...orNull('Who sent the message. Null if the server wrote it, for a background run.', Actor),
+      ...of(Actor).orNull('Who sent the message. Null if the server wrote it, for a background run.'),
       resolve: async (message, _args, context) => {
         const [content, run] = await Promise.all([
           contentOf(message, context),
@@ -137,7 +130,7 @@ messageRef('USER').implement({
   }),
 })
 
-messageRef('REASONING').implement({
+implement(messageRef('REASONING'), {
   description: 'Reasoning of the model before its answer.',
   interfaces,
   fields: (t) => ({
@@ -152,7 +145,7 @@ messageRef('REASONING').implement({
   }),
 })
 
-messageRef('ASSISTANT').implement({
+implement(messageRef('ASSISTANT'), {
   description: 'An answer of the model.',
   interfaces,
   fields: (t) => ({
@@ -171,7 +164,7 @@ for (const [type, description] of [
   ['TOOL_CALL', 'Tool calls that need neither approval nor a client.'],
   ['APPROVAL_REQUEST', "Tool calls that wait for approval or for a client's result."],
 ] as const) {
-  messageRef(type).implement({
+  implement(messageRef(type), {
     description,
     interfaces,
     fields: (t) => ({
@@ -184,7 +177,7 @@ for (const [type, description] of [
   })
 }
 
-messageRef('APPROVAL_RESPONSE').implement({
+implement(messageRef('APPROVAL_RESPONSE'), {
   description: 'The decisions about the calls of an ApprovalRequestMessage.',
   interfaces,
   fields: (t) => ({
@@ -196,7 +189,7 @@ messageRef('APPROVAL_RESPONSE').implement({
   }),
 })
 
-messageRef('TOOL_RETURN').implement({
+implement(messageRef('TOOL_RETURN'), {
   description: 'The results of all tool calls of one step.',
   interfaces,
   fields: (t) => ({
@@ -208,7 +201,7 @@ messageRef('TOOL_RETURN').implement({
   }),
 })
 
-messageRef('SUMMARY').implement({
+implement(messageRef('SUMMARY'), {
   description: 'A summary that replaced older messages in the context. It applies to the branches that contain it.',
   interfaces,
   fields: (t) => ({
@@ -225,5 +218,5 @@ export const MessageType = describedEnum('MessageType', 'Type of a message.', se
 
 export const MessageFilter = builder.inputType('MessageFilter', {
   description: 'Which messages to list. Omitted fields do not filter.',
-  fields: (t) => ({ types: t.field({ type: [MessageType], description: 'Messages of one of these types.' }) }),
+  fields: given({ types: of([MessageType])('Messages of one of these types.') }),
 })

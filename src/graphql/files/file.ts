@@ -6,28 +6,27 @@ import { linkTo } from '../load-existing.ts'
 import { mutation, payload } from '../mutation.ts'
 import { Node, requireUuid } from '../node.ts'
 import { File } from '../refs.ts'
+import { id, implement, int, string, time } from '../fields.ts'
 
-File.implement({
+implement(File, {
   description:
     'A stored file: uploaded, sent as a large data URL, or returned by a tool. It is deleted with its conversation.',
   interfaces: [Node],
   fields: (t) => ({
     id: t.id({ description: 'Globally unique and permanent. Begins with file_.', resolve: encodeFileId }),
-    name: t.exposeString('name', { nullable: true, description: 'File name. Null if none was given.' }),
-    mediaType: t.exposeString('mediaType', { description: 'Media type, such as image/png.' }),
-    sizeBytes: t.exposeInt('sizeBytes', { description: 'Size in bytes.' }),
+    name: string.orNull('File name. Null if none was given.'),
+    mediaType: string('Media type, such as image/png.'),
+    sizeBytes: int('Size in bytes.'),
     url: t.string({
       description: 'Path to download the file with the same credentials: `/files/` and the id.',
       resolve: (file) => `/files/${encodeFileId(file)}`,
     }),
-    conversation: t.field(
-      linkTo(
-        Conversation,
-        'conversationId',
-        'Conversation that the file belongs to. Whoever may read the conversation may download the file.',
-      ),
+    conversation: linkTo(
+      Conversation,
+      'conversationId',
+      'Conversation that the file belongs to. Whoever may read the conversation may download the file.',
     ),
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the file was stored.' }),
+    createdAt: time('When the file was stored.'),
   }),
 })
 
@@ -35,15 +34,13 @@ mutation('uploadFile', {
   description: 'Stores a file for use in messages and client tool results.',
   input: {
     description: 'A file to store.',
-    fields: (t) => ({
-      conversationId: t.id({ required: true, description: 'Id of the conversation that the file is for.' }),
-      dataUrl: t.string({
-        required: true,
-        description:
-          'Content as a base64 data URL with its media type. The request is limited by HOLDPOINT_MAX_BODY, 10 MB by default.',
-      }),
-      name: t.string({ description: 'File name, 1 to 200 characters.' }),
-    }),
+    fields: {
+      conversationId: id.required('Id of the conversation that the file is for.'),
+      dataUrl: string.required(
+        'Content as a base64 data URL with its media type. The request is limited by HOLDPOINT_MAX_BODY, 10 MB by default.',
+      ),
+      name: string('File name, 1 to 200 characters.'),
+    },
   },
   result: payload('file', File, 'The stored file.'),
   resolve: (input, context) =>

@@ -7,62 +7,63 @@ import { listPassagesPage } from '../../store/memory/passages.ts'
 import { searchPassages, type PassageMatch as DomainPassageMatch } from '../../store/memory/search-passages.ts'
 import { Agent } from '../agents/agent.ts'
 import { builder } from '../builder.ts'
-import { connectionType, pageArguments, pageComplexity } from '../connection.ts'
-import { loadExisting } from '../load-existing.ts'
+import { connectionType, pageOf } from '../connection.ts'
+import { linkTo } from '../load-existing.ts'
 import { idempotencyKeyField, mutation, payloadOf } from '../mutation.ts'
 import { Node, requireUuid } from '../node.ts'
+import {
+  addFields,
+  args,
+  boolean,
+  float,
+  given,
+  id,
+  ids,
+  implement,
+  int,
+  json,
+  of,
+  string,
+  strings,
+  time,
+} from '../fields.ts'
 
 const Passage = builder.objectRef<DomainPassage>('Passage')
-Passage.implement({
+implement(Passage, {
   description:
     "A text in an agent's archive, found by meaning and by words. It is not in the context until a tool finds it.",
   interfaces: [Node],
-  fields: (t) => ({
-    agent: t.field({
-      type: Agent,
-      description: 'Agent whose archive it is in.',
-      resolve: ({ agentId }, _args, { loaders }) => loadExisting(loaders.agents, 'Agent', agentId),
-    }),
-    text: t.exposeString('text', { description: 'The text.' }),
-    tags: t.exposeStringList('tags', { description: 'Tags that searches can filter by.' }),
-    metadata: t.expose('metadata', {
-      type: 'JSON',
-      description: "JSON object for the client's own use. Empty by default.",
-    }),
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the passage was added.' }),
-    embedded: t.exposeBoolean('embedded', {
-      description:
-        "Whether there is a vector of the agent's current embedding model, so that the passage is found by meaning.",
-    }),
+  fields: () => ({
+    agent: linkTo(Agent, 'agentId', 'Agent whose archive it is in.'),
+    text: string('The text.'),
+    tags: strings('Tags that searches can filter by.'),
+    metadata: json("JSON object for the client's own use. Empty by default."),
+    createdAt: time('When the passage was added.'),
+    embedded: boolean(
+      "Whether there is a vector of the agent's current embedding model, so that the passage is found by meaning.",
+    ),
   }),
 })
 
 const PassageMatch = builder.objectRef<DomainPassageMatch>('PassageMatch')
-PassageMatch.implement({
+implement(PassageMatch, {
   description: 'A passage that a search found.',
   fields: (t) => ({
     passage: t.field({ type: Passage, description: 'The passage.', resolve: ({ passage }) => passage }),
-    score: t.exposeFloat('score', {
-      description: 'How well it fits: the higher, the better. Comparable within one search only.',
-    }),
+    score: float('How well it fits: the higher, the better. Comparable within one search only.'),
   }),
 })
 
-const tagsArgument = { description: 'Only passages that have all of these tags. At most 50.' }
+const withTags = { tags: strings('Only passages that have all of these tags. At most 50.') }
 const defaultMatches = 10
 const maxMatches = 100
 
-builder.objectFields(Agent, (t) => ({
-  embeddingModel: t.exposeString('embeddingModel', {
-    nullable: true,
-    description:
-      'Model handle that passages of the archive are embedded with. Null: passages are found by their words alone.',
-  }),
+addFields(Agent, (t) => ({
+  embeddingModel: string.orNull(
+    'Model handle that passages of the archive are embedded with. Null: passages are found by their words alone.',
+  ),
   passages: t.field({
-    type: connectionType('Passage', Passage),
-    description: 'Passages of the archive, oldest first.',
-    args: { ...pageArguments, tags: t.arg.stringList(tagsArgument) },
-    complexity: pageComplexity,
+    ...pageOf(connectionType('Passage', Passage), 'Passages of the archive, oldest first.', withTags),
     resolve: ({ id }, { tags, ...page }, { db, viewer }) =>
       listPassagesPage(db, viewer, { agentId: id, tags: checkedTags('tags', tags ?? []) }, page),
   }),
@@ -70,13 +71,11 @@ builder.objectFields(Agent, (t) => ({
     type: [PassageMatch],
     description:
       'Passages of the archive that fit the query best, by words and, as far as they are embedded, by meaning. The best come first.',
-    args: {
-      query: t.arg.string({ required: true, description: 'What to search for, at most 20,000 characters.' }),
-      first: t.arg.int({
-        description: `How many passages to return. Defaults to ${defaultMatches}, at most ${maxMatches}.`,
-      }),
-      tags: t.arg.stringList(tagsArgument),
-    },
+    args: args({
+      query: string.required('What to search for, at most 20,000 characters.'),
+      first: int(`How many passages to return. Defaults to ${defaultMatches}, at most ${maxMatches}.`),
+      ...withTags,
+    }),
     complexity: ({ first }) => ({ field: 10, multiplier: Math.min(first ?? defaultMatches, maxMatches) }),
     resolve({ id }, { query, first, tags }, { db, viewer, models }) {
       const limit = first ?? defaultMatches
@@ -95,13 +94,10 @@ builder.objectFields(Agent, (t) => ({
 
 const PassageInput = builder.inputType('PassageInput', {
   description: "A new text in an agent's archive.",
-  fields: (t) => ({
-    text: t.string({ required: true, description: 'The text: 1 to 20,000 characters.' }),
-    tags: t.stringList({ description: 'Tags that searches can filter by: at most 50, each at most 64 characters.' }),
-    metadata: t.field({
-      type: 'JSON',
-      description: "JSON object for the client's own use, at most 64 KB. Empty by default.",
-    }),
+  fields: given({
+    text: string.required('The text: 1 to 20,000 characters.'),
+    tags: strings('Tags that searches can filter by: at most 50, each at most 64 characters.'),
+    metadata: json("JSON object for the client's own use, at most 64 KB. Empty by default."),
   }),
 })
 
@@ -110,35 +106,29 @@ mutation('addPassages', {
     "Adds texts to an agent's archive, all or none. They are stored and found by their words at once. If the agent has an embedding model, they are embedded in the background, and again when the model changes.",
   input: {
     description: "Texts to add to an agent's archive.",
-    fields: (t) => ({
-      agentId: t.id({ required: true, description: 'Id of the agent.' }),
-      passages: t.field({ type: [PassageInput], required: true, description: 'The texts, at most 1,000.' }),
-      idempotencyKey: t.string(idempotencyKeyField),
-    }),
+    fields: {
+      agentId: id.required('Id of the agent.'),
+      passages: of([PassageInput]).required('The texts, at most 1,000.'),
+      idempotencyKey: idempotencyKeyField,
+    },
   },
-  result: payloadOf<readonly DomainPassage[]>((t) => ({
-    passages: t.field({
-      type: [Passage],
-      description: 'The new passages, in the order of the input.',
-      resolve: (passages) => passages,
-    }),
-  })),
-  resolve: (input, context) =>
-    addPassages(context, context.viewer, { ...input, agentId: requireUuid('Agent', input.agentId) }),
+  result: payloadOf({ passages: of([Passage])('The new passages, in the order of the input.') }),
+  async resolve(input, context) {
+    const agentId = requireUuid('Agent', input.agentId)
+    return { passages: await addPassages(context, context.viewer, { ...input, agentId }) }
+  },
 })
 
 mutation('deletePassages', {
   description: 'Deletes passages, all or none.',
   input: {
     description: 'The passages to delete.',
-    fields: (t) => ({ ids: t.idList({ required: true, description: 'Ids of the passages, at most 1,000.' }) }),
+    fields: { ids: ids.required('Ids of the passages, at most 1,000.') },
   },
-  result: payloadOf<readonly string[]>((t) => ({
-    deletedIds: t.idList({ description: 'Ids of the deleted passages.', resolve: (ids) => [...ids] }),
-  })),
+  result: payloadOf({ deletedIds: ids('Ids of the deleted passages.') }),
   async resolve({ ids }, context) {
     const uuids = ids.map((id) => requireUuid('Passage', id))
     await deletePassages(context, context.viewer, { ids: uuids })
-    return ids
+    return { deletedIds: ids }
   },
 })

@@ -1,31 +1,27 @@
 import { createSleeptimeGroup } from '../../commands/memory/create-sleeptime-group.ts'
 import { deleteSleeptimeGroup, updateSleeptimeGroup } from '../../commands/memory/update-sleeptime-group.ts'
 import { Agent } from '../agents/agent.ts'
-import { builder, orNull } from '../builder.ts'
-import { linkTo, loadExisting } from '../load-existing.ts'
+import { linkTo, loaded, loadExisting } from '../load-existing.ts'
 import { deletion, idempotencyKeyField, mutation, payload } from '../mutation.ts'
 import { Node, requireUuid } from '../node.ts'
 import { Message, SleeptimeGroup } from '../refs.ts'
+import { addFields, id, ids, implement, int, of } from '../fields.ts'
 
-SleeptimeGroup.implement({
+implement(SleeptimeGroup, {
   description: "Background agents that read a foreground agent's conversations and maintain its memory.",
   interfaces: [Node],
   fields: (t) => ({
-    agent: t.field(linkTo(Agent, 'agentId', 'Foreground agent.')),
+    agent: linkTo(Agent, 'agentId', 'Foreground agent.'),
     sleeptimeAgents: t.field({
-      type: [Agent],
-      description: 'Background agents.',
+      ...of([Agent])('Background agents.'),
       resolve: (group, _args, { loaders }) =>
         Promise.all(group.sleeptimeAgentIds.map((id) => loadExisting(loaders.agents, 'Agent', id))),
     }),
-    frequency: t.exposeInt('frequency', {
-      description: 'The background agents run after every `frequency`-th turn of the foreground agent.',
-    }),
-    turns: t.exposeInt('turns', { description: 'Number of turns of the foreground agent so far.' }),
+    frequency: int('The background agents run after every `frequency`-th turn of the foreground agent.'),
+    turns: int('Number of turns of the foreground agent so far.'),
     lastProcessedMessage: t.field({
-      ...orNull(
+      ...of(Message).orNull(
         'Last message of the main conversation that all background agents have processed. Null if there is none.',
-        Message,
       ),
       resolve: async (group, _args, { loaders }) => {
         const id = await loaders.lastProcessedMessageOfGroup.load(group.id)
@@ -35,12 +31,12 @@ SleeptimeGroup.implement({
   }),
 })
 
-builder.objectField(Agent, 'sleeptime', (t) =>
-  t.field({
-    ...orNull("Background agents that maintain this agent's memory. Null if there are none.", SleeptimeGroup),
-    resolve: (agent, _args, { loaders }) => loaders.sleeptimeGroupOfAgent.load(agent.id),
-  }),
-)
+addFields(Agent, () => ({
+  sleeptime: loaded(
+    'sleeptimeGroupOfAgent',
+    of(SleeptimeGroup).orNull("Background agents that maintain this agent's memory. Null if there are none."),
+  ),
+}))
 
 function agentIdsOf({ sleeptimeAgentIds }: { sleeptimeAgentIds?: readonly string[] | null | undefined }) {
   return sleeptimeAgentIds?.map((id) => requireUuid('Agent', id))
@@ -50,19 +46,17 @@ mutation('createSleeptimeGroup', {
   description: 'Adds background agents to an agent.',
   input: {
     description: 'Background agents for an agent.',
-    fields: (t) => ({
-      agentId: t.id({ required: true, description: 'Id of the foreground agent.' }),
-      sleeptimeAgentIds: t.idList({
-        description:
-          "Ids of the background agents, at most 10. Their tools must not need approval or a client. If omitted or empty, one is created that shares the foreground agent's blocks.",
-      }),
-      frequency: t.int({
-        required: true,
-        defaultValue: 1,
-        description: 'The background agents run after every `frequency`-th turn, 1 to 1,000,000. Defaults to 1.',
-      }),
-      idempotencyKey: t.string(idempotencyKeyField),
-    }),
+    fields: {
+      agentId: id.required('Id of the foreground agent.'),
+      sleeptimeAgentIds: ids(
+        "Ids of the background agents, at most 10. Their tools must not need approval or a client. If omitted or empty, one is created that shares the foreground agent's blocks.",
+      ),
+      frequency: int.withDefault(
+        1,
+        'The background agents run after every `frequency`-th turn, 1 to 1,000,000. Defaults to 1.',
+      ),
+      idempotencyKey: idempotencyKeyField,
+    },
   },
   result: payload('group', SleeptimeGroup, 'The new group.'),
   resolve: (input, context) =>
@@ -77,11 +71,11 @@ mutation('updateSleeptimeGroup', {
   description: 'Changes the background agents of an agent, or how often they run.',
   input: {
     description: 'Changes to background agents. Omitted fields stay unchanged.',
-    fields: (t) => ({
-      id: t.id({ required: true, description: 'Id of the group.' }),
-      sleeptimeAgentIds: t.idList({ description: 'Ids of all background agents, at most 10.' }),
-      frequency: t.int({ description: 'The background agents run after every `frequency`-th turn, 1 to 1,000,000.' }),
-    }),
+    fields: {
+      id: id.required('Id of the group.'),
+      sleeptimeAgentIds: ids('Ids of all background agents, at most 10.'),
+      frequency: int('The background agents run after every `frequency`-th turn, 1 to 1,000,000.'),
+    },
   },
   result: payload('group', SleeptimeGroup, 'The changed group.'),
   resolve: (input, context) =>

@@ -1,6 +1,7 @@
 import type { ModelSettings as ModelSettingsShape } from '../../domain/models/model-settings.ts'
-import { builder, orNull } from '../builder.ts'
+import { builder } from '../builder.ts'
 import { describedEnum } from '../described-enum.ts'
+import { boolean, float, given, implement, int, json, of, strings } from '../fields.ts'
 
 const ReasoningEffort = describedEnum(
   'ReasoningEffort',
@@ -14,35 +15,23 @@ const ReasoningEffort = describedEnum(
 )
 
 export const ModelSettings = builder.objectRef<ModelSettingsShape>('ModelSettings')
-ModelSettings.implement({
+implement(ModelSettings, {
   description: 'Settings for model requests.',
   fields: (t) => ({
-    temperature: t.exposeFloat('temperature', orNull("Sampling temperature, 0 to 2. Null means the model's default.")),
-    maxOutputTokens: t.exposeInt(
-      'maxOutputTokens',
-      orNull("Maximum length of one answer. Null means the model's limit."),
+    temperature: float.orNull("Sampling temperature, 0 to 2. Null means the model's default."),
+    maxOutputTokens: int.orNull("Maximum length of one answer. Null means the model's limit."),
+    contextWindow: int.orNull(
+      "Maximum size of the context in tokens; above 90% of it the context is compacted. Null means the model's own window.",
     ),
-    contextWindow: t.exposeInt(
-      'contextWindow',
-      orNull(
-        "Maximum size of the context in tokens; above 90% of it the context is compacted. Null means the model's own window.",
-      ),
+    parallelToolCalls: boolean('Whether one answer may contain several tool calls. Defaults to true.'),
+    reasoningEffort: of(ReasoningEffort).orNull(
+      "How much the model reasons before it answers. Null means the model's default.",
     ),
-    parallelToolCalls: t.exposeBoolean('parallelToolCalls', {
-      description: 'Whether one answer may contain several tool calls. Defaults to true.',
-    }),
-    reasoningEffort: t.expose(
-      'reasoningEffort',
-      orNull("How much the model reasons before it answers. Null means the model's default.", ReasoningEffort),
-    ),
-    reasoningBudget: t.exposeInt(
-      'reasoningBudget',
-      orNull(
-        "Maximum number of reasoning tokens, for models that accept such a limit. Null means the model's default.",
-      ),
+    reasoningBudget: int.orNull(
+      "Maximum number of reasoning tokens, for models that accept such a limit. Null means the model's default.",
     ),
     responseSchema: t.field({
-      ...orNull('JSON Schema that the final answer of a run must satisfy. Null means free text.', 'JSON'),
+      ...json.orNull('JSON Schema that the final answer of a run must satisfy. Null means free text.'),
       resolve: (settings) => settings.responseSchema,
     }),
     fallbacks: t.stringList({
@@ -56,31 +45,20 @@ ModelSettings.implement({
 export const ModelSettingsInput = builder.inputType('ModelSettingsInput', {
   description:
     'Settings for model requests. Omitted settings stay unchanged, or get their default in a new agent; null restores it.',
-  fields: (t) => ({
-    temperature: t.float({ description: "Sampling temperature, 0 to 2. Defaults to the model's default." }),
-    maxOutputTokens: t.int({
-      description: "Maximum length of one answer, 1 to 1,000,000. Defaults to the model's limit.",
-    }),
-    contextWindow: t.int({
-      description: "Maximum size of the context in tokens, 1 to 10,000,000. Defaults to the model's own window.",
-    }),
-    parallelToolCalls: t.boolean({
-      description: 'Whether one answer may contain several tool calls. Defaults to true.',
-    }),
-    reasoningEffort: t.field({
-      type: ReasoningEffort,
-      description: "How much the model reasons before it answers. Defaults to the model's default.",
-    }),
-    reasoningBudget: t.int({
-      description: "Maximum number of reasoning tokens, 1 to 1,000,000. Defaults to the model's default.",
-    }),
-    responseSchema: t.field({
-      type: 'JSON',
-      description:
-        'JSON Schema that the final answer of a run must satisfy, at most 64 KB. Defaults to null: free text.',
-    }),
-    fallbacks: t.stringList({
-      description: 'Handles of models to try when the model is not available, in order, at most 10. Empty by default.',
-    }),
+  fields: given({
+    temperature: float("Sampling temperature, 0 to 2. Defaults to the model's default."),
+    maxOutputTokens: int("Maximum length of one answer, 1 to 1,000,000. Defaults to the model's limit."),
+    contextWindow: int("Maximum size of the context in tokens, 1 to 10,000,000. Defaults to the model's own window."),
+    parallelToolCalls: boolean('Whether one answer may contain several tool calls. Defaults to true.'),
+    reasoningEffort: of(ReasoningEffort)(
+      "How much the model reasons before it answers. Defaults to the model's default.",
+    ),
+    reasoningBudget: int("Maximum number of reasoning tokens, 1 to 1,000,000. Defaults to the model's default."),
+    responseSchema: json(
+      'JSON Schema that the final answer of a run must satisfy, at most 64 KB. Defaults to null: free text.',
+    ),
+    fallbacks: strings(
+      'Handles of models to try when the model is not available, in order, at most 10. Empty by default.',
+    ),
   }),
 })

@@ -1,6 +1,7 @@
 import type { Model as ModelShape, ModelCapability as DomainModelCapability } from '../../domain/models/model.ts'
 import { builder } from '../builder.ts'
 import { describedEnum } from '../described-enum.ts'
+import { boolean, implement, int, of, string } from '../fields.ts'
 
 const ModelCapability = describedEnum<DomainModelCapability>('ModelCapability', 'A feature that some models support.', {
   IMAGES: 'Reads images.',
@@ -11,23 +12,14 @@ const ModelCapability = describedEnum<DomainModelCapability>('ModelCapability', 
 })
 
 const Model = builder.objectRef<ModelShape>('Model')
-Model.implement({
+implement(Model, {
   description: 'A model that the server knows.',
-  fields: (t) => ({
-    handle: t.exposeString('handle', { description: 'Handle for `Agent.model`: `provider/name`.' }),
-    provider: t.exposeString('provider', {
-      description: 'Name of the provider, as configured: the handle up to the first slash.',
-    }),
-    contextWindow: t.exposeInt('contextWindow', {
-      description: 'Maximum number of tokens in a request and its answer.',
-    }),
-    capabilities: t.expose('capabilities', {
-      type: [ModelCapability],
-      description: 'Features that the model supports.',
-    }),
-    isConfigured: t.exposeBoolean('isConfigured', {
-      description: 'Whether the provider can be called: its key, or whatever else it needs, is set.',
-    }),
+  fields: () => ({
+    handle: string('Handle for `Agent.model`: `provider/name`.'),
+    provider: string('Name of the provider, as configured: the handle up to the first slash.'),
+    contextWindow: int('Maximum number of tokens in a request and its answer.'),
+    capabilities: of([ModelCapability])('Features that the model supports.'),
+    isConfigured: boolean('Whether the provider can be called: its key, or whatever else it needs, is set.'),
   }),
 })
 

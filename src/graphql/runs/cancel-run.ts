@@ -3,51 +3,43 @@ import { builder } from '../builder.ts'
 import { mutation, outcomes } from '../mutation.ts'
 import { requireUuid } from '../node.ts'
 import { refusalType } from '../refusal.ts'
-import { runRefusalType, runSuccessType } from './run-results.ts'
+import { runOfOutcome } from './run-results.ts'
+import { given, id, objectType } from '../fields.ts'
 
 const CancelRunInput = builder.inputType('CancelRunInput', {
   description: 'The run to cancel.',
   isOneOf: true,
-  fields: (t) => ({
-    runId: t.id({ description: 'Id of the run.' }),
-    agentId: t.id({ description: 'Id of an agent: cancels the active run of its main conversation.' }),
-    conversationId: t.id({ description: 'Id of a conversation: cancels its active run.' }),
+  fields: given({
+    runId: id('Id of the run.'),
+    agentId: id('Id of an agent: cancels the active run of its main conversation.'),
+    conversationId: id('Id of a conversation: cancels its active run.'),
   }),
 })
 
-const CancelRunSuccess = runSuccessType('CancelRunSuccess', {
-  description: 'The cancel was accepted.',
-  run: 'The run: CANCELLED, or CANCELLING if its worker needs more than 2 seconds to stop.',
-})
-
-export const RunFinishedRefusal = runRefusalType('RunFinishedRefusal', {
+export const RunFinishedRefusal = refusalType('RunFinishedRefusal', {
   description: 'The run has already ended.',
-  run: 'The run, which has ended.',
+  says: 'The run has already ended.',
+  fields: { run: runOfOutcome('The run, which has ended.') },
 })
-
-const NothingToCancelRefusal = refusalType('NothingToCancelRefusal', 'The agent or conversation has no active run.')
 
 mutation('cancelRun', {
   description: 'Cancels a run in any state. Answers when the run has ended, or after 2 seconds.',
   input: CancelRunInput,
-  result: outcomes([CancelRunSuccess, RunFinishedRefusal, NothingToCancelRefusal]),
-  async resolve(input, context) {
-    const outcome = await cancelRun(context, context.viewer, toCommand(input))
-    switch (outcome.outcome) {
-      case 'cancelled':
-        return { type: 'CancelRunSuccess' as const, runId: outcome.runId }
-      case 'finished':
-        return {
-          type: 'RunFinishedRefusal' as const,
-          runId: outcome.runId,
-          message: 'The run has already ended, so there is nothing to cancel.',
-        }
-      case 'nothing to cancel':
-        return { type: 'NothingToCancelRefusal' as const, message: 'No run is active, so there is nothing to cancel.' }
-      default:
-        return outcome satisfies never
-    }
-  },
+  result: outcomes({
+    cancelled: objectType('CancelRunSuccess', {
+      description: 'The cancel was accepted.',
+      fields: {
+        run: runOfOutcome('The run: CANCELLED, or CANCELLING if its worker needs more than 2 seconds to stop.'),
+      },
+    }),
+    finished: RunFinishedRefusal,
+    'nothing to cancel': refusalType('NothingToCancelRefusal', {
+      description: 'The agent or conversation has no active run.',
+      says: 'No run is active, so there is nothing to cancel.',
+      fields: {},
+    }),
+  }),
+  resolve: (input, context) => cancelRun(context, context.viewer, toCommand(input)),
 })
 
 function toCommand(input: typeof CancelRunInput.$inferInput): CancelRunCommand {

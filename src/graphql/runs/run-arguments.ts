@@ -1,4 +1,5 @@
 import { describedEnum } from '../described-enum.ts'
+import { int, of } from '../fields.ts'
 
 const WhenBusy = describedEnum('WhenBusy', 'What to do if the conversation has an active run.', {
   REJECT: 'Refuse.',
@@ -7,15 +8,12 @@ const WhenBusy = describedEnum('WhenBusy', 'What to do if the conversation has a
 })
 
 /** Arguments that several mutations on runs have. */
-export const whenBusyField = {
-  type: WhenBusy,
-  required: true,
-  defaultValue: 'REJECT',
-  description: 'What to do if the conversation has an active run. Defaults to REJECT.',
-} as const
+export const whenBusyField = of(WhenBusy).withDefault(
+  'REJECT',
+  'What to do if the conversation has an active run. Defaults to REJECT.',
+)
 
-export const waitMsField = {
-  required: true,
-  defaultValue: 0,
-  description: 'How long to wait for the run to pause or end before answering. Defaults to 0, at most 300,000.',
-} as const
+export const waitMsField = int.withDefault(
+  0,
+  'How long to wait for the run to pause or end before answering. Defaults to 0, at most 300,000.',
+)

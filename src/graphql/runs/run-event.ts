@@ -6,17 +6,20 @@ import {
   type LogEntry,
   type RunEvent as DomainRunEvent,
 } from '../../domain/runs/run-event.ts'
-import { encodeId, encodeStepId } from '../../domain/ids.ts'
-import { builder, orNull } from '../builder.ts'
+import { encodeStepId } from '../../domain/ids.ts'
+import { builder } from '../builder.ts'
 import { describedEnum, sentencesOf } from '../described-enum.ts'
-import { linkTo, loadExisting, loadQueue } from '../load-existing.ts'
+import { linkOrNull, linkTo, loadExisting, loadQueue } from '../load-existing.ts'
 import { RunError, RunStatus, StopReason, Usage } from './run-outcome.ts'
 import { Message, Run, Step, ToolCall } from '../refs.ts'
 import { loadStep } from './step.ts'
 import { ToolCallNeed, ToolCallProgress, ToolCallStatus } from '../tools/tool-call.ts'
+import { cursor, id, idOf, implement, int, of, string, time, type Shown, type ValueOf } from '../fields.ts'
 
 type Entry = Extract<DomainRunEvent, { readonly type: 'entry' }>
 type EntryOf<Type extends LogEntry['type']> = Entry & { readonly entry: Extract<LogEntry, { readonly type: Type }> }
+
+type Delta = Extract<DomainRunEvent, { readonly stepIndex: number }>
 
 const typeNames = {
   RUN_STATUS_CHANGED: 'RunStatusChanged',
@@ -42,105 +45,96 @@ export const EventType = describedEnum<DomainEventType>('EventType', 'Type of an
 })
 
 export const ConversationEvent = builder.interfaceRef<DomainConversationEvent>('ConversationEvent')
-ConversationEvent.implement({
+implement(ConversationEvent, {
   description: [
     'An event of a conversation: an event of one of its runs, or a change of its queue or current branch. The events after a',
     'cursor are exactly those that follow it, without gaps or repeats, on every server process. Applying an event twice',
     'changes nothing, so a client library may resubscribe with an older cursor.',
   ].join('\n'),
   resolveType,
-  fields: (t) => ({
-    cursor: t.expose('cursor', {
-      type: 'EventCursor',
-      description: 'Position of the event. Pass it as `after` to receive what follows.',
-    }),
-    at: t.expose('at', { type: 'DateTime', description: 'When the event happened.' }),
+  fields: () => ({
+    cursor: cursor('Position of the event. Pass it as `after` to receive what follows.'),
+    at: time('When the event happened.'),
   }),
 })
 
 export const RunEvent = builder.interfaceRef<DomainRunEvent>('RunEvent')
-RunEvent.implement({
+implement(RunEvent, {
   description: [
     'An event of a run. Deltas address text by id and offset; all other events name what they change by id. A slow reader',
     'receives fewer and longer deltas, and never loses one.',
   ].join('\n'),
   interfaces: [ConversationEvent],
   resolveType,
-  fields: (t) => ({
-    runId: t.id({ description: 'Run that the event belongs to.', resolve: (event) => encodeId('Run', event.runId) }),
+  fields: () => ({
+    runId: idOf('Run', 'runId', 'Run that the event belongs to.'),
   }),
 })
 
 const RunEntry = builder.interfaceRef<Entry>('RunEntry')
-RunEntry.implement({
+implement(RunEntry, {
   description: 'A stored event of a run: every event except deltas and ToolCallProgressed.',
   interfaces: [ConversationEvent, RunEvent],
   resolveType,
-  fields: (t) => ({
-    seq: t.exposeInt('seq', {
-      description: [
+  fields: () => ({
+    seq: int(
+      [
         'Number of the entry within its run: 1, 2, 3 and so on, without gaps. Every run has its own numbers, also in',
         '`conversationEvents`: identify an entry by `runId` and `seq` together, and never compare the `seq` of two runs.',
       ].join('\n'),
-    }),
+    ),
   }),
 })
 
 const interfaces = [ConversationEvent, RunEvent, RunEntry]
 
+/** A field that shows this property of its entry. */
+function ofEntry<const Key extends string, Options extends Shown>(key: Key, options: Options) {
+  const resolve = ({ entry }: { readonly entry: Readonly<Record<Key, ValueOf<Options>>> }) => entry[key]
+  return { ...options, resolve }
+}
+
+/** A field with the id of the step that an event is about. */
+function stepIdOf<Event extends { readonly runId: string }>(indexOf: (event: Event) => number) {
+  return { ...id('Id of the step.'), resolve: (event: Event) => encodeStepId(event.runId, indexOf(event)) }
+}
+
 function entryRef<Type extends LogEntry['type']>(_type: Type, name: string) {
   return builder.objectRef<EntryOf<Type>>(name)
 }
 
-entryRef('status', typeNames.RUN_STATUS_CHANGED).implement({
+implement(entryRef('status', typeNames.RUN_STATUS_CHANGED), {
   description: 'The run changed status. When it has ended, drop streamed text for which no MessageAdded came.',
   interfaces,
-  fields: (t) => ({
-    status: t.field({
-      type: RunStatus,
-      description: 'Status after this change. `run.status` may be newer.',
-      resolve: ({ entry }) => entry.status,
-    }),
-    stopReason: t.field({
-      ...orNull('Why the run paused or ended. Null if it did neither.', StopReason),
-      resolve: ({ entry }) => entry.stopReason,
-    }),
-    error: t.field({
-      ...orNull('Why the run failed. Null if it did not.', RunError),
-      resolve: ({ entry }) => entry.error,
-    }),
-    usage: t.field({
-      type: Usage,
-      description: 'Model usage of the run up to this change.',
-      resolve: ({ entry }) => entry.usage,
-    }),
-    run: t.field(linkTo(Run, 'runId', 'The run. Its fields may be newer than this event.')),
+  fields: () => ({
+    status: ofEntry('status', of(RunStatus)('Status after this change. `run.status` may be newer.')),
+    stopReason: ofEntry('stopReason', of(StopReason).orNull('Why the run paused or ended. Null if it did neither.')),
+    error: ofEntry('error', of(RunError).orNull('Why the run failed. Null if it did not.')),
+    usage: ofEntry('usage', of(Usage)('Model usage of the run up to this change.')),
+    run: linkTo(Run, 'runId', 'The run. Its fields may be newer than this event.'),
   }),
 })
 
-entryRef('stepStarted', typeNames.STEP_STARTED).implement({
+implement(entryRef('stepStarted', typeNames.STEP_STARTED), {
   description: 'A step started: the model is being called.',
   interfaces,
-  fields: (t) => ({
-    stepId: t.id({ description: 'Id of the step.', resolve: ({ runId, entry }) => encodeStepId(runId, entry.index) }),
-    index: t.int({
-      description: "Position among the run's steps, starting at 0.",
-      resolve: ({ entry }) => entry.index,
-    }),
+  fields: () => ({
+    stepId: stepIdOf(({ entry }: EntryOf<'stepStarted' | 'stepRestarted'>) => entry.index),
+    index: ofEntry('index', int("Position among the run's steps, starting at 0.")),
   }),
 })
 
-entryRef('stepRestarted', typeNames.STEP_RESTARTED).implement({
+implement(entryRef('stepRestarted', typeNames.STEP_RESTARTED), {
   description:
     'A step starts again, for example because its worker stopped, the provider failed or the context was too long. Drop all text that the step has streamed.',
   interfaces,
-  fields: (t) => ({
-    stepId: t.id({ description: 'Id of the step.', resolve: ({ runId, entry }) => encodeStepId(runId, entry.index) }),
-    attempt: t.int({ description: 'Which attempt this is, starting at 2.', resolve: ({ entry }) => entry.attempt }),
+  fields: () => ({
+    stepId: stepIdOf(({ entry }: EntryOf<'stepStarted' | 'stepRestarted'>) => entry.index),
+    attempt: ofEntry('attempt', int('Which attempt this is, starting at 2.')),
   }),
 })
 
-entryRef('stepFinished', typeNames.STEP_FINISHED).implement({
+implement(entryRef('stepFinished', typeNames.STEP_FINISHED), {
   description: 'A step ended. Drop text that it streamed and for which no MessageAdded came.',
   interfaces,
   fields: (t) => ({
@@ -152,7 +146,7 @@ entryRef('stepFinished', typeNames.STEP_FINISHED).implement({
   }),
 })
 
-entryRef('message', typeNames.MESSAGE_ADDED).implement({
+implement(entryRef('message', typeNames.MESSAGE_ADDED), {
   description: 'A message is complete and stored. The text of a streamed message equals the sum of its deltas.',
   interfaces,
   fields: (t) => ({
@@ -164,15 +158,11 @@ entryRef('message', typeNames.MESSAGE_ADDED).implement({
   }),
 })
 
-entryRef('call', typeNames.TOOL_CALL_CHANGED).implement({
+implement(entryRef('call', typeNames.TOOL_CALL_CHANGED), {
   description: 'A tool call changed status, was claimed, or received one of several required approvals.',
   interfaces,
   fields: (t) => ({
-    toolCallStatus: t.field({
-      type: ToolCallStatus,
-      description: 'Status after this change. `toolCall.status` may be newer.',
-      resolve: ({ entry }) => entry.status,
-    }),
+    toolCallStatus: ofEntry('status', of(ToolCallStatus)('Status after this change. `toolCall.status` may be newer.')),
     toolCall: t.field({
       type: ToolCall,
       description: 'The tool call. Its fields may be newer than this event.',
@@ -181,7 +171,7 @@ entryRef('call', typeNames.TOOL_CALL_CHANGED).implement({
   }),
 })
 
-entryRef('child', typeNames.CHILD_RUN_STARTED).implement({
+implement(entryRef('child', typeNames.CHILD_RUN_STARTED), {
   description: "The run's turn started a background run.",
   interfaces,
   fields: (t) => ({
@@ -198,64 +188,49 @@ const DeltaKind = describedEnum<DomainDeltaKind>('DeltaKind', 'Kind of message t
   REASONING: 'A ReasoningMessage.',
 })
 
-builder.objectRef<Extract<DomainRunEvent, { readonly type: 'text' }>>('TextDelta').implement({
+implement(builder.objectRef<Extract<DomainRunEvent, { readonly type: 'text' }>>('TextDelta'), {
   extensions: { plain: true },
   description:
     'Text of a message while it is being written. Keep the text before `offset` and append `text`; ignore a delta that ends within the text already received.',
   interfaces: [ConversationEvent, RunEvent],
-  fields: (t) => ({
-    messageId: t.id({
-      description: 'Id that the message will have when it is stored.',
-      resolve: (delta) => encodeId('Message', delta.messageId),
-    }),
-    stepId: t.id({ description: 'Id of the step.', resolve: (delta) => encodeStepId(delta.runId, delta.stepIndex) }),
-    kind: t.expose('kind', { type: DeltaKind, description: 'Kind of message.' }),
-    offset: t.exposeInt('offset', { description: 'Where `text` starts in the message, in UTF-16 code units.' }),
-    text: t.exposeString('text', { description: 'Text from `offset` on.' }),
+  fields: () => ({
+    messageId: idOf('Message', 'messageId', 'Id that the message will have when it is stored.'),
+    stepId: stepIdOf(({ stepIndex }: Delta) => stepIndex),
+    kind: of(DeltaKind)('Kind of message.'),
+    offset: int('Where `text` starts in the message, in UTF-16 code units.'),
+    text: string('Text from `offset` on.'),
   }),
 })
 
-builder.objectRef<Extract<DomainRunEvent, { readonly type: 'call' }>>('ToolCallDelta').implement({
+implement(builder.objectRef<Extract<DomainRunEvent, { readonly type: 'call' }>>('ToolCallDelta'), {
   extensions: { plain: true },
   description: 'Arguments of a tool call while the model writes them. Apply it like a TextDelta.',
   interfaces: [ConversationEvent, RunEvent],
-  fields: (t) => ({
-    stepId: t.id({ description: 'Id of the step.', resolve: (delta) => encodeStepId(delta.runId, delta.stepIndex) }),
-    toolCallId: t.id({
-      description: 'Id that the tool call will have when it is stored.',
-      resolve: (delta) => encodeId('ToolCall', delta.toolCallId),
-    }),
-    name: t.exposeString('name', { description: 'Name of the tool.' }),
-    needs: t.expose(
-      'needs',
-      orNull(
-        'What the call will wait for. Null while that depends on arguments that are not complete yet.',
-        ToolCallNeed,
-      ),
+  fields: () => ({
+    stepId: stepIdOf(({ stepIndex }: Delta) => stepIndex),
+    toolCallId: idOf('ToolCall', 'toolCallId', 'Id that the tool call will have when it is stored.'),
+    name: string('Name of the tool.'),
+    needs: of(ToolCallNeed).orNull(
+      'What the call will wait for. Null while that depends on arguments that are not complete yet.',
     ),
-    offset: t.exposeInt('offset', {
-      description: 'Where `argumentsText` starts in the arguments, in UTF-16 code units.',
-    }),
-    argumentsText: t.exposeString('argumentsText', { description: 'Text from `offset` on.' }),
+    offset: int('Where `argumentsText` starts in the arguments, in UTF-16 code units.'),
+    argumentsText: string('Text from `offset` on.'),
   }),
 })
 
-builder.objectRef<Extract<DomainRunEvent, { readonly type: 'progress' }>>('ToolCallProgressed').implement({
+implement(builder.objectRef<Extract<DomainRunEvent, { readonly type: 'progress' }>>('ToolCallProgressed'), {
   description: [
     'A running tool call reported how far it is, as tools of MCP servers do. Sent at most four times a second per call, and',
     'only live: it is not stored, and a reader that returns gets what is reported next.',
   ].join('\n'),
   interfaces: [ConversationEvent, RunEvent],
-  fields: (t) => ({
-    toolCallId: t.id({
-      description: 'Id of the tool call.',
-      resolve: ({ toolCallId }) => encodeId('ToolCall', toolCallId),
-    }),
-    progress: t.expose('progress', { type: ToolCallProgress, description: 'How far the call is.' }),
+  fields: () => ({
+    toolCallId: idOf('ToolCall', 'toolCallId', 'Id of the tool call.'),
+    progress: of(ToolCallProgress)('How far the call is.'),
   }),
 })
 
-builder.objectRef<Extract<DomainConversationEvent, { readonly type: 'queue' }>>('QueueChanged').implement({
+implement(builder.objectRef<Extract<DomainConversationEvent, { readonly type: 'queue' }>>('QueueChanged'), {
   description: [
     'The queue of the conversation changed: a run was queued, started, cancelled or moved. Replace the known queue with this',
     'one. Several changes may arrive as one event.',
@@ -272,18 +247,19 @@ builder.objectRef<Extract<DomainConversationEvent, { readonly type: 'queue' }>>(
   }),
 })
 
-builder.objectRef<Extract<DomainConversationEvent, { readonly type: 'branch' }>>('BranchChanged').implement({
+implement(builder.objectRef<Extract<DomainConversationEvent, { readonly type: 'branch' }>>('BranchChanged'), {
   description: [
     'Another branch became current, by `editMessage`, `regenerate`, `selectBranch` or `clearConversation`. Drop all messages',
     'after `lastSharedMessage` and load those after it from `Conversation.messages`. Several changes may arrive as one event.',
     'The branch may change again before you load: query `lastCursor` with the messages, and continue after it.',
   ].join('\n'),
   interfaces: [ConversationEvent],
-  fields: (t) => ({
-    lastSharedMessage: t.field({
-      ...orNull('Last message that stays on the current branch. Null means that none does.', Message),
-      // A message that has been deleted by now, because the conversation was cleared, is on no branch.
-      resolve: ({ lastSharedMessageId: id }, _args, { loaders }) => (id === null ? null : loaders.messages.load(id)),
-    }),
+  fields: () => ({
+    // A message that has been deleted by now, because the conversation was cleared, is on no branch.
+    lastSharedMessage: linkOrNull(
+      Message,
+      'lastSharedMessageId',
+      'Last message that stays on the current branch. Null means that none does.',
+    ),
   }),
 })

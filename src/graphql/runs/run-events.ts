@@ -7,21 +7,22 @@ import { requireRunCursor } from '../cursor.ts'
 import { Run } from '../refs.ts'
 import { EventType, RunEvent } from './run-event.ts'
 import { filterOf } from './subscriptions.ts'
+import { args, cursor, implement, int, of } from '../fields.ts'
 
 /** A log is not counted. */
 type EventPage = Omit<Page<EntryEvent>, 'countAll'>
 
 const RunEventEdge = builder.objectRef<EntryEvent>('RunEventEdge')
-RunEventEdge.implement({
+implement(RunEventEdge, {
   description: 'One event in a page.',
   fields: (t) => ({
     node: t.field({ type: RunEvent, description: 'The event.', resolve: (event) => event }),
-    cursor: t.expose('cursor', { type: 'EventCursor', description: 'Cursor of the event.' }),
+    cursor: cursor('Cursor of the event.'),
   }),
 })
 
 const RunEventConnection = builder.objectRef<EventPage>('RunEventConnection')
-RunEventConnection.implement({
+implement(RunEventConnection, {
   description: "A page of a run's stored events.",
   fields: (t) => ({
     nodes: t.field({
@@ -51,19 +52,15 @@ builder.objectField(Run, 'events', (t) =>
       'Stored events after `after`, oldest first: what `runEvents` replays, as a page. The cursors are those of the events,',
       'so a cursor of one works in the other.',
     ].join('\n'),
-    args: {
-      first: t.arg.int({ description: 'Page size. Defaults to 50, at most 200.' }),
-      after: t.arg({
-        type: 'EventCursor',
-        description:
-          'List only events after this cursor. Inside a message, this is the next stored event. Defaults to the start of the run.',
-      }),
-      types: t.arg({
-        type: [EventType],
-        description:
-          'Event types to list. Deltas, QUEUE_CHANGED and BRANCH_CHANGED match nothing, because they are not stored. Null means all.',
-      }),
-    },
+    args: args({
+      first: int('Page size. Defaults to 50, at most 200.'),
+      after: cursor(
+        'List only events after this cursor. Inside a message, this is the next stored event. Defaults to the start of the run.',
+      ),
+      types: of([EventType])(
+        'Event types to list. Deltas, QUEUE_CHANGED and BRANCH_CHANGED match nothing, because they are not stored. Null means all.',
+      ),
+    }),
     complexity: pageComplexity,
     async resolve(run, { first, after, types }, context): Promise<EventPage> {
       const limit = pageSize({ first })

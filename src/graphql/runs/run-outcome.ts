@@ -6,8 +6,9 @@ import type {
   StopReason as DomainStopReason,
 } from '../../domain/runs/run.ts'
 import { sumOfTokens, type Usage as DomainUsage } from '../../domain/models/usage.ts'
-import { builder, orNull } from '../builder.ts'
+import { builder } from '../builder.ts'
 import { describedEnum } from '../described-enum.ts'
+import { boolean, float, implement, int, of, string } from '../fields.ts'
 
 export const RunStatus = describedEnum<DomainRunStatus>('RunStatus', 'State of a run.', {
   QUEUED: 'Accepted. Waits for a worker, or for earlier runs of its conversation.',
@@ -55,34 +56,29 @@ const RunErrorTypeEnum = describedEnum<RunErrorType>('RunErrorType', 'Kind of fa
 })
 
 export const RunError = builder.objectRef<DomainRunError>('RunError')
-RunError.implement({
+implement(RunError, {
   description: 'Why a run or step failed.',
-  fields: (t) => ({
-    type: t.expose('type', { type: RunErrorTypeEnum, description: 'Kind of failure.' }),
-    message: t.exposeString('message', { description: 'What happened, in one sentence.' }),
-    detail: t.exposeString('detail', orNull('What the provider said. Null if it said nothing.')),
-    retryable: t.exposeBoolean('retryable', { description: 'Whether a retry may succeed.' }),
+  fields: () => ({
+    type: of(RunErrorTypeEnum)('Kind of failure.'),
+    message: string('What happened, in one sentence.'),
+    detail: string.orNull('What the provider said. Null if it said nothing.'),
+    retryable: boolean('Whether a retry may succeed.'),
   }),
 })
 
 export const Usage = builder.objectRef<DomainUsage & { readonly steps: number }>('Usage')
-Usage.implement({
+implement(Usage, {
   description: 'Model usage. Failed and cancelled requests and summaries are included.',
   fields: (t) => ({
-    steps: t.exposeInt('steps', { description: 'Number of model requests.' }),
-    inputTokens: t.exposeInt('inputTokens', { description: 'Tokens sent to the model.' }),
-    outputTokens: t.exposeInt('outputTokens', { description: 'Tokens written by the model, including reasoning.' }),
+    steps: int('Number of model requests.'),
+    inputTokens: int('Tokens sent to the model.'),
+    outputTokens: int('Tokens written by the model, including reasoning.'),
     totalTokens: t.int({
       description: 'Sum of `inputTokens` and `outputTokens`.',
       resolve: (usage) => sumOfTokens(usage.inputTokens, usage.outputTokens),
     }),
-    cachedInputTokens: t.exposeInt('cachedInputTokens', {
-      description: "Input tokens that were read from the provider's cache.",
-    }),
-    reasoningTokens: t.exposeInt('reasoningTokens', { description: 'Output tokens that were reasoning.' }),
-    costUsd: t.exposeFloat(
-      'costUsd',
-      orNull('Cost in US dollars. Null if the price of a model that was used is not known.'),
-    ),
+    cachedInputTokens: int("Input tokens that were read from the provider's cache."),
+    reasoningTokens: int('Output tokens that were reasoning.'),
+    costUsd: float.orNull('Cost in US dollars. Null if the price of a model that was used is not known.'),
   }),
 })

@@ -6,38 +6,32 @@ import { waitForRun } from '../../live/wait-for-run.ts'
 import type { Page, PageArguments } from '../../store/database/page.ts'
 import { listRunsPage, type RunFilter as StoredRunFilter } from '../../store/runs/run-list.ts'
 import { Agent } from '../agents/agent.ts'
-import { builder, orNull } from '../builder.ts'
-import { connectionType, listArguments, pageComplexity } from '../connection.ts'
+import { builder } from '../builder.ts'
+import { connectionType, filterBy, pageOf } from '../connection.ts'
 import type { Context } from '../context/context.ts'
 import { requireCursor } from '../cursor.ts'
+import { loaded } from '../load-existing.ts'
 import { givenUuid, uuidsOfFilter } from '../node.ts'
 import { RunStatus, RunWait, StopReason } from './run-outcome.ts'
 import { Run } from '../refs.ts'
+import { addFields, args, boolean, cursor, given, id, ids, int, json, of, string, strings, time } from '../fields.ts'
 
 export const RunConnection = connectionType('Run', Run)
 
 export const RunFilter = builder.inputType('RunFilter', {
   description: 'Which runs to list. Omitted fields do not filter; all given fields must match.',
-  fields: (t) => ({
-    agentIds: t.idList({ description: 'Runs of one of these agents.' }),
-    conversationId: t.id({ description: 'Runs of this conversation.' }),
-    statuses: t.field({ type: [RunStatus], description: 'Runs with one of these statuses.' }),
-    stopReasons: t.field({
-      type: [StopReason],
-      description: 'Runs with one of these stop reasons.',
-    }),
-    createdAfter: t.field({ type: 'DateTime', description: 'Runs accepted after this time.' }),
-    createdBefore: t.field({ type: 'DateTime', description: 'Runs accepted before this time.' }),
-    background: t.boolean({ description: 'True for background runs only, false for others only. Omit for both.' }),
-    metadataContains: t.field({
-      type: 'JSON',
-      description: "JSON object that the run's metadata must contain, as in Postgres's `@>` operator.",
-    }),
-    sentBy: t.string({ description: 'Runs sent by the actor with this id, of whatever kind.' }),
-    models: t.stringList({
-      description: 'Runs that used one of these models in a step, by their exact handles as in `Step.model`.',
-    }),
-    waitingFor: t.field({ type: [RunWait], description: 'Paused runs that wait for one of these.' }),
+  fields: given({
+    agentIds: ids('Runs of one of these agents.'),
+    conversationId: id('Runs of this conversation.'),
+    statuses: of([RunStatus])('Runs with one of these statuses.'),
+    stopReasons: of([StopReason])('Runs with one of these stop reasons.'),
+    createdAfter: time('Runs accepted after this time.'),
+    createdBefore: time('Runs accepted before this time.'),
+    background: boolean('True for background runs only, false for others only. Omit for both.'),
+    metadataContains: json("JSON object that the run's metadata must contain, as in Postgres's `@>` operator."),
+    sentBy: string('Runs sent by the actor with this id, of whatever kind.'),
+    models: strings('Runs that used one of these models in a step, by their exact handles as in `Step.model`.'),
+    waitingFor: of([RunWait])('Paused runs that wait for one of these.'),
   }),
 })
 
@@ -78,23 +72,16 @@ function narrow(ids: readonly string[] | null | undefined, id: string): string[]
 
 builder.queryFields((t) => ({
   run: t.field({
-    ...orNull(
+    ...of(Run).orNull(
       'Run with this id. Null if there is none. With `waitMs`, the answer is delayed until the run has passed `after` and is paused or ended.',
-      Run,
     ),
-    args: {
-      id: t.arg.id({ required: true, description: 'Id of the run.' }),
-      after: t.arg({
-        type: 'EventCursor',
-        description:
-          'Position that the run must have passed. Used only with `waitMs`. Defaults to the start of the run.',
-      }),
-      waitMs: t.arg.int({
-        required: true,
-        defaultValue: 0,
-        description: 'Maximum time to wait. Defaults to 0, at most 300,000.',
-      }),
-    },
+    args: args({
+      id: id.required('Id of the run.'),
+      after: cursor(
+        'Position that the run must have passed. Used only with `waitMs`. Defaults to the start of the run.',
+      ),
+      waitMs: int.withDefault(0, 'Maximum time to wait. Defaults to 0, at most 300,000.'),
+    }),
     resolve: async (_root, { id, after, waitMs }, context) => {
       const uuid = uuidOf('Run', id)
       const wait = checkedWait('waitMs', waitMs)
@@ -108,24 +95,18 @@ builder.queryFields((t) => ({
     },
   }),
   runs: t.field({
-    type: RunConnection,
-    description: 'Runs of all agents, newest first.',
-    args: listArguments(RunFilter, 'runs'),
-    complexity: pageComplexity,
+    ...pageOf(RunConnection, 'Runs of all agents, newest first.', filterBy(RunFilter, 'runs')),
     resolve: (_root, { filter, ...page }, context) => runsPage(context, { filter, page }),
   }),
 }))
 
-builder.objectFields(Agent, (t) => ({
+addFields(Agent, (t) => ({
   runs: t.field({
-    type: RunConnection,
-    description: 'Runs in all conversations of the agent, newest first.',
-    args: listArguments(RunFilter, 'runs'),
-    complexity: pageComplexity,
+    ...pageOf(RunConnection, 'Runs in all conversations of the agent, newest first.', filterBy(RunFilter, 'runs')),
     resolve: (agent, { filter, ...page }, context) => runsPage(context, { filter, page, of: { agentId: agent.id } }),
   }),
-  lastStopReason: t.field({
-    ...orNull('Why a run of the agent most recently paused or ended. Null if none has.', StopReason),
-    resolve: (agent, _args, context) => context.loaders.lastStopReasonOfAgent.load(agent.id),
-  }),
+  lastStopReason: loaded(
+    'lastStopReasonOfAgent',
+    of(StopReason).orNull('Why a run of the agent most recently paused or ended. Null if none has.'),
+  ),
 }))

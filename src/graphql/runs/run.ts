@@ -5,28 +5,27 @@ import { shownStatus, waitsForBudget, waitsForCalls } from '../../domain/runs/ru
 import { listMessagesPage } from '../../store/conversations/messages.ts'
 import { Actor } from '../access/actor.ts'
 import { Agent } from '../agents/agent.ts'
-import { orNull } from '../builder.ts'
-import { listArguments, pageComplexity } from '../connection.ts'
+import { filterBy, pageOf } from '../connection.ts'
 import { Conversation } from '../conversations/conversation.ts'
 import { lastCursorOf } from '../cursor.ts'
 import { GivenMessage } from '../conversations/given-message.ts'
-import { linkTo, loadExisting } from '../load-existing.ts'
+import { linkOrNull, linkTo, loaded, loadExisting } from '../load-existing.ts'
 import { MessageConnection, MessageFilter } from '../conversations/message.ts'
 import { Node } from '../node.ts'
 import { RunError, RunStatus, RunWait, StopReason, Usage } from './run-outcome.ts'
 import { Run, Step, ToolCall } from '../refs.ts'
+import { implement, int, json, of, string, time } from '../fields.ts'
 
-Run.implement({
+implement(Run, {
   description:
     'One turn of a conversation, from its input to the answer. It keeps its id through pauses, restarts and retries.',
   interfaces: [Node],
   fields: (t) => ({
-    agent: t.field(linkTo(Agent, 'agentId', 'Agent that the run belongs to.')),
-    conversation: t.field(linkTo(Conversation, 'conversationId', 'Conversation that the run belongs to.')),
+    agent: linkTo(Agent, 'agentId', 'Agent that the run belongs to.'),
+    conversation: linkTo(Conversation, 'conversationId', 'Conversation that the run belongs to.'),
     status: t.field({ type: RunStatus, description: 'Current state of the run.', resolve: shownStatus }),
     waitingFor: t.field({
-      type: [RunWait],
-      description: 'What the run waits for, while `status` is AWAITING_APPROVAL. Empty otherwise.',
+      ...of([RunWait])('What the run waits for, while `status` is AWAITING_APPROVAL. Empty otherwise.'),
       resolve: async (run, _args, context) =>
         waitsForBudget(run)
           ? ['BUDGET' as const]
@@ -34,31 +33,27 @@ Run.implement({
             ? waitsOf(await context.loaders.pendingCallsOfRun.load(run.id))
             : [],
     }),
-    stopReason: t.expose('stopReason', orNull('Why the run last paused or ended. Null before that.', StopReason)),
-    error: t.expose('error', orNull('Why the run failed. Null unless `status` is FAILED.', RunError)),
+    stopReason: of(StopReason).orNull('Why the run last paused or ended. Null before that.'),
+    error: of(RunError).orNull('Why the run failed. Null unless `status` is FAILED.'),
     usage: t.field({
       type: Usage,
       description: 'Model usage of the whole run so far.',
       resolve: (run) => ({ ...run.usage, steps: run.steps }),
     }),
-    steps: t.field({
-      type: [Step],
-      description: 'Steps, in order.',
-      resolve: (run, _args, context) => context.loaders.stepsOfRun.load(run.id),
-    }),
+    steps: loaded('stepsOfRun', of([Step])('Steps, in order.')),
     input: t.field({
-      type: [GivenMessage],
-      description: 'Messages that the run was given, even if it never started.',
+      ...of([GivenMessage])('Messages that the run was given, even if it never started.'),
       resolve: async ({ id, conversationId }, _args, context) => {
         const messages = await loadExisting(context.loaders.inputOfRun, 'Run', id)
         return messages.map((message) => ({ ...message, conversationId }))
       },
     }),
     messages: t.field({
-      type: MessageConnection,
-      description: 'Messages that the run added, oldest first, whether or not it is on the current branch.',
-      args: listArguments(MessageFilter, 'messages'),
-      complexity: pageComplexity,
+      ...pageOf(
+        MessageConnection,
+        'Messages that the run added, oldest first, whether or not it is on the current branch.',
+        filterBy(MessageFilter, 'messages'),
+      ),
       resolve: (run, { filter, ...page }, { db, viewer }) => {
         const list = { conversationId: run.conversationId, of: run, types: filter?.types }
         return listMessagesPage(db, viewer, list, page)
@@ -76,26 +71,22 @@ Run.implement({
         'Cursor of the last stored event, for `runEvents`. It has the same guarantees as `Conversation.lastCursor`.',
       resolve: lastCursorOf,
     }),
-    maxSteps: t.exposeInt('maxSteps', { description: 'Maximum number of steps.' }),
-    attempts: t.exposeInt('attempts', {
-      description: 'How many times a worker took the run. More than 1 after a pause, crash, restart or retry.',
-    }),
-    parent: t.field({
-      ...orNull('Run whose turn this background run processes. Null if this is not a background run.', Run),
-      resolve: (run, _args, context) => (run.parentId === null ? null : context.loaders.runs.load(run.parentId)),
-    }),
-    children: t.field({
-      type: [Run],
-      description:
+    maxSteps: int('Maximum number of steps.'),
+    attempts: int('How many times a worker took the run. More than 1 after a pause, crash, restart or retry.'),
+    parent: linkOrNull(
+      Run,
+      'parentId',
+      'Run whose turn this background run processes. Null if this is not a background run.',
+    ),
+    children: loaded(
+      'childrenOfRun',
+      of([Run])(
         "Background runs that this run's turn started. At most 10: one for each background agent of the agent.",
-      resolve: (run, _args, context) => context.loaders.childrenOfRun.load(run.id),
-    }),
-    answer: t.string({
-      ...orNull('Text of the last assistant message. Null if there is none.'),
-      resolve: (run, _args, context) => context.loaders.answerOfRun.load(run.id),
-    }),
+      ),
+    ),
+    answer: loaded('answerOfRun', string.orNull('Text of the last assistant message. Null if there is none.')),
     output: t.field({
-      ...orNull('Final answer as JSON. Null if no response schema applies or the answer does not satisfy it.', 'JSON'),
+      ...json.orNull('Final answer as JSON. Null if no response schema applies or the answer does not satisfy it.'),
       resolve: async (run, _args, context) =>
         run.hasOutput ? (parseOutput((await context.loaders.answerOfRun.load(run.id)) ?? '') ?? null) : null,
     }),
@@ -105,19 +96,18 @@ Run.implement({
         run.status === 'FAILED' &&
         !retryObstacle(run, await loadExisting(context.loaders.conversationHeads, 'Conversation', run.conversationId)),
     }),
-    sentBy: t.expose('sentBy', orNull('Who started the run. Null for background runs.', Actor)),
-    cancelledBy: t.expose(
-      'cancelledBy',
-      orNull('Who cancelled the run, by `cancelRun` or by a message sent with INTERRUPT. Null if nobody did.', Actor),
+    sentBy: of(Actor).orNull('Who started the run. Null for background runs.'),
+    cancelledBy: of(Actor).orNull(
+      'Who cancelled the run, by `cancelRun` or by a message sent with INTERRUPT. Null if nobody did.',
     ),
     metadata: t.field({
       type: 'JSON',
       description: "JSON object for the client's own use. Empty by default.",
       resolve: (run, _args, context) => loadExisting(context.loaders.metadataOfRun, 'Run', run.id),
     }),
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the run was accepted.' }),
-    updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'When the run last changed.' }),
-    startedAt: t.expose('startedAt', orNull('When a worker first took the run. Null until then.', 'DateTime')),
-    finishedAt: t.expose('finishedAt', orNull('When the run ended. Null until then.', 'DateTime')),
+    createdAt: time('When the run was accepted.'),
+    updatedAt: time('When the run last changed.'),
+    startedAt: time.orNull('When a worker first took the run. Null until then.'),
+    finishedAt: time.orNull('When the run ended. Null until then.'),
   }),
 })

@@ -10,77 +10,58 @@ import { NewMessageInput } from '../conversations/given-message.ts'
 import { idempotencyKeyField, mutation, outcomes } from '../mutation.ts'
 import { requireUuid } from '../node.ts'
 import { checkedClientTools, checkedMessages, checkedWait, clientToolDefaults } from '../../domain/runs/run-input.ts'
-import { admissionResult, ConversationBusyRefusal, PendingApprovalRefusal, runSuccessType } from './run-results.ts'
+import { admissionResult, heldOutcomes, runOfOutcome } from './run-results.ts'
 import { waitMsField, whenBusyField } from './run-arguments.ts'
+import { given, id, int, json, objectType, of, string } from '../fields.ts'
 
 const SendMessageTarget = builder.inputType('SendMessageTarget', {
   description: 'Where a message goes.',
   isOneOf: true,
-  fields: (t) => ({
-    agentId: t.id({ description: 'Id of an agent: the message goes to its main conversation.' }),
-    conversationId: t.id({ description: 'Id of a conversation.' }),
+  fields: given({
+    agentId: id('Id of an agent: the message goes to its main conversation.'),
+    conversationId: id('Id of a conversation.'),
   }),
 })
 
 const ClientToolInput = builder.inputType('ClientToolInput', {
   description: 'A tool that the client runs.',
-  fields: (t) => ({
-    name: t.string({
-      required: true,
-      description: 'Name by which the model calls the tool: 1 to 64 characters of a–z, A–Z, 0–9, _ and -.',
-    }),
-    description: t.string({
-      description: 'Tells the model what the tool does, at most 10,000 characters. Empty by default.',
-    }),
-    parameters: t.field({
-      type: 'JSON',
-      description: 'JSON Schema of the arguments, with type object, at most 64 KB. Defaults to no arguments.',
-    }),
+  fields: given({
+    name: string.required('Name by which the model calls the tool: 1 to 64 characters of a–z, A–Z, 0–9, _ and -.'),
+    description: string('Tells the model what the tool does, at most 10,000 characters. Empty by default.'),
+    parameters: json('JSON Schema of the arguments, with type object, at most 64 KB. Defaults to no arguments.'),
   }),
 })
 
 const SendMessageInput = builder.inputType('SendMessageInput', {
   description: 'Messages to send, and settings of the run that answers them.',
-  fields: (t) => ({
-    to: t.field({ type: SendMessageTarget, required: true, description: 'Where the messages go.' }),
-    messages: t.field({
-      type: [NewMessageInput],
-      required: true,
-      description: 'Messages, in order: 1 to 100.',
-    }),
-    clientTools: t.field({
-      type: [ClientToolInput],
-      description:
-        'Tools that the client runs, for this run only. At most 128, with 512 KB of parameters together. They hide tools of the agent with the same name.',
-    }),
-    maxSteps: t.int({ description: 'Maximum number of steps. Defaults to 50, at most 1,000.' }),
-    maxTotalTokens: t.int({
-      description: 'Token budget: no step starts once the run has used this many tokens. Defaults to no budget.',
-    }),
-    responseSchema: t.field({
-      type: 'JSON',
-      description:
-        "JSON Schema that the final answer must satisfy, at most 64 KB. Omit for the agent's own; null means free text.",
-    }),
-    whenBusy: t.field(whenBusyField),
-    waitMs: t.int(waitMsField),
-    idempotencyKey: t.string(idempotencyKeyField),
-    metadata: t.field({
-      type: 'JSON',
-      description: "JSON object for the client's own use, stored on the run, at most 64 KB. Empty by default.",
-    }),
+  fields: given({
+    to: of(SendMessageTarget).required('Where the messages go.'),
+    messages: of([NewMessageInput]).required('Messages, in order: 1 to 100.'),
+    clientTools: of([ClientToolInput])(
+      'Tools that the client runs, for this run only. At most 128, with 512 KB of parameters together. They hide tools of the agent with the same name.',
+    ),
+    maxSteps: int('Maximum number of steps. Defaults to 50, at most 1,000.'),
+    maxTotalTokens: int('Token budget: no step starts once the run has used this many tokens. Defaults to no budget.'),
+    responseSchema: json(
+      "JSON Schema that the final answer must satisfy, at most 64 KB. Omit for the agent's own; null means free text.",
+    ),
+    whenBusy: whenBusyField,
+    waitMs: waitMsField,
+    idempotencyKey: idempotencyKeyField,
+    metadata: json("JSON object for the client's own use, stored on the run, at most 64 KB. Empty by default."),
   }),
-})
-
-const SendMessageSuccess = runSuccessType('SendMessageSuccess', {
-  description: 'The messages are stored and will be processed, whatever happens to the server.',
-  run: 'Run that processes the messages.',
 })
 
 mutation('sendMessage', {
   description: 'Starts a run that answers the given messages, at the end of the current branch.',
   input: SendMessageInput,
-  result: outcomes([SendMessageSuccess, PendingApprovalRefusal, ConversationBusyRefusal]),
+  result: outcomes({
+    accepted: objectType('SendMessageSuccess', {
+      description: 'The messages are stored and will be processed, whatever happens to the server.',
+      fields: { run: runOfOutcome('Run that processes the messages.') },
+    }),
+    ...heldOutcomes,
+  }),
   async resolve(input, context) {
     const waitMs = checkedWait('input.waitMs', input.waitMs)
     const command = await judged(ownerOf(context.viewer), () => toCommand(input))
@@ -88,7 +69,7 @@ mutation('sendMessage', {
       ...command,
       keyed: keyedInput(context.viewer, 'sendMessage', withDefaults(input)),
     })
-    return admissionResult(context, result, { success: 'SendMessageSuccess', waitMs })
+    return admissionResult(context, result, { waitMs })
   },
 })
 

@@ -3,13 +3,14 @@ import type { ModelFailure as DomainModelFailure } from '../../domain/models/fal
 import type { Step as DomainStep, StepStatus as DomainStepStatus } from '../../domain/runs/step.ts'
 import { encodeStepId } from '../../domain/ids.ts'
 import type { StepKey } from '../../store/runs/steps.ts'
-import { builder, orNull } from '../builder.ts'
+import { builder } from '../builder.ts'
 import { describedEnum } from '../described-enum.ts'
 import type { Context } from '../context/context.ts'
 import { linkTo } from '../load-existing.ts'
 import { Node } from '../node.ts'
 import { RunError, StopReason, Usage } from './run-outcome.ts'
 import { Message, Run, Step, ToolCall } from '../refs.ts'
+import { float, implement, int, json, of, string, time } from '../fields.ts'
 
 const StepStatus = describedEnum<DomainStepStatus>('StepStatus', 'State of a step.', {
   RUNNING: 'The model is answering, or tool calls are running.',
@@ -20,32 +21,29 @@ const StepStatus = describedEnum<DomainStepStatus>('StepStatus', 'State of a ste
 })
 
 const StepMetrics = builder.objectRef<DomainStep>('StepMetrics')
-StepMetrics.implement({
+implement(StepMetrics, {
   description: 'How long the parts of a step took. A part that has not finished, or did not happen, is null.',
   fields: (t) => ({
-    timeToFirstTokenMs: t.exposeFloat(
-      'timeToFirstTokenMs',
-      orNull('From sending the request to the first streamed content.'),
-    ),
-    modelMs: t.exposeFloat('modelMs', orNull('From sending the request to the complete answer.')),
-    toolsMs: t.exposeFloat('toolsMs', orNull('From the start of the first tool call to the return of the last.')),
-    totalMs: t.float({
-      ...orNull('From `createdAt` to `finishedAt`, including time spent waiting for decisions. Null until then.'),
+    timeToFirstTokenMs: float.orNull('From sending the request to the first streamed content.'),
+    modelMs: float.orNull('From sending the request to the complete answer.'),
+    toolsMs: float.orNull('From the start of the first tool call to the return of the last.'),
+    totalMs: t.field({
+      ...float.orNull('From `createdAt` to `finishedAt`, including time spent waiting for decisions. Null until then.'),
       resolve: (step) => step.finishedAt && step.finishedAt.getTime() - step.createdAt.getTime(),
     }),
   }),
 })
 
 const ModelFailure = builder.objectRef<DomainModelFailure>('ModelFailure')
-ModelFailure.implement({
+implement(ModelFailure, {
   description: 'A model that failed, so that the next fallback was tried.',
-  fields: (t) => ({
-    model: t.exposeString('model', { description: 'Handle of the model.' }),
-    error: t.expose('error', { type: RunError, description: 'Why it failed.' }),
+  fields: () => ({
+    model: string('Handle of the model.'),
+    error: of(RunError)('Why it failed.'),
   }),
 })
 
-Step.implement({
+implement(Step, {
   description: 'One model request and the tool calls that followed from it.',
   interfaces: [Node],
   fields: (t) => ({
@@ -53,20 +51,14 @@ Step.implement({
       description: 'Globally unique and permanent.',
       resolve: (step) => encodeStepId(step.runId, step.index),
     }),
-    run: t.field(linkTo(Run, 'runId', 'Run that the step belongs to.')),
-    index: t.exposeInt('index', { description: "Position among the run's steps, starting at 0." }),
-    model: t.exposeString('model', {
-      description: 'Handle of the model that answered, or of the last one that was tried.',
-    }),
-    failedModels: t.expose('failedModels', {
-      type: [ModelFailure],
-      description: 'Models that failed before `model` was tried, in order. Empty if no fallback was used.',
-    }),
-    status: t.expose('status', { type: StepStatus, description: 'Current state of the step.' }),
-    stopReason: t.expose(
-      'stopReason',
-      orNull('Why the run paused or ended with this step. Null if the run continued.', StopReason),
+    run: linkTo(Run, 'runId', 'Run that the step belongs to.'),
+    index: int("Position among the run's steps, starting at 0."),
+    model: string('Handle of the model that answered, or of the last one that was tried.'),
+    failedModels: of([ModelFailure])(
+      'Models that failed before `model` was tried, in order. Empty if no fallback was used.',
     ),
+    status: of(StepStatus)('Current state of the step.'),
+    stopReason: of(StopReason).orNull('Why the run paused or ended with this step. Null if the run continued.'),
     usage: t.field({
       type: Usage,
       description: 'Model usage of this step.',
@@ -77,7 +69,7 @@ Step.implement({
       description: 'How long the parts of the step took.',
       resolve: (step) => step,
     }),
-    error: t.expose('error', orNull('Why the step failed. Null if it did not.', RunError)),
+    error: of(RunError).orNull('Why the step failed. Null if it did not.'),
     messages: t.field({
       type: [Message],
       description: 'Messages that the step added, oldest first.',
@@ -89,21 +81,15 @@ Step.implement({
       resolve: (step, _args, context) => context.loaders.callsOfStep.load(step),
     }),
     request: t.field({
-      ...orNull(
-        'Request as sent to the provider, without secrets. Null unless kept: see `Agent.keepRequests`.',
-        'JSON',
-      ),
+      ...json.orNull('Request as sent to the provider, without secrets. Null unless kept: see `Agent.keepRequests`.'),
       resolve: async (step, _args, context) => (await context.loaders.exchangeOfStep.load(step))?.request ?? null,
     }),
     response: t.field({
-      ...orNull('Response as received from the provider. Null unless kept: see `Agent.keepRequests`.', 'JSON'),
+      ...json.orNull('Response as received from the provider. Null unless kept: see `Agent.keepRequests`.'),
       resolve: async (step, _args, context) => (await context.loaders.exchangeOfStep.load(step))?.response ?? null,
     }),
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the step started.' }),
-    finishedAt: t.expose(
-      'finishedAt',
-      orNull('When the step ended, including its tool calls. Null until then.', 'DateTime'),
-    ),
+    createdAt: time('When the step started.'),
+    finishedAt: time.orNull('When the step ended, including its tool calls. Null until then.'),
   }),
 })
 

@@ -21,6 +21,7 @@ import { MessageType } from '../conversations/message.ts'
 import { requireUuid } from '../node.ts'
 import { ConversationEvent, EventType, RunEvent } from './run-event.ts'
 import { Run } from '../refs.ts'
+import { args, id, ids, time } from '../fields.ts'
 
 interface FilterArguments {
   readonly deltas: boolean
@@ -131,13 +132,11 @@ builder.subscriptionFields((t) => ({
     type: Run,
     description:
       'The runs whose status changed at or after `since`, in their current state, then each run when its status changes. A run may be sent more than once for one change. The stream does not end by itself.',
-    args: {
-      since: t.arg({ type: 'DateTime', required: true, description: 'Start with changes at or after this time.' }),
-      agentIds: t.arg.idList({ description: 'Only runs of these agents. Omit it for runs of all agents.' }),
-      conversationId: t.arg.id({
-        description: 'Only runs of this conversation. Omit it for runs of all conversations.',
-      }),
-    },
+    args: args({
+      since: time.required('Start with changes at or after this time.'),
+      agentIds: ids('Only runs of these agents. Omit it for runs of all agents.'),
+      conversationId: id('Only runs of this conversation. Omit it for runs of all conversations.'),
+    }),
     subscribe: (_root, args, context) => subscribeToRuns(context, args),
     resolve: (run) => run,
   }),

@@ -1,34 +1,26 @@
 import { createSchedule, deleteSchedule, updateSchedule } from '../../commands/schedules/create-schedule.ts'
 import { triggerSchedule } from '../../commands/schedules/run-schedule.ts'
-import type { InputFieldBuilder } from '../builder.ts'
 import { NewMessageInput } from '../conversations/given-message.ts'
-import { loadExisting } from '../load-existing.ts'
+import { linkTo } from '../load-existing.ts'
 import { deletion, idempotencyKeyField, idInput, mutation, payload, payloadOf } from '../mutation.ts'
 import { requireUuid } from '../node.ts'
 import { Run, Schedule } from '../refs.ts'
 import { MissedSchedule } from './schedule.ts'
+import { boolean, id, of, string, time } from '../fields.ts'
 
-function settingFields(t: InputFieldBuilder) {
-  return {
-    conversationId: t.id({
-      description: "Id of one of the agent's conversations. Null, the default, means a new one each time.",
-    }),
-    cron: t.string({
-      description:
-        'Minute, hour, day of month, month and day of week (7 is Sunday too), with names, lists, ranges and steps: `30 8 * * MON-FRI`. Give either `cron` or `at`; setting one clears the other.',
-    }),
-    at: t.field({ type: 'DateTime', description: 'The only time at which the schedule is due, in the future.' }),
-    timezone: t.string({ description: "IANA time zone in which `cron` is read. Defaults to the agent's." }),
-    missed: t.field({
-      type: MissedSchedule,
-      description:
-        'What happens with times that passed while no process was running. Defaults to SKIP with `cron`, to ONCE with `at`.',
-    }),
-    enabled: t.boolean({
-      description:
-        'Whether the schedule has due times. Times while it is disabled are never made up. Defaults to true.',
-    }),
-  }
+const settingFields = {
+  conversationId: id("Id of one of the agent's conversations. Null, the default, means a new one each time."),
+  cron: string(
+    'Minute, hour, day of month, month and day of week (7 is Sunday too), with names, lists, ranges and steps: `30 8 * * MON-FRI`. Give either `cron` or `at`; setting one clears the other.',
+  ),
+  at: time('The only time at which the schedule is due, in the future.'),
+  timezone: string("IANA time zone in which `cron` is read. Defaults to the agent's."),
+  missed: of(MissedSchedule)(
+    'What happens with times that passed while no process was running. Defaults to SKIP with `cron`, to ONCE with `at`.',
+  ),
+  enabled: boolean(
+    'Whether the schedule has due times. Times while it is disabled are never made up. Defaults to true.',
+  ),
 }
 
 const messages = 'Messages of each run, in order: 1 to 100. Without files and without `clientId`.'
@@ -46,13 +38,13 @@ mutation('createSchedule', {
   description: 'Sends messages to an agent at certain times.',
   input: {
     description: 'A new schedule.',
-    fields: (t) => ({
-      name: t.string({ required: true, description: name }),
-      agentId: t.id({ required: true, description: 'Id of the agent.' }),
-      messages: t.field({ type: [NewMessageInput], required: true, description: messages }),
-      ...settingFields(t),
-      idempotencyKey: t.string(idempotencyKeyField),
-    }),
+    fields: {
+      name: string.required(name),
+      agentId: id.required('Id of the agent.'),
+      messages: of([NewMessageInput]).required(messages),
+      ...settingFields,
+      idempotencyKey: idempotencyKeyField,
+    },
   },
   result: payload('schedule', Schedule, 'The new schedule.'),
   resolve: (input, context) =>
@@ -63,12 +55,12 @@ mutation('updateSchedule', {
   description: 'Changes a schedule. Its runs stay as they are.',
   input: {
     description: 'Changes to a schedule. Omitted fields stay unchanged.',
-    fields: (t) => ({
-      id: t.id({ required: true, description: 'Id of the schedule.' }),
-      name: t.string({ description: name }),
-      messages: t.field({ type: [NewMessageInput], description: messages }),
-      ...settingFields(t),
-    }),
+    fields: {
+      id: id.required('Id of the schedule.'),
+      name: string(name),
+      messages: of([NewMessageInput])(messages),
+      ...settingFields,
+    },
   },
   result: payload('schedule', Schedule, 'The changed schedule.'),
   resolve: (input, context) =>
@@ -85,12 +77,8 @@ mutation('triggerSchedule', {
   description:
     'Starts a run of a schedule now, also of a disabled one. If the conversation is busy, the run waits. Due times are not affected.',
   input: idInput('Schedule', 'The schedule to run.'),
-  result: payloadOf<string>((t) => ({
-    run: t.field({
-      type: Run,
-      description: 'The new run.',
-      resolve: (id, _args, { loaders }) => loadExisting(loaders.runs, 'Run', id),
-    }),
-  })),
-  resolve: ({ id }, context) => triggerSchedule(context, context.viewer, { id: requireUuid('Schedule', id) }),
+  result: payloadOf({ run: linkTo(Run, 'runId', 'The new run.') }),
+  async resolve({ id }, context) {
+    return { runId: await triggerSchedule(context, context.viewer, { id: requireUuid('Schedule', id) }) }
+  },
 })

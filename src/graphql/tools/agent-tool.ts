@@ -2,18 +2,19 @@ import { attachTool, detachTool, setToolApproval } from '../../commands/tools/at
 import { approvalPolicy, mayNeedApproval } from '../../domain/approvals/approval.ts'
 import type { AgentTool as AgentToolShape } from '../../domain/tools/tool.ts'
 import { Agent } from '../agents/agent.ts'
-import { builder, type InputFieldBuilder, orNull } from '../builder.ts'
-import { loadExisting } from '../load-existing.ts'
+import { builder } from '../builder.ts'
+import { loaded, loadExisting } from '../load-existing.ts'
 import { mutation, payload } from '../mutation.ts'
 import { Node, requireUuid } from '../node.ts'
 import { Tool } from './tool.ts'
+import { addFields, boolean, given, id, implement, of, string } from '../fields.ts'
 
 const AgentTool = builder.objectRef<AgentToolShape>('AgentTool')
-AgentTool.implement({
+implement(AgentTool, {
   description: 'A tool that is attached to an agent.',
   interfaces: [Node],
   fields: (t) => ({
-    tool: t.expose('tool', { type: Tool, description: 'The tool.' }),
+    tool: of(Tool)('The tool.'),
     requiresApproval: t.boolean({
       description:
         "Whether calls may need approval: by a REQUIRES_APPROVAL rule, else by `approvalOverride`, else by the tool's `requiresApproval` or `approvalCondition`.",
@@ -22,20 +23,16 @@ AgentTool.implement({
         return mayNeedApproval(approvalPolicy(agentTool, agent.toolRules))
       },
     }),
-    approvalOverride: t.exposeBoolean(
-      'approvalOverride',
-      orNull("The agent's own approval setting. Null means that the tool's settings apply."),
-    ),
+    approvalOverride: boolean.orNull("The agent's own approval setting. Null means that the tool's settings apply."),
   }),
 })
 
-builder.objectField(Agent, 'tools', (t) =>
-  t.field({
-    type: [AgentTool],
-    description: 'Tools that the agent may call, in the order in which the model sees them.',
-    resolve: (agent, _args, context) => context.loaders.toolsOfAgent.load(agent.id),
-  }),
-)
+addFields(Agent, () => ({
+  tools: loaded(
+    'toolsOfAgent',
+    of([AgentTool])('Tools that the agent may call, in the order in which the model sees them.'),
+  ),
+}))
 
 const whichTool = {
   toolId: 'Id of the tool. Required unless `toolName` is given.',
@@ -44,12 +41,10 @@ const whichTool = {
 
 export const AgentToolInput = builder.inputType('AgentToolInput', {
   description: 'A tool to attach to an agent.',
-  fields: (t) => ({
-    toolId: t.id({ description: whichTool.toolId }),
-    toolName: t.string({ description: whichTool.toolName }),
-    approvalOverride: t.boolean({
-      description: "The agent's own approval setting. Null means that the tool's settings apply.",
-    }),
+  fields: given({
+    toolId: id(whichTool.toolId),
+    toolName: string(whichTool.toolName),
+    approvalOverride: boolean("The agent's own approval setting. Null means that the tool's settings apply."),
   }),
 })
 
@@ -62,25 +57,21 @@ mutation('attachTool', {
   description: 'Attaches a tool to an agent. If it is attached already, only the approval setting changes.',
   input: {
     description: 'A tool and the agent to attach it to.',
-    fields: (t) => ({
-      agentId: t.id({ required: true, description: 'Id of the agent.' }),
-      toolId: t.id({ description: whichTool.toolId }),
-      toolName: t.string({ description: whichTool.toolName }),
-      approvalOverride: t.boolean({
-        description:
-          "The agent's own approval setting. Omit to keep the current one; null means that the tool's settings apply.",
-      }),
-    }),
+    fields: {
+      agentId: id.required('Id of the agent.'),
+      toolId: id(whichTool.toolId),
+      toolName: string(whichTool.toolName),
+      approvalOverride: boolean(
+        "The agent's own approval setting. Omit to keep the current one; null means that the tool's settings apply.",
+      ),
+    },
   },
   result: payload('agent', Agent, 'The agent, with the tool.'),
   resolve: (input, context) =>
     attachTool(context, context.viewer, { ...toolOf(input), agentId: requireUuid('Agent', input.agentId) }),
 })
 
-const agentAndTool = (t: InputFieldBuilder) => ({
-  agentId: t.id({ required: true, description: 'Id of the agent.' }),
-  toolId: t.id({ required: true, description: 'Id of the tool.' }),
-})
+const agentAndTool = { agentId: id.required('Id of the agent.'), toolId: id.required('Id of the tool.') }
 
 function uuidsOf({ agentId, toolId }: { readonly agentId: string; readonly toolId: string }) {
   return { agentId: requireUuid('Agent', agentId), toolId: requireUuid('Tool', toolId) }
@@ -100,12 +91,10 @@ mutation('setToolApproval', {
   description: "Sets or clears an agent's own approval setting for one of its tools.",
   input: {
     description: 'Agent, tool and new setting.',
-    fields: (t) => ({
-      ...agentAndTool(t),
-      requiresApproval: t.boolean({
-        description: "Whether the agent's calls need approval. Null means that the tool's settings apply.",
-      }),
-    }),
+    fields: {
+      ...agentAndTool,
+      requiresApproval: boolean("Whether the agent's calls need approval. Null means that the tool's settings apply."),
+    },
   },
   result: payload('agent', Agent, 'The changed agent.'),
   resolve: ({ requiresApproval = null, ...input }, context) =>

@@ -1,46 +1,40 @@
 import { addMcpServer, removeMcpServer } from '../../commands/tools/add-mcp-server.ts'
 import { refreshMcpServer } from '../../commands/tools/refresh-mcp-server.ts'
 import { listMcpServersPage } from '../../store/tools/mcp-servers.ts'
-import { builder, orNull } from '../builder.ts'
-import { connectionType, pageArguments, pageComplexity } from '../connection.ts'
+import { builder } from '../builder.ts'
+import { connectionType, pageOf } from '../connection.ts'
 import { deletion, idInput, mutation, payload } from '../mutation.ts'
+import { loaded } from '../load-existing.ts'
 import { Node, requireUuid } from '../node.ts'
 import { McpServer } from '../refs.ts'
 import { Tool } from './tool.ts'
+import { boolean, implement, json, of, string, time } from '../fields.ts'
 
-McpServer.implement({
+implement(McpServer, {
   description: 'A Model Context Protocol server whose tools agents may use.',
   interfaces: [Node],
-  fields: (t) => ({
-    name: t.exposeString('name', { description: 'Display name. Unique in the tenant.' }),
-    url: t.exposeString('url', { description: 'Address of the server.' }),
-    tools: t.field({
-      type: [Tool],
-      description: 'Tools, as last listed by the server.',
-      resolve: (server, _args, { loaders }) => loaders.toolsOfMcpServer.load(server.id),
-    }),
-    requiresApproval: t.exposeBoolean('requiresApproval', {
-      description:
-        'Whether tools of the server require approval when they are first listed. `updateTool` changes single tools.',
-    }),
-    lastError: t.exposeString('lastError', orNull('Why the last connection failed. Null if it succeeded.')),
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the server was added.' }),
+  fields: () => ({
+    name: string('Display name. Unique in the tenant.'),
+    url: string('Address of the server.'),
+    tools: loaded('toolsOfMcpServer', of([Tool])('Tools, as last listed by the server.')),
+    requiresApproval: boolean(
+      'Whether tools of the server require approval when they are first listed. `updateTool` changes single tools.',
+    ),
+    lastError: string.orNull('Why the last connection failed. Null if it succeeded.'),
+    createdAt: time('When the server was added.'),
   }),
 })
 
 builder.objectField(Tool, 'mcpServer', (t) =>
   t.field({
-    ...orNull('MCP: server that provides the tool. Null for other kinds.', McpServer),
+    ...of(McpServer).orNull('MCP: server that provides the tool. Null for other kinds.'),
     resolve: (tool, _args, { loaders }) => (tool.kind === 'MCP' ? loaders.mcpServers.load(tool.mcpServerId) : null),
   }),
 )
 
 builder.queryField('mcpServers', (t) =>
   t.field({
-    type: connectionType('McpServer', McpServer),
-    description: 'Model Context Protocol servers of the tenant.',
-    args: pageArguments,
-    complexity: pageComplexity,
+    ...pageOf(connectionType('McpServer', McpServer), 'Model Context Protocol servers of the tenant.'),
     resolve: (_root, page, { db, viewer }) => listMcpServersPage(db, viewer, page),
   }),
 )
@@ -49,21 +43,16 @@ mutation('addMcpServer', {
   description: 'Connects to a Model Context Protocol server and stores its tools as tools of kind MCP.',
   input: {
     description: 'A Model Context Protocol server to add.',
-    fields: (t) => ({
-      name: t.string({ required: true, description: 'Display name, 1 to 64 characters, unique in the tenant.' }),
-      url: t.string({
-        required: true,
-        description: 'Address of the server, starting with http:// or https://. At most 2,000 characters.',
-      }),
-      headers: t.field({
-        type: 'JSON',
-        description:
-          'Headers to send with every request: an object of strings, at most 50. Their values cannot be read again.',
-      }),
-      requiresApproval: t.boolean({
-        description: 'Whether tools of the server require approval when they are first listed. Defaults to false.',
-      }),
-    }),
+    fields: {
+      name: string.required('Display name, 1 to 64 characters, unique in the tenant.'),
+      url: string.required('Address of the server, starting with http:// or https://. At most 2,000 characters.'),
+      headers: json(
+        'Headers to send with every request: an object of strings, at most 50. Their values cannot be read again.',
+      ),
+      requiresApproval: boolean(
+        'Whether tools of the server require approval when they are first listed. Defaults to false.',
+      ),
+    },
   },
   result: payload('server', McpServer, 'The added server.'),
   resolve: (input, context) => addMcpServer(context, context.viewer, input),

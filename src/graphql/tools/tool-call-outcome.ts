@@ -10,11 +10,12 @@ import { jsonOf } from '../../domain/tools/tool-output.ts'
 import { encodeId } from '../../domain/ids.ts'
 import type { Json } from '../../util/json.ts'
 import { Actor } from '../access/actor.ts'
-import { builder, orNull } from '../builder.ts'
+import { builder } from '../builder.ts'
 import { describedEnum } from '../described-enum.ts'
 import { ContentPart, shownParts } from '../conversations/content-part.ts'
 import type { Context } from '../context/context.ts'
 import { loadExisting } from '../load-existing.ts'
+import { id, idOf, implement, json, of, string, time } from '../fields.ts'
 
 export function argumentsOf(call: ToolCallOutline, context: Context): Promise<ToolCallArguments> {
   return loadExisting(context.loaders.argumentsOfCall, 'ToolCall', call.id)
@@ -84,32 +85,35 @@ export function shownApprovals(call: ToolCallOutline): ShownDecision[] {
 }
 
 export const ApprovalDecision = builder.objectRef<ShownDecision>('ApprovalDecision')
-ApprovalDecision.implement({
+implement(ApprovalDecision, {
   description: 'A decision about a tool call. Fields that do not belong to its kind are null.',
   fields: (t) => ({
-    toolCallId: t.id({ description: 'Id of the tool call.', resolve: ({ call }) => encodeId('ToolCall', call.id) }),
-    kind: t.expose('kind', { type: ApprovalDecisionKind, description: 'What was decided.' }),
-    reason: t.exposeString('reason', orNull('DENIED: reason for the model. Null if none was given.')),
-    note: t.exposeString('note', orNull('APPROVED: note for the model. Null if none was given.')),
-    scope: t.expose('scope', orNull('APPROVED: how far the approval reaches.', ApprovalScope)),
+    toolCallId: t.field({
+      ...id('Id of the tool call.'),
+      resolve: ({ call }) => encodeId('ToolCall', call.id),
+    }),
+    kind: of(ApprovalDecisionKind)('What was decided.'),
+    reason: string.orNull('DENIED: reason for the model. Null if none was given.'),
+    note: string.orNull('APPROVED: note for the model. Null if none was given.'),
+    scope: of(ApprovalScope).orNull('APPROVED: how far the approval reaches.'),
     editedArguments: t.field({
-      ...orNull("APPROVED: arguments that were set instead of the model's. Null if they were not changed.", 'JSON'),
+      ...json.orNull("APPROVED: arguments that were set instead of the model's. Null if they were not changed."),
       resolve: ({ call }, args, context) => editedArgumentsOf(call, args, context),
     }),
-    toolReturn: t.string({
-      ...orNull("CLIENT_RETURN: text of the client's result."),
+    toolReturn: t.field({
+      ...string.orNull("CLIENT_RETURN: text of the client's result."),
       resolve: async (decision, _args, context) => (await clientResult(decision, context))?.output,
     }),
     status: t.field({
-      ...orNull("CLIENT_RETURN: whether the client's tool succeeded.", ToolReturnStatus),
+      ...of(ToolReturnStatus).orNull("CLIENT_RETURN: whether the client's tool succeeded."),
       resolve: async (decision, _args, context) => (await clientResult(decision, context))?.status,
     }),
-    actor: t.expose('actor', orNull('Who decided. Null if the approval expired.', Actor)),
-    decidedBy: t.string({
-      ...orNull('Same as `actor.name`. Null if the approval expired.'),
+    actor: of(Actor).orNull('Who decided. Null if the approval expired.'),
+    decidedBy: t.field({
+      ...string.orNull('Same as `actor.name`. Null if the approval expired.'),
       resolve: ({ actor }) => actor?.name,
     }),
-    decidedAt: t.expose('decidedAt', { type: 'DateTime', description: 'When it was decided.' }),
+    decidedAt: time('When it was decided.'),
   }),
 })
 
@@ -119,12 +123,12 @@ async function clientResult({ kind, call }: ShownDecision, context: Context): Pr
 
 /** The result of a call that has one. */
 export const ToolReturn = builder.objectRef<ToolCallOutline>('ToolReturn')
-ToolReturn.implement({
+implement(ToolReturn, {
   description: 'The result of a tool call.',
   fields: (t) => ({
-    toolCallId: t.id({ description: 'Id of the tool call.', resolve: (call) => encodeId('ToolCall', call.id) }),
-    providerCallId: t.exposeString('providerCallId', { description: 'Id that the model gave the call.' }),
-    name: t.exposeString('name', { description: 'Name of the tool.' }),
+    toolCallId: idOf('ToolCall', 'id', 'Id of the tool call.'),
+    providerCallId: string('Id that the model gave the call.'),
+    name: string('Name of the tool.'),
     status: t.field({ type: ToolReturnStatus, ...ofResult('Whether the tool succeeded.', ({ status }) => status) }),
     output: t.string(
       ofResult('Text of the result, or of the error. Empty if the result has no text.', ({ output }) => output),

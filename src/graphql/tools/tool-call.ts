@@ -9,13 +9,12 @@ import type {
 } from '../../domain/tools/tool-call.ts'
 import { findClientTool } from '../../domain/runs/run-state.ts'
 import type { Tool as DomainTool } from '../../domain/tools/tool.ts'
-import { encodeId } from '../../domain/ids.ts'
 import { listToolCallsPage } from '../../store/tools/tool-call-list.ts'
 import { Actor } from '../access/actor.ts'
 import { Agent } from '../agents/agent.ts'
-import { builder, orNull } from '../builder.ts'
+import { builder } from '../builder.ts'
 import { describedEnum } from '../described-enum.ts'
-import { connectionType, listArguments, pageComplexity } from '../connection.ts'
+import { connectionType, filterBy, pageOf } from '../connection.ts'
 import type { Context } from '../context/context.ts'
 import { Conversation } from '../conversations/conversation.ts'
 import { linkTo, loadExisting } from '../load-existing.ts'
@@ -31,6 +30,7 @@ import {
   ToolReturn,
 } from './tool-call-outcome.ts'
 import { Tool } from './tool.ts'
+import { float, given, id, idOf, ids, implement, json, of, string, strings, time } from '../fields.ts'
 
 export const ToolCallStatus = describedEnum<DomainToolCallStatus>('ToolCallStatus', 'State of a tool call.', {
   PENDING: "Waits for a decision or a client's result.",
@@ -53,12 +53,12 @@ export const ToolCallNeed = describedEnum<DomainToolCallNeed>(
 )
 
 const ToolCallClaim = builder.objectRef<DomainToolCallClaim>('ToolCallClaim')
-ToolCallClaim.implement({
+implement(ToolCallClaim, {
   description:
     "A client's temporary right to run a client tool call, so that only one of several open clients runs it.",
   fields: (t) => ({
-    claimantId: t.exposeString('claimantId', { description: 'Id of the client, as given to `claimToolCall`.' }),
-    claimedBy: t.expose('claimedBy', { type: Actor, description: 'Who claimed the call.' }),
+    claimantId: string('Id of the client, as given to `claimToolCall`.'),
+    claimedBy: of(Actor)('Who claimed the call.'),
     expiresAt: t.field({
       type: 'DateTime',
       description: 'When the claim expires, unless the client extends it.',
@@ -68,53 +68,40 @@ ToolCallClaim.implement({
 })
 
 export const ToolCallProgress = builder.objectRef<DomainToolCallProgress>('ToolCallProgress')
-ToolCallProgress.implement({
+implement(ToolCallProgress, {
   description: 'How far a running call is, as its tool last reported it.',
-  fields: (t) => ({
-    progress: t.exposeFloat('progress', { description: 'How much is done. It increases with every report.' }),
-    total: t.exposeFloat('total', {
-      nullable: true,
-      description: 'What `progress` will be at the end. Null if that is unknown.',
-    }),
-    message: t.exposeString('message', {
-      nullable: true,
-      description: 'What the call is doing, for people, at most 500 characters. Null if the tool does not say.',
-    }),
+  fields: () => ({
+    progress: float('How much is done. It increases with every report.'),
+    total: float.orNull('What `progress` will be at the end. Null if that is unknown.'),
+    message: string.orNull(
+      'What the call is doing, for people, at most 500 characters. Null if the tool does not say.',
+    ),
   }),
 })
 
-ToolCall.implement({
+implement(ToolCall, {
   description: 'A tool call that the model made.',
   interfaces: [Node],
   fields: (t) => ({
-    id: t.id({
-      description: 'Globally unique and permanent. Tools get it as their idempotency key.',
-      resolve: (call) => encodeId('ToolCall', call.id),
-    }),
-    providerCallId: t.exposeString('providerCallId', {
-      description: 'Id that the model gave the call. Not unique: tools get `id` as their idempotency key.',
-    }),
-    name: t.exposeString('name', { description: 'Name of the tool.' }),
+    id: idOf('ToolCall', 'id', 'Globally unique and permanent. Tools get it as their idempotency key.'),
+    providerCallId: string('Id that the model gave the call. Not unique: tools get `id` as their idempotency key.'),
+    name: string('Name of the tool.'),
     argumentsText: t.string({
       description: 'Arguments as the model wrote them.',
       resolve: async (call, _args, context) => (await argumentsOf(call, context)).argumentsText,
     }),
     arguments: t.field({
-      ...orNull(
+      ...json.orNull(
         "Parsed arguments, including those that a tool rule prefilled. Null if the model's text is not JSON.",
-        'JSON',
       ),
       resolve: async (call, _args, context) => (await argumentsOf(call, context)).arguments,
     }),
     editedArguments: t.field({
-      ...orNull('Arguments that an approver set instead. Null if nobody did.', 'JSON'),
+      ...json.orNull('Arguments that an approver set instead. Null if nobody did.'),
       resolve: editedArgumentsOf,
     }),
-    status: t.expose('status', { type: ToolCallStatus, description: 'Current state of the call.' }),
-    needs: t.expose('needs', {
-      type: ToolCallNeed,
-      description: 'What the call waits or waited for.',
-    }),
+    status: of(ToolCallStatus)('Current state of the call.'),
+    needs: of(ToolCallNeed)('What the call waits or waited for.'),
     approvalsRequired: t.int({
       description: 'How many different actors must approve the call. 0 if it needs no approval.',
       resolve: approvalsRequired,
@@ -125,14 +112,13 @@ ToolCall.implement({
       resolve: shownApprovals,
     }),
     claim: t.field({
-      ...orNull(
+      ...of(ToolCallClaim).orNull(
         'Current claim by a client that runs the call. Null if there is none or it has expired.',
-        ToolCallClaim,
       ),
       resolve: (call, _args, { clock }) => (call.status === 'PENDING' ? currentClaim(call, clock.now()) : null),
     }),
     tool: t.field({
-      ...orNull('Tool that is called. Null if the tool came with the request, or does not exist.', Tool),
+      ...of(Tool).orNull('Tool that is called. Null if the tool came with the request, or does not exist.'),
       resolve: findTool,
     }),
     agent: t.field({
@@ -151,21 +137,20 @@ ToolCall.implement({
         return loadExisting(context.loaders.conversations, 'Conversation', run.conversationId)
       },
     }),
-    run: t.field(linkTo(Run, 'runId', 'Run in which the call was made.')),
+    run: linkTo(Run, 'runId', 'Run in which the call was made.'),
     step: t.field({
       type: Step,
       description: 'Step in which the call was made.',
       resolve: (call, _args, context) => loadStep(context, { runId: call.runId, index: call.stepIndex }),
     }),
     decision: t.field({
-      ...orNull(
+      ...of(ApprovalDecision).orNull(
         "Decision that settled the call: a denial, the last required approval, or a client's result. Null until then.",
-        ApprovalDecision,
       ),
       resolve: decisionOf,
     }),
     result: t.field({
-      ...orNull('Result of the call. Null until there is one.', ToolReturn),
+      ...of(ToolReturn).orNull('Result of the call. Null until there is one.'),
       resolve: (call) => (call.hasResult ? call : null),
     }),
     progress: t.field({
@@ -176,16 +161,10 @@ ToolCall.implement({
       resolve: (call, _args, { hub }) =>
         call.status === 'RUNNING' ? hub.progressOf(call.runId)?.get(call.id) : undefined,
     }),
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the model made the call.' }),
-    expiresAt: t.expose(
-      'expiresAt',
-      orNull('When the call is denied if it is still undecided. Null means never.', 'DateTime'),
-    ),
-    startedAt: t.expose(
-      'startedAt',
-      orNull('When the server started to run the call. Null if it has not.', 'DateTime'),
-    ),
-    finishedAt: t.expose('finishedAt', orNull('When the call got its result. Null until then.', 'DateTime')),
+    createdAt: time('When the model made the call.'),
+    expiresAt: time.orNull('When the call is denied if it is still undecided. Null means never.'),
+    startedAt: time.orNull('When the server started to run the call. Null if it has not.'),
+    finishedAt: time.orNull('When the call got its result. Null until then.'),
   }),
 })
 
@@ -196,25 +175,26 @@ async function findTool(call: ToolCallOutline, _args: object, context: Context):
 
 const ToolCallFilter = builder.inputType('ToolCallFilter', {
   description: 'Which tool calls to list. Omitted fields do not filter; all given fields must match.',
-  fields: (t) => ({
-    agentIds: t.idList({ description: 'Calls by one of these agents.' }),
-    runId: t.id({ description: 'Calls of this run.' }),
-    conversationId: t.id({ description: 'Calls of this conversation.' }),
-    statuses: t.field({ type: [ToolCallStatus], description: 'Calls with one of these statuses.' }),
-    needs: t.field({ type: [ToolCallNeed], description: 'Calls that need or needed one of these.' }),
-    toolNames: t.stringList({ description: 'Calls of tools with one of these names.' }),
-    decidedBy: t.string({ description: 'Calls that the actor with this id decided.' }),
-    createdAfter: t.field({ type: 'DateTime', description: 'Calls made after this time.' }),
-    createdBefore: t.field({ type: 'DateTime', description: 'Calls made before this time.' }),
+  fields: given({
+    agentIds: ids('Calls by one of these agents.'),
+    runId: id('Calls of this run.'),
+    conversationId: id('Calls of this conversation.'),
+    statuses: of([ToolCallStatus])('Calls with one of these statuses.'),
+    needs: of([ToolCallNeed])('Calls that need or needed one of these.'),
+    toolNames: strings('Calls of tools with one of these names.'),
+    decidedBy: string('Calls that the actor with this id decided.'),
+    createdAfter: time('Calls made after this time.'),
+    createdBefore: time('Calls made before this time.'),
   }),
 })
 
 builder.queryField('toolCalls', (t) =>
   t.field({
-    type: connectionType('ToolCall', ToolCall),
-    description: 'Tool calls of all agents, oldest first. Filter by status PENDING for everything that waits.',
-    args: listArguments(ToolCallFilter, 'tool calls'),
-    complexity: pageComplexity,
+    ...pageOf(
+      connectionType('ToolCall', ToolCall),
+      'Tool calls of all agents, oldest first. Filter by status PENDING for everything that waits.',
+      filterBy(ToolCallFilter, 'tool calls'),
+    ),
     resolve: (_root, { filter, ...page }, { db, viewer }) => {
       const { agentIds, runId, conversationId, ...rest } = filter ?? {}
       const stored = {

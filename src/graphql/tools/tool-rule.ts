@@ -1,6 +1,7 @@
 import type { ToolRule as ToolRuleShape } from '../../domain/tools/tool-rules.ts'
-import { builder, orNull } from '../builder.ts'
+import { builder } from '../builder.ts'
 import { describedEnum } from '../described-enum.ts'
+import { boolean, given, implement, int, json, of, string, strings } from '../fields.ts'
 
 const ToolRuleKind = describedEnum('ToolRuleKind', 'What a tool rule requires.', {
   RUN_FIRST: '`tool` must be the first tool called in a run.',
@@ -35,21 +36,23 @@ function ifAny<Key extends AnyKey<ToolRuleShape>>(key: Key) {
 type AnyKey<Union> = Union extends unknown ? keyof Union : never
 
 export const ToolRule = builder.objectRef<ToolRuleShape>('ToolRule')
-ToolRule.implement({
+implement(ToolRule, {
   description: 'A constraint on tool calls. Fields that do not belong to its kind are null.',
   fields: (t) => ({
-    kind: t.expose('kind', { type: ToolRuleKind, description: descriptions.kind }),
-    tool: t.exposeString('tool', { description: descriptions.tool }),
-    children: t.stringList({ ...orNull(descriptions.children), resolve: ifAny('children') }),
-    maxCalls: t.int({ ...orNull(descriptions.maxCalls), resolve: ifAny('maxCalls') }),
-    outputMapping: t.field({ ...orNull(descriptions.outputMapping, 'JSON'), resolve: ifAny('outputMapping') }),
-    defaultChild: t.string({
-      ...orNull('CONDITIONAL: tool to call next if the mapping has no entry for the result. Null means any tool.'),
+    kind: of(ToolRuleKind)(descriptions.kind),
+    tool: string(descriptions.tool),
+    children: t.field({ ...strings.orNull(descriptions.children), resolve: ifAny('children') }),
+    maxCalls: t.field({ ...int.orNull(descriptions.maxCalls), resolve: ifAny('maxCalls') }),
+    outputMapping: t.field({ ...json.orNull(descriptions.outputMapping), resolve: ifAny('outputMapping') }),
+    defaultChild: t.field({
+      ...string.orNull(
+        'CONDITIONAL: tool to call next if the mapping has no entry for the result. Null means any tool.',
+      ),
       resolve: ifAny('defaultChild'),
     }),
-    requireMapping: t.boolean({ ...orNull(descriptions.requireMapping), resolve: ifAny('requireMapping') }),
+    requireMapping: t.field({ ...boolean.orNull(descriptions.requireMapping), resolve: ifAny('requireMapping') }),
     prefilledArguments: t.field({
-      ...orNull(descriptions.prefilledArguments, 'JSON'),
+      ...json.orNull(descriptions.prefilledArguments),
       resolve: ifAny('prefilledArguments'),
     }),
   }),
@@ -57,14 +60,14 @@ ToolRule.implement({
 
 export const ToolRuleInput = builder.inputType('ToolRuleInput', {
   description: 'A constraint on tool calls. Fields that do not belong to its kind must be omitted or null.',
-  fields: (t) => ({
-    kind: t.field({ type: ToolRuleKind, required: true, description: descriptions.kind }),
-    tool: t.string({ required: true, description: descriptions.tool }),
-    children: t.stringList({ description: descriptions.children }),
-    maxCalls: t.int({ description: descriptions.maxCalls }),
-    outputMapping: t.field({ type: 'JSON', description: descriptions.outputMapping }),
-    defaultChild: t.string({ description: descriptions.defaultChild }),
-    requireMapping: t.boolean({ description: descriptions.requireMapping }),
-    prefilledArguments: t.field({ type: 'JSON', description: descriptions.prefilledArguments }),
+  fields: given({
+    kind: of(ToolRuleKind).required(descriptions.kind),
+    tool: string.required(descriptions.tool),
+    children: strings(descriptions.children),
+    maxCalls: int(descriptions.maxCalls),
+    outputMapping: json(descriptions.outputMapping),
+    defaultChild: string(descriptions.defaultChild),
+    requireMapping: boolean(descriptions.requireMapping),
+    prefilledArguments: json(descriptions.prefilledArguments),
   }),
 })

@@ -6,10 +6,12 @@ import {
 import { listUsage, type UsageBucket as StoredBucket } from '../../store/usage/usage.ts'
 import { Actor } from '../access/actor.ts'
 import { Agent } from '../agents/agent.ts'
-import { builder, orNull } from '../builder.ts'
+import { builder } from '../builder.ts'
 import { describedEnum } from '../described-enum.ts'
+import { linkOrNull } from '../load-existing.ts'
 import { uuidsOfFilter } from '../node.ts'
 import { Usage } from '../runs/run-outcome.ts'
+import { args, given, ids, implement, int, of, string, time } from '../fields.ts'
 
 const UsageInterval = describedEnum<DomainInterval>('UsageInterval', 'Length of a bucket, in UTC.', {
   HOUR: 'An hour.',
@@ -26,49 +28,31 @@ const UsageDimension = describedEnum<DomainDimension>('UsageDimension', 'What bu
 
 const UsageInput = builder.inputType('UsageInput', {
   description: 'Which usage to show.',
-  fields: (t) => ({
-    from: t.field({ type: 'DateTime', required: true, description: 'Beginning, widened to a whole interval.' }),
-    to: t.field({
-      type: 'DateTime',
-      required: true,
-      description: 'End, widened to a whole interval. At most 10,000 hours or days after `from`.',
-    }),
-    interval: t.field({ type: UsageInterval, required: true, description: 'Length of a bucket.' }),
-    groupBy: t.field({ type: [UsageDimension], description: 'What buckets are split by. Defaults to nothing.' }),
-    agentIds: t.idList({ description: 'Only runs of these agents. Omit it for all.' }),
+  fields: given({
+    from: time.required('Beginning, widened to a whole interval.'),
+    to: time.required('End, widened to a whole interval. At most 10,000 hours or days after `from`.'),
+    interval: of(UsageInterval).required('Length of a bucket.'),
+    groupBy: of([UsageDimension])('What buckets are split by. Defaults to nothing.'),
+    agentIds: ids('Only runs of these agents. Omit it for all.'),
   }),
 })
 
-const UsageBucket = builder.objectRef<StoredBucket>('UsageBucket').implement({
+const UsageBucket = builder.objectRef<StoredBucket>('UsageBucket')
+implement(UsageBucket, {
   description: 'What ended runs used in one interval. Buckets without usage are left out.',
-  fields: (t) => ({
-    from: t.expose('from', { type: 'DateTime', description: 'Beginning of the interval.' }),
-    agent: t.field({
-      ...orNull('Agent of the runs. Null unless grouped by AGENT, or if it was deleted.', Agent),
-      resolve: ({ agentId }, _args, { loaders }) => (agentId === null ? null : loaders.agents.load(agentId)),
-    }),
-    model: t.exposeString(
-      'model',
-      orNull(
-        'Handle of the model. Null unless grouped by MODEL, and for what belongs to no step: summaries, and runs that asked no model.',
-      ),
+  fields: () => ({
+    from: time('Beginning of the interval.'),
+    agent: linkOrNull(Agent, 'agentId', 'Agent of the runs. Null unless grouped by AGENT, or if it was deleted.'),
+    model: string.orNull(
+      'Handle of the model. Null unless grouped by MODEL, and for what belongs to no step: summaries, and runs that asked no model.',
     ),
-    actor: t.expose(
-      'actor',
-      orNull('Who sent the runs. Null unless grouped by ACTOR, and for background runs.', Actor),
-    ),
-    runs: t.exposeInt('runs', { description: 'Number of ended runs. A run counts in the hour in which it ended.' }),
-    failedRuns: t.exposeInt('failedRuns', { description: 'Runs that ended as FAILED.' }),
-    cancelledRuns: t.exposeInt('cancelledRuns', { description: 'Runs that ended as CANCELLED.' }),
-    usage: t.expose('usage', { type: Usage, description: 'Model usage of the runs.' }),
-    runP50Ms: t.exposeInt(
-      'runP50Ms',
-      orNull('Half of the runs took at most this long, from acceptance to end. Null if none ended.'),
-    ),
-    runP95Ms: t.exposeInt(
-      'runP95Ms',
-      orNull('95 % of the runs took at most this long, from acceptance to end. Null if none ended.'),
-    ),
+    actor: of(Actor).orNull('Who sent the runs. Null unless grouped by ACTOR, and for background runs.'),
+    runs: int('Number of ended runs. A run counts in the hour in which it ended.'),
+    failedRuns: int('Runs that ended as FAILED.'),
+    cancelledRuns: int('Runs that ended as CANCELLED.'),
+    usage: of(Usage)('Model usage of the runs.'),
+    runP50Ms: int.orNull('Half of the runs took at most this long, from acceptance to end. Null if none ended.'),
+    runP95Ms: int.orNull('95 % of the runs took at most this long, from acceptance to end. Null if none ended.'),
   }),
 })
 
@@ -76,7 +60,7 @@ builder.queryField('usage', (t) =>
   t.field({
     type: [UsageBucket],
     description: 'What was used, in order of time. At most a minute old.',
-    args: { input: t.arg({ type: UsageInput, required: true, description: 'Which usage to show.' }) },
+    args: args({ input: of(UsageInput).required('Which usage to show.') }),
     complexity: { field: 20, multiplier: 50 },
     resolve: (_root, { input }, { db, viewer }) =>
       listUsage(db, viewer, {

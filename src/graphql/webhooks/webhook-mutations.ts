@@ -1,25 +1,20 @@
 import { createWebhook } from '../../commands/webhooks/create-webhook.ts'
 import { resendWebhookDelivery, testWebhook } from '../../commands/webhooks/resend-delivery.ts'
 import { deleteWebhook, rotateWebhookSecret, updateWebhook } from '../../commands/webhooks/update-webhook.ts'
-import type { Webhook as DomainWebhook } from '../../domain/webhooks/webhook.ts'
-import type { InputFieldBuilder } from '../builder.ts'
 import { deletion, idempotencyKeyField, idInput, mutation, payload, payloadOf } from '../mutation.ts'
 import { requireUuid } from '../node.ts'
 import { Webhook, WebhookDelivery } from '../refs.ts'
 import { WebhookEvent } from './webhook.ts'
+import { boolean, id, ids, json, of, string } from '../fields.ts'
 
 const url = 'An http or https address, at most 2,000 characters.'
 const events = 'At least one event.'
 
-function optionalFields(t: InputFieldBuilder) {
-  return {
-    agentIds: t.idList({ description: 'Agents whose events are sent, at most 100. Null, the default, means all.' }),
-    headers: t.field({
-      type: 'JSON',
-      description:
-        'Headers of every delivery: an object of strings, at most 50. They are stored as secrets. Names that begin with `webhook-`, and those of HTTP itself, are refused.',
-    }),
-  }
+const optionalFields = {
+  agentIds: ids('Agents whose events are sent, at most 100. Null, the default, means all.'),
+  headers: json(
+    'Headers of every delivery: an object of strings, at most 50. They are stored as secrets. Names that begin with `webhook-`, and those of HTTP itself, are refused.',
+  ),
 }
 
 /** Ids as the server knows them. */
@@ -32,20 +27,17 @@ mutation('createWebhook', {
   description: 'Tells an address what happens. The secret in the answer verifies what is sent, and is shown once.',
   input: {
     description: 'A new webhook.',
-    fields: (t) => ({
-      url: t.string({ required: true, description: url }),
-      events: t.field({ type: [WebhookEvent], required: true, description: events }),
-      ...optionalFields(t),
-      idempotencyKey: t.string(idempotencyKeyField),
-    }),
+    fields: {
+      url: string.required(url),
+      events: of([WebhookEvent]).required(events),
+      ...optionalFields,
+      idempotencyKey: idempotencyKeyField,
+    },
   },
-  result: payloadOf<{ readonly webhook: DomainWebhook; readonly secret: string | null }>((t) => ({
-    webhook: t.expose('webhook', { type: Webhook, description: 'The new webhook.' }),
-    secret: t.exposeString('secret', {
-      nullable: true,
-      description: 'Verifies the signatures (`whsec_…`). Shown once: null if the same key is used again.',
-    }),
-  })),
+  result: payloadOf({
+    webhook: of(Webhook)('The new webhook.'),
+    secret: string.orNull('Verifies the signatures (`whsec_…`). Shown once: null if the same key is used again.'),
+  }),
   resolve: (input, context) => createWebhook(context, context.viewer, decoded(input)),
 })
 
@@ -53,13 +45,13 @@ mutation('updateWebhook', {
   description: 'Changes a webhook. Deliveries that wait are sent to the new address.',
   input: {
     description: 'Changes to a webhook. Omitted fields stay unchanged.',
-    fields: (t) => ({
-      id: t.id({ required: true, description: 'Id of the webhook.' }),
-      url: t.string({ description: url }),
-      events: t.field({ type: [WebhookEvent], description: events }),
-      ...optionalFields(t),
-      enabled: t.boolean({ description: 'Whether it is told anything. Defaults to true.' }),
-    }),
+    fields: {
+      id: id.required('Id of the webhook.'),
+      url: string(url),
+      events: of([WebhookEvent])(events),
+      ...optionalFields,
+      enabled: boolean('Whether it is told anything. Defaults to true.'),
+    },
   },
   result: payload('webhook', Webhook, 'The changed webhook.'),
   resolve: (input, context) =>
@@ -69,10 +61,10 @@ mutation('updateWebhook', {
 mutation('rotateWebhookSecret', {
   description: 'Replaces the secret. For a day, deliveries have a signature of the old one too.',
   input: idInput('Webhook', 'The webhook whose secret to replace.'),
-  result: payloadOf<{ readonly webhook: DomainWebhook; readonly secret: string }>((t) => ({
-    webhook: t.expose('webhook', { type: Webhook, description: 'The changed webhook.' }),
-    secret: t.exposeString('secret', { description: 'The new secret. Shown once.' }),
-  })),
+  result: payloadOf({
+    webhook: of(Webhook)('The changed webhook.'),
+    secret: string('The new secret. Shown once.'),
+  }),
   resolve: ({ id }, context) => rotateWebhookSecret(context, context.viewer, { id: requireUuid('Webhook', id) }),
 })
 
@@ -86,7 +78,7 @@ mutation('resendWebhookDelivery', {
   description: 'Sends a delivery again that is not PENDING, with the same id. Its attempts start again.',
   input: {
     description: 'The delivery to send again.',
-    fields: (t) => ({ deliveryId: t.id({ required: true, description: 'Id of the delivery.' }) }),
+    fields: { deliveryId: id.required('Id of the delivery.') },
   },
   result: payload('delivery', WebhookDelivery, 'The delivery, which is PENDING now.'),
   resolve: ({ deliveryId }, context) =>
