@@ -11,10 +11,12 @@ const client = `
   const { parentPort, workerData: url } = require('node:worker_threads')
   const times = (count, value) => Array.from({ length: count }, (_, index) => value(index))
   const keys = (count) => Object.fromEntries(times(count, (index) => ['k' + index, index]))
+  const nested = (depth) => '['.repeat(depth) + ']'.repeat(depth)
   let body
   parentPort.on('message', async (source) => {
     if (source !== 'send') {
-      body = JSON.stringify(new Function('times', 'keys', 'return ' + source)(times, keys))
+      const given = new Function('times', 'keys', 'nested', 'return ' + source)(times, keys, nested)
+      body = typeof given === 'string' ? given : JSON.stringify(given)
       return parentPort.postMessage(body.length)
     }
     const headers = { 'content-type': 'application/json' }
@@ -48,6 +50,10 @@ const send = 'mutation ($i: SendMessageInput!) { sendMessage(input: $i) { __type
 const sending = (fields: string) =>
   `{ query: '${send}', variables: { i: { to: TO, messages: [{ text: 'x' }], ${fields} } } }`
 const nodes = 'query ($i: [ID!]!) { nodes(ids: $i) { id } }'
+const runs = (filter: string) =>
+  `{ query: 'query ($f: RunFilter) { runs(filter: $f) { nodes { id } } }', variables: { f: { ${filter} } } }`
+const withJson = (text: string) => `'{"query":"query ($m: JSON) { __typename }","variables":{"m":' + ${text} + '}}'`
+const document = (text: string) => `{ query: ${text} }`
 
 test.each([
   ['ids', `{ query: '${nodes}', variables: { i: times(140_000, (i) => 'agent_' + i) } }`],
@@ -65,6 +71,17 @@ test.each([
   ['unknown variables', `{ query: 'query ($a: String) { node(id: "x", a: $a) { id } }', variables: keys(41_000) }`],
   ['wrong messages', sending(`messages: times(5_000, () => ({ txt: 'x' }))`)],
   ['a long text', sending(`messages: [{ text: 'é\\n'.repeat(2_000_000) }]`)],
+  ['lists in each other', withJson('nested(4_900_000)')],
+  ['lists of lists in each other', withJson(`'[' + times(10_000, () => nested(400)) + ']'`)],
+  ['objects in each other', withJson(`'{"a":'.repeat(1_400_000) + '1' + '}'.repeat(1_400_000)`)],
+  ['many long texts', runs(`models: times(5_000, (i) => i + 'x'.repeat(1_800))`)],
+  ['many long texts, just as many as a query may have', runs(`models: times(140, (i) => i + 'x'.repeat(1_800))`)],
+  ['a long name', runs(`statuses: ['x'.repeat(9_000_000)]`)],
+  ['a long time', runs(`createdAfter: '2'.repeat(9_000_000)`)],
+  ['a document with a long comment', document(`'#' + 'x'.repeat(9_000_000) + '\\n{ __typename }'`)],
+  ['a document with a long name', document(`'{' + 'a'.repeat(9_000_000) + '}'`)],
+  ['a document with a name, just as long as it may be', document(`'{' + 'a'.repeat(499_998) + '}'`)],
+  ['a document with a long text', document(`'{ node(id: """' + '\\n x'.repeat(2_000_000) + '""") { id } }'`)],
   ['a large schema', sending(`responseSchema: { type: 'object', description: 'x'.repeat(9_000_000) }`)],
   [
     'large client tools',

@@ -14,6 +14,8 @@ export interface Limits {
   readonly aliases: number
   readonly directives: number
   readonly tokens: number
+  /** Characters of a document. */
+  readonly documentLength: number
   /** The size of an HTTP body or a WebSocket frame. */
   readonly requestBytes: number
   readonly operationsPerSocket: number
@@ -52,6 +54,7 @@ export const defaultLimits: Limits = {
   aliases: 30,
   directives: 10,
   tokens: 2_000,
+  documentLength: 500_000,
   requestBytes: 10 * 1024 * 1024,
   operationsPerSocket: 50,
   keyRequests: 1_000,
@@ -95,9 +98,14 @@ export function documentLimits(limits: Limits): Plugin[] {
   ]
 }
 
-/** Stops parsing at the limit, so that a long document costs no more than an allowed one. */
-function useTokenLimit({ tokens }: Limits): Plugin {
+/** Stops parsing at the limits, so that a long document costs no more than an allowed one. */
+function useTokenLimit({ tokens, documentLength }: Limits): Plugin {
   const parseUpToLimit: typeof parse = (source, options) => {
+    const { length } = typeof source === 'string' ? source : source.body
+    if (length > documentLength)
+      throw tooComplex(
+        `The document has ${length} characters, the limit is ${documentLength}. Send long texts in variables.`,
+      )
     try {
       return parse(source, { ...options, maxLexicalTokens: tokens })
     } catch (error) {

@@ -74,7 +74,7 @@ function checkOperation(args: ExecutionArgs, limits: Limits): { cost?: number; e
   if (!operation) return { errors: [unknownOperation()] }
   const definitions = operation.variableDefinitions ?? []
   const values = args.variableValues ?? {}
-  const fault = faultOfSize(args.schema, definitions, values)
+  const fault = faultOfSize(args.schema, operation, values)
   if (fault) return { errors: [fault] }
   const { errors } = getVariableValues(args.schema, definitions, values, {
     maxErrors: 10,

@@ -15,9 +15,8 @@ const closeBrace = 0x7d
 const closeBracket = 0x5d
 
 /**
- * Refuses JSON with so many values or keys that parsing and checking it would hold up other requests. Counts the commas
- * outside of strings. Values without commas between them are nested in each other, and too deep ones are refused
- * quickly later.
+ * Refuses JSON with so many values or keys that parsing and checking it would hold up other requests. Counts what a
+ * value follows outside of strings: commas, and the brackets that open what is not empty.
  */
 export function checkValueCount(json: string): void {
   // Each value and its comma take two characters.
@@ -32,18 +31,25 @@ export function checkValueCount(json: string): void {
     if (code === quote) isText = !isText
     else if (code === backslash) at += 1
     else if (isText) continue
-    else if (code === openBrace) open.push(0)
-    else if (code === openBracket) open.push(-Infinity)
-    else if (code === closeBrace || code === closeBracket) open.pop()
-    else if (code === comma) {
+    else if (isOpening(code)) {
+      values += 1
+      open.push(code === openBrace ? 0 : -Infinity)
+    } else if (code === closeBrace || code === closeBracket) {
+      if (isOpening(json.charCodeAt(at - 1))) values -= 1
+      open.pop()
+    } else if (code === comma) {
       values += 1
       const commas = (open.pop() ?? 0) + 1
       open.push(commas)
       if (commas > fewKeys) keys += 1
-      if (values > mostValues) throw tooMany(`${mostValues} JSON values`)
       if (keys > mostKeys) throw tooMany(`${mostKeys} keys in large JSON objects`)
     }
+    if (values > mostValues) throw tooMany(`${mostValues} JSON values`)
   }
+}
+
+function isOpening(code: number): boolean {
+  return code === openBrace || code === openBracket
 }
 
 function tooMany(what: string): ClientError {

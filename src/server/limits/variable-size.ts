@@ -1,11 +1,12 @@
 import {
+  GraphQLString,
   isInputObjectType,
   isListType,
   isNonNullType,
   typeFromAST,
   type GraphQLInputType,
   type GraphQLSchema,
-  type VariableDefinitionNode,
+  type OperationDefinitionNode,
 } from 'graphql'
 
 import { ClientError } from '../../graphql/errors.ts'
@@ -13,6 +14,10 @@ import { isJsonObject } from '../../util/json.ts'
 
 /** More than any list of an input may have. */
 const longestList = 5_000
+/** More than any value of a type that is neither text nor JSON has. */
+const longestWord = 10_000
+/** More than any query or subscription needs: only mutations bring content. */
+const mostText = 256 * 1024
 
 /**
  * Why the variables are too large to be coerced, which graphql-js would do at length, printing the whole value in each
@@ -20,15 +25,38 @@ const longestList = 5_000
  */
 export function faultOfSize(
   schema: GraphQLSchema,
-  definitions: readonly VariableDefinitionNode[],
+  { operation, variableDefinitions = [] }: OperationDefinitionNode,
   values: Readonly<Record<string, unknown>>,
 ): ClientError | undefined {
-  for (const { variable, type: node } of definitions) {
+  let left = mostText
+  for (const { variable, type: node } of variableDefinitions) {
+    const { value: name } = variable.name
     const type = typeFromAST(schema, node) as GraphQLInputType | undefined
-    const fault = type && faultOf(type, values[variable.name.value], variable.name.value)
+    const fault = type && faultOf(type, values[name], name)
     if (fault) return fault
+    if (operation === 'mutation') continue
+    left -= textIn(values[name], left)
+    if (left < 0)
+      return tooLarge(
+        name,
+        `The variables have more than ${mostText} characters, which is the limit of a ${operation}.`,
+      )
   }
   return undefined
+}
+
+/** About how many characters a value takes as JSON. Stops counting above `most`. */
+function textIn(given: unknown, most: number): number {
+  let size = 0
+  const values = [given]
+  for (const value of values) {
+    if (typeof value === 'string') size += value.length
+    else if (Array.isArray(value)) size += value.length
+    else if (isJsonObject(value)) for (const key in value) size += key.length + 3
+    if (size > most) break
+    if (typeof value === 'object' && value !== null) for (const entry of Object.values(value)) values.push(entry)
+  }
+  return size
 }
 
 function faultOf(type: GraphQLInputType, value: unknown, field: string): ClientError | undefined {
@@ -39,6 +67,8 @@ function faultOf(type: GraphQLInputType, value: unknown, field: string): ClientE
       return tooLarge(field, `It has ${value.length} entries. At most ${longestList} are allowed.`)
     return first(value, (entry, index) => faultOf(type.ofType, entry, `${field}.${index}`))
   }
+  if (typeof value === 'string' && value.length > longestWord && type !== GraphQLString && type.name !== 'JSON')
+    return tooLarge(field, `It has ${value.length} characters, which no ${type.name} has.`)
   if (!isInputObjectType(type) || !isJsonObject(value)) return undefined
   const fields = type.getFields()
   const names = Object.keys(value)
