@@ -38,7 +38,7 @@ export function createDecisionLinks(
     const key = createHmac('sha256', secret).update('decision link')
     return createHmac('sha256', (isConfigured ? key.update(configuredHash!) : key).digest())
       .update(claims)
-      .digest()
+      .digest('base64url')
   }
 
   return {
@@ -46,15 +46,18 @@ export function createDecisionLinks(
       const { tenantId, keyId, toolCallId, person, expiresAt } = link
       const ids = [encodeId('Tenant', tenantId), keyId, encodeId('ToolCall', toolCallId)]
       const claims = JSON.stringify([...ids, person.id, person.name, expiresAt.getTime()])
-      const signature = await signatureOf(claims, link)
-      return `${Buffer.from(claims).toString('base64url')}.${signature!.toString('base64url')}`
+      const encoded = Buffer.from(claims).toString('base64url')
+      return `${encoded}.${await signatureOf(encoded, link)}`
     },
     async open(token) {
-      const [claims = '', signature = '', ...rest] = token.split('.').map((part) => Buffer.from(part, 'base64url'))
-      const link = readClaims(claims.toString())
+      // Compared as they are written: several texts have the same bytes in base64.
+      const [claims = '', signature = '', ...rest] = token.split('.')
+      const link = readClaims(Buffer.from(claims, 'base64url').toString())
       if (!link || rest.length > 0) return undefined
-      const expected = await signatureOf(claims.toString(), link)
-      if (expected?.length !== signature.length || !timingSafeEqual(expected, Buffer.from(signature))) return undefined
+      const expected = await signatureOf(claims, link)
+      if (expected?.length !== signature.length) return undefined
+      const [ours, theirs] = [expected, signature].map((text) => Buffer.from(text, 'utf16le'))
+      if (!timingSafeEqual(ours!, theirs!)) return undefined
       const { tenantId, keyId } = link
       const apiKeyId = keyId === null || keyId === configuredKeyId ? null : uuidOf('ApiKey', keyId)
       const isValid =

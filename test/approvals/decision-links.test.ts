@@ -162,6 +162,9 @@ test('[DEC3] a token that was changed is unknown, whatever is asked', async () =
     claims!,
     `${token}.x`,
     `${claims}.${'A'.repeat(43)}`,
+    // The same bytes, written otherwise.
+    `${token}=`,
+    token!.slice(0, -1) + String.fromCodePoint(token!.codePointAt(token!.length - 1)! + 1),
     '',
     'x.y',
     '%00',
