@@ -195,20 +195,26 @@ function toWebResponse(message: IncomingMessage): Response {
   }
   // A reader of the body gets this error from the stream. Without a reader it must not end the process.
   message.on('error', () => undefined)
-  const fault = bodiless.has(status) ? undefined : faultOf(status, headers)
-  const isRead = fault === undefined && !bodiless.has(status)
-  const body = isRead ? (Readable.toWeb(message) as ReadableStream<Uint8Array<ArrayBuffer>>) : null
+  const isValid = status >= 200 && status <= 599
+  const fault = compressionFault(headers)
+  const isRead = isValid && fault === undefined && !bodiless.has(status)
   // A body that nobody reads may be endless.
   if (!isRead) message.destroy()
-  if (fault !== undefined) throw new Error(fault)
+  if (!isValid) throw new Error(`The server answered with the status ${status}.`)
+  const body = isRead
+    ? (Readable.toWeb(message) as ReadableStream<Uint8Array<ArrayBuffer>>)
+    : bodiless.has(status)
+      ? null
+      : new ReadableStream<Uint8Array<ArrayBuffer>>({ start: (controller) => controller.error(fault) })
   return new Response(body, { status, statusText: printable(message.statusMessage ?? ''), headers })
 }
 
-function faultOf(status: number, headers: Headers): string | undefined {
-  if (status < 200 || status > 599) return `The server answered with the status ${status}.`
+function compressionFault(headers: Headers): Error | undefined {
   // Some servers write something else into this header, such as the charset.
   const [coding] = /gzip|deflate|br|zstd|compress/i.exec(headers.get('content-encoding') ?? '') ?? []
-  return coding && `The server compressed its answer (${coding}), although the request did not allow it.`
+  return coding === undefined
+    ? undefined
+    : new Error(`The server compressed its answer (${coding}), although the request did not allow it.`)
 }
 
 /** What the reason phrase of a response may consist of. */

@@ -1,4 +1,6 @@
+import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
+import { createServer, type AddressInfo } from 'node:net'
 
 import { Ajv2020 as Ajv, type ValidateFunction } from 'ajv/dist/2020.js'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
@@ -334,6 +336,22 @@ test('[WHK4] a receiver that answers 410 disables the webhook, and everything th
   await expect.poll(async () => (await deliveriesOf(webhook.id, 'DEAD')).length).toBe(2)
   const shown = await app.data('query ($id: ID!) { webhook(id: $id) { enabled lastError } }', { id: webhook.id })
   expect(shown.webhook).toEqual({ enabled: false, lastError: expect.stringContaining('410') })
+})
+
+test.each([
+  ['never ends', 'content-length: 9\r\n\r\nok', false],
+  ['is cut off', 'content-length: 9\r\n\r\nok', true],
+  ['is compressed', 'content-encoding: gzip\r\ncontent-length: 2\r\n\r\nok', false],
+])('[WHK4] a status of 2xx is a delivery, though the rest of the answer %s', async (_what, rest, isCut) => {
+  const server = createServer((socket) => {
+    socket.on('error', () => undefined)
+    socket.once('data', () => socket.write(`HTTP/1.1 200 OK\r\n${rest}`, () => isCut && socket.destroySoon()))
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const webhook = await createWebhook(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`)
+  const { testWebhook } = await app.data(testDocument, { input: { id: webhook.id } })
+  expect(testWebhook.delivery).toMatchObject({ status: 'DELIVERED', responseStatus: 200, error: null })
+  server.close()
 })
 
 test('[WHK4] private addresses are refused, also behind a name that is resolved later', async () => {

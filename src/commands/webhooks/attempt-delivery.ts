@@ -45,8 +45,13 @@ export async function attemptDelivery(
       signal: signal ? AbortSignal.any([timeout, signal]) : timeout,
     })
     status = response.status
-    const said = await beginningOf(response)
-    if (response.ok) return { ok: true, status }
+    const reading = beginningOf(response)
+    if (response.ok) {
+      // The status is all that counts. Reading on keeps the connection for the next delivery.
+      reading.catch(() => undefined)
+      return { ok: true, status }
+    }
+    const said = await reading
     const isRedirect = status >= 300 && status < 400
     const refusal = isRedirect ? 'Redirects are not followed.' : said
     return { ok: false, status, error: `The receiver answered ${status}${refusal === '' ? '.' : `: ${refusal}`}` }
