@@ -5,6 +5,7 @@ import type { Run } from '../../domain/runs/run.ts'
 import type { Reach } from '../../domain/access/viewer.ts'
 import { wasOnBranch } from './branches.ts'
 import type { ConversationHead } from './conversation-heads.ts'
+import { pickColumns, qualified } from '../database/columns.ts'
 import { readPage, type Page, type PageArguments } from '../database/page.ts'
 import { executePrepared } from '../database/prepared.ts'
 import type { Db, Row } from '../database/schema.ts'
@@ -19,18 +20,20 @@ export function toMessage(row: MessageRow): Message {
 }
 
 function toMessageOutline(row: Omit<MessageRow, 'content'>): MessageOutline {
-  return {
-    id: row.id,
-    conversationId: row.conversation_id,
-    position: row.position,
-    runId: row.run_id,
-    stepIndex: row.step_index,
-    clientId: row.client_id,
-    excluded: row.excluded,
-    createdAt: row.created_at,
-    type: row.type,
-  }
+  return pickColumns(row, [...ownColumns, 'run_id'])
 }
+
+const ownColumns = [
+  'id',
+  'conversation_id',
+  'position',
+  'step_index',
+  'type',
+  'excluded',
+  'created_at',
+  'client_id',
+] as const
+const messageColumns = [...qualified('messages', ownColumns), 'runs.id as run_id'] as const
 
 /** The messages of a conversation that were on its current branch when its head was read, or those of one run. */
 export interface MessageList {
@@ -163,15 +166,3 @@ function messagesOfTenant(db: Db, reach: Reach) {
     )
     .where(ofTenant('runs', reach))
 }
-
-const messageColumns = [
-  'messages.id',
-  'messages.conversation_id',
-  'messages.position',
-  'messages.step_index',
-  'messages.type',
-  'messages.excluded',
-  'messages.created_at',
-  'messages.client_id',
-  'runs.id as run_id',
-] as const

@@ -28,6 +28,21 @@ export function fromColumns<Row extends object, Left extends keyof Row & string 
   return object as never
 }
 
+/** The same for some columns of a row. */
+export function pickColumns<Row extends object, Column extends keyof Row & string>(
+  row: Row,
+  columns: readonly Column[],
+): { [Name in Column as Camel<Name>]: Row[Name] } {
+  const object: Record<string, unknown> = {}
+  for (const column of columns) object[camelName(column)] = row[column]
+  return object as never
+}
+
+/** Names of columns with their table, for statements that read several tables. */
+export function qualified<Table extends string, Column extends string>(table: Table, columns: readonly Column[]) {
+  return columns.map((column) => `${table}.${column}` as const)
+}
+
 type Value<Given> = Given extends readonly (infer Item)[] ? Item[] : Given
 type Text<Given> = null extends Given ? string | null : string
 

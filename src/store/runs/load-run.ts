@@ -9,7 +9,7 @@ import type { AgentTool } from '../../domain/tools/tool.ts'
 import { toAgent } from '../agents/agents.ts'
 import { toBlock } from '../memory/blocks.ts'
 import { isOnBranch } from '../conversations/branches.ts'
-import { fromJsonRow, type JsonRow } from '../database/columns.ts'
+import { fromJsonRow, pickColumns, type JsonRow } from '../database/columns.ts'
 import { toMessage } from '../conversations/messages.ts'
 import { executePrepared } from '../database/prepared.ts'
 import { toRun } from './runs.ts'
@@ -37,8 +37,6 @@ export interface LoadedRun {
   readonly bounds: ContextBounds
   /** Changes whenever messages that are already stored leave the context or return to it. */
   readonly contextVersion: number
-  /** Whether the run holds its conversation, or waits behind another. */
-  readonly holds: boolean
 }
 
 export interface ConfigurationRow {
@@ -55,7 +53,6 @@ export type LoadedRunRow = Row<'runs'> &
     readonly context_from: number
     readonly summary_position: number | null
     readonly context_version: number
-    readonly active_run_id: string | null
     readonly memory_conversation_id: string
     readonly step_rows: readonly JsonRow[]
     readonly call_rows: readonly JsonRow[]
@@ -67,7 +64,7 @@ const memoryConversation = sql`coalesce(conversations.for_conversation, conversa
 /** Everything that decides how a run continues, from `runs` and its row of `conversations`. */
 export const loadedRunColumns = sql`
   runs.*, conversations.next_position as conversation_position, conversations.context_from,
-  conversations.summary_position, conversations.context_version, conversations.active_run_id,
+  conversations.summary_position, conversations.context_version,
   ${memoryConversation} as memory_conversation_id, ${configurationOf(sql`runs.agent_id`, memoryConversation)},
   coalesce((select jsonb_agg(to_jsonb(step) order by step.index) from steps step where step.run_id = runs.id), '[]')
     as step_rows,
@@ -85,6 +82,12 @@ export async function loadRun(db: Db, runId: string): Promise<LoadedRun | undefi
   return rows[0] && toLoadedRun(rows[0])
 }
 
+/** What only the worker of a run needs to know of it. */
+const drivenColumns = [
+  ...(['request', 'metadata', 'lease', 'worker_id', 'deaths', 'follow_ups', 'approved_tools', 'reading'] as const),
+  ...(['traceparent', 'memory_conversation_id'] as const),
+]
+
 export function toLoadedRun(row: LoadedRunRow): LoadedRun {
   const configuration = toConfiguration(row)
   const { agent, tools } = configuration
@@ -92,17 +95,8 @@ export function toLoadedRun(row: LoadedRunRow): LoadedRun {
     state: {
       run: {
         ...toRun(row),
-        request: row.request,
-        metadata: row.metadata,
-        lease: row.lease,
-        workerId: row.worker_id,
-        deaths: row.deaths,
-        followUps: row.follow_ups,
-        approvedTools: row.approved_tools,
+        ...pickColumns(row, drivenColumns),
         allowance: { usd: row.allowed_usd, tokens: row.allowed_tokens },
-        reading: row.reading,
-        traceparent: row.traceparent,
-        memoryConversationId: row.memory_conversation_id,
       },
       agent,
       tools,
@@ -115,7 +109,6 @@ export function toLoadedRun(row: LoadedRunRow): LoadedRun {
     configuration,
     bounds: { contextFrom: row.context_from, summaryPosition: row.summary_position },
     contextVersion: row.context_version,
-    holds: row.active_run_id === row.id,
   }
 }
 

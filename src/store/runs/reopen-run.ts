@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 
 import type { RetryConversation } from '../../domain/runs/retry-obstacle.ts'
 import { tipHold } from '../conversations/branches.ts'
+import { fromColumns } from '../database/columns.ts'
 import type { Trx } from '../database/schema.ts'
 
 /** What decides, besides the run itself, whether it can be retried. The caller holds the conversation's lock. */
@@ -11,12 +12,7 @@ export async function getRetryConversation(trx: Trx, id: string): Promise<RetryC
     .where('id', '=', id)
     .select(['next_position', 'summary_position', 'active_run_id', tipHold.as('tip_hold')])
     .executeTakeFirstOrThrow()
-  return {
-    tipHold: row.tip_hold,
-    nextPosition: row.next_position,
-    summaryPosition: row.summary_position,
-    activeRunId: row.active_run_id,
-  }
+  return fromColumns(row)
 }
 
 /**

@@ -6,85 +6,23 @@ import type { Reach } from '../../domain/access/viewer.ts'
 import { firstIdAt, idSlackMs } from '../../util/ids.ts'
 import type { JsonObject } from '../../util/json.ts'
 import { childrenNamed, tellsStatus } from './log-entries.ts'
+import { fromColumns, pickColumns, qualified } from '../database/columns.ts'
 import { executePrepared } from '../database/prepared.ts'
 import type { Db, Row } from '../database/schema.ts'
 import { ofTenant } from '../access/tenant-scope.ts'
-import { toUsage } from './usage.ts'
+import { toUsage, usageColumns, type UsageRow } from './usage.ts'
 
 /** A run without its contents: `request` and `metadata` may be large. */
-export const runColumns = [
-  'runs.id',
-  'runs.tenant_id',
-  'runs.agent_id',
-  'runs.conversation_id',
-  'runs.number',
-  'runs.hold',
-  'runs.previous_hold',
-  'runs.resumed',
-  'runs.kind',
-  'runs.parent_id',
-  'runs.schedule_id',
-  'runs.sent_by',
-  'runs.max_steps',
-  'runs.max_total_tokens',
-  'runs.created_at',
-  'runs.status',
-  'runs.stop_reason',
-  'runs.has_output',
-  'runs.next_seq',
-  'runs.first_position',
-  'runs.next_position',
-  'runs.attempts',
-  'runs.cancel_requested_at',
-  'runs.cancelled_by',
-  'runs.updated_at',
-  'runs.started_at',
-  'runs.finished_at',
-  'runs.steps',
-  'runs.input_tokens',
-  'runs.output_tokens',
-  'runs.cached_input_tokens',
-  'runs.reasoning_tokens',
-  'runs.cost_usd',
-  'runs.error',
-] as const
+const ownColumns = [
+  ...(['id', 'tenant_id', 'agent_id', 'conversation_id', 'number', 'hold', 'previous_hold', 'resumed'] as const),
+  ...(['kind', 'parent_id', 'schedule_id', 'sent_by', 'max_steps', 'max_total_tokens', 'created_at'] as const),
+  ...(['status', 'stop_reason', 'has_output', 'next_seq', 'first_position', 'next_position', 'attempts'] as const),
+  ...(['cancel_requested_at', 'cancelled_by', 'updated_at', 'started_at', 'finished_at', 'steps', 'error'] as const),
+]
+export const runColumns = qualified('runs', [...ownColumns, ...usageColumns])
 
-type ColumnOf<Qualified> = Qualified extends `runs.${infer Column}` ? Column : never
-type RunRow = Pick<Row<'runs'>, ColumnOf<(typeof runColumns)[number]> & keyof Row<'runs'>>
-
-export function toRun(row: RunRow): Run {
-  return {
-    id: row.id,
-    tenantId: row.tenant_id,
-    agentId: row.agent_id,
-    conversationId: row.conversation_id,
-    number: row.number,
-    hold: row.hold,
-    previousHold: row.previous_hold,
-    resumed: row.resumed,
-    kind: row.kind,
-    parentId: row.parent_id,
-    scheduleId: row.schedule_id,
-    sentBy: row.sent_by,
-    maxSteps: row.max_steps,
-    maxTotalTokens: row.max_total_tokens,
-    status: row.status,
-    stopReason: row.stop_reason,
-    error: row.error,
-    hasOutput: row.has_output,
-    nextSeq: row.next_seq,
-    firstPosition: row.first_position,
-    nextPosition: row.next_position,
-    attempts: row.attempts,
-    cancelRequestedAt: row.cancel_requested_at,
-    cancelledBy: row.cancelled_by,
-    usage: toUsage(row),
-    steps: row.steps,
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
-    startedAt: row.started_at,
-    finishedAt: row.finished_at,
-  }
+export function toRun(row: Pick<Row<'runs'>, (typeof ownColumns)[number]> & UsageRow): Run {
+  return { ...pickColumns(row, ownColumns), usage: toUsage(row) }
 }
 
 const allRunColumns = sql.raw(runColumns.join(', '))
@@ -92,7 +30,9 @@ const allRunColumns = sql.raw(runColumns.join(', '))
 export async function findRuns(db: Db, reach: Reach, ids: readonly string[]): Promise<Run[]> {
   const { rows } = await executePrepared(
     db,
-    sql<RunRow>`select ${allRunColumns} from runs where ${ofTenant('runs', reach)} and runs.id = any(${ids}::uuid[])`,
+    sql<
+      Parameters<typeof toRun>[0]
+    >`select ${allRunColumns} from runs where ${ofTenant('runs', reach)} and runs.id = any(${ids}::uuid[])`,
   )
   return rows.map(toRun)
 }
@@ -183,10 +123,10 @@ export function runsOfTenant(db: Db, reach: Reach) {
 export async function findRunProgress(
   db: Db,
   runId: string,
-): Promise<(Pick<Run, 'status' | 'stopReason'> & { readonly nextSeq: number }) | undefined> {
+): Promise<Pick<Run, 'status' | 'stopReason' | 'nextSeq'> | undefined> {
   const columns = ['status', 'stop_reason', 'next_seq'] as const
   const row = await db.selectFrom('runs').where('id', '=', runId).select(columns).executeTakeFirst()
-  return row && { status: row.status, stopReason: row.stop_reason, nextSeq: row.next_seq }
+  return row && fromColumns(row)
 }
 
 /** Like `findRunProgress`, for many runs. */
@@ -200,31 +140,10 @@ export async function listRunSeqs(db: Db, runIds: readonly string[]): Promise<Ma
 }
 
 /** The values that a checkpoint's fence compares, to find out why it refused. */
-export async function findFence(
-  db: Db,
-  runId: string,
-): Promise<
-  | {
-      readonly lease: string | null
-      readonly workerId: string | null
-      readonly nextSeq: number
-      readonly cancelRequestedAt: Date | null
-    }
-  | undefined
-> {
-  const row = await db
-    .selectFrom('runs')
-    .where('id', '=', runId)
-    .select(['lease', 'worker_id', 'next_seq', 'cancel_requested_at'])
-    .executeTakeFirst()
-  return (
-    row && {
-      lease: row.lease,
-      workerId: row.worker_id,
-      nextSeq: row.next_seq,
-      cancelRequestedAt: row.cancel_requested_at,
-    }
-  )
+export async function findFence(db: Db, runId: string) {
+  const columns = ['lease', 'next_seq', 'cancel_requested_at'] as const
+  const row = await db.selectFrom('runs').where('id', '=', runId).select(columns).executeTakeFirst()
+  return row && fromColumns(row)
 }
 
 /**
@@ -272,9 +191,7 @@ export async function listRecentStatuses(db: Db, reach: Reach, since: Date): Pro
     )
     .select(['runs.id', 'runs.status', 'runs.cancel_requested_at'])
     .execute()
-  return new Map(
-    rows.map((row) => [row.id, shownStatus({ status: row.status, cancelRequestedAt: row.cancel_requested_at })]),
-  )
+  return new Map(rows.map((row) => [row.id, shownStatus(fromColumns(row))]))
 }
 
 /** Whether a paused run paused at or after `since`: its calls were stored at that moment. */

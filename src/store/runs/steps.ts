@@ -2,9 +2,10 @@ import { sql } from 'kysely'
 
 import type { Step } from '../../domain/runs/step.ts'
 import type { Reach } from '../../domain/access/viewer.ts'
+import { fromColumns } from '../database/columns.ts'
 import type { Db, Row } from '../database/schema.ts'
 import { ofTenant } from '../access/tenant-scope.ts'
-import { toUsage } from './usage.ts'
+import { toUsage, usageColumns } from './usage.ts'
 
 /** A step has no id of its own: its run and its index identify it. */
 export interface StepKey {
@@ -14,20 +15,9 @@ export interface StepKey {
 
 export function toStep(row: Row<'steps'>): Step {
   return {
-    runId: row.run_id,
-    index: row.index,
-    attempt: row.attempt,
-    model: row.model,
+    ...fromColumns(row, usageColumns),
     failedModels: row.failed_models ?? [],
-    status: row.status,
-    stopReason: row.stop_reason,
     usage: toUsage(row),
-    timeToFirstTokenMs: row.time_to_first_token_ms,
-    modelMs: row.model_ms,
-    toolsMs: row.tools_ms,
-    error: row.error,
-    createdAt: row.created_at,
-    finishedAt: row.finished_at,
   }
 }
 

@@ -1,22 +1,20 @@
 import type { Usage } from '../../domain/models/usage.ts'
+import { pickColumns } from '../database/columns.ts'
+import type { Row } from '../database/schema.ts'
 
 /** The columns that hold the usage of a run or a step. */
-interface UsageColumns {
-  readonly input_tokens: number
-  readonly output_tokens: number
-  readonly cached_input_tokens: number
-  readonly reasoning_tokens: number
-  readonly cost_usd: number | null
-}
+export const usageColumns = [
+  'input_tokens',
+  'output_tokens',
+  'cached_input_tokens',
+  'reasoning_tokens',
+  'cost_usd',
+] as const
+export type UsageRow = Pick<Row<'runs'>, (typeof usageColumns)[number]>
 
-export function toUsage(row: UsageColumns): Usage {
-  return {
-    inputTokens: row.input_tokens,
-    outputTokens: row.output_tokens,
-    cachedInputTokens: row.cached_input_tokens,
-    reasoningTokens: row.reasoning_tokens,
-    costUsd: toCost(row.cost_usd, row.input_tokens + row.output_tokens),
-  }
+export function toUsage(row: UsageRow): Usage {
+  const usage = pickColumns(row, usageColumns)
+  return { ...usage, costUsd: toCost(usage.costUsd, usage.inputTokens + usage.outputTokens) }
 }
 
 /** Also null if nothing was used: most servers know no prices, and their rows stay short. */

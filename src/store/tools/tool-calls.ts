@@ -8,6 +8,7 @@ import type {
   ToolResult,
 } from '../../domain/tools/tool-call.ts'
 import type { Reach } from '../../domain/access/viewer.ts'
+import { pickColumns, qualified } from '../database/columns.ts'
 import type { Db, Row } from '../database/schema.ts'
 import { isOneOfSteps, type StepKey } from '../runs/steps.ts'
 import { ofTenant } from '../access/tenant-scope.ts'
@@ -15,7 +16,7 @@ import { ofTenant } from '../access/tenant-scope.ts'
 type ToolCallRow = Row<'tool_calls'>
 
 export function toToolCall(row: ToolCallRow): ToolCall {
-  return { ...toParts(row), ...toArguments(row), result: row.result && toResult(row.result) }
+  return { ...pickColumns(row, [...partsColumns, ...argumentColumns]), result: row.result && toResult(row.result) }
 }
 
 type StoredResult = NonNullable<ToolCallRow['result']>
@@ -39,59 +40,30 @@ function toResult(stored: StoredResult): ToolResult {
 }
 
 export function toOutline(row: PartsRow & { readonly has_result: boolean }): ToolCallOutline {
-  return { ...toParts(row), hasResult: row.has_result }
+  return { ...pickColumns(row, partsColumns), hasResult: row.has_result }
 }
 
-function toArguments(row: Pick<ToolCallRow, 'arguments_text' | 'arguments' | 'edited_arguments'>): ToolCallArguments {
-  return { argumentsText: row.arguments_text, arguments: row.arguments, editedArguments: row.edited_arguments }
-}
+const argumentColumns = ['arguments_text', 'arguments', 'edited_arguments'] as const
 
 /** Fields that a call and its outline share. */
 const partsColumns = [
-  'tool_calls.id',
-  'tool_calls.tenant_id',
-  'tool_calls.run_id',
-  'tool_calls.step_index',
-  'tool_calls.ordinal',
-  'tool_calls.provider_call_id',
-  'tool_calls.name',
-  'tool_calls.needs',
-  'tool_calls.status',
-  'tool_calls.approval',
-  'tool_calls.claim',
-  'tool_calls.decision',
-  'tool_calls.decided_at',
-  'tool_calls.created_at',
-  'tool_calls.expires_at',
-  'tool_calls.started_at',
-  'tool_calls.finished_at',
+  ...(['id', 'tenant_id', 'run_id', 'step_index', 'ordinal', 'provider_call_id', 'name', 'needs', 'status'] as const),
+  ...([
+    'approval',
+    'claim',
+    'decision',
+    'decided_at',
+    'created_at',
+    'expires_at',
+    'started_at',
+    'finished_at',
+  ] as const),
+]
+type PartsRow = Pick<ToolCallRow, (typeof partsColumns)[number]>
+export const outlineColumns = [
+  ...qualified('tool_calls', partsColumns),
+  sql<boolean>`tool_calls.result is not null`.as('has_result'),
 ] as const
-export const outlineColumns = [...partsColumns, sql<boolean>`tool_calls.result is not null`.as('has_result')] as const
-
-type ColumnOf<Qualified> = Qualified extends `tool_calls.${infer Column}` ? Column : never
-type PartsRow = Pick<ToolCallRow, ColumnOf<(typeof partsColumns)[number]> & keyof ToolCallRow>
-
-function toParts(row: PartsRow): Omit<ToolCallOutline, 'hasResult'> {
-  return {
-    id: row.id,
-    tenantId: row.tenant_id,
-    runId: row.run_id,
-    stepIndex: row.step_index,
-    ordinal: row.ordinal,
-    providerCallId: row.provider_call_id,
-    name: row.name,
-    needs: row.needs,
-    status: row.status,
-    approval: row.approval,
-    claim: row.claim,
-    decision: row.decision,
-    decidedAt: row.decided_at,
-    createdAt: row.created_at,
-    expiresAt: row.expires_at,
-    startedAt: row.started_at,
-    finishedAt: row.finished_at,
-  }
-}
 
 export async function findToolCalls(db: Db, reach: Reach, ids: readonly string[]): Promise<ToolCallOutline[]> {
   const rows = await callsOfTenant(db, reach)
@@ -109,9 +81,9 @@ export async function findToolCallArguments(
 ): Promise<Map<string, ToolCallArguments>> {
   const rows = await callsOfTenant(db, reach)
     .where(sql<boolean>`tool_calls.id = any(${ids}::uuid[])`)
-    .select(['id', 'arguments_text', 'arguments', 'edited_arguments'])
+    .select(['id', ...argumentColumns])
     .execute()
-  return new Map(rows.map((row) => [row.id, toArguments(row)]))
+  return new Map(rows.map((row) => [row.id, pickColumns(row, argumentColumns)]))
 }
 
 /** Results by call id. Calls without a result are missing. */
