@@ -734,6 +734,16 @@ export const RemoveMcpServer =
     RemoveMcpServerVariables
   >
 
+export type LeftTrialsData = {
+  readonly agents: { readonly nodes: readonly { readonly id: string; readonly createdAt: string }[] }
+}
+export type LeftTrialsVariables = Record<string, never>
+export const LeftTrials =
+  'query LeftTrials{agents(first:50 filter:{tags:["console-trial"]}){nodes{id createdAt}}}' as TypedDocument<
+    LeftTrialsData,
+    LeftTrialsVariables
+  >
+
 export type TryToolData = {
   readonly sendMessage:
     | { readonly __typename: 'ConversationBusyRefusal' | 'PendingApprovalRefusal'; readonly message: string }
@@ -747,10 +757,11 @@ export type TryToolData = {
         }
       }
     | null
+  readonly deleteAgent: { readonly deletedId: string } | null
 }
-export type TryToolVariables = { readonly input: SendMessageInput }
+export type TryToolVariables = { readonly input: SendMessageInput; readonly agentId: string }
 export const TryTool =
-  'mutation TryTool($input:SendMessageInput!){sendMessage(input:$input){__typename ...on SendMessageSuccess{run{id status error{message}steps{toolCalls{...ToolCallFields}}}}...on Refusal{message}}}fragment ToolCallFields on ToolCall{id name argumentsText arguments editedArguments status needs approvalsRequired createdAt startedAt finishedAt expiresAt run{id}decision{...DecisionFields}result{status output json content{...AttachmentFields}stdout stderr truncated durationMs}}fragment DecisionFields on ApprovalDecision{toolCallId kind reason note scope editedArguments toolReturn status decidedBy decidedAt}fragment AttachmentFields on ContentPart{kind imageUrl documentUrl file{id name mediaType sizeBytes url}}' as TypedDocument<
+  'mutation TryTool($input:SendMessageInput!$agentId:ID!){sendMessage(input:$input){__typename ...on SendMessageSuccess{run{id status error{message}steps{toolCalls{...ToolCallFields}}}}...on Refusal{message}}deleteAgent(input:{id:$agentId}){deletedId}}fragment ToolCallFields on ToolCall{id name argumentsText arguments editedArguments status needs approvalsRequired createdAt startedAt finishedAt expiresAt run{id}decision{...DecisionFields}result{status output json content{...AttachmentFields}stdout stderr truncated durationMs}}fragment DecisionFields on ApprovalDecision{toolCallId kind reason note scope editedArguments toolReturn status decidedBy decidedAt}fragment AttachmentFields on ContentPart{kind imageUrl documentUrl file{id name mediaType sizeBytes url}}' as TypedDocument<
     TryToolData,
     TryToolVariables
   >

@@ -1,9 +1,11 @@
 import { useEffect, type ReactNode } from 'react'
 import { Link, useLocation } from 'wouter'
 
+import { useClient } from '../../react/client-context.ts'
 import { useInbox } from '../../react/use-inbox.ts'
 import type { ViewerData } from '../data/documents.ts'
 import { signOut } from '../data/session.ts'
+import { deleteLeftTrials } from '../data/try-tool.ts'
 import { forgetKept } from '../data/use-kept.ts'
 import { useLost } from '../data/use-lost.ts'
 import { Button } from './button.tsx'
@@ -32,9 +34,13 @@ interface FrameProps {
 
 /** The frame of every page: navigation, connection, theme. */
 export function Frame({ viewer, isSignedIn, children }: FrameProps): ReactNode {
+  const client = useClient()
   const [path] = useLocation()
   const { totalCount } = useInbox()
   const isLost = useLost()
+  useEffect(() => {
+    if (viewer.scopes.includes('MANAGE')) deleteLeftTrials(client).catch(() => {})
+  }, [client])
   useEffect(() => {
     document.querySelector('main')?.focus({ preventScroll: true })
   }, [path])

@@ -35,4 +35,26 @@ describe.skipIf(!ground)('the lists and forms of the console', () => {
     const row = page.getByRole('table', { name: 'Runs' }).getByRole('row').nth(1)
     expect(await row.locator('time').textContent()).toBe('just now')
   })
+
+  test('[CON143] a trial that is left half-way leaves no agent behind, and one that a killed browser left is deleted later', async () => {
+    const source =
+      'export default () => { const start = Date.now(); while (Date.now() - start < 1_500); return "done" }'
+    await server.data('mutation ($input: UpsertToolInput!) { upsertTool(input: $input) { tool { id } } }', {
+      input: { name: 'ponder', parameters: { type: 'object' }, implementation: { javascript: { source } } },
+    })
+    const runs = async () => (await server.data('{ agents { nodes { name runs { nodes { status } } } } }')).agents.nodes
+    const trials = async () => (await runs()).filter(({ name }: { name: string }) => name.startsWith('Trial of'))
+    const page = await open(`${origin}/tools`)
+    await page.getByRole('button', { name: 'Try ponder' }).click()
+    await page.getByRole('button', { name: 'Run the tool' }).click()
+    await expect.poll(async () => (await trials())[0]?.runs.nodes.length).toBe(1)
+    await page.close()
+    await expect.poll(trials, { timeout: 10_000 }).toEqual([])
+
+    await talk.createAgent({ name: 'Trial of ponder', model: 'demo/scripted', tags: ['console-trial'] })
+    const later = await open(`${origin}/healthz`)
+    await later.addInitScript('const now = Date.now; Date.now = () => now() + 600_000')
+    await later.goto(`${origin}/tools`)
+    await expect.poll(trials).toEqual([])
+  })
 })
