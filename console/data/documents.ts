@@ -20,6 +20,7 @@ import type {
   CompactConversationInput,
   CompactionMode,
   ContinueRunInput,
+  ConversationFilter,
   CreateAgentInput,
   CreateApiKeyInput,
   CreateBlockInput,
@@ -299,7 +300,7 @@ export type ConversationRow = {
   readonly latestRun: { readonly id: string; readonly input: readonly { readonly text: string }[] } | null
 }
 
-export type ConversationListData = {
+export type ConversationAgentData = {
   readonly agent: {
     readonly id: string
     readonly name: string
@@ -313,12 +314,32 @@ export type ConversationListData = {
       }
     }[]
     readonly mainConversation: { readonly id: string }
-    readonly conversations: { readonly totalCount: number; readonly nodes: readonly ConversationRow[] }
   } | null
 }
-export type ConversationListVariables = { readonly agentId: string; readonly archived: boolean }
+export type ConversationAgentVariables = { readonly agentId: string }
+export const ConversationAgent =
+  'query ConversationAgent($agentId:ID!){agent(id:$agentId){id name model tools{tool{name kind parameters requiresApproval}}mainConversation{id}}}' as TypedDocument<
+    ConversationAgentData,
+    ConversationAgentVariables
+  >
+
+export type ConversationListData = {
+  readonly agent: {
+    readonly conversations: {
+      readonly totalCount: number
+      readonly nodes: readonly ConversationRow[]
+      readonly pageInfo: { readonly hasNextPage: boolean; readonly endCursor: string | null }
+    }
+  } | null
+}
+export type ConversationListVariables = {
+  readonly agentId: string
+  readonly first: number
+  readonly after?: string | null | undefined
+  readonly filter?: ConversationFilter | null | undefined
+}
 export const ConversationList =
-  'query ConversationList($agentId:ID!$archived:Boolean!){agent(id:$agentId){id name model tools{tool{name kind parameters requiresApproval}}mainConversation{id}conversations(first:50 orderBy:LAST_ACTIVITY filter:{archived:$archived}){totalCount nodes{...ConversationRow}}}}fragment ConversationRow on Conversation{id title lastActivityAt archivedAt activeRun{id status}latestRun{id input{text}}}' as TypedDocument<
+  'query ConversationList($agentId:ID!$first:Int!$after:String$filter:ConversationFilter){agent(id:$agentId){conversations(first:$first after:$after orderBy:LAST_ACTIVITY filter:$filter){totalCount nodes{...ConversationRow}pageInfo{hasNextPage endCursor}}}}fragment ConversationRow on Conversation{id title lastActivityAt archivedAt activeRun{id status}latestRun{id input{text}}}' as TypedDocument<
     ConversationListData,
     ConversationListVariables
   >

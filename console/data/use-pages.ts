@@ -1,7 +1,9 @@
 import { useEffect, useRef, useState } from 'react'
 
+import type { Client } from '../../client/client.ts'
 import type { TypedDocument } from '../../client/typed-document.ts'
 import { useClient } from '../../react/client-context.ts'
+import { show } from './use-query.ts'
 import { useReturns } from './use-returns.ts'
 
 interface Connection<Node> {
@@ -28,9 +30,21 @@ export interface Pages<Node> {
   change(change: Change<Node>): void
 }
 
+interface State<Node> {
+  readonly key?: string
+  readonly nodes?: readonly Node[]
+  readonly totalCount?: number
+  readonly end?: string | null | undefined
+  readonly error?: Error
+}
+
+/** The lists that were shown last. A page that is opened again begins with all the rows that it had. */
+const lastShown = new WeakMap<Client, Map<string, State<unknown>>>()
+const mostKept = 30
+
 /**
- * A list that is loaded page by page. It starts over when its variables change. With another `revision` and after a
- * lost connection, what is shown is asked for again. Null variables ask for nothing yet.
+ * A list that is loaded page by page. It starts over when its variables change. With another `revision`, by `refresh`
+ * and after a lost connection, what is shown is asked for again. Null variables ask for nothing yet.
  */
 export function usePages<Data, Variables extends object, Node extends { readonly id: string }>(
   document: TypedDocument<Data, Variables>,
@@ -40,13 +54,15 @@ export function usePages<Data, Variables extends object, Node extends { readonly
 ): Pages<Node> {
   const client = useClient()
   const key = JSON.stringify(variables)
-  const [state, setState] = useState<{
-    key?: string
-    nodes?: readonly Node[]
-    totalCount?: number
-    end?: string | null | undefined
-    error?: Error
-  }>({})
+  const known = lastShown.get(client) ?? new Map<string, State<unknown>>()
+  lastShown.set(client, known)
+  const [state, setState] = useState<State<Node>>(() => (known.get(document + key) ?? {}) as State<Node>)
+  useEffect(() => {
+    if (state.key === undefined) return
+    known.delete(document + state.key)
+    known.set(document + state.key, state)
+    if (known.size > mostKept) known.delete(known.keys().next().value!)
+  }, [state])
   const [isLoading, setLoading] = useState(false)
   const turn = useRef(0)
   /** What changed while a page was on its way, which may be older than that. */
@@ -91,6 +107,9 @@ export function usePages<Data, Variables extends object, Node extends { readonly
   useEffect(() => {
     void load()
   }, [client, document, key, revision, returns])
+  const latest = useRef(load)
+  latest.current = load
+  useEffect(() => show(client, { document, refetch: () => latest.current() }), [client, document])
 
   return {
     nodes: state.nodes,

@@ -16,12 +16,21 @@ export interface Query<Data> extends QueryState<Data> {
   refetch(): Promise<void>
 }
 
-interface QueryStore<Data> extends Store<QueryState<Data>> {
+type QueryStore<Data> = Store<QueryState<Data>> & Shown
+
+interface Shown {
   readonly document: string
   refetch(): Promise<void>
 }
 
-const active = new WeakMap<Client, Set<QueryStore<unknown>>>()
+const active = new WeakMap<Client, Set<Shown>>()
+
+/** Makes `refresh` ask again for this result, until the returned function is called. */
+export function show(client: Client, shown: Shown): () => void {
+  const all = active.get(client) ?? new Set()
+  active.set(client, all.add(shown))
+  return () => void all.delete(shown)
+}
 
 function createQueryStore<Data, Variables>(
   client: Client,
@@ -64,14 +73,13 @@ function createQueryStore<Data, Variables>(
     ...createStore(
       (announce) => {
         changed = announce
-        const stores = active.get(client) ?? new Set()
-        active.set(client, stores.add(store))
+        const hide = show(client, store)
         void refetch()
         const again = (): void => void refetch()
         addEventListener('focus', again)
         return () => {
           removeEventListener('focus', again)
-          stores.delete(store)
+          hide()
           forget()
         }
       },

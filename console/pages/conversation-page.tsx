@@ -2,7 +2,7 @@ import { useState, type ReactNode } from 'react'
 import { Link } from 'wouter'
 
 import { useConversation } from '../../react/use-conversation.ts'
-import { ConversationList as ConversationListQuery } from '../data/documents.ts'
+import { ConversationAgent } from '../data/documents.ts'
 import { TurnsProvider } from '../data/turns.ts'
 import { useAction } from '../data/use-action.ts'
 import { useDrawer } from '../data/use-drawer.ts'
@@ -27,7 +27,7 @@ export function ConversationPage({ id }: { readonly id: string }): ReactNode {
   const conversation = useConversation(id)
   const { info, latestRun, isActive, error } = conversation
   const revision = `${latestRun?.id} ${latestRun?.status} ${isActive ? '' : conversation.entries.length}`
-  const { data } = useQuery(ConversationListQuery, info ? { agentId: info.agent.id, archived: false } : null, revision)
+  const { data } = useQuery(ConversationAgent, info ? { agentId: info.agent.id } : null)
   const { turns, isArchived, refetch } = useConversationTurns(id, { revision: info && revision, isActive })
   const [drawer, setDrawer] = useDrawer()
   const [sentCount, setSent] = useState(0)
@@ -41,7 +41,7 @@ export function ConversationPage({ id }: { readonly id: string }): ReactNode {
   return (
     <div className={`conversation-page ${drawer === undefined ? '' : `with-${drawer.toLowerCase()}`}`}>
       <div className="conversation-side" data-drawer="LIST">
-        {agent && <ConversationList agent={agent} currentId={id} />}
+        {agent && <ConversationList agent={agent} currentId={id} revision={revision} />}
       </div>
       <section className="conversation-main">
         <header className="conversation-head">

@@ -1,69 +1,98 @@
-import { useState, type ReactNode } from 'react'
+import { useDeferredValue, useLayoutEffect, useRef, useState, type ReactNode } from 'react'
 import { Link } from 'wouter'
 
 import {
   ConversationList as ConversationListQuery,
+  type ConversationAgentData,
   type ConversationListData,
   type ConversationRow,
 } from '../data/documents.ts'
-import { count } from '../data/format.ts'
-import { useQuery } from '../data/use-query.ts'
+import { useKept } from '../data/use-kept.ts'
+import { usePages } from '../data/use-pages.ts'
 import { Button } from './button.tsx'
 import { NewConversation } from './new-conversation.tsx'
+import { ShowMore } from './show-more.tsx'
 import { Status } from './status.tsx'
 import { Ago } from './time.tsx'
 
-type Agent = NonNullable<ConversationListData['agent']>
-
 interface ConversationListProps {
-  readonly agent: Agent
+  readonly agent: NonNullable<ConversationAgentData['agent']>
   readonly currentId: string
+  readonly revision: string
 }
 
-/** The conversations of one agent, the most recently used first. The archive opens on request. */
-export function ConversationList({ agent, currentId }: ConversationListProps): ReactNode {
+const pageOf = ({ agent }: ConversationListData) => agent!.conversations
+/** With fewer, a search takes more time than a look. */
+const fewest = 8
+
+/** The conversations of one agent, the most recently used first, or those in its archive. */
+export function ConversationList({ agent, currentId, revision }: ConversationListProps): ReactNode {
   const [hasArchive, setArchive] = useState(false)
-  const archive = useQuery(ConversationListQuery, hasArchive ? { agentId: agent.id, archived: true } : null)
-  const { nodes, totalCount } = agent.conversations
-  const list = (conversations: readonly ConversationRow[]): ReactNode => (
-    <ul>
-      {conversations.map((conversation) => (
-        <li key={conversation.id}>
-          <Link
-            href={`/conversations/${conversation.id}`}
-            aria-current={conversation.id === currentId ? 'page' : undefined}
-          >
-            <span className="name">{nameOf(conversation, { mainId: agent.mainConversation.id })}</span>
-            <span className="quiet">
-              {conversation.activeRun ? (
-                <Status value={conversation.activeRun.status} />
-              ) : (
-                <Ago at={conversation.lastActivityAt} />
-              )}
-            </span>
-          </Link>
-        </li>
-      ))}
-    </ul>
+  const [search = '', setSearch] = useKept<string>(`conversations.${agent.id}`)
+  const titleContains = useDeferredValue(search.trim())
+  const query = { agentId: agent.id, first: 50, filter: { archived: hasArchive } }
+  const all = usePages(ConversationListQuery, query, pageOf, revision)
+  const titled = usePages(
+    ConversationListQuery,
+    titleContains ? { ...query, filter: { ...query.filter, titleContains } } : null,
+    pageOf,
   )
+  const nameOf = (conversation: ConversationRow): string => nameIn(conversation, agent.mainConversation.id)
+  // The server searches titles. Conversations without one are found by their names here, as far as they are loaded.
+  const isNamed = (one: ConversationRow): boolean => nameOf(one).toLowerCase().includes(titleContains.toLowerCase())
+  const named = all.nodes?.filter(isNamed)
+  const nodes = titleContains
+    ? [...new Map([...(named ?? []), ...(titled.nodes ?? [])].map((one) => [one.id, one])).values()]
+    : named
+  const list = useRef<HTMLUListElement>(null)
+  const isLoaded = nodes !== undefined
+  useLayoutEffect(() => {
+    list.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest' })
+  }, [isLoaded])
   return (
     <nav className="conversations" aria-label="Conversations">
       <NewConversation agentId={agent.id} />
-      {list(nodes)}
-      {totalCount > nodes.length && <p className="quiet">{count(totalCount - nodes.length)} older ones.</p>}
+      {(search !== '' || (all.totalCount ?? 0) > fewest) && (
+        <input
+          type="search"
+          aria-label="Search conversations"
+          placeholder="Search"
+          value={search}
+          onChange={(event) => setSearch(event.target.value || undefined)}
+        />
+      )}
+      <ul ref={list}>
+        {nodes?.map((conversation) => (
+          <li key={conversation.id}>
+            <Link
+              href={`/conversations/${conversation.id}`}
+              aria-current={conversation.id === currentId ? 'page' : undefined}
+            >
+              <span className="name">{nameOf(conversation)}</span>
+              <span className="quiet">
+                {conversation.activeRun ? (
+                  <Status value={conversation.activeRun.status} />
+                ) : (
+                  <Ago at={conversation.lastActivityAt} />
+                )}
+              </span>
+            </Link>
+          </li>
+        ))}
+      </ul>
+      {nodes?.length === 0 && (
+        <p className="quiet">{titleContains || !hasArchive ? 'Nothing is found.' : 'Nothing is archived.'}</p>
+      )}
+      <ShowMore of={titleContains && titled.hasMore ? titled : all} label="Show older ones" />
       <Button look="quiet" className="small" aria-expanded={hasArchive} onClick={() => setArchive(!hasArchive)}>
         {hasArchive ? 'Hide the archive' : 'Show the archive'}
       </Button>
-      {hasArchive && archive.data?.agent && list(archive.data.agent.conversations.nodes)}
-      {hasArchive && archive.data?.agent?.conversations.nodes.length === 0 && (
-        <p className="quiet">Nothing is archived.</p>
-      )}
     </nav>
   )
 }
 
 /** Without a title, what was last asked in it tells a conversation from the others. */
-function nameOf({ id, title, latestRun }: ConversationRow, { mainId }: { readonly mainId: string }): string {
+function nameIn({ id, title, latestRun }: ConversationRow, mainId: string): string {
   if (title !== null) return title
   if (id === mainId) return 'Main conversation'
   return latestRun?.input.find(({ text }) => text)?.text ?? 'Conversation'

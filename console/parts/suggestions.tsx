@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react'
 
-import type { ConversationListData } from '../data/documents.ts'
+import type { ConversationAgentData } from '../data/documents.ts'
 import { exampleOf } from '../data/example.ts'
 import { Button } from './button.tsx'
 import { Empty } from './empty.tsx'
@@ -12,7 +12,7 @@ const examples: Readonly<Record<string, object>> = {
 }
 
 interface SuggestionsProps {
-  readonly agent: NonNullable<ConversationListData['agent']> | null | undefined
+  readonly agent: NonNullable<ConversationAgentData['agent']> | null | undefined
   readonly onChoose: (text: string) => void
 }
 

@@ -84,7 +84,7 @@ describe.skipIf(!ground)('the console of a server with keys that is killed', () 
 
   let run: string
 
-  test('[CON12] [CON87] [CON141] a server that is killed in mid-answer and started again is followed without a gap or a repetition', async () => {
+  test('[CON12] [CON87] [CON161] a server that is killed in mid-answer and started again is followed without a gap or a repetition', async () => {
     const agent = await createAgent('Clerk', [
       { name: 'pay', requiresApproval: true, ...javascript },
       { name: 'sign', requiresApproval: true, ...javascript },

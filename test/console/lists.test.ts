@@ -26,7 +26,7 @@ describe.skipIf(!ground)('the lists and forms of the console', () => {
     await server.stop()
   })
 
-  test('[CON142] what is over is not in the future for a browser whose clock is behind', async () => {
+  test('[CON162] what is over is not in the future for a browser whose clock is behind', async () => {
     const agent = await talk.createAgent({ model: 'demo/scripted' })
     await talk.settled(await talk.start(agent, 'Hello'))
     const page = await open(`${origin}/healthz`)
@@ -36,7 +36,35 @@ describe.skipIf(!ground)('the lists and forms of the console', () => {
     expect(await row.locator('time').textContent()).toBe('just now')
   })
 
-  test('[CON143] a trial that is left half-way leaves no agent behind, and one that a killed browser left is deleted later', async () => {
+  test('[CON164] the oldest of many conversations is reached by paging and by a search', async () => {
+    const agent = await talk.createAgent({ model: 'demo/scripted' })
+    const create =
+      'mutation ($input: CreateConversationInput!) { createConversation(input: $input) { conversation { id } } }'
+    for (let number = 1; number <= 55; number++)
+      await server.data(create, {
+        input: { agentId: agent, title: number === 2 ? 'Refund of March' : `Talk ${number}` },
+      })
+    const page = await open(`${origin}/agents/${agent}`)
+    const list = page.getByRole('navigation', { name: 'Conversations' })
+    await list.getByRole('link', { name: 'Talk 55' }).waitFor()
+    expect(await list.getByRole('link').count()).toBe(50)
+    await list.getByRole('button', { name: 'Show older ones' }).click()
+    await list.getByText('Talk 1', { exact: true }).click()
+    await page.getByRole('heading', { level: 1 }).waitFor()
+    const current = list.locator('[aria-current=page]')
+    await current.getByText('Talk 1', { exact: true }).waitFor()
+    expect(await list.getByRole('link').count()).toBe(56)
+    const { y, height } = (await current.boundingBox())!
+    expect(y + height).toBeLessThanOrEqual(page.viewportSize()!.height)
+
+    await page.reload()
+    await list.getByRole('searchbox', { name: 'Search conversations' }).fill('refund')
+    await list.getByRole('link', { name: 'Refund of March' }).click()
+    await page.getByRole('button', { name: 'Refund of March' }).waitFor()
+    expect(await list.getByRole('link').count()).toBe(1)
+  })
+
+  test('[CON163] a trial that is left half-way leaves no agent behind, and one that a killed browser left is deleted later', async () => {
     const source =
       'export default () => { const start = Date.now(); while (Date.now() - start < 1_500); return "done" }'
     await server.data('mutation ($input: UpsertToolInput!) { upsertTool(input: $input) { tool { id } } }', {

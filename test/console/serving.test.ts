@@ -79,7 +79,7 @@ test('[CON1] the console is at / and at all its addresses, compressed, cached, a
   await server.stop()
 })
 
-test('[CON140] the font is served here, allowed by the policy, cached and small', async () => {
+test('[CON160] the font is served here, allowed by the policy, cached and small', async () => {
   const server = await startTestApp()
   const { origin } = new URL(server.url)
   const page = await get(`${origin}/`)
