@@ -6,7 +6,7 @@ import { apiScopes, type Viewer } from '../domain/access/viewer.ts'
 import { useApiKey } from '../store/access/api-keys.ts'
 import type { Db } from '../store/database/schema.ts'
 import { hashSecret, secretPrefix } from './api-key-secret.ts'
-import { configuredKeyId } from './configured-key.ts'
+import { configuredKeyId } from './issuer-key.ts'
 import type { ViewerOfToken } from './viewer-of-token.ts'
 import { unauthenticated } from './unauthenticated.ts'
 

@@ -1,10 +1,11 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
-import { decodeId, encodeId, uuidOf } from '../domain/ids.ts'
+import { decodeId, encodeId } from '../domain/ids.ts'
 import { findTokenSecret } from '../store/access/tenants.ts'
 import type { Db } from '../store/database/schema.ts'
 import type { SecretBox } from '../util/secret-box.ts'
-import { configuredKeyId } from './configured-key.ts'
+import { issuerKey, storedKeyOf } from './issuer-key.ts'
+import { unauthenticated } from './unauthenticated.ts'
 
 /** What a link says: this person may decide this call until that time. */
 export interface DecisionLink {
@@ -24,8 +25,8 @@ export interface DecisionLinks {
 }
 
 /**
- * Links are signed with the tenant's secret for tokens, but are no tokens: the key is derived for links alone. Whoever
- * has HOLDPOINT_API_KEY changed ends the links that it made.
+ * Links are signed with the tenant's secret for tokens, but are no tokens: the key is derived for links alone. Changing
+ * HOLDPOINT_API_KEY ends the links that it made.
  */
 export function createDecisionLinks(
   db: Db,
@@ -33,12 +34,8 @@ export function createDecisionLinks(
 ): DecisionLinks {
   async function signatureOf(claims: string, { tenantId, keyId }: Pick<DecisionLink, 'tenantId' | 'keyId'>) {
     const secret = await findTokenSecret(db, secrets, { tenantId, apiKeyId: null })
-    const isConfigured = keyId === configuredKeyId
-    if (secret === undefined || (isConfigured && !configuredHash)) return undefined
-    const key = createHmac('sha256', secret).update('decision link')
-    return createHmac('sha256', (isConfigured ? key.update(configuredHash!) : key).digest())
-      .update(claims)
-      .digest('base64url')
+    const key = secret === undefined ? undefined : issuerKey(secret, 'decision link', { keyId, configuredHash })
+    return key && createHmac('sha256', key).update(claims).digest('base64url')
   }
 
   return {
@@ -47,7 +44,9 @@ export function createDecisionLinks(
       const ids = [encodeId('Tenant', tenantId), keyId, encodeId('ToolCall', toolCallId)]
       const claims = JSON.stringify([...ids, person.id, person.name, expiresAt.getTime()])
       const encoded = Buffer.from(claims).toString('base64url')
-      return `${encoded}.${await signatureOf(encoded, link)}`
+      const signature = await signatureOf(encoded, link)
+      if (signature === undefined) throw unauthenticated('The key is no longer valid.')
+      return `${encoded}.${signature}`
     },
     async open(token) {
       // Compared as they are written: several texts have the same bytes in base64.
@@ -56,10 +55,9 @@ export function createDecisionLinks(
       if (!link || rest.length > 0) return undefined
       const expected = await signatureOf(claims, link)
       if (expected?.length !== signature.length) return undefined
-      const [ours, theirs] = [expected, signature].map((text) => Buffer.from(text, 'utf16le'))
-      if (!timingSafeEqual(ours!, theirs!)) return undefined
+      if (!timingSafeEqual(Buffer.from(expected, 'utf16le'), Buffer.from(signature, 'utf16le'))) return undefined
       const { tenantId, keyId } = link
-      const apiKeyId = keyId === null || keyId === configuredKeyId ? null : uuidOf('ApiKey', keyId)
+      const apiKeyId = storedKeyOf(keyId)
       const isValid =
         apiKeyId !== undefined && (await findTokenSecret(db, secrets, { tenantId, apiKeyId })) !== undefined
       return { ...link, isRevoked: !isValid }

@@ -1,5 +1,3 @@
-import { createHmac } from 'node:crypto'
-
 import { SignJWT } from 'jose'
 import { LRUCache } from 'lru-cache'
 
@@ -9,7 +7,7 @@ import type { Db } from '../store/database/schema.ts'
 import { findTokenSecret } from '../store/access/tenants.ts'
 import type { Clock } from '../util/clock.ts'
 import type { SecretBox } from '../util/secret-box.ts'
-import { configuredKeyId } from './configured-key.ts'
+import { issuerKey, storedKeyOf } from './issuer-key.ts'
 import { readClaims, writeClaims, type TokenClaims } from './token-claims.ts'
 import { unauthenticated } from './unauthenticated.ts'
 import { verifyToken } from './verify-token.ts'
@@ -47,13 +45,10 @@ export function createOwnTokens(
   })
 
   async function secretOf({ tenantId, keyId }: Issuer): Promise<Uint8Array | undefined> {
-    const isConfigured = keyId === configuredKeyId
-    const apiKeyId = keyId === null || isConfigured ? null : uuidOf('ApiKey', keyId)
+    const apiKeyId = storedKeyOf(keyId)
     if (apiKeyId === undefined) return undefined
     const secret = await findTokenSecret(db, options.secrets, { tenantId, apiKeyId })
-    if (secret === undefined || (isConfigured && !configuredHash)) return undefined
-    const hmac = createHmac('sha256', secret).update('access token')
-    return (isConfigured ? hmac.update(configuredHash!) : hmac).digest()
+    return secret === undefined ? undefined : issuerKey(secret, 'access token', { keyId, configuredHash })
   }
 
   const findSecret = ({ tenantId, keyId }: Issuer) => issuerSecrets.fetch(JSON.stringify({ tenantId, keyId }))

@@ -3,146 +3,130 @@ import type { ApiScope } from '../domain/access/viewer.ts'
 /** One of these scopes is enough. An empty list admits every authenticated client. */
 export type RequiredScopes = readonly ApiScope[]
 
-const read: RequiredScopes = ['READ']
-const run: RequiredScopes = ['RUN']
-const manage: RequiredScopes = ['MANAGE']
-
 /**
- * The scopes of every operation. The server does not start if an operation has no entry here. Some commands check more:
- * what `submitApprovals` needs depends on its decisions.
+ * How much of the tenant an operation or a field covers. A viewer who is limited to less may not use it; of what it
+ * covers, such a viewer finds and changes only what is within reach.
  */
-export const operationScopes: Readonly<Record<string, Readonly<Record<string, RequiredScopes>>>> = {
-  Query: {
-    agent: read,
-    agents: read,
-    apiKeys: manage,
-    auditLog: manage,
-    block: read,
-    blocks: read,
-    budgets: read,
-    conversation: read,
-    conversations: read,
-    mcpServers: read,
-    models: read,
-    node: read,
-    nodes: read,
-    rateLimit: [],
-    run: read,
-    runs: read,
-    schedule: read,
-    schedules: read,
-    tool: read,
-    toolCalls: read,
-    tools: read,
-    webhook: manage,
-    webhooks: manage,
-    usage: read,
-    viewer: [],
-    workers: manage,
-  },
-  Mutation: {
-    addMcpServer: manage,
-    addPassages: manage,
-    archiveConversation: run,
-    attachBlock: manage,
-    attachTool: manage,
-    cancelRun: run,
-    claimToolCall: run,
-    clearConversation: run,
-    compactConversation: run,
-    createAgent: manage,
-    createApiKey: manage,
-    continueRun: ['APPROVE'],
-    createBlock: manage,
-    createBudget: manage,
-    createConversation: run,
-    createDecisionLink: manage,
-    createSleeptimeGroup: manage,
-    createSchedule: manage,
-    createToken: manage,
-    createWebhook: manage,
-    deleteAgent: manage,
-    deleteBlock: manage,
-    deletePassages: manage,
-    deleteBudget: manage,
-    deleteConversation: run,
-    deleteSleeptimeGroup: manage,
-    deleteSchedule: manage,
-    deleteTool: manage,
-    deleteWebhook: manage,
-    detachBlock: manage,
-    detachTool: manage,
-    editMessage: run,
-    forkConversation: run,
-    importAgent: manage,
-    refreshMcpServer: manage,
-    regenerate: run,
-    removeMcpServer: manage,
-    resendWebhookDelivery: manage,
-    retryRun: run,
-    revokeApiKey: manage,
-    rotateWebhookSecret: manage,
-    selectBranch: run,
-    sendMessage: run,
-    setToolApproval: manage,
-    submitApprovals: ['APPROVE', 'RUN'],
-    testWebhook: manage,
-    triggerSchedule: run,
-    unarchiveConversation: run,
-    updateAgent: manage,
-    updateBlock: manage,
-    updateBudget: manage,
-    updateConversation: run,
-    updateSchedule: manage,
-    updateSleeptimeGroup: manage,
-    updateTool: manage,
-    updateWebhook: manage,
-    uploadFile: run,
-    upsertAgent: manage,
-    upsertTool: manage,
-  },
-  Subscription: { approvalInbox: read, conversationEvents: read, runChanges: read, runEvents: read },
-}
-
-/** How much of the tenant an operation or a field covers. A viewer who is limited to less may not use it. */
 export type Breadth = 'conversation' | 'agent' | 'tenant'
 
+interface Access {
+  readonly scopes: RequiredScopes
+  readonly breadth: Breadth
+}
+
+const access = (...scopes: RequiredScopes) => ({
+  conversation: { scopes, breadth: 'conversation' } as const,
+  agent: { scopes, breadth: 'agent' } as const,
+  tenant: { scopes, breadth: 'tenant' } as const,
+})
+const anyone = access()
+const read = access('READ')
+const run = access('RUN')
+const approve = access('APPROVE')
+const approveOrRun = access('APPROVE', 'RUN')
+const manage = access('MANAGE')
+
 /**
- * Operations for viewers who are limited to conversations or agents. They find and change only what is within the
- * viewer's reach. Any other operation needs a viewer of the whole tenant.
+ * Who may use each operation: `read.agent` needs the scope READ, and a viewer who is limited to agents at most. The
+ * server does not start if an operation has no entry here. Some commands check more: what `submitApprovals` needs
+ * depends on its decisions.
  */
-const limitedOperations: Readonly<Record<Exclude<Breadth, 'tenant'>, readonly string[]>> = {
-  conversation: [
-    ...['Query.agent', 'Query.agents', 'Query.block', 'Query.blocks', 'Query.conversation', 'Query.conversations'],
-    ...['Query.mcpServers', 'Query.models', 'Query.node', 'Query.nodes', 'Query.run', 'Query.runs', 'Query.tool'],
-    ...['Query.schedule', 'Query.schedules', 'Mutation.triggerSchedule'],
-    ...['Query.rateLimit', 'Query.toolCalls', 'Query.tools', 'Query.viewer'],
-    ...['Mutation.archiveConversation', 'Mutation.cancelRun', 'Mutation.claimToolCall', 'Mutation.clearConversation'],
-    ...[
-      'Mutation.compactConversation',
-      'Mutation.continueRun',
-      'Mutation.createToken',
-      'Mutation.deleteConversation',
-      'Mutation.editMessage',
-    ],
-    ...['Mutation.regenerate', 'Mutation.retryRun', 'Mutation.selectBranch', 'Mutation.sendMessage'],
-    ...['Mutation.submitApprovals', 'Mutation.unarchiveConversation', 'Mutation.updateConversation'],
-    'Mutation.uploadFile',
-    ...['Subscription.approvalInbox', 'Subscription.conversationEvents', 'Subscription.runChanges'],
-    'Subscription.runEvents',
-  ],
-  agent: [
-    ...['Mutation.attachBlock', 'Mutation.attachTool', 'Mutation.createConversation', 'Mutation.deleteAgent'],
-    ...[
-      'Query.budgets',
-      'Query.usage',
-      'Mutation.createSchedule',
-      'Mutation.deleteSchedule',
-      'Mutation.updateSchedule',
-    ],
-    ...['Mutation.detachBlock', 'Mutation.detachTool', 'Mutation.forkConversation', 'Mutation.setToolApproval'],
-    ...['Mutation.updateAgent', 'Mutation.addPassages', 'Mutation.deletePassages'],
-  ],
+export const operationAccess: Readonly<Record<string, Readonly<Record<string, Access>>>> = {
+  Query: {
+    agent: read.conversation,
+    agents: read.conversation,
+    apiKeys: manage.tenant,
+    auditLog: manage.tenant,
+    block: read.conversation,
+    blocks: read.conversation,
+    budgets: read.agent,
+    conversation: read.conversation,
+    conversations: read.conversation,
+    mcpServers: read.conversation,
+    models: read.conversation,
+    node: read.conversation,
+    nodes: read.conversation,
+    rateLimit: anyone.conversation,
+    run: read.conversation,
+    runs: read.conversation,
+    schedule: read.conversation,
+    schedules: read.conversation,
+    tool: read.conversation,
+    toolCalls: read.conversation,
+    tools: read.conversation,
+    webhook: manage.tenant,
+    webhooks: manage.tenant,
+    usage: read.agent,
+    viewer: anyone.conversation,
+    workers: manage.tenant,
+  },
+  Mutation: {
+    addMcpServer: manage.tenant,
+    addPassages: manage.agent,
+    archiveConversation: run.conversation,
+    attachBlock: manage.agent,
+    attachTool: manage.agent,
+    cancelRun: run.conversation,
+    claimToolCall: run.conversation,
+    clearConversation: run.conversation,
+    compactConversation: run.conversation,
+    createAgent: manage.tenant,
+    createApiKey: manage.tenant,
+    continueRun: approve.conversation,
+    createBlock: manage.tenant,
+    createBudget: manage.tenant,
+    createConversation: run.agent,
+    createDecisionLink: manage.tenant,
+    createSleeptimeGroup: manage.tenant,
+    createSchedule: manage.agent,
+    createToken: manage.conversation,
+    createWebhook: manage.tenant,
+    deleteAgent: manage.agent,
+    deleteBlock: manage.tenant,
+    deletePassages: manage.agent,
+    deleteBudget: manage.tenant,
+    deleteConversation: run.conversation,
+    deleteSleeptimeGroup: manage.tenant,
+    deleteSchedule: manage.agent,
+    deleteTool: manage.tenant,
+    deleteWebhook: manage.tenant,
+    detachBlock: manage.agent,
+    detachTool: manage.agent,
+    editMessage: run.conversation,
+    forkConversation: run.agent,
+    importAgent: manage.tenant,
+    refreshMcpServer: manage.tenant,
+    regenerate: run.conversation,
+    removeMcpServer: manage.tenant,
+    resendWebhookDelivery: manage.tenant,
+    retryRun: run.conversation,
+    revokeApiKey: manage.tenant,
+    rotateWebhookSecret: manage.tenant,
+    selectBranch: run.conversation,
+    sendMessage: run.conversation,
+    setToolApproval: manage.agent,
+    submitApprovals: approveOrRun.conversation,
+    testWebhook: manage.tenant,
+    triggerSchedule: run.conversation,
+    unarchiveConversation: run.conversation,
+    updateAgent: manage.agent,
+    updateBlock: manage.tenant,
+    updateBudget: manage.tenant,
+    updateConversation: run.conversation,
+    updateSchedule: manage.agent,
+    updateSleeptimeGroup: manage.tenant,
+    updateTool: manage.tenant,
+    updateWebhook: manage.tenant,
+    uploadFile: run.conversation,
+    upsertAgent: manage.tenant,
+    upsertTool: manage.tenant,
+  },
+  Subscription: {
+    approvalInbox: read.conversation,
+    conversationEvents: read.conversation,
+    runChanges: read.conversation,
+    runEvents: read.conversation,
+  },
 }
 
 /** Fields that show what an agent is told in all its conversations. */
@@ -158,21 +142,20 @@ const agentFields: ReadonlySet<string> = new Set([
 
 /** `name` is an operation or another field, such as `Mutation.sendMessage`. */
 export function breadthOf(name: string): Breadth {
-  if (/^(Query|Mutation|Subscription)\./.test(name)) {
-    if (limitedOperations.conversation.includes(name)) return 'conversation'
-    return limitedOperations.agent.includes(name) ? 'agent' : 'tenant'
-  }
-  if (Object.hasOwn(typeScopes, name.split('.')[0]!)) return 'tenant'
+  const [type = '', field = ''] = name.split('.')
+  const operations = operationAccess[type]
+  if (operations) return operations[field]?.breadth ?? 'tenant'
+  if (Object.hasOwn(typeScopes, type)) return 'tenant'
   return agentFields.has(name) ? 'agent' : 'conversation'
 }
 
 /** Types whose fields need more than the operation that leads to them. They belong to no agent. */
 export const typeScopes: Readonly<Record<string, RequiredScopes>> = {
-  ApiKey: manage,
-  AuditEntry: manage,
-  Webhook: manage,
-  WebhookDelivery: manage,
-  Worker: manage,
+  ApiKey: ['MANAGE'],
+  AuditEntry: ['MANAGE'],
+  Webhook: ['MANAGE'],
+  WebhookDelivery: ['MANAGE'],
+  Worker: ['MANAGE'],
 }
 
 /**

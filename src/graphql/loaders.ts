@@ -70,110 +70,72 @@ export function createLoaders(db: Db, reach: Reach): Loaders {
  * Everything is filtered by tenant, so objects of other tenants do not exist here.
  */
 function createAll(db: Db, reach: Reach) {
+  const { byId, one, many, ofMap } = loadersFor(db, reach)
   return {
-    agents: byId((ids) => findAgents(db, reach, ids)),
-    agentTools: byId((ids) => findAgentTools(db, reach, ids)),
-    apiKeys: byId((ids) => findApiKeys(db, reach, ids)),
-    auditEntries: byId((ids) => findAuditEntries(db, reach, ids)),
-    budgets: byId((ids) => findBudgets(db, reach, ids)),
-    blocks: byId((ids) => findBlocks(db, reach, ids)),
-    conversations: byId((ids) => findConversations(db, reach, ids)),
-    files: one((places: readonly FilePlace[]) => findFiles(db, reach, places), textOfFile, textOfFile),
-    mcpServers: byId((ids) => findMcpServers(db, reach, ids)),
-    messages: byId((ids) => findMessages(db, reach, ids)),
-    passages: byId((ids) => findPassages(db, reach, ids)),
-    runs: byId((ids) => findRuns(db, reach, ids)),
-    schedules: byId((ids) => findSchedules(db, reach, ids)),
-    sleeptimeGroups: byId((ids) => findSleeptimeGroups(db, reach, ids)),
-    steps: one((keys: readonly StepKey[]) => findSteps(db, reach, keys), textOfStep, textOfStep),
-    tools: byId((ids) => findTools(db, reach, ids)),
-    toolCalls: byId((ids) => findToolCalls(db, reach, ids)),
-    webhooks: byId((ids) => findWebhooks(db, reach, ids)),
-    webhookDeliveries: byId((ids) => findDeliveries(db, reach, ids)),
+    agents: byId(findAgents),
+    agentTools: byId(findAgentTools),
+    apiKeys: byId(findApiKeys),
+    auditEntries: byId(findAuditEntries),
+    budgets: byId(findBudgets),
+    blocks: byId(findBlocks),
+    conversations: byId(findConversations),
+    files: one(findFiles, textOfFile, textOfFile),
+    mcpServers: byId(findMcpServers),
+    messages: byId(findMessages),
+    passages: byId(findPassages),
+    runs: byId(findRuns),
+    schedules: byId(findSchedules),
+    sleeptimeGroups: byId(findSleeptimeGroups),
+    steps: one(findSteps, textOfStep, textOfStep),
+    tools: byId(findTools),
+    toolCalls: byId(findToolCalls),
+    webhooks: byId(findWebhooks),
+    webhookDeliveries: byId(findDeliveries),
     /** Workers belong to no tenant: every process drives the runs of all tenants. */
-    workers: byId((ids) => listWorkers(db, ids)),
+    workers: byId((_db, _reach, ids) => listWorkers(db, ids)),
 
-    toolsOfAgent: many(
-      (agentIds) => listToolsOfAgents(db, reach, agentIds),
-      (agentTool) => [agentTool.agentId, agentTool],
-    ),
-    blocksOfAgent: many(
-      (agentIds) => listBlocksOfAgents(db, reach, agentIds),
-      ({ agentId, block }) => [agentId, block],
-    ),
-    mainConversationOfAgent: one(
-      (agentIds) => listMainConversations(db, reach, agentIds),
-      (conversation) => conversation.agentId,
-    ),
-    sleeptimeGroupOfAgent: one(
-      (agentIds) => findSleeptimeGroupsOfAgents(db, reach, agentIds),
-      (group) => group.agentId,
-    ),
-    lastStopReasonOfAgent: ofMap((agentIds) => findLastStopReasonsOfAgents(db, reach, agentIds)),
+    toolsOfAgent: many(listToolsOfAgents, (agentTool) => [agentTool.agentId, agentTool]),
+    blocksOfAgent: many(listBlocksOfAgents, ({ agentId, block }) => [agentId, block]),
+    mainConversationOfAgent: one(listMainConversations, (conversation) => conversation.agentId),
+    sleeptimeGroupOfAgent: one(findSleeptimeGroupsOfAgents, (group) => group.agentId),
+    lastStopReasonOfAgent: ofMap(findLastStopReasonsOfAgents),
 
-    agentsOfBlock: many(
-      (blockIds) => listSomeAgentsOfBlocks(db, reach, blockIds),
-      ({ blockId, agent }) => [blockId, agent],
-    ),
+    agentsOfBlock: many(listSomeAgentsOfBlocks, ({ blockId, agent }) => [blockId, agent]),
     /** The id of the message up to which a group has read. */
-    lastProcessedMessageOfGroup: ofMap((groupIds) => findLastProcessedMessageIds(db, reach, groupIds)),
+    lastProcessedMessageOfGroup: ofMap(findLastProcessedMessageIds),
 
-    conversationHeads: one(
-      (conversationIds) => findConversationHeads(db, reach, conversationIds),
-      (head) => head.conversationId,
-    ),
-    blocksOfConversation: many(
-      (conversationIds) => listBlocksOfConversations(db, reach, conversationIds),
-      ({ conversationId, block }) => [conversationId, block],
-    ),
-    lastActivityOfConversation: ofMap((ids) => findLastActivity(db, reach, ids)),
-    lastStopReasonOfConversation: ofMap((ids) => findLastStopReasonsOfConversations(db, reach, ids)),
-    contentOfMessage: ofMap((ids) => findMessageContents(db, reach, ids)),
+    conversationHeads: one(findConversationHeads, (head) => head.conversationId),
+    blocksOfConversation: many(listBlocksOfConversations, ({ conversationId, block }) => [conversationId, block]),
+    lastActivityOfConversation: ofMap(findLastActivity),
+    lastStopReasonOfConversation: ofMap(findLastStopReasonsOfConversations),
+    contentOfMessage: ofMap(findMessageContents),
 
-    inputOfRun: ofMap((runIds) => findRunInputs(db, reach, runIds)),
-    metadataOfRun: ofMap((runIds) => findRunMetadata(db, reach, runIds)),
-    clientToolsOfRun: ofMap((runIds) => findClientToolNames(db, reach, runIds)),
-    answerOfRun: ofMap((runIds) => findAnswers(db, reach, runIds)),
-    previousRun: ofMap((runIds) => listPreviousRuns(db, reach, runIds)),
-    versionsOfRun: many(
-      (runIds) => listVersionsOfRuns(db, reach, runIds),
-      ({ versionOf, run }) => [versionOf, run],
-    ),
-    childrenOfRun: many(
-      (runIds) => listChildrenOfRuns(db, reach, runIds),
-      ({ parentId, run }) => [parentId, run],
-    ),
-    stepsOfRun: many(
-      (runIds) => listStepsOfRuns(db, reach, runIds),
-      (step) => [step.runId, step],
-    ),
-    pendingCallsOfRun: many(
-      (runIds) => listPendingCallsOfRuns(db, reach, runIds),
-      (call) => [call.runId, call],
-    ),
+    inputOfRun: ofMap(findRunInputs),
+    metadataOfRun: ofMap(findRunMetadata),
+    clientToolsOfRun: ofMap(findClientToolNames),
+    answerOfRun: ofMap(findAnswers),
+    previousRun: ofMap(listPreviousRuns),
+    versionsOfRun: many(listVersionsOfRuns, ({ versionOf, run }) => [versionOf, run]),
+    childrenOfRun: many(listChildrenOfRuns, ({ parentId, run }) => [parentId, run]),
+    stepsOfRun: many(listStepsOfRuns, (step) => [step.runId, step]),
+    pendingCallsOfRun: many(listPendingCallsOfRuns, (call) => [call.runId, call]),
 
-    exchangeOfStep: one((keys: readonly StepKey[]) => findStepExchanges(db, reach, keys), textOfStep, textOfStep),
+    exchangeOfStep: one(findStepExchanges, textOfStep, textOfStep),
     messagesOfStep: many(
-      (keys: readonly StepKey[]) => listMessagesOfSteps(db, reach, keys),
+      listMessagesOfSteps,
       (message) => [textOfStep({ runId: message.runId, index: message.stepIndex }), message],
       textOfStep,
     ),
     callsOfStep: many(
-      (keys: readonly StepKey[]) => listCallsOfSteps(db, reach, keys),
+      listCallsOfSteps,
       (call) => [textOfStep({ runId: call.runId, index: call.stepIndex }), call],
       textOfStep,
     ),
 
-    argumentsOfCall: ofMap((ids) => findToolCallArguments(db, reach, ids)),
-    resultOfCall: ofMap((ids) => findToolResults(db, reach, ids)),
-    toolByName: one(
-      (names) => findToolsByName(db, reach, names),
-      (tool) => tool.name,
-    ),
-    toolsOfMcpServer: many(
-      (serverIds) => listToolsOfMcpServers(db, reach, serverIds),
-      (tool) => [tool.mcpServerId, tool],
-    ),
+    argumentsOfCall: ofMap(findToolCallArguments),
+    resultOfCall: ofMap(findToolResults),
+    toolByName: one(findToolsByName, (tool) => tool.name),
+    toolsOfMcpServer: many(listToolsOfMcpServers, (tool) => [tool.mcpServerId, tool]),
   }
 }
 
@@ -185,39 +147,45 @@ function textOfStep({ runId, index }: { readonly runId: StepKey['runId']; readon
   return `${runId} ${index}`
 }
 
-function byId<Node extends { readonly id: string }>(list: (ids: readonly string[]) => Promise<readonly Node[]>) {
-  return one(list, (node) => node.id)
-}
+type Find<Key, Found> = (db: Db, reach: Reach, keys: readonly Key[]) => Promise<Found>
 
-/** One object for each key. */
-function one<Node, Key = string>(
-  list: (keys: readonly Key[]) => Promise<readonly Node[]>,
-  keyOf: (node: Node) => string,
-  textOf: (key: Key) => string = String,
-) {
-  const load = async (keys: readonly Key[]) => {
-    const found = new Map((await list(keys)).map((node) => [keyOf(node), node]))
-    return keys.map((key) => found.get(textOf(key)))
+/** The kinds of loaders. A key that is not a text has one (`textOf`) by which it is known. */
+function loadersFor(db: Db, reach: Reach) {
+  /** One object for each key. */
+  function one<Node, Key = string>(
+    find: Find<Key, readonly Node[]>,
+    keyOf: (node: Node) => string,
+    textOf: (key: Key) => string = String,
+  ) {
+    const load = async (keys: readonly Key[]) => {
+      const found = new Map((await find(db, reach, keys)).map((node) => [keyOf(node), node]))
+      return keys.map((key) => found.get(textOf(key)))
+    }
+    return new DataLoader<Key, Node | undefined, string>(load, { cacheKeyFn: textOf })
   }
-  return new DataLoader<Key, Node | undefined, string>(load, { cacheKeyFn: textOf })
-}
 
-function ofMap<Value>(find: (keys: readonly string[]) => Promise<ReadonlyMap<string, Value>>) {
-  return new DataLoader<string, Value | undefined>(async (keys) => {
-    const found = await find(keys)
-    return keys.map((key) => found.get(key))
-  })
-}
-
-/** Several objects for each key, in the order of `list`. */
-function many<Row, Node, Key = string>(
-  list: (keys: readonly Key[]) => Promise<readonly Row[]>,
-  split: (row: Row) => readonly [key: string, node: Node],
-  textOf: (key: Key) => string = String,
-) {
-  const load = async (keys: readonly Key[]) => {
-    const found = Map.groupBy((await list(keys)).map(split), ([key]) => key)
-    return keys.map((key) => (found.get(textOf(key)) ?? []).map(([, node]) => node))
+  return {
+    one,
+    byId<Node extends { readonly id: string }>(find: Find<string, readonly Node[]>) {
+      return one(find, (node) => node.id)
+    },
+    ofMap<Value>(find: Find<string, ReadonlyMap<string, Value>>) {
+      return new DataLoader<string, Value | undefined>(async (keys) => {
+        const found = await find(db, reach, keys)
+        return keys.map((key) => found.get(key))
+      })
+    },
+    /** Several objects for each key, in the order of `find`. */
+    many<Row, Node, Key = string>(
+      find: Find<Key, readonly Row[]>,
+      split: (row: Row) => readonly [key: string, node: Node],
+      textOf: (key: Key) => string = String,
+    ) {
+      const load = async (keys: readonly Key[]) => {
+        const found = Map.groupBy((await find(db, reach, keys)).map(split), ([key]) => key)
+        return keys.map((key) => (found.get(textOf(key)) ?? []).map(([, node]) => node))
+      }
+      return new DataLoader<Key, readonly Node[], string>(load, { cacheKeyFn: textOf })
+    },
   }
-  return new DataLoader<Key, readonly Node[], string>(load, { cacheKeyFn: textOf })
 }

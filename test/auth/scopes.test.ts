@@ -1,7 +1,7 @@
 import { GraphQLObjectType, GraphQLSchema, GraphQLString } from 'graphql'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
-import { operationScopes } from '../../src/auth/scopes.ts'
+import { operationAccess } from '../../src/auth/scopes.ts'
 import { apiScopes, type ApiScope } from '../../src/domain/access/viewer.ts'
 import { requireScopes } from '../../src/graphql/access/require-scopes.ts'
 import { schema } from '../../src/graphql/schema.ts'
@@ -16,7 +16,7 @@ const operations = roots.flatMap((root) =>
 
 describe('the table of scopes', () => {
   it('[SCP1] has an entry for every operation and for no others', () => {
-    const entries = Object.entries(operationScopes).flatMap(([root, fields]) =>
+    const entries = Object.entries(operationAccess).flatMap(([root, fields]) =>
       Object.keys(fields).map((name) => `${root}.${name}`),
     )
     expect(entries.toSorted()).toEqual(operations.map(({ root, name }) => `${root}.${name}`).toSorted())
@@ -28,7 +28,7 @@ describe('the table of scopes', () => {
   })
 
   it.each(operations)('[SCP1] $root.$name is FORBIDDEN without its scope', async ({ root, name, field }) => {
-    const allowed = operationScopes[root]![name]!
+    const allowed = operationAccess[root]![name]!.scopes
     if (allowed.length === 0) return expect(['rateLimit', 'viewer']).toContain(name)
     const scopes = apiScopes.filter((scope) => !allowed.includes(scope))
     const resolve = field.subscribe ?? field.resolve!

@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, it } from 'vitest'
 
-import { operationScopes } from '../../src/auth/scopes.ts'
+import { operationAccess } from '../../src/auth/scopes.ts'
 import { addMcpServer, removeMcpServer } from '../../src/commands/tools/add-mcp-server.ts'
 import { createApiKey } from '../../src/commands/access/create-api-key.ts'
 import { refreshMcpServer } from '../../src/commands/tools/refresh-mcp-server.ts'
@@ -138,7 +138,7 @@ describe('what is recorded', () => {
 
   it('[AUD7] every mutation that needs MANAGE is recorded under its name', async () => {
     const { viewer } = ground
-    const needed = Object.entries(operationScopes['Mutation']!).filter(([, scopes]) => scopes.includes('MANAGE'))
+    const needed = Object.entries(operationAccess['Mutation']!).filter(([, { scopes }]) => scopes.includes('MANAGE'))
     const tools = { ...ground.context.tools, listMcpTools: async () => [] }
     const context = { ...ground.context, tools }
     await ground.run(

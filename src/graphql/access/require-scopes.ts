@@ -14,7 +14,7 @@ import { requireBreadth, requireScope } from '../../auth/require-scope.ts'
 import {
   breadthOf,
   linksWithoutRead,
-  operationScopes,
+  operationAccess,
   typeScopes,
   type Breadth,
   type RequiredScopes,
@@ -36,10 +36,10 @@ export function requireScopes(schema: GraphQLSchema): GraphQLSchema {
 }
 
 function guardOperation(root: string, field: GraphQLField<unknown, Context>): void {
-  const scopes = operationScopes[root]?.[field.name]
-  if (scopes === undefined) throw new Error(`${root}.${field.name} has no scope: add it to src/auth/scopes.ts.`)
-  if (scopes.length === 0) return
-  const guard = { scopes, breadth: breadthOf(`${root}.${field.name}`), name: field.name }
+  const access = operationAccess[root]?.[field.name]
+  if (!access) throw new Error(`${root}.${field.name} has no scope: add it to src/auth/scopes.ts.`)
+  if (access.scopes.length === 0) return
+  const guard = { ...access, name: field.name }
   if (field.subscribe) field.subscribe = guarded(field.subscribe, guard)
   else field.resolve = guarded(field.resolve ?? defaultFieldResolver, guard)
 }
