@@ -20,6 +20,7 @@ beforeAll(async () => {
   const docs = await readFile(new URL('../../docs/webhooks.md', import.meta.url), 'utf8')
   const ajv = new Ajv({ allowUnionTypes: true, strictTypes: false, strictRequired: false, validateFormats: false })
   validate = ajv.compile(JSON.parse(/```json schema\n([^`]*)```/.exec(docs)![1]!))
+  expect(validate(JSON.parse(/```json\n([^`]*)```/.exec(docs)![1]!)) || validate.errors).toBe(true)
   app = await startTestApp({
     env: { HOLDPOINT_ALLOW_PRIVATE_NETWORK: '1', HOLDPOINT_PUBLIC_URL: 'https://hold.example/agents/' },
     clock: { now: () => new Date(Date.now() + ahead) },
