@@ -1,10 +1,20 @@
 import type { Client } from '../client/client.ts'
 import { CreateConversation, Regenerate, SendMessage, SubmitApprovals } from '../client/documents.ts'
 import { createDemoAgent } from '../console/data/demo-agent.ts'
-import { AgentNames, CreateAgent, CreateBudget, CreateSchedule, Runs, UpdateAgent } from '../console/data/documents.ts'
+import {
+  AddPassages,
+  AgentNames,
+  CreateAgent,
+  CreateBudget,
+  CreateSchedule,
+  CreateWebhook,
+  Runs,
+  UpdateAgent,
+} from '../console/data/documents.ts'
 
-/** The conversation and the run to take pictures of. */
+/** What to take pictures of. The agent has an archive. */
 export interface Filled {
+  readonly agent: string
   readonly conversation: string
   readonly run: string
 }
@@ -29,6 +39,12 @@ const messages = [
   'call demo_send_email {"to":"team@example.com","subject":"Visitors of this week"}',
 ]
 
+const passages = [
+  { text: 'Refunds take five working days, and a person approves those above 100 euros.', tags: ['policy'] },
+  { text: 'Grace prefers reports as a table, on Monday mornings.', tags: ['people', 'reports'] },
+  { text: 'The shop was closed for stocktaking from 2 to 4 November.', tags: ['shop'] },
+]
+
 /** A few agents and runs: one failed, one was approved, and one waits for a decision. */
 export async function fillLittle(client: Client): Promise<Filled> {
   const conversation = await createDemoAgent(client, 'demo')
@@ -38,7 +54,9 @@ export async function fillLittle(client: Client): Promise<Filled> {
   ] as const
   for (const [name, description] of others)
     await client.request(CreateAgent, { input: { name, description, model: 'demo/scripted', keepRequests: true } })
-  await client.request(UpdateAgent, { input: { id: await agentOf(client), keepRequests: true } })
+  const agent = await agentOf(client)
+  await client.request(UpdateAgent, { input: { id: agent, keepRequests: true, embeddingModel: 'demo/embedding' } })
+  await client.request(AddPassages, { input: { agentId: agent, passages } })
   await send(
     client,
     conversation,
@@ -56,7 +74,7 @@ export async function fillLittle(client: Client): Promise<Filled> {
     }
   }
   await fillTimesAndLimits(client)
-  return { conversation, run }
+  return { agent, conversation, run }
 }
 
 async function fillTimesAndLimits(client: Client): Promise<void> {
@@ -68,6 +86,8 @@ async function fillTimesAndLimits(client: Client): Promise<void> {
   await client.request(CreateBudget, { input: { period: 'MONTH', limitUsd: 100, limitTokens: 2_000_000 } })
   await client.request(CreateBudget, { input: { agentId: other!, period: 'DAY', limitTokens: 50_000 } })
   await client.request(CreateBudget, { input: { actorId: 'open', period: 'DAY', limitTokens: 0, whenReached: 'ASK' } })
+  const url = 'https://example.com/holdpoint'
+  await client.request(CreateWebhook, { input: { url, events: ['APPROVAL_EXPIRED', 'SCHEDULE_FAILED'] } })
   const { createConversation } = await client.request(CreateConversation, { input: { agentId: other! } })
   await send(client, createConversation!.conversation.id, 'Go on')
 }

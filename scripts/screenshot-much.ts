@@ -45,7 +45,7 @@ const deep = (depth: number): object =>
 
 /** Hundreds of agents, runs and calls that wait, with long names, long words and deep arguments. */
 export async function fillMuch(client: Client): Promise<Filled> {
-  const { conversation, run } = await fillLittle(client)
+  const { agent, conversation, run } = await fillLittle(client)
   const parameters = { type: 'object', properties: { to: { type: 'string' } } }
   const source = 'export default (args) => args\n'
   const toolName = 'reconcile_the_accounts_of_every_branch_with_the_ledger_of_head'
@@ -119,7 +119,7 @@ export async function fillMuch(client: Client): Promise<Filled> {
   await send(client, conversation, `call demo_send_email ${JSON.stringify({ to: url, subject: sentence.repeat(30) })}`)
   await approveAll(client, (await latestRun(client)).id)
   await send(client, conversation, `think ${sentence.repeat(5)}\n${longAnswer}`)
-  return { conversation, run }
+  return { agent, conversation, run }
 }
 
 const to = (client: Client, agentId: string, text: string) =>
