@@ -5,7 +5,16 @@ import { fileURLToPath } from 'node:url'
 
 import highlight from 'highlight.js/lib/common'
 import graphqlLanguage from 'highlight.js/lib/languages/graphql'
-import { Kind, parse, print, type DefinitionNode } from 'graphql'
+import {
+  isTypeDefinitionNode,
+  Kind,
+  parse,
+  print,
+  type ASTNode,
+  type DefinitionNode,
+  type FieldDefinitionNode,
+  type TypeDefinitionNode,
+} from 'graphql'
 import { Marked } from 'marked'
 
 const root = fileURLToPath(new URL('../', import.meta.url))
@@ -76,13 +85,17 @@ async function readPages(): Promise<Page[]> {
 
 /** Every operation and type of the schema under a heading of its own. */
 function describeSchema(sdl: string): string {
-  const section = (name: string, code: string) => `### ${name}\n\n\`\`\`graphql\n${code}\n\`\`\``
+  const section = (node: FieldDefinitionNode | TypeDefinitionNode): string => {
+    const { description, ...rest } = node
+    const code = `\`\`\`graphql\n${print(rest as ASTNode)}\n\`\`\``
+    return [`### ${node.name.value}`, description?.value ?? '', code].join('\n\n')
+  }
   const roots = ['Query', 'Mutation', 'Subscription']
   const describe = (type: DefinitionNode): string[] => {
-    if (!('name' in type) || type.kind === Kind.DIRECTIVE_DEFINITION) return []
+    if (!isTypeDefinitionNode(type)) return []
     const { value: name } = type.name
-    if (type.kind !== Kind.OBJECT_TYPE_DEFINITION || !roots.includes(name)) return [section(name, print(type))]
-    return [`## ${name}`, ...(type.fields ?? []).map((field) => section(field.name.value, print(field)))]
+    if (type.kind !== Kind.OBJECT_TYPE_DEFINITION || !roots.includes(name)) return [section(type)]
+    return [`## ${name}`, ...(type.fields ?? []).map(section)]
   }
   const { definitions } = parse(sdl)
   const rank = (type: DefinitionNode) => ('name' in type ? roots.toReversed().indexOf(type.name.value) : -1)
@@ -112,16 +125,33 @@ function render(page: Page): Rendered {
   const found: { path: string; page: string; heading: string; text: string }[] = []
   const headings: { id: string; depth: number; text: string }[] = []
   const images: string[] = []
-  const ids = new Set(page.markdown.match(/^#+ .+$/gm)!.map((heading) => slug(heading.replace(/^#+ /, ''))))
-  const add = (id: string, heading: string, text = ''): void => {
-    found.push({ path: `${addressOf(page.name)}${id && `#${id}`}`, page: page.title, heading: plain(heading), text })
+  const marked = new Marked()
+  const ids = new Set<string>()
+  /** The id of each heading by its text. In the reference, the query `agent` and the type `Agent` have one each. */
+  const anchors = new Map<string, string>()
+  for (const token of marked.lexer(page.markdown)) {
+    if (token.type !== 'heading') continue
+    const id = slug(token['text'])
+    anchors.set(token['text'], ids.has(id) ? `${id}-1` : id)
+    ids.add(id)
   }
-  const marked = new Marked({
+  const add = (id: string, heading: string, text = '') => {
+    const section = {
+      path: `${addressOf(page.name)}${id && `#${id}`}`,
+      page: page.title,
+      heading: plain(heading),
+      text,
+    }
+    found.push(section)
+    return section
+  }
+  let current: { text: string } | undefined
+  marked.use({
     renderer: {
       heading({ tokens, depth, text }) {
-        const id = slug(text)
+        const id = anchors.get(text)!
         const inner = this.parser.parseInline(tokens)
-        add(depth > 1 ? id : '', text)
+        current = add(depth > 1 ? id : '', text)
         if (depth === 1) return `<h1>${inner}</h1>\n`
         headings.push({ id, depth, text: plain(text) })
         return `<h${depth} id="${id}"><a href="#${id}">${inner}</a></h${depth}>\n`
@@ -142,7 +172,8 @@ function render(page: Page): Rendered {
       },
       code({ text, lang }) {
         const language = lang && highlight.getLanguage(lang) ? lang : undefined
-        const body = language ? highlight.highlight(text, { language }).value : escape(text)
+        const shown = language ? highlight.highlight(text, { language }).value : escape(text)
+        const body = page.name === 'api' ? linkTypes(shown, anchors) : shown
         return `<div class="code"><div class="code-head"><span>${escape(lang ?? '')}</span></div><pre><code>${body}</code></pre></div>\n`
       },
       // A row that explains a name in code, such as a setting, can be linked to and found by that name.
@@ -166,14 +197,19 @@ function render(page: Page): Rendered {
   // One token at a time, because text belongs to the section whose heading was rendered last.
   let html = ''
   for (const token of marked.lexer(page.markdown)) {
-    const section = found.findLast(
-      ({ path }) => !path.includes('#') || headings.some(({ id }) => path.endsWith(`#${id}`)),
-    )
     html += marked.parser([token])
-    if (section && !['heading', 'table'].includes(token.type))
-      section.text += ` ${plain(token.type === 'code' ? token['text'] : token.raw)}`
+    if (current && token.type !== 'heading')
+      current.text += ` ${plain(token.type === 'code' ? token['text'] : token.raw.replaceAll(/\s*\|[\s|:-]*/g, ' '))}`
   }
   return { html, found, images, headings }
+}
+
+/** Names of types in highlighted code lead to their descriptions. Strings are descriptions themselves. */
+function linkTypes(code: string, anchors: ReadonlyMap<string, string>): string {
+  return code.replaceAll(/<span class="hljs-string">[^<]*<\/span>|\b[A-Z]\w+\b/g, (text) => {
+    const id = anchors.get(text)
+    return id ? `<a href="#${id}">${text}</a>` : text
+  })
 }
 
 function addressOf(name: string): string {

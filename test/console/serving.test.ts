@@ -142,6 +142,10 @@ test('[DCS2] the documentation is at /docs, with every page, a reference and a s
       ...settings.map((name) => expect.objectContaining({ path: `/docs/configuration#${name}`, heading: name })),
     ]),
   )
+  // In the reference, the name of a type leads to the type, also if an operation has the same name.
+  const api = anchors.get('/docs/api')!
+  for (const [, anchor] of api.matchAll(/href="#([^"]+)"/g)) expect(api).toContain(`id="${anchor}"`)
+  expect(api).toContain('<a href="#agent-1">Agent</a>')
   expect((await get(`${origin}/docs/nope`)).status).toBe(404)
   await server.stop()
 })
