@@ -10,7 +10,6 @@ import {
   Kind,
   parse,
   print,
-  type ASTNode,
   type DefinitionNode,
   type FieldDefinitionNode,
   type TypeDefinitionNode,
@@ -87,7 +86,7 @@ async function readPages(): Promise<Page[]> {
 function describeSchema(sdl: string): string {
   const section = (node: FieldDefinitionNode | TypeDefinitionNode): string => {
     const { description, ...rest } = node
-    const code = `\`\`\`graphql\n${print(rest as ASTNode)}\n\`\`\``
+    const code = `\`\`\`graphql\n${print(rest)}\n\`\`\``
     return [`### ${node.name.value}`, description?.value ?? '', code].join('\n\n')
   }
   const roots = ['Query', 'Mutation', 'Subscription']
