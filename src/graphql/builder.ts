@@ -1,8 +1,7 @@
+import type { Json } from '../util/json.ts'
+import type { Context } from './context.ts'
 import SchemaBuilder from '@pothos/core'
 import ComplexityPlugin from '@pothos/plugin-complexity'
-
-import type { Json } from '../util/json.ts'
-import type { Context } from './context/context.ts'
 
 /**
  * The only schema builder. Every module of this room adds its types to it. Fields are non-null by default. Mutations

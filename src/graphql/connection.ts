@@ -1,8 +1,8 @@
-import type { InputObjectRef, ObjectRef, InterfaceRef, ImplementableObjectRef } from '@pothos/core'
+import type { ImplementableObjectRef, InputObjectRef, InterfaceRef, ObjectRef } from '@pothos/core'
 
 import { defaultPageSize, maxCount, maxPageSize, type Page, type PageArguments } from '../store/database/page.ts'
 import { builder, type BuilderTypes } from './builder.ts'
-import { args, int, of, string, type InputFields } from './fields.ts'
+import { args, type InputFields, int, of, string } from './fields.ts'
 
 type NodeRef<Node> =
   ObjectRef<BuilderTypes, Node> | ImplementableObjectRef<BuilderTypes, Node> | InterfaceRef<BuilderTypes, Node>

@@ -1,4 +1,4 @@
-import { conversationTag, decodeCursor, encodeCursor, type DecodedCursor, type RunCursor } from '../domain/cursor.ts'
+import { conversationTag, decodeCursor, type DecodedCursor, encodeCursor, type RunCursor } from '../domain/cursor.ts'
 import { badCursor } from '../domain/errors.ts'
 import { hasEnded, type Run } from '../domain/runs/run.ts'
 import type { ConversationStart } from '../live/follow-conversation.ts'

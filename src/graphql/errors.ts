@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto'
-
 import { GraphQLError } from 'graphql'
 
-import { HoldpointError, type ErrorCode } from '../domain/errors.ts'
+import { type ErrorCode, HoldpointError } from '../domain/errors.ts'
 import { isFullPool, isTransientFailure } from '../store/database/transient-failure.ts'
 import type { Log } from '../util/log.ts'
 

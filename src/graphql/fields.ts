@@ -13,7 +13,7 @@ import type {
 
 import { encodeId, type UuidKind } from '../domain/ids.ts'
 import { builder, type BuilderTypes, type InputFieldBuilder, type ObjectFieldBuilder } from './builder.ts'
-import type { Context } from './context/context.ts'
+import type { Context } from './context.ts'
 
 type AnyType = TypeParam<BuilderTypes> | InputTypeParam<BuilderTypes>
 

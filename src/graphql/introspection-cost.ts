@@ -1,16 +1,16 @@
 import {
+  type DocumentNode,
   getIntrospectionQuery,
   getOperationAST,
+  type GraphQLSchema,
   isAbstractType,
   isEnumType,
   isInputObjectType,
   isInterfaceType,
   isObjectType,
   Kind,
-  parse,
-  type DocumentNode,
-  type GraphQLSchema,
   type OperationDefinitionNode,
+  parse,
   type SelectionSetNode,
 } from 'graphql'
 

@@ -1,14 +1,14 @@
 import type { InterfaceRef, ObjectRef } from '@pothos/core'
-import type DataLoader from 'dataloader'
 
 import { notFound } from '../domain/errors.ts'
 import { encodeId, nounOf, type UuidKind } from '../domain/ids.ts'
 import type { Run } from '../domain/runs/run.ts'
-import type { Context } from './context/context.ts'
 import type { BuilderTypes } from './builder.ts'
+import type { Context } from './context.ts'
 import { of } from './fields.ts'
 import type { Loaders } from './loaders.ts'
 import { loaderOf, requireUuid } from './node.ts'
+import type DataLoader from 'dataloader'
 
 /** Loads an object that must exist. Throws NOT_FOUND if the viewer's tenant has no such object. */
 export async function loadExisting<Value>(

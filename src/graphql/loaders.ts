@@ -1,5 +1,3 @@
-import DataLoader from 'dataloader'
-
 import type { Reach } from '../domain/access/viewer.ts'
 import type { FilePlace } from '../domain/files/file.ts'
 import { findApiKeys } from '../store/access/api-keys.ts'
@@ -47,11 +45,12 @@ import {
   listCallsOfSteps,
   listPendingCallsOfRuns,
 } from '../store/tools/tool-calls.ts'
-import { findToolsByName, findTools } from '../store/tools/tools.ts'
+import { findTools, findToolsByName } from '../store/tools/tools.ts'
 import { findBudgets } from '../store/usage/budgets.ts'
 import { findDeliveries } from '../store/webhooks/deliveries.ts'
 import { findWebhooks } from '../store/webhooks/webhooks.ts'
 import { listWorkers } from '../store/workers/workers.ts'
+import DataLoader from 'dataloader'
 
 /** `forget` makes everything be read again, because what was loaded may have changed. */
 export type Loaders = ReturnType<typeof createAll> & { readonly forget: () => void }

@@ -1,6 +1,6 @@
 import {
-  InputObjectRef,
   type ImplementableObjectRef,
+  InputObjectRef,
   type InputRef,
   type InputShapeFromFields,
   type MaybePromise,
@@ -11,19 +11,19 @@ import type { GraphQLResolveInfo } from 'graphql'
 
 import { ownerOf, type Viewer } from '../domain/access/viewer.ts'
 import { nounOf, type UuidKind } from '../domain/ids.ts'
-import { builder, type BuilderTypes } from './builder.ts'
-import type { Context } from './context/context.ts'
 import { judging } from '../util/json-schema.ts'
+import { builder, type BuilderTypes } from './builder.ts'
+import type { Context } from './context.ts'
 import {
   given,
   id,
-  objectType,
-  of,
-  string,
   type InputFields,
   type InputRefs,
   type ObjectFields,
+  objectType,
+  of,
   type ShapeOf,
+  string,
 } from './fields.ts'
 import { requireUuid } from './node.ts'
 

@@ -1,14 +1,14 @@
 import { brandWithType, type ObjectRef } from '@pothos/core'
-import type DataLoader from 'dataloader'
 
 import type { MessageOutline } from '../domain/conversations/message.ts'
 import { badUserInput, notFound } from '../domain/errors.ts'
-import { decodeId, encodeId, idPrefixes, nounOf, uuidOf, type IdKind, type UuidKind } from '../domain/ids.ts'
+import { decodeId, encodeId, type IdKind, idPrefixes, nounOf, type UuidKind, uuidOf } from '../domain/ids.ts'
 import { builder, type BuilderTypes } from './builder.ts'
-import type { Context } from './context/context.ts'
+import type { Context } from './context.ts'
+import { args, id, ids, implement, of } from './fields.ts'
 import type { Loaders } from './loaders.ts'
 import { messageTypes } from './refs.ts'
-import { args, id, ids, implement, of } from './fields.ts'
+import type DataLoader from 'dataloader'
 
 /** The loader of each kind of object that `node` may return, so that `nodes` costs one statement for each kind. */
 export const loaderOf = {

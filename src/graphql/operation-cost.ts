@@ -1,5 +1,5 @@
 import { complexityFromQuery } from '@pothos/plugin-complexity'
-import { Kind, type ExecutionArgs, type OperationDefinitionNode } from 'graphql'
+import { type ExecutionArgs, Kind, type OperationDefinitionNode } from 'graphql'
 
 /**
  * How deep an operation is, and what it would cost if every list that it asks for were full. A field counts 1 unless the schema says

@@ -1,4 +1,4 @@
-import { isAbstractType, lexicographicSortSchema, printSchema, type GraphQLSchema } from 'graphql'
+import { type GraphQLSchema, isAbstractType, lexicographicSortSchema, printSchema } from 'graphql'
 
 /** The schema as SDL, in alphabetical order: `schema.graphql`. */
 export function printedSchema(schema: GraphQLSchema): string {

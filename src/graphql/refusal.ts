@@ -1,7 +1,7 @@
 import type { ObjectRef } from '@pothos/core'
 
 import { builder, type BuilderTypes } from './builder.ts'
-import { implement, objectType, string, type ObjectFields, type ShapeOf } from './fields.ts'
+import { implement, type ObjectFields, objectType, type ShapeOf, string } from './fields.ts'
 
 const message = string('Why nothing was changed, for people to read.')
 

@@ -1,6 +1,6 @@
 import { GraphQLError, Kind, type ValueNode } from 'graphql'
 
-import { storableJson, type Json } from '../util/json.ts'
+import { type Json, storableJson } from '../util/json.ts'
 import { builder } from './builder.ts'
 
 const instant = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$/

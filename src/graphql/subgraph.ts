@@ -1,21 +1,21 @@
 import { getTypeBrand } from '@pothos/core'
 import {
+  type ConstDirectiveNode,
+  type DocumentNode,
   extendSchema,
+  type GraphQLSchema,
+  type GraphQLUnionType,
   isObjectType,
   Kind,
   parse,
   print,
   visit,
-  type ConstDirectiveNode,
-  type DocumentNode,
-  type GraphQLSchema,
-  type GraphQLUnionType,
 } from 'graphql'
 
 import { requireScope } from '../auth/require-scope.ts'
 import { badUserInput } from '../domain/errors.ts'
 import { isJsonObject } from '../util/json.ts'
-import type { Context } from './context/context.ts'
+import type { Context } from './context.ts'
 import { loadNode } from './node.ts'
 import { printedSchema } from './printed-schema.ts'
 

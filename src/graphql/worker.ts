@@ -1,8 +1,8 @@
 import type { Worker as DomainWorker } from '../domain/worker.ts'
 import { listWorkers } from '../store/workers/workers.ts'
 import { builder } from './builder.ts'
-import { Node } from './node.ts'
 import { idOf, implement, int, string, time } from './fields.ts'
+import { Node } from './node.ts'
 
 const Worker = builder.objectRef<DomainWorker>('Worker')
 implement(Worker, {

@@ -2,6 +2,7 @@ import { sql, type RawBuilder } from 'kysely'
 
 import type { RetentionScope } from '../domain/retention.ts'
 import { firstIdAt } from '../util/ids.ts'
+import { onlyRow } from './database/rows.ts'
 import type { Db, Trx } from './database/schema.ts'
 import { countEndedRuns } from './usage/count-runs.ts'
 
@@ -15,10 +16,8 @@ const retentionLock = 0x484f4c445245
  */
 export async function deleteBatch(db: Db, batch: (trx: Trx) => Promise<number>): Promise<number | undefined> {
   return db.transaction().execute(async (trx) => {
-    const { rows } = await sql<{ alone: boolean }>`select pg_try_advisory_xact_lock(${retentionLock}) as alone`.execute(
-      trx,
-    )
-    return rows[0]!.alone ? batch(trx) : undefined
+    const lock = await sql<{ alone: boolean }>`select pg_try_advisory_xact_lock(${retentionLock}) as alone`.execute(trx)
+    return onlyRow(lock).alone ? batch(trx) : undefined
   })
 }
 

@@ -13,7 +13,7 @@ import {
 } from '../../store/files/files.ts'
 import type { Trx } from '../../store/database/schema.ts'
 import type { CommandContext } from '../command-context.ts'
-import { lockConversationKey } from '../../store/conversations/conversations.ts'
+import { shareConversation } from '../../store/conversations/conversations.ts'
 import { transact } from '../../store/database/transact.ts'
 import { found } from '../found.ts'
 
@@ -94,7 +94,7 @@ export async function uploadFile(
   checkSizes(context, [{ file, field: 'input.dataUrl' }])
   const { tenantId } = viewer
   return transact(context, async (trx) => {
-    found('Conversation', conversationId, await lockConversationKey(trx, viewer, conversationId))
+    found('Conversation', conversationId, await shareConversation(trx, viewer, conversationId))
     const now = context.clock.now()
     const expiresAt = new Date(now.getTime() + unusedFileMs)
     await insertFiles(trx, { tenantId, conversationId }, [file], { now, expiresAt })

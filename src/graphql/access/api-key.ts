@@ -1,14 +1,15 @@
 import { createApiKey, revokeApiKey } from '../../commands/access/create-api-key.ts'
+import { createToken } from '../../commands/access/create-token.ts'
+import type { ApiKey as ApiKeyShape } from '../../domain/access/api-key.ts'
 import { listSomeApiKeys } from '../../store/access/api-keys.ts'
-import { Actor } from './actor.ts'
 import { builder } from '../builder.ts'
+import { ids, implement, int, of, string, time } from '../fields.ts'
 import { idInput, mutation, payload, payloadOf } from '../mutation.ts'
 import { Node, requireUuid } from '../node.ts'
-import { ApiKey } from '../refs.ts'
+import { Actor } from './actor.ts'
 import { ApiScope } from './viewer.ts'
-import { createToken } from '../../commands/access/create-token.ts'
-import { ids, implement, int, of, string, time } from '../fields.ts'
 
+const ApiKey = builder.objectRef<ApiKeyShape>('ApiKey')
 implement(ApiKey, {
   description: 'A credential for programs. Its secret is shown once, when the key is created.',
   interfaces: [Node],

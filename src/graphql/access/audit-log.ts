@@ -1,10 +1,10 @@
 import type { AuditEntry as DomainAuditEntry } from '../../domain/access/audit.ts'
 import { listAuditEntriesPage } from '../../store/access/audit-entries.ts'
-import { Actor } from './actor.ts'
 import { builder } from '../builder.ts'
 import { connectionType, filterBy, pageOf } from '../connection.ts'
-import { loadNode, Node } from '../node.ts'
 import { given, id, implement, json, of, string, strings, time } from '../fields.ts'
+import { loadNode, Node } from '../node.ts'
+import { Actor } from './actor.ts'
 
 const AuditEntry = builder.objectRef<DomainAuditEntry>('AuditEntry')
 implement(AuditEntry, {

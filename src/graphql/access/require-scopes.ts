@@ -1,25 +1,25 @@
 import {
   defaultFieldResolver,
   getNamedType,
-  isAbstractType,
-  isObjectType,
   type GraphQLField,
   type GraphQLFieldResolver,
   type GraphQLNamedType,
   type GraphQLObjectType,
   type GraphQLSchema,
+  isAbstractType,
+  isObjectType,
 } from 'graphql'
 
 import { requireBreadth, requireScope } from '../../auth/require-scope.ts'
 import {
+  type Breadth,
   breadthOf,
   linksWithoutRead,
   operationAccess,
-  typeScopes,
-  type Breadth,
   type RequiredScopes,
+  typeScopes,
 } from '../../auth/scopes.ts'
-import type { Context } from '../context/context.ts'
+import type { Context } from '../context.ts'
 
 type Resolver = GraphQLFieldResolver<unknown, Context>
 

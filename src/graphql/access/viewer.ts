@@ -1,8 +1,9 @@
 import type { Viewer as ViewerShape } from '../../domain/access/viewer.ts'
-import { Actor } from './actor.ts'
 import { builder } from '../builder.ts'
+import type { RateLimit as RateLimitShape } from '../context.ts'
 import { describedEnum } from '../described-enum.ts'
-import { idOf, idsOf, implement, of, time } from '../fields.ts'
+import { idOf, idsOf, implement, int, of, time } from '../fields.ts'
+import { Actor } from './actor.ts'
 
 export const ApiScope = describedEnum('ApiScope', 'A permission of a key or token.', {
   READ: 'Read and subscribe.',
@@ -39,4 +40,28 @@ implement(Viewer, {
 
 builder.queryField('viewer', (t) =>
   t.field({ type: Viewer, description: 'Who is asking.', resolve: (_root, _args, context) => context.viewer }),
+)
+
+const RateLimit = builder.objectRef<RateLimitShape>('RateLimit')
+implement(RateLimit, {
+  description: 'What the limits leave to a viewer, and what an operation costs.',
+  fields: () => ({
+    cost: int('Cost of this operation: the fields of its result if every list is full.'),
+    costLimit: int('The most that one operation may cost.'),
+    requestsPerSecond: int.orNull(
+      'Requests per second that the key may send to this process. Null if they are not limited.',
+    ),
+    remaining: int.orNull(
+      'Requests that this process would accept from the key at this moment: at most what two seconds allow. Null if they are not limited.',
+    ),
+  }),
+})
+
+builder.queryField('rateLimit', (t) =>
+  t.field({
+    type: RateLimit,
+    description:
+      'What the limits leave to this viewer, and what this operation costs. With the header `x-holdpoint-cost: 1`, every answer has the same in `extensions.cost`.',
+    resolve: (_root, _args, { rateLimit }) => rateLimit!(),
+  }),
 )

@@ -1,14 +1,14 @@
-import type { Agent as AgentShape } from '../../domain/agents/agent.ts'
 import { exportAgent, maxExportedPassages } from '../../domain/agents/agent-document.ts'
+import type { Agent as AgentShape } from '../../domain/agents/agent.ts'
 import { listAgentsPage } from '../../store/agents/agents.ts'
 import { listPassagesToExport } from '../../store/memory/passages.ts'
 import { builder } from '../builder.ts'
-import { CompactionSettings } from '../context/compaction.ts'
 import { connectionType, filterBy, pageOf } from '../connection.ts'
+import { CompactionSettings } from '../context/compaction.ts'
+import { args, boolean, given, implement, json, of, string, strings, time } from '../fields.ts'
 import { ModelSettings } from '../models/model-settings.ts'
 import { Node, queryById } from '../node.ts'
 import { ToolRule } from '../tools/tool-rule.ts'
-import { args, boolean, given, implement, json, of, string, strings, time } from '../fields.ts'
 
 /** Tools, blocks, conversations and runs add their own fields to the agent in their modules. */
 export const Agent = builder.objectRef<AgentShape>('Agent')

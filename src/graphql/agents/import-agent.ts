@@ -1,15 +1,15 @@
-import { coerceInputValue, isInputType, type GraphQLSchema } from 'graphql'
+import { coerceInputValue, type GraphQLSchema, isInputType } from 'graphql'
 
 import type { CreateAgentInput } from '../../commands/agents/create-agent.ts'
 import { importAgent, type ImportedTool } from '../../commands/agents/import-agent.ts'
 import type { UpsertToolInput } from '../../commands/tools/upsert-tool.ts'
-import { readAgentDocument, type DocumentTool } from '../../domain/agents/agent-document.ts'
+import { type DocumentTool, readAgentDocument } from '../../domain/agents/agent-document.ts'
 import { badUserInput } from '../../domain/errors.ts'
 import type { PassageInput } from '../../domain/memory/passage.ts'
 import type { Json } from '../../util/json.ts'
-import { Agent } from './agent.ts'
-import { idempotencyKeyField, mutation, payload } from '../mutation.ts'
 import { json } from '../fields.ts'
+import { idempotencyKeyField, mutation, payload } from '../mutation.ts'
+import { Agent } from './agent.ts'
 
 mutation('importAgent', {
   description:

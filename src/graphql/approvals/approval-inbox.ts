@@ -1,9 +1,9 @@
-import { watchInbox, type InboxEvent } from '../../live/watch-inbox.ts'
+import { type InboxEvent, watchInbox } from '../../live/watch-inbox.ts'
 import { builder } from '../builder.ts'
+import { args, ids, implement, int, of } from '../fields.ts'
 import { requireAgents } from '../load-existing.ts'
 import { ToolCall } from '../refs.ts'
 import { ToolCallNeed } from '../tools/tool-call.ts'
-import { args, ids, implement, int, of } from '../fields.ts'
 
 const InboxSnapshot = builder.objectRef<Extract<InboxEvent, { type: 'InboxSnapshot' }>>('InboxSnapshot')
 implement(InboxSnapshot, {

@@ -1,7 +1,7 @@
 import { createDecisionLink, dayMs } from '../../commands/approvals/decision-links.ts'
+import { id, int, string, time } from '../fields.ts'
 import { mutation, payloadOf } from '../mutation.ts'
 import { requireUuid } from '../node.ts'
-import { id, int, string, time } from '../fields.ts'
 
 mutation('createDecisionLink', {
   description:

@@ -1,11 +1,11 @@
 import type { ArgumentProblem } from '../../commands/approvals/submit-approvals.ts'
 import { builder } from '../builder.ts'
-import type { Context } from '../context/context.ts'
+import type { Context } from '../context.ts'
 import { ids, implement, objectType, of, string } from '../fields.ts'
 import { linkTo, loadExisting } from '../load-existing.ts'
 import { outcomes } from '../mutation.ts'
-import { refusalType } from '../refusal.ts'
 import { ToolCall } from '../refs.ts'
+import { refusalType } from '../refusal.ts'
 import { runOfOutcome } from '../runs/run-results.ts'
 import { ApprovalDecision, decisionsOf } from '../tools/tool-call-outcome.ts'
 

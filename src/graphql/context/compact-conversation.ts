@@ -1,11 +1,10 @@
 import { compactConversation } from '../../commands/context/compact-conversation.ts'
 import { checkedWait } from '../../domain/runs/run-input.ts'
+import { id, objectType, of } from '../fields.ts'
 import { mutation, outcomes } from '../mutation.ts'
 import { requireUuid } from '../node.ts'
-import { waitMsField, whenBusyField } from '../runs/run-arguments.ts'
-import { admissionResult, heldOutcomes, runOfOutcome } from '../runs/run-results.ts'
+import { admissionResult, heldOutcomes, runOfOutcome, waitMsField, whenBusyField } from '../runs/run-results.ts'
 import { CompactionSettingsInput } from './compaction.ts'
-import { id, objectType, of } from '../fields.ts'
 
 mutation('compactConversation', {
   description: 'Starts a run without input that compacts the context of a conversation.',

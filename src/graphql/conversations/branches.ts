@@ -1,18 +1,17 @@
+import { selectBranch } from '../../commands/conversations/select-branch.ts'
 import { editMessage, regenerate } from '../../commands/conversations/start-version.ts'
 import { keyedInput } from '../../commands/idempotency.ts'
-import { selectBranch } from '../../commands/conversations/select-branch.ts'
 import { namedFiles, type OfferedUpload } from '../../domain/context/offered-content.ts'
 import { checkedMessage, checkedWait } from '../../domain/runs/run-input.ts'
 import { isHoldOnBranch } from '../../store/conversations/branches.ts'
 import { addFields, id, objectType, of } from '../fields.ts'
-import { Conversation } from './conversation.ts'
-import { NewMessageInput } from './given-message.ts'
 import { linkTo, loaded, loadExisting } from '../load-existing.ts'
 import { idempotencyKeyField, mutation, outcomes } from '../mutation.ts'
 import { requireUuid } from '../node.ts'
-import { waitMsField } from '../runs/run-arguments.ts'
 import { Run } from '../refs.ts'
-import { admissionResult, heldOutcomes, runOfOutcome } from '../runs/run-results.ts'
+import { admissionResult, heldOutcomes, runOfOutcome, waitMsField } from '../runs/run-results.ts'
+import { Conversation } from './conversation.ts'
+import { NewMessageInput } from './given-message.ts'
 
 addFields(Run, (t) => ({
   previousRun: loaded(

@@ -1,9 +1,9 @@
-import { fileOf, kindOf, type ContentPart as DomainContentPart } from '../../domain/conversations/content.ts'
+import { type ContentPart as DomainContentPart, fileOf, kindOf } from '../../domain/conversations/content.ts'
 import { encodeFileId } from '../../domain/ids.ts'
 import { builder } from '../builder.ts'
 import { describedEnum } from '../described-enum.ts'
-import { File } from '../refs.ts'
 import { given, id, implement, of, string } from '../fields.ts'
+import { File } from '../refs.ts'
 
 const ContentKind = describedEnum(
   'ContentKind',

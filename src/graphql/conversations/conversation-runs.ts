@@ -3,16 +3,16 @@ import type { ConversationHead } from '../../store/conversations/conversation-he
 import { listMessagesPage } from '../../store/conversations/messages.ts'
 import { builder } from '../builder.ts'
 import { filterBy, pageOf } from '../connection.ts'
+import type { Context } from '../context.ts'
 import { ContextType, viewContext } from '../context/context-view.ts'
-import { of } from '../fields.ts'
-import type { Context } from '../context/context.ts'
-import { Conversation } from './conversation.ts'
 import { lastCursorOfConversation } from '../cursor.ts'
+import { of } from '../fields.ts'
 import { loadExisting, loadQueue } from '../load-existing.ts'
-import { MessageConnection, MessageFilter } from './message.ts'
+import { Run } from '../refs.ts'
 import { StopReason } from '../runs/run-outcome.ts'
 import { RunConnection, RunFilter, runsPage } from '../runs/run-queries.ts'
-import { Run } from '../refs.ts'
+import { Conversation } from './conversation.ts'
+import { MessageConnection, MessageFilter } from './message.ts'
 
 /**
  * Everything that a conversation shows of its runs is read after its head, which `lastCursor` comes from. An event that

@@ -1,23 +1,23 @@
-import { archiveConversation, updateConversation } from '../../commands/conversations/update-conversation.ts'
 import { createConversation } from '../../commands/conversations/create-conversation.ts'
 import { deleteConversation } from '../../commands/conversations/delete-conversation.ts'
+import { archiveConversation, updateConversation } from '../../commands/conversations/update-conversation.ts'
 import type { Conversation as ConversationShape } from '../../domain/conversations/conversation.ts'
 import { givenObject } from '../../domain/input.ts'
 import {
-  listConversationsPage,
   type ConversationFilter as StoredFilter,
   type ConversationOrder as StoredOrder,
+  listConversationsPage,
 } from '../../store/conversations/conversation-list.ts'
 import type { Page, PageArguments } from '../../store/database/page.ts'
 import { Agent } from '../agents/agent.ts'
 import { builder } from '../builder.ts'
-import { describedEnum } from '../described-enum.ts'
 import { connectionType, filterBy, pageOf } from '../connection.ts'
-import type { Context } from '../context/context.ts'
+import type { Context } from '../context.ts'
+import { describedEnum } from '../described-enum.ts'
+import { boolean, given, id, ids, implement, json, of, string, strings, time } from '../fields.ts'
 import { linkTo, loadExisting } from '../load-existing.ts'
 import { deletion, idempotencyKeyField, idInput, mutation, payload } from '../mutation.ts'
 import { Node, queryById, requireUuid, uuidsOfFilter } from '../node.ts'
-import { boolean, given, id, ids, implement, json, of, string, strings, time } from '../fields.ts'
 
 /** Messages, runs and streams add their own fields to the conversation in their modules. */
 export const Conversation = builder.objectRef<ConversationShape>('Conversation')

@@ -1,11 +1,11 @@
+import { clearConversation } from '../../commands/conversations/delete-conversation.ts'
 import { forkConversation } from '../../commands/conversations/fork-conversation.ts'
-import { idInput, idempotencyKeyField, mutation, outcomes } from '../mutation.ts'
+import { id, json, objectType, string } from '../fields.ts'
+import { linkTo } from '../load-existing.ts'
+import { idempotencyKeyField, idInput, mutation, outcomes } from '../mutation.ts'
 import { requireUuid } from '../node.ts'
 import { heldOutcomes } from '../runs/run-results.ts'
-import { clearConversation } from '../../commands/conversations/delete-conversation.ts'
-import { linkTo } from '../load-existing.ts'
 import { Conversation } from './conversation.ts'
-import { id, json, objectType, string } from '../fields.ts'
 
 mutation('forkConversation', {
   description: [

@@ -2,8 +2,8 @@ import { textOf } from '../../domain/conversations/content.ts'
 import type { GivenMessage as DomainGivenMessage } from '../../domain/conversations/message.ts'
 import { builder } from '../builder.ts'
 import { describedEnum } from '../described-enum.ts'
-import { ContentPart, ContentPartInput, shownParts } from './content-part.ts'
 import { given, implement, of, string } from '../fields.ts'
+import { ContentPart, ContentPartInput, shownParts } from './content-part.ts'
 
 const MessageRole = describedEnum('MessageRole', 'Who speaks in a message that a client sends.', {
   USER: 'The user.',

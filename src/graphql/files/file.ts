@@ -2,11 +2,11 @@ import { uploadFile } from '../../commands/files/store-files.ts'
 import { checkedUpload } from '../../domain/conversations/content-input.ts'
 import { encodeFileId } from '../../domain/ids.ts'
 import { Conversation } from '../conversations/conversation.ts'
+import { id, implement, int, string, time } from '../fields.ts'
 import { linkTo } from '../load-existing.ts'
 import { mutation, payload } from '../mutation.ts'
 import { Node, requireUuid } from '../node.ts'
 import { File } from '../refs.ts'
-import { id, implement, int, string, time } from '../fields.ts'
 
 implement(File, {
   description:

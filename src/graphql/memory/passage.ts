@@ -4,13 +4,10 @@ import { badUserInput } from '../../domain/errors.ts'
 import { checkedTags } from '../../domain/input.ts'
 import { checkedQuery, type Passage as DomainPassage } from '../../domain/memory/passage.ts'
 import { listPassagesPage } from '../../store/memory/passages.ts'
-import { searchPassages, type PassageMatch as DomainPassageMatch } from '../../store/memory/search-passages.ts'
+import { type PassageMatch as DomainPassageMatch, searchPassages } from '../../store/memory/search-passages.ts'
 import { Agent } from '../agents/agent.ts'
 import { builder } from '../builder.ts'
 import { connectionType, pageOf } from '../connection.ts'
-import { linkTo } from '../load-existing.ts'
-import { idempotencyKeyField, mutation, payloadOf } from '../mutation.ts'
-import { Node, requireUuid } from '../node.ts'
 import {
   addFields,
   args,
@@ -27,6 +24,9 @@ import {
   strings,
   time,
 } from '../fields.ts'
+import { linkTo } from '../load-existing.ts'
+import { idempotencyKeyField, mutation, payloadOf } from '../mutation.ts'
+import { Node, requireUuid } from '../node.ts'
 
 const Passage = builder.objectRef<DomainPassage>('Passage')
 implement(Passage, {

@@ -1,12 +1,15 @@
 import { createSleeptimeGroup } from '../../commands/memory/create-sleeptime-group.ts'
 import { deleteSleeptimeGroup, updateSleeptimeGroup } from '../../commands/memory/update-sleeptime-group.ts'
+import type { SleeptimeGroup as GroupShape } from '../../domain/memory/sleeptime-group.ts'
 import { Agent } from '../agents/agent.ts'
+import { builder } from '../builder.ts'
+import { addFields, id, ids, implement, int, of } from '../fields.ts'
 import { linkTo, loaded, loadExisting } from '../load-existing.ts'
 import { deletion, idempotencyKeyField, mutation, payload } from '../mutation.ts'
 import { Node, requireUuid } from '../node.ts'
-import { Message, SleeptimeGroup } from '../refs.ts'
-import { addFields, id, ids, implement, int, of } from '../fields.ts'
+import { Message } from '../refs.ts'
 
+const SleeptimeGroup = builder.objectRef<GroupShape>('SleeptimeGroup')
 implement(SleeptimeGroup, {
   description: "Background agents that read a foreground agent's conversations and maintain its memory.",
   interfaces: [Node],

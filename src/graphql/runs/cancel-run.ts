@@ -1,10 +1,10 @@
 import { cancelRun, type CancelRunInput as CancelRunCommand } from '../../commands/runs/cancel-run.ts'
 import { builder } from '../builder.ts'
+import { given, id, objectType } from '../fields.ts'
 import { mutation, outcomes } from '../mutation.ts'
 import { requireUuid } from '../node.ts'
 import { refusalType } from '../refusal.ts'
 import { runOfOutcome } from './run-results.ts'
-import { given, id, objectType } from '../fields.ts'
 
 const CancelRunInput = builder.inputType('CancelRunInput', {
   description: 'The run to cancel.',

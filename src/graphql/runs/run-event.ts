@@ -1,20 +1,20 @@
+import { encodeStepId } from '../../domain/ids.ts'
 import {
-  eventTypeOf,
   type ConversationEvent as DomainConversationEvent,
   type DeltaKind as DomainDeltaKind,
   type EventType as DomainEventType,
+  eventTypeOf,
   type LogEntry,
   type RunEvent as DomainRunEvent,
 } from '../../domain/runs/run-event.ts'
-import { encodeStepId } from '../../domain/ids.ts'
 import { builder } from '../builder.ts'
 import { describedEnum, sentencesOf } from '../described-enum.ts'
+import { cursor, id, idOf, implement, int, of, type Shown, string, time, type ValueOf } from '../fields.ts'
 import { linkOrNull, linkTo, loadExisting, loadQueue } from '../load-existing.ts'
-import { RunError, RunStatus, StopReason, Usage } from './run-outcome.ts'
 import { Message, Run, Step, ToolCall } from '../refs.ts'
-import { loadStep } from './step.ts'
 import { ToolCallNeed, ToolCallProgress, ToolCallStatus } from '../tools/tool-call.ts'
-import { cursor, id, idOf, implement, int, of, string, time, type Shown, type ValueOf } from '../fields.ts'
+import { RunError, RunStatus, StopReason, Usage } from './run-outcome.ts'
+import { loadStep } from './step.ts'
 
 type Entry = Extract<DomainRunEvent, { readonly type: 'entry' }>
 type EntryOf<Type extends LogEntry['type']> = Entry & { readonly entry: Extract<LogEntry, { readonly type: Type }> }

@@ -1,13 +1,13 @@
-import type { EntryEvent } from '../../live/run-tail.ts'
 import { listEvents } from '../../live/list-events.ts'
-import { pageSize, type Page } from '../../store/database/page.ts'
+import type { EntryEvent } from '../../live/run-tail.ts'
+import { type Page, pageSize } from '../../store/database/page.ts'
 import { builder } from '../builder.ts'
-import { PageInfo, pageComplexity } from '../connection.ts'
+import { pageComplexity, PageInfo } from '../connection.ts'
 import { requireRunCursor } from '../cursor.ts'
+import { args, cursor, implement, int, of } from '../fields.ts'
 import { Run } from '../refs.ts'
 import { EventType, RunEvent } from './run-event.ts'
 import { filterOf } from './subscriptions.ts'
-import { args, cursor, implement, int, of } from '../fields.ts'
 
 /** A log is not counted. */
 type EventPage = Omit<Page<EntryEvent>, 'countAll'>

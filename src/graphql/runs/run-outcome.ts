@@ -1,11 +1,11 @@
 import type { RunWait as DomainRunWait } from '../../domain/approvals/approval.ts'
+import { sumOfTokens, type Usage as DomainUsage } from '../../domain/models/usage.ts'
 import type {
   RunError as DomainRunError,
   RunErrorType,
   RunStatus as DomainRunStatus,
   StopReason as DomainStopReason,
 } from '../../domain/runs/run.ts'
-import { sumOfTokens, type Usage as DomainUsage } from '../../domain/models/usage.ts'
 import { builder } from '../builder.ts'
 import { describedEnum } from '../described-enum.ts'
 import { boolean, float, implement, int, of, string } from '../fields.ts'

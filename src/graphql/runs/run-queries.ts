@@ -8,13 +8,13 @@ import { listRunsPage, type RunFilter as StoredRunFilter } from '../../store/run
 import { Agent } from '../agents/agent.ts'
 import { builder } from '../builder.ts'
 import { connectionType, filterBy, pageOf } from '../connection.ts'
-import type { Context } from '../context/context.ts'
+import type { Context } from '../context.ts'
 import { requireCursor } from '../cursor.ts'
+import { addFields, args, boolean, cursor, given, id, ids, int, json, of, string, strings, time } from '../fields.ts'
 import { loaded } from '../load-existing.ts'
 import { givenUuid, uuidsOfFilter } from '../node.ts'
-import { RunStatus, RunWait, StopReason } from './run-outcome.ts'
 import { Run } from '../refs.ts'
-import { addFields, args, boolean, cursor, given, id, ids, int, json, of, string, strings, time } from '../fields.ts'
+import { RunStatus, RunWait, StopReason } from './run-outcome.ts'
 
 export const RunConnection = connectionType('Run', Run)
 

@@ -2,11 +2,12 @@ import type { AdmissionOutcome } from '../../commands/runs/admit.ts'
 import type { Checkpoint } from '../../domain/runs/draft.ts'
 import type { Run as DomainRun } from '../../domain/runs/run.ts'
 import { waitForRun } from '../../live/wait-for-run.ts'
-import { of } from '../fields.ts'
-import type { Context } from '../context/context.ts'
+import type { Context } from '../context.ts'
+import { describedEnum } from '../described-enum.ts'
+import { int, of } from '../fields.ts'
 import { loadExisting } from '../load-existing.ts'
-import { refusalType } from '../refusal.ts'
 import { Run, ToolCall } from '../refs.ts'
+import { refusalType } from '../refusal.ts'
 
 /** The outcome of a mutation on a run, which is shown in its current state. */
 export interface RunOutcome {
@@ -74,3 +75,20 @@ function knownAfter({ after, messages }: Checkpoint): KnownRun | undefined {
   const last = messages.findLast(({ message }) => message.type === 'ASSISTANT')?.message
   return { run: after, answer: last?.type === 'ASSISTANT' ? last.content.text : undefined }
 }
+
+const WhenBusy = describedEnum('WhenBusy', 'What to do if the conversation has an active run.', {
+  REJECT: 'Refuse.',
+  ENQUEUE: 'Wait in the queue.',
+  INTERRUPT: 'Cancel the active run, deny the calls it waits for, and go next.',
+})
+
+/** Arguments that several mutations on runs have. */
+export const whenBusyField = of(WhenBusy).withDefault(
+  'REJECT',
+  'What to do if the conversation has an active run. Defaults to REJECT.',
+)
+
+export const waitMsField = int.withDefault(
+  0,
+  'How long to wait for the run to pause or end before answering. Defaults to 0, at most 300,000.',
+)

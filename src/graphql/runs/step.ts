@@ -1,16 +1,16 @@
 import { notFound } from '../../domain/errors.ts'
+import { encodeStepId } from '../../domain/ids.ts'
 import type { ModelFailure as DomainModelFailure } from '../../domain/models/fallback.ts'
 import type { Step as DomainStep, StepStatus as DomainStepStatus } from '../../domain/runs/step.ts'
-import { encodeStepId } from '../../domain/ids.ts'
 import type { StepKey } from '../../store/runs/steps.ts'
 import { builder } from '../builder.ts'
+import type { Context } from '../context.ts'
 import { describedEnum } from '../described-enum.ts'
-import type { Context } from '../context/context.ts'
+import { float, implement, int, json, of, string, time } from '../fields.ts'
 import { linkTo } from '../load-existing.ts'
 import { Node } from '../node.ts'
-import { RunError, StopReason, Usage } from './run-outcome.ts'
 import { Message, Run, Step, ToolCall } from '../refs.ts'
-import { float, implement, int, json, of, string, time } from '../fields.ts'
+import { RunError, StopReason, Usage } from './run-outcome.ts'
 
 const StepStatus = describedEnum<DomainStepStatus>('StepStatus', 'State of a step.', {
   RUNNING: 'The model is answering, or tool calls are running.',

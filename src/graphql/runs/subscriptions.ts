@@ -1,27 +1,27 @@
+import { isLimited } from '../../domain/access/viewer.ts'
+import type { MessageType as DomainMessageType } from '../../domain/conversations/message.ts'
 import { eventsDeleted } from '../../domain/errors.ts'
 import {
-  eventTypes,
   type ConversationEvent as DomainConversationEvent,
   type EventFilter,
   type EventType as DomainEventType,
+  eventTypes,
   type RunEvent as DomainRunEvent,
 } from '../../domain/runs/run-event.ts'
-import type { MessageType as DomainMessageType } from '../../domain/conversations/message.ts'
 import { hasEnded, type Run as DomainRun } from '../../domain/runs/run.ts'
-import { isLimited } from '../../domain/access/viewer.ts'
 import { followConversation } from '../../live/follow-conversation.ts'
 import { followRun } from '../../live/follow-run.ts'
 import { watchRuns } from '../../live/watch-runs.ts'
 import { isLogDeletedAfter } from '../../store/runs/run-log.ts'
 import { builder } from '../builder.ts'
-import type { Context } from '../context/context.ts'
-import { requireConversationCursor, requireCursor } from '../cursor.ts'
-import { loadExisting, requireAgents } from '../load-existing.ts'
+import type { Context } from '../context.ts'
 import { MessageType } from '../conversations/message.ts'
-import { requireUuid } from '../node.ts'
-import { ConversationEvent, EventType, RunEvent } from './run-event.ts'
-import { Run } from '../refs.ts'
+import { requireConversationCursor, requireCursor } from '../cursor.ts'
 import { args, id, ids, time } from '../fields.ts'
+import { loadExisting, requireAgents } from '../load-existing.ts'
+import { requireUuid } from '../node.ts'
+import { Run } from '../refs.ts'
+import { ConversationEvent, EventType, RunEvent } from './run-event.ts'
 
 interface FilterArguments {
   readonly deltas: boolean

@@ -3,11 +3,11 @@ import { approvalPolicy, mayNeedApproval } from '../../domain/approvals/approval
 import type { AgentTool as AgentToolShape } from '../../domain/tools/tool.ts'
 import { Agent } from '../agents/agent.ts'
 import { builder } from '../builder.ts'
+import { addFields, boolean, given, id, implement, of, string } from '../fields.ts'
 import { loaded, loadExisting } from '../load-existing.ts'
 import { mutation, payload } from '../mutation.ts'
 import { Node, requireUuid } from '../node.ts'
 import { Tool } from './tool.ts'
-import { addFields, boolean, given, id, implement, of, string } from '../fields.ts'
 
 const AgentTool = builder.objectRef<AgentToolShape>('AgentTool')
 implement(AgentTool, {

@@ -1,14 +1,14 @@
 import { claimToolCall } from '../../commands/tools/claim-tool-call.ts'
 import { badUserInput } from '../../domain/errors.ts'
 import { checkedNumber } from '../../domain/input.ts'
-import { mutation, outcomes } from '../mutation.ts'
-import { requireUuid } from '../node.ts'
-import { refusalType } from '../refusal.ts'
 import { checkedToken } from '../../domain/runs/run-input.ts'
-import { ToolCall } from '../refs.ts'
 import { AlreadyDecidedRefusal, NoPendingApprovalRefusal } from '../approvals/submit-approvals-result.ts'
 import { id, int, objectType, string } from '../fields.ts'
 import { linkTo } from '../load-existing.ts'
+import { mutation, outcomes } from '../mutation.ts'
+import { requireUuid } from '../node.ts'
+import { ToolCall } from '../refs.ts'
+import { refusalType } from '../refusal.ts'
 
 mutation('claimToolCall', {
   description:

@@ -1,15 +1,16 @@
 import { addMcpServer, removeMcpServer } from '../../commands/tools/add-mcp-server.ts'
 import { refreshMcpServer } from '../../commands/tools/refresh-mcp-server.ts'
+import type { McpServer as McpServerShape } from '../../domain/tools/mcp-server.ts'
 import { listMcpServersPage } from '../../store/tools/mcp-servers.ts'
 import { builder } from '../builder.ts'
 import { connectionType, pageOf } from '../connection.ts'
-import { deletion, idInput, mutation, payload } from '../mutation.ts'
-import { loaded } from '../load-existing.ts'
-import { Node, requireUuid } from '../node.ts'
-import { McpServer } from '../refs.ts'
-import { Tool } from './tool.ts'
 import { boolean, implement, json, of, string, time } from '../fields.ts'
+import { loaded } from '../load-existing.ts'
+import { deletion, idInput, mutation, payload } from '../mutation.ts'
+import { Node, requireUuid } from '../node.ts'
+import { Tool } from './tool.ts'
 
+const McpServer = builder.objectRef<McpServerShape>('McpServer')
 implement(McpServer, {
   description: 'A Model Context Protocol server whose tools agents may use.',
   interfaces: [Node],

@@ -1,4 +1,5 @@
 import { approvalsOf } from '../../domain/approvals/call-approvals.ts'
+import { encodeId } from '../../domain/ids.ts'
 import type {
   ApprovalScope as DomainApprovalScope,
   Decision,
@@ -7,15 +8,14 @@ import type {
   ToolResult,
 } from '../../domain/tools/tool-call.ts'
 import { jsonOf } from '../../domain/tools/tool-output.ts'
-import { encodeId } from '../../domain/ids.ts'
 import type { Json } from '../../util/json.ts'
 import { Actor } from '../access/actor.ts'
 import { builder } from '../builder.ts'
-import { describedEnum } from '../described-enum.ts'
+import type { Context } from '../context.ts'
 import { ContentPart, shownParts } from '../conversations/content-part.ts'
-import type { Context } from '../context/context.ts'
-import { loadExisting } from '../load-existing.ts'
+import { describedEnum } from '../described-enum.ts'
 import { id, idOf, implement, json, of, string, time } from '../fields.ts'
+import { loadExisting } from '../load-existing.ts'
 
 export function argumentsOf(call: ToolCallOutline, context: Context): Promise<ToolCallArguments> {
   return loadExisting(context.loaders.argumentsOfCall, 'ToolCall', call.id)

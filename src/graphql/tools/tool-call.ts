@@ -1,5 +1,6 @@
 import { approvalsRequired } from '../../domain/approvals/call-approvals.ts'
 import { currentClaim } from '../../domain/approvals/claim.ts'
+import { findClientTool } from '../../domain/runs/run-state.ts'
 import type {
   ToolCallClaim as DomainToolCallClaim,
   ToolCallNeed as DomainToolCallNeed,
@@ -7,18 +8,18 @@ import type {
   ToolCallProgress as DomainToolCallProgress,
   ToolCallStatus as DomainToolCallStatus,
 } from '../../domain/tools/tool-call.ts'
-import { findClientTool } from '../../domain/runs/run-state.ts'
 import type { Tool as DomainTool } from '../../domain/tools/tool.ts'
 import { listToolCallsPage } from '../../store/tools/tool-call-list.ts'
 import { Actor } from '../access/actor.ts'
 import { Agent } from '../agents/agent.ts'
 import { builder } from '../builder.ts'
-import { describedEnum } from '../described-enum.ts'
 import { connectionType, filterBy, pageOf } from '../connection.ts'
-import type { Context } from '../context/context.ts'
+import type { Context } from '../context.ts'
 import { Conversation } from '../conversations/conversation.ts'
+import { describedEnum } from '../described-enum.ts'
+import { float, given, id, idOf, ids, implement, json, of, string, strings, time } from '../fields.ts'
 import { linkTo, loadExisting } from '../load-existing.ts'
-import { Node, givenUuid, uuidsOfFilter } from '../node.ts'
+import { givenUuid, Node, uuidsOfFilter } from '../node.ts'
 import { Run, Step, ToolCall } from '../refs.ts'
 import { loadStep } from '../runs/step.ts'
 import {
@@ -30,7 +31,6 @@ import {
   ToolReturn,
 } from './tool-call-outcome.ts'
 import { Tool } from './tool.ts'
-import { float, given, id, idOf, ids, implement, json, of, string, strings, time } from '../fields.ts'
 
 export const ToolCallStatus = describedEnum<DomainToolCallStatus>('ToolCallStatus', 'State of a tool call.', {
   PENDING: "Waits for a decision or a client's result.",

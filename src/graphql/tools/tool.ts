@@ -1,12 +1,12 @@
+import { deleteTool, updateTool, upsertTool } from '../../commands/tools/upsert-tool.ts'
 import type { Tool as ToolShape } from '../../domain/tools/tool.ts'
 import { listToolsPage } from '../../store/tools/tools.ts'
 import { builder } from '../builder.ts'
-import { describedEnum } from '../described-enum.ts'
 import { connectionType, filterBy, pageOf } from '../connection.ts'
-import { Node, queryById, requireUuid } from '../node.ts'
-import { deleteTool, updateTool, upsertTool } from '../../commands/tools/upsert-tool.ts'
-import { deletion, mutation, payload } from '../mutation.ts'
+import { describedEnum } from '../described-enum.ts'
 import { boolean, given, id, implement, int, json, of, string, strings, time } from '../fields.ts'
+import { deletion, mutation, payload } from '../mutation.ts'
+import { Node, queryById, requireUuid } from '../node.ts'
 
 const ToolKind = describedEnum('ToolKind', 'Where a tool runs.', {
   BUILTIN: 'In the server. The tool ships with the server or is registered in code.',

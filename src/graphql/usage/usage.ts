@@ -1,17 +1,17 @@
 import {
-  widened,
   type UsageDimension as DomainDimension,
   type UsageInterval as DomainInterval,
+  widened,
 } from '../../domain/usage/usage-input.ts'
 import { listUsage, type UsageBucket as StoredBucket } from '../../store/usage/usage.ts'
 import { Actor } from '../access/actor.ts'
 import { Agent } from '../agents/agent.ts'
 import { builder } from '../builder.ts'
 import { describedEnum } from '../described-enum.ts'
+import { args, given, ids, implement, int, of, string, time } from '../fields.ts'
 import { linkOrNull } from '../load-existing.ts'
 import { uuidsOfFilter } from '../node.ts'
 import { Usage } from '../runs/run-outcome.ts'
-import { args, given, ids, implement, int, of, string, time } from '../fields.ts'
 
 const UsageInterval = describedEnum<DomainInterval>('UsageInterval', 'Length of a bucket, in UTC.', {
   HOUR: 'An hour.',

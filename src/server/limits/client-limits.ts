@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 
-import type { RateLimit } from '../../graphql/context/context.ts'
+import type { RateLimit } from '../../graphql/context.ts'
 import { ClientError } from '../../graphql/errors.ts'
 import type { Limits } from './limits.ts'
 

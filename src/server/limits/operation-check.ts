@@ -7,7 +7,7 @@ import {
 } from 'graphql'
 import type { Plugin } from 'graphql-yoga'
 
-import type { RateLimit } from '../../graphql/context/context.ts'
+import type { RateLimit } from '../../graphql/context.ts'
 import { ClientError, toVariableError } from '../../graphql/errors.ts'
 import { introspectionCost } from '../../graphql/introspection-cost.ts'
 import { operationCost } from '../../graphql/operation-cost.ts'

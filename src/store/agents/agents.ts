@@ -6,7 +6,7 @@ import { storableText } from '../../util/json.ts'
 import { fromColumns, toColumns } from '../database/columns.ts'
 import { readPage, type Page, type PageArguments } from '../database/page.ts'
 import type { Db, Row, Trx } from '../database/schema.ts'
-import { byId, finderOf, lockerOf } from '../access/tenant-rows.ts'
+import { byId, finderOf, lockerOf, rowLockerOf, sharerOf } from '../access/tenant-rows.ts'
 import { ofTenant } from '../access/tenant-scope.ts'
 
 export interface AgentFilter {
@@ -59,24 +59,10 @@ export function listAgentsPage(db: Db, reach: Reach, filter: AgentFilter, page: 
  */
 export const lockAgents = lockerOf('agents', toAgent, 'for no key update')
 
-export async function lockAgent(trx: Db, reach: Reach, id: string): Promise<Agent | undefined> {
-  const [agent] = await lockAgents(trx, reach, [id])
-  return agent
-}
+export const lockAgent = rowLockerOf('agents', toAgent, 'for no key update')
 
-/**
- * Finds the agent and keeps it from being deleted until the transaction ends. Unlike `lockAgent`, it waits neither for
- * changes of the agent nor for other callers of this function.
- */
-export async function shareAgent(trx: Trx, reach: Reach, id: string): Promise<{ readonly id: string } | undefined> {
-  return trx
-    .selectFrom('agents')
-    .select('id')
-    .where(ofTenant('agents', reach))
-    .where('id', '=', id)
-    .forKeyShare()
-    .executeTakeFirst()
-}
+/** Keeps an agent from being deleted. Unlike `lockAgent`, it waits for no change of the agent. */
+export const shareAgent = sharerOf('agents')
 
 export async function insertAgent(trx: Db, agent: Agent): Promise<void> {
   await trx

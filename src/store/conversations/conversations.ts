@@ -6,7 +6,7 @@ import { deleteFilesOfConversation } from '../files/files.ts'
 import { fromColumns, toColumns } from '../database/columns.ts'
 import type { Db, Row } from '../database/schema.ts'
 import { countEndedRuns } from '../usage/count-runs.ts'
-import { finderOf } from '../access/tenant-rows.ts'
+import { finderOf, sharerOf } from '../access/tenant-rows.ts'
 import { ofTenant } from '../access/tenant-scope.ts'
 
 export function toConversation(row: Row<'conversations'>): Conversation {
@@ -124,20 +124,8 @@ export async function clearConversation(trx: Db, id: string, now: Date): Promise
     .execute()
 }
 
-/** Keeps a conversation from being deleted until the transaction ends. It allows every other change. */
-export async function lockConversationKey(
-  trx: Db,
-  reach: Reach,
-  id: string,
-): Promise<{ readonly id: string } | undefined> {
-  return trx
-    .selectFrom('conversations')
-    .select('id')
-    .where(ofTenant('conversations', reach))
-    .where('id', '=', id)
-    .forKeyShare()
-    .executeTakeFirst()
-}
+/** Keeps a conversation from being deleted. It allows every other change. */
+export const shareConversation = sharerOf('conversations')
 
 /** Keeps a conversation from being changed, cleared or deleted until the transaction ends. False if it is deleted. */
 export async function lockConversationToCopy(trx: Db, id: string): Promise<boolean> {

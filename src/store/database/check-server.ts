@@ -5,6 +5,7 @@ import pg from 'pg'
 
 import { errorMessage } from '../../util/error-message.ts'
 import { StartError, errorCode } from '../../util/start-error.ts'
+import { onlyRow } from './rows.ts'
 
 const oldestVersion = 14
 
@@ -55,8 +56,8 @@ export async function checkSameDatabase(pool: pg.Pool, direct: pg.Pool): Promise
   try {
     await holder.query('begin')
     await holder.query('select pg_advisory_xact_lock($1, $2)', lock)
-    const { rows } = await pool.query<{ free: boolean }>('select pg_try_advisory_xact_lock($1, $2) as free', lock)
-    if (!rows[0]!.free) return
+    const taken = await pool.query<{ free: boolean }>('select pg_try_advisory_xact_lock($1, $2) as free', lock)
+    if (!onlyRow(taken).free) return
     throw new StartError(
       'DATABASE_URL and DATABASE_DIRECT_URL lead to different databases: both must lead to the same one, the first through a pooler.',
     )
@@ -66,10 +67,10 @@ export async function checkSameDatabase(pool: pg.Pool, direct: pg.Pool): Promise
 }
 
 async function checkVersion(client: pg.PoolClient, { address, setting }: Place): Promise<void> {
-  const { rows } = await client.query<{ number: string; version: string; standby: boolean }>(
+  const server = await client.query<{ number: string; version: string; standby: boolean }>(
     `select current_setting('server_version_num') as number, current_setting('server_version') as version, pg_is_in_recovery() as standby`,
   )
-  const { number, version, standby } = rows[0]!
+  const { number, version, standby } = onlyRow(server)
   if (Number(number) < oldestVersion * 10_000) {
     throw new StartError(
       `Postgres at ${address} is version ${version}, and Holdpoint needs ${oldestVersion} or later: upgrade it, or set ${setting} to a newer one.`,
@@ -105,8 +106,7 @@ async function keepsSession(client: pg.PoolClient, pool: pg.Pool): Promise<boole
 }
 
 async function backendOf(client: pg.PoolClient): Promise<number> {
-  const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
-  return rows[0]!.pid
+  return onlyRow(await client.query<{ pid: number }>('select pg_backend_pid() as pid')).pid
 }
 
 function transactionPooling({ address, setting }: Place): StartError {

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 
 import type { Clock } from '../../util/clock.ts'
+import { onlyRow } from './rows.ts'
 import type { Db } from './schema.ts'
 
 const compareMs = 5_000
@@ -22,9 +23,9 @@ export async function startDatabaseClock(db: Db): Promise<DatabaseClock> {
 
   async function compare(): Promise<void> {
     const before = performance.now()
-    const { rows } = await sql<{ now: Date }>`select clock_timestamp() as now`.execute(db)
+    const read = await sql<{ now: Date }>`select clock_timestamp() as now`.execute(db)
     const after = performance.now()
-    const databaseMs = rows[0]!.now.getTime()
+    const databaseMs = onlyRow(read).now.getTime()
     // The database read its clock at some time between the two. A difference that is still possible is kept, so that
     // the time does not jump.
     const [least, most] = [databaseMs - after, databaseMs - before + 1]

@@ -8,6 +8,7 @@ import type pg from 'pg'
 import type { Log } from '../../util/log.ts'
 import { errorMessage } from '../../util/error-message.ts'
 import { StartError, errorCode } from '../../util/start-error.ts'
+import { onlyRow } from './rows.ts'
 import type { Db } from './schema.ts'
 
 const migrationsFolder = new URL('../../../migrations/', import.meta.url)
@@ -37,7 +38,7 @@ export async function withMigrationLock<T>(
   } finally {
     const unlock = `select pg_advisory_unlock(${migrationLock}) as done`
     await client.query<{ done: boolean }>(unlock).then(
-      ({ rows }) => (isFree = rows[0]!.done),
+      (unlocked) => (isFree = onlyRow(unlocked).done),
       () => {},
     )
     // Whatever still holds the lock loses it with the connection.
@@ -51,8 +52,8 @@ async function takeMigrationLock(
 ): Promise<void> {
   const began = performance.now()
   for (let isSaid = false; ; await sleep(askAgainMs, undefined, signal && { signal })) {
-    const { rows } = await client.query<{ taken: boolean }>(`select pg_try_advisory_lock(${migrationLock}) as taken`)
-    if (rows[0]!.taken) return
+    const lock = await client.query<{ taken: boolean }>(`select pg_try_advisory_lock(${migrationLock}) as taken`)
+    if (onlyRow(lock).taken) return
     if (isSaid || performance.now() - began < sayAfterMs) continue
     isSaid = true
     const { rows: holders } = await client.query<{ pid: number; address: string | null; since: Date }>(holderOfLock)
@@ -76,9 +77,9 @@ interface MigrationState {
 /** Only reads. */
 async function compareMigrations(db: Db, folder: URL = migrationsFolder): Promise<MigrationState> {
   const known = (await listFiles(folder)).map(nameOf)
-  const { rows: tables } = await sql<{ exists: boolean }>`
+  const table = await sql<{ exists: boolean }>`
     select to_regclass('kysely_migration') is not null as exists`.execute(db)
-  const { rows } = tables[0]!.exists
+  const { rows } = onlyRow(table).exists
     ? await sql<{ name: string }>`select name from kysely_migration order by name`.execute(db)
     : { rows: [] }
   const executed = rows.map(({ name }) => name)

@@ -1,6 +1,7 @@
 import { sql, type Expression, type Kysely, type RawBuilder, type SelectQueryBuilder, type SqlBool } from 'kysely'
 
 import { badCursor, badUserInput } from '../../domain/errors.ts'
+import { onlyRow } from './rows.ts'
 
 /** The arguments of a connection field. */
 export interface PageArguments {
@@ -140,7 +141,6 @@ export async function readPage<DB, TB extends keyof DB, Row, Node>(
 export const maxCount = 10_000
 
 async function countRows<DB>(db: Kysely<DB>, query: Expression<unknown>): Promise<number> {
-  const { rows } = await sql<{ count: number }>`
-    select count(*)::integer as count from (${query} limit ${maxCount}) counted`.execute(db)
-  return rows[0]!.count
+  const counting = sql<{ count: number }>`select count(*)::integer as count from (${query} limit ${maxCount}) counted`
+  return onlyRow(await counting.execute(db)).count
 }

@@ -2,6 +2,7 @@ import pg from 'pg'
 
 import type { Log } from '../../util/log.ts'
 import { endConnection, keepAlive, socketOf } from './connections.ts'
+import { onlyRow } from './rows.ts'
 
 export interface SilenceTimes {
   /** How often connections in use are looked at. */
@@ -125,8 +126,7 @@ export function createSilenceWatch(
       // The pool waits for this without a limit.
       const timer = setTimeout(() => breakOff(client, 'The database does not answer.'), times.answerMs)
       const asked = client.query<{ server: string }>(`select ${serverName} as server`)
-      const { rows } = await asked.finally(() => clearTimeout(timer))
-      const { server } = rows[0]!
+      const { server } = onlyRow(await asked.finally(() => clearTimeout(timer)))
       servers.set(client, server)
       // What one connection has stored, another one must not miss.
       breakFormer(server)
@@ -186,12 +186,12 @@ async function ask(url: string, withinMs: number, pids: readonly number[]): Prom
   const timer = setTimeout(() => socketOf(client)?.destroy(), withinMs)
   try {
     await client.connect()
-    const { rows } = await client.query<{ server: string; waits: Record<string, string> | null }>(
+    const answer = await client.query<{ server: string; waits: Record<string, string> | null }>(
       `select ${serverName} as server, (select json_object_agg(pid, wait_event_type || ': ' || wait_event)
         from pg_stat_activity where pid = any($1::integer[]) and wait_event is not null) as waits`,
       [pids],
     )
-    const { server, waits } = rows[0]!
+    const { server, waits } = onlyRow(answer)
     return { server, waits: new Map(Object.entries(waits ?? {}).map(([pid, wait]) => [Number(pid), wait])) }
   } catch (error) {
     return error instanceof pg.DatabaseError ? { server: undefined, waits: new Map() } : undefined

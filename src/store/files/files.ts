@@ -3,6 +3,7 @@ import { sql } from 'kysely'
 import type { FilePlace, NewFile, StoredFile } from '../../domain/files/file.ts'
 import type { Reach } from '../../domain/access/viewer.ts'
 import { fromColumns } from '../database/columns.ts'
+import { onlyRow } from '../database/rows.ts'
 import type { Db, Row, Trx } from '../database/schema.ts'
 import { ofTenant } from '../access/tenant-scope.ts'
 
@@ -101,17 +102,14 @@ export async function readFiles(
   return rows.map((row) => fromColumns(row))
 }
 
-/** How much the files of a tenant take. Equal content counts once, as it is stored. */
-/** The size of all files and archives of a tenant. */
+/** The size of all files and archives of a tenant. Equal files count once, as they are stored. */
 export async function sumStoredBytes(db: Db, tenantId: string): Promise<number> {
   // The lengths are known without reading the bytes.
-  const { rows } = await sql<{ bytes: number }>`
+  const sum = sql<{ bytes: number }>`
     select (
       (select coalesce(sum(octet_length(bytes)), 0) from file_contents where tenant_id = ${tenantId})
-      + (select coalesce(sum(octet_length(text)), 0) from passages where tenant_id = ${tenantId}))::bigint as bytes`.execute(
-    db,
-  )
-  return rows[0]!.bytes
+      + (select coalesce(sum(octet_length(text)), 0) from passages where tenant_id = ${tenantId}))::bigint as bytes`
+  return onlyRow(await sum.execute(db)).bytes
 }
 
 export async function deleteFilesOfConversation(trx: Db, conversationId: string): Promise<void> {

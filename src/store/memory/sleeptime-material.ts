@@ -3,6 +3,7 @@ import { sql } from 'kysely'
 import type { UnreadConversation } from '../../domain/memory/sleeptime.ts'
 import { isMessageOnBranch, isOnBranch } from '../conversations/branches.ts'
 import { listContextMessages } from '../runs/load-run.ts'
+import { onlyRow } from '../database/rows.ts'
 import type { Db, Trx } from '../database/schema.ts'
 
 /** Whether one of `conversations` has blocks of its own. */
@@ -62,7 +63,7 @@ async function findStart(
   db: Db,
   unread: { readonly conversationId: string; readonly readTo: number; readonly before: number },
 ): Promise<{ readonly from: number; readonly omitted: number }> {
-  const { rows } = await sql<{ from: number | null; unread: number; shown: number }>`
+  const start = sql<{ from: number | null; unread: number; shown: number }>`
     with unread as materialized (
       select position from messages
       where conversation_id = ${unread.conversationId} and position > ${unread.readTo} and position < ${unread.before}
@@ -70,8 +71,8 @@ async function findStart(
     ),
     shown as (select position from unread order by position desc limit ${maxMessages})
     select (select min(position) from shown) as from, (select count(*)::integer from unread) as unread,
-      (select count(*)::integer from shown) as shown`.execute(db)
-  const { from, unread: count, shown } = rows[0]!
+      (select count(*)::integer from shown) as shown`
+  const { from, unread: count, shown } = onlyRow(await start.execute(db))
   return { from: from ?? unread.before, omitted: count - shown }
 }
 

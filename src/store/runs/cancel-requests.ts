@@ -27,7 +27,7 @@ export async function requestCancel(
   { by, now, entry }: { readonly by: Actor; readonly now: Date; readonly entry: CancelEntry },
 ): Promise<CancelRequest | undefined> {
   const actor = JSON.stringify(by)
-  const { rows } = await sql<{ conversation_id: string; tenant_id: string }>`
+  const { rows } = await sql<CancelRequest>`
     with asked as (
       update runs set cancel_requested_at = coalesce(cancel_requested_at, ${now}),
         cancelled_by = coalesce(cancelled_by, ${actor}::jsonb)
@@ -39,9 +39,8 @@ export async function requestCancel(
       select ${entry.id}::uuid, tenant_id, cancel_requested_at, ${actor}::jsonb, ${entry.action}, ${entry.subjectId}
       from asked where cancel_requested_at = ${now}
     )
-    select conversation_id, tenant_id from asked`.execute(db)
-  const row = rows[0]
-  return row && { conversationId: row.conversation_id, tenantId: row.tenant_id }
+    select conversation_id as "conversationId", tenant_id as "tenantId" from asked`.execute(db)
+  return rows[0]
 }
 
 /** Records who cancelled a run that no worker drives, in the transaction that ends it. */

@@ -3,7 +3,7 @@ import { sql, type RawBuilder } from 'kysely'
 import type { Reach } from '../../domain/access/viewer.ts'
 import type { Schedule } from '../../domain/schedules/schedule.ts'
 import { cutText, storableText } from '../../util/json.ts'
-import { byId, finderOf } from '../access/tenant-rows.ts'
+import { byId, finderOf, rowLockerOf } from '../access/tenant-rows.ts'
 import { ofTenant } from '../access/tenant-scope.ts'
 import { fromColumns, toColumns } from '../database/columns.ts'
 import { readPage, type Page, type PageArguments } from '../database/page.ts'
@@ -11,21 +11,20 @@ import type { Db, Row, Trx } from '../database/schema.ts'
 
 export const findSchedules = finderOf('schedules', toSchedule)
 
-/** Undefined means the schedules of all agents. */
-interface OfAgent {
-  readonly agentId?: string | undefined
-}
-
-/** Oldest first. */
-export function listSchedulesPage(db: Db, reach: Reach, of: OfAgent, page: PageArguments): Promise<Page<Schedule>> {
-  return readPage(db, schedulesOfTenant(db, reach, of), page, byId('schedules', toSchedule))
+/** Oldest first. Without an agent, the schedules of all. */
+export function listSchedulesPage(
+  db: Db,
+  reach: Reach,
+  { agentId }: { readonly agentId?: string | undefined },
+  page: PageArguments,
+): Promise<Page<Schedule>> {
+  const all = db.selectFrom('schedules').where(ofTenant('schedules', reach)).selectAll()
+  const query = agentId === undefined ? all : all.where('agent_id', '=', agentId)
+  return readPage(db, query, page, byId('schedules', toSchedule))
 }
 
 /** Locks it against every other change, and keeps it from firing. */
-export async function lockSchedule(trx: Trx, reach: Reach, id: string): Promise<Schedule | undefined> {
-  const row = await schedulesOfTenant(trx, reach, {}).where('id', '=', id).forUpdate().executeTakeFirst()
-  return row && toSchedule(row)
-}
+export const lockSchedule = rowLockerOf('schedules', toSchedule, 'for update')
 
 export async function insertSchedule(trx: Trx, schedule: Schedule): Promise<void> {
   const made = toColumns(schedule, ['id', 'tenantId', 'agentId', 'createdAt'], ['createdBy'])
@@ -102,11 +101,6 @@ export async function hasQueuedRun(db: Db, id: string): Promise<boolean> {
     .limit(1)
     .executeTakeFirst()
   return row?.status === 'QUEUED'
-}
-
-function schedulesOfTenant(db: Db, reach: Reach, { agentId }: OfAgent) {
-  const query = db.selectFrom('schedules').where(ofTenant('schedules', reach)).selectAll()
-  return agentId === undefined ? query : query.where('agent_id', '=', agentId)
 }
 
 function changeableColumns(schedule: Schedule) {

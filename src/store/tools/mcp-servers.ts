@@ -7,7 +7,7 @@ import { cutText, storableText } from '../../util/json.ts'
 import { fromColumns, toColumns } from '../database/columns.ts'
 import { readPage, type Page, type PageArguments } from '../database/page.ts'
 import type { Db, Row } from '../database/schema.ts'
-import { byId, finderOf } from '../access/tenant-rows.ts'
+import { byId, finderOf, rowLockerOf } from '../access/tenant-rows.ts'
 import { ofTenant } from '../access/tenant-scope.ts'
 import { toTool } from './tools.ts'
 
@@ -15,7 +15,8 @@ export const findMcpServers = finderOf('mcp_servers', toMcpServer)
 
 /** Oldest first. */
 export function listMcpServersPage(db: Db, reach: Reach, page: PageArguments): Promise<Page<McpServer>> {
-  return readPage(db, serversOfTenant(db, reach), page, byId('mcp_servers', toMcpServer))
+  const query = db.selectFrom('mcp_servers').where(ofTenant('mcp_servers', reach)).selectAll()
+  return readPage(db, query, page, byId('mcp_servers', toMcpServer))
 }
 
 /** The tools of these servers, oldest first. */
@@ -62,10 +63,7 @@ export async function putConfiguredMcpServer(db: Db, server: McpServer): Promise
 }
 
 /** Locks it against removal and against another refresh. */
-export async function lockMcpServer(trx: Db, reach: Reach, id: string): Promise<McpServer | undefined> {
-  const row = await serversOfTenant(trx, reach).where('id', '=', id).forUpdate().executeTakeFirst()
-  return row && toMcpServer(row)
-}
+export const lockMcpServer = rowLockerOf('mcp_servers', toMcpServer, 'for update')
 
 export async function setMcpServerError(db: Db, id: string, error: string | null): Promise<void> {
   await db
@@ -78,10 +76,6 @@ export async function setMcpServerError(db: Db, id: string, error: string | null
 /** Removes the server and its tools. */
 export async function deleteMcpServer(trx: Db, reach: Reach, id: string): Promise<void> {
   await trx.deleteFrom('mcp_servers').where(ofTenant('mcp_servers', reach)).where('id', '=', id).execute()
-}
-
-function serversOfTenant(db: Db, reach: Reach) {
-  return db.selectFrom('mcp_servers').where(ofTenant('mcp_servers', reach)).selectAll()
 }
 
 function toMcpServer(row: Row<'mcp_servers'>): McpServer {

@@ -6,7 +6,7 @@ import { storableText } from '../../util/json.ts'
 import { fromColumns, toColumns } from '../database/columns.ts'
 import { readPage, type Page, type PageArguments } from '../database/page.ts'
 import type { Db, Row } from '../database/schema.ts'
-import { byId, finderOf } from '../access/tenant-rows.ts'
+import { byId, finderOf, rowLockerOf } from '../access/tenant-rows.ts'
 import { ofTenant } from '../access/tenant-scope.ts'
 
 export interface ToolFilter {
@@ -124,19 +124,14 @@ export async function lockToolsToAttach(
   return rows.map(toTool)
 }
 
-/** Locks tools against every change, and against being attached. */
-export async function lockTool(trx: Db, reach: Reach, id: string): Promise<Tool | undefined> {
-  const row = await toolsToLock(trx, reach).where('id', '=', id).executeTakeFirst()
-  return row && toTool(row)
-}
+/** Locks a tool against every change, and against being attached. */
+export const lockTool = rowLockerOf('tools', toTool, 'for update')
 
+/** Like `lockTool`, by name. */
 export async function lockToolByName(trx: Db, reach: Reach, name: string): Promise<Tool | undefined> {
-  const row = await toolsToLock(trx, reach).where('name', '=', name).executeTakeFirst()
+  const query = trx.selectFrom('tools').selectAll().where(ofTenant('tools', reach)).where('name', '=', name)
+  const row = await query.forUpdate().executeTakeFirst()
   return row && toTool(row)
-}
-
-function toolsToLock(trx: Db, reach: Reach) {
-  return trx.selectFrom('tools').selectAll().where(ofTenant('tools', reach)).forUpdate()
 }
 
 /**

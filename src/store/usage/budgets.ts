@@ -4,6 +4,7 @@ import type { Reach } from '../../domain/access/viewer.ts'
 import type { Allowance, Budget, BudgetSettings, BudgetStanding } from '../../domain/usage/budget.ts'
 import type { DrivenRun } from '../../domain/runs/run-state.ts'
 import { fromColumns, toColumns } from '../database/columns.ts'
+import { rowLockerOf } from '../access/tenant-rows.ts'
 import { ofTenant } from '../access/tenant-scope.ts'
 import type { Db, Row, Trx } from '../database/schema.ts'
 
@@ -89,29 +90,20 @@ export function isBudgeted(agentId: RawBuilder<unknown>): RawBuilder<boolean> {
     where a.id = ${agentId} and (budgets.agent_id is null or budgets.agent_id = a.id))`
 }
 
-export async function lockBudget(trx: Trx, reach: Reach, id: string): Promise<Budget | undefined> {
-  const { rows } = await sql<Row<'budgets'>>`
-    select * from budgets where ${ofTenant('budgets', reach)} and id = ${id} for update`.execute(trx)
-  return rows[0] && fromColumns(rows[0], ['period_start', 'counted_tokens', 'counted_usd'])
-}
+export const lockBudget = rowLockerOf(
+  'budgets',
+  (row): Budget => fromColumns(row, ['period_start', 'counted_tokens', 'counted_usd']),
+  'for update',
+)
 
 /** No run is counted from here to the end of the transaction, so each is either in `usage_hours` or under way. */
 export async function insertBudget(trx: Trx, budget: Budget): Promise<void> {
   await sql`lock table usage_hours in share mode`.execute(trx)
   const { tenantId } = budget
-  const given = toColumns(budget, [
-    ...([
-      'id',
-      'tenantId',
-      'agentId',
-      'actorId',
-      'period',
-      'limitUsd',
-      'limitTokens',
-      'whenReached',
-      'createdAt',
-    ] as const),
-  ])
+  const given = {
+    ...toColumns(budget, ['id', 'tenantId', 'agentId', 'actorId', 'period', 'createdAt']),
+    ...settableColumns(budget),
+  }
   await trx
     .insertInto('budgets')
     .values({ ...given, period_start: sql`'-infinity'`, counted_tokens: 0, counted_usd: 0 })
@@ -146,12 +138,12 @@ export function countInBudgets({ sign }: { readonly sign: 1 | -1 }): RawBuilder<
     where budgets.id = added.id and budgets.period_start <= added.start`
 }
 
+function settableColumns(settings: BudgetSettings) {
+  return toColumns(settings, ['limitUsd', 'limitTokens', 'whenReached'])
+}
+
 export async function setBudget(trx: Trx, id: string, settings: BudgetSettings): Promise<void> {
-  await trx
-    .updateTable('budgets')
-    .set(toColumns(settings, ['limitUsd', 'limitTokens', 'whenReached']))
-    .where('id', '=', id)
-    .execute()
+  await trx.updateTable('budgets').set(settableColumns(settings)).where('id', '=', id).execute()
 }
 
 export async function deleteBudget(trx: Trx, id: string): Promise<void> {

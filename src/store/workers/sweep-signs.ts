@@ -5,6 +5,7 @@ import { isFreeSuspect } from './claim-runs.ts'
 import { isOrphaned } from './leases.ts'
 import { hasTextsToEmbed } from '../memory/passage-embeddings.ts'
 import { executePrepared } from '../database/prepared.ts'
+import { onlyRow } from '../database/rows.ts'
 import type { Db } from '../database/schema.ts'
 import { isScheduleDue } from '../schedules/schedules.ts'
 import { hasExpired } from '../tools/tool-calls.ts'
@@ -43,7 +44,7 @@ export async function readSweepSigns(
   db: Db,
   { now, drivenRunIds }: { readonly now: Date; readonly drivenRunIds: readonly string[] },
 ): Promise<SweepSigns> {
-  const { rows } = await executePrepared(
+  const signs = await executePrepared(
     db,
     sql<SweepSigns>`
       select (select coalesce(json_agg(worker), '[]') from (${silentWorkers}) worker) as "silentWorkers",
@@ -59,5 +60,5 @@ export async function readSweepSigns(
         array(select id from runs where id = any(${drivenRunIds}::uuid[]) and cancel_requested_at is not null)
           as "cancelledRunIds"`,
   )
-  return rows[0]!
+  return onlyRow(signs)
 }

@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import pg from 'pg'
 
 import { silenceMs, type Worker, type WorkerAbilities, type WorkerProcess } from '../../domain/worker.ts'
+import { onlyRow } from '../database/rows.ts'
 import type { Db } from '../database/schema.ts'
 import { openSession, type Session, type SessionSource } from '../database/session.ts'
 import type { Workload } from '../../domain/workload.ts'
@@ -51,10 +52,10 @@ export async function listWorkers(db: Db, ids?: readonly string[]): Promise<Work
 
 /** Whether any process drives runs, and whether runs are waiting for one. */
 export async function readWorkerPresence(db: Db): Promise<{ readonly hasWorker: boolean; readonly runsWait: boolean }> {
-  const { rows } = await sql<{ has_worker: boolean; runs_wait: boolean }>`
-    select exists (select from workers where ${isAlive}) as has_worker,
-      exists (select from runs where claimable) as runs_wait`.execute(db)
-  return { hasWorker: rows[0]!.has_worker, runsWait: rows[0]!.runs_wait }
+  const presence = sql<{ hasWorker: boolean; runsWait: boolean }>`
+    select exists (select from workers where ${isAlive}) as "hasWorker",
+      exists (select from runs where claimable) as "runsWait"`
+  return onlyRow(await presence.execute(db))
 }
 
 /** Whether a worker other than this one can reach these providers and has these tools in its code. */
@@ -63,11 +64,11 @@ export async function hasAbleWorker(
   { providers, tools }: WorkerAbilities,
   { exceptId }: { readonly exceptId: string },
 ): Promise<boolean> {
-  const { rows } = await sql<{ able: boolean }>`
+  const other = sql<{ able: boolean }>`
     select exists (
       select from workers where id <> ${exceptId} and providers @> ${providers}::text[] and tools @> ${tools}::text[]
-        and ${isAlive}) as able`.execute(db)
-  return rows[0]!.able
+        and ${isAlive}) as able`
+  return onlyRow(await other.execute(db)).able
 }
 
 /** The tools in the code of the workers that are alive. */
@@ -136,7 +137,7 @@ export const silentWorkers = sql`
 
 /** Reads the rows of runs that have not ended, and no others. */
 export async function readWorkload(db: Db): Promise<Workload> {
-  const { rows } = await sql<Workload>`
+  const workload = sql<Workload>`
     with unfinished as materialized (
       select id, created_at, status, hold, worker_id, claimable from runs where not ended
     ), waiting as materialized (
@@ -153,8 +154,8 @@ export async function readWorkload(db: Db): Promise<Workload> {
       (select count(*) from waiting where needs = 'CLIENT_EXECUTION') as "waitingClientCalls",
       (select ${ageOf(sql`min(created_at)`)} from waiting where needs = 'APPROVAL') as "oldestApprovalSeconds",
       count(*) as workers, coalesce(sum(capacity), 0) as capacity
-    from workers where heartbeat_at > clock_timestamp() - make_interval(secs => ${silenceMs / 1000})`.execute(db)
-  return rows[0]!
+    from workers where ${isAlive}`
+  return onlyRow(await workload.execute(db))
 }
 
 function ageOf(time: ReturnType<typeof sql>) {

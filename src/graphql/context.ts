@@ -1,8 +1,8 @@
-import type { DecisionLinks } from '../../auth/decision-links.ts'
-import type { OwnTokens } from '../../auth/own-tokens.ts'
-import type { CommandContext } from '../../commands/command-context.ts'
-import type { Viewer } from '../../domain/access/viewer.ts'
-import type { Loaders } from '../loaders.ts'
+import type { DecisionLinks } from '../auth/decision-links.ts'
+import type { OwnTokens } from '../auth/own-tokens.ts'
+import type { CommandContext } from '../commands/command-context.ts'
+import type { Viewer } from '../domain/access/viewer.ts'
+import type { Loaders } from './loaders.ts'
 
 /** What an operation costs, and what the limits leave to the viewer. */
 export interface RateLimit {
