@@ -7,6 +7,8 @@ export default defineConfig({
     outDir: 'dist',
     emptyOutDir: true,
     assetsInlineLimit: 0,
+    // A test says how large it may be when it is compressed.
+    chunkSizeWarningLimit: 800,
     target: 'es2023',
     modulePreload: { polyfill: false },
   },

@@ -5,7 +5,7 @@ import type {
   ToolRuleKind,
   UpdateAgentInput,
 } from '../../client/schema-types.ts'
-import type { AgentFormChoicesData, AgentSettings } from './documents.ts'
+import type { AgentSettings, ToolOption } from './documents.ts'
 import type { Fields, ProblemOf } from './bind.ts'
 import { pretty } from './format.ts'
 import { jsonOf, listOf, numberOf } from './parse.ts'
@@ -141,23 +141,23 @@ const labels: Readonly<Record<keyof AgentForm, string>> = {
   rules: 'Tool rules',
   blockIds: 'Memory blocks',
   newBlocks: 'Memory blocks',
-  compactionMode: 'Summarise',
-  compactionModel: 'Summaries are written by',
+  compactionMode: 'What is summarised',
+  compactionModel: 'Model for summaries',
   compactionPrompt: 'Prompt for summaries',
-  keepRatio: 'Share of recent messages to keep',
+  keepRatio: 'Share that is kept',
   hasSleeptime: 'Sleeptime',
   frequency: 'Sleeptime',
   temperature: 'Temperature',
-  maxOutputTokens: 'Longest answer in tokens',
+  maxOutputTokens: 'Maximum answer tokens',
   contextWindow: 'Context window in tokens',
   parallelToolCalls: 'Several tool calls in one answer',
   reasoningEffort: 'Reasoning',
-  reasoningBudget: 'Most reasoning tokens',
+  reasoningBudget: 'Maximum reasoning tokens',
   responseSchema: 'Response schema',
-  fallbacks: 'Fallbacks',
+  fallbacks: 'Fallback models',
   embeddingModel: 'Embedding model',
   keepRequests: 'Keep requests and responses',
-  tellTimes: 'Tell it when messages and tool results happened',
+  tellTimes: 'Show times to the model',
   tags: 'Tags',
   timezone: 'Time zone',
   metadata: 'Metadata',
@@ -203,14 +203,12 @@ const baseTools: readonly string[] = [
   'archival_memory_search',
 ]
 
-export const isBaseTool = (form: AgentForm, { kind, name }: AgentFormChoicesData['tools']['nodes'][number]): boolean =>
+export const isBaseTool = (form: AgentForm, { kind, name }: ToolOption): boolean =>
   form.includeBaseTools && kind === 'BUILTIN' && baseTools.includes(name)
 
 /** Whether calls of the tool need approval. Undefined if the agent does not have the tool. */
-export const choiceOf = (
-  form: AgentForm,
-  tool: AgentFormChoicesData['tools']['nodes'][number],
-): ApprovalChoice | undefined => form.tools[tool.id] ?? (isBaseTool(form, tool) ? 'DEFAULT' : undefined)
+export const choiceOf = (form: AgentForm, tool: ToolOption): ApprovalChoice | undefined =>
+  form.tools[tool.id] ?? (isBaseTool(form, tool) ? 'DEFAULT' : undefined)
 
 /**
  * Only what a person has changed, also inside nested settings: what the server is not told stays as someone else may

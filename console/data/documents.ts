@@ -159,10 +159,7 @@ export type AgentSettings = {
   }
   readonly keepRequests: boolean
   readonly tellTimes: boolean
-  readonly tools: readonly {
-    readonly approvalOverride: boolean | null
-    readonly tool: { readonly id: string; readonly name: string }
-  }[]
+  readonly tools: readonly { readonly approvalOverride: boolean | null; readonly tool: ToolOption }[]
   readonly toolRules: readonly {
     readonly kind: ToolRuleKind
     readonly tool: string
@@ -190,7 +187,7 @@ export type AgentSettings = {
 export type AgentFormData = { readonly agent: AgentSettings | null }
 export type AgentFormVariables = { readonly id: string }
 export const AgentForm =
-  'query AgentForm($id:ID!){agent(id:$id){...AgentSettings}}fragment AgentSettings on Agent{id name description instructions model tags timezone embeddingModel metadata modelSettings{temperature maxOutputTokens contextWindow parallelToolCalls reasoningEffort reasoningBudget responseSchema fallbacks}keepRequests tellTimes tools{approvalOverride tool{id name}}toolRules{kind tool children maxCalls outputMapping defaultChild requireMapping prefilledArguments}blocks{...BlockFields}compaction{mode model prompt keepRatio}sleeptime{id frequency sleeptimeAgents{id name}}}fragment BlockFields on Block{id label value description charLimit version readOnly updatedAt}' as TypedDocument<
+  'query AgentForm($id:ID!){agent(id:$id){...AgentSettings}}fragment AgentSettings on Agent{id name description instructions model tags timezone embeddingModel metadata modelSettings{temperature maxOutputTokens contextWindow parallelToolCalls reasoningEffort reasoningBudget responseSchema fallbacks}keepRequests tellTimes tools{approvalOverride tool{...ToolOption}}toolRules{kind tool children maxCalls outputMapping defaultChild requireMapping prefilledArguments}blocks{...BlockFields}compaction{mode model prompt keepRatio}sleeptime{id frequency sleeptimeAgents{id name}}}fragment ToolOption on Tool{id name description kind requiresApproval approvalCondition}fragment BlockFields on Block{id label value description charLimit version readOnly updatedAt}' as TypedDocument<
     AgentFormData,
     AgentFormVariables
   >
@@ -202,16 +199,6 @@ export type AgentFormChoicesData = {
     readonly contextWindow: number
     readonly isConfigured: boolean
   }[]
-  readonly tools: {
-    readonly nodes: readonly {
-      readonly id: string
-      readonly name: string
-      readonly description: string
-      readonly kind: ToolKind
-      readonly requiresApproval: boolean
-      readonly approvalCondition: unknown
-    }[]
-  }
   readonly blocks: {
     readonly nodes: readonly {
       readonly id: string
@@ -223,9 +210,57 @@ export type AgentFormChoicesData = {
 }
 export type AgentFormChoicesVariables = Record<string, never>
 export const AgentFormChoices =
-  'query AgentFormChoices{models{handle provider contextWindow isConfigured}tools(first:200){nodes{id name description kind requiresApproval approvalCondition}}blocks(first:200){nodes{id label description value}}}' as TypedDocument<
+  'query AgentFormChoices{models{handle provider contextWindow isConfigured}blocks(first:200){nodes{id label description value}}}' as TypedDocument<
     AgentFormChoicesData,
     AgentFormChoicesVariables
+  >
+
+export type ToolOption = {
+  readonly id: string
+  readonly name: string
+  readonly description: string
+  readonly kind: ToolKind
+  readonly requiresApproval: boolean
+  readonly approvalCondition: unknown
+}
+
+export type ToolOptionsData = {
+  readonly tools: {
+    readonly totalCount: number
+    readonly nodes: readonly ToolOption[]
+    readonly pageInfo: { readonly hasNextPage: boolean; readonly endCursor: string | null }
+  }
+}
+export type ToolOptionsVariables = {
+  readonly first: number
+  readonly after?: string | null | undefined
+  readonly filter?: ToolFilter | null | undefined
+}
+export const ToolOptions =
+  'query ToolOptions($first:Int!$after:String$filter:ToolFilter){tools(first:$first after:$after filter:$filter){totalCount nodes{...ToolOption}pageInfo{hasNextPage endCursor}}}fragment ToolOption on Tool{id name description kind requiresApproval approvalCondition}' as TypedDocument<
+    ToolOptionsData,
+    ToolOptionsVariables
+  >
+
+export type ChosenToolsData = {
+  readonly nodes: readonly (
+    | {}
+    | {
+        readonly id: string
+        readonly name: string
+        readonly description: string
+        readonly kind: ToolKind
+        readonly requiresApproval: boolean
+        readonly approvalCondition: unknown
+      }
+    | null
+  )[]
+}
+export type ChosenToolsVariables = { readonly ids: readonly string[] }
+export const ChosenTools =
+  'query ChosenTools($ids:[ID!]!){nodes(ids:$ids){...on Tool{...ToolOption}}}fragment ToolOption on Tool{id name description kind requiresApproval approvalCondition}' as TypedDocument<
+    ChosenToolsData,
+    ChosenToolsVariables
   >
 
 export type AgentMainData = { readonly agent: { readonly mainConversation: { readonly id: string } } | null }

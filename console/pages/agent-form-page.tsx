@@ -2,13 +2,14 @@ import { useState, type ReactNode } from 'react'
 import { Link } from 'wouter'
 
 import { useClient } from '../../react/client-context.ts'
-import { choiceOf, namesOf } from '../data/agent-form.ts'
+import { changedFields, choiceOf, formOf, namesOf, pick } from '../data/agent-form.ts'
 import { bind } from '../data/bind.ts'
 import { AgentForm as AgentFormQuery, AgentFormChoices, DeleteAgent, type AgentSettings } from '../data/documents.ts'
 import { useAgentForm } from '../data/use-agent-form.ts'
 import { useGo } from '../data/use-here.ts'
 import { useOnce } from '../data/use-once.ts'
 import { useQuery } from '../data/use-query.ts'
+import { useToolOptions } from '../data/use-tool-options.ts'
 import { AgentDetailFields } from '../parts/agent-detail-fields.tsx'
 import { BlockChoice } from '../parts/block-choice.tsx'
 import { Button } from '../parts/button.tsx'
@@ -33,6 +34,9 @@ export function AgentFormPage({ id }: { readonly id?: string }): ReactNode {
   return <AgentFormBody agent={data?.agent ?? undefined} />
 }
 
+/** What everyone sets. The other fields are folded away, with the names of those that are not at their defaults. */
+const basic: readonly string[] = ['name', 'model', 'instructions', 'tools', 'includeBaseTools']
+
 function AgentFormBody({ agent }: { readonly agent: AgentSettings | undefined }): ReactNode {
   const client = useClient()
   const go = useGo()
@@ -47,10 +51,9 @@ function AgentFormBody({ agent }: { readonly agent: AgentSettings | undefined })
     go('/agents')
   }
   const { text } = bind(fields)
-  // People look for the tools that they made.
-  const tools = choices.data?.tools.nodes.toSorted(
-    (one, other) => Number(one.kind === 'BUILTIN') - Number(other.kind === 'BUILTIN'),
-  )
+  const given = agent?.tools.map(({ tool }) => tool) ?? []
+  const options = useToolOptions(Object.keys(fields.form.tools), given)
+  const advanced = changedFields(fields.form, formOf(undefined)).filter((field) => !basic.includes(field))
   return (
     <Page
       title={agent ? `Edit ${agent.name}` : 'New agent'}
@@ -76,7 +79,7 @@ function AgentFormBody({ agent }: { readonly agent: AgentSettings | undefined })
         buttons={<Button onClick={() => history.back()}>Back</Button>}
       >
         <fieldset>
-          <legend>Who it is</legend>
+          <legend>Basics</legend>
           <div className="two">
             <Field label="Name" autoFocus={!agent} {...text('name')} />
             <Field
@@ -103,15 +106,25 @@ function AgentFormBody({ agent }: { readonly agent: AgentSettings | undefined })
             {...text('instructions')}
           />
         </fieldset>
-        <ToolChoice tools={tools} fields={fields} isNew={!agent} />
-        <BlockChoice blocks={choices.data?.blocks.nodes ?? []} fields={fields} />
-        <RuleEditor
-          fields={fields}
-          toolNames={(tools ?? []).filter((tool) => choiceOf(fields.form, tool)).map(({ name }) => name)}
-        />
-        <ModelSettingsFields fields={fields} />
-        <CompactionFields fields={fields} />
-        <AgentDetailFields fields={fields} />
+        <ToolChoice options={options} fields={fields} isNew={!agent} />
+        <details className="advanced">
+          <summary>
+            Advanced{' '}
+            <span className="quiet">
+              {advanced.length > 0
+                ? namesOf(pick(fields.form, advanced))
+                : 'Memory, tool rules, model settings and more'}
+            </span>
+          </summary>
+          <BlockChoice blocks={choices.data?.blocks.nodes ?? []} fields={fields} />
+          <RuleEditor
+            fields={fields}
+            toolNames={[...options.known.values()].flatMap((tool) => (choiceOf(fields.form, tool) ? tool.name : []))}
+          />
+          <ModelSettingsFields fields={fields} />
+          <CompactionFields fields={fields} />
+          <AgentDetailFields fields={fields} />
+        </details>
         <Problem>{choices.error?.message}</Problem>
         {theirs && (
           <Conflict isBusy={save.isBusy} onTake={conflict.takeTheirs} onReplace={conflict.replaceTheirs}>

@@ -27,7 +27,11 @@ export function AgentDetailFields({ fields }: { readonly fields: AgentFields }):
           hint="The run page then shows what each step was sent."
           {...check('keepRequests')}
         />
-        <Check label="Tell it when messages and tool results happened" {...check('tellTimes')} />
+        <Check
+          label="Show times to the model"
+          hint="It is told when messages and tool results happened."
+          {...check('tellTimes')}
+        />
       </fieldset>
       <fieldset>
         <legend>Labels</legend>

@@ -14,17 +14,18 @@ export function CompactionFields({ fields }: { readonly fields: AgentFields }): 
         <legend>Compaction</legend>
         <p className="quiet">When the context fills 90 % of the window, older messages are replaced by a summary.</p>
         <div className="two">
-          <Field label="Summarise" as="select" {...text('compactionMode')}>
+          <Field label="What is summarised" as="select" {...text('compactionMode')}>
             <option value="SLIDING_WINDOW">older messages</option>
             <option value="ALL">all messages</option>
           </Field>
           <Field
-            label="Share of recent messages to keep"
+            label="Share that is kept"
             inputMode="decimal"
+            hint="0.7 keeps the newest 70 %."
             {...text('keepRatio', 'compaction.keepRatio')}
           />
           <Field
-            label="Summaries are written by"
+            label="Model for summaries"
             list="models"
             placeholder="the agent's own"
             {...text('compactionModel', 'compaction.model')}

@@ -42,8 +42,8 @@ export function Form({
     const place = form.current!.querySelector<HTMLElement>('[aria-invalid=true], fieldset [role=alert]')
     setPlaced(place !== null)
     if (!problem || !place) return
-    const folded = place.closest('details:not([open])')
-    if (folded) (folded as HTMLDetailsElement).open = true
+    let folded: HTMLDetailsElement | null
+    while ((folded = place.closest<HTMLDetailsElement>('details:not([open])'))) folded.open = true
     const control = place.matches('[role=alert]')
       ? place.closest('[role=group], fieldset')?.querySelector<HTMLElement>('input, select, textarea, button')
       : place

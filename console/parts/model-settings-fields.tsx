@@ -15,7 +15,7 @@ export function ModelSettingsFields({ fields }: { readonly fields: AgentFields }
       <legend>Model settings</legend>
       <div className="two">
         <Field label="Temperature" {...number('temperature')} />
-        <Field label="Longest answer in tokens" {...number('maxOutputTokens')} />
+        <Field label="Maximum answer tokens" {...number('maxOutputTokens')} />
         <Field label="Context window in tokens" {...number('contextWindow')} />
         <Field label="Reasoning" as="select" {...text('reasoningEffort', 'modelSettings.reasoningEffort')}>
           <option value="">model's default</option>
@@ -24,11 +24,11 @@ export function ModelSettingsFields({ fields }: { readonly fields: AgentFields }
           <option value="MEDIUM">medium</option>
           <option value="HIGH">high</option>
         </Field>
-        <Field label="Most reasoning tokens" {...number('reasoningBudget')} />
+        <Field label="Maximum reasoning tokens" {...number('reasoningBudget')} />
       </div>
       <Check label="One answer may contain several tool calls" {...check('parallelToolCalls')} />
       <Field
-        label="Fallbacks"
+        label="Fallback models"
         className="mono"
         placeholder="none"
         hint="Handles to try in this order when the first is overloaded or cannot be reached, separated by commas."

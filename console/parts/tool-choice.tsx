@@ -2,22 +2,25 @@ import type { ReactNode } from 'react'
 
 import { choiceOf, isBaseTool, type AgentFields, type ApprovalChoice } from '../data/agent-form.ts'
 import { bind } from '../data/bind.ts'
-import type { AgentFormChoicesData } from '../data/documents.ts'
+import type { ToolOption } from '../data/documents.ts'
+import type { ToolOptions } from '../data/use-tool-options.ts'
 import { Check } from './check.tsx'
 import { Problem } from './problem.tsx'
-
-type Tool = AgentFormChoicesData['tools']['nodes'][number]
+import { ShowMore } from './show-more.tsx'
 
 interface ToolChoiceProps {
-  /** Undefined until they are known. */
-  readonly tools: readonly Tool[] | undefined
+  readonly options: ToolOptions
   readonly fields: AgentFields
   readonly isNew: boolean
 }
 
+/** With fewer, a search takes more time than a look. */
+const fewest = 8
+
 /** Which tools the agent has, and whether their calls need approval. */
-export function ToolChoice({ tools, fields, isNew }: ToolChoiceProps): ReactNode {
+export function ToolChoice({ options, fields, isNew }: ToolChoiceProps): ReactNode {
   const { form, set, problemOf } = fields
+  const { search, setSearch, pages, shown } = options
   function choose(id: string, choice: ApprovalChoice | undefined): void {
     const { [id]: _, ...others } = form.tools
     set({ tools: choice ? { ...others, [id]: choice } : others })
@@ -25,10 +28,21 @@ export function ToolChoice({ tools, fields, isNew }: ToolChoiceProps): ReactNode
   return (
     <fieldset>
       <legend>Tools</legend>
-      {isNew && <Check label="Give it the built-in memory tools" {...bind(fields).check('includeBaseTools')} />}
-      {tools?.length === 0 && <p className="quiet">There are no tools yet. Make one on the Tools page.</p>}
+      {isNew && <Check label="Include the memory tools" {...bind(fields).check('includeBaseTools')} />}
+      {(search !== '' || (shown?.length ?? 0) > fewest) && (
+        <input
+          type="search"
+          aria-label="Search tools"
+          placeholder="Search tools"
+          value={search}
+          onChange={(event) => setSearch(event.target.value)}
+        />
+      )}
+      {shown?.length === 0 && (
+        <p className="quiet">{search ? `No tool is called “${search}”.` : 'There are no tools yet.'}</p>
+      )}
       <div className="scroll-list" role="group" aria-label="Tools of the agent" tabIndex={0}>
-        {tools?.map((tool) => {
+        {shown?.map((tool) => {
           const choice = choiceOf(form, tool)
           return (
             <div key={tool.id} className="choice-row">
@@ -53,14 +67,15 @@ export function ToolChoice({ tools, fields, isNew }: ToolChoiceProps): ReactNode
             </div>
           )
         })}
+        <ShowMore of={pages} label="Show more tools" />
       </div>
-      <Problem>{problemOf('tools')}</Problem>
+      <Problem>{pages.error?.message ?? problemOf('tools')}</Problem>
     </fieldset>
   )
 }
 
 /** What the tool itself says about approval. */
-function defaultOf({ approvalCondition, requiresApproval }: Tool): string {
+function defaultOf({ approvalCondition, requiresApproval }: ToolOption): string {
   if (approvalCondition !== null) return 'Default: on a condition'
   return requiresApproval ? 'Default: needs approval' : 'Default: no approval'
 }

@@ -100,6 +100,7 @@ describe.skipIf(!ground)('the roles and names of the console', () => {
   test('[CON60] New and edited agents: every setting, with errors next to their fields', async () => {
     await page.getByRole('button', { name: 'New agent' }).click()
     await has(page, ['textbox', 'Name'], ['combobox', 'Model'], ['textbox', 'Instructions'], ['button', 'Create agent'])
+    await page.getByText('Advanced').click()
     for (const name of ['Tools', 'Memory blocks', 'Tool rules', 'Compaction', 'Sleeptime', 'Model settings'])
       await page.getByRole('group', { name, exact: true }).waitFor()
     expect(new URL(page.url()).pathname).toBe('/agents/new')
@@ -269,6 +270,7 @@ describe.skipIf(!ground)('the roles and names of the console', () => {
     const approval = page.getByLabel('Approval of look_up')
     await visit(page, `/agents/${id}/edit`)
     await name.fill('Mine')
+    await page.getByText('Advanced').click()
     await page.getByLabel('Temperature').fill('0.5')
     const tools = [{ toolId, approvalOverride: true }]
     await change({ description: 'theirs', tools, modelSettings: { maxOutputTokens: 100 } })
@@ -309,7 +311,8 @@ describe.skipIf(!ground)('the roles and names of the console', () => {
       expect(y).toBeGreaterThan(0)
       expect(y + height).toBeLessThan(800)
     }
-    const writer = page.getByLabel('Summaries are written by')
+    const writer = page.getByLabel('Model for summaries')
+    await page.getByText('Advanced').click()
     await writer.fill('nonsense')
     await refusedAt(writer)
     await writer.fill('')

@@ -85,4 +85,42 @@ describe.skipIf(!ground)('the lists and forms of the console', () => {
     await later.goto(`${origin}/tools`)
     await expect.poll(trials).toEqual([])
   })
+
+  test('[CON165] one of many tools is found and given to an agent, also after a reload, and what few people set is folded away', async () => {
+    const upsert = 'mutation ($input: UpsertToolInput!) { upsertTool(input: $input) { tool { id } } }'
+    for (let number = 1; number <= 110; number++)
+      await server.data(upsert, {
+        input: { name: `tool_${number}`, parameters: { type: 'object' }, implementation: { client: true } },
+      })
+    const page = await open(`${origin}/agents/new`)
+    await page.getByRole('textbox', { name: 'Name' }).fill('Finder')
+    await page.getByRole('combobox', { name: 'Model' }).fill('demo/scripted')
+    const tools = page.getByRole('group', { name: 'Tools of the agent' })
+    await tools.getByRole('button', { name: 'Show more tools' }).waitFor()
+    const last = tools.getByRole('checkbox', { name: 'tool_1', exact: true })
+    const first = tools.getByRole('checkbox', { name: 'tool_110', exact: true })
+    expect([await last.count(), await first.count()].toSorted()).toEqual([0, 1])
+    const hidden = (await last.count()) === 0 ? last : first
+    await page.getByRole('searchbox', { name: 'Search tools' }).fill((await last.count()) === 0 ? 'tool_1' : 'tool_110')
+    await hidden.check()
+    await page.reload()
+    await expect.poll(() => hidden.isChecked()).toBe(true)
+
+    const temperature = page.getByLabel('Temperature')
+    expect(await temperature.isVisible()).toBe(false)
+    await page.getByText('Advanced').click()
+    await temperature.fill('hot')
+    await page.getByText('Advanced').click()
+    await page.getByText('Advanced Temperature').waitFor()
+    await page.getByRole('button', { name: 'Create agent' }).click()
+    await temperature.and(page.locator('[aria-invalid=true]:focus')).waitFor()
+    await temperature.fill('')
+    await page.getByRole('button', { name: 'Create agent' }).click()
+    await page.waitForURL('**/conversations/*')
+    const { agents } = await server.data(
+      '{ agents(filter: { nameContains: "Finder" }) { nodes { tools { tool { name } } } } }',
+    )
+    const names = agents.nodes[0].tools.map(({ tool }: { tool: { name: string } }) => tool.name)
+    expect(names.filter((name: string) => name.startsWith('tool_'))).toHaveLength(1)
+  })
 })
