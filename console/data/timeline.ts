@@ -80,10 +80,7 @@ export function timeOf(bars: readonly Bar[], ...kinds: readonly BarKind[]): numb
   return sum
 }
 
-interface Period {
-  readonly from: number
-  readonly to: number
-}
+type Period = Pick<Bar, 'from' | 'to'>
 
 /** A time axis on which long pauses are drawn short, because they would hide the work beside them. */
 export interface Axis {

@@ -10,15 +10,10 @@ import { PlainText } from './plain-text.tsx'
 /** What a queued run waits for, live, and what it was sent. */
 export function QueuePlace({ run }: { readonly run: NonNullable<RunPageData['run']> }): ReactNode {
   const { latestRun, queue, isLoaded } = useConversation(run.conversation.id)
-  const ahead = queue.slice(
-    0,
-    Math.max(
-      0,
-      queue.findIndex(({ id }) => id === run.id),
-    ),
-  )
-  const active = latestRun && latestRun.id !== run.id && !isRunOver(latestRun.status) ? latestRun : undefined
-  const next = active ?? ahead[0]
+  const runs = latestRun && !isRunOver(latestRun.status) ? [latestRun, ...queue] : queue
+  const place = runs.findIndex(({ id }) => id === run.id)
+  const ahead = place > 0 ? runs.slice(0, place) : []
+  const [next] = ahead
   if (!isLoaded) return null
   return (
     <section className="panel" aria-label="Waiting for its turn">
@@ -29,9 +24,8 @@ export function QueuePlace({ run }: { readonly run: NonNullable<RunPageData['run
         {next ? (
           <>
             A conversation has one run at a time. This one starts after{' '}
-            <Link href={`/runs/${next.id}`}>{active ? 'the active run' : 'the run before it'}</Link> (
-            {words(next.status).toLowerCase()})
-            {ahead.length > (active ? 0 : 1) && ` and ${ahead.length - (active ? 0 : 1)} more in the queue`}.
+            <Link href={`/runs/${next.id}`}>{next.status === 'QUEUED' ? 'the run before it' : 'the active run'}</Link> (
+            {words(next.status).toLowerCase()}){ahead.length > 1 && ` and ${ahead.length - 1} more in the queue`}.
           </>
         ) : (
           <>
