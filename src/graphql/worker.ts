@@ -1,7 +1,7 @@
 import type { Worker as DomainWorker } from '../domain/worker.ts'
 import { listWorkers } from '../store/workers/workers.ts'
 import { builder } from './builder.ts'
-import { idOf, implement, int, string, time } from './fields.ts'
+import { idOf, implement, int, of, string, time } from './fields.ts'
 import { Node } from './node.ts'
 
 const Worker = builder.objectRef<DomainWorker>('Worker')
@@ -25,8 +25,7 @@ implement(Worker, {
 
 builder.queryField('workers', (t) =>
   t.field({
-    type: [Worker],
-    description: 'Worker processes that are alive. Requires the MANAGE scope.',
+    ...of([Worker])('Worker processes that are alive. Requires the MANAGE scope.'),
     resolve: (_root, _args, { db }) => listWorkers(db),
   }),
 )

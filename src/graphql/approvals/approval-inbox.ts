@@ -11,8 +11,7 @@ implement(InboxSnapshot, {
     'The calls that wait now. This is the first event after every connect, even if no call waits. Replace everything that you have.',
   fields: (t) => ({
     toolCalls: t.field({
-      type: [ToolCall],
-      description: 'Up to 200 of the calls that wait, oldest first. The others follow as InboxAdded.',
+      ...of([ToolCall])('Up to 200 of the calls that wait, oldest first. The others follow as InboxAdded.'),
       resolve: (snapshot) => snapshot.toolCalls,
     }),
     totalCount: int('How many calls wait, including those that are not listed.'),
@@ -44,8 +43,7 @@ const ApprovalInboxEvent = builder.unionType('ApprovalInboxEvent', {
 
 builder.subscriptionField('approvalInbox', (t) =>
   t.field({
-    type: ApprovalInboxEvent,
-    description: 'A snapshot of the calls that wait, then each change. It does not end by itself.',
+    ...of(ApprovalInboxEvent)('A snapshot of the calls that wait, then each change. It does not end by itself.'),
     args: args({
       agentIds: ids('Only calls of these agents. Omit it for calls of all agents.'),
       needs: of([ToolCallNeed]).withDefault(

@@ -6,7 +6,7 @@ import { filterBy, pageOf } from '../connection.ts'
 import type { Context } from '../context.ts'
 import { ContextType, viewContext } from '../context/context-view.ts'
 import { lastCursorOfConversation } from '../cursor.ts'
-import { of } from '../fields.ts'
+import { of, time } from '../fields.ts'
 import { loadExisting, loadQueue } from '../load-existing.ts'
 import { Run } from '../refs.ts'
 import { StopReason } from '../runs/run-outcome.ts'
@@ -64,16 +64,14 @@ builder.objectFields(Conversation, (t) => ({
     },
   }),
   lastActivityAt: t.field({
-    type: 'DateTime',
-    description: 'When a message was last added or a run last changed status. Equals `createdAt` until then.',
+    ...time('When a message was last added or a run last changed status. Equals `createdAt` until then.'),
     resolve: async (conversation, _args, context) => {
       await headOf(conversation, context)
       return loadExisting(context.loaders.lastActivityOfConversation, 'Conversation', conversation.id)
     },
   }),
   context: t.field({
-    type: ContextType,
-    description: 'What the model would be sent now.',
+    ...of(ContextType)('What the model would be sent now.'),
     // Reads the whole context and counts its tokens.
     complexity: 20,
     resolve: async (conversation, _args, context) => {

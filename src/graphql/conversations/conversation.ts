@@ -89,8 +89,7 @@ function conversationsPage(
 
 builder.objectFields(Agent, (t) => ({
   mainConversation: t.field({
-    type: Conversation,
-    description: 'Conversation that is used when a message names only the agent.',
+    ...of(Conversation)('Conversation that is used when a message names only the agent.'),
     resolve: (agent, _args, { loaders }) => loadExisting(loaders.mainConversationOfAgent, 'Agent', agent.id),
   }),
   conversations: t.field({

@@ -21,8 +21,7 @@ implement(GivenMessage, {
       resolve: (message) => textOf(message.content),
     }),
     content: t.field({
-      type: [ContentPart],
-      description: 'All parts of the message, in order.',
+      ...of([ContentPart])('All parts of the message, in order.'),
       resolve: (message) => shownParts(message.content, message.conversationId),
     }),
     clientId: string.orNull('Id that the client gave the message. Null if it gave none.'),

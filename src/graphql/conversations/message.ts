@@ -112,8 +112,7 @@ implement(messageRef('USER'), {
       resolve: ofContent(({ content }) => textOf(content)),
     }),
     content: t.field({
-      type: [ContentPart],
-      description: 'All parts of the message, in order.',
+      ...of([ContentPart])('All parts of the message, in order.'),
       resolve: async (message, _args, context) =>
         shownParts((await contentOf(message, context)).content, message.conversationId),
     }),
@@ -169,8 +168,7 @@ for (const [type, description] of [
     interfaces,
     fields: (t) => ({
       toolCalls: t.field({
-        type: [ToolCall],
-        description: 'Calls, in the order in which the model made them.',
+        ...of([ToolCall])('Calls, in the order in which the model made them.'),
         resolve: (message, _args, context) => callsOf(message, context),
       }),
     }),
@@ -182,8 +180,7 @@ implement(messageRef('APPROVAL_RESPONSE'), {
   interfaces,
   fields: (t) => ({
     decisions: t.field({
-      type: [ApprovalDecision],
-      description: 'One decision for each call, in the order of the calls.',
+      ...of([ApprovalDecision])('One decision for each call, in the order of the calls.'),
       resolve: async (message, _args, context) => decisionsOf(await callsOf(message, context)),
     }),
   }),
@@ -194,8 +191,7 @@ implement(messageRef('TOOL_RETURN'), {
   interfaces,
   fields: (t) => ({
     toolReturns: t.field({
-      type: [ToolReturn],
-      description: 'Results, in the order of the calls.',
+      ...of([ToolReturn])('Results, in the order of the calls.'),
       resolve: async (message, _args, context) => (await callsOf(message, context)).filter((call) => call.hasResult),
     }),
   }),

@@ -25,8 +25,7 @@ implement(Model, {
 
 builder.queryField('models', (t) =>
   t.field({
-    type: [Model],
-    description: 'Models that the server knows. Agents may use other models of a configured provider too.',
+    ...of([Model])('Models that the server knows. Agents may use other models of a configured provider too.'),
     resolve: (_root, _args, context) => context.models.listFresh(),
   }),
 )

@@ -139,8 +139,7 @@ implement(entryRef('stepFinished', typeNames.STEP_FINISHED), {
   interfaces,
   fields: (t) => ({
     step: t.field({
-      type: Step,
-      description: 'The step. Its fields may be newer than this event.',
+      ...of(Step)('The step. Its fields may be newer than this event.'),
       resolve: ({ runId, entry }, _args, context) => loadStep(context, { runId, index: entry.index }),
     }),
   }),
@@ -151,8 +150,7 @@ implement(entryRef('message', typeNames.MESSAGE_ADDED), {
   interfaces,
   fields: (t) => ({
     message: t.field({
-      type: Message,
-      description: 'The message.',
+      ...of(Message)('The message.'),
       resolve: ({ entry }, _args, { loaders }) => loadExisting(loaders.messages, 'Message', entry.id),
     }),
   }),
@@ -164,8 +162,7 @@ implement(entryRef('call', typeNames.TOOL_CALL_CHANGED), {
   fields: (t) => ({
     toolCallStatus: ofEntry('status', of(ToolCallStatus)('Status after this change. `toolCall.status` may be newer.')),
     toolCall: t.field({
-      type: ToolCall,
-      description: 'The tool call. Its fields may be newer than this event.',
+      ...of(ToolCall)('The tool call. Its fields may be newer than this event.'),
       resolve: ({ entry }, _args, { loaders }) => loadExisting(loaders.toolCalls, 'ToolCall', entry.id),
     }),
   }),
@@ -176,8 +173,7 @@ implement(entryRef('child', typeNames.CHILD_RUN_STARTED), {
   interfaces,
   fields: (t) => ({
     child: t.field({
-      type: Run,
-      description: 'The background run.',
+      ...of(Run)('The background run.'),
       resolve: ({ entry }, _args, { loaders }) => loadExisting(loaders.runs, 'Run', entry.runId),
     }),
   }),

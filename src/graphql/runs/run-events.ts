@@ -26,20 +26,17 @@ implement(RunEventConnection, {
   description: "A page of a run's stored events.",
   fields: (t) => ({
     nodes: t.field({
-      type: [RunEvent],
-      description: 'Events of the page, oldest first.',
+      ...of([RunEvent])('Events of the page, oldest first.'),
       complexity: { field: 0, multiplier: 1 },
       resolve: (page) => page.nodes,
     }),
     edges: t.field({
-      type: [RunEventEdge],
-      description: 'Events of the page, each with its cursor.',
+      ...of([RunEventEdge])('Events of the page, each with its cursor.'),
       complexity: { field: 0, multiplier: 1 },
       resolve: (page) => page.nodes,
     }),
     pageInfo: t.field({
-      type: PageInfo,
-      description: 'Position of the page. Its cursors are those of the events.',
+      ...of(PageInfo)('Position of the page. Its cursors are those of the events.'),
       resolve: (page) => page,
     }),
   }),

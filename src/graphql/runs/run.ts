@@ -36,8 +36,7 @@ implement(Run, {
     stopReason: of(StopReason).orNull('Why the run last paused or ended. Null before that.'),
     error: of(RunError).orNull('Why the run failed. Null unless `status` is FAILED.'),
     usage: t.field({
-      type: Usage,
-      description: 'Model usage of the whole run so far.',
+      ...of(Usage)('Model usage of the whole run so far.'),
       resolve: (run) => ({ ...run.usage, steps: run.steps }),
     }),
     steps: loaded('stepsOfRun', of([Step])('Steps, in order.')),
@@ -60,8 +59,7 @@ implement(Run, {
       },
     }),
     pendingToolCalls: t.field({
-      type: [ToolCall],
-      description: 'Tool calls that the run waits for. Empty if it does not wait.',
+      ...of([ToolCall])('Tool calls that the run waits for. Empty if it does not wait.'),
       resolve: async (run, _args, context) =>
         run.status === 'AWAITING_APPROVAL' ? context.loaders.pendingCallsOfRun.load(run.id) : [],
     }),
@@ -101,8 +99,7 @@ implement(Run, {
       'Who cancelled the run, by `cancelRun` or by a message sent with INTERRUPT. Null if nobody did.',
     ),
     metadata: t.field({
-      type: 'JSON',
-      description: "JSON object for the client's own use. Empty by default.",
+      ...json("JSON object for the client's own use. Empty by default."),
       resolve: (run, _args, context) => loadExisting(context.loaders.metadataOfRun, 'Run', run.id),
     }),
     createdAt: time('When the run was accepted.'),

@@ -60,24 +60,20 @@ implement(Step, {
     status: of(StepStatus)('Current state of the step.'),
     stopReason: of(StopReason).orNull('Why the run paused or ended with this step. Null if the run continued.'),
     usage: t.field({
-      type: Usage,
-      description: 'Model usage of this step.',
+      ...of(Usage)('Model usage of this step.'),
       resolve: (step) => ({ ...step.usage, steps: 1 + step.failedModels.length }),
     }),
     metrics: t.field({
-      type: StepMetrics,
-      description: 'How long the parts of the step took.',
+      ...of(StepMetrics)('How long the parts of the step took.'),
       resolve: (step) => step,
     }),
     error: of(RunError).orNull('Why the step failed. Null if it did not.'),
     messages: t.field({
-      type: [Message],
-      description: 'Messages that the step added, oldest first.',
+      ...of([Message])('Messages that the step added, oldest first.'),
       resolve: (step, _args, context) => context.loaders.messagesOfStep.load(step),
     }),
     toolCalls: t.field({
-      type: [ToolCall],
-      description: 'Tool calls, in the order in which the model made them.',
+      ...of([ToolCall])('Tool calls, in the order in which the model made them.'),
       resolve: (step, _args, context) => context.loaders.callsOfStep.load(step),
     }),
     request: t.field({

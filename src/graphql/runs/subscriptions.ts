@@ -17,7 +17,7 @@ import { builder } from '../builder.ts'
 import type { Context } from '../context.ts'
 import { MessageType } from '../conversations/message.ts'
 import { requireConversationCursor, requireCursor } from '../cursor.ts'
-import { args, id, ids, time } from '../fields.ts'
+import { args, cursor, id, ids, time } from '../fields.ts'
 import { loadExisting, requireAgents } from '../load-existing.ts'
 import { requireUuid } from '../node.ts'
 import { Run } from '../refs.ts'
@@ -101,8 +101,7 @@ builder.subscriptionFields((t) => ({
     args: {
       runId: t.arg.id({ required: true, description: 'Id of the run.' }),
       after: t.arg({
-        type: 'EventCursor',
-        description: 'Send only events after this cursor. Defaults to the start of the run.',
+        ...cursor('Send only events after this cursor. Defaults to the start of the run.'),
       }),
       ...filterArguments,
     },

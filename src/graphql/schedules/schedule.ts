@@ -47,16 +47,14 @@ implement(Schedule, {
     timezone: string('IANA time zone in which `cron` is read.'),
     at: time.orNull('The only time at which the schedule is due. Null if it has a `cron`.'),
     messages: t.field({
-      type: [GivenMessage],
-      description: 'Messages of each run.',
+      ...of([GivenMessage])('Messages of each run.'),
       // They have no files, which alone belong to a conversation.
       resolve: ({ messages }) => messages.map((message) => ({ ...message, conversationId: '' })),
     }),
     missed: of(MissedSchedule)('What happens with times that passed while no process was running.'),
     enabled: boolean('Whether it has due times.'),
     nextTimes: t.field({
-      type: ['DateTime'],
-      description: `The next times, at most ${shownTimes}. Empty if the schedule is disabled or over.`,
+      ...of(['DateTime'])(`The next times, at most ${shownTimes}. Empty if the schedule is disabled or over.`),
       complexity: 10,
       resolve(schedule) {
         if (!schedule.nextDue) return []

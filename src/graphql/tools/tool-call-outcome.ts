@@ -134,8 +134,7 @@ implement(ToolReturn, {
       ofResult('Text of the result, or of the error. Empty if the result has no text.', ({ output }) => output),
     ),
     content: t.field({
-      type: [ContentPart],
-      description: 'All parts of the result, in order.',
+      ...of([ContentPart])('All parts of the result, in order.'),
       // Nearly every result is one text. A page of messages with all their calls and results must stay affordable.
       complexity: { field: 1, multiplier: 2 },
       resolve: async (call, _args, context) => {

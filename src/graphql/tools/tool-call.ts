@@ -60,8 +60,7 @@ implement(ToolCallClaim, {
     claimantId: string('Id of the client, as given to `claimToolCall`.'),
     claimedBy: of(Actor)('Who claimed the call.'),
     expiresAt: t.field({
-      type: 'DateTime',
-      description: 'When the claim expires, unless the client extends it.',
+      ...time('When the claim expires, unless the client extends it.'),
       resolve: ({ expiresAt }) => new Date(expiresAt),
     }),
   }),
@@ -107,8 +106,7 @@ implement(ToolCall, {
       resolve: approvalsRequired,
     }),
     approvals: t.field({
-      type: [ApprovalDecision],
-      description: 'Approvals that count so far, oldest first. At most `approvalsRequired`.',
+      ...of([ApprovalDecision])('Approvals that count so far, oldest first. At most `approvalsRequired`.'),
       resolve: shownApprovals,
     }),
     claim: t.field({
@@ -122,16 +120,14 @@ implement(ToolCall, {
       resolve: findTool,
     }),
     agent: t.field({
-      type: Agent,
-      description: 'Agent that made the call.',
+      ...of(Agent)('Agent that made the call.'),
       resolve: async (call, _args, context) => {
         const run = await loadExisting(context.loaders.runs, 'Run', call.runId)
         return loadExisting(context.loaders.agents, 'Agent', run.agentId)
       },
     }),
     conversation: t.field({
-      type: Conversation,
-      description: 'Conversation in which the call was made.',
+      ...of(Conversation)('Conversation in which the call was made.'),
       resolve: async (call, _args, context) => {
         const run = await loadExisting(context.loaders.runs, 'Run', call.runId)
         return loadExisting(context.loaders.conversations, 'Conversation', run.conversationId)
@@ -139,8 +135,7 @@ implement(ToolCall, {
     }),
     run: linkTo(Run, 'runId', 'Run in which the call was made.'),
     step: t.field({
-      type: Step,
-      description: 'Step in which the call was made.',
+      ...of(Step)('Step in which the call was made.'),
       resolve: (call, _args, context) => loadStep(context, { runId: call.runId, index: call.stepIndex }),
     }),
     decision: t.field({

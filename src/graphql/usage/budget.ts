@@ -12,7 +12,7 @@ import { listBudgets, listUnpricedModels } from '../../store/usage/budgets.ts'
 import { Agent } from '../agents/agent.ts'
 import { builder } from '../builder.ts'
 import { describedEnum } from '../described-enum.ts'
-import { float, id, implement, int, objectType, of, string, time } from '../fields.ts'
+import { float, id, implement, int, objectType, of, string, strings, time } from '../fields.ts'
 import { linkOrNull } from '../load-existing.ts'
 import { deletion, idempotencyKeyField, mutation, outcomes, payload } from '../mutation.ts'
 import { Node, requireUuid } from '../node.ts'
@@ -60,8 +60,7 @@ implement(Budget, {
     resetsAt: time.orNull('When the next period begins. Null for TOTAL.'),
     whenReached: of(WhenBudgetReached)('What happens to a run when a limit is reached.'),
     unpricedModels: t.field({
-      type: ['String'],
-      description: 'Models that were used in the period and have no known price: they count by tokens only.',
+      ...strings('Models that were used in the period and have no known price: they count by tokens only.'),
       complexity: 20,
       resolve: (budget, _args, { db }) => listUnpricedModels(db, budget),
     }),
@@ -71,8 +70,7 @@ implement(Budget, {
 
 builder.queryField('budgets', (t) =>
   t.field({
-    type: [Budget],
-    description: 'All budgets, oldest first, with what was spent of them.',
+    ...of([Budget])('All budgets, oldest first, with what was spent of them.'),
     complexity: { field: 20, multiplier: 20 },
     resolve: (_root, _args, { db, viewer }) => listBudgets(db, viewer),
   }),

@@ -58,8 +58,7 @@ implement(UsageBucket, {
 
 builder.queryField('usage', (t) =>
   t.field({
-    type: [UsageBucket],
-    description: 'What was used, in order of time. At most a minute old.',
+    ...of([UsageBucket])('What was used, in order of time. At most a minute old.'),
     args: args({ input: of(UsageInput).required('Which usage to show.') }),
     complexity: { field: 20, multiplier: 50 },
     resolve: (_root, { input }, { db, viewer }) =>

@@ -51,8 +51,7 @@ implement(WebhookDelivery, {
     responseStatus: int.orNull('HTTP status of the last answer. Null if there was no answer.'),
     error: string.orNull('Why the last attempt failed. Null if it succeeded or there was none.'),
     payload: t.field({
-      type: 'JSON',
-      description: 'The whole body: `type`, `timestamp` and `data`. The same in every attempt.',
+      ...json('The whole body: `type`, `timestamp` and `data`. The same in every attempt.'),
       resolve: ({ payload, publicUrl }, _args, context) =>
         payloadWithUrl(payload, publicUrl ?? context.publicUrl ?? null) as unknown as Json,
     }),
