@@ -1,7 +1,7 @@
 import { hasEnded } from '../domain/runs/run.ts'
 import { isSettled, type ToolCall } from '../domain/tools/tool-call.ts'
 import type { Metrics } from './metrics.ts'
-import { isDecidedNow, type Observation, type ObservedRun, type RunObserver } from './observation.ts'
+import { decisionNow, type Observation, type ObservedRun, type RunObserver } from './observation.ts'
 
 /** In seconds, from a cached answer to a slow tool. */
 const workBounds = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300]
@@ -98,10 +98,8 @@ function countObservation(meters: Meters, observed: ObservedRun, observation: Ob
 }
 
 function countCall(meters: Meters, { at }: ObservedRun, call: ToolCall): void {
-  if (isDecidedNow(call, at)) {
-    const decision = call.decision!.kind
-    meters.approvalWait(secondsBetween(call.createdAt, at), { tool: call.name, decision })
-  }
+  const decision = decisionNow(call, at)?.kind
+  if (decision) meters.approvalWait(secondsBetween(call.createdAt, at), { tool: call.name, decision })
   // A call that was never started may name a tool that does not exist.
   if (!isSettled(call) || call.startedAt === null || call.finishedAt === null) return
   meters.toolDuration(secondsBetween(call.startedAt, call.finishedAt), { tool: call.name, status: call.status })

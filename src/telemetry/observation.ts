@@ -4,7 +4,7 @@ import type { DrivenRun } from '../domain/runs/run-state.ts'
 import type { StoredRunStatus } from '../domain/runs/run.ts'
 import type { Usage } from '../domain/models/usage.ts'
 import type { Step } from '../domain/runs/step.ts'
-import type { ToolCall, ToolCallStatus } from '../domain/tools/tool-call.ts'
+import type { Decision, ToolCall, ToolCallStatus } from '../domain/tools/tool-call.ts'
 
 /** What a stored checkpoint says about a run: the entries that readers get, with the objects that they are about. */
 export type Observation =
@@ -78,7 +78,7 @@ function usageBetween(before: Usage, after: Usage): Usage {
   }
 }
 
-/** Whether the checkpoint of this time decided the call: a person did, a client did, or its approval expired. */
-export function isDecidedNow(call: ToolCall, at: Date): boolean {
-  return call.decision !== null && call.decidedAt?.getTime() === at.getTime()
+/** What the checkpoint of this time decided about the call: by a person, by a client, or because its approval expired. */
+export function decisionNow(call: ToolCall, at: Date): Decision | null {
+  return call.decidedAt?.getTime() === at.getTime() ? call.decision : null
 }

@@ -1,6 +1,6 @@
 import type { Workload } from '../domain/workload.ts'
 import type { Log } from '../util/log.ts'
-import type { MetricAbout, Metrics } from './metrics.ts'
+import type { Metrics, NumberPoint } from './metrics.ts'
 
 export interface ServerSources {
   /** Reads the database. */
@@ -21,28 +21,20 @@ export function addServerMetrics(
   metrics: Metrics,
   { workload, pool, subscribers, busConnected, log }: ServerSources,
 ): void {
-  const gauge = (name: string, unit: string, help: string) => ({ name, unit, help, kind: 'gauge' }) as const
+  const gauge = (name: string, unit: string, help: string, read: Parameters<Metrics['read']>[1]) =>
+    metrics.read({ name, unit, help, kind: 'gauge' }, read)
   addWorkloadMetrics(metrics, workload, log)
-  metrics.read(gauge('holdpoint.subscribers', '{subscriber}', 'Open subscriptions of this process.'), subscribers)
-  metrics.read(
-    gauge(
-      'holdpoint.bus.connected',
-      '1',
-      'Whether this process receives messages from others: 1, or 0 if it waits to reconnect.',
-    ),
-    () => Number(busConnected()),
-  )
-  metrics.read(gauge('holdpoint.pool.connections', '{connection}', 'Database connections of this process.'), () => {
+  gauge('holdpoint.subscribers', '{subscriber}', 'Open subscriptions of this process.', subscribers)
+  const connected = 'Whether this process receives messages from others: 1, or 0 if it waits to reconnect.'
+  gauge('holdpoint.bus.connected', '1', connected, () => Number(busConnected()))
+  gauge('holdpoint.pool.connections', '{connection}', 'Database connections of this process.', () => {
     const { total, idle } = pool()
     return [
       { labels: { state: 'used' }, value: total - idle },
       { labels: { state: 'idle' }, value: idle },
     ]
   })
-  metrics.read(
-    gauge('holdpoint.pool.waiting', '{request}', 'Statements that wait for a database connection.'),
-    () => pool().waiting,
-  )
+  gauge('holdpoint.pool.waiting', '{request}', 'Statements that wait for a database connection.', () => pool().waiting)
 }
 
 /** The returned function takes seconds. */
@@ -84,38 +76,23 @@ function addWorkloadMetrics(metrics: Metrics, workload: () => Promise<Workload>,
   })
 
   const whole = 'Of the whole installation: the same in every process.'
-  const add = (
-    about: MetricAbout,
-    read: (load: Workload) => number | { labels: Record<string, string>; value: number }[],
-  ) => metrics.read({ ...about, help: `${about.help} ${whole}`, kind: 'gauge' }, () => (known ? read(known) : []))
-  add(
-    { name: 'holdpoint.queue.depth', unit: '{run}', help: 'Runs that wait for a worker, or behind another run.' },
-    ({ claimableRuns, runsBehind }) => [
-      { labels: { state: 'ready' }, value: claimableRuns },
-      { labels: { state: 'behind' }, value: runsBehind },
-    ],
-  )
-  add(
-    { name: 'holdpoint.queue.oldest', unit: 's', help: 'Age of the oldest run that waits for a worker.' },
-    ({ oldestClaimableSeconds }) => oldestClaimableSeconds,
-  )
-  add({ name: 'holdpoint.runs.active', unit: '{run}', help: 'Runs that workers drive now.' }, (load) => load.drivenRuns)
-  add(
-    { name: 'holdpoint.approvals.waiting', unit: '{call}', help: 'Tool calls that wait, by what they wait for.' },
-    ({ waitingApprovals, waitingClientCalls }) => [
-      { labels: { needs: 'APPROVAL' }, value: waitingApprovals },
-      { labels: { needs: 'CLIENT_EXECUTION' }, value: waitingClientCalls },
-    ],
-  )
-  add(
-    { name: 'holdpoint.approvals.oldest', unit: 's', help: 'Age of the oldest tool call that waits for a person.' },
-    ({ oldestApprovalSeconds }) => oldestApprovalSeconds,
-  )
-  add({ name: 'holdpoint.workers.alive', unit: '{worker}', help: 'Processes that drive runs.' }, (load) => load.workers)
-  add(
-    { name: 'holdpoint.workers.capacity', unit: '{run}', help: 'Runs that all workers can drive at a time.' },
-    (load) => load.capacity,
-  )
+  const gauge = (name: string, unit: string, help: string, read: (load: Workload) => number | NumberPoint[]) =>
+    metrics.read({ name, unit, help: `${help} ${whole}`, kind: 'gauge' }, () => (known ? read(known) : []))
+  gauge('holdpoint.queue.depth', '{run}', 'Runs that wait for a worker, or behind another run.', (load) => [
+    { labels: { state: 'ready' }, value: load.claimableRuns },
+    { labels: { state: 'behind' }, value: load.runsBehind },
+  ])
+  const oldestRun = 'Age of the oldest run that waits for a worker.'
+  gauge('holdpoint.queue.oldest', 's', oldestRun, (load) => load.oldestClaimableSeconds)
+  gauge('holdpoint.runs.active', '{run}', 'Runs that workers drive now.', (load) => load.drivenRuns)
+  gauge('holdpoint.approvals.waiting', '{call}', 'Tool calls that wait, by what they wait for.', (load) => [
+    { labels: { needs: 'APPROVAL' }, value: load.waitingApprovals },
+    { labels: { needs: 'CLIENT_EXECUTION' }, value: load.waitingClientCalls },
+  ])
+  const oldestCall = 'Age of the oldest tool call that waits for a person.'
+  gauge('holdpoint.approvals.oldest', 's', oldestCall, (load) => load.oldestApprovalSeconds)
+  gauge('holdpoint.workers.alive', '{worker}', 'Processes that drive runs.', (load) => load.workers)
+  gauge('holdpoint.workers.capacity', '{run}', 'Runs that all workers can drive at a time.', (load) => load.capacity)
 }
 
 const sampleMs = 500

@@ -3,7 +3,7 @@ import { encodeId, shownRunIds } from '../domain/ids.ts'
 import type { RunNews } from '../domain/runs/run-news.ts'
 import type { Log } from '../util/log.ts'
 import type { Metrics } from './metrics.ts'
-import { isDecidedNow, observe, type Observation, type ObservedRun, type RunObserver } from './observation.ts'
+import { decisionNow, observe, type Observation, type ObservedRun, type RunObserver } from './observation.ts'
 import { measureRuns } from './measure-runs.ts'
 import { hasEnded } from '../domain/runs/run.ts'
 
@@ -63,9 +63,12 @@ function logObservation(log: Log, observed: ObservedRun, observation: Observatio
     case 'call': {
       const { call, status } = observation
       const facts = { ...ids, toolCallId: encodeId('ToolCall', call.id), tool: call.name, status, needs: call.needs }
-      if (!isDecidedNow(call, observed.at)) return log.debug(facts, 'tool call')
-      const { kind, actor } = call.decision!
-      return log.debug({ ...facts, decision: kind, decidedBy: actor?.id ?? null }, 'tool call decided')
+      const decision = decisionNow(call, observed.at)
+      if (!decision) return log.debug(facts, 'tool call')
+      return log.debug(
+        { ...facts, decision: decision.kind, decidedBy: decision.actor?.id ?? null },
+        'tool call decided',
+      )
     }
     default:
       observation satisfies never

@@ -3,7 +3,7 @@ import { callSpanId, modelSpanId, stepSpanId, traceOfRun, waitSpanId } from '../
 import { hasEnded } from '../domain/runs/run.ts'
 import type { Step } from '../domain/runs/step.ts'
 import { isSettled, type ToolCall } from '../domain/tools/tool-call.ts'
-import { isDecidedNow, type ObservedRun, type RunObserver } from './observation.ts'
+import { decisionNow, type ObservedRun, type RunObserver } from './observation.ts'
 import type { EmitSpan, Span } from './span.ts'
 import { textOf } from '../domain/conversations/content.ts'
 import type { GivenMessage, NewMessage } from '../domain/conversations/message.ts'
@@ -150,7 +150,7 @@ function waitSpan({ run, at }: ObservedRun, call: ToolCall): OwnSpan {
 /** Decided now, or abandoned without a decision. */
 function hasWaited(call: ToolCall, at: Date): boolean {
   if (call.needs === 'NOTHING') return false
-  return isDecidedNow(call, at) || (call.decision === null && isSettled(call))
+  return decisionNow(call, at) !== null || (call.decision === null && isSettled(call))
 }
 
 function hasRunHere(call: ToolCall): boolean {
@@ -159,7 +159,7 @@ function hasRunHere(call: ToolCall): boolean {
 
 function modelAttributes(handle: string | undefined) {
   if (handle === undefined) return {}
-  const provider = handle.split('/')[0]!
+  const [provider] = handle.split('/')
   return {
     'gen_ai.provider.name': provider === 'openai-chat' ? 'openai' : provider,
     'gen_ai.request.model': nameOf(handle),

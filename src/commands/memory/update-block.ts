@@ -5,7 +5,7 @@ import { shown, type Given } from '../../domain/input.ts'
 import type { Viewer } from '../../domain/access/viewer.ts'
 import { lockAgents } from '../../store/agents/agents.ts'
 import {
-  listAgentsOfBlocks,
+  listAgentIdsOfBlock,
   listBlocksOfAgents,
   lockBlocks,
   renameCopies,
@@ -67,12 +67,7 @@ async function changeLabel(trx: CommandContext['db'], block: Block, label: strin
       'input.label',
       "An isolated copy has the label of the agent's block. Change the label of that block.",
     )
-  const owners = await listAgentsOfBlocks(trx, block, [block.id])
-  const agents = await lockAgents(
-    trx,
-    block,
-    owners.map(({ agent }) => agent.id),
-  )
+  const agents = await lockAgents(trx, block, await listAgentIdsOfBlock(trx, block.id))
   const blocks = await listBlocksOfAgents(
     trx,
     block,

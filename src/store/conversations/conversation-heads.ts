@@ -47,6 +47,8 @@ const queue = sql`lateral (
   from (select array_agg(id order by urgent desc, number) as ids from runs
     where conversation_id = conversations.id and not ended and hold is null) waiting) queue`
 
+const queueObject = sql`json_build_object('tag', queue.tag, 'runIds', queue.run_ids)`
+
 export async function findConversationHeads(
   db: Db,
   reach: Reach,
@@ -62,7 +64,7 @@ export async function findConversationHeads(
           then json_build_object('runId', last_run.id, 'seq', last_run.next_seq - 1) end as "lastEntry",
         case when open.step_index is not null
           then json_build_object('runId', active_run_id, 'index', open.step_index) end as "openStep",
-        json_build_object('tag', queue.tag, 'runIds', queue.run_ids) as queue
+        ${queueObject} as queue
       from conversations cross join ${queue}
         left join runs latest on latest.conversation_id = conversations.id and latest.hold = ${tipHold}
         left join runs last_run on last_run.conversation_id = conversations.id and last_run.hold = next_hold - 1
@@ -130,22 +132,11 @@ export async function findConversationPlace(
 ): Promise<ConversationPlace | undefined> {
   const { rows } = await executePrepared(
     db,
-    sql<{
-      next_seq: number | null
-      next_id: string | null
-      next_hold: number | null
-      previous_hold: number | null
-      resumed: Resumed | null
-      created_at: Date | null
-      tip: number
-      tag: string
-      run_ids: string[]
-      updated_at: Date
-    }>`
+    sql<Omit<ConversationPlace, 'next'> & (NextRow | { readonly next_id: null })>`
       select
-        case when current.hold = ${hold} then current.next_seq else (current.resumed ->> 'seq')::integer end as next_seq,
-        next.id as next_id, next.hold as next_hold, next.previous_hold, next.resumed,
-        next.created_at, ${tipHold} as tip, queue.tag, queue.run_ids, conversations.updated_at
+        case when current.hold = ${hold} then current.next_seq else (current.resumed ->> 'seq')::integer end as "nextSeq",
+        next.id as next_id, next.hold as next_hold, next.previous_hold, next.resumed, next.created_at,
+        ${tipHold} as tip, ${queueObject} as queue, conversations.updated_at as "changedAt"
       from conversations cross join ${queue}
         left join runs current on current.conversation_id = conversations.id and current.id = ${currentId}
         left join lateral (
@@ -154,17 +145,22 @@ export async function findConversationPlace(
         ) next on true
       where conversations.id = ${conversationId} and conversations.deleted_at is null`,
   )
-  const row = rows[0]
+  const [row] = rows
   if (!row) return undefined
-  const { next_id: runId, next_hold: nextHold, previous_hold: previousHold, resumed, created_at: createdAt } = row
-  return {
-    nextSeq: row.next_seq,
-    next:
-      runId === null ? null : { runId, hold: nextHold!, previousHold: previousHold!, resumed, createdAt: createdAt! },
-    tip: row.tip,
-    queue: { tag: row.tag, runIds: row.run_ids },
-    changedAt: row.updated_at,
-  }
+  const { nextSeq, tip, queue: waiting, changedAt } = row
+  return { nextSeq, next: row.next_id === null ? null : toNextRun(row), tip, queue: waiting, changedAt }
+}
+
+interface NextRow {
+  readonly next_id: string
+  readonly next_hold: number
+  readonly previous_hold: number
+  readonly resumed: Resumed | null
+  readonly created_at: Date
+}
+
+function toNextRun({ next_id: runId, next_hold: hold, ...row }: NextRow) {
+  return { runId, hold, previousHold: row.previous_hold, resumed: row.resumed, createdAt: row.created_at }
 }
 
 export interface HeldRun {

@@ -88,25 +88,13 @@ export async function renameCopies(
         where left_over.conversation_id = copy.conversation_id and left_over.label = ${to})`.execute(trx)
 }
 
-/** Ordered by when the agents were created. */
-export async function listAgentsOfBlocks(
-  db: Db,
-  reach: Reach,
-  blockIds: readonly string[],
-): Promise<{ blockId: string; agent: Agent }[]> {
-  const rows = await db
-    .selectFrom('agent_blocks')
-    .innerJoin('agents', 'agents.id', 'agent_blocks.agent_id')
-    .selectAll('agents')
-    .select('agent_blocks.block_id')
-    .where(ofTenant('agents', reach))
-    .where('agent_blocks.block_id', 'in', blockIds)
-    .orderBy('agents.id')
-    .execute()
-  return rows.map(({ block_id: blockId, ...agent }) => ({ blockId, agent: toAgent(agent) }))
+/** The ids of the agents that have the block. */
+export async function listAgentIdsOfBlock(db: Db, blockId: string): Promise<string[]> {
+  const rows = await db.selectFrom('agent_blocks').select('agent_id').where('block_id', '=', blockId).execute()
+  return rows.map((row) => row.agent_id)
 }
 
-/** Like `listAgentsOfBlocks`, but for each block only the oldest agents, as many as one answer holds. */
+/** The agents of each block, oldest first, as many as one answer holds. */
 export async function listSomeAgentsOfBlocks(
   db: Db,
   reach: Reach,

@@ -158,18 +158,11 @@ export async function listChangedRuns(
 ): Promise<Run[]> {
   const { since, limit } = options
   const after = options.after === undefined ? sql`true` : sql`runs.id > ${options.after}::uuid`
-  const changed = (which: RawBuilder<unknown>) => sql`
-    (select runs.id from runs where ${ofTenant('runs', reach)} and ${after} and ${which} order by runs.id limit ${limit})`
+  const isChanged = sql`(runs.created_at >= ${since} or runs.cancel_requested_at >= ${since} or exists (
+    select from run_log where run_id = runs.id and at >= ${since} and ${tellsStatus(sql`entries`)}))`
+  const changed = changedRuns(reach, since, { isChanged, cut: sql`and ${after} order by runs.id limit ${limit}` })
   const rows = await runsOfTenant(db, reach)
-    .where(
-      sql<boolean>`runs.id in (
-        ${changed(sql`runs.ended and runs.finished_at >= ${since}`)}
-        union all ${changed(sql`runs.outcome = 'REQUIRES_APPROVAL' and ${waitsSince(reach, since)}`)}
-        union all ${changed(sql`runs.outcome = 'BUDGET_EXCEEDED' and not runs.ended and runs.updated_at >= ${since}`)}
-        union all ${changed(sql`runs.outcome = 'ACTIVE' and (
-          runs.created_at >= ${since} or runs.cancel_requested_at >= ${since} or exists (
-            select from run_log where run_id = runs.id and at >= ${since} and ${tellsStatus(sql`entries`)}))`)})`,
-    )
+    .where(sql<boolean>`runs.id in (${changed})`)
     .select(runColumns)
     .orderBy('runs.id')
     .limit(limit)
@@ -179,19 +172,27 @@ export async function listChangedRuns(
 
 /** The tenant's runs that changed since then, with their statuses as the API shows them. */
 export async function listRecentStatuses(db: Db, reach: Reach, since: Date): Promise<Map<string, RunStatus>> {
-  const recent = (which: RawBuilder<unknown>) => sql`
-    (select runs.id from runs where ${ofTenant('runs', reach)} and ${which})`
+  const isChanged = sql`greatest(runs.updated_at, runs.cancel_requested_at) >= ${since}`
   const rows = await runsOfTenant(db, reach)
-    .where(
-      sql<boolean>`runs.id in (
-        ${recent(sql`runs.ended and runs.finished_at >= ${since}`)}
-        union all ${recent(sql`runs.outcome = 'REQUIRES_APPROVAL' and ${waitsSince(reach, since)}`)}
-        union all ${recent(sql`runs.outcome = 'BUDGET_EXCEEDED' and not runs.ended and runs.updated_at >= ${since}`)}
-        union all ${recent(sql`runs.outcome = 'ACTIVE' and greatest(runs.updated_at, runs.cancel_requested_at) >= ${since}`)})`,
-    )
+    .where(sql<boolean>`runs.id in (${changedRuns(reach, since, { isChanged, cut: sql`` })})`)
     .select(['runs.id', 'runs.status', 'runs.cancel_requested_at'])
     .execute()
   return new Map(rows.map((row) => [row.id, shownStatus(fromColumns(row))]))
+}
+
+/** The ids of runs that changed since then. `isChanged` says it of active runs; `cut` takes a part of each range. */
+function changedRuns(
+  reach: Reach,
+  since: Date,
+  { isChanged, cut }: { readonly isChanged: RawBuilder<unknown>; readonly cut: RawBuilder<unknown> },
+): RawBuilder<unknown> {
+  const those = (which: RawBuilder<unknown>) => sql`
+    (select runs.id from runs where ${ofTenant('runs', reach)} and ${which} ${cut})`
+  return sql`
+    ${those(sql`runs.ended and runs.finished_at >= ${since}`)}
+    union all ${those(sql`runs.outcome = 'REQUIRES_APPROVAL' and ${waitsSince(reach, since)}`)}
+    union all ${those(sql`runs.outcome = 'BUDGET_EXCEEDED' and not runs.ended and runs.updated_at >= ${since}`)}
+    union all ${those(sql`runs.outcome = 'ACTIVE' and ${isChanged}`)}`
 }
 
 /** Whether a paused run paused at or after `since`: its calls were stored at that moment. */

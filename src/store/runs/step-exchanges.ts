@@ -34,7 +34,7 @@ export async function findStepExchanges(db: Db, reach: Reach, keys: readonly Ste
     .innerJoin('runs', 'runs.id', 'step_exchanges.run_id')
     .where(ofTenant('runs', reach))
     .where(isOneOfSteps('step_exchanges.run_id', 'step_exchanges.step_index', keys))
-    .selectAll('step_exchanges')
+    .select(['run_id as runId', 'step_index as index', 'step_exchanges.request', 'response'])
     .execute()
-  return rows.map((row) => ({ runId: row.run_id, index: row.step_index, request: row.request, response: row.response }))
+  return rows
 }

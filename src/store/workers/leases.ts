@@ -67,6 +67,7 @@ export async function listLeasesOf(
   db: Db,
   workerId: string,
 ): Promise<{ readonly runId: string; readonly lease: string }[]> {
-  const rows = await db.selectFrom('runs').where('worker_id', '=', workerId).select(['id', 'lease']).execute()
-  return rows.map((row) => ({ runId: row.id, lease: row.lease! }))
+  const { rows } = await sql<{ runId: string; lease: string }>`
+    select id as "runId", lease from runs where worker_id = ${workerId}`.execute(db)
+  return rows
 }

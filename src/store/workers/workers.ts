@@ -26,28 +26,20 @@ const isAlive = sql<boolean>`heartbeat_at > clock_timestamp() - make_interval(se
 export async function listWorkers(db: Db, ids?: readonly string[]): Promise<Worker[]> {
   let query = db
     .selectFrom('workers')
-    .select(['id', 'hostname', 'version', 'capacity', 'started_at', 'heartbeat_at'])
+    .select(['id', 'hostname', 'version', 'capacity', 'started_at as startedAt', 'heartbeat_at as lastSeenAt'])
     .select((eb) =>
       eb
         .selectFrom('runs')
         .whereRef('runs.worker_id', '=', 'workers.id')
         .select((runs) => runs.fn.countAll<number>().as('count'))
-        .as('active_runs'),
+        .as('activeRunCount'),
     )
     .where(isAlive)
     .orderBy('started_at')
     .orderBy('id')
   if (ids) query = query.where('id', 'in', ids)
   const rows = await query.execute()
-  return rows.map((row) => ({
-    id: row.id,
-    hostname: row.hostname,
-    version: row.version,
-    capacity: row.capacity,
-    activeRunCount: row.active_runs ?? 0,
-    startedAt: row.started_at,
-    lastSeenAt: row.heartbeat_at,
-  }))
+  return rows.map((row) => ({ ...row, activeRunCount: row.activeRunCount ?? 0 }))
 }
 
 /** Whether any process drives runs, and whether runs are waiting for one. */
