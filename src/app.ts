@@ -11,7 +11,7 @@ import { openFile } from './auth/open-file.ts'
 import { decideByLink, openDecisionLink } from './commands/approvals/decision-links.ts'
 import type { CommandContext } from './commands/command-context.ts'
 import { storeCodeTools } from './commands/tools/store-code-tools.ts'
-import { refreshMcpServers, storeMcpServers } from './commands/tools/refresh-mcp-server.ts'
+import { refreshMcpServers, storeMcpServers } from './commands/tools/mcp-server.ts'
 import {
   isLoopback,
   modelEndpoints,

@@ -1,8 +1,10 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
 import { decodeId, encodeId } from '../domain/ids.ts'
+import type { Decision } from '../domain/tools/tool-call.ts'
 import { findTokenSecret } from '../store/access/tenants.ts'
 import type { Db } from '../store/database/schema.ts'
+import type { Json } from '../util/json.ts'
 import type { SecretBox } from '../util/secret-box.ts'
 import { issuerKey, storedKeyOf } from './issuer-key.ts'
 import { unauthenticated } from './unauthenticated.ts'
@@ -23,6 +25,34 @@ export interface DecisionLinks {
   /** Undefined unless this server made the token. `isRevoked` says that the key that made it was revoked. */
   open(token: string): Promise<(DecisionLink & { readonly isRevoked: boolean }) | undefined>
 }
+
+/** What the page of a link shows. */
+export interface DecisionView {
+  readonly personName: string
+  readonly agentName: string
+  readonly toolName: string
+  readonly arguments: Json
+  /** Who started the run. */
+  readonly askedBy: string | null
+  readonly askedAt: Date
+  /** Until when the person can decide: the link or the call expires. */
+  readonly until: Date
+  /** Who has approved so far, and how many must. */
+  readonly approvedBy: readonly string[]
+  readonly approvalsRequired: number
+  readonly state: DecisionState
+}
+
+export type DecisionState =
+  | { readonly kind: 'open'; readonly mayApprove: boolean; readonly hasApproved: boolean }
+  | {
+      readonly kind: 'decided'
+      readonly decision: Decision['kind']
+      readonly by: string | null
+      readonly at: Date
+      readonly reason: string | null
+    }
+  | { readonly kind: 'closed'; readonly why: 'cancelled' | 'expired' | 'revoked' }
 
 /**
  * Links are signed with the tenant's secret for tokens, but are no tokens: the key is derived for links alone. Changing

@@ -29,5 +29,10 @@ export interface CommandContext {
   readonly tenantStorageBytes?: number | undefined
 }
 
+/** The input of a mutation that names one object and nothing else. */
+export interface IdInput {
+  readonly id: string
+}
+
 /** What is needed to change runs, also without a viewer, as in the sweep. */
 export type RunContext = Pick<CommandContext, 'db' | 'clock' | 'ids' | 'hub' | 'work'>

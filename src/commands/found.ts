@@ -7,6 +7,11 @@ export function found<Node>(kind: UuidKind, id: string, node: Node | undefined):
   return node
 }
 
+/** The only object of a list that was read for one id, or throws NOT_FOUND. */
+export async function foundOne<Node>(kind: UuidKind, id: string, nodes: Promise<readonly Node[]>): Promise<Node> {
+  return found(kind, id, (await nodes)[0])
+}
+
 /** In the order of the ids. NOT_FOUND names the first id that is missing. */
 export function allFound<Node extends { readonly id: string }>(
   kind: UuidKind,

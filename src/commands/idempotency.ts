@@ -4,9 +4,8 @@ import type { Viewer } from '../domain/access/viewer.ts'
 import { findIdempotencyKey, insertIdempotencyKey, type IdempotencyKey } from '../store/access/idempotency-keys.ts'
 import { findRuns } from '../store/runs/runs.ts'
 import type { Db, Trx } from '../store/database/schema.ts'
-import { jsonHash } from '../util/json-hash.ts'
-import { isJsonObject } from '../util/json.ts'
-import { found } from './found.ts'
+import { jsonHash, isJsonObject } from '../util/json.ts'
+import { foundOne } from './found.ts'
 
 /** An idempotency key, and the hash of the input that came with it. */
 export interface KeyedInput {
@@ -70,7 +69,8 @@ export async function findEarlierRun(
   request: { readonly keyed: KeyedInput | undefined; readonly now: Date },
 ): Promise<string | undefined> {
   const [id] = (await findEarlier(trx, request.keyed, request.now)) ?? []
-  return id && found('Run', id, (await findRuns(trx, viewer, [id]))[0]).id
+  if (id !== undefined) await foundOne('Run', id, findRuns(trx, viewer, [id]))
+  return id
 }
 
 /** Remembers what a request made, in the transaction that makes it: a request that fails leaves its key free. */

@@ -1,10 +1,10 @@
 import type { Actor } from '../domain/access/actor.ts'
+import type { GivenTool } from '../domain/agents/agent-parts.ts'
 import type { Agent } from '../domain/agents/agent.ts'
 import { settingsChange, type AuditEntry, type SettingsChange } from '../domain/access/audit.ts'
 import { decisionsMade } from '../domain/approvals/call-approvals.ts'
 import { encodeId, type UuidKind } from '../domain/ids.ts'
 import type { RunState } from '../domain/runs/run-state.ts'
-import type { AgentTool } from '../domain/tools/tool.ts'
 import { setAgent } from '../store/agents/agents.ts'
 import { insertAuditEntries } from '../store/access/audit-entries.ts'
 import type { Db } from '../store/database/schema.ts'
@@ -32,13 +32,14 @@ export interface Change {
 }
 
 /** A change of one object. `before` is null if it is new, `after` if it is gone. */
-export function changeOf<Shown extends { readonly id: string }>(
-  action: string,
-  kind: UuidKind,
-  before: Shown | null,
-  after: Shown | null,
-): Change {
-  return { action, subject: [kind, (before ?? after)!.id], before, after }
+export function changeOf(action: string, kind: UuidKind, before: Identified | null, after: Identified | null): Change {
+  const changed = before ?? after
+  if (!changed) throw new Error(`${action} changes nothing.`)
+  return { action, subject: [kind, changed.id], before, after }
+}
+
+interface Identified {
+  readonly id: string
 }
 
 /** Adds an entry to the audit log in the transaction of the change. False, and no entry, if nothing changed. */
@@ -73,21 +74,13 @@ export async function storeAgent(
 }
 
 /** Attached tools as an audit entry shows them. */
-export function shownTools(tools: readonly { readonly toolId: string; readonly approvalOverride: boolean | null }[]) {
-  return tools.map(({ toolId, approvalOverride }) => ({ toolId: encodeId('Tool', toolId), approvalOverride }))
+export function shownTools(tools: readonly GivenTool[]) {
+  return tools.map(({ tool, approvalOverride }) => ({ toolId: encodeId('Tool', tool.id), approvalOverride }))
 }
 
-export function shownAgentTools(tools: readonly AgentTool[]) {
-  return shownTools(tools.map(({ tool, approvalOverride }) => ({ toolId: tool.id, approvalOverride })))
-}
-
-export function shownBlockIds(blocks: readonly { readonly id: string }[]): string[] {
-  return blocks.map(({ id }) => encodeId('Block', id))
-}
-
-/** Texts may be long, and there may be a thousand. */
-export function shownPassages(passages: readonly { readonly id: string }[]): string[] {
-  return passages.map(({ id }) => encodeId('Passage', id))
+/** Of blocks and passages, an entry shows only the ids: their texts may be long. */
+export function idsOf(objects: readonly { readonly id: string }[]): string[] {
+  return objects.map(({ id }) => id)
 }
 
 /** Records an action that changes no settings, such as retrying a run. */

@@ -1,6 +1,7 @@
 import { faultOfSchema } from '../util/json-schema.ts'
 import { isJsonObject, storableText, type Json, type JsonObject } from '../util/json.ts'
 import { badUserInput } from './errors.ts'
+import { encodeId, type UuidKind } from './ids.ts'
 
 /**
  * Checks of single values from a client. Each returns the value to store, or throws BAD_USER_INPUT, which names the
@@ -114,6 +115,11 @@ export function checkedDistinct(field: string, values: readonly string[]): void 
     if (seen.has(value)) throw badUserInput(`${field}.${index}`, `${shown(value)} is given twice. Remove one of them.`)
     seen.add(value)
   }
+}
+
+export function checkedDistinctIds(field: string, kind: UuidKind, ids: readonly string[]): void {
+  const publicIds = ids.map((id) => encodeId(kind, id))
+  checkedDistinct(field, publicIds)
 }
 
 export function checkedTags(field: string, values: readonly string[]): string[] {

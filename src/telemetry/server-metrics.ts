@@ -1,4 +1,4 @@
-import type { Workload } from '../domain/workload.ts'
+import type { Workload } from '../domain/worker.ts'
 import type { Log } from '../util/log.ts'
 import type { Metrics, NumberPoint } from './metrics.ts'
 

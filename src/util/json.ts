@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto'
+
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
 export type JsonObject = { readonly [key: string]: Json }
 
@@ -85,4 +87,9 @@ export function canonicalJson(value: unknown): string {
     return `{${entries.join(',')}}`
   }
   return JSON.stringify(value)
+}
+
+/** A hash that is equal for equal values, regardless of key order. */
+export function jsonHash(value: unknown): string {
+  return createHash('sha256').update(canonicalJson(value)).digest('base64url')
 }

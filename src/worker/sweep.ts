@@ -1,4 +1,4 @@
-import { fireSchedules } from '../commands/schedules/fire-schedules.ts'
+import { fireSchedules } from '../commands/schedules/run-schedule.ts'
 import { stopAbandonedRuns } from '../commands/runs/cancel-run.ts'
 import { expireApprovals } from '../commands/approvals/submit-approvals.ts'
 import { encodeId, shownRunIds } from '../domain/ids.ts'

@@ -13,13 +13,13 @@ import {
   type PastCall,
 } from '../../src/domain/tools/tool-rule-solver.ts'
 import { describeToolRules } from '../../src/domain/context/prompt.ts'
-import { toToolRule, type ToolRuleInput } from '../../src/domain/tools/tool-rule-shape.ts'
+import { checkedToolRule, type ToolRuleInput } from '../../src/domain/tools/tool-rules-input.ts'
 import { toolRuleKinds, type ToolRule } from '../../src/domain/tools/tool-rules.ts'
 
 const tools = ['a', 'b', 'c', 'd']
 
 function rule(kind: ToolRule['kind'], tool: string, given: Partial<ToolRuleInput> = {}): ToolRule {
-  return toToolRule({ kind, tool, ...given })
+  return checkedToolRule('rule', { kind, tool, ...given })
 }
 
 const ran = (...names: string[]): PastCall[] => names.map((name) => ({ name, output: '' }))

@@ -1,9 +1,8 @@
 import { afterAll, describe, expect, it } from 'vitest'
 
 import { operationAccess } from '../../src/auth/scopes.ts'
-import { addMcpServer, removeMcpServer } from '../../src/commands/tools/add-mcp-server.ts'
+import { addMcpServer, removeMcpServer, refreshMcpServer } from '../../src/commands/tools/mcp-server.ts'
 import { createApiKey } from '../../src/commands/access/create-api-key.ts'
-import { refreshMcpServer } from '../../src/commands/tools/refresh-mcp-server.ts'
 import { schema } from '../../src/graphql/schema.ts'
 import { deleteAuditEntries } from '../../src/store/retention.ts'
 import { createGround } from '../support/execute.ts'

@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from 'vitest'
 
-import { fireSchedules } from '../../src/commands/schedules/fire-schedules.ts'
+import { fireSchedules } from '../../src/commands/schedules/run-schedule.ts'
 import { decodeId, encodeId } from '../../src/domain/ids.ts'
 import type { Viewer } from '../../src/domain/access/viewer.ts'
 import { createGround } from '../support/execute.ts'

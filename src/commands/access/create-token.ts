@@ -1,14 +1,13 @@
 import type { OwnTokens } from '../../auth/own-tokens.ts'
 import { requireScope } from '../../auth/require-scope.ts'
 import { checkedScopes } from '../../domain/access/api-key.ts'
-import { encodeId } from '../../domain/ids.ts'
 import { checkedCount, checkedName, checkedNumber } from '../../domain/input.ts'
 import type { ApiScope, Reach, Viewer } from '../../domain/access/viewer.ts'
 import { findAgents } from '../../store/agents/agents.ts'
 import { findConversations } from '../../store/conversations/conversations.ts'
 import type { CommandContext } from '../command-context.ts'
 import { allFound } from '../found.ts'
-import { recordChange } from '../record-change.ts'
+import { changeOf, recordChange } from '../record-change.ts'
 
 export interface CreateTokenInput {
   readonly subject: string
@@ -47,16 +46,8 @@ export async function createToken(
   const claims = { subject, name, scopes, ...limits, expiresAt }
   const token = await ownTokens.sign(viewer, claims)
   // A token is not stored, so the entry's subject is its tenant.
-  await recordChange(context, db, viewer, {
-    action: 'createToken',
-    subject: ['Tenant', viewer.tenantId],
-    before: null,
-    after: {
-      ...claims,
-      allowedAgentIds: limits.allowedAgentIds?.map((id) => encodeId('Agent', id)) ?? null,
-      allowedConversationIds: limits.allowedConversationIds?.map((id) => encodeId('Conversation', id)) ?? null,
-    },
-  })
+  const made = { id: viewer.tenantId, ...claims }
+  await recordChange(context, db, viewer, changeOf('createToken', 'Tenant', null, made))
   return { token, expiresAt }
 }
 

@@ -7,14 +7,14 @@ import {
   checkToolCount,
   givenTools,
   type AgentToolInput,
+  type GivenTool,
 } from '../../domain/agents/agent-parts.ts'
 import type { Agent } from '../../domain/agents/agent.ts'
 import { mergeBlock, unsetBlock } from '../../domain/memory/block-input.ts'
 import { newBlock, type Block } from '../../domain/memory/block.ts'
 import { baseToolNames } from '../../domain/tools/builtin-tools.ts'
 import type { Given } from '../../domain/input.ts'
-import type { ToolRuleInput } from '../../domain/tools/tool-rule-shape.ts'
-import { checkToolsOfRules, checkedToolRules } from '../../domain/tools/tool-rules-input.ts'
+import { checkToolsOfRules, checkedToolRules, type ToolRuleInput } from '../../domain/tools/tool-rules-input.ts'
 import type { Tool } from '../../domain/tools/tool.ts'
 import type { Viewer } from '../../domain/access/viewer.ts'
 import { findAgents, insertAgent as insertAgentRow } from '../../store/agents/agents.ts'
@@ -25,8 +25,8 @@ import type { CommandContext } from '../command-context.ts'
 import { createOnce, type Creation } from '../create-once.ts'
 import { allFound } from '../found.ts'
 import { refuseNestedKey, withDefaults } from '../idempotency.ts'
-import type { CreateBlockInput } from '../memory/create-block.ts'
-import { changeOf, recordChange, shownBlockIds, shownTools } from '../record-change.ts'
+import type { CreateBlockInput } from '../memory/block.ts'
+import { changeOf, idsOf, recordChange, shownTools } from '../record-change.ts'
 import { insertAgentTools } from '../../store/agents/agent-tools.ts'
 import { insertConversation } from '../../store/conversations/conversations.ts'
 
@@ -72,10 +72,7 @@ export async function insertAgent(
   action: string,
   prepared: PreparedAgent,
 ): Promise<Agent> {
-  const parts = await lockParts(trx, prepared)
-  await insertWholeAgent(context, trx, prepared.agent, { ...prepared, ...parts })
-  await recordNewAgent(context, trx, viewer, action, { ...prepared, ...parts })
-  return prepared.agent
+  return insertLockedAgent(context, trx, viewer, action, { ...prepared, ...(await lockParts(trx, prepared)) })
 }
 
 export function prepareAgent(
@@ -109,7 +106,7 @@ export function prepareAgent(
 
 export interface LockedParts {
   readonly sharedBlocks: readonly Block[]
-  readonly tools: readonly { readonly toolId: string; readonly approvalOverride: boolean | null }[]
+  readonly tools: readonly GivenTool[]
 }
 
 /** Locks the existing blocks and then the tools of an agent, before the agent itself. */
@@ -127,22 +124,22 @@ export async function lockParts(trx: Trx, prepared: PreparedAgent): Promise<Lock
   checkToolCount('input.tools', attached.length)
   const names = attached.map(({ tool }) => tool.name)
   checkToolsOfRules('input.toolRules', toolRules, names)
-  return {
-    sharedBlocks,
-    tools: attached.map(({ tool, approvalOverride }) => ({ toolId: tool.id, approvalOverride })),
-  }
+  return { sharedBlocks, tools: attached }
 }
 
-/** The audit entry of a new agent. */
-export async function recordNewAgent(
+/** The same for an agent whose parts are locked. */
+export async function insertLockedAgent(
   context: CommandContext,
   trx: Trx,
   viewer: Viewer,
   action: string,
-  { agent, newBlocks, sharedBlocks, tools }: PreparedAgent & LockedParts,
-): Promise<void> {
-  const after = { ...agent, tools: shownTools(tools), blockIds: shownBlockIds([...newBlocks, ...sharedBlocks]) }
+  { agent, ...parts }: Omit<PreparedAgent, 'tools'> & LockedParts,
+): Promise<Agent> {
+  await insertWholeAgent(context, trx, agent, parts)
+  const { newBlocks, sharedBlocks, tools } = parts
+  const after = { ...agent, tools: shownTools(tools), blockIds: idsOf([...newBlocks, ...sharedBlocks]) }
   await recordChange(context, trx, viewer, changeOf(action, 'Agent', null, after))
+  return agent
 }
 
 async function listBaseTools(trx: CommandContext['db'], { tenantId }: Agent): Promise<Tool[]> {
@@ -155,18 +152,11 @@ async function listBaseTools(trx: CommandContext['db'], { tenantId }: Agent): Pr
   })
 }
 
-/** The initial tools and blocks of an agent. */
-interface Parts {
-  readonly newBlocks: readonly Block[]
-  readonly sharedBlocks: readonly Block[]
-  readonly tools: readonly { readonly toolId: string; readonly approvalOverride: boolean | null }[]
-}
-
 export async function insertWholeAgent(
   { ids }: Pick<CommandContext, 'ids'>,
   trx: Trx,
   agent: Agent,
-  { newBlocks, sharedBlocks, tools }: Parts,
+  { newBlocks, sharedBlocks, tools }: Pick<PreparedAgent, 'newBlocks'> & LockedParts,
 ): Promise<void> {
   await insertAgentRow(trx, agent)
   await insertConversation(trx, {
@@ -179,14 +169,7 @@ export async function insertWholeAgent(
     createdAt: agent.createdAt,
   })
   await insertBlocks(trx, newBlocks)
-  await insertAgentBlocks(
-    trx,
-    agent.id,
-    [...newBlocks, ...sharedBlocks].map((block) => block.id),
-  )
-  await insertAgentTools(
-    trx,
-    agent.id,
-    tools.map((tool) => ({ ...tool, id: ids.next() })),
-  )
+  await insertAgentBlocks(trx, agent.id, idsOf([...newBlocks, ...sharedBlocks]))
+  const attached = tools.map((given) => ({ ...given, id: ids.next() }))
+  await insertAgentTools(trx, agent.id, attached)
 }

@@ -6,12 +6,10 @@ import { lockConversationsToDelete } from '../../store/conversations/conversatio
 import { markAgentDeleted } from '../../store/deletions.ts'
 import type { Trx } from '../../store/database/schema.ts'
 import { listMadeAgentIds } from '../../store/memory/sleeptime-groups.ts'
-import { disableSchedules } from '../../store/schedules/schedules.ts'
 import { deleteBudgetsOfAgent } from '../../store/usage/budgets.ts'
 import { transact } from '../../store/database/transact.ts'
-import { agentGone } from '../schedules/run-schedule.ts'
-import type { CommandContext } from '../command-context.ts'
-import { tellFailure } from '../schedules/tell-failure.ts'
+import { disableSchedulesOf } from '../schedules/run-schedule.ts'
+import type { CommandContext, IdInput } from '../command-context.ts'
 import { found } from '../found.ts'
 import { changeOf, recordChange } from '../record-change.ts'
 
@@ -20,7 +18,7 @@ import { changeOf, recordChange } from '../record-change.ts'
  * Blocks and tools stay. A worker that drives one of the runs finds the row gone at its next checkpoint, and stops.
  * Other rows are deleted in the background.
  */
-export async function deleteAgent(context: CommandContext, viewer: Viewer, input: { id: string }): Promise<void> {
+export async function deleteAgent(context: CommandContext, viewer: Viewer, input: IdInput): Promise<void> {
   const runIds = await transact(context, async (trx) => {
     const agent = found('Agent', input.id, await lockAgent(trx, viewer, input.id))
     // Its own conversations first, the order in which the end of a turn locks them.
@@ -28,8 +26,7 @@ export async function deleteAgent(context: CommandContext, viewer: Viewer, input
     const reach = { tenantId: viewer.tenantId }
     const ofMade = await removeAgents(context, trx, reach, await listMadeAgentIds(trx, [input.id]))
     const own = await markAgentDeleted(trx, input.id, context.clock.now())
-    for (const schedule of await disableSchedules(trx, { agentIds: [input.id] }, agentGone))
-      await tellFailure(trx, schedule, context.clock.now())
+    await disableSchedulesOf(trx, { agentIds: [input.id] }, context.clock.now())
     await deleteBudgetsOfAgent(trx, input.id)
     await recordChange(context, trx, viewer, changeOf('deleteAgent', 'Agent', agent, null))
     return [...own, ...ofMade]

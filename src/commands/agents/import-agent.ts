@@ -12,7 +12,7 @@ import { ownerOf, type Viewer } from '../../domain/access/viewer.ts'
 import { findAgents } from '../../store/agents/agents.ts'
 import { insertTool, findToolsByName } from '../../store/tools/tools.ts'
 import { checkStorage } from '../files/store-files.ts'
-import { storePassages } from '../memory/add-passages.ts'
+import { storePassages } from '../memory/passages.ts'
 import { checkImplementation, type UpsertToolInput } from '../tools/upsert-tool.ts'
 import type { CommandContext } from '../command-context.ts'
 import { createOnce } from '../create-once.ts'
@@ -74,7 +74,7 @@ export async function importAgent(
     })
     const { tenantId } = viewer
     await storePassages(context, trx, { tenantId, agentId: agent.id }, passages)
-    if (passages.length > 0) await checkStorage(trx, { ...context, tenantId, field: `${place}.passages` })
+    if (passages.length > 0) await checkStorage(context, trx, tenantId, `${place}.passages`)
     return agent
   })
 }

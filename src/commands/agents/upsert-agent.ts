@@ -8,20 +8,19 @@ import { insertAgentBlocks, insertBlocks, listBlocksOfAgents } from '../../store
 import { queueChangedArchive } from '../../store/memory/passage-embeddings.ts'
 import type { Trx } from '../../store/database/schema.ts'
 import { transact } from '../../store/database/transact.ts'
-import { checkSleeptimeTools, replaceAgentTools } from '../tools/replace-agent-tools.ts'
+import { checkSleeptimeTools, replaceAgentTools } from '../tools/attach-tool.ts'
 import type { CommandContext } from '../command-context.ts'
 import {
   lockParts,
   prepareAgent,
-  recordNewAgent,
-  insertWholeAgent,
+  insertLockedAgent,
   type CreateAgentInput,
   type LockedParts,
   type PreparedAgent,
 } from './create-agent.ts'
 import { refuseNestedKey } from '../idempotency.ts'
-import { shownAgentTools, shownBlockIds, shownTools, storeAgent } from '../record-change.ts'
-import { shareBlocks } from '../memory/share-blocks.ts'
+import { idsOf, shownTools, storeAgent } from '../record-change.ts'
+import { shareBlocks } from '../memory/attach-block.ts'
 
 export interface UpsertAgentInput {
   readonly key: string
@@ -40,13 +39,10 @@ export async function upsertAgent(
   return checkedAt('input.agent', async () => {
     const prepared = prepareAgent(context, viewer, given)
     return transact(context, async (trx) => {
-      const parts = await lockParts(trx, prepared)
+      const locked = { ...prepared, ...(await lockParts(trx, prepared)), agent: { ...prepared.agent, key } }
       const stored = await lockAgentByKey(trx, viewer, key)
-      if (stored) return replaceAgent(context, trx, viewer, stored, { ...prepared, ...parts })
-      const agent = { ...prepared.agent, key }
-      await insertWholeAgent(context, trx, agent, { ...prepared, ...parts })
-      await recordNewAgent(context, trx, viewer, 'upsertAgent', { ...prepared, ...parts, agent })
-      return agent
+      if (stored) return replaceAgent(context, trx, viewer, stored, locked)
+      return insertLockedAgent(context, trx, viewer, 'upsertAgent', locked)
     })
   })
 }
@@ -57,7 +53,7 @@ async function replaceAgent(
   trx: Trx,
   viewer: Viewer,
   stored: Agent,
-  given: PreparedAgent & LockedParts,
+  given: Omit<PreparedAgent, 'tools'> & LockedParts,
 ): Promise<Agent> {
   const { id, key, createdAt, updatedAt } = stored
   const agent = { ...given.agent, id, key, createdAt, updatedAt }
@@ -73,12 +69,11 @@ async function replaceAgent(
   checkBlockCount('input.blocks', has.length + added.length)
   checkLabels('input.blockIds', [...has, ...added])
   await insertBlocks(trx, newBlocks)
-  const blockIds = added.map((block) => block.id)
-  await insertAgentBlocks(trx, id, blockIds)
+  await insertAgentBlocks(trx, id, idsOf(added))
   await shareBlocks(trx, agent, { field: 'input.blocks', blocks: added })
   return storeAgent(context, trx, viewer, agent, {
     action: 'upsertAgent',
-    before: { ...stored, tools: shownAgentTools(toolsBefore), blockIds: shownBlockIds(has) },
-    after: { ...agent, tools: shownTools(given.tools), blockIds: shownBlockIds([...has, ...added]) },
+    before: { ...stored, tools: shownTools(toolsBefore), blockIds: idsOf(has) },
+    after: { ...agent, tools: shownTools(given.tools), blockIds: idsOf([...has, ...added]) },
   })
 }

@@ -1,4 +1,4 @@
-import type { DecisionLink, DecisionLinks } from '../../auth/decision-links.ts'
+import type { DecisionLink, DecisionLinks, DecisionState, DecisionView } from '../../auth/decision-links.ts'
 import { requireScope } from '../../auth/require-scope.ts'
 import { isSameActor, type Actor } from '../../domain/access/actor.ts'
 import type { Viewer } from '../../domain/access/viewer.ts'
@@ -11,10 +11,10 @@ import type { ToolCallOutline } from '../../domain/tools/tool-call.ts'
 import { findAgents } from '../../store/agents/agents.ts'
 import { findRuns } from '../../store/runs/runs.ts'
 import { findToolCallArguments, findToolCalls } from '../../store/tools/tool-calls.ts'
-import { cutText, storableText, type Json } from '../../util/json.ts'
+import { cutText, storableText } from '../../util/json.ts'
 import type { CommandContext } from '../command-context.ts'
-import { found } from '../found.ts'
-import { recordChange } from '../record-change.ts'
+import { foundOne } from '../found.ts'
+import { changeOf, recordChange } from '../record-change.ts'
 import { submitApprovals } from './submit-approvals.ts'
 
 export interface CreateDecisionLinkInput {
@@ -46,7 +46,7 @@ export async function createDecisionLink(
     name: checkedName('input.personName', input.personName, { max: 200 }),
   }
   const validForMs = checkedNumber('input.validForMs', input.validForMs, { from: 1, to: 7 * dayMs })
-  const call = found('ToolCall', toolCallId, (await findToolCalls(db, viewer, [toolCallId]))[0])
+  const call = await foundOne('ToolCall', toolCallId, findToolCalls(db, viewer, [toolCallId]))
   if (call.needs !== 'APPROVAL') throw badUserInput('input.toolCallId', 'It needs no approval.')
   if (call.status !== 'PENDING')
     throw badUserInput('input.toolCallId', `It is ${call.status}. Expected a call that waits for approval.`)
@@ -54,45 +54,13 @@ export async function createDecisionLink(
   const expiresAt = new Date(clock.now().getTime() + validForMs)
   const token = await decisionLinks.sign({ tenantId, keyId, toolCallId, person, expiresAt })
   // A link is not stored. The entry does not have its address.
-  await recordChange(context, db, viewer, {
-    action: 'createDecisionLink',
-    subject: ['ToolCall', toolCallId],
-    before: null,
-    after: { personId: person.id, personName: person.name, expiresAt },
-  })
+  const made = { id: toolCallId, personId: person.id, personName: person.name, expiresAt }
+  await recordChange(context, db, viewer, changeOf('createDecisionLink', 'ToolCall', null, made))
   return { url: `${publicUrl}/decide/${token}`, expiresAt }
 }
 
 const noPublicUrl =
   'This server does not know under which address people reach it. Set HOLDPOINT_PUBLIC_URL, such as https://agents.example.com, and start it again.'
-
-/** What the page of a link shows. */
-export interface DecisionView {
-  readonly personName: string
-  readonly agentName: string
-  readonly toolName: string
-  readonly arguments: Json
-  /** Who started the run. */
-  readonly askedBy: string | null
-  readonly askedAt: Date
-  /** Until when the person can decide: the link or the call expires. */
-  readonly until: Date
-  /** Who has approved so far, and how many must. */
-  readonly approvedBy: readonly string[]
-  readonly approvalsRequired: number
-  readonly state: DecisionState
-}
-
-export type DecisionState =
-  | { readonly kind: 'open'; readonly mayApprove: boolean; readonly hasApproved: boolean }
-  | {
-      readonly kind: 'decided'
-      readonly decision: 'APPROVED' | 'DENIED' | 'CLIENT_RETURN'
-      readonly by: string | null
-      readonly at: Date
-      readonly reason: string | null
-    }
-  | { readonly kind: 'closed'; readonly why: 'cancelled' | 'expired' | 'revoked' }
 
 /** What a link shows now. 'gone' if the call was deleted. Undefined if the link is not one of ours. */
 export async function openDecisionLink(

@@ -31,9 +31,9 @@ import type { Trx } from '../../store/database/schema.ts'
 import { transact } from '../../store/database/transact.ts'
 import type { SchemaProblem } from '../../util/json-schema.ts'
 import type { CommandContext, RunContext } from '../command-context.ts'
-import { found } from '../found.ts'
+import { found, foundOne } from '../found.ts'
 import { findEarlier, remember, type KeyedInput } from '../idempotency.ts'
-import { recordDecisions, shownAgentTools, storeAgent } from '../record-change.ts'
+import { recordDecisions, shownTools, storeAgent } from '../record-change.ts'
 import { checkSizes, findNamedFiles, keepFiles } from '../files/store-files.ts'
 import type { LoadedRun } from '../../store/runs/load-run.ts'
 import { listRunsWithExpiredCalls } from '../../store/tools/tool-calls.ts'
@@ -59,7 +59,7 @@ export async function submitApprovals(
 ): Promise<SubmitApprovalsOutcome> {
   const { runId, keyed, files = noFiles } = input
   checkSizes(context, files.brought)
-  const run = found('Run', runId, (await findRuns(context.db, viewer, [runId]))[0])
+  const run = await foundOne('Run', runId, findRuns(context.db, viewer, [runId]))
 
   const outcome = await transact(context, async (trx, afterCommit) => {
     // Before the conversation and the run, the order in which an agent is deleted.
@@ -81,10 +81,7 @@ export async function submitApprovals(
         if (refusal && !expired) return refusal
         if (!refusal) {
           applyDecisions(draft, given, viewer.actor)
-          await keepFiles(trx, { tenantId, conversationId }, files, {
-            now: draft.at,
-            tenantStorageBytes: context.tenantStorageBytes,
-          })
+          await keepFiles(context, trx, { tenantId, conversationId }, files, draft.at)
           if (agent) await approveForAgent(context, trx, viewer, agent, toolsApprovedForAgent(state, draft.state))
           await remember(trx, keyed, { objectIds: [runId], now: draft.at })
         }
@@ -110,8 +107,8 @@ async function approveForAgent(
   for (const { id } of tools) await setApprovalOverride(trx, id, false)
   await storeAgent(context, trx, viewer, agent, {
     action: 'submitApprovals',
-    before: { tools: shownAgentTools(tools) },
-    after: { tools: shownAgentTools(tools.map((tool) => ({ ...tool, approvalOverride: false }))) },
+    before: { tools: shownTools(tools) },
+    after: { tools: shownTools(tools.map((tool) => ({ ...tool, approvalOverride: false }))) },
   })
 }
 

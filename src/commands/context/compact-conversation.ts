@@ -4,7 +4,7 @@ import { findAgents } from '../../store/agents/agents.ts'
 import { findConversations } from '../../store/conversations/conversations.ts'
 import { admit, newRun, type AdmissionOutcome, type WhenBusy } from '../runs/admit.ts'
 import type { CommandContext } from '../command-context.ts'
-import { found } from '../found.ts'
+import { foundOne } from '../found.ts'
 
 export interface CompactConversationInput {
   readonly conversationId: string
@@ -20,20 +20,17 @@ export async function compactConversation(
   { conversationId, compaction, whenBusy }: CompactConversationInput,
 ): Promise<AdmissionOutcome> {
   const { db, models } = context
-  const { tenantId } = viewer
-  const [conversation] = await findConversations(db, viewer, [conversationId])
-  const { agentId } = found('Conversation', conversationId, conversation)
-  const [agent] = await findAgents(db, viewer, [agentId])
-  const settings = found('Agent', agentId, agent).compaction
+  const { agentId } = await foundOne('Conversation', conversationId, findConversations(db, viewer, [conversationId]))
+  const agent = await foundOne('Agent', agentId, findAgents(db, viewer, [agentId]))
   const run = newRun(context, {
-    tenantId,
+    tenantId: viewer.tenantId,
     kind: 'COMPACTION',
     sentBy: viewer.actor,
     urgent: whenBusy === 'INTERRUPT',
     request: {
       messages: [],
       clientTools: [],
-      compaction: mergeCompaction('input.compaction', settings, compaction, models),
+      compaction: mergeCompaction('input.compaction', agent.compaction, compaction, models),
     },
   })
   return admit(context, viewer, { to: { conversationId }, whenBusy }, run)

@@ -1,14 +1,14 @@
 import { checkedConversation, type ConversationInput } from '../../domain/conversations/conversation-input.ts'
-import { hasEnded, waitsForCalls } from '../../domain/runs/run.ts'
+import { hasEnded } from '../../domain/runs/run.ts'
 import type { Viewer } from '../../domain/access/viewer.ts'
 import { findConversations, lockConversationToCopy } from '../../store/conversations/conversations.ts'
 import { forkConversation as forkConversationRows } from '../../store/conversations/fork-conversation.ts'
 import { findMessages } from '../../store/conversations/messages.ts'
 import { findRuns } from '../../store/runs/runs.ts'
 import { transact } from '../../store/database/transact.ts'
-import type { HeldRefusal } from './branch-refusal.ts'
+import { heldRefusal, type HeldRefusal } from './select-branch.ts'
 import type { CommandContext } from '../command-context.ts'
-import { found } from '../found.ts'
+import { found, foundOne } from '../found.ts'
 import { findEarlier, keyedInput, remember, withDefaults } from '../idempotency.ts'
 
 export interface ForkConversationInput extends ConversationInput {
@@ -40,13 +40,13 @@ export async function forkConversation(
       return { outcome: 'forked', conversationId: found('Conversation', earlier, conversation).id }
     }
     for (;;) {
-      const [message] = await findMessages(trx, viewer, [messageId])
-      const { runId } = found('Message', messageId, message)
-      const [run] = await findRuns(trx, viewer, [runId])
-      const { status, stopReason, hold, conversationId } = found('Message', messageId, run)
-      if (!hasEnded(status)) {
-        return { outcome: waitsForCalls({ status, stopReason }) ? 'pending approval' : 'busy', runId }
-      }
+      const { runId } = await foundOne('Message', messageId, findMessages(trx, viewer, [messageId]))
+      const { status, stopReason, hold, conversationId } = await foundOne(
+        'Message',
+        messageId,
+        findRuns(trx, viewer, [runId]),
+      )
+      if (!hasEnded(status)) return heldRefusal(runId, { status, stopReason })
       if (!(await lockConversationToCopy(trx, conversationId))) continue
       const id = ids.next()
       const forked = await forkConversationRows(trx, {

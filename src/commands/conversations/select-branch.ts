@@ -1,12 +1,30 @@
+import { waitsForCalls, type Run } from '../../domain/runs/run.ts'
+import { findRunProgress, findRuns } from '../../store/runs/runs.ts'
+import type { Trx } from '../../store/database/schema.ts'
 import { badUserInput } from '../../domain/errors.ts'
 import type { Viewer } from '../../domain/access/viewer.ts'
 import { lockConversation } from '../../store/runs/admission.ts'
 import { findTipThrough, isRunOnBranch, switchBranch } from '../../store/conversations/branches.ts'
-import { findRuns } from '../../store/runs/runs.ts'
 import { transact } from '../../store/database/transact.ts'
-import { refusalWhileHeld, type HeldRefusal } from './branch-refusal.ts'
 import type { CommandContext } from '../command-context.ts'
-import { found } from '../found.ts'
+import { found, foundOne } from '../found.ts'
+
+/** The conversation is held by a run that waits for approval, or by one that is under way. */
+export interface HeldRefusal {
+  readonly outcome: 'pending approval' | 'busy'
+  readonly runId: string
+}
+
+export function heldRefusal(runId: string, run: Pick<Run, 'status' | 'stopReason'>): HeldRefusal {
+  return { outcome: waitsForCalls(run) ? 'pending approval' : 'busy', runId }
+}
+
+/** Why a command that needs the conversation for itself is refused. Undefined if no run holds the conversation. */
+export async function refusalWhileHeld(trx: Trx, activeRunId: string | null): Promise<HeldRefusal | undefined> {
+  if (activeRunId === null) return undefined
+  const progress = await findRunProgress(trx, activeRunId)
+  return progress ? heldRefusal(activeRunId, progress) : { outcome: 'busy', runId: activeRunId }
+}
 
 export type SelectBranchOutcome = { readonly outcome: 'selected'; readonly conversationId: string } | HeldRefusal
 
@@ -17,12 +35,10 @@ export async function selectBranch(
   { runId }: { readonly runId: string },
 ): Promise<SelectBranchOutcome> {
   const { tenantId } = viewer
-  const [named] = await findRuns(context.db, viewer, [runId])
-  const { conversationId } = found('Run', runId, named)
+  const { conversationId } = await foundOne('Run', runId, findRuns(context.db, viewer, [runId]))
   return transact(context, async (trx, afterCommit): Promise<SelectBranchOutcome> => {
     const { activeRunId } = found('Run', runId, await lockConversation(trx, viewer, { conversationId }))
-    const [run] = await findRuns(trx, viewer, [runId])
-    const { hold } = found('Run', runId, run)
+    const { hold } = await foundOne('Run', runId, findRuns(trx, viewer, [runId]))
     const refusal = await refusalWhileHeld(trx, activeRunId)
     if (refusal) return refusal
     if (hold === null) {

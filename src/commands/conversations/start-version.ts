@@ -14,9 +14,9 @@ import { switchBranch } from '../../store/conversations/branches.ts'
 import { findRunContents, findRuns } from '../../store/runs/runs.ts'
 import { transact } from '../../store/database/transact.ts'
 import { newRun, type AdmissionOutcome } from '../runs/admit.ts'
-import { refusalWhileHeld } from './branch-refusal.ts'
+import { refusalWhileHeld } from './select-branch.ts'
 import type { CommandContext } from '../command-context.ts'
-import { found } from '../found.ts'
+import { found, foundOne } from '../found.ts'
 import { checkSizes, findNamedFiles, keepFiles } from '../files/store-files.ts'
 import { findEarlierRun, remember, type KeyedInput } from '../idempotency.ts'
 import { findMessages } from '../../store/conversations/messages.ts'
@@ -70,7 +70,7 @@ async function startVersion(
     if (!(await admitRun(trx, { conversationId }, run, { reach: viewer, mayWait: false, driver: null }))) {
       throw new Error(`The conversation ${conversationId} changed under its lock.`)
     }
-    await keepFiles(trx, { tenantId, conversationId }, files, { now, tenantStorageBytes: context.tenantStorageBytes })
+    await keepFiles(context, trx, { tenantId, conversationId }, files, now)
     await remember(trx, keyed, { objectIds: [run.id], now })
     afterCommit(() => {
       context.hub.announce({ runId: run.id, tenantId, conversationId, status: 'QUEUED', calls: false })
@@ -101,8 +101,7 @@ export async function editMessage(
   { messageId, message, files, keyed }: EditMessageInput,
 ): Promise<AdmissionOutcome> {
   checkSizes(context, files.brought)
-  const [edited] = await findMessages(context.db, viewer, [messageId])
-  const { runId, position } = found('Message', messageId, edited)
+  const { runId, position } = await foundOne('Message', messageId, findMessages(context.db, viewer, [messageId]))
   return startVersion(context, viewer, {
     runId,
     field: 'input.messageId',

@@ -1,5 +1,5 @@
 import { shownSize } from '../../domain/conversations/content.ts'
-import { badUserInput, notFound, type HoldpointError } from '../../domain/errors.ts'
+import { badUserInput, notFound } from '../../domain/errors.ts'
 import { unusedFileMs, type NewFile, type StoredFile } from '../../domain/files/file.ts'
 import type { OfferedFiles, OfferedUpload } from '../../domain/context/offered-content.ts'
 import type { Reach, Viewer } from '../../domain/access/viewer.ts'
@@ -15,7 +15,7 @@ import type { Trx } from '../../store/database/schema.ts'
 import type { CommandContext } from '../command-context.ts'
 import { shareConversation } from '../../store/conversations/conversations.ts'
 import { transact } from '../../store/database/transact.ts'
-import { found } from '../found.ts'
+import { found, foundOne } from '../found.ts'
 
 /** The files that a request names, by key, locked against deletion until the transaction ends. */
 export async function findNamedFiles(
@@ -40,19 +40,16 @@ export async function findNamedFiles(
  * request.
  */
 export async function keepFiles(
+  context: StorageLimit,
   trx: Trx,
   owner: FileOwner,
   { named, brought }: OfferedFiles,
-  { now, tenantStorageBytes }: StorageLimit & { readonly now: Date },
+  now: Date,
 ): Promise<void> {
-  await insertFiles(
-    trx,
-    owner,
-    brought.map(({ file }) => file),
-    { now, expiresAt: null },
-  )
+  const files = brought.map(({ file }) => file)
+  await insertFiles(trx, owner, files, { now, expiresAt: null })
   const [first] = brought
-  if (first) await checkStorage(trx, { tenantId: owner.tenantId, field: first.field, tenantStorageBytes })
+  if (first) await checkStorage(context, trx, owner.tenantId, first.field)
   const keys = named.map(({ file }) => file.key)
   if (keys.length > 0) await setFilesUsed(trx, owner.conversationId, keys)
 }
@@ -64,8 +61,10 @@ type StorageLimit = Pick<CommandContext, 'tenantStorageBytes'>
  * commit at the same moment do not see each other's, so together they may exceed the limit.
  */
 export async function checkStorage(
+  { tenantStorageBytes: limit }: StorageLimit,
   trx: Trx,
-  { tenantId, field, tenantStorageBytes: limit }: StorageLimit & { readonly tenantId: string; readonly field: string },
+  tenantId: string,
+  field: string,
 ): Promise<void> {
   if (limit === undefined || (await sumStoredBytes(trx, tenantId)) <= limit) return
   const reason = `With this, the files and archives of the tenant would have more than ${shownSize(limit)} together`
@@ -75,14 +74,10 @@ export async function checkStorage(
 
 /** Refuses files that are larger than the server accepts. */
 export function checkSizes({ maxFileBytes }: Pick<CommandContext, 'maxFileBytes'>, brought: readonly OfferedUpload[]) {
-  for (const { file, field } of brought) {
-    if (file.sizeBytes > maxFileBytes) throw tooLarge(field, file.sizeBytes, maxFileBytes)
-  }
-}
-
-function tooLarge(field: string, sizeBytes: number, maxFileBytes: number): HoldpointError {
+  const large = brought.find(({ file }) => file.sizeBytes > maxFileBytes)
+  if (!large) return
   const limit = `The limit is ${shownSize(maxFileBytes)}, which HOLDPOINT_MAX_FILE sets.`
-  return badUserInput(field, `The file is ${shownSize(sizeBytes)}. ${limit}`)
+  throw badUserInput(large.field, `The file is ${shownSize(large.file.sizeBytes)}. ${limit}`)
 }
 
 /** Stores a file that messages can name. It is deleted after a day unless a message names it. */
@@ -98,9 +93,7 @@ export async function uploadFile(
     const now = context.clock.now()
     const expiresAt = new Date(now.getTime() + unusedFileMs)
     await insertFiles(trx, { tenantId, conversationId }, [file], { now, expiresAt })
-    const { tenantStorageBytes } = context
-    await checkStorage(trx, { tenantId, field: 'input.dataUrl', tenantStorageBytes })
-    const [stored] = await findFiles(trx, viewer, [{ conversationId, key: file.key }])
-    return stored!
+    await checkStorage(context, trx, tenantId, 'input.dataUrl')
+    return foundOne('Conversation', conversationId, findFiles(trx, viewer, [{ conversationId, key: file.key }]))
   })
 }

@@ -1,14 +1,14 @@
-import type { GivenMessage } from '../../domain/conversations/message.ts'
 import { settleMessages, type OfferedContent } from '../../domain/context/offered-content.ts'
-import { targetNotFound, type Target } from '../../domain/conversations/target.ts'
-import { runDefaults, waitsForCalls, type Run } from '../../domain/runs/run.ts'
+import { targetNotFound, type Target } from '../../domain/conversations/conversation.ts'
+import { runDefaults, type Run } from '../../domain/runs/run.ts'
 import { beginningOf } from '../../domain/runs/take-up.ts'
 import type { Viewer } from '../../domain/access/viewer.ts'
+import type { ChangeTransaction } from '../../live/change-run.ts'
 import type { AdmittedRun, ReservedPlace } from '../../live/work-signal.ts'
 import { admitRun, findActiveRun, lockConversation, type Admitted, type NewRun } from '../../store/runs/admission.ts'
 import { findRunProgress } from '../../store/runs/runs.ts'
-import type { Trx } from '../../store/database/schema.ts'
-import { transact, type AfterCommit } from '../../store/database/transact.ts'
+import { transact } from '../../store/database/transact.ts'
+import { heldRefusal, type HeldRefusal } from '../conversations/select-branch.ts'
 import { stopRun } from './cancel-run.ts'
 import type { CommandContext, RunContext } from '../command-context.ts'
 import { findNamedFiles, keepFiles } from '../files/store-files.ts'
@@ -31,9 +31,7 @@ export type AdmissionOutcome =
    * stored.
    */
   | { readonly outcome: 'accepted'; readonly runId: string; readonly isNew: boolean; readonly run?: Run | undefined }
-  /** The active run waits for approval. */
-  | { readonly outcome: 'pending approval'; readonly runId: string }
-  | { readonly outcome: 'busy'; readonly runId: string }
+  | HeldRefusal
 
 /** A run that is not stored yet: a turn, with the usual limits unless others are given. */
 export function newRun(
@@ -75,7 +73,7 @@ export async function admit(
  */
 export async function enqueue(
   context: RunContext,
-  { trx, afterCommit }: { readonly trx: Trx; readonly afterCommit: AfterCommit },
+  { trx, afterCommit }: ChangeTransaction,
   to: Target,
   run: NewRun,
 ): Promise<Admitted | undefined> {
@@ -138,7 +136,7 @@ async function tryToAdmit(
   const { activeRunId: runId } = found
   const progress = runId === null ? undefined : await findRunProgress(db, runId)
   if (runId === null || !progress) return {}
-  return { outcome: { outcome: waitsForCalls(progress) ? 'pending approval' : 'busy', runId } }
+  return { outcome: heldRefusal(runId, progress) }
 }
 
 async function admitInTransaction(
@@ -155,30 +153,17 @@ async function admitInTransaction(
     if (earlier) return { outcome: { outcome: 'accepted', runId: earlier, isNew: false } }
     const { conversationId } = locked
     const found = content && (await findNamedFiles(trx, viewer, conversationId, content.files))
-    const settled = found ? withMessages(run, settleMessages(content.messages, found)) : run
+    const messages = found && settleMessages(content.messages, found)
+    const settled = messages ? { ...run, request: { ...run.request, messages } } : run
     const attempt = await tryToAdmit(context, trx, viewer, admission, { run: settled, place })
     if (!attempt.admitted) return attempt
-    if (content)
-      await keepFiles(trx, { tenantId: run.tenantId, conversationId }, content.files, {
-        now: run.createdAt,
-        tenantStorageBytes: context.tenantStorageBytes,
-      })
-    await remember(trx, keyed, { objectIds: [run.id], now: run.createdAt })
+    const { tenantId, createdAt: now } = run
+    if (content) await keepFiles(context, trx, { tenantId, conversationId }, content.files, now)
+    await remember(trx, keyed, { objectIds: [run.id], now })
     if (whenBusy === 'INTERRUPT' && locked.activeRunId !== null) {
-      await stopRun(
-        context,
-        { trx, afterCommit },
-        {
-          runId: locked.activeRunId,
-          by: viewer.actor,
-          action: 'sendMessage',
-        },
-      )
+      const stop = { runId: locked.activeRunId, by: viewer.actor, action: 'sendMessage' }
+      await stopRun(context, { trx, afterCommit }, stop)
     }
     return attempt
   })
-}
-
-function withMessages(run: NewRun, messages: readonly GivenMessage[]): NewRun {
-  return { ...run, request: { ...run.request, messages } }
 }

@@ -6,7 +6,7 @@ import { findRuns } from '../../store/runs/runs.ts'
 import { uncountRun } from '../../store/usage/count-runs.ts'
 import { transact } from '../../store/database/transact.ts'
 import type { CommandContext } from '../command-context.ts'
-import { found } from '../found.ts'
+import { found, foundOne } from '../found.ts'
 import { recordAct } from '../record-change.ts'
 
 export type RetryRunOutcome =
@@ -20,8 +20,7 @@ export async function retryRun(
   viewer: Viewer,
   { runId }: { readonly runId: string },
 ): Promise<RetryRunOutcome> {
-  const [run] = await findRuns(context.db, viewer, [runId])
-  found('Run', runId, run)
+  await foundOne('Run', runId, findRuns(context.db, viewer, [runId]))
 
   const outcome = await transact(context, (trx, afterCommit) =>
     changeRun(context, { trx, afterCommit }, runId, async (draft): Promise<RetryRunOutcome> => {

@@ -6,7 +6,7 @@ import {
   type OfferedMessage,
 } from '../../domain/context/offered-content.ts'
 import { runDefaults, type ClientTool } from '../../domain/runs/run.ts'
-import type { Target } from '../../domain/conversations/target.ts'
+import type { Target } from '../../domain/conversations/conversation.ts'
 import type { Viewer } from '../../domain/access/viewer.ts'
 import type { Json, JsonObject } from '../../util/json.ts'
 import { admit, newRun, type AdmissionOutcome, type WhenBusy } from './admit.ts'

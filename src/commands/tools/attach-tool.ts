@@ -1,20 +1,54 @@
-import { checkAgentTool, checkToolCount, givenTools, type AgentToolInput } from '../../domain/agents/agent-parts.ts'
 import type { Agent } from '../../domain/agents/agent.ts'
-import type { Viewer } from '../../domain/access/viewer.ts'
 import {
   deleteAgentTools,
   insertAgentTools,
   listToolsOfAgents,
   setApprovalOverride,
 } from '../../store/agents/agent-tools.ts'
+import type { Trx } from '../../store/database/schema.ts'
+import type { CommandContext } from '../command-context.ts'
+import { refuseWaitingTools } from '../../domain/memory/sleeptime-agent.ts'
+import { isSleeptimeAgent } from '../../store/memory/sleeptime-groups.ts'
+import {
+  checkAgentTool,
+  checkToolCount,
+  givenTool,
+  type AgentToolInput,
+  type GivenTool,
+} from '../../domain/agents/agent-parts.ts'
+import type { Viewer } from '../../domain/access/viewer.ts'
 import { lockAgent } from '../../store/agents/agents.ts'
 import { lockToolsToAttach } from '../../store/tools/tools.ts'
 import { transact } from '../../store/database/transact.ts'
-import { checkSleeptimeTools } from './replace-agent-tools.ts'
-import type { CommandContext } from '../command-context.ts'
 import { allFound, found } from '../found.ts'
-import { shownAgentTools, shownTools, storeAgent } from '../record-change.ts'
+import { shownTools, storeAgent } from '../record-change.ts'
 import { checkToolsLeftToRules } from '../../domain/tools/tool-rules-input.ts'
+
+/** Sets the agent's tools, in this order. A tool that stays attached keeps the id of its attachment. */
+export async function replaceAgentTools(
+  { ids }: Pick<CommandContext, 'ids'>,
+  trx: Trx,
+  agent: Agent,
+  tools: readonly GivenTool[],
+): Promise<void> {
+  const before = await listToolsOfAgents(trx, agent, [agent.id])
+  const idsBefore = new Map(before.map((agentTool) => [agentTool.tool.id, agentTool.id]))
+  await deleteAgentTools(trx, agent.id)
+  await insertAgentTools(
+    trx,
+    agent.id,
+    tools.map((given) => ({ ...given, id: idsBefore.get(given.tool.id) ?? ids.next() })),
+  )
+}
+
+/**
+ * Called after an agent's tools or rules changed, with its row locked: an agent that works in the background must not
+ * have a tool that waits.
+ */
+export async function checkSleeptimeTools(trx: Trx, field: string, agent: Agent): Promise<void> {
+  if (!(await isSleeptimeAgent(trx, agent.id))) return
+  refuseWaitingTools(field, agent, await listToolsOfAgents(trx, agent, [agent.id]))
+}
 
 export interface AttachToolInput extends AgentToolInput {
   readonly agentId: string
@@ -25,25 +59,22 @@ export async function attachTool(context: CommandContext, viewer: Viewer, input:
   checkAgentTool('input', input)
   const field = typeof input.toolName === 'string' ? 'input.toolName' : 'input.toolId'
   return transact(context, async (trx) => {
-    const [given] = givenTools('input', [input], await lockToolsToAttach(trx, viewer, [input]))
-    const { tool } = given!
+    const given = givenTool(input, await lockToolsToAttach(trx, viewer, [input]))
     const stored = found('Agent', input.agentId, await lockAgent(trx, viewer, input.agentId))
     const agentTools = await listToolsOfAgents(trx, viewer, [stored.id])
-    const attached = agentTools.find((agentTool) => agentTool.tool.id === tool.id)
+    const attached = agentTools.find(({ tool }) => tool.id === given.tool.id)
     if (attached) {
       if (input.approvalOverride !== undefined) await setApprovalOverride(trx, attached.id, input.approvalOverride)
     } else {
       checkToolCount(field, agentTools.length + 1)
-      await insertAgentTools(trx, stored.id, [
-        { id: context.ids.next(), toolId: tool.id, approvalOverride: input.approvalOverride ?? null },
-      ])
+      await insertAgentTools(trx, stored.id, [{ id: context.ids.next(), ...given }])
     }
     await checkSleeptimeTools(trx, field, stored)
-    const override = input.approvalOverride === undefined ? attached?.approvalOverride : input.approvalOverride
+    const kept = input.approvalOverride === undefined ? attached : undefined
     return storeAgent(context, trx, viewer, stored, {
       action: 'attachTool',
-      before: attached ? { tools: shownAgentTools([attached]) } : null,
-      after: { tools: shownTools([{ toolId: tool.id, approvalOverride: override ?? null }]) },
+      before: attached ? { tools: shownTools([attached]) } : null,
+      after: { tools: shownTools([kept ?? given]) },
     })
   })
 }
@@ -67,7 +98,7 @@ export async function detachTool(
     await deleteAgentTools(trx, stored.id, { toolId: input.toolId })
     const detached = agentTools.filter(({ tool }) => tool.id === input.toolId)
     if (detached.length === 0) return stored
-    const change = { before: { tools: shownAgentTools(detached) }, after: null }
+    const change = { before: { tools: shownTools(detached) }, after: null }
     return storeAgent(context, trx, viewer, stored, { action: 'detachTool', ...change })
   })
 }
@@ -87,13 +118,14 @@ export async function setToolApproval(
   return transact(context, async (trx) => {
     const stored = found('Agent', input.agentId, await lockAgent(trx, viewer, input.agentId))
     const agentTools = await listToolsOfAgents(trx, viewer, [stored.id])
-    const attached = agentTools.find((agentTool) => agentTool.tool.id === input.toolId)
-    await setApprovalOverride(trx, found('Tool', input.toolId, attached).id, input.requiresApproval)
+    const attached = agentTools.find(({ tool }) => tool.id === input.toolId)
+    const before = found('Tool', input.toolId, attached)
+    await setApprovalOverride(trx, before.id, input.requiresApproval)
     await checkSleeptimeTools(trx, 'input.requiresApproval', stored)
     return storeAgent(context, trx, viewer, stored, {
       action: 'setToolApproval',
-      before: { tools: shownAgentTools([attached!]) },
-      after: { tools: shownTools([{ toolId: input.toolId, approvalOverride: input.requiresApproval }]) },
+      before: { tools: shownTools([before]) },
+      after: { tools: shownTools([{ ...before, approvalOverride: input.requiresApproval }]) },
     })
   })
 }

@@ -7,7 +7,7 @@ import { changeRun } from '../../live/change-run.ts'
 import { findToolCalls } from '../../store/tools/tool-calls.ts'
 import { transact } from '../../store/database/transact.ts'
 import type { CommandContext } from '../command-context.ts'
-import { found } from '../found.ts'
+import { found, foundOne } from '../found.ts'
 import { settleDecisions } from '../approvals/submit-approvals.ts'
 
 export interface ClaimToolCallInput {
@@ -29,8 +29,7 @@ export async function claimToolCall(
   { toolCallId, ...claim }: ClaimToolCallInput,
 ): Promise<ClaimToolCallOutcome> {
   requireScope(viewer, ['RUN'], 'Claiming the call of a client tool')
-  const [known] = await findToolCalls(context.db, viewer, [toolCallId])
-  const { runId } = found('ToolCall', toolCallId, known)
+  const { runId } = await foundOne('ToolCall', toolCallId, findToolCalls(context.db, viewer, [toolCallId]))
 
   const claimed = await transact(context, (trx, afterCommit) =>
     changeRun(context, { trx, afterCommit }, runId, async (draft, { state }) => {

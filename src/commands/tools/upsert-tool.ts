@@ -10,6 +10,8 @@ import {
 } from '../../domain/tools/tool-input.ts'
 import { sealTool } from '../../domain/tools/sealed-headers.ts'
 import type { Tool } from '../../domain/tools/tool.ts'
+import type { Agent } from '../../domain/agents/agent.ts'
+import type { Trx } from '../../store/database/schema.ts'
 import { ownerOf, type Viewer } from '../../domain/access/viewer.ts'
 import {
   deleteTool as deleteToolRow,
@@ -20,7 +22,7 @@ import {
 } from '../../store/tools/tools.ts'
 import { transact } from '../../store/database/transact.ts'
 import { judged } from '../../util/json-schema.ts'
-import type { CommandContext } from '../command-context.ts'
+import type { CommandContext, IdInput } from '../command-context.ts'
 import { changeOf, recordChange } from '../record-change.ts'
 import { found } from '../found.ts'
 import { toolsNamedBy } from '../../domain/tools/tool-rules.ts'
@@ -79,24 +81,20 @@ export async function updateTool(context: CommandContext, viewer: Viewer, input:
 /**
  * Detaches the tool from all agents. Refused while an agent's rules name it, because they would require a missing tool.
  */
-export async function deleteTool(context: CommandContext, viewer: Viewer, input: { id: string }): Promise<void> {
+export async function deleteTool(context: CommandContext, viewer: Viewer, { id }: IdInput): Promise<void> {
   await transact(context, async (trx) => {
-    const tool = found('Tool', input.id, await lockTool(trx, viewer, input.id))
+    const tool = found('Tool', id, await lockTool(trx, viewer, id))
     if (tool.kind === 'BUILTIN' && tool.isAvailable)
       throw badUserInput(
         'input.id',
         `${tool.name} is part of the server's code. Detach it from the agents that should not have it.`,
       )
-    const agents = await lockAgents(trx, viewer, await listAgentIdsOfTool(trx, tool.id))
-    const bound = agents.filter((agent) => agent.toolRules.some((rule) => names(rule, tool.name)))
+    const bound = await lockAgentsWithRulesFor(trx, tool)
     if (bound.length > 0) {
-      const named = bound
-        .slice(0, 5)
-        .map((agent) => shown(agent.name))
-        .join(', ')
+      const names = bound.slice(0, 5).map((agent) => shown(agent.name))
       throw badUserInput(
         'input.id',
-        `${bound.length} agents have tool rules that name ${tool.name} (${named}${bound.length > 5 ? ' …' : ''}). Change their rules with updateAgent first.`,
+        `${bound.length} agents have tool rules that name ${tool.name} (${names.join(', ')}${bound.length > 5 ? ' …' : ''}). Change their rules with updateAgent first.`,
       )
     }
     await deleteToolRow(trx, viewer, tool.id)
@@ -104,8 +102,10 @@ export async function deleteTool(context: CommandContext, viewer: Viewer, input:
   })
 }
 
-function names(rule: Parameters<typeof toolsNamedBy>[0], toolName: string): boolean {
-  return toolsNamedBy(rule).some(({ tool }) => tool === toolName)
+/** The agents whose rules name the tool. All agents that have it are locked, so that none gets such a rule meanwhile. */
+export async function lockAgentsWithRulesFor(trx: Trx, { id, tenantId, name }: Tool): Promise<Agent[]> {
+  const agents = await lockAgents(trx, { tenantId }, await listAgentIdsOfTool(trx, id))
+  return agents.filter(({ toolRules }) => toolRules.flatMap(toolsNamedBy).some(({ tool }) => tool === name))
 }
 
 /**

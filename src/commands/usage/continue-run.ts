@@ -13,9 +13,9 @@ import { transact } from '../../store/database/transact.ts'
 import { findRuns } from '../../store/runs/runs.ts'
 import { listBudgetsOfRun, setAllowance } from '../../store/usage/budgets.ts'
 import type { CommandContext } from '../command-context.ts'
-import { found } from '../found.ts'
+import { found, foundOne } from '../found.ts'
 import { findEarlier, remember, type KeyedInput } from '../idempotency.ts'
-import { recordChange } from '../record-change.ts'
+import { changeOf, recordChange } from '../record-change.ts'
 
 export interface ContinueRunInput {
   readonly runId: string
@@ -32,7 +32,7 @@ export async function continueRun(
   viewer: Viewer,
   { runId, allow, keyed }: ContinueRunInput,
 ): Promise<ContinueRunOutcome> {
-  found('Run', runId, (await findRuns(context.db, viewer, [runId]))[0])
+  await foundOne('Run', runId, findRuns(context.db, viewer, [runId]))
   const outcome = await transact(context, (trx, afterCommit) =>
     changeRun(context, { trx, afterCommit }, runId, async (draft): Promise<ContinueRunOutcome> => {
       const { state } = draft
@@ -47,13 +47,8 @@ export async function continueRun(
         tokens: allow.tokens === null ? run.allowance.tokens : used.tokens + allow.tokens,
       }
       await setAllowance(trx, runId, allowance)
-      const shown = { allowUsd: allow.usd, allowTokens: allow.tokens }
-      await recordChange(context, trx, viewer, {
-        action: 'continueRun',
-        subject: ['Run', runId],
-        before: {},
-        after: shown,
-      })
+      const after = { id: runId, allowUsd: allow.usd, allowTokens: allow.tokens }
+      await recordChange(context, trx, viewer, changeOf('continueRun', 'Run', { id: runId }, after))
       await remember(trx, keyed, { objectIds: [runId], now: draft.at })
       draft.setStatus('RUNNING')
       return { outcome: 'continued' }

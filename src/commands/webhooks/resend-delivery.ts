@@ -4,8 +4,8 @@ import type { WebhookDelivery } from '../../domain/webhooks/webhook.ts'
 import { transact } from '../../store/database/transact.ts'
 import { insertTriedDelivery, lockDelivery, noteOutcome, resetDelivery } from '../../store/webhooks/deliveries.ts'
 import { findWebhooks } from '../../store/webhooks/webhooks.ts'
-import type { CommandContext } from '../command-context.ts'
-import { found } from '../found.ts'
+import type { CommandContext, IdInput } from '../command-context.ts'
+import { found, foundOne } from '../found.ts'
 import { recordAct } from '../record-change.ts'
 import { attemptDelivery } from './attempt-delivery.ts'
 
@@ -28,13 +28,9 @@ export function resendWebhookDelivery(
 }
 
 /** Sends a PING at once, and stores it with its outcome. There is no second attempt. */
-export async function testWebhook(
-  context: CommandContext,
-  viewer: Viewer,
-  { id }: { readonly id: string },
-): Promise<WebhookDelivery> {
+export async function testWebhook(context: CommandContext, viewer: Viewer, { id }: IdInput): Promise<WebhookDelivery> {
   const { clock, ids, publicUrl = '' } = context
-  const webhook = found('Webhook', id, (await findWebhooks(context.db, viewer, [id]))[0])
+  const webhook = await foundOne('Webhook', id, findWebhooks(context.db, viewer, [id]))
   const createdAt = clock.now()
   const delivery: WebhookDelivery = {
     ...{ id: ids.next(), tenantId: webhook.tenantId, webhookId: id, event: 'PING', publicUrl, createdAt },

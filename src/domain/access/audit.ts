@@ -1,4 +1,5 @@
-import { isJsonObject, sameJson, type JsonObject } from '../../util/json.ts'
+import { isJsonObject, sameJson, type Json, type JsonObject } from '../../util/json.ts'
+import { encodeId, type UuidKind } from '../ids.ts'
 import type { Actor } from './actor.ts'
 
 /** One recorded change. */
@@ -21,18 +22,24 @@ export interface SettingsChange {
   readonly after: JsonObject | null
 }
 
-/** Properties of stored objects that are not settings, or that the entry has elsewhere. */
+/** Properties of stored objects that are not settings, that are secret, or that the entry has elsewhere. */
 const notSettings: ReadonlySet<string> = new Set([
-  'id',
-  'tenantId',
-  'createdAt',
-  'createdBy',
-  'updatedAt',
-  'lastUsedAt',
-  'lastError',
-  'version',
-  'isAvailable',
+  ...['id', 'tenantId', 'createdAt', 'createdBy', 'updatedAt', 'lastUsedAt', 'lastError', 'version', 'isAvailable'],
+  ...['nextDue', 'watched', 'turns', 'secret', 'oldSecret'],
 ])
+
+/** Settings that are ids of other objects. An entry has the ids that clients know. */
+const kindsOfIds: Readonly<Record<string, UuidKind>> = {
+  agentId: 'Agent',
+  agentIds: 'Agent',
+  allowedAgentIds: 'Agent',
+  sleeptimeAgentIds: 'Agent',
+  conversationId: 'Conversation',
+  allowedConversationIds: 'Conversation',
+  blockIds: 'Block',
+  mcpServerId: 'McpServer',
+  passages: 'Passage',
+}
 
 /**
  * The settings that differ between two states of an object, where null means that the object does not exist. Undefined
@@ -46,16 +53,20 @@ export function settingsChange(before: object | null, after: object | null): Set
     (name) => !sameJson(one[name], other[name]),
   )
   if (names.length === 0) return undefined
-  return { before: withoutSecrets(pick(one, names)), after: withoutSecrets(pick(other, names)) }
+  const differing = (settings: JsonObject) =>
+    withoutSecrets(Object.fromEntries(Object.entries(settings).filter(([name]) => names.includes(name))))
+  return { before: differing(one), after: differing(other) }
 }
 
 function settingsOf(object: object): JsonObject {
   const plain = JSON.parse(JSON.stringify(object)) as JsonObject
-  return Object.fromEntries(Object.entries(plain).filter(([name]) => !notSettings.has(name)))
+  const settings = Object.entries(plain).filter(([name]) => !notSettings.has(name))
+  return Object.fromEntries(settings.map(([name, value]) => [name, withPublicIds(kindsOfIds[name], value)]))
 }
 
-function pick(settings: JsonObject, names: readonly string[]): JsonObject {
-  return Object.fromEntries(names.flatMap((name) => (name in settings ? [[name, settings[name]!]] : [])))
+function withPublicIds(kind: UuidKind | undefined, value: Json): Json {
+  if (Array.isArray(value)) return kind ? value.map((id) => withPublicIds(kind, id)) : value
+  return kind && typeof value === 'string' ? encodeId(kind, value) : value
 }
 
 function withoutSecrets({ headers, ...settings }: JsonObject): JsonObject {

@@ -53,6 +53,13 @@ export function exportAgent(
   } as unknown as JsonObject
 }
 
+/** In the order in which a document has them. */
+const definedSettings = [
+  ...(['name', 'description', 'parameters', 'requiresApproval', 'approvalCondition', 'approvalsRequired'] as const),
+  ...(['tags', 'approvalExcludesSender', 'approvalTimeoutMs', 'parallel', 'idempotent'] as const),
+  ...(['returnCharLimit', 'timeoutMs'] as const),
+]
+
 /**
  * What is needed to create the tool elsewhere. Tools in code and tools of MCP servers cannot be created from a
  * document.
@@ -60,13 +67,9 @@ export function exportAgent(
 function definitionOf(tool: Tool): object {
   const implementation = implementationOf(tool)
   if (!implementation) return {}
-  const { name, description, parameters, requiresApproval, approvalCondition, approvalsRequired, tags } = tool
-  const { approvalExcludesSender, approvalTimeoutMs, parallel, idempotent, returnCharLimit, timeoutMs } = tool
-  const settings = { name, description, parameters, requiresApproval, approvalCondition, approvalsRequired, tags }
-  const limits = { approvalExcludesSender, approvalTimeoutMs, parallel, idempotent, returnCharLimit, timeoutMs }
   return {
     ...(tool.kind === 'HTTP' && { headerNames: Object.keys(tool.headers) }),
-    definition: { ...settings, ...limits, implementation },
+    definition: { ...pick(tool, definedSettings), implementation },
   }
 }
 

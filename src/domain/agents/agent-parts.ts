@@ -1,7 +1,7 @@
 import type { Block } from '../memory/block.ts'
 import { badUserInput, notFound, notFoundByName } from '../errors.ts'
 import { encodeId } from '../ids.ts'
-import { checkedDistinct, shown, type Given } from '../input.ts'
+import { checkedDistinctIds, shown, type Given } from '../input.ts'
 import type { Tool } from '../tools/tool.ts'
 
 /** What an agent has besides its own settings: tools, by id or by name, and blocks, by id. */
@@ -34,13 +34,12 @@ export interface GivenTool {
 export function givenTools(field: string, inputs: readonly AgentToolInput[], tools: readonly Tool[]): GivenTool[] {
   const given = new Map<string, GivenTool & AgentToolInput>()
   for (const [index, input] of inputs.entries()) {
-    const { toolId, toolName } = input
-    const id = toolId && encodeId('Tool', toolId)
-    const tool = tools.find((candidate) => candidate.id === toolId || candidate.name === toolName)
-    if (!tool) throw id ? notFound('tool', id) : notFoundByName('tool', toolName!)
+    const { tool } = givenTool(input, tools)
     const other = given.get(tool.id)
-    if (other && (other.toolId === toolId || other.toolName === toolName))
-      throw badUserInput(`${field}.${index}`, `${shown(id ?? toolName!)} is given twice. Remove one of them.`)
+    if (other && (other.toolId === input.toolId || other.toolName === input.toolName)) {
+      const twice = input.toolId ? encodeId('Tool', tool.id) : tool.name
+      throw badUserInput(`${field}.${index}`, `${shown(twice)} is given twice. Remove one of them.`)
+    }
     const approvalOverride = input.approvalOverride ?? other?.approvalOverride ?? null
     if (other && other.approvalOverride !== null && other.approvalOverride !== approvalOverride)
       throw badUserInput(
@@ -52,6 +51,13 @@ export function givenTools(field: string, inputs: readonly AgentToolInput[], too
   return [...given.values()]
 }
 
+export function givenTool(input: AgentToolInput, tools: readonly Tool[]): GivenTool {
+  const { toolId, toolName, approvalOverride = null } = input
+  const tool = tools.find(({ id, name }) => id === toolId || name === toolName)
+  if (tool) return { tool, approvalOverride }
+  throw toolId ? notFound('tool', encodeId('Tool', toolId)) : notFoundByName('tool', toolName ?? '')
+}
+
 export function checkToolCount(field: string, count: number): void {
   if (count > maxToolsPerAgent)
     throw badUserInput(field, `The agent would have ${count} tools. At most ${maxToolsPerAgent} are allowed.`)
@@ -59,10 +65,7 @@ export function checkToolCount(field: string, count: number): void {
 
 export function checkBlockIds(field: string, ids: readonly string[]): void {
   checkBlockCount(field, ids.length)
-  checkedDistinct(
-    field,
-    ids.map((id) => encodeId('Block', id)),
-  )
+  checkedDistinctIds(field, 'Block', ids)
 }
 
 export function checkBlockCount(field: string, count: number): void {

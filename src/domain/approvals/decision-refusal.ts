@@ -13,7 +13,7 @@ import {
 import { encodeId } from '../ids.ts'
 import type { GivenMessage } from '../conversations/message.ts'
 import type { RunState } from '../runs/run-state.ts'
-import type { Decision, ToolCall } from '../tools/tool-call.ts'
+import { isDecided, type DecidedCall, type ToolCall } from '../tools/tool-call.ts'
 
 /** `invalidIds` and `expectedIds` are public ids, because clients may send anything. */
 export type DecisionRefusal =
@@ -74,12 +74,6 @@ function refusalOfLate(open: readonly ToolCall[]): DecisionRefusal {
   return decided.length > 0
     ? alreadyDecided(decided)
     : { outcome: 'nothing pending', message: 'No tool call is currently awaiting approval.' }
-}
-
-type DecidedCall = ToolCall & { readonly decision: Decision; readonly decidedAt: Date }
-
-function isDecided(call: ToolCall): call is DecidedCall {
-  return call.decision !== null && call.decidedAt !== null
 }
 
 function alreadyDecided(decided: readonly DecidedCall[]): DecisionRefusal {

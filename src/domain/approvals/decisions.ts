@@ -1,5 +1,4 @@
-import { jsonHash } from '../../util/json-hash.ts'
-import { sameJson, type Json } from '../../util/json.ts'
+import { jsonHash, sameJson, type Json } from '../../util/json.ts'
 import { isSameActor, type Actor } from '../access/actor.ts'
 import { addDecisions, errorResult } from '../runs/advance.ts'
 import type { ContentPart } from '../conversations/content.ts'

@@ -1,5 +1,6 @@
 import type { CompactionSettings } from '../agents/agent.ts'
-import type { ContextMessage } from './context.ts'
+import type { ContextMessage, Unit } from './context.ts'
+import { sum } from '../../util/tokens.ts'
 
 /** A context above this share of the window is compacted before the model is asked. */
 export const compactAbove = 0.9
@@ -15,15 +16,15 @@ const shortestSummary = 16
  * Messages that stay or go together: all of one step, so that a call is never separated from its return, and each
  * message outside of steps by itself. The current summary is not among them, because every compaction replaces it.
  */
-export function unitsOf(context: readonly ContextMessage[]): ContextMessage[][] {
+export function unitsOf(context: readonly ContextMessage[]): Unit[] {
   const messages = context.filter(({ message }) => message.type !== 'SUMMARY')
   const lastOfStep = new Map(messages.map((entry, index) => [stepKey(entry, index), index]))
-  const units: ContextMessage[][] = []
+  const units: [ContextMessage, ...ContextMessage[]][] = []
   let end = -1
   for (const [index, entry] of messages.entries()) {
-    if (index > end) units.push([])
-    units.at(-1)!.push(entry)
-    end = Math.max(end, lastOfStep.get(stepKey(entry, index))!)
+    if (index > end) units.push([entry])
+    else units.at(-1)?.push(entry)
+    end = Math.max(end, lastOfStep.get(stepKey(entry, index)) ?? index)
   }
   return units
 }
@@ -36,22 +37,20 @@ function stepKey({ message }: ContextMessage, index: number): string {
  * The first unit that must stay, however large: what the model has not answered yet (the last input, and returns that
  * it has not read), and calls that have no return. Equals the number of units if none must stay.
  */
-export function firstToStay(units: readonly (readonly ContextMessage[])[], runId: string): number {
-  let first = units.length
-  while (first > 0 && isInput(units[first - 1]!, runId)) first -= 1
-  if (first > 0 && units[first - 1]!.some(({ message }) => message.runId === runId && message.type === 'TOOL_RETURN')) {
-    first -= 1
-  }
-  const waiting = units.findIndex((unit) => hasOpenCalls(unit))
+export function firstToStay(units: readonly Unit[], runId: string): number {
+  const isOfRun = ({ message }: ContextMessage) => message.runId === runId
+  const lastAnswered = units.findLastIndex(([entry]) => !isOfRun(entry) || !isInput(entry))
+  const hasReturns = units[lastAnswered]?.some((entry) => isOfRun(entry) && entry.message.type === 'TOOL_RETURN')
+  const first = hasReturns ? lastAnswered : lastAnswered + 1
+  const waiting = units.findIndex(hasOpenCalls)
   return waiting < 0 ? first : Math.min(first, waiting)
 }
 
-function isInput([entry]: readonly ContextMessage[], runId: string): boolean {
-  const { message } = entry!
-  return message.runId === runId && (message.type === 'USER' || message.type === 'SYSTEM')
+function isInput({ message }: ContextMessage): boolean {
+  return message.type === 'USER' || message.type === 'SYSTEM'
 }
 
-function hasOpenCalls(unit: readonly ContextMessage[]): boolean {
+function hasOpenCalls(unit: Unit): boolean {
   const types = unit.map(({ message }) => message.type)
   return (types.includes('TOOL_CALL') || types.includes('APPROVAL_REQUEST')) && !types.includes('TOOL_RETURN')
 }
@@ -110,14 +109,15 @@ function planToEvictAll(task: CompactionTask): CompactionPlan | undefined {
 /** The smallest number of units, at least one, that make up this share of all messages. */
 function unitsOfShare({ units }: CompactionTask, share: number): number {
   // Subtracts an epsilon: 0.3 * 10 is 2.9999…
-  const wanted = share * units.reduce((total, unit) => total + unit.messages, 0) - 1e-6
-  let evict = 0
-  for (let evicted = 0; evict < units.length && (evict === 0 || evicted < wanted); evict += 1) {
-    evicted += units[evict]!.messages
+  const wanted = share * sum(units, ({ messages }) => messages) - 1e-6
+  let evicted = 0
+  for (const [index, { messages }] of units.entries()) {
+    evicted += messages
+    if (evicted >= wanted) return index + 1
   }
-  return evict
+  return units.length
 }
 
 function keptWeight({ units }: CompactionTask, evict: number): number {
-  return units.slice(evict).reduce((total, unit) => total + unit.weight, 0)
+  return sum(units.slice(evict), ({ weight }) => weight)
 }

@@ -34,8 +34,8 @@ export function toModelMessages(
   return last ? [...messages, last] : [...messages]
 }
 
-/** The stored messages that become one model message. */
-type Unit = readonly [ContextMessage, ...ContextMessage[]]
+/** Stored messages that belong together, such as those that become one model message. */
+export type Unit = readonly [ContextMessage, ...ContextMessage[]]
 
 interface Exchange {
   readonly messages: ModelMessage[]

@@ -1,4 +1,6 @@
 import type { JsonObject } from '../../util/json.ts'
+import { notFound, type HoldpointError } from '../errors.ts'
+import { encodeId } from '../ids.ts'
 
 export interface Conversation {
   readonly id: string
@@ -17,4 +19,13 @@ export interface Conversation {
   readonly activeRunId: string | null
   /** The conversation that a sleeptime agent works for in this one. Null for all other conversations. */
   readonly forConversation: string | null
+}
+
+/** Where a message goes, or what is cancelled. Naming an agent means its main conversation. */
+export type Target = { readonly agentId: string } | { readonly conversationId: string }
+
+export function targetNotFound(target: Target): HoldpointError {
+  return 'agentId' in target
+    ? notFound('agent', encodeId('Agent', target.agentId))
+    : notFound('conversation', encodeId('Conversation', target.conversationId))
 }

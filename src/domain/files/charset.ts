@@ -11,7 +11,7 @@ export function decodeText(bytes: Uint8Array, contentType: string): string | und
   if (decoder.encoding !== 'windows-1252') return decoder.decode(bytes)
   return Buffer.from(bytes)
     .toString('latin1')
-    .replaceAll(/[\u0080-\u009f]/g, (char) => windows1252[char.charCodeAt(0) - 0x80]!)
+    .replaceAll(/[\u0080-\u009f]/g, (char) => windows1252[char.charCodeAt(0) - 0x80] ?? char)
 }
 
 /** Undefined for bytes that are not UTF-8. */

@@ -15,12 +15,12 @@ const head = /^data:([\w!#$&^.+-]{1,100}\/[\w!#$&^.+-]{1,100})((?:;[\w-]+=[^;,]{
 export function parseDataUrl(url: string): DataUrl | undefined {
   const comma = url.indexOf(',')
   if (comma < 0 || comma > 1_000) return undefined
-  const [, given, parameters] = head.exec(url.slice(0, comma)) ?? []
+  const [, given, parameters = ''] = head.exec(url.slice(0, comma)) ?? []
   const base64 = url.slice(comma + 1)
   if (given === undefined || !isBase64(base64)) return undefined
   const mediaType = mediaTypeOf(given)
   if (!isTextType(mediaType)) return { mediaType, base64 }
-  const text = toUtf8(Buffer.from(base64, 'base64'), parameters!)
+  const text = toUtf8(Buffer.from(base64, 'base64'), parameters)
   return text && { mediaType, base64: text.toString('base64') }
 }
 

@@ -9,7 +9,7 @@ export const anyBytes = 'application/octet-stream'
  * text. One that is not a media type becomes that of unknown bytes.
  */
 export function mediaTypeOf(given: string): string {
-  const type = given.split(';', 1)[0]!.trim().toLowerCase()
+  const type = given.replace(/;.*/s, '').trim().toLowerCase()
   if (!pattern.test(type)) return anyBytes
   return type === 'image/jpg' ? 'image/jpeg' : type
 }

@@ -23,19 +23,20 @@ export interface MemoryCall {
 
 export function editMemory({ name, args, blocks, isAsSeen }: MemoryCall): MemoryEdit {
   if (name === 'memory_finish_edits') return { ok: true, output: 'The edits are finished.' }
+  const text = (argument: string) => String(args[argument])
   const block = blocks.find(({ label }) => label === args['label'])
-  if (!block) return failed(`There is no memory block labelled ${shown(args['label'] as string)}. ${labels(blocks)}`)
+  if (!block) return failed(`There is no memory block labelled ${shown(text('label'))}. ${labels(blocks)}`)
   if (block.readOnly) return failed(`The memory block ${block.label} is read-only. ${labels(blocks)}`)
 
   switch (name) {
     case 'memory_insert':
-      return insert(block, args['new_string'] as string, Number(args['insert_line'] ?? -1))
+      return insert(block, text('new_string'), Number(args['insert_line'] ?? -1))
     case 'memory_replace':
-      return replace(block, storableText(args['old_string'] as string), args['new_string'] as string)
+      return replace(block, storableText(text('old_string')), text('new_string'))
     case 'memory_rethink':
       // This replaces the whole block, so it must not overwrite text that the model has not seen.
       return isAsSeen(block)
-        ? written(block, args['new_memory'] as string)
+        ? written(block, text('new_memory'))
         : failed(
             `The memory block ${block.label} was changed by someone else meanwhile, and nothing was written. It now holds:\n${block.value}`,
           )

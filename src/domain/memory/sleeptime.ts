@@ -17,9 +17,8 @@ export interface UnreadConversation {
 }
 
 export function readingOf(unread: readonly UnreadConversation[]): Reading {
-  return Object.fromEntries(
-    unread.map(({ conversationId, messages }) => [conversationId, messages.at(-1)!.message.position]),
-  )
+  const last = unread.flatMap(({ messages }) => messages.slice(-1))
+  return Object.fromEntries(last.map(({ message }) => [message.conversationId, message.position]))
 }
 
 const introduction = `You work in the background for another agent, the primary agent. Below is what happened in its conversation since you last looked. It is over: nobody in it talks to you, and nobody reads what you answer.
@@ -57,4 +56,16 @@ export function withChildren(checkpoint: Checkpoint, runIds: readonly string[]):
     after: { ...after, nextSeq: after.nextSeq + children.length },
     entries: entries.toSpliced(-1, 0, ...children),
   }
+}
+
+/** Agents that read the foreground agent's conversations in the background. */
+export interface SleeptimeGroup {
+  readonly id: string
+  readonly tenantId: string
+  /** The foreground agent, which has at most one group. */
+  readonly agentId: string
+  /** In the given order. */
+  readonly sleeptimeAgentIds: readonly string[]
+  readonly frequency: number
+  readonly turns: number
 }

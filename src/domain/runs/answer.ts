@@ -47,6 +47,7 @@ export function addAnswer(draft: Draft, answer: Answer): void {
     // Nobody watches a background run, so a call that would wait for someone is denied at once.
     const denied = draft.state.run.kind === 'SLEEPTIME' && wanted !== 'NOTHING'
     const needs = denied ? 'NOTHING' : wanted
+    const tool = findTool(draft.state, item.name)?.tool
     const call: ToolCall = {
       id: item.id,
       tenantId: draft.state.run.tenantId,
@@ -60,13 +61,13 @@ export function addAnswer(draft: Draft, answer: Answer): void {
       editedArguments: null,
       needs,
       status: denied ? 'DENIED' : needs === 'NOTHING' ? 'READY' : 'PENDING',
-      approval: needs === 'APPROVAL' ? approvalTerms(findTool(draft.state, item.name)!.tool) : null,
+      approval: tool && needs === 'APPROVAL' ? approvalTerms(tool) : null,
       claim: null,
       decision: null,
       decidedAt: null,
       result: denied ? errorResult(deniedInBackground) : null,
       createdAt: draft.at,
-      expiresAt: needs === 'NOTHING' ? null : expiryOf(draft, item.name),
+      expiresAt: needs === 'NOTHING' ? null : expiryOf(draft.at, tool?.approvalTimeoutMs),
       startedAt: null,
       finishedAt: denied ? draft.at : null,
     }
@@ -118,9 +119,8 @@ const deniedInBackground =
   'This tool has to be approved or run by a person, and nobody watches a background run. The call was denied: go on without it.'
 
 /** When a waiting call is denied because nobody decided. Client tools of the request have no such limit. */
-function expiryOf(draft: Draft, name: string): Date | null {
-  const timeout = findTool(draft.state, name)?.tool.approvalTimeoutMs
-  return timeout ? new Date(draft.at.getTime() + timeout) : null
+function expiryOf(at: Date, timeoutMs: number | null | undefined): Date | null {
+  return timeoutMs ? new Date(at.getTime() + timeoutMs) : null
 }
 
 /**

@@ -15,7 +15,7 @@ import { currentStep, type DrivenRun, type RunState } from './run-state.ts'
 import { transitions, type RunError, type StopReason, type StoredRunStatus } from './run.ts'
 import { noUsage, sumOfUsage, type Usage } from '../models/usage.ts'
 import type { Step } from './step.ts'
-import type { Decision, ToolCall, ToolResult } from '../tools/tool-call.ts'
+import { isDecided, type DecidedCall, type Decision, type ToolCall, type ToolResult } from '../tools/tool-call.ts'
 import type { BudgetGate } from '../usage/budget.ts'
 import type { ReachedBudget } from '../webhooks/webhook.ts'
 
@@ -44,7 +44,7 @@ export interface Checkpoint {
   readonly newCalls: readonly ToolCall[]
   readonly changedCalls: readonly ToolCall[]
   /** The changed calls whose decision is new. */
-  readonly decidedCalls: readonly ToolCall[]
+  readonly decidedCalls: readonly DecidedCall[]
   /** The budget that stops or pauses the run. Null for any other checkpoint. */
   readonly reachedBudget: ReachedBudget | null
   /** The agent's name, for whoever is told of the checkpoint. */
@@ -104,20 +104,19 @@ export class Draft {
   }
 
   checkpoint(): Checkpoint {
-    const byId = new Map(this.#state.calls.map((call) => [call.id, call]))
+    const steps = (indexes: ReadonlySet<number>) => this.#state.steps.filter(({ index }) => indexes.has(index))
+    const calls = (ids: ReadonlySet<string>) => this.#state.calls.filter(({ id }) => ids.has(id))
     return {
       before: this.#before,
       after: this.#state.run,
       at: this.#at,
       messages: this.#messages,
-      newSteps: [...this.#newSteps].map((index) => this.#state.steps[index]!),
-      changedSteps: [...this.#changedSteps]
-        .filter((index) => !this.#newSteps.has(index))
-        .map((index) => this.#state.steps[index]!),
-      asked: this.#asked === null ? null : this.#state.steps[this.#asked]!,
-      newCalls: [...this.#newCalls].map((id) => byId.get(id)!),
-      changedCalls: [...this.#changedCalls].filter((id) => !this.#newCalls.has(id)).map((id) => byId.get(id)!),
-      decidedCalls: [...this.#decidedCalls].map((id) => byId.get(id)!),
+      newSteps: steps(this.#newSteps),
+      changedSteps: steps(this.#changedSteps.difference(this.#newSteps)),
+      asked: this.#asked === null ? null : (this.#state.steps[this.#asked] ?? null),
+      newCalls: calls(this.#newCalls),
+      changedCalls: calls(this.#changedCalls.difference(this.#newCalls)),
+      decidedCalls: calls(this.#decidedCalls).filter(isDecided),
       reachedBudget: this.#reachedBudget,
       agentName: this.#state.agent.name,
       excluded: this.#excluded,
@@ -256,7 +255,7 @@ export class Draft {
 
   changeStep(change: Partial<Step>): void {
     const { steps } = this.#state
-    const step = { ...steps.at(-1)!, ...change }
+    const step = { ...currentStep(this.#state), ...change }
     this.#state = { ...this.#state, steps: [...steps.slice(0, -1), step] }
     this.#changedSteps.add(step.index)
     if (typeof change.modelMs === 'number') this.#asked = step.index
@@ -284,9 +283,10 @@ export class Draft {
   /** Every change of status adds a log entry. */
   changeCall(id: string, change: Partial<ToolCall>): void {
     const { list, places } = this.#ownCalls()
-    const place = places.get(id)
-    if (place === undefined) throw new Error(`The run has no call ${id}.`)
-    list[place] = { ...list[place]!, ...change }
+    const place = places.get(id) ?? -1
+    const call = list[place]
+    if (!call) throw new Error(`The run has no call ${id}.`)
+    list[place] = { ...call, ...change }
     this.#changedCalls.add(id)
     if (change.status) this.#log({ type: 'call', id, status: change.status })
   }

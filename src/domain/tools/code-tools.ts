@@ -37,12 +37,10 @@ export interface FollowedCode {
 export function followCode(stored: Tool, before: CodeSettings, definition: BuiltinTool): FollowedCode {
   const code = settingsInCode(definition)
   const changed = codeSettingNames.filter((name) => !sameJson(stored[name], before[name]))
-  const followed = Object.fromEntries(
-    codeSettingNames.map((name) => [name, changed.includes(name) ? stored[name] : code[name]]),
-  ) as unknown as CodeSettings
+  const own = Object.fromEntries(changed.map((name) => [name, stored[name]]))
   const { description, parameters, parallel, idempotent } = definition
   return {
-    tool: { ...stored, ...followed, description, parameters, parallel, idempotent, isAvailable: true },
+    tool: { ...stored, ...code, ...own, description, parameters, parallel, idempotent, isAvailable: true },
     kept: changed.filter((name) => !sameJson(stored[name], code[name])),
   }
 }

@@ -104,6 +104,12 @@ export interface ToolCall {
   readonly finishedAt: Date | null
 }
 
+export type DecidedCall = ToolCall & { readonly decision: Decision; readonly decidedAt: Date }
+
+export function isDecided(call: ToolCall): call is DecidedCall {
+  return call.decision !== null && call.decidedAt !== null
+}
+
 /** The arguments of a call: those that the model wrote, those that are used, and those that a person edited. */
 export type ToolCallArguments = Pick<ToolCall, 'argumentsText' | 'arguments' | 'editedArguments'>
 

@@ -53,6 +53,7 @@ export function mergeTool(current: ToolSettings, input: ToolInput): ToolSettings
   refuseForeignSettings(current, input)
   const count = (to: number) => (field: string, value: number) => checkedNumber(field, value, { from: 1, to })
   return {
+    ...current,
     ...mergeFields('input', input, {
       current,
       defaults: unsetTool,
@@ -71,8 +72,7 @@ export function mergeTool(current: ToolSettings, input: ToolInput): ToolSettings
         tags: checkedTags,
       },
     }),
-    ...mergeImplementation(current, input.implementation),
-    isAvailable: current.isAvailable,
+    ...(input.implementation !== undefined && checkedImplementation(current, input.implementation)),
   }
 }
 
@@ -104,8 +104,7 @@ function refuseForeignSettings(current: ToolSettings, input: ToolInput): void {
   )
 }
 
-function mergeImplementation(current: ToolImplementation, input: Given<ToolImplementationInput>): ToolImplementation {
-  if (input === undefined) return pickImplementation(current)
+function checkedImplementation(current: ToolImplementation, input: ToolImplementationInput | null): ToolImplementation {
   if (input === null) throw badUserInput('input.implementation', 'Must not be null. Omit it to keep the current value.')
   if ('javascript' in input) {
     const source = checkedText('input.implementation.javascript.source', input.javascript.source, { max: 500_000 })
@@ -124,22 +123,6 @@ function mergeImplementation(current: ToolImplementation, input: Given<ToolImple
   if (!input.client)
     throw badUserInput('input.implementation.client', 'It is false. Expected true, or `javascript` or `http` instead.')
   return { kind: 'CLIENT' }
-}
-
-function pickImplementation(tool: ToolImplementation): ToolImplementation {
-  switch (tool.kind) {
-    case 'BUILTIN':
-    case 'CLIENT':
-      return { kind: tool.kind }
-    case 'JAVASCRIPT':
-      return { kind: tool.kind, source: tool.source }
-    case 'HTTP':
-      return { kind: tool.kind, url: tool.url, headers: tool.headers }
-    case 'MCP':
-      return { kind: tool.kind, mcpServerId: tool.mcpServerId, mcpToolName: tool.mcpToolName }
-    default:
-      return tool satisfies never
-  }
 }
 
 export function checkedHttpUrl(field: string, value: string): string {

@@ -14,15 +14,16 @@ export function truncateResult(result: GivenResult, charLimit: number): Omit<Too
   const content = result.content && cutParts(result.content, charLimit)
   const output = content ? { ...content, text: textOf(content.parts) } : cut(result.output, charLimit)
   const structured = structuredResult(result, output.text, charLimit)
-  const [stdout, stderr] = [result.stdout, result.stderr].map((lines) => cutLines(lines, charLimit))
+  const stdout = cutLines(result.stdout, charLimit)
+  const stderr = cutLines(result.stderr, charLimit)
   return {
     status: result.status,
     output: output.text,
     ...(content && { content: content.parts }),
     ...(structured.json !== undefined && { json: structured.json }),
-    stdout: stdout!.lines,
-    stderr: stderr!.lines,
-    truncated: output.truncated || structured.truncated || stdout!.truncated || stderr!.truncated,
+    stdout: stdout.lines,
+    stderr: stderr.lines,
+    truncated: output.truncated || structured.truncated || stdout.truncated || stderr.truncated,
   }
 }
 

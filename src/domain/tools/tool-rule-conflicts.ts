@@ -1,4 +1,10 @@
-import type { RuleProblem, ToolRule } from './tool-rules.ts'
+import type { ToolRule } from './tool-rules.ts'
+
+export interface RuleProblem {
+  /** The path to the fault, starting at the list of rules: `0.children`. */
+  readonly path: string
+  readonly message: string
+}
 
 /**
  * Finds rules that form a circle: tools that could never be called because each waits for the other, and tools that a

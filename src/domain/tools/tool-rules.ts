@@ -54,26 +54,6 @@ interface Prefilling {
   readonly prefilledArguments: JsonObject | null
 }
 
-export interface RuleProblem {
-  /** The path to the fault, starting at the list of rules: `0.children`. */
-  readonly path: string
-  readonly message: string
-}
-
-/** Rules may name only tools that the agent has. */
-export function unknownToolProblems(rules: readonly ToolRule[], toolNames: Iterable<string>): RuleProblem[] {
-  const known = new Set(toolNames)
-  const takes = known.size === 0 ? 'The agent has no tools' : `Expected one of: ${[...known].join(', ')}`
-  return rules.flatMap((rule, index) =>
-    toolsNamedBy(rule)
-      .filter(({ tool }) => !known.has(tool))
-      .map(({ path, tool }) => ({
-        path: `${index}.${path}`,
-        message: `The agent has no tool named ${JSON.stringify(tool)}. ${takes}.`,
-      })),
-  )
-}
-
 /** Every tool that a rule names, with the field that names it. */
 export function toolsNamedBy(rule: ToolRule): { path: string; tool: string }[] {
   const named = [{ path: 'tool', tool: rule.tool }]

@@ -6,7 +6,7 @@ import { encodeId } from '../ids.ts'
 import { sumOfTokens } from '../models/usage.ts'
 import type { Checkpoint } from '../runs/draft.ts'
 import { hasEnded, shownStatus } from '../runs/run.ts'
-import type { ToolCall } from '../tools/tool-call.ts'
+import type { DecidedCall, ToolCall } from '../tools/tool-call.ts'
 import type { WebhookEvent } from './webhook.ts'
 
 /** An event as JSON text. The run's answer, which may be stored already, belongs between the two parts. */
@@ -21,14 +21,14 @@ export function eventsOf(checkpoint: Checkpoint): CheckpointEvent[] {
   const { before, after, newCalls, decidedCalls, reachedBudget } = checkpoint
   const pending = newCalls.filter(({ status }) => status === 'PENDING')
   // A client's result tells nobody anything new: the client has it.
-  const decided = decidedCalls.filter(({ decision }) => decision?.kind !== 'CLIENT_RETURN')
+  const decided = decidedCalls.filter(({ decision }) => decision.kind !== 'CLIENT_RETURN')
   const ends = hasEnded(after.status) && !hasEnded(before.status)
   if (!ends && !reachedBudget && pending.length === 0 && decided.length === 0) return []
   const run = shownRun(checkpoint)
   const event = (event: WebhookEvent, data: object) => textOf(event, checkpoint.at, { run, ...data })
   return [
     ...decided.map((call) =>
-      call.decision!.actor === null
+      call.decision.actor === null
         ? event('APPROVAL_EXPIRED', { toolCall: shownCall(call) })
         : event('APPROVAL_DECIDED', { toolCall: shownCall(call), decision: shownDecision(call) }),
     ),
@@ -81,7 +81,7 @@ function shownCall(call: ToolCall): JsonObject {
   }
 }
 
-function shownDecision({ decision, decidedAt, editedArguments }: ToolCall) {
-  const { kind, reason, actor } = decision!
+function shownDecision({ decision, decidedAt, editedArguments }: DecidedCall) {
+  const { kind, reason, actor } = decision
   return { kind, reason, editedArguments, decidedBy: actor, decidedAt }
 }

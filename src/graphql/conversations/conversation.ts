@@ -1,6 +1,9 @@
-import { createConversation } from '../../commands/conversations/create-conversation.ts'
-import { deleteConversation } from '../../commands/conversations/delete-conversation.ts'
-import { archiveConversation, updateConversation } from '../../commands/conversations/update-conversation.ts'
+import {
+  createConversation,
+  deleteConversation,
+  archiveConversation,
+  updateConversation,
+} from '../../commands/conversations/conversation.ts'
 import type { Conversation as ConversationShape } from '../../domain/conversations/conversation.ts'
 import { givenObject } from '../../domain/input.ts'
 import {

@@ -1,4 +1,4 @@
-import { clearConversation } from '../../commands/conversations/delete-conversation.ts'
+import { clearConversation } from '../../commands/conversations/conversation.ts'
 import { forkConversation } from '../../commands/conversations/fork-conversation.ts'
 import { id, json, objectType, string } from '../fields.ts'
 import { linkTo } from '../load-existing.ts'

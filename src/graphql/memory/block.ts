@@ -1,6 +1,5 @@
 import { attachBlock, detachBlock } from '../../commands/memory/attach-block.ts'
-import { createBlock, deleteBlock } from '../../commands/memory/create-block.ts'
-import { updateBlock } from '../../commands/memory/update-block.ts'
+import { createBlock, deleteBlock, updateBlock } from '../../commands/memory/block.ts'
 import type { Block as BlockShape } from '../../domain/memory/block.ts'
 import { listBlocksPage } from '../../store/memory/blocks.ts'
 import { Agent } from '../agents/agent.ts'

@@ -1,5 +1,4 @@
-import { addPassages } from '../../commands/memory/add-passages.ts'
-import { deletePassages } from '../../commands/memory/delete-passages.ts'
+import { addPassages, deletePassages } from '../../commands/memory/passages.ts'
 import { badUserInput } from '../../domain/errors.ts'
 import { checkedTags } from '../../domain/input.ts'
 import { checkedQuery, type Passage as DomainPassage } from '../../domain/memory/passage.ts'

@@ -1,6 +1,9 @@
-import { createSleeptimeGroup } from '../../commands/memory/create-sleeptime-group.ts'
-import { deleteSleeptimeGroup, updateSleeptimeGroup } from '../../commands/memory/update-sleeptime-group.ts'
-import type { SleeptimeGroup as GroupShape } from '../../domain/memory/sleeptime-group.ts'
+import {
+  createSleeptimeGroup,
+  deleteSleeptimeGroup,
+  updateSleeptimeGroup,
+} from '../../commands/memory/sleeptime-group.ts'
+import type { SleeptimeGroup as GroupShape } from '../../domain/memory/sleeptime.ts'
 import { Agent } from '../agents/agent.ts'
 import { builder } from '../builder.ts'
 import { addFields, id, ids, implement, int, of } from '../fields.ts'

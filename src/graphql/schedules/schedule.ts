@@ -1,4 +1,4 @@
-import { createSchedule, deleteSchedule, updateSchedule } from '../../commands/schedules/create-schedule.ts'
+import { createSchedule, deleteSchedule, updateSchedule } from '../../commands/schedules/schedule.ts'
 import { triggerSchedule } from '../../commands/schedules/run-schedule.ts'
 import {
   type MissedSchedule as DomainMissed,

@@ -1,5 +1,4 @@
-import { addMcpServer, removeMcpServer } from '../../commands/tools/add-mcp-server.ts'
-import { refreshMcpServer } from '../../commands/tools/refresh-mcp-server.ts'
+import { addMcpServer, removeMcpServer, refreshMcpServer } from '../../commands/tools/mcp-server.ts'
 import type { McpServer as McpServerShape } from '../../domain/tools/mcp-server.ts'
 import { listMcpServersPage } from '../../store/tools/mcp-servers.ts'
 import { builder } from '../builder.ts'

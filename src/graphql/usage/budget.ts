@@ -1,7 +1,6 @@
 import { keyedInput } from '../../commands/idempotency.ts'
 import { continueRun } from '../../commands/usage/continue-run.ts'
-import { createBudget } from '../../commands/usage/create-budget.ts'
-import { deleteBudget, updateBudget } from '../../commands/usage/update-budget.ts'
+import { createBudget, deleteBudget, updateBudget } from '../../commands/usage/budget.ts'
 import { checkedAllowance } from '../../domain/usage/budget-input.ts'
 import type {
   BudgetPeriod as DomainPeriod,

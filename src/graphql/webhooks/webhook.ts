@@ -1,6 +1,5 @@
-import { createWebhook } from '../../commands/webhooks/create-webhook.ts'
+import { createWebhook, deleteWebhook, rotateWebhookSecret, updateWebhook } from '../../commands/webhooks/webhook.ts'
 import { resendWebhookDelivery, testWebhook } from '../../commands/webhooks/resend-delivery.ts'
-import { deleteWebhook, rotateWebhookSecret, updateWebhook } from '../../commands/webhooks/update-webhook.ts'
 import {
   type DeliveryStatus as DomainDeliveryStatus,
   payloadWithUrl,

@@ -1,35 +1,13 @@
 import { createHash } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 
+import type { DecisionView } from '../../auth/decision-links.ts'
 import { iconUrl } from './icon.ts'
 import { contentSecurityPolicy, sendError } from './pages.ts'
 
-/** What the page of a decision link shows. */
-interface ShownDecision {
-  readonly personName: string
-  readonly agentName: string
-  readonly toolName: string
-  readonly arguments: unknown
-  readonly askedBy: string | null
-  readonly askedAt: Date
-  readonly until: Date
-  readonly approvedBy: readonly string[]
-  readonly approvalsRequired: number
-  readonly state:
-    | { readonly kind: 'open'; readonly mayApprove: boolean; readonly hasApproved: boolean }
-    | {
-        readonly kind: 'decided'
-        readonly decision: 'APPROVED' | 'DENIED' | 'CLIENT_RETURN'
-        readonly by: string | null
-        readonly at: Date
-        readonly reason: string | null
-      }
-    | { readonly kind: 'closed'; readonly why: 'cancelled' | 'expired' | 'revoked' }
-}
-
 /** What is behind the links. An unknown link is undefined, or false. */
 export interface Decisions {
-  open(token: string): Promise<ShownDecision | 'gone' | undefined>
+  open(token: string): Promise<DecisionView | 'gone' | undefined>
   decide(token: string, decision: { readonly approves: boolean; readonly reason: string }): Promise<boolean>
 }
 
@@ -86,7 +64,7 @@ const unknownLink = '<h1>Unknown link</h1><p>This address is not complete, or th
 const deletedCall =
   '<h1>Deleted</h1><p>The conversation that asked was deleted. There is nothing to decide any more.</p>'
 
-function contentOf(shown: ShownDecision): string {
+function contentOf(shown: DecisionView): string {
   const { agentName, toolName, askedBy, askedAt, until, approvedBy, approvalsRequired, state } = shown
   const json = JSON.stringify(shown.arguments, null, 2)
   const isShared = approvalsRequired > 1
@@ -102,7 +80,7 @@ ${isShared ? `<div><dt>Approved by</dt><dd>${escape(approvedBy.join(', ') || 'no
 ${state.kind === 'open' ? formOf(shown, state) : ''}`
 }
 
-function outcomeOf({ personName, state }: ShownDecision): string {
+function outcomeOf({ personName, state }: DecisionView): string {
   if (state.kind === 'open') return ''
   if (state.kind === 'closed') return `<p class="outcome">${closings[state.why]}</p>`
   if (state.by === null) return '<p class="outcome denied">Denied, because nobody decided in time.</p>'
@@ -118,7 +96,7 @@ const closings = {
   revoked: 'This link was revoked. Ask for a new one.',
 } as const
 
-function formOf({ personName }: ShownDecision, state: Extract<ShownDecision['state'], { kind: 'open' }>): string {
+function formOf({ personName }: DecisionView, state: Extract<DecisionView['state'], { kind: 'open' }>): string {
   const note = !state.mayApprove
     ? '<p>You started this run, and its tool wants somebody else to approve. You can deny.</p>'
     : state.hasApproved

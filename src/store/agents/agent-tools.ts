@@ -46,13 +46,13 @@ export async function listAgentIdsOfTool(db: Db, toolId: string): Promise<string
 export async function insertAgentTools(
   trx: Db,
   agentId: string,
-  agentTools: readonly { readonly id: string; readonly toolId: string; readonly approvalOverride: boolean | null }[],
+  agentTools: readonly Omit<AgentTool, 'agentId'>[],
 ): Promise<void> {
   if (agentTools.length === 0) return
-  await trx
-    .insertInto('agent_tools')
-    .values(agentTools.map((one) => ({ ...toColumns(one, ['id', 'toolId', 'approvalOverride']), agent_id: agentId })))
-    .execute()
+  const rows = agentTools.map(({ tool, ...one }) => {
+    return { ...toColumns(one, ['id', 'approvalOverride']), tool_id: tool.id, agent_id: agentId }
+  })
+  await trx.insertInto('agent_tools').values(rows).execute()
 }
 
 export async function setApprovalOverride(

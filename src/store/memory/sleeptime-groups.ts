@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 
-import type { SleeptimeGroup } from '../../domain/memory/sleeptime-group.ts'
+import type { SleeptimeGroup } from '../../domain/memory/sleeptime.ts'
 import type { Reach } from '../../domain/access/viewer.ts'
 import { fromColumns, toColumns } from '../database/columns.ts'
 import type { Db } from '../database/schema.ts'

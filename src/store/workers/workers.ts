@@ -1,11 +1,10 @@
 import { sql } from 'kysely'
 import pg from 'pg'
 
-import { silenceMs, type Worker, type WorkerAbilities, type WorkerProcess } from '../../domain/worker.ts'
+import { silenceMs, type Worker, type WorkerAbilities, type WorkerProcess, type Workload } from '../../domain/worker.ts'
 import { onlyRow } from '../database/rows.ts'
 import type { Db } from '../database/schema.ts'
 import { openSession, type Session, type SessionSource } from '../database/session.ts'
-import type { Workload } from '../../domain/workload.ts'
 
 /**
  * The processes that drive runs. A row means that the worker is alive. Whoever finds it dead deletes the row, and from

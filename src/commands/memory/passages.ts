@@ -1,5 +1,5 @@
 import type { Viewer } from '../../domain/access/viewer.ts'
-import type { Given } from '../../domain/input.ts'
+import { type Given, checkedCount, checkedDistinctIds } from '../../domain/input.ts'
 import {
   checkedPassages,
   maxNewPassages,
@@ -9,13 +9,19 @@ import {
 } from '../../domain/memory/passage.ts'
 import { shareAgent } from '../../store/agents/agents.ts'
 import type { Trx } from '../../store/database/schema.ts'
-import { findPassages, insertPassages } from '../../store/memory/passages.ts'
+import {
+  findPassages,
+  insertPassages,
+  deletePassages as deleteStored,
+  lockPassages,
+} from '../../store/memory/passages.ts'
 import type { CommandContext } from '../command-context.ts'
 import { createAllOnce } from '../create-once.ts'
 import { checkStorage } from '../files/store-files.ts'
-import { found } from '../found.ts'
+import { found, allFound } from '../found.ts'
 import { withDefaults } from '../idempotency.ts'
-import { recordChange, shownPassages } from '../record-change.ts'
+import { idsOf, recordChange } from '../record-change.ts'
+import { transact } from '../../store/database/transact.ts'
 
 export interface AddPassagesInput {
   readonly agentId: string
@@ -35,15 +41,11 @@ export async function addPassages(
   const creation = { mutation: 'addPassages', kind: 'Passage', input: given, find: findPassages } as const
   return createAllOnce(context, viewer, creation, async (trx) => {
     found('Agent', agentId, await shareAgent(trx, viewer, agentId))
-    const stored = await storePassages(context, trx, { tenantId: viewer.tenantId, agentId }, passages)
     const { tenantId } = viewer
-    await checkStorage(trx, { tenantId, field: 'input.passages', tenantStorageBytes: context.tenantStorageBytes })
-    await recordChange(context, trx, viewer, {
-      action: 'addPassages',
-      subject: ['Agent', agentId],
-      before: { passages: [] },
-      after: { passages: shownPassages(stored) },
-    })
+    const stored = await storePassages(context, trx, { tenantId, agentId }, passages)
+    await checkStorage(context, trx, tenantId, 'input.passages')
+    const change = { before: { passages: [] }, after: { passages: idsOf(stored) } }
+    await recordChange(context, trx, viewer, { action: 'addPassages', subject: ['Agent', agentId], ...change })
     return stored.map((passage) => ({ ...passage, embedded: false }))
   })
 }
@@ -59,4 +61,23 @@ export async function storePassages(
   const stored = passages.map((passage) => ({ ...passage, ...owner, id: ids.next(), createdAt }))
   await insertPassages(trx, stored)
   return stored
+}
+
+/** All of them or, if one does not exist, none. */
+export async function deletePassages(
+  context: CommandContext,
+  viewer: Viewer,
+  { ids }: { readonly ids: readonly string[] },
+): Promise<void> {
+  checkedCount('input.ids', ids, { max: maxNewPassages })
+  checkedDistinctIds('input.ids', 'Passage', ids)
+  if (ids.length === 0) return
+  await transact(context, async (trx) => {
+    const passages = allFound('Passage', ids, await lockPassages(trx, viewer, ids))
+    await deleteStored(trx, ids)
+    for (const [agentId, some] of Map.groupBy(passages, (passage) => passage.agentId)) {
+      const change = { before: { passages: idsOf(some) }, after: { passages: [] } }
+      await recordChange(context, trx, viewer, { action: 'deletePassages', subject: ['Agent', agentId], ...change })
+    }
+  })
 }

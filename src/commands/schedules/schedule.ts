@@ -13,10 +13,9 @@ import {
   lockSchedule,
   setSchedule,
 } from '../../store/schedules/schedules.ts'
-import type { CommandContext } from '../command-context.ts'
+import type { CommandContext, IdInput } from '../command-context.ts'
 import { createOnce } from '../create-once.ts'
-import { encodeId } from '../../domain/ids.ts'
-import { found } from '../found.ts'
+import { found, foundOne } from '../found.ts'
 import { changeOf, recordChange } from '../record-change.ts'
 import { transact } from '../../store/database/transact.ts'
 
@@ -31,18 +30,9 @@ export function createSchedule(context: CommandContext, viewer: Viewer, input: C
   const creation = { mutation: 'createSchedule', kind: 'Schedule', input, defaults, find: findSchedules } as const
   return createOnce(context, viewer, creation, async (trx) => {
     found('Agent', agentId, await shareAgent(trx, viewer, agentId))
-    const [agent] = await findAgents(trx, viewer, [agentId])
+    const { timezone } = await foundOne('Agent', agentId, findAgents(trx, viewer, [agentId]))
     const now = context.clock.now()
-    const unset: ScheduleSettings = {
-      name: '',
-      agentId,
-      conversationId: null,
-      cron: null,
-      at: null,
-      timezone: agent!.timezone,
-      messages: [],
-      ...defaults,
-    }
+    const unset = { name: '', agentId, conversationId: null, cron: null, at: null, timezone, messages: [], ...defaults }
     // Null restores a default, and a new schedule has nothing but defaults.
     const given = Object.fromEntries(Object.entries(input).filter(([, value]) => value !== null))
     const settings = mergeSchedule(unset, given, now)
@@ -58,7 +48,7 @@ export function createSchedule(context: CommandContext, viewer: Viewer, input: C
       createdAt: now,
     }
     await insertSchedule(trx, schedule)
-    await recordChange(context, trx, viewer, changeOf('createSchedule', 'Schedule', null, shownSchedule(schedule)))
+    await recordChange(context, trx, viewer, changeOf('createSchedule', 'Schedule', null, schedule))
     return schedule
   })
 }
@@ -70,16 +60,8 @@ async function checkConversation(
   { agentId, conversationId }: Pick<ScheduleSettings, 'agentId' | 'conversationId'>,
 ): Promise<void> {
   if (conversationId === null) return
-  const [conversation] = await findConversations(trx, viewer, [conversationId])
-  if (found('Conversation', conversationId, conversation).agentId === agentId) return
-  throw badUserInput('input.conversationId', 'It belongs to another agent.')
-}
-
-/** As the audit log shows it: with public ids, and without what the server changes. */
-function shownSchedule(schedule: Schedule) {
-  const { nextDue: _, watched: _watched, agentId, conversationId, ...settings } = schedule
-  const ofConversation = conversationId === null ? null : encodeId('Conversation', conversationId)
-  return { ...settings, agentId: encodeId('Agent', agentId), conversationId: ofConversation }
+  const conversation = await foundOne('Conversation', conversationId, findConversations(trx, viewer, [conversationId]))
+  if (conversation.agentId !== agentId) throw badUserInput('input.conversationId', 'It belongs to another agent.')
 }
 
 export interface UpdateScheduleInput extends ScheduleInput {
@@ -104,21 +86,16 @@ export function updateSchedule(
     const watched = before.watched && nextDue?.getTime() === before.nextDue?.getTime()
     const after: Schedule = { ...before, ...settings, nextDue, watched }
     await setSchedule(trx, after)
-    const change = changeOf('updateSchedule', 'Schedule', shownSchedule(before), shownSchedule(after))
-    await recordChange(context, trx, viewer, change)
+    await recordChange(context, trx, viewer, changeOf('updateSchedule', 'Schedule', before, after))
     return after
   })
 }
 
 /** Its runs stay. */
-export async function deleteSchedule(
-  context: CommandContext,
-  viewer: Viewer,
-  { id }: { readonly id: string },
-): Promise<void> {
+export async function deleteSchedule(context: CommandContext, viewer: Viewer, { id }: IdInput): Promise<void> {
   await transact(context, async (trx) => {
     const schedule = found('Schedule', id, await lockSchedule(trx, viewer, id))
     await deleteStored(trx, id)
-    await recordChange(context, trx, viewer, changeOf('deleteSchedule', 'Schedule', shownSchedule(schedule), null))
+    await recordChange(context, trx, viewer, changeOf('deleteSchedule', 'Schedule', schedule, null))
   })
 }

@@ -1,20 +1,55 @@
-import { mergeBlock, type BlockInput } from '../../domain/memory/block-input.ts'
-import type { Block } from '../../domain/memory/block.ts'
-import { badUserInput } from '../../domain/errors.ts'
-import { shown, type Given } from '../../domain/input.ts'
+import { mergeBlock, unsetBlock, type BlockInput } from '../../domain/memory/block-input.ts'
+import { type Given, shown } from '../../domain/input.ts'
+import { newBlock, type Block } from '../../domain/memory/block.ts'
 import type { Viewer } from '../../domain/access/viewer.ts'
-import { lockAgents } from '../../store/agents/agents.ts'
 import {
   listAgentIdsOfBlock,
+  deleteBlock as deleteBlockRow,
+  findBlocks,
+  insertBlocks,
   listBlocksOfAgents,
   lockBlocks,
   renameCopies,
   setBlock,
 } from '../../store/memory/blocks.ts'
-import { transact } from '../../store/database/transact.ts'
-import type { CommandContext } from '../command-context.ts'
-import { found } from '../found.ts'
+import type { CommandContext, IdInput } from '../command-context.ts'
+import { createOnce } from '../create-once.ts'
 import { changeOf, recordChange } from '../record-change.ts'
+import { badUserInput } from '../../domain/errors.ts'
+import { transact } from '../../store/database/transact.ts'
+import { found, foundOne } from '../found.ts'
+import { lockAgents } from '../../store/agents/agents.ts'
+
+export interface CreateBlockInput extends BlockInput {
+  readonly idempotencyKey?: Given<string>
+}
+
+export function createBlock(context: CommandContext, viewer: Viewer, input: CreateBlockInput): Promise<Block> {
+  const made = { id: context.ids.next(), tenantId: viewer.tenantId, createdAt: context.clock.now() }
+  const block = newBlock(mergeBlock('input', unsetBlock, input), made)
+  const creation = { mutation: 'createBlock', kind: 'Block', input, defaults: unsetBlock, find: findBlocks } as const
+  return createOnce(context, viewer, creation, async (trx) => {
+    await insertBlocks(trx, [block])
+    await recordChange(context, trx, viewer, changeOf('createBlock', 'Block', null, block))
+    return block
+  })
+}
+
+/**
+ * Also detaches the block from every agent that has it. The copy of a conversation stays: without it, the conversation
+ * would show the agent's block, and write what it learns into it.
+ */
+export async function deleteBlock(context: CommandContext, viewer: Viewer, input: IdInput): Promise<void> {
+  await transact(context, async (trx) => {
+    const before = found('Block', input.id, await deleteBlockRow(trx, viewer, input.id))
+    if (before.conversationId !== null)
+      throw badUserInput(
+        'input.id',
+        'The block is the copy of one conversation, and is deleted with it. To empty it, set its value with updateBlock.',
+      )
+    await recordChange(context, trx, viewer, changeOf('deleteBlock', 'Block', before, null))
+  })
+}
 
 export interface UpdateBlockInput extends BlockInput {
   readonly id: string
@@ -33,8 +68,7 @@ export async function updateBlock(
   input: UpdateBlockInput,
 ): Promise<UpdateBlockOutcome> {
   return transact(context, async (trx): Promise<UpdateBlockOutcome> => {
-    const [locked] = await lockBlocks(trx, viewer, [input.id])
-    const stored = found('Block', input.id, locked)
+    const stored = await foundOne('Block', input.id, lockBlocks(trx, viewer, [input.id]))
     if (typeof input.expectedVersion === 'number' && input.expectedVersion !== stored.version)
       return { outcome: 'changed', block: stored }
     const settings = mergeBlock('input', stored, input)
